@@ -1,0 +1,78 @@
+"""Anabranch: version control for data on Spark. Branch, commit and read tables of any size at any commit."""
+
+from __future__ import annotations
+
+from os import PathLike, fspath
+from typing import Any
+
+from anabranch.errors import (
+    AlreadyExists,
+    AnabranchError,
+    BranchMoved,
+    Corrupt,
+    InvalidRequest,
+    MergeConflict,
+    NotFound,
+    OutcomeUnknown,
+    Unavailable,
+)
+from anabranch.model.changes import Counts
+from anabranch.model.commits import Branch, BranchMove, Commit, Tag
+from anabranch.repo import store as _store
+from anabranch.repo.repository import Repository
+from anabranch.settings import Settings
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "AlreadyExists",
+    "AnabranchError",
+    "Branch",
+    "BranchMove",
+    "BranchMoved",
+    "Commit",
+    "Corrupt",
+    "Counts",
+    "InvalidRequest",
+    "MergeConflict",
+    "NotFound",
+    "OutcomeUnknown",
+    "Repository",
+    "Settings",
+    "Tag",
+    "Unavailable",
+    "drop_repository",
+    "init",
+    "open",
+    "repositories",
+]
+
+
+def init(
+    store: str | PathLike[str],
+    *,
+    repository: str | None = None,
+    objects: str | None = None,
+    branch: str = "main",
+    **options: Any,
+) -> Repository:
+    """Make a repository, with an empty first commit; the store is made if it is not there.
+
+    `store` is a folder, or `postgresql://…` together with `objects=`. Options as for `open`.
+    """
+    return Repository(_store.make(fspath(store), repository, objects, branch, _store.Options(**options)))
+
+
+def open(store: str | PathLike[str], *, repository: str | None = None, **options: Any) -> Repository:
+    """Open a repository. Options: `spark=` a session, `engine=` auto, spark or duck, `author=`, `settings=`."""
+    return Repository(_store.open_(fspath(store), repository, _store.Options(**options)))
+
+
+def repositories(store: str | PathLike[str]) -> list[str]:
+    """List the repositories of a store."""
+    return _store.names(fspath(store))
+
+
+def drop_repository(store: str | PathLike[str], repository: str) -> None:
+    """Remove a repository from a store, with all its history."""
+    _store.drop(fspath(store), repository)

@@ -1,0 +1,151 @@
+"""The state at a commit: names, things and their entries, each the newest along the clock."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from sqlalchemy import Connection, Row, Select, bindparam, column, select, values
+
+from anabranch.catalog import tables as t
+from anabranch.model.clock import Clock, Position
+from anabranch.model.content import Entry
+from anabranch.model.ids import ROOT_NAMESPACE, LineId, RepositoryId, SchemaId, ThingId
+
+_CHUNK = 400
+
+
+class Named(NamedTuple):
+    """A name and the thing it stands for."""
+
+    name: str
+    kind: str
+    thing_id: ThingId
+
+
+_NAME = (
+    select(t.names.c.kind, t.names.c.thing_id)
+    .where(t.names.c.repository_id == bindparam("repository"), t.names.c.parent_id == bindparam("parent"))
+    .where(t.names.c.name == bindparam("called"), t.names.c.line_id == bindparam("line"))
+    .where(t.names.c.index <= bindparam("at"))
+    .order_by(t.names.c.index.desc())
+    .limit(1)
+)
+
+
+def find_name(cx: Connection, repository: RepositoryId, at: Clock, parent: ThingId, name: str) -> Named | None:
+    """Find what a name stands for at a commit."""
+    asked = {"repository": repository, "parent": parent, "called": name}
+    for line, index in at.entry_positions:
+        row = cx.execute(_NAME, {**asked, "line": line, "at": index}).first()
+        if row:
+            return Named(name, row.kind, ThingId(row.thing_id)) if row.thing_id else None
+    return None
+
+
+def list_names(cx: Connection, repository: RepositoryId, at: Clock, parent: ThingId) -> list[Named]:
+    """List the names below a namespace at a commit."""
+    c = t.names.c
+    found: dict[str, Named | None] = {}
+    for line, index in at.entry_positions:
+        query = select(c.name, c.kind, c.thing_id).where(c.repository_id == repository, c.parent_id == parent)
+        query = query.where(c.line_id == line, c.index <= index).order_by(c.name, c.index.desc())
+        for row in cx.execute(query):
+            named = Named(row.name, row.kind, ThingId(row.thing_id)) if row.thing_id else None
+            found.setdefault(row.name, named)
+    return sorted(n for n in found.values() if n)
+
+
+def full_name(cx: Connection, at: Clock, thing: str) -> str | None:
+    """Find the name that a thing has at a commit, with its namespaces."""
+    c = t.names.c
+    for line, index in at.entry_positions:
+        query = select(c.repository_id, c.parent_id, c.name).where(c.thing_id == thing, c.line_id == line)
+        row = cx.execute(query.where(c.index <= index).order_by(c.index.desc()).limit(1)).first()
+        if row:
+            above = full_name(cx, at, row.parent_id) if row.parent_id != ROOT_NAMESPACE else None
+            return f"{above}.{row.name}" if above else row.name
+    return None
+
+
+_ENTRY = (
+    select(t.entries)
+    .where(t.entries.c.thing_id == bindparam("thing"), t.entries.c.line_id == bindparam("line"))
+    .where(t.entries.c.index <= bindparam("at"))
+    .order_by(t.entries.c.index.desc())
+    .limit(1)
+)
+
+
+def find_entry(cx: Connection, at: Clock, thing: ThingId) -> Entry | None:
+    """Find the newest entry of a thing at a commit."""
+    for line, index in at.entry_positions:
+        row = cx.execute(_ENTRY, {"thing": thing, "line": line, "at": index}).first()
+        if row:
+            return _entry(row)
+    return None
+
+
+def find_entries(cx: Connection, at: Clock, things: Sequence[ThingId]) -> dict[ThingId, Entry]:
+    """Find the newest entries of many things, each by its index."""
+    found: dict[ThingId, Entry] = {}
+    for line, index in at.entry_positions:
+        missing = [x for x in things if x not in found]
+        for start in range(0, len(missing), _CHUNK):
+            for row in cx.execute(_newest_entries(missing[start : start + _CHUNK], line, index)):
+                found[ThingId(row.thing_id)] = _entry(row)
+    return found
+
+
+def _newest_entries(things: Sequence[ThingId], line: LineId, index: int) -> Select[tuple[object, ...]]:
+    """Join the wanted ids to their newest entries, so that each costs one step in the index."""
+    wanted = values(column("id", t.entries.c.thing_id.type), name="wanted").data([(x,) for x in things]).cte("wanted")
+    newer = t.entries.alias("newer")
+    newest = select(newer.c.index).where(newer.c.thing_id == wanted.c.id, newer.c.line_id == line)
+    newest = newest.where(newer.c.index <= index).order_by(newer.c.index.desc()).limit(1)
+    e = t.entries.c
+    query = select(t.entries).join(wanted, e.thing_id == wanted.c.id)
+    return query.where(e.line_id == line, e.index == newest.correlate(wanted).scalar_subquery())
+
+
+def touched(cx: Connection, ranges: Iterable[tuple[LineId, int, int]]) -> tuple[set[str], set[tuple[str, str]]]:
+    """Name the things and the names that the commits in these ranges of lines touched."""
+    things: set[str] = set()
+    names: set[tuple[str, str]] = set()
+    e, n = t.entries.c, t.names.c
+    for line, low, high in ranges:
+        inside = (e.line_id == line) & e.index.between(low, high) & ~e.carried
+        things.update(cx.scalars(select(e.thing_id).where(inside).distinct()))
+        inside = (n.line_id == line) & n.index.between(low, high) & ~n.carried
+        names.update((r.parent_id, r.name) for r in cx.execute(select(n.parent_id, n.name).where(inside)))
+    return things, names
+
+
+def entries_of(cx: Connection, position: Position) -> list[Entry]:
+    """List what one commit says."""
+    e = t.entries.c
+    query = select(t.entries).where(e.line_id == position.line, e.index == position.index, ~e.carried)
+    return [_entry(row) for row in cx.execute(query)]
+
+
+def _entry(row: Row[tuple[object, ...]]) -> Entry:
+    return Entry(
+        ThingId(row.thing_id),
+        row.kind,
+        SchemaId(row.schema_id) if row.schema_id else None,
+        row.row_count,
+        tuple(row.operations),
+        row.attributes,
+        bool(row.dropped),
+        bool(row.replaced),
+    )
+
+
+def ever_named(cx: Connection, repository: RepositoryId, at: Clock, name: str) -> list[str]:
+    """Find the tables that ever had this name on the way to a commit."""
+    n = t.names.c
+    found: list[str] = []
+    for line, index in at.entry_positions:
+        query = select(n.thing_id).where(n.repository_id == repository, n.name == name, n.kind == "table")
+        found += cx.scalars(query.where(n.line_id == line, n.index <= index, n.thing_id.is_not(None)).distinct())
+    return found

@@ -1,0 +1,50 @@
+"""The catalogue's schema version: an older store is upgraded step by step, a newer one refused."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from sqlalchemy import Connection, inspect, select, update
+
+from anabranch.catalog.tables import metadata, store
+from anabranch.errors import Corrupt, InvalidRequest
+
+FORMAT_VERSION = 1
+
+Migration = Callable[[Connection], None]
+
+MIGRATIONS: Mapping[int, Migration] = {}
+"""From version n to n + 1. A migration runs in the opening transaction, so that a crash leaves the old version."""
+
+
+def create(cx: Connection, facts: Mapping[str, str]) -> None:
+    """Make the tables of a new store and write its version."""
+    metadata.create_all(cx, checkfirst=False)
+    rows = {"format_version": str(FORMAT_VERSION), **facts}
+    cx.execute(store.insert(), [{"key": k, "value": v} for k, v in rows.items()])
+
+
+def exists(cx: Connection) -> bool:
+    """Tell whether this database holds a store."""
+    return inspect(cx).has_table("store")
+
+
+def upgrade(
+    cx: Connection, *, latest: int = FORMAT_VERSION, migrations: Mapping[int, Migration] = MIGRATIONS
+) -> None:
+    """Bring the store to the latest version; refuse one that a newer Anabranch wrote."""
+    version = found_version(cx)
+    if version > latest:
+        message = f"this store has format version {version}, this Anabranch reads up to {latest}"
+        raise InvalidRequest(message, hint="upgrade anabranch", expected=latest, found=version)
+    for step in range(version, latest):
+        migrations[step](cx)
+        cx.execute(update(store).where(store.c.key == "format_version").values(value=str(step + 1)))
+
+
+def found_version(cx: Connection) -> int:
+    """Read the version that the store was written with."""
+    text = cx.scalar(select(store.c.value).where(store.c.key == "format_version"))
+    if text is None or not text.isdigit():
+        raise Corrupt(f"the catalogue has no readable format version (found {text!r})", hint="restore it from a backup")
+    return int(text)

@@ -1,0 +1,114 @@
+"""Open commits: work that survives the process until it is finished or aborted."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import Connection, delete, select, update
+
+from anabranch.catalog import objects
+from anabranch.catalog import tables as t
+from anabranch.model.clock import Position
+from anabranch.model.ids import LineId, ObjectId, RepositoryId
+from anabranch.model.objects import NewObject
+
+
+@dataclass(frozen=True)
+class OpenRecord:
+    """An open commit as the catalogue keeps it."""
+
+    id: str
+    branch: str
+    parent: Position
+    message: str
+    author: str
+    started_at: int
+    provenance: tuple[str, ...]
+    strict: bool
+    working: bool
+
+
+def insert(cx: Connection, repository: RepositoryId, record: OpenRecord) -> None:
+    """Register an open commit; a branch has one working set at most."""
+    values = {
+        "id": record.id,
+        "repository_id": repository,
+        "branch": record.branch,
+        "parent_line": record.parent.line,
+        "parent_index": record.parent.index,
+        "message": record.message,
+        "author": record.author,
+        "started_at": record.started_at,
+        "provenance": list(record.provenance),
+        "strict": record.strict,
+        "working_branch": record.branch if record.working else None,
+    }
+    cx.execute(t.open_commits.insert(), values)
+
+
+def all_records(cx: Connection, repository: RepositoryId) -> list[OpenRecord]:
+    """List the open commits of a repository, oldest first."""
+    c = t.open_commits.c
+    rows = cx.execute(select(t.open_commits).where(c.repository_id == repository).order_by(c.started_at, c.id))
+    return [
+        OpenRecord(
+            r.id,
+            r.branch,
+            Position(LineId(r.parent_line), r.parent_index),
+            r.message,
+            r.author,
+            r.started_at,
+            tuple(r.provenance),
+            bool(r.strict),
+            r.working_branch is not None,
+        )
+        for r in rows
+    ]
+
+
+def documents(cx: Connection, open_id: str) -> list[dict[str, Any]]:
+    """Read what an open commit holds so far."""
+    c = t.open_entries.c
+    return [r.document for r in cx.execute(select(c.document).where(c.open_id == open_id).order_by(c.thing_id))]
+
+
+def save(
+    cx: Connection,
+    repository: RepositoryId,
+    open_id: str,
+    changed: Iterable[tuple[str, dict[str, Any] | None]],
+    made: Iterable[NewObject],
+) -> bool:
+    """Keep the parts that a statement changed, with its objects; tell whether the commit is still open."""
+    if not cx.scalar(select(t.open_commits.c.id).where(t.open_commits.c.id == open_id).with_for_update()):
+        return False
+    new = list(made)
+    objects.insert(cx, repository, new)
+    if new:
+        cx.execute(t.open_objects.insert(), [{"open_id": open_id, "object_id": o.stored.id} for o in new])
+    c = t.open_entries.c
+    for thing, document in changed:
+        cx.execute(delete(t.open_entries).where(c.open_id == open_id, c.thing_id == thing))
+        if document is not None:
+            cx.execute(t.open_entries.insert(), {"open_id": open_id, "thing_id": thing, "document": document})
+    return True
+
+
+def describe(cx: Connection, open_id: str, message: str, author: str) -> None:
+    """Change the message and author of an open commit."""
+    cx.execute(update(t.open_commits).where(t.open_commits.c.id == open_id).values(message=message, author=author))
+
+
+def linked(cx: Connection, open_id: str) -> list[ObjectId]:
+    """List the objects that an open commit keeps alive."""
+    c = t.open_objects.c
+    return [ObjectId(x) for x in cx.scalars(select(c.object_id).where(c.open_id == open_id))]
+
+
+def remove(cx: Connection, open_id: str) -> bool:
+    """Forget an open commit; tell whether there was one."""
+    for table in (t.open_entries, t.open_objects):
+        cx.execute(delete(table).where(table.c.open_id == open_id))
+    return cx.execute(delete(t.open_commits).where(t.open_commits.c.id == open_id)).rowcount == 1

@@ -1,0 +1,240 @@
+"""Publishing: one transaction that writes all of a commit and moves the branch, or nothing."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from sqlalchemy import Connection, select, update
+
+from anabranch.catalog import branches, entries, history, objects, open_commits
+from anabranch.catalog import tables as t
+from anabranch.catalog.store import lock_repository, now
+from anabranch.errors import Corrupt
+from anabranch.model.clock import Clock, Position
+from anabranch.model.commits import BranchHead, CommitHead
+from anabranch.model.content import Entry, NameBinding, Publication
+from anabranch.model.ids import ROOT_NAMESPACE, LineId, RepositoryId, ThingId, new_id
+from anabranch.plan.hashing import commit_hash
+
+
+class HeadMoved(Exception):
+    """The branch does not show what the publication expects; nothing was written."""
+
+    def __init__(self, found: BranchHead | None) -> None:
+        super().__init__()
+        self.found = found
+
+
+def publish(cx: Connection, publication: Publication, store_id: str, depth_limit: int) -> CommitHead:
+    """Write the commit and move the branch to it; raise HeadMoved if the branch is not where it was expected."""
+    repository, branch = publication.repository, publication.branch
+    lock_repository(cx, repository)
+    found = branches.find(cx, repository, branch.name)
+    if publication.creates_branch and found is None:
+        branch = branches.create(cx, repository, branch.name, branch.position, publication.author, "branch")
+    elif found != branch:
+        raise HeadMoved(found)
+    _check_links(cx, publication)
+    finished_at = max(now(), *(p.finished_at for p in publication.parents))
+    first = publication.parents[0]
+    position, carries = _place(cx, repository, branch, first, store_id, depth_limit)
+    made = CommitHead(
+        position,
+        publication.id,
+        commit_hash(publication, finished_at),
+        1 + max(p.generation for p in publication.parents),
+        finished_at,
+    )
+    write_commit(cx, publication, made)
+    if carries:
+        _carry(cx, publication, history.clock(cx, first.position), position)
+    if not branches.move(cx, repository, branch, position):
+        raise HeadMoved(branches.find(cx, repository, branch.name))
+    verb, author = publication.verb, publication.author
+    branches.record_move(cx, repository, branch, branch.position, position, author, verb, publication.id)
+    if publication.open_commit:
+        open_commits.remove(cx, publication.open_commit)
+    return made
+
+
+def write_root(cx: Connection, publication: Publication, store_id: str) -> CommitHead:
+    """Write the first commit of a repository and make its branch."""
+    branch = publication.branch
+    line = _new_line(cx, publication.repository, branch, None, store_id, 0)
+    position = Position(line, 0)
+    finished_at = now()
+    made = CommitHead(position, publication.id, commit_hash(publication, finished_at), 0, finished_at)
+    write_commit(cx, publication, made)
+    head = BranchHead(branch.name, branch.id, position)
+    values = {"repository_id": publication.repository, "name": head.name, "id": head.id}
+    cx.execute(t.branches.insert(), {**values, "line_id": line, "index": 0, "created_at": finished_at})
+    author = publication.author
+    branches.record_move(cx, publication.repository, head, None, position, author, "init", publication.id)
+    return made
+
+
+def write_commit(cx: Connection, publication: Publication, made: CommitHead) -> None:
+    """Insert the rows of a commit."""
+    line, index = made.position
+    at = {"line_id": line, "index": index}
+    content = publication.content
+    objects.insert_schemas(cx, publication.repository, content.schemas)
+    objects.insert(cx, publication.repository, content.objects)
+    cx.execute(
+        t.commits.insert(),
+        {
+            **at,
+            "repository_id": publication.repository,
+            "id": publication.id,
+            "hash": made.hash,
+            "generation": made.generation,
+            "author": publication.author,
+            "message": publication.message,
+            "started_at": publication.started_at,
+            "finished_at": made.finished_at,
+            "is_merge": len(publication.parents) > 1,
+        },
+    )
+    _insert(cx, t.merge_edges, [_edge(at, made, n, p) for n, p in enumerate(publication.parents) if n])
+    _insert(cx, t.provenance, [{**at, "number": n, "commit_hash": h} for n, h in enumerate(publication.provenance)])
+    _insert(cx, t.entries, [_entry_values(at, e, carried=False) for e in content.entries])
+    _insert(cx, t.names, [_name_values(publication.repository, at, n, carried=False) for n in content.names])
+    links = [{**at, "thing_id": c.thing_id, "number": n, "object_id": o} for c in content.changes for n, o in enumerate(c.objects)]
+    _insert(cx, t.changes, links)
+    references = [
+        {
+            **at,
+            "thing_id": r.thing_id,
+            "parent_number": r.parent_number,
+            "base_line": r.base.line,
+            "base_index": r.base.index,
+            "exceptions_id": r.exceptions,
+        }
+        for r in content.references
+    ]
+    _insert(cx, t.change_references, references)
+    for view in content.views:
+        values = {"id": view.id, "thing_id": view.thing_id, "kind": view.kind, "row_count": view.row_count}
+        cx.execute(t.views.insert(), {**at, **values, "created_at": made.finished_at})
+        shown = [{"view_id": view.id, "number": n, "object_id": o} for n, o in enumerate(view.objects)]
+        _insert(cx, t.view_objects, shown)
+
+
+def _insert(cx: Connection, table: Any, rows: list[dict[str, Any]]) -> None:
+    if rows:
+        cx.execute(table.insert(), rows)
+
+
+def _edge(at: dict[str, Any], made: CommitHead, number: int, parent: CommitHead) -> dict[str, Any]:
+    return {
+        **at,
+        "number": number,
+        "generation": made.generation,
+        "parent_line": parent.position.line,
+        "parent_index": parent.position.index,
+        "parent_generation": parent.generation,
+    }
+
+
+def _entry_values(at: dict[str, Any], entry: Entry, *, carried: bool) -> dict[str, Any]:
+    return {
+        **at,
+        "thing_id": entry.thing_id,
+        "kind": entry.kind,
+        "dropped": entry.dropped,
+        "replaced": entry.replaced,
+        "carried": carried,
+        "schema_id": entry.schema_id,
+        "row_count": entry.row_count,
+        "operations": list(entry.operations),
+        "attributes": dict(entry.attributes),
+    }
+
+
+def _name_values(repository: RepositoryId, at: dict[str, Any], n: NameBinding, *, carried: bool) -> dict[str, Any]:
+    values = {"parent_id": n.parent_id, "name": n.name, "kind": n.kind, "thing_id": n.thing_id}
+    return {**at, **values, "repository_id": repository, "carried": carried}
+
+
+def _check_links(cx: Connection, publication: Publication) -> None:
+    """An object that was collected meanwhile must not be linked."""
+    wanted = publication.content.linked
+    gone = set(wanted) - set(objects.find(cx, wanted)) if wanted else set()
+    if gone:
+        hint = "the work was open for too long; start the commit again"
+        raise Corrupt(f"{len(gone)} objects of this commit were collected: {', '.join(sorted(gone)[:3])}", hint=hint)
+
+
+def _place(
+    cx: Connection, repository: RepositoryId, branch: BranchHead, parent: CommitHead, store_id: str, depth_limit: int
+) -> tuple[Position, bool]:
+    """Give the commit its line and index: the parent's line if it is its tip and began on this branch in this store."""
+    line, index = parent.position
+    c = t.lines.c
+    row = cx.execute(select(c.branch_id, c.store_id, c.tip, c.depth).where(c.id == line).with_for_update()).one()
+    if row.tip == index and row.branch_id == branch.id and row.store_id == store_id:
+        cx.execute(update(t.lines).where(c.id == line).values(tip=index + 1))
+        return Position(line, index + 1), False
+    carries = row.depth + 1 >= depth_limit
+    made = _new_line(cx, repository, branch, parent, store_id, 0 if carries else row.depth + 1)
+    return Position(made, 0), carries
+
+
+def _new_line(
+    cx: Connection, repository: RepositoryId, branch: BranchHead, parent: CommitHead | None, store_id: str, depth: int
+) -> LineId:
+    line = LineId(new_id("l"))
+    values = {
+        "id": line,
+        "repository_id": repository,
+        "name": _free_line_name(cx, repository, branch.name),
+        "branch_id": branch.id,
+        "store_id": store_id,
+        "parent_line": parent.position.line if parent else None,
+        "parent_index": parent.position.index if parent else None,
+        "parent_generation": parent.generation if parent else None,
+        "tip": 0,
+        "depth": depth,
+    }
+    cx.execute(t.lines.insert(), values)
+    return line
+
+
+def _free_line_name(cx: Connection, repository: RepositoryId, branch: str) -> str:
+    """The branch's name, or `dev.2`, `dev.3` … where that was taken."""
+    c = t.lines.c
+    name, number, step = branch, 1, 1
+    taken = select(c.id).where(c.repository_id == repository)
+    # Gallop, then halve: a branch that was made again and again does not cost one query each time.
+    while cx.scalar(taken.where(c.name == name)):
+        number, step = number + step, step * 2
+        name = f"{branch}.{number}"
+    low = number - step // 2
+    while number - low > 1:
+        middle = (low + number) // 2
+        if cx.scalar(taken.where(c.name == f"{branch}.{middle}")):
+            low = middle
+        else:
+            number = middle
+    return branch if number == 1 else f"{branch}.{number}"
+
+
+def _carry(cx: Connection, publication: Publication, before: Clock, position: Position) -> None:
+    """Write the whole state of names and entries at the start of a line, so that look-ups end here."""
+    repository, at = publication.repository, {"line_id": position.line, "index": position.index}
+    said = {(n.parent_id, n.name) for n in publication.content.names}
+    bindings: list[NameBinding] = []
+    parents = [ROOT_NAMESPACE]
+    while parents:
+        parent = parents.pop()
+        for named in entries.list_names(cx, repository, before, parent):
+            bindings.append(NameBinding(parent, named.name, named.kind, named.thing_id))  # type: ignore[arg-type]
+            if named.kind == "namespace":
+                parents.append(named.thing_id)
+    kept = [b for b in bindings if (b.parent_id, b.name) not in said]
+    _insert(cx, t.names, [_name_values(repository, at, b, carried=True) for b in kept])
+    told = {e.thing_id for e in publication.content.entries}
+    things = [ThingId(b.thing_id) for b in bindings if b.thing_id and b.thing_id not in told]
+    found = entries.find_entries(cx, before, things).values()
+    _insert(cx, t.entries, [_entry_values(at, replace(e, operations=()), carried=True) for e in found])

@@ -1,0 +1,161 @@
+"""A connection to a catalogue: transactions, and foreign errors translated at this edge."""
+
+from __future__ import annotations
+
+import sqlite3
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from sqlalchemy import Connection, Engine, create_engine, event, select
+from sqlalchemy.engine import URL, make_url
+from sqlalchemy.exc import ArgumentError, DBAPIError, IntegrityError, NoSuchModuleError, OperationalError
+
+from anabranch.catalog import migrations
+from anabranch.catalog.tables import repositories, store
+from anabranch.errors import AlreadyExists, AnabranchError, Corrupt, InvalidRequest, NotFound, OutcomeUnknown, Unavailable
+from anabranch.model.ids import RepositoryId
+
+__all__ = ["Catalog", "Connection", "lock_repository", "now"]
+
+_WRITE = "anabranch_write"
+_BUSY_TIMEOUT_SECONDS = 30
+
+
+class Catalog:
+    """One store's catalogue. `read()` and `write()` are its only transactions."""
+
+    def __init__(self, engine: Engine, described: str) -> None:
+        self._engine = engine
+        self._described = described
+
+    @classmethod
+    def at_file(cls, path: str) -> Catalog:
+        """Reach a catalogue in an SQLite file."""
+        url = URL.create("sqlite", database=path)
+        arguments = {"timeout": _BUSY_TIMEOUT_SECONDS, "check_same_thread": False, "isolation_level": None}
+        engine = create_engine(url, connect_args=arguments)
+        event.listen(engine, "connect", _prepare_sqlite)
+        event.listen(engine, "begin", _begin_sqlite)
+        return cls(engine, path)
+
+    @classmethod
+    def at_server(cls, text: str) -> Catalog:
+        """Reach a catalogue on a PostgreSQL server."""
+        try:
+            url = make_url(text).set(drivername="postgresql+psycopg")
+            engine = create_engine(url, pool_pre_ping=True)
+        except (ArgumentError, NoSuchModuleError) as error:
+            hint = "write postgresql://user:password@host:port/database"
+            raise InvalidRequest(f"{text!r} does not name a catalogue: {error}", hint=hint) from error
+        except ModuleNotFoundError as error:
+            raise Unavailable("PostgreSQL needs psycopg", hint="pip install 'anabranch[postgres]'") from error
+        return cls(engine, url.render_as_string(hide_password=True))
+
+    @contextmanager
+    def read(self) -> Iterator[Connection]:
+        """Open a transaction that sees one state."""
+        with self._translated(), self._engine.connect() as cx, cx.begin():
+            yield cx
+
+    @contextmanager
+    def write(self) -> Iterator[Connection]:
+        """Open a transaction that is committed at the end, or leaves nothing."""
+        with self._translated(), self._engine.connect().execution_options(**{_WRITE: True}) as cx:
+            transaction = cx.begin()
+            try:
+                yield cx
+            except BaseException:
+                transaction.rollback()
+                raise
+            try:
+                transaction.commit()
+            except DBAPIError as error:
+                if error.connection_invalidated:
+                    message = f"the connection to {self._described} was lost while it committed"
+                    raise OutcomeUnknown(message, hint="look at the branch's moves (`ana reflog`)") from error
+                raise
+
+    def create(self, facts: dict[str, str]) -> None:
+        """Make a new store here."""
+        with self.write() as cx:
+            if migrations.exists(cx):
+                raise AlreadyExists(f"{self._described} is a store already", hint="open it with ab.open")
+            migrations.create(cx, facts)
+
+    def exists(self) -> bool:
+        """Tell whether there is a store here."""
+        with self.read() as cx:
+            return migrations.exists(cx)
+
+    def open(self) -> dict[str, str]:
+        """Check the store's version, upgrade it if it is older, and return its facts."""
+        with self.read() as cx:
+            if not migrations.exists(cx):
+                raise NotFound(f"there is no store at {self._described}", hint="make one with ab.init or `ana init`")
+            current = migrations.found_version(cx) == migrations.FORMAT_VERSION
+        if not current:
+            with self.write() as cx:
+                migrations.upgrade(cx)
+        with self.read() as cx:
+            return {row.key: row.value for row in cx.execute(select(store))}
+
+    def close(self) -> None:
+        """Give all connections back."""
+        self._engine.dispose()
+
+    @contextmanager
+    def _translated(self) -> Iterator[None]:
+        try:
+            yield
+        except AnabranchError:
+            raise
+        except DBAPIError as error:
+            raise _translate(error, self._described) from error
+
+
+def now() -> int:
+    """The time as the catalogue keeps it: microseconds since 1970."""
+    return time.time_ns() // 1000
+
+
+def lock_repository(cx: Connection, repository: RepositoryId) -> None:
+    """Let one writer at a time decide about a repository's names and heads (SQLite has one writer anyway)."""
+    cx.execute(select(repositories.c.id).where(repositories.c.id == repository).with_for_update())
+
+
+def _prepare_sqlite(connection: sqlite3.Connection, _record: Any) -> None:
+    connection.execute("PRAGMA journal_mode = WAL")
+    connection.execute("PRAGMA synchronous = FULL")
+
+
+def _begin_sqlite(cx: Connection) -> None:
+    write = cx.get_execution_options().get(_WRITE)
+    cx.exec_driver_sql("BEGIN IMMEDIATE" if write else "BEGIN")
+
+
+_SQLITE_KINDS: dict[int, tuple[type[AnabranchError], str, str]] = {
+    sqlite3.SQLITE_BUSY: (Unavailable, "is locked by another writer", "try again in a moment"),
+    sqlite3.SQLITE_LOCKED: (Unavailable, "is locked by another writer", "try again in a moment"),
+    sqlite3.SQLITE_FULL: (Unavailable, "has no room: the disk is full", "free some space; nothing was changed"),
+    sqlite3.SQLITE_READONLY: (Unavailable, "can't be written", "check the permissions of the file and its folder"),
+    sqlite3.SQLITE_CANTOPEN: (Unavailable, "can't be opened", "check that the folder exists and its permissions"),
+    sqlite3.SQLITE_IOERR: (Unavailable, "can't be read or written", "check the disk"),
+    sqlite3.SQLITE_CORRUPT: (Corrupt, "is damaged", "restore it from a backup"),
+    sqlite3.SQLITE_NOTADB: (Corrupt, "is not an SQLite database", "restore it from a backup"),
+}
+
+
+def _translate(error: DBAPIError, described: str) -> AnabranchError:
+    """Turn a database error into one of ours, by its code."""
+    code = getattr(error.orig, "sqlite_errorcode", None)
+    if code is not None and code & 0xFF in _SQLITE_KINDS:
+        kind, what, hint = _SQLITE_KINDS[code & 0xFF]
+        return kind(f"the catalogue {described} {what}", hint=hint)
+    if isinstance(error, IntegrityError):
+        return AlreadyExists(f"another writer was faster: {error.orig}", hint="look at what it did, then try again")
+    if isinstance(error, OperationalError) or error.connection_invalidated:
+        hint = "check that the server runs and can be reached"
+        return Unavailable(f"the catalogue {described} does not answer: {error.orig}", hint=hint)
+    return Corrupt(f"the catalogue {described} refused a statement: {error.orig}", hint="is it a store of Anabranch's?")

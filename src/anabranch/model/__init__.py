@@ -1,0 +1,1 @@
+"""Frozen values: ids, clock, refs, types, schema, objects, tables, commits. No I/O, no foreign library."""

@@ -1,0 +1,58 @@
+"""Where a commit was made, and the path of first parents that leads to it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from anabranch.model.ids import LineId
+
+
+class Position(NamedTuple):
+    """A commit's coordinates: its line and its index there."""
+
+    line: LineId
+    index: int
+
+
+@dataclass(frozen=True)
+class Clock:
+    """The positions from a commit to the root, newest first: one per line on the way."""
+
+    positions: tuple[Position, ...]
+    reach: int = 1
+    """How many of the positions an entry can be found at: past a line that carries the whole state there is none."""
+
+    def __iter__(self) -> Iterator[Position]:
+        return iter(self.positions)
+
+    @property
+    def head(self) -> Position:
+        return self.positions[0]
+
+    @property
+    def entry_positions(self) -> tuple[Position, ...]:
+        return self.positions[: self.reach]
+
+    def holds(self, position: Position) -> bool:
+        """Tell whether the position is on this path of first parents."""
+        return any(p.line == position.line and position.index <= p.index for p in self.positions)
+
+    def back(self, steps: int) -> Position | None:
+        """Return the commit that lies `steps` first parents back, or None past the root."""
+        for position in self.positions:
+            if steps <= position.index:
+                return Position(position.line, position.index - steps)
+            steps -= position.index + 1
+        return None
+
+    def since(self, base: Position) -> tuple[tuple[LineId, int, int], ...]:
+        """Return (line, low, high) ranges after `base` up to the head, oldest first; base must lie on the clock."""
+        ranges: list[tuple[LineId, int, int]] = []
+        for position in self.positions:
+            if position.line == base.line:
+                ranges.append((position.line, base.index + 1, position.index))
+                break
+            ranges.append((position.line, 0, position.index))
+        return tuple(r for r in reversed(ranges) if r[1] <= r[2])

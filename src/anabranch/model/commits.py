@@ -1,0 +1,86 @@
+"""Commits, branches, tags and moves as users see them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from anabranch.model.clock import Position
+from anabranch.model.ids import BranchId, CommitId
+
+
+@dataclass(frozen=True)
+class Commit:
+    """A finished commit: immutable, known by its hash."""
+
+    hash: str
+    id: str
+    """Where it was made: the line's name and the index there, such as `main/7`."""
+    author: str
+    message: str
+    started_at: datetime
+    finished_at: datetime
+    parents: tuple[str, ...]
+    """The hashes of its parents, the first parent first."""
+    tables: tuple[str, ...]
+    """The names of the tables that it changed."""
+    provenance: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        return self.hash
+
+
+@dataclass(frozen=True)
+class CommitHead:
+    """What publishing needs to know of a commit."""
+
+    position: Position
+    id: CommitId
+    hash: str
+    generation: int
+    finished_at: int
+
+
+@dataclass(frozen=True)
+class Branch:
+    """A name for a commit that publishing moves."""
+
+    name: str
+    commit: str
+    """The hash of the commit it shows."""
+    created_at: datetime
+
+
+@dataclass(frozen=True)
+class BranchHead:
+    """A branch as publishing expects to find it."""
+
+    name: str
+    id: BranchId
+    position: Position
+
+
+@dataclass(frozen=True)
+class Tag:
+    """A name for a commit that never moves."""
+
+    name: str
+    commit: str
+    created_at: datetime
+    author: str
+
+
+@dataclass(frozen=True)
+class BranchMove:
+    """One move of a branch: from, to, when, who, by which verb."""
+
+    branch: str
+    before: str | None
+    """The hash it showed before; None when the branch was made."""
+    after: str | None
+    """The hash it showed after; None when the branch was deleted."""
+    moved_at: datetime
+    author: str
+    verb: str
+    commit_id: CommitId | None
+    """The random id of the commit that was published by this move, if one was."""

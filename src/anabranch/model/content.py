@@ -1,0 +1,107 @@
+"""What a commit says: the values that publishing writes and that the commit's hash covers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from anabranch.model.clock import Position
+from anabranch.model.ids import CommitId, ObjectId, RepositoryId, SchemaId, ThingId, ViewId
+from anabranch.model.commits import BranchHead, CommitHead
+from anabranch.model.objects import NewObject
+from anabranch.model.schema import Schema
+from anabranch.model.tables import Operation, ThingKind
+
+
+@dataclass(frozen=True)
+class Entry:
+    """What a commit says of one thing."""
+
+    thing_id: ThingId
+    kind: ThingKind
+    schema_id: SchemaId | None = None
+    row_count: int | None = None
+    operations: tuple[Operation, ...] = ()
+    attributes: Mapping[str, Any] = field(default_factory=dict)
+    dropped: bool = False
+    replaced: bool = False
+
+
+@dataclass(frozen=True)
+class NameBinding:
+    """What a name stands for from a commit on; None unbinds it."""
+
+    parent_id: ThingId
+    name: str
+    kind: ThingKind
+    thing_id: ThingId | None
+
+
+@dataclass(frozen=True)
+class Change:
+    """The objects that hold the difference of a table to its first parent's."""
+
+    thing_id: ThingId
+    objects: tuple[ObjectId, ...]
+
+
+@dataclass(frozen=True)
+class ChangeReference:
+    """The difference to a further parent: the path from a base, and an object of exceptions."""
+
+    thing_id: ThingId
+    parent_number: int
+    base: Position
+    exceptions: ObjectId | None
+
+
+@dataclass(frozen=True)
+class View:
+    """A snapshot or fold of a table at the commit that is published with it."""
+
+    id: ViewId
+    thing_id: ThingId
+    kind: Literal["snapshot", "fold"]
+    objects: tuple[ObjectId, ...]
+    row_count: int
+
+
+@dataclass(frozen=True)
+class Content:
+    """All that a commit says, and the new schemas and objects that it brings."""
+
+    entries: tuple[Entry, ...] = ()
+    names: tuple[NameBinding, ...] = ()
+    changes: tuple[Change, ...] = ()
+    references: tuple[ChangeReference, ...] = ()
+    views: tuple[View, ...] = ()
+    schemas: tuple[Schema, ...] = ()
+    objects: tuple[NewObject, ...] = ()
+    linked: tuple[ObjectId, ...] = ()
+    """Objects that are in the catalogue already; publishing checks that they still are."""
+    sha256: Mapping[ObjectId, str] = field(default_factory=dict)
+    """The hash of every object in `changes`."""
+
+    @property
+    def is_empty(self) -> bool:
+        return not (self.entries or self.names)
+
+
+@dataclass(frozen=True)
+class Publication:
+    """A commit that is ready to be published on a branch that is expected to show its first parent."""
+
+    repository: RepositoryId
+    branch: BranchHead
+    parents: tuple[CommitHead, ...]
+    id: CommitId
+    author: str
+    message: str
+    started_at: int
+    provenance: tuple[str, ...]
+    verb: str
+    content: Content
+    creates_branch: bool = False
+    open_commit: str | None = None
+    """The open commit that this one finishes; its rows go in the same transaction."""

@@ -1,0 +1,30 @@
+"""Ids: random, globally unique, never names. A prefix letter tells what an id is of."""
+
+from __future__ import annotations
+
+import base64
+import secrets
+from typing import NewType
+
+RepositoryId = NewType("RepositoryId", str)
+BranchId = NewType("BranchId", str)
+LineId = NewType("LineId", str)
+CommitId = NewType("CommitId", str)
+ThingId = NewType("ThingId", str)
+ColumnId = NewType("ColumnId", str)
+SchemaId = NewType("SchemaId", str)
+ObjectId = NewType("ObjectId", str)
+ViewId = NewType("ViewId", str)
+
+ROOT_NAMESPACE = ThingId("")
+"""The parent of top-level names; it always exists and has no entry."""
+
+
+def new_id(prefix: str) -> str:
+    """Make a random id of 80 bits: lower-case base32, safe in file and column names."""
+    return prefix + base64.b32encode(secrets.token_bytes(10)).decode().lower()
+
+
+def new_column_id() -> ColumnId:
+    """Make the id of a column; it is also the column's name inside Parquet files."""
+    return ColumnId(new_id("c"))

@@ -1,0 +1,67 @@
+"""Which names are legal, checked once where text enters."""
+
+from __future__ import annotations
+
+import re
+
+from anabranch.errors import InvalidRequest
+
+HIDDEN_PREFIX = "_ana_"
+"""Names that start with this are ours."""
+
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
+_GIT_FORBIDDEN = re.compile(r"[\x00-\x20\x7f~^:?*\[\\]|\.\.|@\{|//")
+_LOOKS_LIKE_POSITION = re.compile(r"/\d+$")
+
+
+def check_part(name: str, what: str) -> str:
+    """Return the name of a table, column or namespace, or refuse it."""
+    problem = None
+    if not isinstance(name, str) or not name:
+        problem = "it is empty"
+    elif len(name.encode("utf-8", "surrogatepass")) > 255:
+        problem = "it is longer than 255 bytes"
+    elif _CONTROL.search(name):
+        problem = "it has control characters"
+    elif "." in name or "/" in name:
+        problem = "it has a dot or a slash"
+    elif name.lower().startswith(HIDDEN_PREFIX):
+        problem = f"names that start with {HIDDEN_PREFIX} are reserved"
+    elif any(0xD800 <= ord(ch) <= 0xDFFF for ch in name):
+        problem = "it is not valid Unicode"
+    if problem:
+        raise InvalidRequest(f"{name!r} is not a name for a {what}: {problem}", hint="choose another name")
+    return name
+
+
+def split_table_name(name: str) -> tuple[tuple[str, ...], str]:
+    """Split `sales.orders` into its namespaces and its own name, checking each part."""
+    if not isinstance(name, str) or not name:
+        raise InvalidRequest(f"{name!r} is not a table's name", hint="give a name such as 'orders' or 'sales.orders'")
+    *namespaces, own = name.split(".")
+    return tuple(check_part(n, "namespace") for n in namespaces), check_part(own, "table")
+
+
+def check_ref_name(name: str, what: str) -> str:
+    """Return the name of a branch or tag by git's rules, or refuse it."""
+    problem = None
+    if not isinstance(name, str) or not name:
+        problem = "it is empty"
+    elif len(name.encode("utf-8", "surrogatepass")) > 255:
+        problem = "it is longer than 255 bytes"
+    elif _GIT_FORBIDDEN.search(name) or any(0xD800 <= ord(ch) <= 0xDFFF for ch in name):
+        problem = "git's rules forbid blanks, control characters and any of ~ ^ : ? * [ \\ .. @{ //"
+    elif name.startswith(("/", "-")) or name.endswith(("/", ".")) or name in ("@", "HEAD"):
+        problem = "it may not be HEAD or @, start with a slash or dash, nor end with a slash or dot"
+    elif any(part.startswith(".") or part.endswith(".lock") for part in name.split("/")):
+        problem = "no part of it may start with a dot or end with .lock"
+    elif _LOOKS_LIKE_POSITION.search(name):
+        problem = "a slash and digits at the end is how commits are named (main/7)"
+    if problem:
+        raise InvalidRequest(f"{name!r} is not a name for a {what}: {problem}", hint="choose another name")
+    return name
+
+
+def check_repository_name(name: str) -> str:
+    """Return the name of a repository, or refuse it."""
+    return check_part(name, "repository")

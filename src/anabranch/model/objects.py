@@ -1,0 +1,89 @@
+"""Objects: immutable Parquet bytes, and what the catalogue knows of them without reading them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Literal
+
+from anabranch.model.ids import ColumnId, ObjectId, SchemaId
+
+KeyValue = int | str | Decimal | bytes | bool
+"""A key's value in comparable form: dates are days, times are microseconds since 1970."""
+
+ObjectKind = Literal["rows", "update", "delete"]
+Place = Literal["inline", "root"]
+
+
+@dataclass(frozen=True)
+class KeyRange:
+    """A box that holds every key: the least and greatest value of each key column."""
+
+    low: tuple[KeyValue, ...]
+    high: tuple[KeyValue, ...]
+
+    def meets(self, other: KeyRange) -> bool:
+        """Tell whether some key could lie in both."""
+        sides = zip(self.low, self.high, other.low, other.high, strict=True)
+        return all(lo <= other_hi and other_lo <= hi for lo, hi, other_lo, other_hi in sides)  # type: ignore[operator]
+
+
+def may_meet(one: KeyRange | None, other: KeyRange | None) -> bool:
+    """Tell whether two ranges can share a key; an unknown range may meet anything."""
+    return one is None or other is None or one.meets(other)
+
+
+def around(ranges: Iterable[KeyRange | None]) -> KeyRange | None:
+    """Return the box around all ranges; None if one is unknown or there are none."""
+    known: list[KeyRange] = []
+    for r in ranges:
+        if r is None:
+            return None
+        known.append(r)
+    if not known:
+        return None
+    low = tuple(min(values) for values in zip(*(r.low for r in known), strict=True))
+    high = tuple(max(values) for values in zip(*(r.high for r in known), strict=True))
+    return KeyRange(low, high)
+
+
+@dataclass(frozen=True)
+class StoredObject:
+    """One object as the catalogue describes it.
+
+    `rows` holds full rows (an insert, or part of a snapshot), `update` the key and the touched
+    columns before and after, `delete` the keys.
+    """
+
+    id: ObjectId
+    kind: ObjectKind
+    sha256: str
+    size_bytes: int
+    row_count: int
+    schema_id: SchemaId
+    key_range: KeyRange | None
+    touched: tuple[ColumnId, ...]
+    place: Place
+    path: str | None
+
+
+@dataclass(frozen=True)
+class NewObject:
+    """An object that is not published yet; inline ones bring their bytes."""
+
+    stored: StoredObject
+    content: bytes | None = None
+
+
+@dataclass(frozen=True)
+class Layer:
+    """An object and its turn: a change acts on rows of lower turns only."""
+
+    turn: int
+    object: StoredObject
+
+
+def size_of(layers: Sequence[Layer]) -> int:
+    """Add up the bytes that a scan of these layers may read."""
+    return sum(layer.object.size_bytes for layer in layers)

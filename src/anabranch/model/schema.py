@@ -1,0 +1,163 @@
+"""Columns with ids, and the schema that a table's objects are written under."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from typing import Any
+
+from anabranch.errors import InvalidRequest, NotFound
+from anabranch.model.ids import ColumnId, SchemaId, new_column_id, new_id
+from anabranch.model.names import check_part
+from anabranch.model.types import DataType, parse_type
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column: its id never changes, its name may."""
+
+    id: ColumnId
+    name: str
+    type: DataType
+    nullable: bool = True
+    default: str | None = None
+    """SQL text for new rows that do not give a value."""
+    initial_default: str | None = None
+    """SQL text for rows older than the column; fixed when the column is added."""
+
+    @property
+    def before(self) -> str:
+        """The name under which change objects keep the value before an update."""
+        return f"{self.id}_b"
+
+
+@dataclass(frozen=True)
+class Schema:
+    """The columns of a table, in order, and its key."""
+
+    id: SchemaId
+    columns: tuple[Column, ...]
+    key: tuple[ColumnId, ...]
+
+    def __iter__(self) -> Iterator[Column]:
+        return iter(self.columns)
+
+    def __len__(self) -> int:
+        return len(self.columns)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(c.name for c in self.columns)
+
+    @property
+    def key_columns(self) -> tuple[Column, ...]:
+        by_id = {c.id: c for c in self.columns}
+        return tuple(by_id[i] for i in self.key)
+
+    @property
+    def plain_columns(self) -> tuple[Column, ...]:
+        """The columns that are not part of the key."""
+        return tuple(c for c in self.columns if c.id not in self.key)
+
+    def find(self, name: str) -> Column | None:
+        """Find a column as Spark does: by the exact name, else without regard to case."""
+        exact = next((c for c in self.columns if c.name == name), None)
+        return exact or next((c for c in self.columns if c.name.lower() == name.lower()), None)
+
+    def column(self, name: str) -> Column:
+        """Return the column of this name; the error names the nearest ones."""
+        found = self.find(name)
+        if found is None:
+            near = get_close_matches(name, self.names, n=1)
+            hint = f"did you mean {near[0]!r}?" if near else f"columns: {', '.join(self.names[:20])}"
+            raise NotFound(f"there is no column {name!r}", hint=hint, column=name)
+        return found
+
+    def select(self, names: Iterable[str] | None) -> tuple[Column, ...]:
+        """Return the named columns in the order asked for; all of them for None."""
+        return self.columns if names is None else tuple(self.column(n) for n in names)
+
+
+def make_schema(columns: Sequence[Column], key: Sequence[str]) -> Schema:
+    """Check columns and key of a new table and give the schema its id."""
+    _refuse_twins([c.name for c in columns])
+    if not columns:
+        raise InvalidRequest("a table needs at least one column", hint="give columns in schema= or in the data")
+    draft = Schema(SchemaId(new_id("s")), tuple(columns), ())
+    chosen = [draft.column(name) for name in key]
+    if len({c.id for c in chosen}) < len(chosen):
+        raise InvalidRequest(f"the key names a column twice: {', '.join(key)}", hint="name each column once")
+    for column in chosen:
+        if not column.type.can_be_key:
+            hint = "choose integers, decimals, strings, dates, times or binary"
+            raise InvalidRequest(f"column {column.name!r} of type {column.type} can't be a key", hint=hint)
+    ids = tuple(c.id for c in chosen)
+    firm = tuple(_not_null(c) if c.id in ids else c for c in columns)
+    return Schema(draft.id, firm, ids)
+
+
+def new_column(name: str, type_: DataType, *, nullable: bool = True, default: str | None = None) -> Column:
+    """Make a column with a fresh id."""
+    return Column(new_column_id(), check_part(name, "column"), type_, nullable, default)
+
+
+def parse_columns(described: dict[str, str]) -> tuple[Column, ...]:
+    """Read `{"id": "bigint NOT NULL", "qty": "int DEFAULT 0"}`."""
+    return tuple(_parse_column(name, text) for name, text in described.items())
+
+
+def _parse_column(name: str, text: str) -> Column:
+    if not isinstance(text, str):
+        raise InvalidRequest(f"the type of column {name!r} is {text!r}, text was expected", hint="such as 'bigint NOT NULL'")
+    upper, default, nullable = text.upper(), None, True
+    at = upper.find(" DEFAULT ")
+    if at >= 0:
+        text, default = text[:at], text[at + len(" DEFAULT ") :].strip()
+        if default.upper().endswith(" NOT NULL"):
+            default, nullable = default[: -len(" NOT NULL")].strip(), False
+    if text.upper().rstrip().endswith(" NOT NULL"):
+        text, nullable = text.rstrip()[: -len(" NOT NULL")], False
+    return new_column(name, parse_type(text), nullable=nullable, default=default)
+
+
+def _not_null(column: Column) -> Column:
+    return Column(column.id, column.name, column.type, False, column.default, column.initial_default)
+
+
+def _refuse_twins(names: list[str]) -> None:
+    seen: dict[str, str] = {}
+    for name in names:
+        if name.lower() in seen:
+            hint = "Spark does not tell names apart by case; rename one"
+            raise InvalidRequest(f"columns {seen[name.lower()]!r} and {name!r} have the same name", hint=hint)
+        seen[name.lower()] = name
+
+
+def schema_document(schema: Schema) -> dict[str, Any]:
+    """Turn a schema into plain values, as the catalogue and the commit's hash hold it."""
+    return {
+        "columns": [
+            {
+                "id": c.id,
+                "name": c.name,
+                "type": str(c.type),
+                "nullable": c.nullable,
+                "default": c.default,
+                "initial_default": c.initial_default,
+            }
+            for c in schema.columns
+        ],
+        "key": list(schema.key),
+    }
+
+
+def read_schema(id_: str, document: dict[str, Any]) -> Schema:
+    """Turn plain values back into a schema."""
+    columns = tuple(
+        Column(
+            ColumnId(c["id"]), c["name"], parse_type(c["type"]), c["nullable"], c["default"], c["initial_default"]
+        )
+        for c in document["columns"]
+    )
+    return Schema(SchemaId(id_), columns, tuple(ColumnId(k) for k in document["key"]))

@@ -1,0 +1,57 @@
+"""Tables and namespaces as a commit shows them, and the operations that made them so."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+from anabranch.model.ids import ThingId
+from anabranch.model.objects import Layer
+from anabranch.model.schema import Schema
+
+ThingKind = Literal["namespace", "table", "file"]
+
+Operation = Literal[
+    "create",
+    "drop",
+    "alter name",
+    "alter properties",
+    "alter column",
+    "alter partition",
+    "insert",
+    "delete",
+    "update",
+    "overwrite",
+]
+"""What an entry says was done, in order: the operations that merge rules speak of."""
+
+
+
+@dataclass(frozen=True)
+class TableState:
+    """A table at a commit: enough to read it."""
+
+    id: ThingId
+    name: str
+    schema: Schema
+    row_count: int
+    layers: tuple[Layer, ...] = ()
+    schemas: Mapping[str, Schema] = field(default_factory=dict)
+    """Every schema that some layer was written under, by id."""
+    properties: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def next_turn(self) -> int:
+        return max((layer.turn for layer in self.layers), default=-1) + 1
+
+
+@dataclass(frozen=True)
+class TableEntry:
+    """A table's name and size at a commit, as `ls` shows it."""
+
+    name: str
+    id: ThingId
+    row_count: int
+    column_count: int
+    key: tuple[str, ...]

@@ -1,0 +1,78 @@
+"""Spark SQL's types in Arrow, and values as Arrow and the catalogue hold them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, date, datetime
+from typing import Any
+
+import pyarrow as pa
+
+from anabranch.errors import InvalidRequest
+from anabranch.model.objects import KeyValue
+from anabranch.model.schema import Column
+from anabranch.model.types import DataType
+
+_TO_ARROW: dict[str, pa.DataType] = {
+    "tinyint": pa.int8(),
+    "smallint": pa.int16(),
+    "int": pa.int32(),
+    "bigint": pa.int64(),
+    "float": pa.float32(),
+    "double": pa.float64(),
+    "string": pa.string(),
+    "boolean": pa.bool_(),
+    "date": pa.date32(),
+    "timestamp": pa.timestamp("us", "UTC"),
+    "timestamp_ntz": pa.timestamp("us"),
+    "binary": pa.binary(),
+}
+_UNSIGNED = {pa.uint8(): "smallint", pa.uint16(): "int", pa.uint32(): "bigint"}
+
+
+def arrow_type(type_: DataType) -> pa.DataType:
+    """Return the Arrow type that holds a Spark type."""
+    if type_.name == "decimal":
+        return pa.decimal128(type_.precision, type_.scale)
+    return _TO_ARROW[type_.name]
+
+
+def spark_type(type_: pa.DataType, where: str) -> DataType:
+    """Return the Spark type of an Arrow column, or refuse it."""
+    if pa.types.is_dictionary(type_):
+        type_ = type_.value_type
+    found = next((name for name, arrow in _TO_ARROW.items() if arrow == type_), None) or _UNSIGNED.get(type_)
+    if found:
+        return DataType(found)
+    if pa.types.is_decimal(type_) and type_.precision <= 38 and 0 <= type_.scale <= type_.precision:
+        return DataType("decimal", type_.precision, type_.scale)
+    if pa.types.is_timestamp(type_):
+        return DataType("timestamp" if type_.tz else "timestamp_ntz")
+    if pa.types.is_large_string(type_) or pa.types.is_string_view(type_):
+        return DataType("string")
+    if pa.types.is_large_binary(type_) or pa.types.is_binary_view(type_) or pa.types.is_fixed_size_binary(type_):
+        return DataType("binary")
+    if pa.types.is_uint64(type_):
+        return DataType("decimal", 20, 0)
+    if pa.types.is_float16(type_):
+        return DataType("float")
+    if pa.types.is_date64(type_):
+        return DataType("date")
+    hint = "give schema= with a type for it" if pa.types.is_null(type_) else "cast it first"
+    raise InvalidRequest(f"{where} has type {type_}, which can't be versioned", hint=hint)
+
+
+def arrow_fields(columns: Sequence[Column]) -> pa.Schema:
+    """The Arrow schema of columns under their ids, as objects hold them."""
+    return pa.schema([pa.field(c.id, arrow_type(c.type)) for c in columns])
+
+
+def key_value(value: Any, type_: DataType) -> KeyValue | None:
+    """Turn a Python value of a key into its comparable form; None if it has none."""
+    if isinstance(value, datetime):
+        moment = value.replace(tzinfo=UTC) if value.tzinfo is None else value
+        delta = moment - datetime(1970, 1, 1, tzinfo=UTC)
+        return (delta.days * 86_400 + delta.seconds) * 1_000_000 + delta.microseconds
+    if isinstance(value, date):
+        return value.toordinal() - date(1970, 1, 1).toordinal()
+    return value if value is None or isinstance(value, KeyValue) else None

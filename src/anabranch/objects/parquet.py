@@ -1,0 +1,132 @@
+"""Parquet: bytes to Arrow and back, and what footers and sorted keys tell without reading rows."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, BinaryIO
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from anabranch.errors import Corrupt
+from anabranch.model.objects import KeyRange, KeyValue
+from anabranch.model.schema import Column
+from anabranch.objects.arrow import key_value
+
+_BATCH_ROWS = 1 << 20
+_FORMAT: dict[str, Any] = {"compression": "zstd", "store_schema": False, "store_decimal_as_integer": True}
+
+
+@dataclass(frozen=True)
+class Footer:
+    """What a file's footer says."""
+
+    row_count: int
+    key_range: KeyRange | None
+    null_keys: int
+
+
+def encode(table: pa.Table, row_group_rows: int) -> bytes:
+    """Write a table as one Parquet file in memory."""
+    sink = io.BytesIO()
+    pq.write_table(table, sink, row_group_size=row_group_rows, **_FORMAT)
+    return sink.getvalue()
+
+
+def decode(content: bytes) -> pa.Table:
+    """Read a Parquet file from memory."""
+    try:
+        return pq.read_table(pa.BufferReader(content))
+    except pa.ArrowException as error:
+        raise Corrupt(f"an object is not readable Parquet: {error}", hint="restore the catalogue from a backup") from error
+
+
+def read_footer(file: BinaryIO, key: Sequence[Column]) -> Footer:
+    """Read row count, key range and null keys from a footer."""
+    metadata = pq.ParquetFile(file).metadata
+    lows: list[KeyValue] = []
+    highs: list[KeyValue] = []
+    nulls = 0
+    for column in key:
+        statistics = list(_statistics(metadata, column.id))
+        nulls += sum(s.null_count or 0 for s in statistics if s)
+        ends = [_ends(s, column) for s in statistics]
+        if not ends or None in ends:
+            return Footer(metadata.num_rows, None, nulls)
+        lows.append(min(e[0] for e in ends if e))
+        highs.append(max(e[1] for e in ends if e))
+    return Footer(metadata.num_rows, KeyRange(tuple(lows), tuple(highs)) if lows else None, nulls)
+
+
+def table_range(table: pa.Table, key: Sequence[Column]) -> KeyRange | None:
+    """Find the key range of rows at hand."""
+    if table.num_rows == 0 or not key:
+        return None
+    lows: list[KeyValue] = []
+    highs: list[KeyValue] = []
+    for column in key:
+        values = table.column(column.id)
+        ends = pc.min_max(values)
+        low, high = key_value(ends["min"].as_py(), column.type), key_value(ends["max"].as_py(), column.type)
+        if low is None or high is None:
+            return None
+        lows.append(low)
+        highs.append(high)
+    return KeyRange(tuple(lows), tuple(highs))
+
+
+def equal_neighbours(file: BinaryIO, key: Sequence[Column], limit: int) -> list[dict[str, Any]]:
+    """Find keys that stand next to each other twice; in a file sorted by key these are all duplicates."""
+    names = [c.id for c in key]
+    found: list[dict[str, Any]] = []
+    last: pa.RecordBatch | None = None
+    for batch in pq.ParquetFile(file).iter_batches(batch_size=_BATCH_ROWS, columns=names):
+        rows = batch if last is None else _join(last, batch)
+        if rows.num_rows > 1:
+            found += _twins(rows).slice(0, limit - len(found)).to_pylist()
+        if len(found) >= limit:
+            break
+        last = batch.slice(batch.num_rows - 1)
+    return found
+
+
+def equal_rows(rows: pa.Table, key: Sequence[Column], limit: int) -> list[dict[str, Any]]:
+    """Find keys that stand next to each other twice in sorted rows."""
+    if rows.num_rows < 2:
+        return []
+    keys = rows.select([c.id for c in key]).combine_chunks().to_batches()
+    return [row for batch in keys for row in _twins(batch).slice(0, limit).to_pylist()][:limit]
+
+
+def _twins(rows: pa.RecordBatch) -> pa.RecordBatch:
+    later, earlier = rows.slice(1), rows.slice(0, rows.num_rows - 1)
+    same = None
+    for one, other in zip(earlier.columns, later.columns, strict=True):
+        equal = pc.equal(one, other)
+        same = equal if same is None else pc.and_(same, equal)
+    return later.filter(same)
+
+
+def _join(last: pa.RecordBatch, batch: pa.RecordBatch) -> pa.RecordBatch:
+    return pa.Table.from_batches([last, batch]).combine_chunks().to_batches()[0]
+
+
+def _statistics(metadata: pq.FileMetaData, name: str) -> Iterator[Any]:
+    index = next((i for i in range(metadata.num_columns) if metadata.schema.column(i).name == name), None)
+    if index is not None:
+        for group in range(metadata.num_row_groups):
+            yield metadata.row_group(group).column(index).statistics
+
+
+def _ends(statistics: Any, column: Column) -> tuple[Any, Any] | None:
+    """The least and greatest value of a row group; None if the footer does not tell them for sure."""
+    if statistics is None or not statistics.has_min_max:
+        return None
+    exact = (getattr(statistics, "is_min_value_exact", None), getattr(statistics, "is_max_value_exact", None))
+    if False in exact:
+        return None
+    low, high = key_value(statistics.min, column.type), key_value(statistics.max, column.type)
+    return None if low is None or high is None else (low, high)

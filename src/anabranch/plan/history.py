@@ -1,0 +1,104 @@
+"""Ancestry over lines and merge edges, newest generation first, never commit by commit.
+
+A line is a chain of first parents, so reaching one of its commits reaches all below it. What can lead
+elsewhere are only its merge commits and the commit that it sprang from: the steps that are asked for.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Iterator
+from itertools import count
+from typing import NamedTuple, Protocol
+
+from anabranch.model.clock import Position
+from anabranch.model.ids import LineId
+
+
+class Step(NamedTuple):
+    """From the commit at `index` of a line to a parent on another line."""
+
+    index: int
+    generation: int
+    """The commit's own, or less; always more than the parent's."""
+    parent: Position
+    parent_generation: int
+
+
+class LineReader(Protocol):
+    """What the search needs to know."""
+
+    def generation(self, position: Position) -> int:
+        """Return the generation number of a commit."""
+
+    def below(self, position: Position) -> Iterator[Step]:
+        """Yield the steps to other lines from this commit and those below it on its line, highest first."""
+
+
+class _Place(NamedTuple):
+    """A commit still to be looked at: one that was just reached, or one that leads to another line."""
+
+    order: tuple[int, int]
+    position: Position
+    step: Step | None
+    rest: Iterator[Step]
+
+
+class _Side:
+    """How far one commit reaches: the highest index on each line met so far, and what is still to be followed."""
+
+    def __init__(self, lines: LineReader, start: Position) -> None:
+        self.reach: dict[LineId, int] = {}
+        self._lines, self._tie = lines, count()
+        self.heap: list[_Place] = []
+        self._arrive(start, lines.generation(start))
+
+    @property
+    def newest(self) -> int:
+        return -self.heap[0].order[0] if self.heap else -1
+
+    def holds(self, position: Position) -> bool:
+        return self.reach.get(position.line, -1) >= position.index
+
+    def pop(self) -> _Place:
+        return heapq.heappop(self.heap)
+
+    def follow(self, place: _Place) -> None:
+        """Take the step to the other line, if the place has one, and go down to the next that has."""
+        if place.step:
+            self._arrive(place.step.parent, place.step.parent_generation)
+        step = next(place.rest, None)
+        if step:
+            position = Position(place.position.line, step.index)
+            heapq.heappush(self.heap, _Place((-step.generation, next(self._tie)), position, step, place.rest))
+
+    def _arrive(self, position: Position, generation: int) -> None:
+        if not self.holds(position):
+            self.reach[position.line] = position.index
+            rest = self._lines.below(position)
+            heapq.heappush(self.heap, _Place((-generation, next(self._tie)), position, None, rest))
+
+
+def is_ancestor(lines: LineReader, ancestor: Position, commit: Position) -> bool:
+    """Tell whether `ancestor` is `commit` or lies below it, over all parents."""
+    oldest = lines.generation(ancestor)
+    side = _Side(lines, commit)
+    while not side.holds(ancestor) and side.newest >= oldest:
+        side.follow(side.pop())
+    return side.holds(ancestor)
+
+
+def merge_bases(lines: LineReader, ours: Position, theirs: Position) -> tuple[Position, ...]:
+    """Find the nearest common ancestors: those that no other common ancestor comes after."""
+    one, two = _Side(lines, ours), _Side(lines, theirs)
+    found: list[Position] = []
+    while one.heap or two.heap:
+        side, other = (one, two) if one.newest >= two.newest else (two, one)
+        place = side.pop()
+        # Newest first: when a place is taken, the other side has reached all of this line that lies above it.
+        if not other.holds(place.position):
+            side.follow(place)
+        elif place.step is None:
+            found.append(place.position)
+    found = list(dict.fromkeys(found))
+    return tuple(c for c in found if not any(c != d and is_ancestor(lines, c, d) for d in found))

@@ -1,0 +1,1 @@
+"""Relational plans, written once as Spark SQL expressions. Pure: they name sources, engines bind them."""

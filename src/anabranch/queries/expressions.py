@@ -1,0 +1,120 @@
+"""Users' expressions: Spark SQL text, passed on to Spark as it is; to DuckDB only what is proven equal there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import date, datetime
+from decimal import Decimal
+from typing import Any
+
+from sqlglot import exp
+from sqlglot.errors import SqlglotError
+from sqlglot.tokens import Token, Tokenizer, TokenType
+
+from anabranch.errors import InvalidRequest
+from anabranch.model.schema import Column, Schema
+from anabranch.model.types import DataType
+from anabranch.queries.proof import Unproven, prove
+
+__all__ = ["Expression", "Unproven", "type_of_value"]
+
+
+@dataclass(frozen=True)
+class Expression:
+    """A user's expression with its arguments, checked to be one expression."""
+
+    text: str
+    args: Mapping[str, Any]
+
+    @classmethod
+    def of(cls, text: str, args: Mapping[str, Any] | None, what: str) -> Expression:
+        """Check that the text is one expression and that its arguments are there."""
+        given = dict(args or {})
+        tokens = _tokens(text, what)
+        wanted = {after.text for colon, after in zip(tokens, tokens[1:], strict=False) if colon.token_type == TokenType.COLON}
+        missing = sorted(wanted - set(given))
+        if missing:
+            raise InvalidRequest(f"{what} {text!r} has no value for :{missing[0]}", hint="give it in args=")
+        for name, value in given.items():
+            type_of_value(value, f"args[{name!r}]")
+        return cls(text, {k: v for k, v in given.items() if k in wanted})
+
+    def columns(self, schema: Schema) -> tuple[Column, ...]:
+        """The columns that the text may speak of: every one whose name occurs in it."""
+        words = {token.text.lower() for token in _tokens(self.text, "expression")}
+        return tuple(c for c in schema if c.name.lower() in words)
+
+    def for_spark(self) -> exp.Expression:
+        """The text, as Spark will parse it."""
+        return exp.Paren(this=exp.Var(this=f"{self.text}\n"))
+
+    def for_duck(self, schema: Schema) -> tuple[exp.Expression, DataType | None]:
+        """The expression as DuckDB may run it, and its type; Unproven if some part of it is not proven equal."""
+        try:
+            parsed = exp.maybe_parse(self.text, dialect="spark")
+        except SqlglotError as error:
+            raise Unproven(f"syntax that only Spark reads ({self.text!r})") from error
+        types = {k: type_of_value(v, k) for k, v in self.args.items()}
+        return prove(parsed, {c.name.lower(): (c.name, c.type) for c in schema}, types)
+
+
+def type_of_value(value: Any, what: str) -> DataType | None:
+    """The type that Spark gives a Python value; None for null."""
+    if value is None:
+        return None
+    if isinstance(value, bool):
+        return DataType("boolean")
+    if isinstance(value, int):
+        return _integer(value, what)
+    if isinstance(value, Decimal):
+        return _decimal(value, what)
+    if isinstance(value, datetime):
+        return DataType("timestamp" if value.tzinfo else "timestamp_ntz")
+    simple = {float: "double", str: "string", date: "date", bytes: "binary"}
+    for kind, name in simple.items():
+        if isinstance(value, kind):
+            return DataType(name)
+    hint = "give a number, text, boolean, date, datetime, bytes or None"
+    raise InvalidRequest(f"{what} is a {type(value).__name__}, which is not an SQL value", hint=hint)
+
+
+def _integer(value: int, what: str) -> DataType:
+    for name, bits in (("int", 31), ("bigint", 63)):
+        if -(1 << bits) <= value < (1 << bits):
+            return DataType(name)
+    if len(str(abs(value))) <= 38:
+        return DataType("decimal", 38, 0)
+    raise InvalidRequest(f"{what} is {value}, which no type can hold", hint="38 digits is the most")
+
+
+def _decimal(value: Decimal, what: str) -> DataType:
+    _, digits, exponent = value.as_tuple()
+    if isinstance(exponent, int):
+        scale = max(0, -exponent)
+        precision = max(len(digits) + max(0, exponent), scale, 1)
+        if precision <= 38:
+            return DataType("decimal", precision, scale)
+    raise InvalidRequest(f"{what} is {value}, which no decimal can hold", hint="38 digits is the most")
+
+
+def _tokens(text: str, what: str) -> list[Token]:
+    """Read the text's tokens, and see that it can't leave the brackets that it is put in."""
+    if not isinstance(text, str) or not text.strip():
+        raise InvalidRequest(f"{what} is {text!r}, an SQL expression was expected", hint="such as \"status = 'new'\"")
+    try:
+        tokens: list[Token] = Tokenizer(dialect="spark").tokenize(text)
+    except SqlglotError as error:
+        raise InvalidRequest(f"{what} {text!r} is not SQL: {error}", hint="check quotes and brackets") from error
+    if not _is_single(tokens):
+        raise InvalidRequest(f"{what} {text!r} is not one expression", hint="check brackets, and leave out semicolons")
+    return tokens
+
+
+def _is_single(tokens: Iterable[Token]) -> bool:
+    depth = 0
+    for token in tokens:
+        depth += {TokenType.L_PAREN: 1, TokenType.R_PAREN: -1}.get(token.token_type, 0)
+        if depth < 0 or token.token_type == TokenType.SEMICOLON:
+            return False
+    return depth == 0

@@ -1,0 +1,259 @@
+"""Reading a table: row objects joined with the folded changes that came after them.
+
+A row object has a turn. An update acts on rows of lower turns, cell by cell; a delete removes them. So inserted
+rows need no folding: they are row objects of a higher turn. Files that no change can touch are read plain.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import pyarrow as pa
+from sqlglot import exp
+
+from anabranch.model.ids import ObjectId
+from anabranch.model.objects import KeyRange, Layer, StoredObject, may_meet
+from anabranch.model.schema import Column, Schema
+from anabranch.model.tables import TableState
+from anabranch.model.types import DataType
+from anabranch.queries.query import (
+    Files,
+    Query,
+    Rows,
+    Source,
+    Sources,
+    aliased,
+    any_of,
+    cast_to,
+    col,
+    distinct_from,
+    null_of,
+    number,
+    same_key,
+    subquery,
+    table,
+    union_all,
+)
+
+TURN, GONE = "ana_turn", "ana_gone"
+_INT = DataType("int")
+
+
+@dataclass(frozen=True)
+class Access:
+    """Where the objects of a table are: files by address, small objects as rows."""
+
+    uris: Mapping[ObjectId, str]
+    tables: Mapping[ObjectId, pa.Table]
+
+
+@dataclass(frozen=True)
+class Keys:
+    """The keys that a look-up is for: a source with the key's columns, and their range."""
+
+    source: Source
+    key_range: KeyRange | None
+
+
+def scan(
+    state: TableState,
+    columns: Sequence[Column],
+    access: Access,
+    *,
+    keys: Keys | None = None,
+    sources: Sources | None = None,
+    broadcast: bool = False,
+) -> Query:
+    """Read columns of a table under their ids; with `keys`, only those rows."""
+    bound = sources or Sources()
+    plan = _Scan(state, tuple(columns), access, bound, bound.add(keys.source) if keys else None, broadcast)
+    layers = [x for x in state.layers if keys is None or may_meet(x.object.key_range, keys.key_range)]
+    return Query(plan.build(layers), bound.named)
+
+
+@dataclass(frozen=True)
+class _Scan:
+    state: TableState
+    columns: tuple[Column, ...]
+    access: Access
+    sources: Sources
+    keys: str | None
+    broadcast: bool
+
+    @property
+    def key(self) -> tuple[Column, ...]:
+        return self.state.schema.key_columns
+
+    @property
+    def key_ids(self) -> list[str]:
+        return [str(c.id) for c in self.key]
+
+    def build(self, layers: Sequence[Layer]) -> exp.Select | exp.Union:
+        wanted = {c.id for c in self.columns}
+        rows = [x for x in layers if x.object.kind == "rows"]
+        deltas = [x for x in layers if x.object.kind == "delete" or wanted & set(x.object.touched) and x.object.kind == "update"]
+        plain = [r for r in rows if not any(_acts_on(d, r) for d in deltas)]
+        merged = [r for r in rows if r not in plain]
+        parts = [self._leaf(group, self.columns, None) for group in self._groups(plain)]
+        if merged:
+            parts.append(self._merge(merged, [d for d in deltas if any(_acts_on(d, r) for r in merged)]))
+        return union_all(parts) if parts else self._nothing()
+
+    def _nothing(self) -> exp.Select:
+        empty = exp.select(*(aliased(null_of(c.type), c.id) for c in self.columns))
+        return exp.select(*(col(c.id) for c in self.columns)).from_(subquery(empty, "none")).where(exp.false())
+
+    def _merge(self, rows: Sequence[Layer], deltas: Sequence[Layer]) -> exp.Select:
+        """Join rows with the changes that came after them."""
+        read = tuple(dict.fromkeys((*self.key, *self.columns)))
+        below = union_all([self._leaf(group, read, TURN) for group in self._groups(rows)])
+        touched = {c for d in deltas if d.object.kind == "update" for c in d.object.touched}
+        cells = [c for c in self.columns if c.id in touched and c not in self.key]
+        picked = [self._cell(c) if c in cells else aliased(col(c.id, "r"), c.id) for c in self.columns]
+        stays = any_of([exp.Is(this=col(GONE, "d"), expression=exp.Null()), exp.LTE(this=col(GONE, "d"), expression=col(TURN, "r"))])
+        query = exp.select(*picked).from_(subquery(below, "r"))
+        query = query.join(subquery(self._fold(deltas, cells), "d"), on=same_key(self.key_ids, "r", "d"), join_type="left")
+        if self.broadcast:
+            query.set("hint", exp.Hint(expressions=[exp.Anonymous(this="BROADCAST", expressions=[exp.column("d")])]))
+        return query.where(stays)
+
+    def _cell(self, column: Column) -> exp.Alias:
+        """The value of the last update that came after the row, else the row's own."""
+        newer = exp.GT(this=col(_turn_of(column), "d"), expression=col(TURN, "r"))
+        value = exp.case().when(newer, col(column.id, "d")).else_(col(column.id, "r"))
+        return aliased(value, column.id)
+
+    def _fold(self, deltas: Sequence[Layer], cells: Sequence[Column]) -> exp.Select | exp.Union:
+        """Fold changes to one row per key: the turn it went, and the last value and turn of each cell."""
+        parts = union_all([self._delta(group, cells) for group in self._groups(deltas)])
+        if len({d.turn for d in deltas}) == 1:
+            return parts  # A commit changes a key once: there is nothing to fold.
+        folded = [aliased(exp.Max(this=col(GONE)), GONE)]
+        for c in cells:
+            turn = _turn_of(c)
+            folded.append(aliased(exp.ArgMax(this=col(c.id), expression=col(turn)), c.id))
+            folded.append(aliased(exp.Max(this=col(turn)), turn))
+        keys = [col(k) for k in self.key_ids]
+        return exp.select(*keys, *folded).from_(subquery(parts, "f")).group_by(*keys)
+
+    def _delta(self, group: _Group, cells: Sequence[Column]) -> exp.Select:
+        """The changes of one group of objects: who went, and which cells got which value."""
+        turn = col(TURN, "o") if group.has_turns else number(group.turn)
+        deletes = group.kind == "delete"
+        picked = [aliased(col(k, "o"), k) for k in self.key_ids]
+        picked.append(aliased(cast_to(turn.copy() if deletes else exp.Null(), _INT), GONE))
+        for c in cells:
+            if deletes or c.id not in group.touched:
+                picked += [aliased(null_of(c.type), c.id), aliased(null_of(_INT), _turn_of(c))]
+                continue
+            changed = distinct_from(col(c.before, "o"), col(c.id, "o"))
+            value = _typed(col(c.id, "o"), c)
+            picked.append(aliased(exp.case().when(changed, value).else_(exp.Null()), c.id))
+            picked.append(aliased(exp.case().when(changed.copy(), cast_to(turn.copy(), _INT)).else_(exp.Null()), _turn_of(c)))
+        return self._limited(exp.select(*picked).from_(table(self.sources.add(group.source), "o")))
+
+    def _leaf(self, group: _Group, columns: Sequence[Column], turn: str | None) -> exp.Select:
+        """The rows of one group of objects, under the schema that the table has now."""
+        written = {c.id for c in group.schema}
+        picked = [aliased(_typed(col(c.id, "o"), c) if c.id in written else _initial(c), c.id) for c in columns]
+        if turn:
+            value = col(TURN, "o") if group.has_turns else number(group.turn)
+            picked.append(aliased(cast_to(value, _INT), turn))
+        return self._limited(exp.select(*picked).from_(table(self.sources.add(group.source), "o")))
+
+    def _limited(self, query: exp.Select) -> exp.Select:
+        """Keep only the keys that the look-up is for."""
+        if self.keys is None:
+            return query
+        return query.join(table(self.keys, "k"), on=same_key(self.key_ids, "o", "k"), join_type="left semi")
+
+    def _groups(self, layers: Sequence[Layer]) -> list[_Group]:
+        """Put together what one source can read: small objects of one schema and kind; files also of one turn."""
+        grouped: dict[tuple[object, ...], list[Layer]] = {}
+        for layer in layers:
+            o = layer.object
+            inline = o.id in self.access.tables
+            same_columns = () if inline else (layer.turn, o.touched)
+            grouped.setdefault((inline, o.kind, o.schema_id, *same_columns), []).append(layer)
+        return [self._group(members) for members in grouped.values()]
+
+    def _group(self, members: list[Layer]) -> _Group:
+        first = members[0].object
+        schema = self.state.schemas[first.schema_id]
+        touched = frozenset(c for m in members for c in m.object.touched)
+        if first.id in self.access.tables:
+            parts = [_with_turn(self.access.tables[m.object.id], m.turn) for m in members]
+            whole = pa.concat_tables(parts, promote_options="default")
+            return _Group(first.kind, schema, touched, Rows(whole), members[0].turn, True)
+        uris = tuple(self.access.uris[m.object.id] for m in members)
+        return _Group(first.kind, schema, touched, Files(uris, _physical(first, schema)), members[0].turn, False)
+
+
+@dataclass(frozen=True)
+class _Group:
+    kind: str
+    schema: Schema
+    touched: frozenset[str]
+    source: Source
+    turn: int
+    has_turns: bool
+
+
+def _acts_on(delta: Layer, row: Layer) -> bool:
+    return delta.turn > row.turn and may_meet(delta.object.key_range, row.object.key_range)
+
+
+def _turn_of(column: Column) -> str:
+    return f"{column.id}_t"
+
+
+def _typed(value: exp.Expression, column: Column) -> exp.Expression:
+    """Spark may have written a time in a form that other readers take for one without a zone."""
+    return cast_to(value, column.type) if column.type.name == "timestamp" else value
+
+
+def _initial(column: Column) -> exp.Expression:
+    """The value of a column in rows that are older than it."""
+    if column.initial_default is None:
+        return null_of(column.type)
+    return cast_to(exp.maybe_parse(column.initial_default, dialect="spark"), column.type)
+
+
+def _with_turn(rows: pa.Table, turn: int) -> pa.Table:
+    return rows.append_column(TURN, pa.repeat(pa.scalar(turn, pa.int32()), rows.num_rows))
+
+
+def _physical(o: StoredObject, schema: Schema) -> tuple[tuple[str, DataType], ...]:
+    """The columns that a file has, by its kind."""
+    if o.kind == "rows":
+        return tuple((str(c.id), c.type) for c in schema)
+    pairs = [(str(c.id), c.type) for c in schema.key_columns]
+    for c in schema:
+        if c.id in o.touched and c.id not in schema.key and o.kind == "update":
+            pairs += [(str(c.id), c.type), (c.before, c.type)]
+    return tuple(pairs)
+
+
+def named(query: Query, columns: Sequence[Column], alias: str) -> exp.Subquery:
+    """A scan with the columns under the names that users know."""
+    picked = [aliased(col(c.id, "s"), c.name) for c in columns]
+    return subquery(exp.select(*picked).from_(subquery(query.expression, "s")), alias)
+
+
+def select_rows(
+    query: Query, columns: Sequence[Column], shown: Sequence[Column], alias: str, where: exp.Expression | None, limit: int | None
+) -> Query:
+    """Read the shown columns of the rows that a user's condition selects."""
+    picked = exp.select(*(col(c.name) for c in shown)).from_(named(query, columns, alias))
+    if where is not None:
+        picked = picked.where(where)
+    if limit is not None:
+        picked = picked.limit(limit)
+    return query.over(picked)
+
+
+def count_rows(query: Query) -> Query:
+    """Count the rows of a query."""
+    total = exp.select(aliased(exp.Count(this=exp.Star()), "n")).from_(subquery(query.expression, "c"))
+    return query.over(total)

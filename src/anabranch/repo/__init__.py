@@ -1,0 +1,1 @@
+"""The verbs: one file each, showing read, plan, run, publish. The only room that conducts the others."""

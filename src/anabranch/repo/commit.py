@@ -1,0 +1,193 @@
+"""commit: start from a branch, gather statements, publish all or nothing."""
+
+from __future__ import annotations
+
+import logging
+import warnings
+from collections.abc import Sequence
+from dataclasses import replace
+from types import TracebackType
+
+from anabranch.catalog import branches, entries, history
+from anabranch.catalog.publish import HeadMoved, publish
+from anabranch.catalog.store import lock_repository, now
+from anabranch.errors import AnabranchError, BranchMoved, InvalidRequest, OutcomeUnknown, Unavailable
+from anabranch.model.clock import Position
+from anabranch.model.commits import BranchHead, Commit, CommitHead
+from anabranch.model.content import Content, Publication
+from anabranch.model.ids import CommitId, ObjectId, ThingId, new_id
+from anabranch.plan.commit import Draft, Moved, ThingDraft, clashes, content_of
+from anabranch.repo.context import Context
+from anabranch.repo.net import net
+from anabranch.repo.refs import need_branch
+from anabranch.repo.transaction import Start, Transaction
+from anabranch.repo.writing import discard
+
+log = logging.getLogger("anabranch.repo.commit")
+
+
+def begin(
+    ctx: Context,
+    branch: str | None,
+    message: str,
+    author: str | None,
+    strict: bool,
+    allow_empty: bool,
+    provenance: Sequence[str],
+) -> Start:
+    """Read the head that the commit will expect to find."""
+    check_words(message, author)
+    with ctx.catalog.read() as cx:
+        head = need_branch(ctx, cx, branch or ctx.default_branch(cx))
+        parent = history.head(cx, head.position)
+        assert parent is not None
+        clock = history.clock(cx, head.position)
+    who = author or ctx.author
+    return Start(head, parent, clock, message, who, now(), tuple(provenance), strict, allow_empty)
+
+
+def check_words(message: str, author: str | None) -> None:
+    """A message and an author are text."""
+    if not isinstance(message, str) or not message.strip():
+        raise InvalidRequest("a commit needs a message", hint="say what it does and why")
+    if author is not None and (not isinstance(author, str) or not author.strip()):
+        raise InvalidRequest(f"{author!r} is not an author", hint="give a name")
+    if "\x00" in message or "\x00" in (author or ""):
+        raise InvalidRequest("messages and authors can't hold the character NUL", hint="leave it out")
+
+
+def finish(
+    ctx: Context,
+    start: Start,
+    draft: Draft,
+    verb: str = "commit",
+    registered: Sequence[ObjectId] = (),
+    open_commit: str | None = None,
+) -> Commit | None:
+    """Net each table's statements, and publish; None if there is nothing to say."""
+    netted = replace(draft, things={k: net(ctx, t) for k, t in draft.things.items() if not t.dropped} | _dropped(draft))
+    content = content_of(netted, registered)
+    if content.is_empty and not start.allow_empty:
+        log.debug("nothing changed: no commit is made")
+        return None
+    publication = Publication(
+        ctx.record.id,
+        start.branch,
+        (start.parent,),
+        CommitId(new_id("k")),
+        start.author,
+        start.message,
+        start.started_at,
+        start.provenance,
+        verb,
+        content,
+        start.creates_branch,
+        open_commit,
+    )
+    made = publish_on_moving_branch(ctx, publication, netted, start.strict)
+    if open_commit is None:
+        _discard_superseded(ctx, draft, content)
+    with ctx.catalog.read() as cx:
+        return history.describe(cx, [made])[0]
+
+
+def publish_on_moving_branch(ctx: Context, publication: Publication, draft: Draft, strict: bool) -> Position:
+    """Publish; if the branch moved, put the commit on the new head as long as nothing that it touched was touched."""
+    for _ in range(ctx.settings.publish_attempts):
+        try:
+            return _publish(ctx, publication)
+        except HeadMoved as moved:
+            publication = _onto(ctx, publication, draft, strict, moved.found)
+    message = f"branch {publication.branch.name!r} keeps moving: {ctx.settings.publish_attempts} attempts to publish failed"
+    raise BranchMoved(message, hint="try again when fewer others write", branch=publication.branch.name)
+
+
+def _publish(ctx: Context, publication: Publication) -> Position:
+    try:
+        with ctx.catalog.write() as cx:
+            return publish(cx, publication, ctx.store_id, ctx.settings.clock_depth_limit).position
+    except OutcomeUnknown as error:
+        found = _find_out(ctx, publication, error)
+        if found is None:
+            raise Unavailable("the connection was lost while publishing; nothing was published", hint="try again") from error
+        return found
+
+
+def _find_out(ctx: Context, publication: Publication, error: OutcomeUnknown) -> Position | None:
+    """Ask the branch's moves what became of a commit. The lock waits for a publication that is still under way."""
+    try:
+        with ctx.catalog.write() as cx:
+            lock_repository(cx, ctx.record.id)
+            return branches.published(cx, publication.id)
+    except AnabranchError as second:
+        message = f"it is not known whether commit {publication.id} was published on {publication.branch.name!r}: {error.message}"
+        hint = f"when the catalogue is back, look for it in repo.reflog({publication.branch.name!r})"
+        raise OutcomeUnknown(message, hint=hint, commit_id=publication.id, branch=publication.branch.name) from second
+
+
+def _onto(
+    ctx: Context, publication: Publication, draft: Draft, strict: bool, found: BranchHead | None
+) -> Publication:
+    """Move a publication to the new head, or refuse."""
+    name = publication.branch.name
+    if found is None:
+        raise BranchMoved(f"branch {name!r} was deleted meanwhile", hint="make it again, then retry", branch=name)
+    base = publication.parents[0].position
+    with ctx.catalog.read() as cx:
+        clock = history.clock(cx, found.position)
+        head = history.head(cx, found.position)
+        if not clock.holds(base) or head is None:
+            hint = "read the branch again and retry"
+            raise BranchMoved(f"branch {name!r} was reset meanwhile", hint=hint, branch=name)
+        moved = Moved(*map(frozenset, entries.touched(cx, clock.since(base))))
+    both = clashes(draft, publication.content, moved, strict)
+    if both:
+        message = f"branch {name!r} moved: others changed {', '.join(map(repr, both))}, which this commit also touches"
+        raise BranchMoved(message, hint="read the branch again and retry", branch=name, tables=both, found=head.hash)
+    log.debug("branch %s moved to %s; the commit goes on it", name, head.hash)
+    return _reparented(publication, found, head)
+
+
+def _reparented(publication: Publication, branch: BranchHead, head: CommitHead) -> Publication:
+    return replace(publication, branch=branch, parents=(head, *publication.parents[1:]), creates_branch=False)
+
+
+def _dropped(draft: Draft) -> dict[ThingId, ThingDraft]:
+    return {k: t for k, t in draft.things.items() if t.dropped}
+
+
+def _discard_superseded(ctx: Context, draft: Draft, content: Content) -> None:
+    """After publishing: files that netting replaced are linked by nobody."""
+    linked = set(content.sha256)
+    made = [o for t in draft.things.values() for s in t.statements for o in s.objects]
+    discard(ctx, [o for o in made if o.stored.id not in linked])
+
+
+class CommitBlock:
+    """`with repo.commit(…) as tx`: published at the end, unless the block raises."""
+
+    def __init__(self, ctx: Context, branch: str | None, message: str, author: str | None, strict: bool, allow_empty: bool, provenance: Sequence[str]) -> None:
+        self._ctx = ctx
+        self._start_arguments = (branch, message, author, strict, allow_empty, provenance)
+        self._transaction: Transaction | None = None
+        check_words(message, author)
+
+    def __enter__(self) -> Transaction:
+        if self._transaction is not None:
+            raise InvalidRequest("this commit was entered already", hint="start another with repo.commit(…)")
+        self._transaction = Transaction(self._ctx, begin(self._ctx, *self._start_arguments))
+        return self._transaction
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _trace: TracebackType | None) -> None:
+        transaction = self._transaction
+        assert transaction is not None
+        transaction._closed = True
+        if error is None:
+            transaction.commit = finish(self._ctx, transaction._start, transaction._draft)
+        else:
+            # Nothing was published, for certain: publishing had not begun.
+            discard(self._ctx, [o for t in transaction._draft.things.values() for s in t.statements for o in s.objects])
+
+    def __del__(self) -> None:
+        if getattr(self, "_transaction", self) is None:
+            warnings.warn("repo.commit(…) was never entered: write `with repo.commit(…) as tx:`", RuntimeWarning, stacklevel=2)

@@ -1,0 +1,127 @@
+"""What every verb works with: the catalogue, the objects, the engines and the repository's record."""
+
+from __future__ import annotations
+
+import getpass
+import hashlib
+import threading
+from collections import OrderedDict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from anabranch.catalog import objects as object_rows
+from anabranch.catalog import repositories
+from anabranch.catalog.repositories import RepositoryRecord
+from anabranch.catalog.store import Catalog
+from anabranch.errors import Corrupt
+from anabranch.model.ids import ObjectId
+from anabranch.model.objects import Layer, StoredObject
+from anabranch.objects.root import ObjectRoot
+from anabranch.repo.engines import Engines
+from anabranch.settings import Settings
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from anabranch.catalog.store import Connection
+
+    from anabranch.queries.query import Source
+    from anabranch.queries.scan import Access
+
+
+class RowCache:
+    """Decoded small objects; they never change, so they are never stale."""
+
+    def __init__(self, limit_bytes: int) -> None:
+        self._limit, self._size = limit_bytes, 0
+        self._rows: OrderedDict[ObjectId, pa.Table] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def get(self, id_: ObjectId) -> pa.Table | None:
+        with self._lock:
+            if id_ in self._rows:
+                self._rows.move_to_end(id_)
+            return self._rows.get(id_)
+
+    def put(self, id_: ObjectId, rows: pa.Table) -> None:
+        with self._lock:
+            if id_ not in self._rows:
+                self._rows[id_] = rows
+                self._size += rows.nbytes
+            while self._size > self._limit and len(self._rows) > 1:
+                self._size -= self._rows.popitem(last=False)[1].nbytes
+
+
+@dataclass(frozen=True)
+class Context:
+    """The parts of an open repository."""
+
+    catalog: Catalog
+    root: ObjectRoot
+    record: RepositoryRecord
+    store_id: str
+    engines: Engines
+    settings: Settings
+    cache: RowCache
+    author: str
+
+    def default_branch(self, cx: Connection) -> str:
+        """The branch that reads and writes mean when none is named; renaming it does not lose it."""
+        return repositories.find(cx, self.record.name).default_branch
+
+    def access(self, layers: Sequence[Layer], pending: Mapping[ObjectId, bytes] | None = None) -> Access:
+        """Find the bytes of objects: files by address, small ones decoded."""
+        from anabranch.queries.scan import Access
+
+        stored = [layer.object for layer in layers]
+        uris = {o.id: self.root.uri(o.path) for o in stored if o.place == "root" and o.path}
+        inline = [o for o in stored if o.place == "inline"]
+        return Access(uris, self._decoded(inline, pending or {}))
+
+    def source_of(self, o: StoredObject, columns: tuple[tuple[str, object], ...], pending: Mapping[ObjectId, bytes]) -> Source:
+        """One object as a source of a query."""
+        from anabranch.queries.query import Files, Rows
+
+        access = self.access([Layer(0, o)], pending)
+        if o.id in access.tables:
+            return Rows(access.tables[o.id])
+        return Files((access.uris[o.id],), columns)  # type: ignore[arg-type]
+
+    def diagnose(self, layers: Sequence[Layer]) -> None:
+        """After an engine failed to read: say which file is missing or cut short, if one is."""
+        for layer in layers:
+            if layer.object.place == "root" and layer.object.path:
+                self.root.check(layer.object.path, layer.object.size_bytes, None)
+
+    def _decoded(self, inline: Sequence[StoredObject], pending: Mapping[ObjectId, bytes]) -> dict[ObjectId, pa.Table]:
+        from anabranch.objects.parquet import decode
+
+        found = {o.id: self.cache.get(o.id) for o in inline}
+        missing = [o for o in inline if found[o.id] is None]
+        contents = {o.id: pending[o.id] for o in missing if o.id in pending}
+        absent = [o.id for o in missing if o.id not in contents]
+        if absent:
+            with self.catalog.read() as cx:
+                contents.update(object_rows.contents(cx, absent))
+        for o in missing:
+            rows = decode(_checked(o, contents.get(o.id)))
+            self.cache.put(o.id, rows)
+            found[o.id] = rows
+        return {id_: rows for id_, rows in found.items() if rows is not None}
+
+
+def _checked(o: StoredObject, content: bytes | None) -> bytes:
+    if content is None:
+        raise Corrupt(f"object {o.id} is missing from the catalogue", hint="restore the catalogue from a backup")
+    if hashlib.sha256(content).hexdigest() != o.sha256:
+        raise Corrupt(f"object {o.id} is not what was written: its sha256 differs", hint="restore from a backup")
+    return content
+
+
+def default_author() -> str:
+    """The name of the user who runs this process."""
+    try:
+        return getpass.getuser()
+    except (OSError, KeyError):
+        return "unknown"

@@ -1,0 +1,66 @@
+"""The engines of a repository, started when first needed."""
+
+from __future__ import annotations
+
+import importlib.util
+import logging
+import threading
+from typing import TYPE_CHECKING, Any
+
+from anabranch.errors import Unavailable
+from anabranch.plan.engine import EngineSetting, Work, choose
+from anabranch.settings import Settings
+
+if TYPE_CHECKING:
+    from anabranch.engines.duck import DuckEngine
+    from anabranch.engines.engine import Engine
+    from anabranch.engines.spark import SparkEngine
+
+log = logging.getLogger("anabranch.engines")
+
+
+class Engines:
+    """Chooses an engine for each piece of work."""
+
+    def __init__(self, setting: EngineSetting, session: Any | None, settings: Settings) -> None:
+        self.setting, self._session, self._settings = setting, session, settings
+        self._lock = threading.Lock()
+        self._duck: DuckEngine | None = None
+        self._spark: SparkEngine | None = None
+
+    def pick(self, work: Work, what: str) -> Engine:
+        """Choose, and tell the debug log what and why."""
+        name, why = choose(self.setting, work, self._settings.spark_threshold_bytes, self.has_spark)
+        log.debug("%s runs on %s: %s", what, name, why)
+        return self.spark() if name == "spark" else self.duck()
+
+    @property
+    def has_spark(self) -> bool:
+        return self._session is not None or importlib.util.find_spec("pyspark") is not None
+
+    def duck(self) -> DuckEngine:
+        """The in-process engine."""
+        from anabranch.engines.duck import DuckEngine
+
+        with self._lock:
+            if self._duck is None:
+                self._duck = DuckEngine(self._settings.row_group_rows)
+            return self._duck
+
+    def spark(self) -> SparkEngine:
+        """Spark, in the session that was given, the active one, or a local one."""
+        if not self.has_spark:
+            raise Unavailable("PySpark is not installed", hint="pip install 'anabranch[spark]'")
+        from anabranch.engines.spark import SparkEngine, local_session
+
+        with self._lock:
+            if self._spark is None:
+                self._spark = SparkEngine(self._session if self._session is not None else local_session())
+            return self._spark
+
+    def close(self) -> None:
+        """Give back what is ours; a Spark session may be in use elsewhere and is left alone."""
+        with self._lock:
+            if self._duck is not None:
+                self._duck.close()
+                self._duck = None

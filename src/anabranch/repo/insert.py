@@ -1,0 +1,111 @@
+"""insert: new rows, whose keys the table does not have yet."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from anabranch.engines.engine import Engine
+from anabranch.errors import InvalidRequest
+from anabranch.model.changes import Counts
+from anabranch.model.ids import ObjectId
+from anabranch.model.objects import NewObject, around, size_of
+from anabranch.model.schema import Schema
+from anabranch.model.tables import TableState
+from anabranch.plan.commit import Statement
+from anabranch.plan.engine import Work
+from anabranch.queries import changes
+from anabranch.queries.expressions import Expression
+from anabranch.queries.query import Query, Source, Sources
+from anabranch.queries.scan import Keys, scan
+from anabranch.repo.context import Context
+from anabranch.repo.inputs import Input, fitted, match_columns, read_input
+from anabranch.repo.reading import reading, rendered, unproven
+from anabranch.repo.writing import (
+    NAMED_AT_MOST,
+    discard,
+    read_source,
+    refuse_keys,
+    refuse_null,
+    refuse_repeated,
+    source_of,
+    store,
+)
+
+Pending = Mapping[ObjectId, bytes]
+
+
+def insert(ctx: Context, state: TableState, rows: Any, pending: Pending) -> Statement:
+    """Store new rows, and refuse keys that are null, come twice, or are there already."""
+    what = f"insert into {state.name!r}"
+    given = read_input(rows, state.schema)
+    names = match_columns(given, state.schema, what)
+    defaults = default_expressions(state.schema, names, what)
+    given = fitted(given, state.schema, names, what)
+    engine = ctx.engines.pick(_work(given, state, defaults), what)
+    values = {c: rendered(e, engine, state.schema) for c, e in defaults.items()}
+    query = changes.completed(given.source, names, state.schema, values)
+    made = insert_rows(ctx, engine, state, query, pending, what)
+    return Statement("insert", made, Counts(inserted=sum(o.stored.row_count for o in made)))
+
+
+def insert_rows(
+    ctx: Context, engine: Engine, state: TableState, query: Query, pending: Pending, what: str
+) -> tuple[NewObject, ...]:
+    """Store whole rows as objects and check their keys and nulls; nothing is left behind if they are refused."""
+    schema = state.schema
+    made = store(ctx, engine, query, "rows", schema, schema.columns)
+    if not made:
+        return ()
+    try:
+        source = source_of(made, ctx, [(str(c.id), c.type) for c in schema])
+        refuse_null(ctx, engine, read_source(source, [c.id for c in schema]), schema.columns, schema, what)
+        refuse_repeated(ctx, source, schema, what)
+        _refuse_taken(ctx, engine, state, source, made, pending, what)
+    except BaseException:
+        discard(ctx, made)
+        raise
+    return made
+
+
+def default_expressions(schema: Schema, given: Mapping[str, str], what: str) -> dict[str, Expression]:
+    """The defaults of the columns that the rows don't have; refuse the lack of a value that must be there."""
+    absent = [c for c in schema if c.id not in given]
+    for column in absent:
+        if column.default is None and not column.nullable:
+            message = f"{what}: column {column.name!r} may not be null and has no default"
+            raise InvalidRequest(message, hint="give it in the rows", column=column.name)
+    return {c.id: Expression.of(c.default, None, f"default of {c.name!r}") for c in absent if c.default is not None}
+
+
+def _work(given: Input, state: TableState, defaults: Mapping[str, Expression]) -> Work:
+    strange = unproven(list(defaults.values()), replace(state.schema, columns=(), key=()))
+    return Work(size_of(state.layers), given.is_spark, strange)
+
+
+def _refuse_taken(
+    ctx: Context,
+    engine: Engine,
+    state: TableState,
+    source: Source,
+    made: tuple[NewObject, ...],
+    pending: Pending,
+    what: str,
+) -> None:
+    """Look the new keys up in the table, reading key columns only."""
+    if not state.layers:
+        return
+    key = state.schema.key_columns
+    sources = Sources()
+    keys = Keys(source, around(o.stored.key_range for o in made))
+    existing = scan(state, key, ctx.access(state.layers, pending), keys=keys, sources=sources)
+    with reading(ctx, state):
+        found = engine.fetch(replace(existing, expression=_limited(existing)))
+    refuse_keys(found.to_pylist(), state.schema, f"{what}: the table has these keys already")
+
+
+def _limited(existing: Query) -> Any:
+    from anabranch.queries.query import exp, subquery
+
+    return exp.select(exp.Star()).from_(subquery(existing.expression, "e")).limit(NAMED_AT_MOST)

@@ -1,0 +1,37 @@
+"""Listings that only the catalogue is asked for: tables, namespaces, tags."""
+
+from __future__ import annotations
+
+from anabranch.catalog import branches, entries, history
+from anabranch.model.commits import Tag
+from anabranch.model.ids import ROOT_NAMESPACE
+from anabranch.model.tables import TableEntry
+from anabranch.repo.context import Context
+from anabranch.repo.refs import resolve
+from anabranch.repo.state import list_tables
+
+
+def list_tables_at(ctx: Context, at: str | None, namespace: str | None) -> list[TableEntry]:
+    """List tables at a ref, with their sizes."""
+    with ctx.catalog.read() as cx:
+        return list_tables(ctx, cx, history.clock(cx, resolve(ctx, cx, at)), namespace)
+
+
+def list_namespaces(ctx: Context, at: str | None) -> list[str]:
+    """List namespaces at a ref, those inside others with their path."""
+    with ctx.catalog.read() as cx:
+        clock = history.clock(cx, resolve(ctx, cx, at))
+        found, todo = [], [("", ROOT_NAMESPACE)]
+        while todo:
+            prefix, parent = todo.pop()
+            for named in entries.list_names(cx, ctx.record.id, clock, parent):
+                if named.kind == "namespace":
+                    found.append(prefix + named.name)
+                    todo.append((f"{prefix}{named.name}.", named.thing_id))
+        return sorted(found)
+
+
+def list_tags(ctx: Context) -> list[Tag]:
+    """List the tags by name."""
+    with ctx.catalog.read() as cx:
+        return branches.describe_tags(cx, ctx.record.id)

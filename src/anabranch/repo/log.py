@@ -1,0 +1,168 @@
+"""log and show: history, newest first, read no further than asked."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from itertools import count, islice
+from typing import Any
+
+from anabranch.catalog import entries, history, objects
+from anabranch.catalog.history import LogFilter, LogRow
+from anabranch.catalog.store import Connection
+from anabranch.errors import InvalidRequest, NotFound
+from anabranch.model.clock import Position
+from anabranch.model.commits import Commit
+from anabranch.model.ids import ThingId
+from anabranch.model.refs import parse_time
+from anabranch.plan.history import is_ancestor, merge_bases
+from anabranch.repo.context import Context
+from anabranch.repo.refs import resolve
+from anabranch.repo.state import find_table
+
+_PAGE = 64
+
+
+def log(
+    ctx: Context,
+    ref: str | None,
+    table: str | None = None,
+    author: str | None = None,
+    since: str | datetime | None = None,
+    until: str | datetime | None = None,
+    limit: int | None = None,
+) -> list[Commit]:
+    """List the commits that a ref reaches, newest first; a range `a..b` leaves out what `a` reaches."""
+    if limit is not None and limit < 0:
+        raise InvalidRequest(f"limit= is {limit}, a number from 0 up was expected", hint="leave it out for all")
+    with ctx.catalog.read() as cx:
+        low, high = _ends(ctx, cx, ref)
+        things = _things(ctx, cx, high, table) if table else None
+        micros = [history.to_micros(parse_time(x, "log")) if x is not None else None for x in (since, until)]
+        wanted = LogFilter(things, author, micros[0], micros[1])
+        found = walk(cx, high, wanted, _PAGE if limit is None else min(limit + 1, _PAGE))
+        if low is not None:
+            found = _without(cx, found, low)
+        return history.describe(cx, islice(found, limit))
+
+
+def show(ctx: Context, ref: str | None) -> Commit:
+    """Read one commit."""
+    with ctx.catalog.read() as cx:
+        return history.describe(cx, [resolve(ctx, cx, ref)])[0]
+
+
+@dataclass(frozen=True)
+class TableChange:
+    """What one commit did to one table."""
+
+    table: str
+    operations: tuple[str, ...]
+    row_count: int
+    inserted: int
+    updated: int
+    deleted: int
+    objects: tuple[dict[str, Any], ...]
+
+
+def show_changes(ctx: Context, ref: str | None) -> list[TableChange]:
+    """List what one commit did, by table, with the objects that hold it."""
+    with ctx.catalog.read() as cx:
+        position = resolve(ctx, cx, ref)
+        clock = history.clock(cx, position)
+        before = clock.back(1)
+        earlier = history.clock(cx, before) if before else clock
+        linked = objects.change_objects(cx, position)
+        found = []
+        for entry in entries.entries_of(cx, position):
+            if entry.kind != "table":
+                continue
+            name = entries.full_name(cx, earlier if entry.dropped else clock, entry.thing_id) or entry.thing_id
+            own = [o for thing, o in linked if thing == entry.thing_id]
+            counts = [sum(o.row_count for o in own if o.kind == kind) for kind in ("rows", "update", "delete")]
+            described = tuple(
+                {"id": o.id, "kind": o.kind, "rows": o.row_count, "size_bytes": o.size_bytes, "place": o.place, "path": o.path, "sha256": o.sha256}
+                for o in own
+            )
+            found.append(TableChange(name, entry.operations, entry.row_count or 0, counts[0], counts[1], counts[2], described))
+        return sorted(found, key=lambda c: c.table)
+
+
+def merge_base(ctx: Context, ours: str, theirs: str) -> list[Commit]:
+    """Find the nearest common ancestors of two refs."""
+    with ctx.catalog.read() as cx:
+        found = merge_bases(history.Lines(cx), resolve(ctx, cx, ours), resolve(ctx, cx, theirs))
+        return history.describe(cx, found)
+
+
+def ancestor(ctx: Context, old: str, new: str) -> bool:
+    """Tell whether one ref is an ancestor of another."""
+    with ctx.catalog.read() as cx:
+        return is_ancestor(history.Lines(cx), resolve(ctx, cx, old), resolve(ctx, cx, new))
+
+
+def walk(cx: Connection, start: Position, wanted: LogFilter, page: int) -> Iterator[Position]:
+    """Go down all parents, newest first, opening a line only when it is reached."""
+    heap: list[tuple[int, int, int, LogRow, Iterator[LogRow]]] = []
+    tie, seen = count(), set()
+
+    def enter(position: Position) -> None:
+        push(_down(cx, position, wanted, page))
+
+    def push(rows: Iterator[LogRow]) -> None:
+        row = next(rows, None)
+        if row is not None and row.position not in seen:
+            seen.add(row.position)
+            heapq.heappush(heap, (-row.finished_at, -row.generation, next(tie), row, rows))
+
+    enter(start)
+    while heap:
+        row, rows = heapq.heappop(heap)[3:]
+        if row.shown:
+            yield row.position
+        if row.is_merge:
+            for parent in history.further_parents(cx, row.position):
+                enter(parent)
+        if row.position.index == 0:
+            origin = history.clock(cx, row.position).back(1)
+            if origin:
+                enter(origin)
+        else:
+            push(rows)
+
+
+def _down(cx: Connection, top: Position, wanted: LogFilter, page: int) -> Iterator[LogRow]:
+    while True:
+        rows = history.log_page(cx, top, wanted, page)
+        yield from rows
+        if len(rows) < page or rows[-1].position.index == 0:
+            return
+        top = Position(top.line, rows[-1].position.index - 1)
+
+
+def _ends(ctx: Context, cx: Connection, ref: str | None) -> tuple[Position | None, Position]:
+    if ref is not None and "..." in ref:
+        raise InvalidRequest(f"log can't show {ref!r}", hint="use a..b")
+    if ref is not None and ".." in ref:
+        low, _, high = ref.partition("..")
+        return resolve(ctx, cx, low or None), resolve(ctx, cx, high or None)
+    return None, resolve(ctx, cx, ref)
+
+
+def _without(cx: Connection, found: Iterator[Position], low: Position) -> Iterator[Position]:
+    lines = history.Lines(cx)
+    return (p for p in found if not is_ancestor(lines, p, low))
+
+
+def _things(ctx: Context, cx: Connection, at: Position, table: str) -> tuple[str, ...]:
+    """The table of this name at the ref; a table that was dropped is found by the name it had."""
+    clock = history.clock(cx, at)
+    try:
+        return (find_table(ctx, cx, clock, table),)
+    except NotFound:
+        known = entries.ever_named(cx, ctx.record.id, clock, table.rsplit(".", 1)[-1])
+        if not known:
+            raise
+        return tuple(ThingId(x) for x in known)

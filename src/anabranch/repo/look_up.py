@@ -1,0 +1,53 @@
+"""Looking up one row by its key: only objects whose key range may hold it are read."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pyarrow as pa
+
+from anabranch.errors import InvalidRequest
+from anabranch.model.ids import ObjectId
+from anabranch.model.objects import may_meet, size_of
+from anabranch.model.schema import Column
+from anabranch.model.tables import TableState
+from anabranch.objects.arrow import arrow_type
+from anabranch.objects.parquet import table_range
+from anabranch.plan.engine import Work
+from anabranch.queries.query import Rows
+from anabranch.queries.scan import Keys, scan
+from anabranch.repo.context import Context
+
+
+def get_row(
+    ctx: Context, state: TableState, shown: Sequence[Column], key: Any, pending: Mapping[ObjectId, bytes]
+) -> dict[str, Any] | None:
+    """Find the row of one key."""
+    rows = _key_row(state, key)
+    keys = Keys(Rows(rows), table_range(rows, state.schema.key_columns))
+    layers = [x for x in state.layers if may_meet(x.object.key_range, keys.key_range)]
+    engine = ctx.engines.pick(Work(size_of(layers)), f"getting a row of {state.name}")
+    query = scan(state, shown, ctx.access(layers, pending), keys=keys)
+    found = engine.fetch(query).to_pylist()
+    names = {str(c.id): c.name for c in shown}
+    return {names[k]: v for k, v in found[0].items()} if found else None
+
+
+def _key_row(state: TableState, key: Any) -> pa.Table:
+    columns = state.schema.key_columns
+    if not columns:
+        raise InvalidRequest(f"table {state.name!r} has no key", hint="read it with where=")
+    if not isinstance(key, Mapping):
+        if len(columns) > 1:
+            names = ", ".join(c.name for c in columns)
+            raise InvalidRequest(f"the key of {state.name!r} has several columns", hint=f"give a dict with {names}")
+        key = {columns[0].name: key}
+    given = {state.schema.column(str(name)).id: value for name, value in key.items()}
+    if set(given) != set(state.schema.key):
+        names = ", ".join(c.name for c in columns)
+        raise InvalidRequest(f"get was given {', '.join(map(str, key))}", hint=f"give just the key: {names}")
+    try:
+        return pa.table({str(c.id): pa.array([given[c.id]], arrow_type(c.type)) for c in columns})
+    except (pa.ArrowException, OverflowError, TypeError, ValueError) as error:
+        raise InvalidRequest(f"{key!r} is not a key of {state.name!r}: {error}", hint="check its type") from error

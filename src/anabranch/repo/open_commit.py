@@ -1,0 +1,241 @@
+"""start: a commit that stays open over processes, until it is finished or aborted."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import datetime
+from typing import Any
+
+from anabranch.catalog import branches, history, objects, open_commits
+from anabranch.catalog.open_commits import OpenRecord
+from anabranch.catalog.store import Connection, now
+from anabranch.errors import InvalidRequest, NotFound
+from anabranch.model.changes import Counts
+from anabranch.model.commits import BranchHead, Commit
+from anabranch.model.ids import BranchId, ObjectId, ThingId, new_id
+from anabranch.model.names import check_ref_name
+from anabranch.model.objects import NewObject
+from anabranch.model.schema import read_schema, schema_document
+from anabranch.plan.commit import Draft, Statement, ThingDraft
+from anabranch.repo.commit import check_words, finish
+from anabranch.repo.context import Context
+from anabranch.repo.refs import need_branch, resolve
+from anabranch.repo.state import table_state
+from anabranch.repo.transaction import Start, Transaction
+
+
+class OpenCommit(Transaction):
+    """A transaction whose every statement is kept in the catalogue."""
+
+    def __init__(self, ctx: Context, start: Start, record: OpenRecord) -> None:
+        super().__init__(ctx, start)
+        self._record_of = record
+        self._registered: set[ObjectId] = set()
+
+    def __repr__(self) -> str:
+        return f"OpenCommit({self.id!r} on {self.branch!r}, {self.message!r})"
+
+    @property
+    def id(self) -> str:
+        return self._record_of.id
+
+    @property
+    def branch(self) -> str:
+        return self._record_of.branch
+
+    @property
+    def message(self) -> str:
+        return self._start.message
+
+    @property
+    def author(self) -> str:
+        return self._start.author
+
+    @property
+    def started_at(self) -> datetime:
+        return history.to_datetime(self._start.started_at)
+
+    @property
+    def is_working_set(self) -> bool:
+        return self._record_of.working
+
+    def finish(self, message: str | None = None, author: str | None = None) -> Commit | None:
+        """Publish; None if nothing changed. If the branch moved, the commit stays open."""
+        self._open()
+        check_words(message or self._start.message, author)
+        start = replace(self._start, message=message or self._start.message, author=author or self._start.author)
+        made = finish(self._ctx, start, self._draft, registered=tuple(self._registered), open_commit=self.id)
+        if made is None:
+            with self._ctx.catalog.write() as cx:
+                open_commits.remove(cx, self.id)
+        self._closed = True
+        self.commit = made
+        return made
+
+    def abort(self) -> None:
+        """Give the work up; nothing of it stays visible."""
+        self._open()
+        with self._ctx.catalog.write() as cx:
+            open_commits.remove(cx, self.id)
+        self._closed = True
+
+    def status(self) -> dict[str, dict[str, Any]]:
+        """What is staged, by table: how it was touched, and how many rows."""
+        return {
+            t.name: {"operations": t.operations, "counts": t.counts, "dropped": t.dropped, "kind": t.kind}
+            for t in self._draft.things.values()
+            if t.operations
+        }
+
+    def _record(self, thing: ThingDraft) -> None:
+        super()._record(thing)
+        made = [o for s in thing.statements for o in s.objects if o.stored.id not in self._registered]
+        with self._ctx.catalog.write() as cx:
+            if not open_commits.save(cx, self._ctx.record.id, self.id, [(thing.id, _document(thing))], made):
+                raise NotFound(f"open commit {self.id} is gone", hint="it was finished or aborted elsewhere")
+        self._registered.update(o.stored.id for o in made)
+
+    def load(self, cx: Connection) -> OpenCommit:
+        """Take up what the catalogue has kept."""
+        things = [self._read(cx, document) for document in open_commits.documents(cx, self.id)]
+        draft = Draft({t.id: t for t in things})
+        # A name that was freed may have been given again, so what is bound comes last.
+        for thing in sorted(things, key=lambda t: not t.dropped):
+            if thing.dropped or thing.created:
+                own = thing.name.rsplit(".", 1)[-1]
+                draft = draft.with_name(thing.parent_id, own, thing.kind, None if thing.dropped else thing.id)
+        self._draft = draft
+        self._registered = set(open_commits.linked(cx, self.id))
+        return self
+
+    def _read(self, cx: Connection, document: dict[str, Any]) -> ThingDraft:
+        thing = ThingId(document["id"])
+        created = "create" in document["operations"]
+        is_table = document["kind"] == "table"
+        base = table_state(cx, self._start.clock, thing, document["name"]) if is_table and not created else None
+        schema = read_schema(*document["schema"]) if document["schema"] else None
+        ids = [ObjectId(o) for s in document["statements"] for o in s["objects"]]
+        found = objects.find(cx, ids)
+        statements = tuple(
+            Statement(s["operation"], tuple(NewObject(found[ObjectId(o)]) for o in s["objects"]), Counts(*s["counts"]), s["exact"])
+            for s in document["statements"]
+        )
+        return ThingDraft(
+            thing,
+            document["kind"],
+            ThingId(document["parent_id"]),
+            document["name"],
+            base,
+            schema,
+            statements,
+            tuple(document["operations"]),
+            document["dropped"],
+            document["attributes"],
+        )
+
+
+def start(
+    ctx: Context,
+    branch: str | None,
+    parent: str | None,
+    message: str,
+    author: str | None,
+    provenance: Sequence[str],
+    strict: bool = False,
+    working: bool = False,
+) -> OpenCommit:
+    """Open a commit on a branch; a branch that is not there yet is made when it is finished."""
+    check_words(message, author)
+    with ctx.catalog.write() as cx:
+        head, creates = _target(ctx, cx, branch, parent)
+        name = head.name
+        record = OpenRecord(
+            new_id("w"), name, head.position, message, author or ctx.author, now(), tuple(provenance), strict, working
+        )
+        open_commits.insert(cx, ctx.record.id, record)
+        return OpenCommit(ctx, _start(cx, record, head, creates), record)
+
+
+def list_open(ctx: Context) -> list[OpenCommit]:
+    """List the open commits, each ready to go on."""
+    with ctx.catalog.read() as cx:
+        return [_reopen(ctx, cx, r) for r in open_commits.all_records(cx, ctx.record.id)]
+
+
+def working_set(ctx: Context, branch: str) -> OpenCommit | None:
+    """Find the working set of a branch: where the command line writes."""
+    with ctx.catalog.read() as cx:
+        found = [r for r in open_commits.all_records(cx, ctx.record.id) if r.working and r.branch == branch]
+        return _reopen(ctx, cx, found[0]) if found else None
+
+
+def _target(ctx: Context, cx: Connection, branch: str | None, parent: str | None) -> tuple[BranchHead, bool]:
+    """The branch that will move and the commit to start from."""
+    if branch is None:
+        name = parent or ctx.default_branch(cx)
+        found = branches.find(cx, ctx.record.id, name)
+        if found is None:
+            resolve(ctx, cx, name)
+            raise InvalidRequest(f"{name!r} is a commit, not a branch", hint="say which branch moves with branch=")
+        return found, False
+    existing = branches.find(cx, ctx.record.id, branch)
+    if existing is None:
+        if parent is None:
+            need_branch(ctx, cx, branch)
+        check_ref_name(branch, "branch")
+        return BranchHead(branch, BranchId(new_id("b")), resolve(ctx, cx, parent)), True
+    position = existing.position if parent is None else resolve(ctx, cx, parent)
+    if not history.clock(cx, existing.position).holds(position):
+        raise InvalidRequest(f"{parent!r} is not in the history of branch {branch!r}", hint="leave parent= out")
+    return BranchHead(branch, existing.id, position), False
+
+
+def _reopen(ctx: Context, cx: Connection, record: OpenRecord) -> OpenCommit:
+    found = branches.find(cx, ctx.record.id, record.branch)
+    id_ = found.id if found else BranchId(new_id("b"))
+    head = BranchHead(record.branch, id_, record.parent)
+    return OpenCommit(ctx, _start(cx, record, head, found is None), record).load(cx)
+
+
+def _start(cx: Connection, record: OpenRecord, head: BranchHead, creates: bool) -> Start:
+    parent = history.head(cx, record.parent)
+    assert parent is not None
+    clock = history.clock(cx, record.parent)
+    return Start(
+        head,
+        parent,
+        clock,
+        record.message,
+        record.author,
+        record.started_at,
+        record.provenance,
+        record.strict,
+        False,
+        creates,
+    )
+
+
+def _document(thing: ThingDraft) -> dict[str, Any]:
+    """A draft as plain values; its objects by their ids."""
+    return {
+        "id": thing.id,
+        "kind": thing.kind,
+        "parent_id": thing.parent_id,
+        "name": thing.name,
+        "schema": [thing.schema.id, schema_document(thing.schema)] if thing.schema else None,
+        "operations": list(thing.operations),
+        "dropped": thing.dropped,
+        "attributes": dict(thing.attributes),
+        "statements": [
+            {
+                "operation": s.operation,
+                "objects": [o.stored.id for o in s.objects],
+                "counts": [s.counts.inserted, s.counts.updated, s.counts.deleted],
+                "exact": s.exact,
+            }
+            for s in thing.statements
+        ],
+    }
+
+

@@ -1,0 +1,221 @@
+"""Reading a table: what users hold after `repo.table(…)` or `tx.table(…)`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+from anabranch.errors import AnabranchError, Corrupt, InvalidRequest, Unavailable
+from anabranch.model.ids import ObjectId
+from anabranch.model.objects import size_of
+from anabranch.model.schema import Column, Schema
+from anabranch.model.tables import TableState
+from anabranch.plan.engine import Work
+from anabranch.repo.context import Context
+
+if TYPE_CHECKING:
+    import pandas
+    import polars
+    import pyarrow as pa
+    from pyspark.sql import DataFrame
+
+    from anabranch.engines.engine import Engine
+    from anabranch.queries.expressions import Expression
+    from anabranch.queries.query import Query
+
+
+@dataclass(frozen=True)
+class Selection:
+    """Which columns and rows are wanted."""
+
+    columns: tuple[str, ...] | None = None
+    where: str | None = None
+    args: Mapping[str, Any] = field(default_factory=dict)
+    limit: int | None = None
+
+
+class Table:
+    """A table at a commit: immutable, read as often as you like."""
+
+    def __init__(self, ctx: Context, state: Callable[[], TableState], selection: Selection) -> None:
+        self._ctx, self._state_of, self._selection = ctx, state, selection
+
+    @property
+    def _pending(self) -> Mapping[ObjectId, bytes]:
+        """Bytes that the catalogue does not have yet: none, at a commit."""
+        return {}
+
+    def __repr__(self) -> str:
+        return f"Table({self.name!r}, {len(self.schema)} columns, {self._state.row_count} rows)"
+
+    @property
+    def name(self) -> str:
+        return self._state.name
+
+    @property
+    def schema(self) -> Schema:
+        """The columns that are read, each with name, type, nullable and default."""
+        schema, chosen = self._state.schema, self._shown
+        return replace(schema, columns=chosen, key=tuple(k for k in schema.key if k in {c.id for c in chosen}))
+
+    @property
+    def key(self) -> tuple[str, ...]:
+        """The names of the key's columns."""
+        return tuple(c.name for c in self._state.schema.key_columns)
+
+    @property
+    def properties(self) -> dict[str, str]:
+        return dict(self._state.properties)
+
+    def spark(self) -> DataFrame:
+        """Read as a Spark DataFrame; nothing runs yet."""
+        engine = self._ctx.engines.spark()
+        return engine.frame(self._query(engine))
+
+    def arrow(self) -> pa.Table:
+        """Read as an Arrow table."""
+        engine = self._ctx.engines.pick(self._work(), f"reading {self.name}")
+        query = self._query(engine)
+        with reading(self._ctx, self._state):
+            return engine.fetch(query)
+
+    def pandas(self) -> pandas.DataFrame:
+        """Read as a pandas DataFrame."""
+        rows = self.arrow()
+        try:
+            return rows.to_pandas()
+        except ModuleNotFoundError as error:
+            raise Unavailable("pandas is not installed", hint="pip install 'anabranch[pandas]'") from error
+
+    def polars(self) -> polars.DataFrame:
+        """Read as a Polars DataFrame."""
+        try:
+            import polars
+        except ModuleNotFoundError as error:
+            raise Unavailable("Polars is not installed", hint="pip install 'anabranch[polars]'") from error
+        found = polars.from_arrow(self.arrow())
+        assert isinstance(found, polars.DataFrame)
+        return found
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Read as a list of dicts."""
+        found: list[dict[str, Any]] = self.arrow().to_pylist()
+        return found
+
+    def get(self, key: Mapping[str, Any] | Any) -> dict[str, Any] | None:
+        """Read the row with this key, or None; reads only what may hold it."""
+        from anabranch.repo.look_up import get_row
+
+        return get_row(self._ctx, self._state, self._shown, key, self._pending)
+
+    def count(self) -> int:
+        """Count the rows; without `where` the catalogue knows."""
+        limit = self._selection.limit
+        if self._selection.where is None:
+            total = self._state.row_count
+            return total if limit is None else min(total, limit)
+        from anabranch.queries.scan import count_rows
+
+        engine = self._ctx.engines.pick(self._work(), f"counting {self.name}")
+        query = count_rows(self._query(engine))
+        with reading(self._ctx, self._state):
+            return int(engine.fetch(query).column(0)[0].as_py())
+
+    def layout(self) -> list[dict[str, Any]]:
+        """List the objects that a read of this table touches, as the catalogue knows them."""
+        return [
+            {
+                "turn": layer.turn,
+                "kind": layer.object.kind,
+                "rows": layer.object.row_count,
+                "size_bytes": layer.object.size_bytes,
+                "place": layer.object.place,
+                "path": layer.object.path,
+                "key_low": layer.object.key_range.low if layer.object.key_range else None,
+                "key_high": layer.object.key_range.high if layer.object.key_range else None,
+                "sha256": layer.object.sha256,
+            }
+            for layer in self._state.layers
+        ]
+
+    @property
+    def _state(self) -> TableState:
+        return self._state_of()
+
+    @property
+    def _shown(self) -> tuple[Column, ...]:
+        return self._state.schema.select(self._selection.columns)
+
+    def _where(self) -> Expression | None:
+        from anabranch.queries.expressions import Expression
+
+        chosen = self._selection
+        return None if chosen.where is None else Expression.of(chosen.where, chosen.args, "where=")
+
+    def _work(self) -> Work:
+        where = self._where()
+        return Work(size_of(self._state.layers), unproven=unproven([where] if where else [], self._state.schema))
+
+    def _query(self, engine: Engine) -> Query:
+        from anabranch.queries.scan import scan, select_rows
+
+        state, where = self._state, self._where()
+        read = tuple(dict.fromkeys((*self._shown, *(where.columns(state.schema) if where else ()))))
+        broadcast = size_of(state.layers) - _snapshot_size(state) <= self._ctx.settings.broadcast_limit_bytes
+        access = self._ctx.access(state.layers, self._pending)
+        query = scan(state, read, access, broadcast=broadcast)
+        condition = rendered(where, engine, state.schema) if where else None
+        alias = state.name.rsplit(".", 1)[-1]
+        query = select_rows(query, read, self._shown, alias, condition, self._selection.limit)
+        return replace(query, args=dict(where.args) if where else {})
+
+
+def make_selection(columns: Iterable[str] | str | None, where: str | None, args: Mapping[str, Any] | None, limit: int | None) -> Selection:
+    """Check what a read asks for."""
+    if limit is not None and (not isinstance(limit, int) or isinstance(limit, bool) or limit < 0):
+        raise InvalidRequest(f"limit= is {limit!r}, a number from 0 up was expected", hint="leave it out for all rows")
+    names = (columns,) if isinstance(columns, str) else tuple(columns) if columns is not None else None
+    if names is not None and not names:
+        raise InvalidRequest("columns= names no column", hint="leave it out for all columns")
+    if args and where is None:
+        raise InvalidRequest("args= was given without where=", hint="args= fills the :names in where=")
+    return Selection(names, where, dict(args or {}), limit)
+
+
+def unproven(expressions: Sequence[Expression], schema: Schema) -> str | None:
+    """Name the first part of users' expressions that only Spark may run."""
+    from anabranch.queries.expressions import Unproven
+
+    for expression in expressions:
+        try:
+            expression.for_duck(schema)
+        except Unproven as problem:
+            return str(problem)
+    return None
+
+
+def rendered(expression: Expression, engine: Engine, schema: Schema) -> Any:
+    """A user's expression in the engine's form."""
+    return expression.for_duck(schema)[0] if engine.in_process else expression.for_spark()
+
+
+class reading:  # noqa: N801
+    """A block that reads a table's objects: a failure is told as the damage that caused it, if there is one."""
+
+    def __init__(self, ctx: Context, state: TableState) -> None:
+        self._ctx, self._state = ctx, state
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _trace: object) -> None:
+        if isinstance(error, AnabranchError) and not isinstance(error, Corrupt):
+            try:
+                self._ctx.diagnose(self._state.layers)
+            except Corrupt as damage:
+                raise damage from error
+
+
+def _snapshot_size(state: TableState) -> int:
+    return sum(x.object.size_bytes for x in state.layers if x.object.kind == "rows")

@@ -1,0 +1,189 @@
+"""The façade that users hold: one line per verb; the verbs are in files of their own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+from types import TracebackType
+from typing import Any
+
+from anabranch.model.commits import Branch, BranchMove, Commit, Tag
+from anabranch.model.tables import TableEntry
+from anabranch.repo import branch as branch_verbs
+from anabranch.repo import log as log_verbs
+from anabranch.repo.context import Context
+from anabranch.repo.listing import list_namespaces, list_tables_at, list_tags
+from anabranch.repo.log import TableChange
+
+
+class Repository:
+    """A history of tables. It may be shared by threads."""
+
+    def __init__(self, ctx: Context) -> None:
+        self._ctx = ctx
+
+    def __repr__(self) -> str:
+        return f"Repository({self.name!r})"
+
+    def __enter__(self) -> Repository:
+        return self
+
+    def __exit__(self, _kind: type[BaseException] | None, _error: BaseException | None, _trace: TracebackType | None) -> None:
+        self.close()
+
+    @property
+    def name(self) -> str:
+        return self._ctx.record.name
+
+    @property
+    def default_branch(self) -> str:
+        """The branch that is meant where none is named."""
+        with self._ctx.catalog.read() as cx:
+            return self._ctx.default_branch(cx)
+
+    def close(self) -> None:
+        """Give connections and memory back."""
+        self._ctx.catalog.close()
+        self._ctx.engines.close()
+
+    # Writing
+
+    def commit(
+        self,
+        branch: str | None = None,
+        message: str = "",
+        *,
+        author: str | None = None,
+        strict: bool = False,
+        allow_empty: bool = False,
+        provenance: Sequence[str] = (),
+    ) -> Any:
+        """Start a commit on a branch: `with repo.commit("main", "load") as tx`."""
+        from anabranch.repo.commit import CommitBlock
+
+        return CommitBlock(self._ctx, branch, message, author, strict, allow_empty, provenance)
+
+    def start(
+        self,
+        branch: str | None = None,
+        parent: str | None = None,
+        message: str = "",
+        *,
+        author: str | None = None,
+        provenance: Sequence[str] = (),
+        strict: bool = False,
+    ) -> Any:
+        """Open a commit that survives the process, until it is finished or aborted."""
+        from anabranch.repo.open_commit import start
+
+        return start(self._ctx, branch, parent, message, author, provenance, strict)
+
+    def open_commits(self) -> list[Any]:
+        """List the open commits, oldest first."""
+        from anabranch.repo.open_commit import list_open
+
+        return list_open(self._ctx)
+
+    # Branches and tags
+
+    def branch(self, name: str, at: str | None = None) -> Branch:
+        """Make a branch."""
+        return branch_verbs.create_branch(self._ctx, name, at)
+
+    def rename_branch(self, old: str, new: str) -> None:
+        """Give a branch another name."""
+        branch_verbs.rename_branch(self._ctx, old, new)
+
+    def delete_branch(self, name: str, *, force: bool = False) -> None:
+        """Delete a branch; work that nothing else reaches needs force."""
+        branch_verbs.delete_branch(self._ctx, name, force)
+
+    def branches(self) -> list[Branch]:
+        """List the branches."""
+        return branch_verbs.list_branches(self._ctx)
+
+    def fast_forward(self, branch: str, to: str) -> Branch:
+        """Move a branch forward to a descendant of the commit it shows."""
+        return branch_verbs.fast_forward(self._ctx, branch, to)
+
+    def reset(self, branch: str, to: str) -> Branch:
+        """Move a branch to any commit."""
+        return branch_verbs.reset_branch(self._ctx, branch, to)
+
+    def reflog(self, branch: str | None = None, *, limit: int | None = None) -> list[BranchMove]:
+        """List the moves of a branch, newest first."""
+        return branch_verbs.reflog(self._ctx, branch, limit)
+
+    def tag(self, name: str, at: str | None = None) -> None:
+        """Name a commit for good."""
+        branch_verbs.create_tag(self._ctx, name, at)
+
+    def delete_tag(self, name: str) -> None:
+        """Remove a tag."""
+        branch_verbs.delete_tag(self._ctx, name)
+
+    def tags(self) -> list[Tag]:
+        """List the tags."""
+        return list_tags(self._ctx)
+
+    # History
+
+    def log(
+        self,
+        ref: str | None = None,
+        *,
+        table: str | None = None,
+        author: str | None = None,
+        since: str | datetime | None = None,
+        until: str | datetime | None = None,
+        limit: int | None = None,
+    ) -> list[Commit]:
+        """List commits, newest first."""
+        return log_verbs.log(self._ctx, ref, table, author, since, until, limit)
+
+    def show(self, ref: str | None = None) -> Commit:
+        """Read one commit."""
+        return log_verbs.show(self._ctx, ref)
+
+    def show_changes(self, ref: str | None = None) -> list[TableChange]:
+        """List what one commit did, table by table."""
+        return log_verbs.show_changes(self._ctx, ref)
+
+    def merge_base(self, ours: str, theirs: str) -> list[Commit]:
+        """Find the nearest common ancestors of two refs."""
+        return log_verbs.merge_base(self._ctx, ours, theirs)
+
+    def is_ancestor(self, old: str, new: str) -> bool:
+        """Tell whether one ref is an ancestor of another, or the same."""
+        return log_verbs.ancestor(self._ctx, old, new)
+
+    # Reading
+
+    def table(
+        self,
+        name: str,
+        at: str | None = None,
+        *,
+        columns: Iterable[str] | str | None = None,
+        where: str | None = None,
+        args: Mapping[str, Any] | None = None,
+        limit: int | None = None,
+    ) -> Any:
+        """Open a table at a ref."""
+        from anabranch.repo.table import open_table
+
+        return open_table(self._ctx, name, at, columns, where, args, limit)
+
+    def tables(self, at: str | None = None, namespace: str | None = None) -> list[TableEntry]:
+        """List tables at a ref, with their sizes."""
+        return list_tables_at(self._ctx, at, namespace)
+
+    def namespaces(self, at: str | None = None) -> list[str]:
+        """List namespaces at a ref."""
+        return list_namespaces(self._ctx, at)
+
+    def verify(self) -> int:
+        """Check every object against its hash; returns how many there are."""
+        from anabranch.repo.verify import verify
+
+        return verify(self._ctx)

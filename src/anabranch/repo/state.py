@@ -1,0 +1,75 @@
+"""A table at a commit: from its name to what is needed to read it."""
+
+from __future__ import annotations
+
+from difflib import get_close_matches
+
+from anabranch.catalog.store import Connection
+
+from anabranch.catalog import entries, objects
+from anabranch.errors import Corrupt, NotFound
+from anabranch.model.clock import Clock
+from anabranch.model.ids import ROOT_NAMESPACE, ThingId
+from anabranch.model.names import split_table_name
+from anabranch.model.schema import Schema
+from anabranch.model.tables import TableEntry, TableState
+from anabranch.repo.context import Context
+
+
+def find_table(ctx: Context, cx: Connection, at: Clock, name: str) -> ThingId:
+    """Find a table's id by its name; the error names the nearest."""
+    namespaces, own = split_table_name(name)
+    parent = find_namespace(ctx, cx, at, namespaces)
+    found = entries.find_name(cx, ctx.record.id, at, parent, own)
+    if found is None or found.kind != "table":
+        there = [n.name for n in entries.list_names(cx, ctx.record.id, at, parent) if n.kind == "table"]
+        near = get_close_matches(own, there, n=1)
+        prefix = "".join(f"{n}." for n in namespaces)
+        hint = f"did you mean {prefix + near[0]!r}?" if near else f"there: {', '.join(there[:10]) or 'no tables'}"
+        raise NotFound(f"there is no table {name!r} at this commit", hint=hint, table=name)
+    return found.thing_id
+
+
+def find_namespace(ctx: Context, cx: Connection, at: Clock, parts: tuple[str, ...]) -> ThingId:
+    """Find a namespace's id by its path."""
+    parent = ROOT_NAMESPACE
+    for part in parts:
+        found = entries.find_name(cx, ctx.record.id, at, parent, part)
+        if found is None or found.kind != "namespace":
+            name = ".".join(parts)
+            raise NotFound(f"there is no namespace {name!r}", hint=f"make it with tx.create_namespace({name!r})")
+        parent = found.thing_id
+    return parent
+
+
+def table_state(cx: Connection, at: Clock, table: ThingId, name: str) -> TableState:
+    """Read what a table is at a commit: its schema, its size and its objects."""
+    entry = entries.find_entry(cx, at, table)
+    if entry is None or entry.dropped or entry.schema_id is None:
+        raise Corrupt(f"table {name!r} has a name but no entry", hint="run `ana verify`")
+    layers = objects.layers(cx, at, table)
+    known = objects.schemas(cx, [entry.schema_id, *(x.object.schema_id for x in layers)])
+    properties = entry.attributes.get("properties", {})
+    return TableState(table, name, known[entry.schema_id], entry.row_count or 0, layers, known, properties)
+
+
+def list_tables(ctx: Context, cx: Connection, at: Clock, namespace: str | None) -> list[TableEntry]:
+    """List tables with their sizes; all of them, or those of one namespace."""
+    parts = tuple(namespace.split(".")) if namespace else ()
+    start = find_namespace(ctx, cx, at, parts)
+    found: list[tuple[str, ThingId]] = []
+    todo = [(f"{namespace}." if namespace else "", start)]
+    while todo:
+        prefix, parent = todo.pop()
+        for named in entries.list_names(cx, ctx.record.id, at, parent):
+            if named.kind == "table":
+                found.append((prefix + named.name, named.thing_id))
+            elif named.kind == "namespace":
+                todo.append((f"{prefix}{named.name}.", named.thing_id))
+    told = entries.find_entries(cx, at, [thing for _, thing in found])
+    known = objects.schemas(cx, [e.schema_id for e in told.values() if e.schema_id])
+    return [_describe(name, thing, told[thing].row_count or 0, known[told[thing].schema_id or ""]) for name, thing in sorted(found)]
+
+
+def _describe(name: str, thing: ThingId, rows: int, schema: Schema) -> TableEntry:
+    return TableEntry(name, thing, rows, len(schema), tuple(c.name for c in schema.key_columns))

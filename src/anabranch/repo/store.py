@@ -1,0 +1,157 @@
+"""Stores: where a catalogue and an object root are found; making, opening and dropping repositories in them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from anabranch.catalog import repositories
+from anabranch.catalog.publish import write_root
+from anabranch.catalog.repositories import RepositoryRecord
+from anabranch.catalog.store import Catalog, now
+from anabranch.errors import InvalidRequest, NotFound
+from anabranch.model.clock import Position
+from anabranch.model.commits import BranchHead
+from anabranch.model.content import Content, Publication
+from anabranch.model.ids import BranchId, CommitId, LineId, new_id
+from anabranch.model.names import check_ref_name, check_repository_name
+from anabranch.objects.root import open_root
+from anabranch.plan.engine import EngineSetting
+from anabranch.repo.context import Context, RowCache, default_author
+from anabranch.repo.engines import Engines
+from anabranch.settings import Settings
+
+FOLDER = ".anabranch"
+"""Below a store's folder; the catalogue and the objects lie in it."""
+
+
+@dataclass(frozen=True)
+class Options:
+    """How a repository is opened."""
+
+    spark: Any = None
+    engine: EngineSetting = "auto"
+    author: str | None = None
+    settings: Settings = Settings()
+
+    def __post_init__(self) -> None:
+        if self.engine not in ("auto", "spark", "duck"):
+            raise InvalidRequest(f"engine= is {self.engine!r}", hint="choose auto, spark or duck")
+
+
+def make(location: str, repository: str | None, objects: str | None, branch: str, options: Options) -> Context:
+    """Make a repository, and the store if it is not there yet; its first commit is empty."""
+    check_ref_name(branch, "branch")
+    name = check_repository_name(repository or _default_name(location))
+    catalog = _reach(location, create=True)
+    try:
+        if not catalog.exists():
+            facts = {"store_id": new_id("z"), "objects": _objects_location(location, objects), "created_at": str(now())}
+            catalog.create(facts)
+        elif objects is not None and catalog.open()["objects"] != _objects_location(location, objects):
+            found = catalog.open()["objects"]
+            raise InvalidRequest(f"the store keeps its objects at {found!r}", hint="leave objects= out")
+        facts = catalog.open()
+        author = options.author or default_author()
+        with catalog.write() as cx:
+            record = repositories.create(cx, name, branch)
+            head = BranchHead(branch, BranchId(new_id("b")), Position(LineId(""), 0))
+            root = Publication(record.id, head, (), CommitId(new_id("k")), author, "start", now(), (), "init", Content())
+            write_root(cx, root, facts["store_id"])
+    except BaseException:
+        catalog.close()
+        raise
+    return _context(location, catalog, record, facts, options)
+
+
+def open_(location: str, repository: str | None, options: Options) -> Context:
+    """Open a repository of a store that is there."""
+    catalog = _reach(location, create=False)
+    try:
+        facts = catalog.open()
+        with catalog.read() as cx:
+            record = repositories.find(cx, repository)
+    except BaseException:
+        catalog.close()
+        raise
+    return _context(location, catalog, record, facts, options)
+
+
+def names(location: str) -> list[str]:
+    """List the repositories of a store."""
+    catalog = _reach(location, create=False)
+    try:
+        catalog.open()
+        with catalog.read() as cx:
+            return repositories.names(cx)
+    finally:
+        catalog.close()
+
+
+def drop(location: str, repository: str) -> None:
+    """Remove a repository with all its history."""
+    catalog = _reach(location, create=False)
+    try:
+        catalog.open()
+        with catalog.write() as cx:
+            repositories.drop(cx, repositories.find(cx, repository))
+    finally:
+        catalog.close()
+
+
+def is_server(location: str) -> bool:
+    """Tell whether a location is a database server rather than a folder."""
+    return location.startswith(("postgresql://", "postgresql+psycopg://", "postgres://"))
+
+
+def _reach(location: str, *, create: bool) -> Catalog:
+    if is_server(location):
+        return Catalog.at_server(location)
+    if "://" in location:
+        scheme = location.split("://", 1)[0]
+        raise InvalidRequest(f"a store can't lie at {scheme}://", hint="give a folder, or postgresql://…")
+    folder = Path(location) / FOLDER
+    file = folder / "catalog.db"
+    if create:
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            message = f"no store can be made in {location!r}: {error.strerror or error}"
+            raise InvalidRequest(message, hint="choose a folder that you can write to") from error
+    elif not file.is_file():
+        hint = "make one with ab.init or `ana init`"
+        raise NotFound(f"there is no store in {location!r}: {file} is not there", hint=hint, store=location)
+    return Catalog.at_file(str(file))
+
+
+def _default_name(location: str) -> str:
+    if is_server(location):
+        return "main"
+    return Path(location).absolute().name.replace(".", "_") or "main"
+
+
+def _objects_location(location: str, objects: str | None) -> str:
+    if objects is not None:
+        return objects if "://" in objects else str(Path(objects).absolute())
+    if is_server(location):
+        raise InvalidRequest("a store on a server needs a place for its objects", hint="give objects=, such as a folder")
+    return "objects"
+
+
+def _context(
+    location: str, catalog: Catalog, record: RepositoryRecord, facts: dict[str, str], options: Options
+) -> Context:
+    objects = facts["objects"]
+    if objects == "objects":
+        objects = str(Path(location).absolute() / FOLDER / objects)
+    return Context(
+        catalog,
+        open_root(objects),
+        record,
+        facts["store_id"],
+        Engines(options.engine, options.spark, options.settings),
+        options.settings,
+        RowCache(options.settings.cache_limit_bytes),
+        options.author or default_author(),
+    )

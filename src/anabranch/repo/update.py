@@ -1,0 +1,170 @@
+"""update: new values for the rows that a condition selects; only the set columns are read and stored."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from typing import Any
+
+from anabranch.engines.engine import Engine
+from anabranch.errors import InvalidRequest
+from anabranch.model.changes import Counts
+from anabranch.model.objects import Layer, NewObject, size_of
+from anabranch.model.schema import Column, Schema
+from anabranch.model.tables import TableState
+from anabranch.model.types import DataType, can_store
+from anabranch.plan.commit import Statement
+from anabranch.plan.engine import Work
+from anabranch.queries import changes
+from anabranch.queries.expressions import Expression, Unproven
+from anabranch.queries.proof import assignable
+from anabranch.queries.query import Query
+from anabranch.queries.scan import scan, select_rows
+from anabranch.repo.context import Context
+from anabranch.repo.insert import Pending, insert_rows
+from anabranch.repo.reading import reading, rendered, unproven
+from anabranch.repo.writing import discard, read_source, refuse_null, scratch, source_of, store
+
+
+@dataclass(frozen=True)
+class Assignments:
+    """What an update sets, and where."""
+
+    values: Mapping[str, Expression]
+    """By column id."""
+    where: Expression | None
+
+    @property
+    def expressions(self) -> list[Expression]:
+        return [*self.values.values(), *([self.where] if self.where else [])]
+
+    @property
+    def args(self) -> dict[str, Any]:
+        return {k: v for e in self.expressions for k, v in e.args.items()}
+
+
+def update(ctx: Context, state: TableState, values: Mapping[str, Any], where: str | None, args: Mapping[str, Any] | None, pending: Pending) -> Statement:
+    """Compute the new values and store the cells that really change."""
+    what = f"update of {state.name!r}"
+    wanted = _assignments(state.schema, values, where, args, what)
+    strange = unproven(wanted.expressions, state.schema) or _unproven_cast(wanted, state.schema)
+    engine = ctx.engines.pick(Work(size_of(state.layers), unproven=strange), what)
+    _refuse_types(ctx, engine, state, wanted, pending, what)
+    if set(wanted.values) & set(state.schema.key):
+        return _move_keys(ctx, engine, state, wanted, pending, what)
+    changed = [c for c in state.schema if c.id in wanted.values]
+    query = _read(ctx, state, wanted, changed, pending)
+    alias = state.name.rsplit(".", 1)[-1]
+    query = changes.updated(query, _columns(state.schema, wanted, changed), state.schema, _rendered(wanted, engine, state.schema), alias, _where(wanted, engine, state.schema))
+    with reading(ctx, state):
+        made = store(ctx, engine, replace(query, args=wanted.args), "update", state.schema, changed)
+    _refuse_null(ctx, engine, made, state.schema, changed, what)
+    return Statement("update", made, Counts(updated=sum(o.stored.row_count for o in made)))
+
+
+def _move_keys(ctx: Context, engine: Engine, state: TableState, wanted: Assignments, pending: Pending, what: str) -> Statement:
+    """An updated key is a delete and an insert."""
+    schema = state.schema
+    query = _read(ctx, state, wanted, list(schema.columns), pending)
+    alias = state.name.rsplit(".", 1)[-1]
+    query = changes.moved(query, schema, _rendered(wanted, engine, schema), alias, _where(wanted, engine, schema))
+    pairs = [p for c in schema for p in ((str(c.id), c.type), (c.before, c.type))]
+    with scratch(ctx, engine) as place, reading(ctx, state):
+        kept = place.keep(replace(query, args=wanted.args), pairs, schema.key_columns)
+        rows = read_source(kept.source, [name for name, _ in pairs])
+        old = changes.picked_columns(rows, {str(c.id): c.before for c in schema.key_columns})
+        gone = store(ctx, engine, old, "delete", schema, schema.columns)
+        emptied = replace(state, layers=(*state.layers, *(Layer(state.next_turn, o.stored) for o in gone)))
+        whole = changes.picked_columns(rows, {str(c.id): str(c.id) for c in schema})
+        inline = {o.stored.id: o.content for o in gone if o.content is not None}
+        made = insert_rows(ctx, engine, emptied, whole, {**pending, **inline}, what)
+    return Statement("update", (*gone, *made), Counts(kept.row_count, 0, kept.row_count), exact=False)
+
+
+def _assignments(schema: Schema, values: Mapping[str, Any], where: str | None, args: Mapping[str, Any] | None, what: str) -> Assignments:
+    if not isinstance(values, Mapping) or not values:
+        raise InvalidRequest(f"{what}: nothing to set", hint="give a dict such as {'price': 'price * 2'}")
+    found: dict[str, Expression] = {}
+    for number, (name, value) in enumerate(values.items()):
+        column = schema.column(name)
+        if column.id in found:
+            raise InvalidRequest(f"{what}: column {column.name!r} is set twice", hint="set it once")
+        if isinstance(value, str):
+            found[column.id] = Expression.of(value, args, f"{what}: value of {name!r}")
+        else:
+            marker = f"ana_value_{number}"
+            found[column.id] = Expression.of(f":{marker}", {marker: _constant(value, column)}, f"{what}: value of {name!r}")
+    condition = None if where is None else Expression.of(where, args, f"{what}: where=")
+    return Assignments(found, condition)
+
+
+def _constant(value: Any, column: Column) -> Any:
+    """A Python float for a decimal column means the number it prints as."""
+    return Decimal(repr(value)) if isinstance(value, float) and column.type.name == "decimal" else value
+
+
+def _unproven_cast(wanted: Assignments, schema: Schema) -> str | None:
+    for column in schema:
+        if column.id in wanted.values:
+            try:
+                source = wanted.values[column.id].for_duck(schema)[1]
+            except Unproven as problem:
+                return str(problem)
+            if not assignable(source, column.type):
+                return f"a cast from {source} to {column.type}"
+    return None
+
+
+def _refuse_types(ctx: Context, engine: Engine, state: TableState, wanted: Assignments, pending: Pending, what: str) -> None:
+    """Refuse values of a type that the column can't take, before anything runs."""
+    columns = [c for c in state.schema if c.id in wanted.values]
+    for column, source in zip(columns, _types(ctx, engine, state, wanted, columns, pending), strict=True):
+        if source is not None and not can_store(source, column.type):
+            message = f"{what}: column {column.name!r} is {column.type}, the value is {source}"
+            raise InvalidRequest(message, hint="cast it in the expression", column=column.name)
+
+
+def _types(ctx: Context, engine: Engine, state: TableState, wanted: Assignments, columns: list[Column], pending: Pending) -> list[DataType | None]:
+    if engine.in_process:
+        return [wanted.values[c.id].for_duck(state.schema)[1] for c in columns]
+    from anabranch.queries.query import aliased, exp
+    from anabranch.queries.scan import named
+
+    query = scan(state, state.schema.columns, ctx.access(state.layers, pending))
+    picked = [aliased(wanted.values[c.id].for_spark(), c.id) for c in columns]
+    alias = state.name.rsplit(".", 1)[-1]
+    typed = exp.select(*picked).from_(named(query, state.schema.columns, alias))
+    return engine.types(replace(query.over(typed), args=wanted.args))
+
+
+def _columns(schema: Schema, wanted: Assignments, changed: list[Column]) -> tuple[Column, ...]:
+    """The key, the set columns, and those that the expressions speak of."""
+    spoken = [c for e in wanted.expressions for c in e.columns(schema)]
+    return tuple(dict.fromkeys((*schema.key_columns, *changed, *spoken)))
+
+
+def _read(ctx: Context, state: TableState, wanted: Assignments, changed: list[Column], pending: Pending) -> Query:
+    return scan(state, _columns(state.schema, wanted, changed), ctx.access(state.layers, pending))
+
+
+def _rendered(wanted: Assignments, engine: Engine, schema: Schema) -> dict[str, Any]:
+    return {c: rendered(e, engine, schema) for c, e in wanted.values.items()}
+
+
+def _where(wanted: Assignments, engine: Engine, schema: Schema) -> Any:
+    return rendered(wanted.where, engine, schema) if wanted.where else None
+
+
+def _refuse_null(ctx: Context, engine: Engine, made: tuple[NewObject, ...], schema: Schema, changed: list[Column], what: str) -> None:
+    firm = [c for c in changed if not c.nullable]
+    if not made or not firm:
+        return
+    try:
+        columns = [*schema.key_columns, *changed]
+        pairs = [(str(c.id), c.type) for c in columns]
+        query = read_source(source_of(made, ctx, pairs), [name for name, _ in pairs])
+        refuse_null(ctx, engine, query, firm, schema, what)
+    except BaseException:
+        discard(ctx, made)
+        raise

@@ -1,0 +1,114 @@
+"""upsert: rows by key, new ones inserted, others updated where they differ; partial rows keep what they don't say."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from anabranch.engines.engine import Engine
+from anabranch.model.changes import Counts
+from anabranch.model.objects import NewObject, may_meet, size_of
+from anabranch.model.schema import Column, Schema
+from anabranch.model.tables import TableState
+from anabranch.model.types import DataType
+from anabranch.plan.commit import Statement
+from anabranch.plan.engine import Work
+from anabranch.queries import changes
+from anabranch.queries.query import Query, Sources
+from anabranch.queries.scan import Keys, scan
+from anabranch.repo.context import Context
+from anabranch.repo.inputs import fitted, match_columns, read_input
+from anabranch.repo.insert import Pending, default_expressions, insert_rows
+from anabranch.repo.net import touched_columns
+from anabranch.repo.reading import reading, rendered, unproven
+from anabranch.repo.writing import Kept, Scratch, read_source, refuse_null, refuse_repeated, scratch, store
+
+
+def upsert(ctx: Context, state: TableState, rows: Any, pending: Pending) -> Statement:
+    """Match rows with the table by key, reading only the given columns, and store what differs."""
+    what, schema = f"upsert into {state.name!r}", state.schema
+    given = read_input(rows, schema)
+    names = match_columns(given, schema, what)
+    given = fitted(given, schema, names, what)
+    columns = [c for c in schema if c.id in names]
+    defaults = [c for c in schema if c.id not in names and c.default is not None]
+    strange = unproven([_default(c) for c in defaults], replace(schema, columns=(), key=()))
+    engine = ctx.engines.pick(Work(size_of(state.layers), given.is_spark, strange), what)
+    with scratch(ctx, engine) as place:
+        incoming = place.keep(changes.narrowed(given.source, names, columns), _pairs(columns), schema.key_columns)
+        query = read_source(incoming.source, [c.id for c in columns])
+        refuse_null(ctx, engine, query, columns, schema, what)
+        refuse_repeated(ctx, incoming.source, schema, what)
+        matched = _match(ctx, place, state, incoming, columns, pending)
+        updates = _store_updates(ctx, engine, matched, schema, columns)
+        inserts = _store_inserts(ctx, engine, matched, state, columns, pending, what)
+    counts = Counts(sum(o.stored.row_count for o in inserts), sum(o.stored.row_count for o in updates))
+    return Statement("insert" if inserts and not updates else "update", (*updates, *inserts), counts)
+
+
+def _match(
+    ctx: Context, place: Scratch, state: TableState, incoming: Kept, columns: list[Column], pending: Pending
+) -> Kept:
+    """Join the rows with what the table has at their keys."""
+    sources = Sources()
+    keys = Keys(incoming.source, incoming.key_range)
+    layers = [x for x in state.layers if may_meet(x.object.key_range, incoming.key_range)]
+    existing = scan(state, columns, ctx.access(layers, pending), keys=keys, sources=sources)
+    query = changes.matched(incoming.source, existing, state.schema, columns, sources)
+    with reading(ctx, state):
+        return place.keep(query, _matched_pairs(state.schema, columns), state.schema.key_columns)
+
+
+def _store_updates(
+    ctx: Context, engine: Engine, matched: Kept, schema: Schema, columns: list[Column]
+) -> tuple[NewObject, ...]:
+    """Store the rows that differ, with only the columns in which some row does."""
+    query = _read(matched, schema, columns)
+    touched = touched_columns(engine, matched, query, [c for c in columns if c.id not in schema.key])
+    if not touched:
+        return ()
+    names = [*(str(k) for k in schema.key), *(n for c in touched for n in (str(c.id), c.before))]
+    return store(ctx, engine, changes.of_kind(query, changes.UPDATE, names), "update", schema, touched)
+
+
+def _store_inserts(
+    ctx: Context,
+    engine: Engine,
+    matched: Kept,
+    state: TableState,
+    columns: list[Column],
+    pending: Pending,
+    what: str,
+) -> tuple[NewObject, ...]:
+    """Complete the rows whose keys are new with defaults and store them."""
+    schema = state.schema
+    new = changes.of_kind(_read(matched, schema, columns), changes.INSERT, [c.id for c in columns])
+    if not _any(engine, new):
+        return ()
+    names = {c.id: str(c.id) for c in columns}
+    values = {c: rendered(e, engine, schema) for c, e in default_expressions(schema, names, what).items()}
+    query = changes.completed_from(new, names, schema, values)
+    return insert_rows(ctx, engine, replace(state, layers=()), query, pending, what)
+
+
+def _any(engine: Engine, query: Query) -> bool:
+    return bool(engine.fetch(query.over(query.expression.limit(1))).num_rows)
+
+
+def _read(matched: Kept, schema: Schema, columns: list[Column]) -> Query:
+    return read_source(matched.source, [name for name, _ in _matched_pairs(schema, columns)])
+
+
+def _pairs(columns: list[Column]) -> list[tuple[str, DataType]]:
+    return [(str(c.id), c.type) for c in columns]
+
+
+def _matched_pairs(schema: Schema, columns: list[Column]) -> list[tuple[str, DataType]]:
+    before = [(c.before, c.type) for c in columns if c.id not in schema.key]
+    return [*_pairs(columns), *before, (changes.OP, DataType("string"))]
+
+
+def _default(column: Column) -> Any:
+    from anabranch.queries.expressions import Expression
+
+    return Expression.of(column.default or "NULL", None, f"default of {column.name!r}")

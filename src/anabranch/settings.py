@@ -1,0 +1,27 @@
+"""The numbers that steer Anabranch, in one place; each can be set when a repository is opened."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Limits and thresholds; the defaults suit one machine."""
+
+    inline_limit_bytes: int = 128 * 1024
+    """Objects up to this size live in the catalogue."""
+    spark_threshold_bytes: int = 512 * 1024 * 1024
+    """`auto` takes Spark when more bytes than this must be read."""
+    file_row_limit: int = 1_000_000
+    """Rows per Parquet file that the in-process engine writes."""
+    row_group_rows: int = 122_880
+    """Rows per Parquet row group that the in-process engine writes."""
+    broadcast_limit_bytes: int = 64 * 1024 * 1024
+    """Overlays up to this size are sent to every Spark executor."""
+    cache_limit_bytes: int = 64 * 1024 * 1024
+    """Decoded small objects kept in memory by one repository."""
+    publish_attempts: int = 8
+    """How often a commit is put on a new head before it gives up."""
+    clock_depth_limit: int = 32
+    """Line hops after which a new line carries the whole state (a checkpoint)."""

@@ -1,0 +1,1 @@
+"""The tests, mirroring the rooms of src/anabranch; most need no JVM."""

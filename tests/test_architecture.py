@@ -1,0 +1,210 @@
+"""Reads every import under src/anabranch: rooms import downwards only, and each foreign library keeps to its room."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from collections.abc import Iterator
+from fnmatch import fnmatch
+from pathlib import Path
+
+import pytest
+
+SOURCE = Path(__file__).parents[1] / "src" / "anabranch"
+
+# Imports go down only; rooms on one line never import each other.
+LINES = (
+    ("cli", "server"),
+    ("orm", "build"),
+    ("sql", "jobs", "live"),
+    ("repo",),
+    ("engines",),
+    ("queries",),
+    ("catalog", "objects"),
+    ("plan",),
+    ("model",),
+    ("errors", "settings"),
+)
+HEIGHT = {room: -depth for depth, line in enumerate(LINES) for room in line}
+
+# The front door shows what users need; to the rooms above it, it stands for repo.
+FRONT_DOOR = {"__init__.py": {"repo", "model", "errors"}, "__main__.py": {"cli"}}
+
+# Only repo conducts: what works with the catalogue, with objects and with engines knows nothing of the others.
+APART = {"queries": {"catalog", "objects"}, "engines": {"catalog", "objects"}}
+
+# One foreign library, one room, or its own file in a room. Arrow is how rows travel between rooms.
+LIBRARIES = {
+    "click": ["cli/*"],
+    "duckdb": ["engines/duck*.py"],
+    "pandas": ["repo/*"],
+    "polars": ["repo/*"],
+    "psycopg": ["catalog/*"],
+    "py4j": ["engines/spark*.py"],
+    "pyarrow": ["objects/*", "engines/*", "queries/*", "repo/*"],
+    "pyspark": ["engines/spark*.py"],
+    "rich": ["cli/*"],
+    "sqlalchemy": ["catalog/*"],
+    "sqlglot": ["queries/*"],
+}
+
+HEAVY = ("duckdb", "pandas", "polars", "pyarrow", "pyspark", "sqlglot")
+EMPTY_NAMES = {"base", "common", "core", "data", "handler", "helper", "info", "manager", "misc", "service", "util"}
+
+MODULES = {path.relative_to(SOURCE).as_posix(): ast.parse(path.read_text("utf-8")) for path in SOURCE.rglob("*.py")}
+
+
+def test_every_room_has_its_place() -> None:
+    known = HEIGHT.keys() | {"__init__", "__main__"}
+    assert {room_of(module) for module in MODULES} <= known, "rooms that the list of lines does not name"
+
+
+def test_imports_go_down_only() -> None:
+    assert_none(
+        f"{place}: {target}: {complaint}"
+        for module, place, target in every_import()
+        if (complaint := objection_to_room(module, target))
+    )
+
+
+def test_the_two_engines_do_not_know_each_other() -> None:
+    pairs = (("engines/spark*.py", "anabranch.engines.duck"), ("engines/duck*.py", "anabranch.engines.spark"))
+    assert_none(
+        f"{place}: {target}"
+        for module, place, target in every_import()
+        for pattern, other in pairs
+        if fnmatch(module, pattern) and target.startswith(other)
+    )
+
+
+def test_every_foreign_library_keeps_to_its_room() -> None:
+    assert_none(
+        f"{place}: {target}: {complaint}"
+        for module, place, target in every_import()
+        if (complaint := objection_to_library(module, target))
+    )
+
+
+def test_every_module_says_what_it_is_for() -> None:
+    assert_none(f"{module}: no docstring" for module, tree in MODULES.items() if not ast.get_docstring(tree))
+
+
+def test_no_module_or_class_has_an_empty_name() -> None:
+    parts = ((module, part) for module in MODULES for part in module.removesuffix(".py").split("/"))
+    classes = (
+        (f"{module}:{node.lineno}", node.name)
+        for module, tree in MODULES.items()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ClassDef)
+    )
+    assert_none(
+        f"{place}: {name}"
+        for found in (parts, classes)
+        for place, name in found
+        if name.lower().removesuffix("s") in EMPTY_NAMES
+    )
+
+
+def test_importing_anabranch_loads_no_heavy_library() -> None:
+    script = f"import sys, anabranch; print(*sorted(set({HEAVY}) & set(sys.modules)))"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.split() == []
+
+
+@pytest.mark.parametrize(
+    ("module", "statement"),
+    [
+        ("model/clock.py", "import anabranch.plan.merge"),
+        ("model/clock.py", "from anabranch.plan import merge"),
+        ("model/clock.py", "from ..plan import merge"),
+        ("model/__init__.py", "from ..plan import merge"),
+        ("model/clock.py", "from anabranch import plan"),
+        ("model/clock.py", "from .. import plan"),
+        ("model/clock.py", "def f():\n    from anabranch.plan import merge"),
+        ("model/clock.py", "if TYPE_CHECKING:\n    from anabranch.plan import merge"),
+        ("model/clock.py", "import_module('anabranch.plan')"),
+        ("catalog/moves.py", "import anabranch.objects"),
+        ("errors.py", "from anabranch.settings import Settings"),
+        ("engines/duck.py", "from anabranch.catalog import tables"),
+        ("repo/merge.py", "from anabranch import Repository"),
+        ("plan/merge.py", "import anabranch"),
+        ("__init__.py", "from anabranch.catalog import tables"),
+    ],
+)
+def test_an_import_that_goes_up_or_sideways_is_found(module: str, statement: str) -> None:
+    assert any(objection_to_room(module, target) for _, target in imports(module, ast.parse(statement)))
+
+
+@pytest.mark.parametrize(
+    ("module", "statement"),
+    [
+        ("repo/merge.py", "from pyspark.sql import DataFrame"),
+        ("engines/duck.py", "import pyspark.sql as spark"),
+        ("engines/spark.py", "import duckdb"),
+        ("plan/merge.py", "def f():\n    import pyarrow"),
+        ("repo/merge.py", "import requests"),
+    ],
+)
+def test_a_library_out_of_its_room_is_found(module: str, statement: str) -> None:
+    assert any(objection_to_library(module, target) for _, target in imports(module, ast.parse(statement)))
+
+
+def objection_to_room(module: str, target: str) -> str | None:
+    """Say why a module may not import a target, if it may not; both rooms are named."""
+    package, _, rest = target.partition(".")
+    if package != "anabranch":
+        return None
+    source, found = room_of(module), rest.split(".")[0]
+    if module in FRONT_DOOR:
+        return None if found in FRONT_DOOR[module] else f"the front door does not lead to {found}"
+    if source == found:
+        return None
+    found = found if found in HEIGHT else "repo"  # a name taken from the front door
+    if found in APART.get(source, ()):
+        return f"{source} and {found} are kept apart"
+    return None if HEIGHT[found] < HEIGHT[source] else f"{source} is not above {found}"
+
+
+def objection_to_library(module: str, target: str) -> str | None:
+    """Say why a module may not import a foreign library, if it may not."""
+    library = target.split(".")[0]
+    if library == "anabranch" or library in sys.stdlib_module_names:
+        return None
+    if library not in LIBRARIES:
+        return f"{library} has no room"
+    if any(fnmatch(module, place) for place in LIBRARIES[library]):
+        return None
+    return f"{library} belongs to {' '.join(LIBRARIES[library])}"
+
+
+def every_import() -> Iterator[tuple[str, str, str]]:
+    """Give (module, place in it, what it imports), in all of src/anabranch."""
+    for module, tree in sorted(MODULES.items()):
+        for line, target in imports(module, tree):
+            yield module, f"{module}:{line}", target
+
+
+def imports(module: str, tree: ast.AST) -> Iterator[tuple[int, str]]:
+    """Give (line, dotted name) for whatever a module imports, at its top or further in."""
+    package = ["anabranch", *module.split("/")[:-1]]
+    for node in ast.walk(tree):
+        match node:
+            case ast.Import(names):
+                yield from ((node.lineno, alias.name) for alias in names)
+            case ast.ImportFrom(origin, names, level):
+                above = package[: len(package) + 1 - level] if level else []
+                stem = ".".join([*above, *([origin] if origin else [])])
+                yield from ((node.lineno, f"{stem}.{alias.name}") for alias in names)
+            case ast.Call(ast.Name("import_module") | ast.Attribute(_, "import_module"), [ast.Constant(str(name)), *_]):
+                yield node.lineno, name
+
+
+def room_of(module: str) -> str:
+    return module.split("/")[0].removesuffix(".py")
+
+
+def assert_none(offences: Iterator[str]) -> None:
+    found = list(offences)
+    assert not found, "\n" + "\n".join(found)
