@@ -29,7 +29,7 @@ LINES = (
 HEIGHT = {room: -depth for depth, line in enumerate(LINES) for room in line}
 
 # The front door shows what users need; to the rooms above it, it stands for repo.
-FRONT_DOOR = {"__init__.py": {"repo", "model", "errors"}, "__main__.py": {"cli"}}
+FRONT_DOOR = {"__init__.py": {"repo", "model", "errors", "settings"}, "__main__.py": {"cli"}}
 
 # Only repo conducts: what works with the catalogue, with objects and with engines knows nothing of the others.
 APART = {"queries": {"catalog", "objects"}, "engines": {"catalog", "objects"}}

@@ -1,1 +1,1 @@
-"""The catalogue: every decision in one SQL transaction, on SQLite or PostgreSQL. The only room that knows SQLAlchemy."""
+"""The catalogue: every decision in one SQL transaction, on SQLite or PostgreSQL. Knows SQLAlchemy."""

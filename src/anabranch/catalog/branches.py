@@ -11,7 +11,7 @@ from anabranch.model.clock import Position
 from anabranch.model.commits import Branch, BranchHead, BranchMove, Tag
 from anabranch.model.ids import BranchId, CommitId, LineId, RepositoryId, new_id
 
-_FIND = select(t.branches.c.id, t.branches.c.line_id, t.branches.c.index).where(
+_FIND = select(t.branches.c.id, t.branches.c.line_id, t.branches.c.commit_index).where(
     t.branches.c.repository_id == bindparam("repository"), t.branches.c.name == bindparam("branch")
 )
 
@@ -19,13 +19,13 @@ _FIND = select(t.branches.c.id, t.branches.c.line_id, t.branches.c.index).where(
 def find(cx: Connection, repository: RepositoryId, name: str) -> BranchHead | None:
     """Find a branch and the commit it shows."""
     row = cx.execute(_FIND, {"repository": repository, "branch": name}).first()
-    return BranchHead(name, BranchId(row.id), Position(LineId(row.line_id), row.index)) if row else None
+    return BranchHead(name, BranchId(row.id), Position(LineId(row.line_id), row.commit_index)) if row else None
 
 
 def create(cx: Connection, repository: RepositoryId, name: str, at: Position, author: str, verb: str) -> BranchHead:
     """Make a branch: one row, and one for its first move."""
     head = BranchHead(name, BranchId(new_id("b")), at)
-    values = {"repository_id": repository, "name": name, "id": head.id, "line_id": at.line, "index": at.index}
+    values = {"repository_id": repository, "name": name, "id": head.id, "line_id": at.line, "commit_index": at.index}
     cx.execute(t.branches.insert(), {**values, "created_at": now()})
     record_move(cx, repository, head, None, at, author, verb)
     return head
@@ -35,8 +35,8 @@ def move(cx: Connection, repository: RepositoryId, head: BranchHead, to: Positio
     """Move a branch, if it still shows what is expected; tell whether it did."""
     c = t.branches.c
     expected = (c.repository_id == repository) & (c.name == head.name) & (c.id == head.id)
-    expected &= (c.line_id == head.position.line) & (c.index == head.position.index)
-    return cx.execute(update(t.branches).where(expected).values(line_id=to.line, index=to.index)).rowcount == 1
+    expected &= (c.line_id == head.position.line) & (c.commit_index == head.position.index)
+    return cx.execute(update(t.branches).where(expected).values(line_id=to.line, commit_index=to.index)).rowcount == 1
 
 
 def record_move(
@@ -90,8 +90,10 @@ def remove(cx: Connection, repository: RepositoryId, head: BranchHead, author: s
 def all_heads(cx: Connection, repository: RepositoryId) -> list[BranchHead]:
     """List the branches as publishing sees them."""
     c = t.branches.c
-    rows = cx.execute(select(c.name, c.id, c.line_id, c.index).where(c.repository_id == repository).order_by(c.name))
-    return [BranchHead(r.name, BranchId(r.id), Position(LineId(r.line_id), r.index)) for r in rows]
+    rows = cx.execute(
+        select(c.name, c.id, c.line_id, c.commit_index).where(c.repository_id == repository).order_by(c.name)
+    )
+    return [BranchHead(r.name, BranchId(r.id), Position(LineId(r.line_id), r.commit_index)) for r in rows]
 
 
 def names(cx: Connection, repository: RepositoryId) -> list[str]:
@@ -103,7 +105,9 @@ def names(cx: Connection, repository: RepositoryId) -> list[str]:
 def describe(cx: Connection, repository: RepositoryId) -> list[Branch]:
     """List the branches for users."""
     b, c = t.branches.c, t.commits.c
-    query = select(b.name, b.created_at, c.hash).join(t.commits, (b.line_id == c.line_id) & (b.index == c.index))
+    query = select(b.name, b.created_at, c.hash).join(
+        t.commits, (b.line_id == c.line_id) & (b.commit_index == c.commit_index)
+    )
     rows = cx.execute(query.where(b.repository_id == repository).order_by(b.name))
     return [Branch(r.name, r.hash, to_datetime(r.created_at)) for r in rows]
 
@@ -131,16 +135,14 @@ def moves(cx: Connection, repository: RepositoryId, name: str, limit: int | None
     branch_id = cx.scalar(latest.order_by(m.id.desc()).limit(1))
     query = (
         select(t.branch_moves, before.c.hash.label("before_hash"), after.c.hash.label("after_hash"))
-        .outerjoin(before, (before.c.line_id == m.from_line) & (before.c.index == m.from_index))
-        .outerjoin(after, (after.c.line_id == m.to_line) & (after.c.index == m.to_index))
+        .outerjoin(before, (before.c.line_id == m.from_line) & (before.c.commit_index == m.from_index))
+        .outerjoin(after, (after.c.line_id == m.to_line) & (after.c.commit_index == m.to_index))
         .where(m.branch_id == branch_id)
         .order_by(m.id.desc())
         .limit(limit)
     )
     return [
-        BranchMove(
-            r.branch, r.before_hash, r.after_hash, to_datetime(r.moved_at), r.author, r.verb, r.commit_id
-        )
+        BranchMove(r.branch, r.before_hash, r.after_hash, to_datetime(r.moved_at), r.author, r.verb, r.commit_id)
         for r in cx.execute(query)
     ]
 
@@ -155,13 +157,13 @@ def published(cx: Connection, commit_id: CommitId) -> Position | None:
 def find_tag(cx: Connection, repository: RepositoryId, name: str) -> Position | None:
     """Find the commit that a tag names."""
     c = t.tags.c
-    row = cx.execute(select(c.line_id, c.index).where(c.repository_id == repository, c.name == name)).first()
-    return Position(LineId(row.line_id), row.index) if row else None
+    row = cx.execute(select(c.line_id, c.commit_index).where(c.repository_id == repository, c.name == name)).first()
+    return Position(LineId(row.line_id), row.commit_index) if row else None
 
 
 def create_tag(cx: Connection, repository: RepositoryId, name: str, at: Position, author: str) -> None:
     """Make a tag: one row."""
-    values = {"repository_id": repository, "name": name, "line_id": at.line, "index": at.index}
+    values = {"repository_id": repository, "name": name, "line_id": at.line, "commit_index": at.index}
     cx.execute(t.tags.insert(), {**values, "created_at": now(), "author": author})
 
 
@@ -175,7 +177,7 @@ def describe_tags(cx: Connection, repository: RepositoryId) -> list[Tag]:
     """List the tags for users."""
     g, c = t.tags.c, t.commits.c
     query = select(g.name, g.created_at, g.author, c.hash)
-    query = query.join(t.commits, (g.line_id == c.line_id) & (g.index == c.index))
+    query = query.join(t.commits, (g.line_id == c.line_id) & (g.commit_index == c.commit_index))
     rows = cx.execute(query.where(g.repository_id == repository).order_by(g.name))
     return [Tag(r.name, r.hash, to_datetime(r.created_at), r.author) for r in rows]
 
@@ -183,8 +185,8 @@ def describe_tags(cx: Connection, repository: RepositoryId) -> list[Tag]:
 def tag_positions(cx: Connection, repository: RepositoryId) -> list[Position]:
     """List the commits that tags name."""
     c = t.tags.c
-    rows = cx.execute(select(c.line_id, c.index).where(c.repository_id == repository))
-    return [Position(LineId(r.line_id), r.index) for r in rows]
+    rows = cx.execute(select(c.line_id, c.commit_index).where(c.repository_id == repository))
+    return [Position(LineId(r.line_id), r.commit_index) for r in rows]
 
 
 def created(cx: Connection, repository: RepositoryId, name: str) -> int:

@@ -27,8 +27,8 @@ _NAME = (
     select(t.names.c.kind, t.names.c.thing_id)
     .where(t.names.c.repository_id == bindparam("repository"), t.names.c.parent_id == bindparam("parent"))
     .where(t.names.c.name == bindparam("called"), t.names.c.line_id == bindparam("line"))
-    .where(t.names.c.index <= bindparam("at"))
-    .order_by(t.names.c.index.desc())
+    .where(t.names.c.commit_index <= bindparam("at"))
+    .order_by(t.names.c.commit_index.desc())
     .limit(1)
 )
 
@@ -49,7 +49,7 @@ def list_names(cx: Connection, repository: RepositoryId, at: Clock, parent: Thin
     found: dict[str, Named | None] = {}
     for line, index in at.entry_positions:
         query = select(c.name, c.kind, c.thing_id).where(c.repository_id == repository, c.parent_id == parent)
-        query = query.where(c.line_id == line, c.index <= index).order_by(c.name, c.index.desc())
+        query = query.where(c.line_id == line, c.commit_index <= index).order_by(c.name, c.commit_index.desc())
         for row in cx.execute(query):
             named = Named(row.name, row.kind, ThingId(row.thing_id)) if row.thing_id else None
             found.setdefault(row.name, named)
@@ -61,7 +61,7 @@ def full_name(cx: Connection, at: Clock, thing: str) -> str | None:
     c = t.names.c
     for line, index in at.entry_positions:
         query = select(c.repository_id, c.parent_id, c.name).where(c.thing_id == thing, c.line_id == line)
-        row = cx.execute(query.where(c.index <= index).order_by(c.index.desc()).limit(1)).first()
+        row = cx.execute(query.where(c.commit_index <= index).order_by(c.commit_index.desc()).limit(1)).first()
         if row:
             above = full_name(cx, at, row.parent_id) if row.parent_id != ROOT_NAMESPACE else None
             return f"{above}.{row.name}" if above else row.name
@@ -71,8 +71,8 @@ def full_name(cx: Connection, at: Clock, thing: str) -> str | None:
 _ENTRY = (
     select(t.entries)
     .where(t.entries.c.thing_id == bindparam("thing"), t.entries.c.line_id == bindparam("line"))
-    .where(t.entries.c.index <= bindparam("at"))
-    .order_by(t.entries.c.index.desc())
+    .where(t.entries.c.commit_index <= bindparam("at"))
+    .order_by(t.entries.c.commit_index.desc())
     .limit(1)
 )
 
@@ -101,11 +101,11 @@ def _newest_entries(things: Sequence[ThingId], line: LineId, index: int) -> Sele
     """Join the wanted ids to their newest entries, so that each costs one step in the index."""
     wanted = values(column("id", t.entries.c.thing_id.type), name="wanted").data([(x,) for x in things]).cte("wanted")
     newer = t.entries.alias("newer")
-    newest = select(newer.c.index).where(newer.c.thing_id == wanted.c.id, newer.c.line_id == line)
-    newest = newest.where(newer.c.index <= index).order_by(newer.c.index.desc()).limit(1)
+    newest = select(newer.c.commit_index).where(newer.c.thing_id == wanted.c.id, newer.c.line_id == line)
+    newest = newest.where(newer.c.commit_index <= index).order_by(newer.c.commit_index.desc()).limit(1)
     e = t.entries.c
     query = select(t.entries).join(wanted, e.thing_id == wanted.c.id)
-    return query.where(e.line_id == line, e.index == newest.correlate(wanted).scalar_subquery())
+    return query.where(e.line_id == line, e.commit_index == newest.correlate(wanted).scalar_subquery())
 
 
 def touched(cx: Connection, ranges: Iterable[tuple[LineId, int, int]]) -> tuple[set[str], set[tuple[str, str]]]:
@@ -114,9 +114,9 @@ def touched(cx: Connection, ranges: Iterable[tuple[LineId, int, int]]) -> tuple[
     names: set[tuple[str, str]] = set()
     e, n = t.entries.c, t.names.c
     for line, low, high in ranges:
-        inside = (e.line_id == line) & e.index.between(low, high) & ~e.carried
+        inside = (e.line_id == line) & e.commit_index.between(low, high) & ~e.carried
         things.update(cx.scalars(select(e.thing_id).where(inside).distinct()))
-        inside = (n.line_id == line) & n.index.between(low, high) & ~n.carried
+        inside = (n.line_id == line) & n.commit_index.between(low, high) & ~n.carried
         names.update((r.parent_id, r.name) for r in cx.execute(select(n.parent_id, n.name).where(inside)))
     return things, names
 
@@ -124,7 +124,7 @@ def touched(cx: Connection, ranges: Iterable[tuple[LineId, int, int]]) -> tuple[
 def entries_of(cx: Connection, position: Position) -> list[Entry]:
     """List what one commit says."""
     e = t.entries.c
-    query = select(t.entries).where(e.line_id == position.line, e.index == position.index, ~e.carried)
+    query = select(t.entries).where(e.line_id == position.line, e.commit_index == position.index, ~e.carried)
     return [_entry(row) for row in cx.execute(query)]
 
 
@@ -147,5 +147,5 @@ def ever_named(cx: Connection, repository: RepositoryId, at: Clock, name: str) -
     found: list[str] = []
     for line, index in at.entry_positions:
         query = select(n.thing_id).where(n.repository_id == repository, n.name == name, n.kind == "table")
-        found += cx.scalars(query.where(n.line_id == line, n.index <= index, n.thing_id.is_not(None)).distinct())
+        found += cx.scalars(query.where(n.line_id == line, n.commit_index <= index, n.thing_id.is_not(None)).distinct())
     return found

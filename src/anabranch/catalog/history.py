@@ -27,30 +27,32 @@ def to_micros(moment: datetime) -> int:
     return (delta.days * 86_400 + delta.seconds) * 1_000_000 + delta.microseconds
 
 
-_up = (
-    select(
-        bindparam("line", type_=t.lines.c.id.type).label("line"),
-        bindparam("index", type_=t.lines.c.tip.type).label("index"),
-        literal(0).label("hop"),
-    ).cte("up", recursive=True)
-)
+_up = select(
+    bindparam("line", type_=t.lines.c.id.type).label("line"),
+    bindparam("at", type_=t.lines.c.tip.type).label("commit_index"),
+    literal(0).label("hop"),
+).cte("up", recursive=True)
 _up = _up.union_all(
     select(t.lines.c.parent_line, t.lines.c.parent_index, _up.c.hop + 1)
     .join(_up, t.lines.c.id == _up.c.line)
     .where(t.lines.c.parent_line.is_not(None))
 )
-_CLOCK = select(_up.c.line, _up.c.index, t.lines.c.depth).join(t.lines, t.lines.c.id == _up.c.line).order_by(_up.c.hop)
+_CLOCK = (
+    select(_up.c.line, _up.c.commit_index, t.lines.c.depth)
+    .join(t.lines, t.lines.c.id == _up.c.line)
+    .order_by(_up.c.hop)
+)
 
 
 def clock(cx: Connection, position: Position) -> Clock:
     """Derive the clock of a commit from the lines."""
-    rows = cx.execute(_CLOCK, {"line": position.line, "index": position.index}).all()
+    rows = cx.execute(_CLOCK, {"line": position.line, "at": position.index}).all()
     whole = next((i + 1 for i, row in enumerate(rows) if row.depth == 0), len(rows))
-    return Clock(tuple(Position(LineId(r.line), r.index) for r in rows), whole)
+    return Clock(tuple(Position(LineId(r.line), r.commit_index) for r in rows), whole)
 
 
 _HEAD = select(t.commits.c.id, t.commits.c.hash, t.commits.c.generation, t.commits.c.finished_at).where(
-    t.commits.c.line_id == bindparam("line"), t.commits.c.index == bindparam("at")
+    t.commits.c.line_id == bindparam("line"), t.commits.c.commit_index == bindparam("at")
 )
 
 
@@ -63,8 +65,10 @@ def head(cx: Connection, position: Position) -> CommitHead | None:
 def by_hash(cx: Connection, repository: RepositoryId, prefix: str) -> list[Position]:
     """Find the commits whose hash starts with this prefix, two at most."""
     c = t.commits.c
-    query = select(c.line_id, c.index).where(c.repository_id == repository, c.hash >= prefix, c.hash < prefix + "g")
-    return [Position(LineId(r.line_id), r.index) for r in cx.execute(query.limit(2))]
+    query = select(c.line_id, c.commit_index).where(
+        c.repository_id == repository, c.hash >= prefix, c.hash < prefix + "g"
+    )
+    return [Position(LineId(r.line_id), r.commit_index) for r in cx.execute(query.limit(2))]
 
 
 def by_line_name(cx: Connection, repository: RepositoryId, name: str, index: int) -> Position | None:
@@ -81,7 +85,7 @@ def parent(cx: Connection, position: Position, number: int) -> Position | None:
     c = t.merge_edges.c
     found = cx.execute(
         select(c.parent_line, c.parent_index).where(
-            c.line_id == position.line, c.index == position.index, c.number == number - 1
+            c.line_id == position.line, c.commit_index == position.index, c.number == number - 1
         )
     ).first()
     return Position(LineId(found.parent_line), found.parent_index) if found else None
@@ -100,24 +104,24 @@ class Lines:
     def below(self, position: Position) -> Iterator[Step]:
         """Yield the parents met while going down the line, highest commit first."""
         c, page = t.merge_edges.c, 256
-        query = select(c.index, c.number, c.generation, c.parent_line, c.parent_index, c.parent_generation)
-        query = query.where(c.line_id == position.line).order_by(c.index.desc(), c.number).limit(page)
+        query = select(c.commit_index, c.number, c.generation, c.parent_line, c.parent_index, c.parent_generation)
+        query = query.where(c.line_id == position.line).order_by(c.commit_index.desc(), c.number).limit(page)
         last = (position.index + 1, 0)
         while True:
-            later = or_(c.index < last[0], (c.index == last[0]) & (c.number > last[1]))
-            rows = self.cx.execute(query.where(c.index <= last[0], later)).all()
+            later = or_(c.commit_index < last[0], (c.commit_index == last[0]) & (c.number > last[1]))
+            rows = self.cx.execute(query.where(c.commit_index <= last[0], later)).all()
             for row in rows:
                 parent = Position(LineId(row.parent_line), row.parent_index)
-                yield Step(row.index, row.generation, parent, row.parent_generation)
+                yield Step(row.commit_index, row.generation, parent, row.parent_generation)
             if len(rows) < page:
                 break
-            last = (rows[-1].index, rows[-1].number)
+            last = (rows[-1].commit_index, rows[-1].number)
         line = t.lines.c
         origin = select(line.parent_line, line.parent_index, line.parent_generation).where(line.id == position.line)
-        row = self.cx.execute(origin).one()
-        if row.parent_line is not None:
-            parent = Position(LineId(row.parent_line), row.parent_index)
-            yield Step(0, row.parent_generation + 1, parent, row.parent_generation)
+        above = self.cx.execute(origin).one()
+        if above.parent_line is not None:
+            parent = Position(LineId(above.parent_line), above.parent_index)
+            yield Step(0, above.parent_generation + 1, parent, above.parent_generation)
 
 
 @dataclass(frozen=True)
@@ -153,23 +157,29 @@ def log_page(cx: Connection, top: Position, wanted: LogFilter, limit: int) -> li
         conditions.append(c.finished_at <= wanted.until)
     if wanted.thing_ids is not None:
         e = t.entries.c
-        touched = (e.line_id == c.line_id) & (e.index == c.index) & e.thing_id.in_(wanted.thing_ids) & ~e.carried
+        touched = (
+            (e.line_id == c.line_id)
+            & (e.commit_index == c.commit_index)
+            & e.thing_id.in_(wanted.thing_ids)
+            & ~e.carried
+        )
         conditions.append(exists().where(touched))
     shown = and_(true(), *conditions)
-    query = select(c.index, c.finished_at, c.generation, c.is_merge, shown.label("shown"))
-    query = query.where(c.line_id == top.line, c.index <= top.index)
+    query = select(c.commit_index, c.finished_at, c.generation, c.is_merge, shown.label("shown"))
+    query = query.where(c.line_id == top.line, c.commit_index <= top.index)
     if conditions:
-        query = query.where(or_(shown, c.is_merge, c.index == 0))
-    rows = cx.execute(query.order_by(c.index.desc()).limit(limit)).all()
+        query = query.where(or_(shown, c.is_merge, c.commit_index == 0))
+    rows = cx.execute(query.order_by(c.commit_index.desc()).limit(limit)).all()
     return [
-        LogRow(Position(top.line, r.index), r.finished_at, r.generation, bool(r.is_merge), bool(r.shown)) for r in rows
+        LogRow(Position(top.line, r.commit_index), r.finished_at, r.generation, bool(r.is_merge), bool(r.shown))
+        for r in rows
     ]
 
 
 def further_parents(cx: Connection, position: Position) -> list[Position]:
     """Read the parents of a merge commit after the first."""
     c = t.merge_edges.c
-    query = select(c.parent_line, c.parent_index).where(c.line_id == position.line, c.index == position.index)
+    query = select(c.parent_line, c.parent_index).where(c.line_id == position.line, c.commit_index == position.index)
     return [Position(LineId(r.parent_line), r.parent_index) for r in cx.execute(query.order_by(c.number))]
 
 
@@ -181,21 +191,23 @@ def describe(cx: Connection, positions: Iterable[Position]) -> list[Commit]:
 def _describe(cx: Connection, position: Position) -> Commit:
     c = t.commits.c
     query = select(t.commits, t.lines.c.name.label("line_name")).join(t.lines, t.lines.c.id == c.line_id)
-    row = cx.execute(query.where(c.line_id == position.line, c.index == position.index)).one()
-    first = clock(cx, position).back(1) if row.index == 0 else Position(position.line, position.index - 1)
+    row = cx.execute(query.where(c.line_id == position.line, c.commit_index == position.index)).one()
+    first = clock(cx, position).back(1) if row.commit_index == 0 else Position(position.line, position.index - 1)
     parents = ([first] if first else []) + (further_parents(cx, position) if row.is_merge else [])
     p = t.provenance.c
-    sources = select(p.commit_hash).where(p.line_id == position.line, p.index == position.index).order_by(p.number)
+    sources = (
+        select(p.commit_hash).where(p.line_id == position.line, p.commit_index == position.index).order_by(p.number)
+    )
     return Commit(
         row.hash,
-        f"{row.line_name}/{row.index}",
+        f"{row.line_name}/{row.commit_index}",
         row.author,
         row.message,
         to_datetime(row.started_at),
         to_datetime(row.finished_at),
         tuple(h.hash for h in (head(cx, x) for x in parents) if h),
         touched_tables(cx, position),
-        tuple(cx.scalars(sources)),
+        tuple(cx.scalars(sources.order_by(p.number))),
     )
 
 
@@ -205,7 +217,7 @@ def touched_tables(cx: Connection, position: Position) -> tuple[str, ...]:
 
     e = t.entries.c
     query = select(e.thing_id, e.dropped).where(
-        e.line_id == position.line, e.index == position.index, e.kind == "table", ~e.carried
+        e.line_id == position.line, e.commit_index == position.index, e.kind == "table", ~e.carried
     )
     rows = cx.execute(query).all()
     if not rows:

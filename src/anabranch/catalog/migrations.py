@@ -29,9 +29,7 @@ def exists(cx: Connection) -> bool:
     return inspect(cx).has_table("store")
 
 
-def upgrade(
-    cx: Connection, *, latest: int = FORMAT_VERSION, migrations: Mapping[int, Migration] = MIGRATIONS
-) -> None:
+def upgrade(cx: Connection, *, latest: int = FORMAT_VERSION, migrations: Mapping[int, Migration] = MIGRATIONS) -> None:
     """Bring the store to the latest version; refuse one that a newer Anabranch wrote."""
     version = found_version(cx)
     if version > latest:

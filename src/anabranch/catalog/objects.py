@@ -27,11 +27,12 @@ def layers(cx: Connection, at: Clock, thing: ThingId) -> tuple[Layer, ...]:
     o, c = t.objects, t.changes.c
     turns: dict[tuple[str, int], int] = {}
     for ranges in _chunks(_ranges(at, base)):
-        inside = or_(*(and_(c.line_id == line, c.index.between(low, high)) for line, low, high in ranges))
-        query = select(o, c.line_id, c.index, c.number).join(o, o.c.id == c.object_id).where(c.thing_id == thing, inside)
+        inside = or_(*(and_(c.line_id == line, c.commit_index.between(low, high)) for line, low, high in ranges))
+        query = select(o, c.line_id, c.commit_index, c.number).join(o, o.c.id == c.object_id)
+        query = query.where(c.thing_id == thing, inside)
         order = {line: i for i, (line, _, _) in enumerate(ranges)}
-        for row in sorted(cx.execute(query), key=lambda r: (order[r.line_id], r.index, r.number)):
-            turn = turns.setdefault((row.line_id, row.index), len(turns) + 1)
+        for row in sorted(cx.execute(query), key=lambda r: (order[r.line_id], r.commit_index, r.number)):
+            turn = turns.setdefault((row.line_id, row.commit_index), len(turns) + 1)
             found.append(Layer(turn, _stored(row)))
     return tuple(found)
 
@@ -40,12 +41,12 @@ def newest_snapshot(cx: Connection, at: Clock, thing: ThingId) -> tuple[ViewId, 
     """Find the newest snapshot of a table at or before a commit."""
     v = t.views.c
     for positions in _chunks(at.positions):
-        inside = or_(*(and_(v.line_id == line, v.index <= index) for line, index in positions))
-        query = select(v.id, v.line_id, v.index).where(v.thing_id == thing, v.kind == "snapshot", inside)
+        inside = or_(*(and_(v.line_id == line, v.commit_index <= index) for line, index in positions))
+        query = select(v.id, v.line_id, v.commit_index).where(v.thing_id == thing, v.kind == "snapshot", inside)
         order = {line: i for i, (line, _) in enumerate(positions)}
-        rows = sorted(cx.execute(query), key=lambda r: (order[r.line_id], -r.index))
+        rows = sorted(cx.execute(query), key=lambda r: (order[r.line_id], -r.commit_index))
         if rows:
-            return ViewId(rows[0].id), Position(LineId(rows[0].line_id), rows[0].index)
+            return ViewId(rows[0].id), Position(LineId(rows[0].line_id), rows[0].commit_index)
     return None
 
 
@@ -60,7 +61,7 @@ def change_objects(cx: Connection, position: Position) -> list[tuple[ThingId, St
     """List the change objects of one commit, with their tables."""
     c = t.changes.c
     query = select(t.objects, c.thing_id).join(t.changes, c.object_id == t.objects.c.id)
-    query = query.where(c.line_id == position.line, c.index == position.index).order_by(c.thing_id, c.number)
+    query = query.where(c.line_id == position.line, c.commit_index == position.index).order_by(c.thing_id, c.number)
     return [(ThingId(row.thing_id), _stored(row)) for row in cx.execute(query)]
 
 

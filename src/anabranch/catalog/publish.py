@@ -68,7 +68,7 @@ def write_root(cx: Connection, publication: Publication, store_id: str) -> Commi
     write_commit(cx, publication, made)
     head = BranchHead(branch.name, branch.id, position)
     values = {"repository_id": publication.repository, "name": head.name, "id": head.id}
-    cx.execute(t.branches.insert(), {**values, "line_id": line, "index": 0, "created_at": finished_at})
+    cx.execute(t.branches.insert(), {**values, "line_id": line, "commit_index": 0, "created_at": finished_at})
     author = publication.author
     branches.record_move(cx, publication.repository, head, None, position, author, "init", publication.id)
     return made
@@ -77,7 +77,7 @@ def write_root(cx: Connection, publication: Publication, store_id: str) -> Commi
 def write_commit(cx: Connection, publication: Publication, made: CommitHead) -> None:
     """Insert the rows of a commit."""
     line, index = made.position
-    at = {"line_id": line, "index": index}
+    at = {"line_id": line, "commit_index": index}
     content = publication.content
     objects.insert_schemas(cx, publication.repository, content.schemas)
     objects.insert(cx, publication.repository, content.objects)
@@ -100,7 +100,11 @@ def write_commit(cx: Connection, publication: Publication, made: CommitHead) -> 
     _insert(cx, t.provenance, [{**at, "number": n, "commit_hash": h} for n, h in enumerate(publication.provenance)])
     _insert(cx, t.entries, [_entry_values(at, e, carried=False) for e in content.entries])
     _insert(cx, t.names, [_name_values(publication.repository, at, n, carried=False) for n in content.names])
-    links = [{**at, "thing_id": c.thing_id, "number": n, "object_id": o} for c in content.changes for n, o in enumerate(c.objects)]
+    links = [
+        {**at, "thing_id": c.thing_id, "number": n, "object_id": o}
+        for c in content.changes
+        for n, o in enumerate(c.objects)
+    ]
     _insert(cx, t.changes, links)
     references = [
         {
@@ -222,7 +226,7 @@ def _free_line_name(cx: Connection, repository: RepositoryId, branch: str) -> st
 
 def _carry(cx: Connection, publication: Publication, before: Clock, position: Position) -> None:
     """Write the whole state of names and entries at the start of a line, so that look-ups end here."""
-    repository, at = publication.repository, {"line_id": position.line, "index": position.index}
+    repository, at = publication.repository, {"line_id": position.line, "commit_index": position.index}
     said = {(n.parent_id, n.name) for n in publication.content.names}
     bindings: list[NameBinding] = []
     parents = [ROOT_NAMESPACE]

@@ -14,7 +14,15 @@ from sqlalchemy.exc import ArgumentError, DBAPIError, IntegrityError, NoSuchModu
 
 from anabranch.catalog import migrations
 from anabranch.catalog.tables import repositories, store
-from anabranch.errors import AlreadyExists, AnabranchError, Corrupt, InvalidRequest, NotFound, OutcomeUnknown, Unavailable
+from anabranch.errors import (
+    AlreadyExists,
+    AnabranchError,
+    Corrupt,
+    InvalidRequest,
+    NotFound,
+    OutcomeUnknown,
+    Unavailable,
+)
 from anabranch.model.ids import RepositoryId
 
 __all__ = ["Catalog", "Connection", "lock_repository", "now"]

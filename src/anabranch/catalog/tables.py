@@ -53,7 +53,7 @@ commits = Table(
     "commits",
     metadata,
     Column("line_id", _Text, primary_key=True),
-    Column("index", BigInteger, primary_key=True),
+    Column("commit_index", BigInteger, primary_key=True),
     Column("repository_id", _Text, nullable=False),
     Column("id", _Text, nullable=False, unique=True),
     Column("hash", _Text, nullable=False),
@@ -71,7 +71,7 @@ merge_edges = Table(
     "merge_edges",
     metadata,
     Column("line_id", _Text, primary_key=True),
-    Column("index", BigInteger, primary_key=True),
+    Column("commit_index", BigInteger, primary_key=True),
     Column("number", Integer, primary_key=True),
     Column("generation", BigInteger, nullable=False),
     Column("parent_line", _Text, nullable=False),
@@ -84,7 +84,7 @@ provenance = Table(
     "provenance",
     metadata,
     Column("line_id", _Text, primary_key=True),
-    Column("index", BigInteger, primary_key=True),
+    Column("commit_index", BigInteger, primary_key=True),
     Column("number", Integer, primary_key=True),
     Column("commit_hash", _Text, nullable=False),
     Index("provenance_by_commit", "commit_hash"),
@@ -97,9 +97,9 @@ branches = Table(
     Column("name", _Text, primary_key=True),
     Column("id", _Text, nullable=False, unique=True),
     Column("line_id", _Text, nullable=False),
-    Column("index", BigInteger, nullable=False),
+    Column("commit_index", BigInteger, nullable=False),
     Column("created_at", BigInteger, nullable=False),
-    Index("branches_by_commit", "line_id", "index"),
+    Index("branches_by_commit", "line_id", "commit_index"),
 )
 
 branch_moves = Table(
@@ -128,10 +128,10 @@ tags = Table(
     Column("repository_id", _Text, primary_key=True),
     Column("name", _Text, primary_key=True),
     Column("line_id", _Text, nullable=False),
-    Column("index", BigInteger, nullable=False),
+    Column("commit_index", BigInteger, nullable=False),
     Column("created_at", BigInteger, nullable=False),
     Column("author", _Text, nullable=False),
-    Index("tags_by_commit", "line_id", "index"),
+    Index("tags_by_commit", "line_id", "commit_index"),
 )
 
 entries = Table(
@@ -139,7 +139,7 @@ entries = Table(
     metadata,
     Column("thing_id", _Text, primary_key=True),
     Column("line_id", _Text, primary_key=True),
-    Column("index", BigInteger, primary_key=True),
+    Column("commit_index", BigInteger, primary_key=True),
     Column("kind", _Text, nullable=False),
     Column("dropped", Boolean, nullable=False),
     Column("replaced", Boolean, nullable=False),
@@ -148,7 +148,7 @@ entries = Table(
     Column("row_count", BigInteger),
     Column("operations", JSON, nullable=False),
     Column("attributes", JSON, nullable=False),
-    Index("entries_by_commit", "line_id", "index"),
+    Index("entries_by_commit", "line_id", "commit_index"),
     sqlite_with_rowid=False,
 )
 
@@ -159,12 +159,12 @@ names = Table(
     Column("parent_id", _Text, primary_key=True),
     Column("name", _Text, primary_key=True),
     Column("line_id", _Text, primary_key=True),
-    Column("index", BigInteger, primary_key=True),
+    Column("commit_index", BigInteger, primary_key=True),
     Column("carried", Boolean, nullable=False),
     Column("kind", _Text, nullable=False),
     Column("thing_id", _Text),
-    Index("names_by_commit", "line_id", "index"),
-    Index("names_by_thing", "thing_id", "line_id", "index"),
+    Index("names_by_commit", "line_id", "commit_index"),
+    Index("names_by_thing", "thing_id", "line_id", "commit_index"),
     sqlite_with_rowid=False,
 )
 
@@ -173,7 +173,7 @@ changes = Table(
     metadata,
     Column("thing_id", _Text, primary_key=True),
     Column("line_id", _Text, primary_key=True),
-    Column("index", BigInteger, primary_key=True),
+    Column("commit_index", BigInteger, primary_key=True),
     Column("number", Integer, primary_key=True),
     Column("object_id", _Text, nullable=False),
     Index("changes_by_object", "object_id"),
@@ -185,7 +185,7 @@ change_references = Table(
     metadata,
     Column("thing_id", _Text, primary_key=True),
     Column("line_id", _Text, primary_key=True),
-    Column("index", BigInteger, primary_key=True),
+    Column("commit_index", BigInteger, primary_key=True),
     Column("parent_number", Integer, primary_key=True),
     Column("base_line", _Text, nullable=False),
     Column("base_index", BigInteger, nullable=False),
@@ -198,13 +198,13 @@ views = Table(
     Column("id", _Text, primary_key=True),
     Column("thing_id", _Text, nullable=False),
     Column("line_id", _Text, nullable=False),
-    Column("index", BigInteger, nullable=False),
+    Column("commit_index", BigInteger, nullable=False),
     Column("kind", _Text, nullable=False),
     Column("since_line", _Text),
     Column("since_index", BigInteger),
     Column("row_count", BigInteger, nullable=False),
     Column("created_at", BigInteger, nullable=False),
-    Index("views_by_commit", "thing_id", "line_id", "index"),
+    Index("views_by_commit", "thing_id", "line_id", "commit_index"),
 )
 
 view_objects = Table(

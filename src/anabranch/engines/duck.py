@@ -17,7 +17,10 @@ from anabranch.queries.changes import ordered
 from anabranch.queries.query import Frame, Query, Rows
 from anabranch.queries.rendering import duck_sql, duck_text
 
-_MEMORY_ONLY = {"autoinstall_known_extensions": False, "autoload_known_extensions": False}
+_MEMORY_ONLY: dict[str, str | bool | int | float | list[str]] = {
+    "autoinstall_known_extensions": False,
+    "autoload_known_extensions": False,
+}
 
 
 class DuckEngine:

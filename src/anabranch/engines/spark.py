@@ -20,6 +20,8 @@ from anabranch.queries.rendering import spark_sql
 if TYPE_CHECKING:
     from anabranch.errors import AnabranchError
 
+__all__ = ["DataFrame", "SparkEngine", "frame_to_arrow", "frame_types", "is_spark_frame", "local_session"]
+
 log = logging.getLogger("anabranch.engines.spark")
 
 

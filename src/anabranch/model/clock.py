@@ -4,16 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any
 
 from anabranch.model.ids import LineId
 
 
-class Position(NamedTuple):
+@dataclass(frozen=True, order=True)
+class Position:
     """A commit's coordinates: its line and its index there."""
 
     line: LineId
     index: int
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter((self.line, self.index))
 
 
 @dataclass(frozen=True)

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from anabranch.model.clock import Position
-from anabranch.model.ids import CommitId, ObjectId, RepositoryId, SchemaId, ThingId, ViewId
 from anabranch.model.commits import BranchHead, CommitHead
+from anabranch.model.ids import CommitId, ObjectId, RepositoryId, SchemaId, ThingId, ViewId
 from anabranch.model.objects import NewObject
 from anabranch.model.schema import Schema
 from anabranch.model.tables import Operation, ThingKind

@@ -69,7 +69,9 @@ def parse_ref(text: str) -> Ref:
     while rest:
         found = _SUFFIX.match(rest)
         if not found:
-            raise InvalidRequest(f"ref {text!r} has {rest!r} where ~n, ^n or @{{time}} was expected", hint="see `ana log`")
+            raise InvalidRequest(
+                f"ref {text!r} has {rest!r} where ~n, ^n or @{{time}} was expected", hint="see `ana log`"
+            )
         steps.append(_step(found, text))
         rest = rest[found.end() :]
     return Ref(text, name or "HEAD", tuple(steps))

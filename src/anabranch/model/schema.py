@@ -109,7 +109,9 @@ def parse_columns(described: dict[str, str]) -> tuple[Column, ...]:
 
 def _parse_column(name: str, text: str) -> Column:
     if not isinstance(text, str):
-        raise InvalidRequest(f"the type of column {name!r} is {text!r}, text was expected", hint="such as 'bigint NOT NULL'")
+        raise InvalidRequest(
+            f"the type of column {name!r} is {text!r}, text was expected", hint="such as 'bigint NOT NULL'"
+        )
     upper, default, nullable = text.upper(), None, True
     at = upper.find(" DEFAULT ")
     if at >= 0:
@@ -155,9 +157,7 @@ def schema_document(schema: Schema) -> dict[str, Any]:
 def read_schema(id_: str, document: dict[str, Any]) -> Schema:
     """Turn plain values back into a schema."""
     columns = tuple(
-        Column(
-            ColumnId(c["id"]), c["name"], parse_type(c["type"]), c["nullable"], c["default"], c["initial_default"]
-        )
+        Column(ColumnId(c["id"]), c["name"], parse_type(c["type"]), c["nullable"], c["default"], c["initial_default"])
         for c in document["columns"]
     )
     return Schema(SchemaId(id_), columns, tuple(ColumnId(k) for k in document["key"]))

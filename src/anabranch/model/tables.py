@@ -27,7 +27,6 @@ Operation = Literal[
 """What an entry says was done, in order: the operations that merge rules speak of."""
 
 
-
 @dataclass(frozen=True)
 class TableState:
     """A table at a commit: enough to read it."""

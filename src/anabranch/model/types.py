@@ -75,7 +75,9 @@ def parse_type(text: str) -> DataType:
 
 def _decimal(precision: int, scale: int, text: str) -> DataType:
     if not 1 <= precision <= 38 or not 0 <= scale <= precision:
-        raise InvalidRequest(f"{text!r} is not a decimal that Spark has", hint="precision 1 to 38, scale 0 to precision")
+        raise InvalidRequest(
+            f"{text!r} is not a decimal that Spark has", hint="precision 1 to 38, scale 0 to precision"
+        )
     return DataType("decimal", precision, scale)
 
 

@@ -41,7 +41,9 @@ def decode(content: bytes) -> pa.Table:
     try:
         return pq.read_table(pa.BufferReader(content))
     except pa.ArrowException as error:
-        raise Corrupt(f"an object is not readable Parquet: {error}", hint="restore the catalogue from a backup") from error
+        raise Corrupt(
+            f"an object is not readable Parquet: {error}", hint="restore the catalogue from a backup"
+        ) from error
 
 
 def read_footer(file: BinaryIO, key: Sequence[Column]) -> Footer:

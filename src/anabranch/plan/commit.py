@@ -60,7 +60,7 @@ class ThingDraft:
         """Whether the statements may have changed a key more than once. Keys are unique, so inserts alone never do."""
         kinds = {o.stored.kind for s in self.statements for o in s.objects}
         several = len([s for s in self.statements if s.objects]) > 1
-        return not all(s.exact for s in self.statements) or several and kinds != {"rows"}
+        return not all(s.exact for s in self.statements) or (several and kinds != {"rows"})
 
 
 def draft_state(thing: ThingDraft) -> TableState:

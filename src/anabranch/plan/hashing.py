@@ -29,7 +29,16 @@ def commit_document(publication: Publication, finished_at: int) -> dict[str, Any
         "finished_at": finished_at,
         "provenance": list(publication.provenance),
         "entries": sorted(
-            [e.thing_id, e.kind, e.dropped, e.replaced, e.schema_id, e.row_count, list(e.operations), dict(e.attributes)]
+            [
+                e.thing_id,
+                e.kind,
+                e.dropped,
+                e.replaced,
+                e.schema_id,
+                e.row_count,
+                list(e.operations),
+                dict(e.attributes),
+            ]
             for e in content.entries
         ),
         "names": sorted([n.parent_id, n.name, n.thing_id or ""] for n in content.names),

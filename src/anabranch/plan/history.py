@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Iterator
+from dataclasses import dataclass
 from itertools import count
 from typing import NamedTuple, Protocol
 
@@ -15,7 +16,8 @@ from anabranch.model.clock import Position
 from anabranch.model.ids import LineId
 
 
-class Step(NamedTuple):
+@dataclass(frozen=True)
+class Step:
     """From the commit at `index` of a line to a parent on another line."""
 
     index: int

@@ -29,7 +29,12 @@ INSERT, UPDATE, DELETE, SAME = "I", "U", "D", "="
 
 
 def updated(
-    query: Query, read: Sequence[Column], schema: Schema, values: Mapping[str, exp.Expression], alias: str, where: exp.Expression | None
+    query: Query,
+    read: Sequence[Column],
+    schema: Schema,
+    values: Mapping[str, exp.Expression],
+    alias: str,
+    where: exp.Expression | None,
 ) -> Query:
     """The key, and the set columns before and after, of every row that really changes.
 
@@ -63,20 +68,26 @@ def moved(
     return query.over(exp.select(exp.Star()).from_(subquery(inner, "u")).where(any_of(changed)))
 
 
-def selected_keys(query: Query, read: Sequence[Column], schema: Schema, alias: str, where: exp.Expression | None) -> Query:
+def selected_keys(
+    query: Query, read: Sequence[Column], schema: Schema, alias: str, where: exp.Expression | None
+) -> Query:
     """The keys of the rows that a condition selects."""
     picked = exp.select(*(aliased(col(c.name), c.id) for c in schema.key_columns)).from_(named(query, read, alias))
     return query.over(picked if where is None else picked.where(where))
 
 
-def completed(source: Source, given: Mapping[str, str], schema: Schema, defaults: Mapping[str, exp.Expression]) -> Query:
+def completed(
+    source: Source, given: Mapping[str, str], schema: Schema, defaults: Mapping[str, exp.Expression]
+) -> Query:
     """Whole rows from an input: given columns by their names there, the rest from defaults or null."""
     sources = Sources()
     name = sources.add(source)
     return Query(_whole_rows(given, schema, defaults).from_(table(name, "i")), sources.named)
 
 
-def completed_from(query: Query, given: Mapping[str, str], schema: Schema, defaults: Mapping[str, exp.Expression]) -> Query:
+def completed_from(
+    query: Query, given: Mapping[str, str], schema: Schema, defaults: Mapping[str, exp.Expression]
+) -> Query:
     """Whole rows from the rows of a query."""
     return query.over(_whole_rows(given, schema, defaults).from_(subquery(query.expression, "i")))
 

@@ -6,11 +6,13 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import date, datetime
 from decimal import Decimal
+from itertools import pairwise
 from typing import Any
 
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
-from sqlglot.tokens import Token, Tokenizer, TokenType
+from sqlglot.tokenizer_core import Token, TokenType
+from sqlglot.tokens import Tokenizer
 
 from anabranch.errors import InvalidRequest
 from anabranch.model.schema import Column, Schema
@@ -32,7 +34,7 @@ class Expression:
         """Check that the text is one expression and that its arguments are there."""
         given = dict(args or {})
         tokens = _tokens(text, what)
-        wanted = {after.text for colon, after in zip(tokens, tokens[1:], strict=False) if colon.token_type == TokenType.COLON}
+        wanted = {after.text for colon, after in pairwise(tokens) if colon.token_type == TokenType.COLON}
         missing = sorted(wanted - set(given))
         if missing:
             raise InvalidRequest(f"{what} {text!r} has no value for :{missing[0]}", hint="give it in args=")
@@ -52,7 +54,7 @@ class Expression:
     def for_duck(self, schema: Schema) -> tuple[exp.Expression, DataType | None]:
         """The expression as DuckDB may run it, and its type; Unproven if some part of it is not proven equal."""
         try:
-            parsed = exp.maybe_parse(self.text, dialect="spark")
+            parsed: exp.Expression = exp.maybe_parse(self.text, dialect="spark")
         except SqlglotError as error:
             raise Unproven(f"syntax that only Spark reads ({self.text!r})") from error
         types = {k: type_of_value(v, k) for k, v in self.args.items()}

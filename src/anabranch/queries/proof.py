@@ -18,8 +18,10 @@ class Unproven(Exception):
     """Part of an expression is not in the table; the text names it."""
 
 
-def prove(node: exp.Expression, columns: Mapping[str, tuple[str, DataType]], args: Mapping[str, DataType | None]) -> Typed:
-    """Translate an expression for DuckDB, with its type (None for a bare null); Unproven names what is not in the table."""
+def prove(
+    node: exp.Expression, columns: Mapping[str, tuple[str, DataType]], args: Mapping[str, DataType | None]
+) -> Typed:
+    """Translate an expression for DuckDB, with its type (None for a bare null), or name what is unproven."""
     return _Prover(columns, args).visit(node)
 
 
@@ -226,7 +228,7 @@ def _common(one: DataType, other: DataType) -> DataType:
         if digits + scale <= 38:
             return DataType("decimal", digits + scale, scale)
     names = {one.name, other.name}
-    if names == {"float", "double"} or "double" in names and names <= {"tinyint", "smallint", "int", "double"}:
+    if names == {"float", "double"} or ("double" in names and names <= {"tinyint", "smallint", "int", "double"}):
         return DOUBLE
     raise Unproven(f"{one} with {other}")
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, cast
+from typing import Any
 
 import pyarrow as pa
 from sqlglot import exp
@@ -95,7 +95,7 @@ def cast_to(expression: exp.Expression, type_: DataType) -> exp.Cast:
 
 def sql_type(type_: DataType) -> exp.DataType:
     """A Spark type as an expression."""
-    return cast(exp.DataType, exp.DataType.build(str(type_), dialect="spark"))
+    return exp.DataType.build(str(type_), dialect="spark")
 
 
 def null_of(type_: DataType) -> exp.Cast:
@@ -103,7 +103,7 @@ def null_of(type_: DataType) -> exp.Cast:
     return cast_to(exp.Null(), type_)
 
 
-def number(value: int) -> exp.Literal:
+def number(value: int) -> exp.Expression:
     """A small whole number."""
     return exp.Literal.number(value)
 
@@ -113,24 +113,36 @@ def distinct_from(one: exp.Expression, other: exp.Expression) -> exp.NullSafeNEQ
     return exp.NullSafeNEQ(this=one, expression=other)
 
 
-def any_of(conditions: list[exp.Expression]) -> exp.Expression:
+def any_of(conditions: Sequence[exp.Expression]) -> exp.Condition:
     """Whether one of the conditions holds."""
     return exp.or_(*conditions) if conditions else exp.false()
 
 
-def all_of(conditions: list[exp.Expression]) -> exp.Expression:
+def all_of(conditions: Sequence[exp.Expression]) -> exp.Condition:
     """Whether all of the conditions hold."""
     return exp.and_(*conditions) if conditions else exp.true()
 
 
-def same_key(key: list[str], one: str, other: str) -> exp.Expression:
+def same_key(key: Sequence[str], one: str, other: str) -> exp.Condition:
     """The join condition of two relations over the key."""
     return all_of([exp.EQ(this=col(k, one), expression=col(k, other)) for k in key])
 
 
-def union_all(parts: list[exp.Select]) -> exp.Select | exp.Union:
+def union_all(parts: Sequence[exp.Select]) -> exp.Select | exp.Union:
     """All rows of all parts."""
     joined: exp.Select | exp.Union = parts[0]
     for part in parts[1:]:
         joined = exp.Union(this=joined, expression=part, distinct=False)
     return joined
+
+
+def reading_of(source: Source, columns: Sequence[str]) -> Query:
+    """Columns of one source."""
+    sources = Sources()
+    name = sources.add(source)
+    return Query(exp.select(*(col(c, "o") for c in columns)).from_(table(name, "o")), sources.named)
+
+
+def limited(query: Query, rows: int) -> Query:
+    """The first rows of a query, in any order."""
+    return query.over(exp.select(exp.Star()).from_(subquery(query.expression, "l")).limit(rows))

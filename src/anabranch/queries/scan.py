@@ -92,7 +92,11 @@ class _Scan:
     def build(self, layers: Sequence[Layer]) -> exp.Select | exp.Union:
         wanted = {c.id for c in self.columns}
         rows = [x for x in layers if x.object.kind == "rows"]
-        deltas = [x for x in layers if x.object.kind == "delete" or wanted & set(x.object.touched) and x.object.kind == "update"]
+        deltas = [
+            x
+            for x in layers
+            if x.object.kind == "delete" or (wanted & set(x.object.touched) and x.object.kind == "update")
+        ]
         plain = [r for r in rows if not any(_acts_on(d, r) for d in deltas)]
         merged = [r for r in rows if r not in plain]
         parts = [self._leaf(group, self.columns, None) for group in self._groups(plain)]
@@ -111,9 +115,16 @@ class _Scan:
         touched = {c for d in deltas if d.object.kind == "update" for c in d.object.touched}
         cells = [c for c in self.columns if c.id in touched and c not in self.key]
         picked = [self._cell(c) if c in cells else aliased(col(c.id, "r"), c.id) for c in self.columns]
-        stays = any_of([exp.Is(this=col(GONE, "d"), expression=exp.Null()), exp.LTE(this=col(GONE, "d"), expression=col(TURN, "r"))])
+        stays = any_of(
+            [
+                exp.Is(this=col(GONE, "d"), expression=exp.Null()),
+                exp.LTE(this=col(GONE, "d"), expression=col(TURN, "r")),
+            ]
+        )
         query = exp.select(*picked).from_(subquery(below, "r"))
-        query = query.join(subquery(self._fold(deltas, cells), "d"), on=same_key(self.key_ids, "r", "d"), join_type="left")
+        query = query.join(
+            subquery(self._fold(deltas, cells), "d"), on=same_key(self.key_ids, "r", "d"), join_type="left"
+        )
         if self.broadcast:
             query.set("hint", exp.Hint(expressions=[exp.Anonymous(this="BROADCAST", expressions=[exp.column("d")])]))
         return query.where(stays)
@@ -150,7 +161,9 @@ class _Scan:
             changed = distinct_from(col(c.before, "o"), col(c.id, "o"))
             value = _typed(col(c.id, "o"), c)
             picked.append(aliased(exp.case().when(changed, value).else_(exp.Null()), c.id))
-            picked.append(aliased(exp.case().when(changed.copy(), cast_to(turn.copy(), _INT)).else_(exp.Null()), _turn_of(c)))
+            picked.append(
+                aliased(exp.case().when(changed.copy(), cast_to(turn.copy(), _INT)).else_(exp.Null()), _turn_of(c))
+            )
         return self._limited(exp.select(*picked).from_(table(self.sources.add(group.source), "o")))
 
     def _leaf(self, group: _Group, columns: Sequence[Column], turn: str | None) -> exp.Select:
@@ -242,7 +255,12 @@ def named(query: Query, columns: Sequence[Column], alias: str) -> exp.Subquery:
 
 
 def select_rows(
-    query: Query, columns: Sequence[Column], shown: Sequence[Column], alias: str, where: exp.Expression | None, limit: int | None
+    query: Query,
+    columns: Sequence[Column],
+    shown: Sequence[Column],
+    alias: str,
+    where: exp.Expression | None,
+    limit: int | None,
 ) -> Query:
     """Read the shown columns of the rows that a user's condition selects."""
     picked = exp.select(*(col(c.name) for c in shown)).from_(named(query, columns, alias))
@@ -251,6 +269,12 @@ def select_rows(
     if limit is not None:
         picked = picked.limit(limit)
     return query.over(picked)
+
+
+def typed_values(query: Query, columns: Sequence[Column], values: Mapping[str, exp.Expression], alias: str) -> Query:
+    """Users' values over a scan, to ask an engine for their types."""
+    picked = [aliased(value, name) for name, value in values.items()]
+    return query.over(exp.select(*picked).from_(named(query, columns, alias)))
 
 
 def count_rows(query: Query) -> Query:

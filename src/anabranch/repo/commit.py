@@ -98,7 +98,9 @@ def publish_on_moving_branch(ctx: Context, publication: Publication, draft: Draf
             return _publish(ctx, publication)
         except HeadMoved as moved:
             publication = _onto(ctx, publication, draft, strict, moved.found)
-    message = f"branch {publication.branch.name!r} keeps moving: {ctx.settings.publish_attempts} attempts to publish failed"
+    message = (
+        f"branch {publication.branch.name!r} keeps moving: {ctx.settings.publish_attempts} attempts to publish failed"
+    )
     raise BranchMoved(message, hint="try again when fewer others write", branch=publication.branch.name)
 
 
@@ -109,7 +111,9 @@ def _publish(ctx: Context, publication: Publication) -> Position:
     except OutcomeUnknown as error:
         found = _find_out(ctx, publication, error)
         if found is None:
-            raise Unavailable("the connection was lost while publishing; nothing was published", hint="try again") from error
+            raise Unavailable(
+                "the connection was lost while publishing; nothing was published", hint="try again"
+            ) from error
         return found
 
 
@@ -120,14 +124,13 @@ def _find_out(ctx: Context, publication: Publication, error: OutcomeUnknown) -> 
             lock_repository(cx, ctx.record.id)
             return branches.published(cx, publication.id)
     except AnabranchError as second:
-        message = f"it is not known whether commit {publication.id} was published on {publication.branch.name!r}: {error.message}"
-        hint = f"when the catalogue is back, look for it in repo.reflog({publication.branch.name!r})"
-        raise OutcomeUnknown(message, hint=hint, commit_id=publication.id, branch=publication.branch.name) from second
+        name = publication.branch.name
+        message = f"it is not known whether commit {publication.id} was published on {name!r}: {error.message}"
+        hint = f"when the catalogue is back, look for it in repo.reflog({name!r})"
+        raise OutcomeUnknown(message, hint=hint, commit_id=publication.id, branch=name) from second
 
 
-def _onto(
-    ctx: Context, publication: Publication, draft: Draft, strict: bool, found: BranchHead | None
-) -> Publication:
+def _onto(ctx: Context, publication: Publication, draft: Draft, strict: bool, found: BranchHead | None) -> Publication:
     """Move a publication to the new head, or refuse."""
     name = publication.branch.name
     if found is None:
@@ -139,8 +142,8 @@ def _onto(
         if not clock.holds(base) or head is None:
             hint = "read the branch again and retry"
             raise BranchMoved(f"branch {name!r} was reset meanwhile", hint=hint, branch=name)
-        moved = Moved(*map(frozenset, entries.touched(cx, clock.since(base))))
-    both = clashes(draft, publication.content, moved, strict)
+        things, names = entries.touched(cx, clock.since(base))
+    both = clashes(draft, publication.content, Moved(frozenset(things), frozenset(names)), strict)
     if both:
         message = f"branch {name!r} moved: others changed {', '.join(map(repr, both))}, which this commit also touches"
         raise BranchMoved(message, hint="read the branch again and retry", branch=name, tables=both, found=head.hash)
@@ -166,7 +169,16 @@ def _discard_superseded(ctx: Context, draft: Draft, content: Content) -> None:
 class CommitBlock:
     """`with repo.commit(…) as tx`: published at the end, unless the block raises."""
 
-    def __init__(self, ctx: Context, branch: str | None, message: str, author: str | None, strict: bool, allow_empty: bool, provenance: Sequence[str]) -> None:
+    def __init__(
+        self,
+        ctx: Context,
+        branch: str | None,
+        message: str,
+        author: str | None,
+        strict: bool,
+        allow_empty: bool,
+        provenance: Sequence[str],
+    ) -> None:
         self._ctx = ctx
         self._start_arguments = (branch, message, author, strict, allow_empty, provenance)
         self._transaction: Transaction | None = None
@@ -178,7 +190,9 @@ class CommitBlock:
         self._transaction = Transaction(self._ctx, begin(self._ctx, *self._start_arguments))
         return self._transaction
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, _trace: TracebackType | None
+    ) -> None:
         transaction = self._transaction
         assert transaction is not None
         transaction._closed = True
@@ -190,4 +204,6 @@ class CommitBlock:
 
     def __del__(self) -> None:
         if getattr(self, "_transaction", self) is None:
-            warnings.warn("repo.commit(…) was never entered: write `with repo.commit(…) as tx:`", RuntimeWarning, stacklevel=2)
+            warnings.warn(
+                "repo.commit(…) was never entered: write `with repo.commit(…) as tx:`", RuntimeWarning, stacklevel=2
+            )

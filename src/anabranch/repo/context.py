@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from anabranch.catalog.store import Connection
-
     from anabranch.queries.query import Source
     from anabranch.queries.scan import Access
 
@@ -79,7 +78,9 @@ class Context:
         inline = [o for o in stored if o.place == "inline"]
         return Access(uris, self._decoded(inline, pending or {}))
 
-    def source_of(self, o: StoredObject, columns: tuple[tuple[str, object], ...], pending: Mapping[ObjectId, bytes]) -> Source:
+    def source_of(
+        self, o: StoredObject, columns: tuple[tuple[str, object], ...], pending: Mapping[ObjectId, bytes]
+    ) -> Source:
         """One object as a source of a query."""
         from anabranch.queries.query import Files, Rows
 

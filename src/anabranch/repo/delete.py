@@ -20,7 +20,9 @@ from anabranch.repo.reading import reading, rendered, unproven
 from anabranch.repo.writing import store
 
 
-def delete(ctx: Context, state: TableState, where: str | None, args: Mapping[str, Any] | None, pending: Pending) -> Statement:
+def delete(
+    ctx: Context, state: TableState, where: str | None, args: Mapping[str, Any] | None, pending: Pending
+) -> Statement:
     """Find the keys of the rows and store them; without a condition, of all rows."""
     what, schema = f"delete from {state.name!r}", state.schema
     condition = None if where is None else Expression.of(where, args, f"{what}: where=")
@@ -32,5 +34,7 @@ def delete(ctx: Context, state: TableState, where: str | None, args: Mapping[str
     test = rendered(condition, engine, schema) if condition else None
     query = changes.selected_keys(query, read, schema, state.name.rsplit(".", 1)[-1], test)
     with reading(ctx, state):
-        made = store(ctx, engine, replace(query, args=condition.args if condition else {}), "delete", schema, schema.columns)
+        made = store(
+            ctx, engine, replace(query, args=condition.args if condition else {}), "delete", schema, schema.columns
+        )
     return Statement("delete", made, Counts(deleted=sum(o.stored.row_count for o in made)))

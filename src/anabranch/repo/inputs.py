@@ -39,8 +39,7 @@ def read_input(value: Any, schema: Schema | None) -> Input:
     if _is_spark(value):
         from anabranch.engines.spark import frame_types
 
-        types = {name: parse_type(text) for name, text in frame_types(value).items()}
-        return Input(types, Frame(value), None)
+        return Input({name: parse_type(text) for name, text in frame_types(value).items()}, Frame(value), None)
     rows = _to_arrow(value, schema)
     _refuse_twins(rows.column_names)
     types: dict[str, DataType | None] = {
@@ -144,7 +143,9 @@ def _from_dicts(rows: list[Any], schema: Schema | None) -> pa.Table:
     """Build columns from dicts; all of them name the same columns."""
     for number, row in enumerate(rows):
         if not isinstance(row, Mapping):
-            raise InvalidRequest(f"row {number} is a {type(row).__name__}, a dict was expected", hint="give a list of dicts")
+            raise InvalidRequest(
+                f"row {number} is a {type(row).__name__}, a dict was expected", hint="give a list of dicts"
+            )
         if set(row) != set(rows[0]):
             odd = sorted(map(str, set(row) ^ set(rows[0])))
             hint = "give every row the same columns, None for nothing"
@@ -183,7 +184,9 @@ def _fit(values: pa.ChunkedArray, column: Column, what: str) -> pa.ChunkedArray:
 
 def _refuse_twins(names: Sequence[str]) -> None:
     if len({n.lower() for n in names}) < len(names):
-        raise InvalidRequest("two columns of the rows have the same name", hint="Spark does not tell names apart by case")
+        raise InvalidRequest(
+            "two columns of the rows have the same name", hint="Spark does not tell names apart by case"
+        )
 
 
 def _split_ddl(text: str) -> dict[str, str]:

@@ -17,7 +17,7 @@ from anabranch.plan.commit import Statement
 from anabranch.plan.engine import Work
 from anabranch.queries import changes
 from anabranch.queries.expressions import Expression
-from anabranch.queries.query import Query, Source, Sources
+from anabranch.queries.query import Query, Source, Sources, limited, reading_of
 from anabranch.queries.scan import Keys, scan
 from anabranch.repo.context import Context
 from anabranch.repo.inputs import Input, fitted, match_columns, read_input
@@ -25,7 +25,6 @@ from anabranch.repo.reading import reading, rendered, unproven
 from anabranch.repo.writing import (
     NAMED_AT_MOST,
     discard,
-    read_source,
     refuse_keys,
     refuse_null,
     refuse_repeated,
@@ -60,7 +59,7 @@ def insert_rows(
         return ()
     try:
         source = source_of(made, ctx, [(str(c.id), c.type) for c in schema])
-        refuse_null(ctx, engine, read_source(source, [c.id for c in schema]), schema.columns, schema, what)
+        refuse_null(ctx, engine, reading_of(source, [c.id for c in schema]), schema.columns, schema, what)
         refuse_repeated(ctx, source, schema, what)
         _refuse_taken(ctx, engine, state, source, made, pending, what)
     except BaseException:
@@ -101,11 +100,5 @@ def _refuse_taken(
     keys = Keys(source, around(o.stored.key_range for o in made))
     existing = scan(state, key, ctx.access(state.layers, pending), keys=keys, sources=sources)
     with reading(ctx, state):
-        found = engine.fetch(replace(existing, expression=_limited(existing)))
+        found = engine.fetch(limited(existing, NAMED_AT_MOST))
     refuse_keys(found.to_pylist(), state.schema, f"{what}: the table has these keys already")
-
-
-def _limited(existing: Query) -> Any:
-    from anabranch.queries.query import exp, subquery
-
-    return exp.select(exp.Star()).from_(subquery(existing.expression, "e")).limit(NAMED_AT_MOST)

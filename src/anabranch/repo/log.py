@@ -83,10 +83,20 @@ def show_changes(ctx: Context, ref: str | None) -> list[TableChange]:
             own = [o for thing, o in linked if thing == entry.thing_id]
             counts = [sum(o.row_count for o in own if o.kind == kind) for kind in ("rows", "update", "delete")]
             described = tuple(
-                {"id": o.id, "kind": o.kind, "rows": o.row_count, "size_bytes": o.size_bytes, "place": o.place, "path": o.path, "sha256": o.sha256}
+                {
+                    "id": o.id,
+                    "kind": o.kind,
+                    "rows": o.row_count,
+                    "size_bytes": o.size_bytes,
+                    "place": o.place,
+                    "path": o.path,
+                    "sha256": o.sha256,
+                }
                 for o in own
             )
-            found.append(TableChange(name, entry.operations, entry.row_count or 0, counts[0], counts[1], counts[2], described))
+            found.append(
+                TableChange(name, entry.operations, entry.row_count or 0, counts[0], counts[1], counts[2], described)
+            )
         return sorted(found, key=lambda c: c.table)
 
 

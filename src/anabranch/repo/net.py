@@ -16,11 +16,11 @@ from anabranch.model.types import DataType
 from anabranch.plan.commit import Statement, ThingDraft, draft_state
 from anabranch.plan.engine import Work
 from anabranch.queries import changes
-from anabranch.queries.query import Query, Rows, Sources
+from anabranch.queries.query import Query, Rows, Sources, reading_of
 from anabranch.queries.scan import Keys, scan
 from anabranch.repo.context import Context
 from anabranch.repo.reading import reading
-from anabranch.repo.writing import Kept, read_source, scratch, store
+from anabranch.repo.writing import Kept, scratch, store
 
 
 def net(ctx: Context, table: ThingDraft) -> ThingDraft:
@@ -35,13 +35,17 @@ def net(ctx: Context, table: ThingDraft) -> ThingDraft:
     engine = ctx.engines.pick(Work(size_of(after.layers), _has_files(objects)), f"netting {table.name!r}")
     with scratch(ctx, engine) as place, reading(ctx, after):
         sources_of_keys = [ctx.source_of(o.stored, _key_pairs(schema), pending) for o in objects]
-        keys = place.keep(changes.distinct_keys(sources_of_keys, schema.key_columns), _key_pairs(schema), schema.key_columns)
+        keys = place.keep(
+            changes.distinct_keys(sources_of_keys, schema.key_columns), _key_pairs(schema), schema.key_columns
+        )
         sources = Sources()
         limited = Keys(keys.source, around(o.stored.key_range for o in objects))
         access = ctx.access(after.layers, pending)
         old = scan(before, columns, access, keys=limited, sources=sources)
         new = scan(after, columns, access, keys=limited, sources=sources)
-        compared = place.keep(changes.compared(old, new, schema, columns, sources), _pairs(schema, columns), schema.key_columns)
+        compared = place.keep(
+            changes.compared(old, new, schema, columns, sources), _pairs(schema, columns), schema.key_columns
+        )
         made = _store(ctx, engine, compared, schema, columns)
     counts = _counts(made)
     operations = table.operations if made or table.created else ()
@@ -65,9 +69,11 @@ def _differs(rows: pa.Table, column: Column) -> bool:
     return bool(pc.any(unequal).as_py() or pc.any(lonely).as_py())
 
 
-def _store(ctx: Context, engine: Engine, compared: Kept, schema: Schema, columns: Sequence[Column]) -> tuple[NewObject, ...]:
+def _store(
+    ctx: Context, engine: Engine, compared: Kept, schema: Schema, columns: Sequence[Column]
+) -> tuple[NewObject, ...]:
     """Store inserts, updates and deletes as objects of their own."""
-    query = read_source(compared.source, [name for name, _ in _pairs(schema, columns)])
+    query = reading_of(compared.source, [name for name, _ in _pairs(schema, columns)])
     keys = [str(k) for k in schema.key]
     made: list[NewObject] = []
     if {c.id for c in columns} == {c.id for c in schema}:
@@ -107,4 +113,3 @@ def _pairs(schema: Schema, columns: Sequence[Column]) -> list[tuple[str, DataTyp
     plain = [c for c in columns if c.id not in schema.key]
     values = [p for c in plain for p in ((str(c.id), c.type), (c.before, c.type))]
     return [*_key_pairs(schema), *values, (changes.OP, DataType("string"))]
-

@@ -118,7 +118,12 @@ class OpenCommit(Transaction):
         ids = [ObjectId(o) for s in document["statements"] for o in s["objects"]]
         found = objects.find(cx, ids)
         statements = tuple(
-            Statement(s["operation"], tuple(NewObject(found[ObjectId(o)]) for o in s["objects"]), Counts(*s["counts"]), s["exact"])
+            Statement(
+                s["operation"],
+                tuple(NewObject(found[ObjectId(o)]) for o in s["objects"]),
+                Counts(*s["counts"]),
+                s["exact"],
+            )
             for s in document["statements"]
         )
         return ThingDraft(
@@ -237,5 +242,3 @@ def _document(thing: ThingDraft) -> dict[str, Any]:
             for s in thing.statements
         ],
     }
-
-

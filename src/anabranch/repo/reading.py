@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     import pandas
     import polars
     import pyarrow as pa
-    from pyspark.sql import DataFrame
 
     from anabranch.engines.engine import Engine
+    from anabranch.engines.spark import DataFrame
     from anabranch.queries.expressions import Expression
     from anabranch.queries.query import Query
 
@@ -171,7 +171,9 @@ class Table:
         return replace(query, args=dict(where.args) if where else {})
 
 
-def make_selection(columns: Iterable[str] | str | None, where: str | None, args: Mapping[str, Any] | None, limit: int | None) -> Selection:
+def make_selection(
+    columns: Iterable[str] | str | None, where: str | None, args: Mapping[str, Any] | None, limit: int | None
+) -> Selection:
     """Check what a read asks for."""
     if limit is not None and (not isinstance(limit, int) or isinstance(limit, bool) or limit < 0):
         raise InvalidRequest(f"limit= is {limit!r}, a number from 0 up was expected", hint="leave it out for all rows")
@@ -200,7 +202,7 @@ def rendered(expression: Expression, engine: Engine, schema: Schema) -> Any:
     return expression.for_duck(schema)[0] if engine.in_process else expression.for_spark()
 
 
-class reading:  # noqa: N801
+class reading:
     """A block that reads a table's objects: a failure is told as the damage that caused it, if there is one."""
 
     def __init__(self, ctx: Context, state: TableState) -> None:

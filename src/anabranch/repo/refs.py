@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from difflib import get_close_matches
 
-from anabranch.catalog.store import Connection
-
 from anabranch.catalog import branches, history
+from anabranch.catalog.store import Connection
 from anabranch.errors import InvalidRequest, NotFound
 from anabranch.model.clock import Position
 from anabranch.model.commits import BranchHead

@@ -28,7 +28,9 @@ class Repository:
     def __enter__(self) -> Repository:
         return self
 
-    def __exit__(self, _kind: type[BaseException] | None, _error: BaseException | None, _trace: TracebackType | None) -> None:
+    def __exit__(
+        self, _kind: type[BaseException] | None, _error: BaseException | None, _trace: TracebackType | None
+    ) -> None:
         self.close()
 
     @property

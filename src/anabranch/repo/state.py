@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from difflib import get_close_matches
 
-from anabranch.catalog.store import Connection
-
 from anabranch.catalog import entries, objects
+from anabranch.catalog.store import Connection
 from anabranch.errors import Corrupt, NotFound
 from anabranch.model.clock import Clock
 from anabranch.model.ids import ROOT_NAMESPACE, ThingId
@@ -68,7 +67,10 @@ def list_tables(ctx: Context, cx: Connection, at: Clock, namespace: str | None) 
                 todo.append((f"{prefix}{named.name}.", named.thing_id))
     told = entries.find_entries(cx, at, [thing for _, thing in found])
     known = objects.schemas(cx, [e.schema_id for e in told.values() if e.schema_id])
-    return [_describe(name, thing, told[thing].row_count or 0, known[told[thing].schema_id or ""]) for name, thing in sorted(found)]
+    return [
+        _describe(name, thing, told[thing].row_count or 0, known[told[thing].schema_id or ""])
+        for name, thing in sorted(found)
+    ]
 
 
 def _describe(name: str, thing: ThingId, rows: int, schema: Schema) -> TableEntry:

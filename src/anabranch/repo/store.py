@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -33,7 +33,7 @@ class Options:
     spark: Any = None
     engine: EngineSetting = "auto"
     author: str | None = None
-    settings: Settings = Settings()
+    settings: Settings = field(default_factory=Settings)
 
     def __post_init__(self) -> None:
         if self.engine not in ("auto", "spark", "duck"):
@@ -57,7 +57,9 @@ def make(location: str, repository: str | None, objects: str | None, branch: str
         with catalog.write() as cx:
             record = repositories.create(cx, name, branch)
             head = BranchHead(branch, BranchId(new_id("b")), Position(LineId(""), 0))
-            root = Publication(record.id, head, (), CommitId(new_id("k")), author, "start", now(), (), "init", Content())
+            root = Publication(
+                record.id, head, (), CommitId(new_id("k")), author, "start", now(), (), "init", Content()
+            )
             write_root(cx, root, facts["store_id"])
     except BaseException:
         catalog.close()
@@ -135,7 +137,9 @@ def _objects_location(location: str, objects: str | None) -> str:
     if objects is not None:
         return objects if "://" in objects else str(Path(objects).absolute())
     if is_server(location):
-        raise InvalidRequest("a store on a server needs a place for its objects", hint="give objects=, such as a folder")
+        raise InvalidRequest(
+            "a store on a server needs a place for its objects", hint="give objects=, such as a folder"
+        )
     return "objects"
 
 

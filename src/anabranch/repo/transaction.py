@@ -218,7 +218,9 @@ class TableWriter(Table):
 
         return self._transaction.add(self._thing, upsert(self._ctx, self._state, rows, self._pending))
 
-    def update(self, values: Mapping[str, Any], where: str | None = None, args: Mapping[str, Any] | None = None) -> Counts:
+    def update(
+        self, values: Mapping[str, Any], where: str | None = None, args: Mapping[str, Any] | None = None
+    ) -> Counts:
         """Set columns of the rows that `where` selects; text is an SQL expression, anything else a value."""
         from anabranch.repo.update import update
 

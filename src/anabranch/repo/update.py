@@ -19,12 +19,12 @@ from anabranch.plan.engine import Work
 from anabranch.queries import changes
 from anabranch.queries.expressions import Expression, Unproven
 from anabranch.queries.proof import assignable
-from anabranch.queries.query import Query
-from anabranch.queries.scan import scan, select_rows
+from anabranch.queries.query import Query, reading_of
+from anabranch.queries.scan import scan, typed_values
 from anabranch.repo.context import Context
 from anabranch.repo.insert import Pending, insert_rows
 from anabranch.repo.reading import reading, rendered, unproven
-from anabranch.repo.writing import discard, read_source, refuse_null, scratch, source_of, store
+from anabranch.repo.writing import discard, refuse_null, scratch, source_of, store
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,14 @@ class Assignments:
         return {k: v for e in self.expressions for k, v in e.args.items()}
 
 
-def update(ctx: Context, state: TableState, values: Mapping[str, Any], where: str | None, args: Mapping[str, Any] | None, pending: Pending) -> Statement:
+def update(
+    ctx: Context,
+    state: TableState,
+    values: Mapping[str, Any],
+    where: str | None,
+    args: Mapping[str, Any] | None,
+    pending: Pending,
+) -> Statement:
     """Compute the new values and store the cells that really change."""
     what = f"update of {state.name!r}"
     wanted = _assignments(state.schema, values, where, args, what)
@@ -56,14 +63,23 @@ def update(ctx: Context, state: TableState, values: Mapping[str, Any], where: st
     changed = [c for c in state.schema if c.id in wanted.values]
     query = _read(ctx, state, wanted, changed, pending)
     alias = state.name.rsplit(".", 1)[-1]
-    query = changes.updated(query, _columns(state.schema, wanted, changed), state.schema, _rendered(wanted, engine, state.schema), alias, _where(wanted, engine, state.schema))
+    query = changes.updated(
+        query,
+        _columns(state.schema, wanted, changed),
+        state.schema,
+        _rendered(wanted, engine, state.schema),
+        alias,
+        _where(wanted, engine, state.schema),
+    )
     with reading(ctx, state):
         made = store(ctx, engine, replace(query, args=wanted.args), "update", state.schema, changed)
     _refuse_null(ctx, engine, made, state.schema, changed, what)
     return Statement("update", made, Counts(updated=sum(o.stored.row_count for o in made)))
 
 
-def _move_keys(ctx: Context, engine: Engine, state: TableState, wanted: Assignments, pending: Pending, what: str) -> Statement:
+def _move_keys(
+    ctx: Context, engine: Engine, state: TableState, wanted: Assignments, pending: Pending, what: str
+) -> Statement:
     """An updated key is a delete and an insert."""
     schema = state.schema
     query = _read(ctx, state, wanted, list(schema.columns), pending)
@@ -72,7 +88,7 @@ def _move_keys(ctx: Context, engine: Engine, state: TableState, wanted: Assignme
     pairs = [p for c in schema for p in ((str(c.id), c.type), (c.before, c.type))]
     with scratch(ctx, engine) as place, reading(ctx, state):
         kept = place.keep(replace(query, args=wanted.args), pairs, schema.key_columns)
-        rows = read_source(kept.source, [name for name, _ in pairs])
+        rows = reading_of(kept.source, [name for name, _ in pairs])
         old = changes.picked_columns(rows, {str(c.id): c.before for c in schema.key_columns})
         gone = store(ctx, engine, old, "delete", schema, schema.columns)
         emptied = replace(state, layers=(*state.layers, *(Layer(state.next_turn, o.stored) for o in gone)))
@@ -82,7 +98,9 @@ def _move_keys(ctx: Context, engine: Engine, state: TableState, wanted: Assignme
     return Statement("update", (*gone, *made), Counts(kept.row_count, 0, kept.row_count), exact=False)
 
 
-def _assignments(schema: Schema, values: Mapping[str, Any], where: str | None, args: Mapping[str, Any] | None, what: str) -> Assignments:
+def _assignments(
+    schema: Schema, values: Mapping[str, Any], where: str | None, args: Mapping[str, Any] | None, what: str
+) -> Assignments:
     if not isinstance(values, Mapping) or not values:
         raise InvalidRequest(f"{what}: nothing to set", hint="give a dict such as {'price': 'price * 2'}")
     found: dict[str, Expression] = {}
@@ -94,7 +112,9 @@ def _assignments(schema: Schema, values: Mapping[str, Any], where: str | None, a
             found[column.id] = Expression.of(value, args, f"{what}: value of {name!r}")
         else:
             marker = f"ana_value_{number}"
-            found[column.id] = Expression.of(f":{marker}", {marker: _constant(value, column)}, f"{what}: value of {name!r}")
+            found[column.id] = Expression.of(
+                f":{marker}", {marker: _constant(value, column)}, f"{what}: value of {name!r}"
+            )
     condition = None if where is None else Expression.of(where, args, f"{what}: where=")
     return Assignments(found, condition)
 
@@ -116,7 +136,9 @@ def _unproven_cast(wanted: Assignments, schema: Schema) -> str | None:
     return None
 
 
-def _refuse_types(ctx: Context, engine: Engine, state: TableState, wanted: Assignments, pending: Pending, what: str) -> None:
+def _refuse_types(
+    ctx: Context, engine: Engine, state: TableState, wanted: Assignments, pending: Pending, what: str
+) -> None:
     """Refuse values of a type that the column can't take, before anything runs."""
     columns = [c for c in state.schema if c.id in wanted.values]
     for column, source in zip(columns, _types(ctx, engine, state, wanted, columns, pending), strict=True):
@@ -125,17 +147,15 @@ def _refuse_types(ctx: Context, engine: Engine, state: TableState, wanted: Assig
             raise InvalidRequest(message, hint="cast it in the expression", column=column.name)
 
 
-def _types(ctx: Context, engine: Engine, state: TableState, wanted: Assignments, columns: list[Column], pending: Pending) -> list[DataType | None]:
+def _types(
+    ctx: Context, engine: Engine, state: TableState, wanted: Assignments, columns: list[Column], pending: Pending
+) -> list[DataType | None]:
     if engine.in_process:
         return [wanted.values[c.id].for_duck(state.schema)[1] for c in columns]
-    from anabranch.queries.query import aliased, exp
-    from anabranch.queries.scan import named
-
     query = scan(state, state.schema.columns, ctx.access(state.layers, pending))
-    picked = [aliased(wanted.values[c.id].for_spark(), c.id) for c in columns]
-    alias = state.name.rsplit(".", 1)[-1]
-    typed = exp.select(*picked).from_(named(query, state.schema.columns, alias))
-    return engine.types(replace(query.over(typed), args=wanted.args))
+    values = {str(c.id): wanted.values[c.id].for_spark() for c in columns}
+    typed = typed_values(query, state.schema.columns, values, state.name.rsplit(".", 1)[-1])
+    return engine.types(replace(typed, args=wanted.args))
 
 
 def _columns(schema: Schema, wanted: Assignments, changed: list[Column]) -> tuple[Column, ...]:
@@ -156,14 +176,16 @@ def _where(wanted: Assignments, engine: Engine, schema: Schema) -> Any:
     return rendered(wanted.where, engine, schema) if wanted.where else None
 
 
-def _refuse_null(ctx: Context, engine: Engine, made: tuple[NewObject, ...], schema: Schema, changed: list[Column], what: str) -> None:
+def _refuse_null(
+    ctx: Context, engine: Engine, made: tuple[NewObject, ...], schema: Schema, changed: list[Column], what: str
+) -> None:
     firm = [c for c in changed if not c.nullable]
     if not made or not firm:
         return
     try:
         columns = [*schema.key_columns, *changed]
         pairs = [(str(c.id), c.type) for c in columns]
-        query = read_source(source_of(made, ctx, pairs), [name for name, _ in pairs])
+        query = reading_of(source_of(made, ctx, pairs), [name for name, _ in pairs])
         refuse_null(ctx, engine, query, firm, schema, what)
     except BaseException:
         discard(ctx, made)

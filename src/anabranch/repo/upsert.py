@@ -14,14 +14,14 @@ from anabranch.model.types import DataType
 from anabranch.plan.commit import Statement
 from anabranch.plan.engine import Work
 from anabranch.queries import changes
-from anabranch.queries.query import Query, Sources
+from anabranch.queries.query import Query, Sources, limited, reading_of
 from anabranch.queries.scan import Keys, scan
 from anabranch.repo.context import Context
 from anabranch.repo.inputs import fitted, match_columns, read_input
 from anabranch.repo.insert import Pending, default_expressions, insert_rows
 from anabranch.repo.net import touched_columns
 from anabranch.repo.reading import reading, rendered, unproven
-from anabranch.repo.writing import Kept, Scratch, read_source, refuse_null, refuse_repeated, scratch, store
+from anabranch.repo.writing import Kept, Scratch, refuse_null, refuse_repeated, scratch, store
 
 
 def upsert(ctx: Context, state: TableState, rows: Any, pending: Pending) -> Statement:
@@ -36,7 +36,7 @@ def upsert(ctx: Context, state: TableState, rows: Any, pending: Pending) -> Stat
     engine = ctx.engines.pick(Work(size_of(state.layers), given.is_spark, strange), what)
     with scratch(ctx, engine) as place:
         incoming = place.keep(changes.narrowed(given.source, names, columns), _pairs(columns), schema.key_columns)
-        query = read_source(incoming.source, [c.id for c in columns])
+        query = reading_of(incoming.source, [c.id for c in columns])
         refuse_null(ctx, engine, query, columns, schema, what)
         refuse_repeated(ctx, incoming.source, schema, what)
         matched = _match(ctx, place, state, incoming, columns, pending)
@@ -85,18 +85,18 @@ def _store_inserts(
     new = changes.of_kind(_read(matched, schema, columns), changes.INSERT, [c.id for c in columns])
     if not _any(engine, new):
         return ()
-    names = {c.id: str(c.id) for c in columns}
+    names = {str(c.id): str(c.id) for c in columns}
     values = {c: rendered(e, engine, schema) for c, e in default_expressions(schema, names, what).items()}
     query = changes.completed_from(new, names, schema, values)
     return insert_rows(ctx, engine, replace(state, layers=()), query, pending, what)
 
 
 def _any(engine: Engine, query: Query) -> bool:
-    return bool(engine.fetch(query.over(query.expression.limit(1))).num_rows)
+    return bool(engine.fetch(limited(query, 1)).num_rows)
 
 
 def _read(matched: Kept, schema: Schema, columns: list[Column]) -> Query:
-    return read_source(matched.source, [name for name, _ in _matched_pairs(schema, columns)])
+    return reading_of(matched.source, [name for name, _ in _matched_pairs(schema, columns)])
 
 
 def _pairs(columns: list[Column]) -> list[tuple[str, DataType]]:

@@ -19,8 +19,7 @@ from anabranch.model.types import DataType
 from anabranch.objects import parquet
 from anabranch.objects.root import SealedFile
 from anabranch.queries import changes
-from anabranch.queries.query import Files, Query, Rows, Source, Sources
-from anabranch.queries.query import table as table_expression
+from anabranch.queries.query import Files, Query, Rows, Source
 from anabranch.repo.context import Context
 
 NAMED_AT_MOST = 5
@@ -54,8 +53,7 @@ class Scratch:
         prefix = self.ctx.root.new_prefix()
         self.prefixes.append(prefix)
         self.engine.write(query, self.ctx.root.uri(prefix), cluster)
-        files = [f for f in self.ctx.root.seal(prefix)]
-        return kept_files(self.ctx, files, columns, key)
+        return kept_files(self.ctx, self.ctx.root.seal(prefix), columns, key)
 
 
 @contextmanager
@@ -106,7 +104,9 @@ def store(
         if footer.row_count == 0:
             ctx.root.discard(file.path)
             continue
-        made.append(_object(kind, schema, ids, file.sha256, file.size_bytes, footer.row_count, footer.key_range, file.path))
+        made.append(
+            _object(kind, schema, ids, file.sha256, file.size_bytes, footer.row_count, footer.key_range, file.path)
+        )
     if not made:
         ctx.root.discard(prefix)
     return tuple(made)
@@ -127,16 +127,9 @@ def source_of(kept_or_objects: Sequence[NewObject], ctx: Context, columns: Seque
     return Rows(pa.concat_tables([parquet.decode(o.content) for o in kept_or_objects if o.content is not None]))
 
 
-def read_source(source: Source, columns: Sequence[str]) -> Query:
-    """A query that reads columns of one source."""
-    from anabranch.queries.query import col, exp
-
-    sources = Sources()
-    name = sources.add(source)
-    return Query(exp.select(*(col(c, "o") for c in columns)).from_(table_expression(name, "o")), sources.named)
-
-
-def refuse_null(ctx: Context, engine: Engine, query: Query, columns: Sequence[Column], schema: Schema, what: str) -> None:
+def refuse_null(
+    ctx: Context, engine: Engine, query: Query, columns: Sequence[Column], schema: Schema, what: str
+) -> None:
     """Refuse nulls in columns that may not have them, naming some rows."""
     firm = [c for c in columns if not c.nullable]
     if not firm:
@@ -170,7 +163,9 @@ def refuse_keys(found: Sequence[dict[str, Any]], schema: Schema, problem: str) -
     if found:
         names = {c.id: c.name for c in schema.key_columns}
         keys = [{names[ColumnId(k)]: v for k, v in row.items()} for row in found[:NAMED_AT_MOST]]
-        raise InvalidRequest(f"{problem}: {_listed(keys)}", hint="keys are unique; see upsert to replace rows", keys=keys)
+        raise InvalidRequest(
+            f"{problem}: {_listed(keys)}", hint="keys are unique; see upsert to replace rows", keys=keys
+        )
 
 
 def _listed(rows: Sequence[dict[str, Any]]) -> str:
