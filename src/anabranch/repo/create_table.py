@@ -12,17 +12,20 @@ from anabranch.plan.commit import ThingDraft, draft_state, with_statement
 from anabranch.queries.expressions import Expression
 from anabranch.repo.context import Context
 from anabranch.repo.inputs import columns_of, key_names, read_input, read_schema_argument
-from anabranch.repo.insert import insert
+from anabranch.repo.insert import insert_input
 
 
 def create_table(
     ctx: Context, parent: ThingId, name: str, data: Any, key: str | Sequence[str] | None, schema: Any
 ) -> ThingDraft:
     """Make the draft of a table, with its first rows if there are any."""
-    if data is None and schema is None:
-        raise InvalidRequest(f"table {name!r} has neither data nor a schema", hint="give rows, or schema=")
     given = read_input(data, None) if data is not None else None
-    columns = read_schema_argument(schema) if schema is not None else columns_of(given)  # type: ignore[arg-type]
+    if schema is not None:
+        columns = read_schema_argument(schema)
+    elif given is not None:
+        columns = columns_of(given)
+    else:
+        raise InvalidRequest(f"table {name!r} has neither data nor a schema", hint="give rows, or schema=")
     _check_defaults(columns)
     keys = key_names(key)
     if not keys:
@@ -30,9 +33,9 @@ def create_table(
         raise InvalidRequest(f"table {name!r} needs a key", hint=hint)
     made = make_schema(columns, keys)
     table = ThingDraft(ThingId(new_id("t")), "table", parent, name, None, made, operations=("create",))
-    if data is None:
+    if given is None:
         return table
-    return with_statement(table, insert(ctx, draft_state(table), data, {}))
+    return with_statement(table, insert_input(ctx, draft_state(table), given, {}))
 
 
 def _check_defaults(columns: Sequence[Column]) -> None:

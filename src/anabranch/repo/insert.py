@@ -37,8 +37,12 @@ Pending = Mapping[ObjectId, bytes]
 
 def insert(ctx: Context, state: TableState, rows: Any, pending: Pending) -> Statement:
     """Store new rows, and refuse keys that are null, come twice, or are there already."""
+    return insert_input(ctx, state, read_input(rows, state.schema), pending)
+
+
+def insert_input(ctx: Context, state: TableState, given: Input, pending: Pending) -> Statement:
+    """Store the rows of an input that was taken in already: it may be read only once."""
     what = f"insert into {state.name!r}"
-    given = read_input(rows, state.schema)
     names = match_columns(given, state.schema, what)
     defaults = default_expressions(state.schema, names, what)
     given = fitted(given, state.schema, names, what)

@@ -55,7 +55,7 @@ def update(
     """Compute the new values and store the cells that really change."""
     what = f"update of {state.name!r}"
     wanted = _assignments(state.schema, values, where, args, what)
-    strange = unproven(wanted.expressions, state.schema) or _unproven_cast(wanted, state.schema)
+    strange = unproven(wanted.expressions, state.schema) or _unproven_cast(wanted, state.schema, what)
     engine = ctx.engines.pick(Work(size_of(state.layers), unproven=strange), what)
     _refuse_types(ctx, engine, state, wanted, pending, what)
     if set(wanted.values) & set(state.schema.key):
@@ -124,16 +124,23 @@ def _constant(value: Any, column: Column) -> Any:
     return Decimal(repr(value)) if isinstance(value, float) and column.type.name == "decimal" else value
 
 
-def _unproven_cast(wanted: Assignments, schema: Schema) -> str | None:
-    for column in schema:
-        if column.id in wanted.values:
-            try:
-                source = wanted.values[column.id].for_duck(schema)[1]
-            except Unproven as problem:
-                return str(problem)
-            if not assignable(source, column.type):
-                return f"a cast from {source} to {column.type}"
+def _unproven_cast(wanted: Assignments, schema: Schema, what: str) -> str | None:
+    """Name a cast that only Spark may do; one that no engine may do is refused here."""
+    for column in (c for c in schema if c.id in wanted.values):
+        try:
+            source = wanted.values[column.id].for_duck(schema)[1]
+        except Unproven as problem:
+            return str(problem)
+        _refuse_type(column, source, what)
+        if not assignable(source, column.type):
+            return f"a cast from {source} to {column.type}"
     return None
+
+
+def _refuse_type(column: Column, source: DataType | None, what: str) -> None:
+    if source is not None and not can_store(source, column.type):
+        message = f"{what}: column {column.name!r} is {column.type}, the value is {source}"
+        raise InvalidRequest(message, hint="cast it in the expression", column=column.name)
 
 
 def _refuse_types(
@@ -142,9 +149,7 @@ def _refuse_types(
     """Refuse values of a type that the column can't take, before anything runs."""
     columns = [c for c in state.schema if c.id in wanted.values]
     for column, source in zip(columns, _types(ctx, engine, state, wanted, columns, pending), strict=True):
-        if source is not None and not can_store(source, column.type):
-            message = f"{what}: column {column.name!r} is {column.type}, the value is {source}"
-            raise InvalidRequest(message, hint="cast it in the expression", column=column.name)
+        _refuse_type(column, source, what)
 
 
 def _types(

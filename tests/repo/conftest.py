@@ -1,0 +1,33 @@
+"""Repositories to try verbs on, once with each engine."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import anabranch as ab
+
+
+@pytest.fixture(params=["duck", "spark"])
+def engine(request: pytest.FixtureRequest) -> dict[str, Any]:
+    """Options that force one engine; Spark is started only where it is asked for."""
+    if request.param == "duck":
+        return {"engine": "duck"}
+    return {"engine": "spark", "spark": request.getfixturevalue("spark")}
+
+
+@pytest.fixture
+def repo(tmp_path: Path, engine: dict[str, Any]) -> Iterator[ab.Repository]:
+    """An empty repository in a folder."""
+    with ab.init(tmp_path / "store", author="ann", **engine) as made:
+        yield made
+
+
+@pytest.fixture
+def duck(tmp_path: Path) -> Iterator[ab.Repository]:
+    """An empty repository that needs no JVM."""
+    with ab.init(tmp_path / "store", author="ann", engine="duck") as made:
+        yield made
