@@ -2,17 +2,44 @@
 
 from __future__ import annotations
 
-from sqlalchemy import Connection, bindparam, delete, select, update
+from sqlalchemy import Connection, bindparam, delete, literal, select, union_all, update
 
 from anabranch.catalog import tables as t
 from anabranch.catalog.history import to_datetime
 from anabranch.catalog.store import now
 from anabranch.model.clock import Position
-from anabranch.model.commits import Branch, BranchHead, BranchMove, Tag
+from anabranch.model.commits import Branch, BranchHead, BranchMove, CommitHead, Tag
 from anabranch.model.ids import BranchId, CommitId, LineId, RepositoryId, new_id
 
-_FIND = select(t.branches.c.id, t.branches.c.line_id, t.branches.c.commit_index).where(
-    t.branches.c.repository_id == bindparam("repository"), t.branches.c.name == bindparam("branch")
+_b, _c = t.branches.c, t.commits.c
+_FIND = select(_b.id, _b.line_id, _b.commit_index).where(
+    _b.repository_id == bindparam("repository"), _b.name == bindparam("branch")
+)
+_FIND_HEAD = (
+    select(_b.id, _b.line_id, _b.commit_index, _c.id.label("commit_id"), _c.hash, _c.generation, _c.finished_at)
+    .join(t.commits, (_b.line_id == _c.line_id) & (_b.commit_index == _c.commit_index))
+    .where(_b.repository_id == bindparam("repository"), _b.name == bindparam("branch"))
+)
+_TAKEN = union_all(
+    select(literal("branch").label("kind")).where(
+        _b.repository_id == bindparam("repository"), _b.name == bindparam("wanted")
+    ),
+    select(literal("tag")).where(
+        t.tags.c.repository_id == bindparam("repository"), t.tags.c.name == bindparam("wanted")
+    ),
+)
+_INSERT, _INSERT_MOVE = t.branches.insert(), t.branch_moves.insert()
+_LAST_MOVE = (
+    select(t.branch_moves.c.moved_at)
+    .where(t.branch_moves.c.branch_id == bindparam("branch"))
+    .order_by(t.branch_moves.c.id.desc())
+    .limit(1)
+)
+_MOVE = (
+    update(t.branches)
+    .where(_b.repository_id == bindparam("repository"), _b.name == bindparam("branch"), _b.id == bindparam("branch_id"))
+    .where(_b.line_id == bindparam("from_line"), _b.commit_index == bindparam("from_index"))
+    .values(line_id=bindparam("to_line"), commit_index=bindparam("to_index"))
 )
 
 
@@ -22,21 +49,49 @@ def find(cx: Connection, repository: RepositoryId, name: str) -> BranchHead | No
     return BranchHead(name, BranchId(row.id), Position(LineId(row.line_id), row.commit_index)) if row else None
 
 
-def create(cx: Connection, repository: RepositoryId, name: str, at: Position, author: str, verb: str) -> BranchHead:
+def find_head(cx: Connection, repository: RepositoryId, name: str) -> tuple[BranchHead, CommitHead] | None:
+    """Find a branch together with what publishing needs to know of the commit it shows."""
+    row = cx.execute(_FIND_HEAD, {"repository": repository, "branch": name}).first()
+    if row is None:
+        return None
+    at = Position(LineId(row.line_id), row.commit_index)
+    commit = CommitHead(at, CommitId(row.commit_id), row.hash, row.generation, row.finished_at)
+    return BranchHead(name, BranchId(row.id), at), commit
+
+
+def taken(cx: Connection, repository: RepositoryId, name: str) -> str | None:
+    """Tell whether a branch or a tag has this name."""
+    found: str | None = cx.scalar(_TAKEN, {"repository": repository, "wanted": name})
+    return found
+
+
+def create(
+    cx: Connection,
+    repository: RepositoryId,
+    name: str,
+    at: Position,
+    author: str,
+    verb: str,
+    created_at: int | None = None,
+) -> BranchHead:
     """Make a branch: one row, and one for its first move."""
     head = BranchHead(name, BranchId(new_id("b")), at)
     values = {"repository_id": repository, "name": name, "id": head.id, "line_id": at.line, "commit_index": at.index}
-    cx.execute(t.branches.insert(), {**values, "created_at": now()})
+    cx.execute(_INSERT, {**values, "created_at": created_at or now()})
     record_move(cx, repository, head, None, at, author, verb)
     return head
 
 
 def move(cx: Connection, repository: RepositoryId, head: BranchHead, to: Position) -> bool:
     """Move a branch, if it still shows what is expected; tell whether it did."""
-    c = t.branches.c
-    expected = (c.repository_id == repository) & (c.name == head.name) & (c.id == head.id)
-    expected &= (c.line_id == head.position.line) & (c.commit_index == head.position.index)
-    return cx.execute(update(t.branches).where(expected).values(line_id=to.line, commit_index=to.index)).rowcount == 1
+    expected = {"repository": repository, "branch": head.name, "branch_id": head.id}
+    ends = {
+        "from_line": head.position.line,
+        "from_index": head.position.index,
+        "to_line": to.line,
+        "to_index": to.index,
+    }
+    return cx.execute(_MOVE, {**expected, **ends}).rowcount == 1
 
 
 def record_move(
@@ -50,9 +105,7 @@ def record_move(
     commit_id: CommitId | None = None,
 ) -> None:
     """Keep a move; times never run backwards on one branch."""
-    m = t.branch_moves
-    newest = select(m.c.moved_at).where(m.c.branch_id == branch.id).order_by(m.c.id.desc()).limit(1)
-    last = cx.scalar(newest) if before else None
+    last = cx.scalar(_LAST_MOVE, {"branch": branch.id}) if before else None
     values = {
         "repository_id": repository,
         "branch_id": branch.id,
@@ -66,7 +119,7 @@ def record_move(
         "verb": verb,
         "commit_id": commit_id,
     }
-    cx.execute(m.insert(), values)
+    cx.execute(_INSERT_MOVE, values)
 
 
 def rename(cx: Connection, repository: RepositoryId, head: BranchHead, name: str, author: str) -> None:

@@ -106,7 +106,7 @@ class Lines:
         c, page = t.merge_edges.c, 256
         query = select(c.commit_index, c.number, c.generation, c.parent_line, c.parent_index, c.parent_generation)
         query = query.where(c.line_id == position.line).order_by(c.commit_index.desc(), c.number).limit(page)
-        last = (position.index + 1, 0)
+        last = (position.index, 0)
         while True:
             later = or_(c.commit_index < last[0], (c.commit_index == last[0]) & (c.number > last[1]))
             rows = self.cx.execute(query.where(c.commit_index <= last[0], later)).all()

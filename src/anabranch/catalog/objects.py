@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal
 from typing import Any, TypeVar
 
-from sqlalchemy import Connection, Row, and_, or_, select
+from sqlalchemy import Connection, Row, bindparam, select
 
 from anabranch.catalog import tables as t
 from anabranch.catalog.store import now
@@ -19,42 +19,46 @@ _CHUNK = 100
 _T = TypeVar("_T")
 
 
-def layers(cx: Connection, at: Clock, thing: ThingId) -> tuple[Layer, ...]:
+Known = dict[ObjectId, StoredObject]
+"""Objects that were read before; they never change."""
+
+_v, _c = t.views.c, t.changes.c
+_VIEW_IDS = select(t.view_objects.c.object_id).where(t.view_objects.c.view_id == bindparam("view"))
+_VIEW_IDS = _VIEW_IDS.order_by(t.view_objects.c.number)
+_VIEWS_ON_LINE = select(_v.id, _v.line_id, _v.commit_index).where(
+    _v.thing_id == bindparam("thing"), _v.kind == "snapshot", _v.line_id == bindparam("line")
+)
+_NEWEST_VIEW = _VIEWS_ON_LINE.where(_v.commit_index <= bindparam("at")).order_by(_v.commit_index.desc()).limit(1)
+_CHANGES_ON_LINE = (
+    select(_c.line_id, _c.commit_index, _c.object_id)
+    .where(_c.thing_id == bindparam("thing"), _c.line_id == bindparam("line"))
+    .where(_c.commit_index.between(bindparam("low"), bindparam("high")))
+    .order_by(_c.commit_index, _c.number)
+)
+
+
+def layers(cx: Connection, at: Clock, thing: ThingId, known: Known) -> tuple[Layer, ...]:
     """Find the newest snapshot at or before a commit and the changes since, each commit's with one turn."""
     view = newest_snapshot(cx, at, thing)
-    base = view[1] if view else None
-    found = [Layer(0, o) for o in view_objects(cx, view[0])] if view else []
-    o, c = t.objects, t.changes.c
+    turned = [(0, ObjectId(x)) for x in cx.scalars(_VIEW_IDS, {"view": view[0]})] if view else []
     turns: dict[tuple[str, int], int] = {}
-    for ranges in _chunks(_ranges(at, base)):
-        inside = or_(*(and_(c.line_id == line, c.commit_index.between(low, high)) for line, low, high in ranges))
-        query = select(o, c.line_id, c.commit_index, c.number).join(o, o.c.id == c.object_id)
-        query = query.where(c.thing_id == thing, inside)
-        order = {line: i for i, (line, _, _) in enumerate(ranges)}
-        for row in sorted(cx.execute(query), key=lambda r: (order[r.line_id], r.commit_index, r.number)):
+    for line, low, high in _ranges(at, view[1] if view else None):
+        for row in cx.execute(_CHANGES_ON_LINE, {"thing": thing, "line": line, "low": low, "high": high}):
             turn = turns.setdefault((row.line_id, row.commit_index), len(turns) + 1)
-            found.append(Layer(turn, _stored(row)))
-    return tuple(found)
+            turned.append((turn, ObjectId(row.object_id)))
+    missing = [id_ for _, id_ in turned if id_ not in known]
+    if missing:
+        known.update(find(cx, missing))
+    return tuple(Layer(turn, known[id_]) for turn, id_ in turned)
 
 
 def newest_snapshot(cx: Connection, at: Clock, thing: ThingId) -> tuple[ViewId, Position] | None:
     """Find the newest snapshot of a table at or before a commit."""
-    v = t.views.c
-    for positions in _chunks(at.positions):
-        inside = or_(*(and_(v.line_id == line, v.commit_index <= index) for line, index in positions))
-        query = select(v.id, v.line_id, v.commit_index).where(v.thing_id == thing, v.kind == "snapshot", inside)
-        order = {line: i for i, (line, _) in enumerate(positions)}
-        rows = sorted(cx.execute(query), key=lambda r: (order[r.line_id], -r.commit_index))
-        if rows:
-            return ViewId(rows[0].id), Position(LineId(rows[0].line_id), rows[0].commit_index)
+    for line, index in at.positions:
+        row = cx.execute(_NEWEST_VIEW, {"thing": thing, "line": line, "at": index}).first()
+        if row:
+            return ViewId(row.id), Position(LineId(row.line_id), row.commit_index)
     return None
-
-
-def view_objects(cx: Connection, view: ViewId) -> list[StoredObject]:
-    """List the objects of a view."""
-    v = t.view_objects.c
-    query = select(t.objects).join(t.view_objects, v.object_id == t.objects.c.id).where(v.view_id == view)
-    return [_stored(row) for row in cx.execute(query.order_by(v.number))]
 
 
 def change_objects(cx: Connection, position: Position) -> list[tuple[ThingId, StoredObject]]:
@@ -89,14 +93,17 @@ def all_objects(cx: Connection, repository: RepositoryId) -> list[StoredObject]:
     return [_stored(row) for row in cx.execute(select(t.objects).where(t.objects.c.repository_id == repository))]
 
 
+_INSERT, _INSERT_INLINE = t.objects.insert(), t.inline_objects.insert()
+
+
 def insert(cx: Connection, repository: RepositoryId, objects: Iterable[NewObject]) -> None:
     """Register new objects, and keep the bytes of inline ones."""
     made = list(objects)
     if made:
-        cx.execute(t.objects.insert(), [_values(repository, o.stored) for o in made])
+        cx.execute(_INSERT, [_values(repository, o.stored) for o in made])
     inline = [{"object_id": o.stored.id, "content": o.content} for o in made if o.content is not None]
     if inline:
-        cx.execute(t.inline_objects.insert(), inline)
+        cx.execute(_INSERT_INLINE, inline)
 
 
 def schemas(cx: Connection, ids: Iterable[SchemaId]) -> dict[str, Schema]:

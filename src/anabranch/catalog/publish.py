@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from sqlalchemy import Connection, select, update
+from sqlalchemy import Connection, Table, bindparam, select, update
 
 from anabranch.catalog import branches, entries, history, objects, open_commits
 from anabranch.catalog import tables as t
@@ -82,7 +82,7 @@ def write_commit(cx: Connection, publication: Publication, made: CommitHead) -> 
     objects.insert_schemas(cx, publication.repository, content.schemas)
     objects.insert(cx, publication.repository, content.objects)
     cx.execute(
-        t.commits.insert(),
+        _INSERTS[t.commits],
         {
             **at,
             "repository_id": publication.repository,
@@ -125,9 +125,12 @@ def write_commit(cx: Connection, publication: Publication, made: CommitHead) -> 
         _insert(cx, t.view_objects, shown)
 
 
-def _insert(cx: Connection, table: Any, rows: list[dict[str, Any]]) -> None:
+_INSERTS = {table: table.insert() for table in t.metadata.tables.values()}
+
+
+def _insert(cx: Connection, table: Table, rows: list[dict[str, Any]]) -> None:
     if rows:
-        cx.execute(table.insert(), rows)
+        cx.execute(_INSERTS[table], rows)
 
 
 def _edge(at: dict[str, Any], made: CommitHead, number: int, parent: CommitHead) -> dict[str, Any]:
@@ -170,15 +173,19 @@ def _check_links(cx: Connection, publication: Publication) -> None:
         raise Corrupt(f"{len(gone)} objects of this commit were collected: {', '.join(sorted(gone)[:3])}", hint=hint)
 
 
+_LINE = select(t.lines.c.branch_id, t.lines.c.store_id, t.lines.c.tip, t.lines.c.depth)
+_LINE = _LINE.where(t.lines.c.id == bindparam("line")).with_for_update()
+_EXTEND = update(t.lines).where(t.lines.c.id == bindparam("line")).values(tip=bindparam("next"))
+
+
 def _place(
     cx: Connection, repository: RepositoryId, branch: BranchHead, parent: CommitHead, store_id: str, depth_limit: int
 ) -> tuple[Position, bool]:
     """Give the commit its line and index: the parent's line if it is its tip and began on this branch in this store."""
     line, index = parent.position
-    c = t.lines.c
-    row = cx.execute(select(c.branch_id, c.store_id, c.tip, c.depth).where(c.id == line).with_for_update()).one()
+    row = cx.execute(_LINE, {"line": line}).one()
     if row.tip == index and row.branch_id == branch.id and row.store_id == store_id:
-        cx.execute(update(t.lines).where(c.id == line).values(tip=index + 1))
+        cx.execute(_EXTEND, {"line": line, "next": index + 1})
         return Position(line, index + 1), False
     carries = row.depth + 1 >= depth_limit
     made = _new_line(cx, repository, branch, parent, store_id, 0 if carries else row.depth + 1)

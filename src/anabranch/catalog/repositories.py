@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from sqlalchemy import Connection, delete, select
+from sqlalchemy import Connection, bindparam, delete, select
 
 from anabranch.catalog import tables as t
 from anabranch.catalog.store import now
@@ -48,6 +48,17 @@ def find(cx: Connection, name: str | None) -> RepositoryRecord:
         raise InvalidRequest("the store has several repositories", hint=f"name one with repository=: {listed}")
     what = "no repository" if name is None else f"no repository {name!r}"
     raise NotFound(f"the store has {what}", hint=f"there: {listed}; make one with ab.init", repository=name)
+
+
+_DEFAULT_BRANCH = select(t.repositories.c.default_branch).where(t.repositories.c.id == bindparam("repository"))
+
+
+def default_branch(cx: Connection, repository: RepositoryId) -> str:
+    """Read which branch is meant where none is named."""
+    found: str | None = cx.scalar(_DEFAULT_BRANCH, {"repository": repository})
+    if found is None:
+        raise NotFound("the repository was dropped", hint="open the store again")
+    return found
 
 
 def drop(cx: Connection, record: RepositoryRecord) -> None:

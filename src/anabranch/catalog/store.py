@@ -129,8 +129,9 @@ def now() -> int:
 
 
 def lock_repository(cx: Connection, repository: RepositoryId) -> None:
-    """Let one writer at a time decide about a repository's names and heads (SQLite has one writer anyway)."""
-    cx.execute(select(repositories.c.id).where(repositories.c.id == repository).with_for_update())
+    """Let one writer at a time decide about a repository's names and heads; SQLite has one writer anyway."""
+    if cx.dialect.name != "sqlite":
+        cx.execute(select(repositories.c.id).where(repositories.c.id == repository).with_for_update())
 
 
 def _prepare_sqlite(connection: sqlite3.Connection, _record: Any) -> None:

@@ -10,8 +10,8 @@ from anabranch.errors import InvalidRequest
 
 HASH_PREFIX_MIN = 6
 
-_SUFFIX = re.compile(r"~(?P<back>\d*)|\^(?P<parent>\d*)|@\{(?P<when>[^}]*)\}")
-_POSITION = re.compile(r"^(?P<line>.+)/(?P<index>\d+)$")
+_SUFFIX = re.compile(r"~(?P<back>[0-9]*)|\^(?P<parent>[0-9]*)|@\{(?P<when>[^}]*)\}")
+_POSITION = re.compile(r"^(?P<line>.+)/(?P<index>[0-9]{1,18})$")
 _HASH = re.compile(r"^[0-9a-f]{6,64}$", re.IGNORECASE)
 
 
@@ -79,20 +79,27 @@ def parse_ref(text: str) -> Ref:
 
 def _step(found: re.Match[str], text: str) -> Back | Parent | Shown:
     if found["back"] is not None:
-        return Back(int(found["back"] or 1))
+        return Back(_count(found["back"] or "1", text))
     if found["parent"] is not None:
-        return Parent(int(found["parent"] or 1))
+        return Parent(_count(found["parent"] or "1", text))
     when = found["when"].strip()
-    if when.isdigit():
-        return Shown(None, int(when))
+    if re.fullmatch(r"[0-9]+", when):
+        return Shown(None, _count(when, text))
     return Shown(parse_time(when, f"ref {text!r}"))
+
+
+def _count(digits: str, text: str) -> int:
+    """Read a number of steps; more than any history has is refused."""
+    if len(digits) > 18:
+        raise InvalidRequest(f"ref {text[:40]!r} counts further than any history goes", hint="see `ana log`")
+    return int(digits)
 
 
 def parse_time(text: str | datetime, where: str) -> datetime:
     """Parse an ISO 8601 time; a time without a zone is UTC."""
     try:
         moment = text if isinstance(text, datetime) else datetime.fromisoformat(text)
-    except ValueError:
+    except (ValueError, TypeError):
         hint = "write an ISO 8601 time such as 2026-11-01T00:00:00Z"
         raise InvalidRequest(f"{where}: {text!r} is not a time", hint=hint) from None
     return moment if moment.tzinfo else moment.replace(tzinfo=UTC)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -11,6 +12,12 @@ from anabranch.errors import InvalidRequest, NotFound
 from anabranch.model.ids import ColumnId, SchemaId, new_column_id, new_id
 from anabranch.model.names import check_part
 from anabranch.model.types import DataType, parse_type
+
+_DESCRIPTION = re.compile(
+    r"^(?P<type>.*?)(?P<firm>\s+NOT\s+NULL)?(?:\s+DEFAULT\b(?P<default>.*?)(?P<firm_too>\s+NOT\s+NULL)?)?\s*$",
+    re.IGNORECASE | re.DOTALL,
+)
+"""`bigint NOT NULL`, `int DEFAULT 0`, `int NOT NULL DEFAULT 0`, `int DEFAULT 0 NOT NULL`."""
 
 
 @dataclass(frozen=True)
@@ -112,15 +119,13 @@ def _parse_column(name: str, text: str) -> Column:
         raise InvalidRequest(
             f"the type of column {name!r} is {text!r}, text was expected", hint="such as 'bigint NOT NULL'"
         )
-    upper, default, nullable = text.upper(), None, True
-    at = upper.find(" DEFAULT ")
-    if at >= 0:
-        text, default = text[:at], text[at + len(" DEFAULT ") :].strip()
-        if default.upper().endswith(" NOT NULL"):
-            default, nullable = default[: -len(" NOT NULL")].strip(), False
-    if text.upper().rstrip().endswith(" NOT NULL"):
-        text, nullable = text.rstrip()[: -len(" NOT NULL")], False
-    return new_column(name, parse_type(text), nullable=nullable, default=default)
+    found = _DESCRIPTION.match(text)
+    assert found is not None
+    default = found["default"].strip() if found["default"] is not None else None
+    if default == "":
+        raise InvalidRequest(f"column {name!r}: DEFAULT has no value", hint="such as 'int DEFAULT 0'")
+    nullable = not (found["firm"] or found["firm_too"])
+    return new_column(name, parse_type(found["type"]), nullable=nullable, default=default)
 
 
 def _not_null(column: Column) -> Column:

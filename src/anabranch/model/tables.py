@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any, Literal
 
 from anabranch.model.ids import ThingId
 from anabranch.model.objects import Layer
@@ -38,7 +38,13 @@ class TableState:
     layers: tuple[Layer, ...] = ()
     schemas: Mapping[str, Schema] = field(default_factory=dict)
     """Every schema that some layer was written under, by id."""
-    properties: Mapping[str, str] = field(default_factory=dict)
+    attributes: Mapping[str, Any] = field(default_factory=dict)
+    """What the table's entry says beside its rows: properties, checks, layout."""
+
+    @property
+    def properties(self) -> Mapping[str, str]:
+        found: Mapping[str, str] = self.attributes.get("properties", {})
+        return found
 
     @property
     def next_turn(self) -> int:

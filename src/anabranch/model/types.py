@@ -23,7 +23,7 @@ _ALIASES = {
     "timestamp_ltz": "timestamp",
 }
 _INTEGER_DIGITS = {"tinyint": 3, "smallint": 5, "int": 10, "bigint": 19}
-_DECIMAL = re.compile(r"^decimal(?:\(\s*(\d+)\s*(?:,\s*(\d+)\s*)?\))?$")
+_DECIMAL = re.compile(r"^decimal(?:\(\s*([0-9]{1,9})\s*(?:,\s*([0-9]{1,9})\s*)?\))?$")
 _CHARS = re.compile(r"^(?:char|varchar|character)\(\s*\d+\s*\)$")
 
 

@@ -70,9 +70,8 @@ def draft_state(thing: ThingDraft) -> TableState:
     first = base.next_turn if base else 0
     pending = [Layer(first + n, o.stored) for n, s in enumerate(thing.statements) for o in s.objects]
     schemas = {**(base.schemas if base else {}), thing.schema.id: thing.schema}
-    properties = base.properties if base else {}
     layers = (*(base.layers if base else ()), *pending)
-    return TableState(thing.id, thing.name, thing.schema, thing.row_count, layers, schemas, properties)
+    return TableState(thing.id, thing.name, thing.schema, thing.row_count, layers, schemas, thing.attributes)
 
 
 def with_statement(thing: ThingDraft, statement: Statement) -> ThingDraft:

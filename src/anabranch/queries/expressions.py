@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import date, datetime
 from decimal import Decimal
+from functools import lru_cache
 from itertools import pairwise
 from typing import Any
 
@@ -47,18 +48,27 @@ class Expression:
         words = {token.text.lower() for token in _tokens(self.text, "expression")}
         return tuple(c for c in schema if c.name.lower() in words)
 
-    def for_spark(self) -> exp.Expression:
+    def for_spark(self) -> exp.Expr:
         """The text, as Spark will parse it."""
         return exp.Paren(this=exp.Var(this=f"{self.text}\n"))
 
-    def for_duck(self, schema: Schema) -> tuple[exp.Expression, DataType | None]:
+    def for_duck(self, schema: Schema) -> tuple[exp.Expr, DataType | None]:
         """The expression as DuckDB may run it, and its type; Unproven if some part of it is not proven equal."""
-        try:
-            parsed: exp.Expression = exp.maybe_parse(self.text, dialect="spark")
-        except SqlglotError as error:
-            raise Unproven(f"syntax that only Spark reads ({self.text!r})") from error
-        types = {k: type_of_value(v, k) for k, v in self.args.items()}
-        return prove(parsed, {c.name.lower(): (c.name, c.type) for c in schema}, types)
+        types = tuple((k, type_of_value(v, k)) for k, v in sorted(self.args.items()))
+        proven, type_ = _proven(self.text, types, schema)
+        return proven.copy(), type_
+
+
+@lru_cache(256)
+def _proven(
+    text: str, args: tuple[tuple[str, DataType | None], ...], schema: Schema
+) -> tuple[exp.Expr, DataType | None]:
+    """Prove a text once; the choice of an engine, the checks and the plan all ask."""
+    try:
+        parsed: exp.Expr = exp.maybe_parse(text, dialect="spark")
+    except SqlglotError as error:
+        raise Unproven(f"syntax that only Spark reads ({text!r})") from error
+    return prove(parsed, {c.name.lower(): (c.name, c.type) for c in schema}, dict(args))
 
 
 def type_of_value(value: Any, what: str) -> DataType | None:

@@ -11,16 +11,14 @@ from sqlglot import exp
 from anabranch.model.types import INTEGERS, DataType
 from anabranch.queries.query import cast_to, col
 
-Typed = tuple[exp.Expression, DataType | None]
+Typed = tuple[exp.Expr, DataType | None]
 
 
 class Unproven(Exception):
     """Part of an expression is not in the table; the text names it."""
 
 
-def prove(
-    node: exp.Expression, columns: Mapping[str, tuple[str, DataType]], args: Mapping[str, DataType | None]
-) -> Typed:
+def prove(node: exp.Expr, columns: Mapping[str, tuple[str, DataType]], args: Mapping[str, DataType | None]) -> Typed:
     """Translate an expression for DuckDB, with its type (None for a bare null), or name what is unproven."""
     return _Prover(columns, args).visit(node)
 
@@ -37,13 +35,13 @@ class _Prover:
     columns: Mapping[str, tuple[str, DataType]]
     args: Mapping[str, DataType | None]
 
-    def visit(self, node: exp.Expression) -> Typed:
+    def visit(self, node: exp.Expr) -> Typed:
         for kinds, method in _METHODS:
             if isinstance(node, kinds):
                 return method(self, node)
         raise Unproven(_describe(node))
 
-    def literal(self, node: exp.Expression) -> Typed:
+    def literal(self, node: exp.Expr) -> Typed:
         text = str(node.this)
         if node.args.get("is_string"):
             return exp.Literal.string(text), STRING
@@ -58,7 +56,7 @@ class _Prover:
                 return cast_to(exp.Literal.string(text), type_), type_
         raise Unproven(f"the number {text}")
 
-    def column(self, node: exp.Expression) -> Typed:
+    def column(self, node: exp.Expr) -> Typed:
         if node.args.get("table") and node.args["table"].args.get("this") is None:
             raise Unproven(_describe(node))
         found = self.columns.get(node.name.lower())
@@ -66,58 +64,58 @@ class _Prover:
             raise Unproven(f"the name {node.name}")
         return col(found[0]), found[1]
 
-    def placeholder(self, node: exp.Expression) -> Typed:
+    def placeholder(self, node: exp.Expr) -> Typed:
         if node.name not in self.args:
             raise Unproven("a parameter without a name")
         type_ = self.args[node.name]
         value = exp.Placeholder(this=node.name)
         return (cast_to(value, type_) if type_ else value), type_
 
-    def boolean(self, node: exp.Expression) -> Typed:
+    def boolean(self, node: exp.Expr) -> Typed:
         return node.copy(), BOOLEAN
 
-    def null(self, _node: exp.Expression) -> Typed:
+    def null(self, _node: exp.Expr) -> Typed:
         return exp.Null(), None
 
-    def paren(self, node: exp.Expression) -> Typed:
+    def paren(self, node: exp.Expr) -> Typed:
         inner, type_ = self.visit(node.this)
         return exp.Paren(this=inner), type_
 
-    def logic(self, node: exp.Expression) -> Typed:
+    def logic(self, node: exp.Expr) -> Typed:
         parts = [self._boolean(p) for p in (node.this, node.args.get("expression")) if p is not None]
         return type(node)(this=parts[0], **({"expression": parts[1]} if len(parts) > 1 else {})), BOOLEAN
 
-    def comparison(self, node: exp.Expression) -> Typed:
-        (one, other), _ = self._alike([node.this, node.args["expression"]])
+    def comparison(self, node: exp.Expr) -> Typed:
+        one, other = self._comparable([node.this, node.args["expression"]])
         return type(node)(this=one, expression=other), BOOLEAN
 
-    def is_null(self, node: exp.Expression) -> Typed:
+    def is_null(self, node: exp.Expr) -> Typed:
         if not isinstance(node.args["expression"], exp.Null):
             raise Unproven("IS TRUE, IS FALSE")
         return exp.Is(this=self.visit(node.this)[0], expression=exp.Null()), BOOLEAN
 
-    def within(self, node: exp.Expression) -> Typed:
+    def within(self, node: exp.Expr) -> Typed:
         if node.args.get("query") or not node.args.get("expressions"):
             raise Unproven("IN with a subquery")
-        parts, _ = self._alike([node.this, *node.args["expressions"]])
+        parts = self._comparable([node.this, *node.args["expressions"]])
         return exp.In(this=parts[0], expressions=parts[1:]), BOOLEAN
 
-    def between(self, node: exp.Expression) -> Typed:
-        parts, _ = self._alike([node.this, node.args["low"], node.args["high"]])
+    def between(self, node: exp.Expr) -> Typed:
+        parts = self._comparable([node.this, node.args["low"], node.args["high"]])
         return exp.Between(this=parts[0], low=parts[1], high=parts[2]), BOOLEAN
 
-    def like(self, node: exp.Expression) -> Typed:
+    def like(self, node: exp.Expr) -> Typed:
         value, type_ = self.visit(node.this)
         pattern = node.args["expression"]
         if type_ != STRING or not isinstance(pattern, exp.Literal) or "\\" in str(pattern.this):
             raise Unproven("LIKE with anything but a plain pattern")
         return exp.Like(this=value, expression=pattern.copy()), BOOLEAN
 
-    def coalesce(self, node: exp.Expression) -> Typed:
+    def coalesce(self, node: exp.Expr) -> Typed:
         parts, type_ = self._alike([node.this, *node.args.get("expressions", [])])
         return exp.Coalesce(this=parts[0], expressions=parts[1:]), type_
 
-    def case(self, node: exp.Expression) -> Typed:
+    def case(self, node: exp.Expr) -> Typed:
         if node.this is not None:
             raise Unproven("CASE with a subject")
         branches = node.args["ifs"]
@@ -128,19 +126,19 @@ class _Prover:
             built = built.when(self._boolean(branch.this), result)
         return built, type_
 
-    def concat(self, node: exp.Expression) -> Typed:
+    def concat(self, node: exp.Expr) -> Typed:
         one, other = self.visit(node.this), self.visit(node.args["expression"])
         if (one[1], other[1]) != (STRING, STRING):
             raise Unproven("|| of anything but strings")
         return exp.DPipe(this=one[0], expression=other[0]), STRING
 
-    def negation(self, node: exp.Expression) -> Typed:
+    def negation(self, node: exp.Expr) -> Typed:
         value, type_ = self.visit(node.this)
         if type_ is None or type_.name not in ("int", "bigint", "double", "float", "decimal"):
             raise Unproven(f"- of {type_}")
         return exp.Neg(this=value), type_
 
-    def arithmetic(self, node: exp.Expression) -> Typed:
+    def arithmetic(self, node: exp.Expr) -> Typed:
         (one, first), (other, second) = self.visit(node.this), self.visit(node.args["expression"])
         if first is None or second is None:
             raise Unproven(f"arithmetic on {first or 'null'} and {second or 'null'}")
@@ -149,7 +147,7 @@ class _Prover:
         right = cast_to(other, operand or second)
         return type(node)(this=exp.Paren(this=left), expression=exp.Paren(this=right)), result
 
-    def cast(self, node: exp.Expression) -> Typed:
+    def cast(self, node: exp.Expr) -> Typed:
         target = node.args["to"].sql("spark").lower()
         if isinstance(node.this, exp.Literal) and node.this.args.get("is_string"):
             text = str(node.this.this)
@@ -158,15 +156,24 @@ class _Prover:
                 return cast_to(node.this.copy(), DataType(target)), DataType(target)
         raise Unproven(f"CAST to {target.upper()}")
 
-    def _boolean(self, node: exp.Expression) -> exp.Expression:
+    def _boolean(self, node: exp.Expr) -> exp.Expr:
         value, type_ = self.visit(node)
         if type_ not in (BOOLEAN, None):
             raise Unproven(f"a condition of type {type_}")
         return value
 
-    def _alike(self, nodes: list[exp.Expression]) -> tuple[list[exp.Expression], DataType | None]:
-        """Translate values that are compared or chosen between: all of one type, or exact numbers."""
+    def _comparable(self, nodes: list[exp.Expr]) -> list[exp.Expr]:
+        """Translate values that are only compared: whole numbers compare exactly whatever their width."""
         typed = [self.visit(n) for n in nodes]
+        if all(t is None or t.is_integer for _, t in typed):
+            return [v.this if isinstance(v, exp.Cast) and isinstance(v.this, exp.Literal) else v for v, _ in typed]
+        return self._common_type(typed)[0]
+
+    def _alike(self, nodes: list[exp.Expr]) -> tuple[list[exp.Expr], DataType | None]:
+        """Translate values that are chosen between: all of one type, or exact numbers."""
+        return self._common_type([self.visit(n) for n in nodes])
+
+    def _common_type(self, typed: list[Typed]) -> tuple[list[exp.Expr], DataType | None]:
         types = [t for _, t in typed if t is not None]
         if not types:
             return [v for v, _ in typed], None
@@ -176,7 +183,7 @@ class _Prover:
         return [cast_to(v, common) if t != common else v for v, t in typed], common
 
 
-_METHODS: tuple[tuple[type | tuple[type, ...], Callable[[_Prover, exp.Expression], Typed]], ...] = (
+_METHODS: tuple[tuple[type | tuple[type, ...], Callable[[_Prover, exp.Expr], Typed]], ...] = (
     (exp.Literal, _Prover.literal),
     (exp.Column, _Prover.column),
     (exp.Placeholder, _Prover.placeholder),
@@ -233,7 +240,7 @@ def _common(one: DataType, other: DataType) -> DataType:
     raise Unproven(f"{one} with {other}")
 
 
-def _arithmetic_types(node: exp.Expression, one: DataType, other: DataType) -> tuple[DataType | None, DataType]:
+def _arithmetic_types(node: exp.Expr, one: DataType, other: DataType) -> tuple[DataType | None, DataType]:
     """The type that both operands are cast to (None: each keeps its own), and the type of the result."""
     common = _common(one, other)
     if common.name in ("int", "bigint", "double"):
@@ -256,5 +263,5 @@ def _as_decimal(type_: DataType) -> DataType:
     return type_ if type_.name == "decimal" else DataType("decimal", type_.digits, 0)
 
 
-def _describe(node: exp.Expression) -> str:
+def _describe(node: exp.Expr) -> str:
     return f"{node.name.upper()}()" if isinstance(node, exp.Anonymous) else f"{node.key.upper()}"

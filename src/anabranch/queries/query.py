@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 import pyarrow as pa
 from sqlglot import exp
@@ -51,6 +52,10 @@ class Query:
         return Query(expression, self.sources, self.args)
 
 
+_TOKEN = secrets.token_hex(4)
+"""Part of the names of sources, so that no text of a user's can hold one by accident."""
+
+
 class Sources:
     """Collects the sources of a query and gives each a name."""
 
@@ -58,7 +63,11 @@ class Sources:
         self.named: dict[str, Source] = {}
 
     def add(self, source: Source) -> str:
-        name = f"ana_source_{len(self.named)}"
+        """Name a source; one that is there already keeps its name."""
+        for name, known in self.named.items():
+            if known is source:
+                return name
+        name = f"_ana_{_TOKEN}_{len(self.named)}"
         self.named[name] = source
         return name
 
@@ -78,7 +87,7 @@ def table(name: str, alias: str | None = None) -> exp.Table:
     return exp.Table(this=ident(name), alias=exp.TableAlias(this=ident(alias)) if alias else None)
 
 
-def aliased(expression: exp.Expression, name: str) -> exp.Alias:
+def aliased(expression: exp.Expr, name: str) -> exp.Alias:
     """An expression under a quoted name."""
     return exp.Alias(this=expression, alias=ident(name))
 
@@ -88,14 +97,24 @@ def subquery(query: exp.Select | exp.Union, alias: str) -> exp.Subquery:
     return exp.Subquery(this=query, alias=exp.TableAlias(this=ident(alias)))
 
 
-def cast_to(expression: exp.Expression, type_: DataType) -> exp.Cast:
+def cast_to(expression: exp.Expr, type_: DataType) -> exp.Cast:
     """A cast that fails where the value does not fit, on both engines."""
     return exp.Cast(this=expression, to=sql_type(type_))
 
 
+_SQL_TYPES = {
+    "string": exp.DType.TEXT,
+    "timestamp": exp.DType.TIMESTAMPTZ,
+    "timestamp_ntz": exp.DType.TIMESTAMPNTZ,
+}
+
+
 def sql_type(type_: DataType) -> exp.DataType:
     """A Spark type as an expression."""
-    return exp.DataType.build(str(type_), dialect="spark")
+    if type_.name == "decimal":
+        sizes = [exp.DataTypeParam(this=exp.Literal.number(n)) for n in (type_.precision, type_.scale)]
+        return exp.DataType(this=exp.DType.DECIMAL, expressions=sizes, nested=False)
+    return exp.DataType(this=_SQL_TYPES.get(type_.name) or exp.DType[type_.name.upper()], nested=False)
 
 
 def null_of(type_: DataType) -> exp.Cast:
@@ -103,24 +122,34 @@ def null_of(type_: DataType) -> exp.Cast:
     return cast_to(exp.Null(), type_)
 
 
-def number(value: int) -> exp.Expression:
+def number(value: int) -> exp.Expr:
     """A small whole number."""
     return exp.Literal.number(value)
 
 
-def distinct_from(one: exp.Expression, other: exp.Expression) -> exp.NullSafeNEQ:
+def text(value: str) -> exp.Literal:
+    """A string."""
+    return exp.Literal.string(value)
+
+
+def is_null(expression: exp.Expr) -> exp.Is:
+    """Whether a value is null."""
+    return exp.Is(this=expression, expression=exp.Null())
+
+
+def distinct_from(one: exp.Expr, other: exp.Expr) -> exp.NullSafeNEQ:
     """Whether two values differ, nulls and NaN being equal to themselves."""
     return exp.NullSafeNEQ(this=one, expression=other)
 
 
-def any_of(conditions: Sequence[exp.Expression]) -> exp.Condition:
+def any_of(conditions: Sequence[exp.Expr]) -> exp.Condition:
     """Whether one of the conditions holds."""
-    return exp.or_(*conditions) if conditions else exp.false()
+    return exp.or_(*conditions, copy=False) if conditions else exp.false()
 
 
-def all_of(conditions: Sequence[exp.Expression]) -> exp.Condition:
+def all_of(conditions: Sequence[exp.Expr]) -> exp.Condition:
     """Whether all of the conditions hold."""
-    return exp.and_(*conditions) if conditions else exp.true()
+    return exp.and_(*conditions, copy=False) if conditions else exp.true()
 
 
 def same_key(key: Sequence[str], one: str, other: str) -> exp.Condition:
@@ -128,21 +157,57 @@ def same_key(key: Sequence[str], one: str, other: str) -> exp.Condition:
     return all_of([exp.EQ(this=col(k, one), expression=col(k, other)) for k in key])
 
 
+def choose(*cases: tuple[exp.Expr, exp.Expr], otherwise: exp.Expr) -> exp.Case:
+    """The value of the first case whose condition holds."""
+    return exp.Case(ifs=[exp.If(this=test, true=value) for test, value in cases], default=otherwise)
+
+
+JoinKind = Literal["left", "left semi", "full"]
+
+
+def joined(source: exp.Table | exp.Subquery, on: exp.Expr, kind: JoinKind) -> exp.Join:
+    """A relation to join with."""
+    side, _, kind_word = kind.upper().partition(" ")
+    return exp.Join(this=source, side=side, kind=kind_word or None, on=on)
+
+
+def select(
+    columns: Sequence[exp.Expr],
+    source: exp.Table | exp.Subquery | None = None,
+    *,
+    join: exp.Join | None = None,
+    where: exp.Expr | None = None,
+    limit: int | None = None,
+) -> exp.Select:
+    """A query, put together without the copies that sqlglot's own builder makes at every step."""
+    return exp.Select(
+        expressions=list(columns),
+        from_=exp.From(this=source) if source is not None else None,
+        joins=[join] if join is not None else None,
+        where=exp.Where(this=where) if where is not None else None,
+        limit=exp.Limit(expression=number(limit)) if limit is not None else None,
+    )
+
+
+def everything() -> list[exp.Expr]:
+    """All columns."""
+    return [exp.Star()]
+
+
 def union_all(parts: Sequence[exp.Select]) -> exp.Select | exp.Union:
     """All rows of all parts."""
-    joined: exp.Select | exp.Union = parts[0]
+    whole: exp.Select | exp.Union = parts[0]
     for part in parts[1:]:
-        joined = exp.Union(this=joined, expression=part, distinct=False)
-    return joined
+        whole = exp.Union(this=whole, expression=part, distinct=False)
+    return whole
 
 
 def reading_of(source: Source, columns: Sequence[str]) -> Query:
     """Columns of one source."""
     sources = Sources()
-    name = sources.add(source)
-    return Query(exp.select(*(col(c, "o") for c in columns)).from_(table(name, "o")), sources.named)
+    return Query(select([col(c, "o") for c in columns], table(sources.add(source), "o")), sources.named)
 
 
 def limited(query: Query, rows: int) -> Query:
     """The first rows of a query, in any order."""
-    return query.over(exp.select(exp.Star()).from_(subquery(query.expression, "l")).limit(rows))
+    return query.over(select(everything(), subquery(query.expression, "l"), limit=rows))

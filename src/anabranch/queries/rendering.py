@@ -2,25 +2,36 @@
 
 from __future__ import annotations
 
+from typing import Any, ClassVar
+
 from sqlglot import exp
+from sqlglot.dialects import DuckDB, Spark
 
 from anabranch.queries.query import Files, Query
 
 
+class _Duck(DuckDB.Generator):  # type: ignore[misc]
+    """DuckDB's text for our plans."""
+
+    # DuckDB's own arg_max passes over nulls; the last value of a cell may be null.
+    TRANSFORMS: ClassVar[dict[type[exp.Expr], Any]] = {
+        **DuckDB.Generator.TRANSFORMS,
+        exp.ArgMax: lambda self, e: self.func("arg_max_null", e.this, e.expression),
+        exp.Hint: lambda *_: "",
+    }
+
+
+_DUCK = DuckDB()
+
+
 def duck_sql(query: Query) -> str:
     """Render for DuckDB: files are read by a function, rows by their registered name."""
-    tree = query.expression.copy()
-    for node in list(tree.walk()):
-        if isinstance(node, exp.Table):
-            source = query.sources.get(node.name)
-            if isinstance(source, Files):
-                node.set("this", _read_parquet(source))
-        elif isinstance(node, exp.ArgMax):
-            # DuckDB's own arg_max passes over nulls; the last value of a cell may be null.
-            node.replace(exp.Anonymous(this="arg_max_null", expressions=[node.this, node.expression]))
-        elif isinstance(node, exp.Select) and node.args.get("hint"):
-            node.set("hint", None)
-    return tree.sql(dialect="duckdb")
+    sql: str = _Duck(dialect=_DUCK).generate(query.expression, copy=False)
+    for name, source in query.sources.items():
+        if isinstance(source, Files):
+            paths = ", ".join(duck_text(uri) for uri in source.uris)
+            sql = sql.replace(f'"{name}"', f"read_parquet([{paths}])")
+    return sql
 
 
 def duck_text(value: str) -> str:
@@ -28,14 +39,13 @@ def duck_text(value: str) -> str:
     return exp.Literal.string(value).sql(dialect="duckdb")
 
 
+_SPARK = Spark()
+
+
 def spark_sql(query: Query) -> str:
     """Render for Spark: sources in braces, which it binds to DataFrames; other braces are doubled."""
-    text = query.expression.sql(dialect="spark").replace("{", "{{").replace("}", "}}")
+    text: str = _SPARK.generate(query.expression, copy=False)
+    text = text.replace("{", "{{").replace("}", "}}")
     for name in query.sources:
         text = text.replace(f"`{name}`", f"{{{name}}}")
     return text
-
-
-def _read_parquet(source: Files) -> exp.Anonymous:
-    paths = exp.Array(expressions=[exp.Literal.string(u) for u in source.uris])
-    return exp.Anonymous(this="read_parquet", expressions=[paths])

@@ -26,17 +26,21 @@ from anabranch.queries.query import (
     aliased,
     any_of,
     cast_to,
+    choose,
     col,
     distinct_from,
+    is_null,
+    joined,
     null_of,
     number,
     same_key,
+    select,
     subquery,
     table,
     union_all,
 )
 
-TURN, GONE = "ana_turn", "ana_gone"
+TURN, GONE = "_ana_turn", "_ana_gone"
 _INT = DataType("int")
 
 
@@ -105,8 +109,8 @@ class _Scan:
         return union_all(parts) if parts else self._nothing()
 
     def _nothing(self) -> exp.Select:
-        empty = exp.select(*(aliased(null_of(c.type), c.id) for c in self.columns))
-        return exp.select(*(col(c.id) for c in self.columns)).from_(subquery(empty, "none")).where(exp.false())
+        empty = select([aliased(null_of(c.type), c.id) for c in self.columns])
+        return select([col(c.id) for c in self.columns], subquery(empty, "none"), where=exp.false())
 
     def _merge(self, rows: Sequence[Layer], deltas: Sequence[Layer]) -> exp.Select:
         """Join rows with the changes that came after them."""
@@ -115,25 +119,17 @@ class _Scan:
         touched = {c for d in deltas if d.object.kind == "update" for c in d.object.touched}
         cells = [c for c in self.columns if c.id in touched and c not in self.key]
         picked = [self._cell(c) if c in cells else aliased(col(c.id, "r"), c.id) for c in self.columns]
-        stays = any_of(
-            [
-                exp.Is(this=col(GONE, "d"), expression=exp.Null()),
-                exp.LTE(this=col(GONE, "d"), expression=col(TURN, "r")),
-            ]
-        )
-        query = exp.select(*picked).from_(subquery(below, "r"))
-        query = query.join(
-            subquery(self._fold(deltas, cells), "d"), on=same_key(self.key_ids, "r", "d"), join_type="left"
-        )
+        stays = any_of([is_null(col(GONE, "d")), exp.LTE(this=col(GONE, "d"), expression=col(TURN, "r"))])
+        join = joined(subquery(self._fold(deltas, cells), "d"), same_key(self.key_ids, "r", "d"), "left")
+        query = select(picked, subquery(below, "r"), join=join, where=stays)
         if self.broadcast:
             query.set("hint", exp.Hint(expressions=[exp.Anonymous(this="BROADCAST", expressions=[exp.column("d")])]))
-        return query.where(stays)
+        return query
 
     def _cell(self, column: Column) -> exp.Alias:
         """The value of the last update that came after the row, else the row's own."""
         newer = exp.GT(this=col(_turn_of(column), "d"), expression=col(TURN, "r"))
-        value = exp.case().when(newer, col(column.id, "d")).else_(col(column.id, "r"))
-        return aliased(value, column.id)
+        return aliased(choose((newer, col(column.id, "d")), otherwise=col(column.id, "r")), column.id)
 
     def _fold(self, deltas: Sequence[Layer], cells: Sequence[Column]) -> exp.Select | exp.Union:
         """Fold changes to one row per key: the turn it went, and the last value and turn of each cell."""
@@ -146,7 +142,9 @@ class _Scan:
             folded.append(aliased(exp.ArgMax(this=col(c.id), expression=col(turn)), c.id))
             folded.append(aliased(exp.Max(this=col(turn)), turn))
         keys = [col(k) for k in self.key_ids]
-        return exp.select(*keys, *folded).from_(subquery(parts, "f")).group_by(*keys)
+        whole = select([*keys, *folded], subquery(parts, "f"))
+        whole.set("group", exp.Group(expressions=[col(k) for k in self.key_ids]))
+        return whole
 
     def _delta(self, group: _Group, cells: Sequence[Column]) -> exp.Select:
         """The changes of one group of objects: who went, and which cells got which value."""
@@ -158,13 +156,10 @@ class _Scan:
             if deletes or c.id not in group.touched:
                 picked += [aliased(null_of(c.type), c.id), aliased(null_of(_INT), _turn_of(c))]
                 continue
-            changed = distinct_from(col(c.before, "o"), col(c.id, "o"))
-            value = _typed(col(c.id, "o"), c)
-            picked.append(aliased(exp.case().when(changed, value).else_(exp.Null()), c.id))
-            picked.append(
-                aliased(exp.case().when(changed.copy(), cast_to(turn.copy(), _INT)).else_(exp.Null()), _turn_of(c))
-            )
-        return self._limited(exp.select(*picked).from_(table(self.sources.add(group.source), "o")))
+            for value, name in ((_typed(col(c.id, "o"), c), str(c.id)), (cast_to(turn.copy(), _INT), _turn_of(c))):
+                changed = distinct_from(col(c.before, "o"), col(c.id, "o"))
+                picked.append(aliased(choose((changed, value), otherwise=exp.Null()), name))
+        return self._limited(picked, group)
 
     def _leaf(self, group: _Group, columns: Sequence[Column], turn: str | None) -> exp.Select:
         """The rows of one group of objects, under the schema that the table has now."""
@@ -173,13 +168,14 @@ class _Scan:
         if turn:
             value = col(TURN, "o") if group.has_turns else number(group.turn)
             picked.append(aliased(cast_to(value, _INT), turn))
-        return self._limited(exp.select(*picked).from_(table(self.sources.add(group.source), "o")))
+        return self._limited(picked, group)
 
-    def _limited(self, query: exp.Select) -> exp.Select:
-        """Keep only the keys that the look-up is for."""
+    def _limited(self, picked: Sequence[exp.Expr], group: _Group) -> exp.Select:
+        """Read a group of objects; in a look-up, only the keys that it is for."""
+        source = table(self.sources.add(group.source), "o")
         if self.keys is None:
-            return query
-        return query.join(table(self.keys, "k"), on=same_key(self.key_ids, "o", "k"), join_type="left semi")
+            return select(picked, source)
+        return select(picked, source, join=joined(table(self.keys, "k"), same_key(self.key_ids, "o", "k"), "left semi"))
 
     def _groups(self, layers: Sequence[Layer]) -> list[_Group]:
         """Put together what one source can read: small objects of one schema and kind; files also of one turn."""
@@ -221,12 +217,12 @@ def _turn_of(column: Column) -> str:
     return f"{column.id}_t"
 
 
-def _typed(value: exp.Expression, column: Column) -> exp.Expression:
+def _typed(value: exp.Expr, column: Column) -> exp.Expr:
     """Spark may have written a time in a form that other readers take for one without a zone."""
     return cast_to(value, column.type) if column.type.name == "timestamp" else value
 
 
-def _initial(column: Column) -> exp.Expression:
+def _initial(column: Column) -> exp.Expr:
     """The value of a column in rows that are older than it."""
     if column.initial_default is None:
         return null_of(column.type)
@@ -251,7 +247,7 @@ def _physical(o: StoredObject, schema: Schema) -> tuple[tuple[str, DataType], ..
 def named(query: Query, columns: Sequence[Column], alias: str) -> exp.Subquery:
     """A scan with the columns under the names that users know."""
     picked = [aliased(col(c.id, "s"), c.name) for c in columns]
-    return subquery(exp.select(*picked).from_(subquery(query.expression, "s")), alias)
+    return subquery(select(picked, subquery(query.expression, "s")), alias)
 
 
 def select_rows(
@@ -259,25 +255,19 @@ def select_rows(
     columns: Sequence[Column],
     shown: Sequence[Column],
     alias: str,
-    where: exp.Expression | None,
+    where: exp.Expr | None,
     limit: int | None,
 ) -> Query:
     """Read the shown columns of the rows that a user's condition selects."""
-    picked = exp.select(*(col(c.name) for c in shown)).from_(named(query, columns, alias))
-    if where is not None:
-        picked = picked.where(where)
-    if limit is not None:
-        picked = picked.limit(limit)
-    return query.over(picked)
+    return query.over(select([col(c.name) for c in shown], named(query, columns, alias), where=where, limit=limit))
 
 
-def typed_values(query: Query, columns: Sequence[Column], values: Mapping[str, exp.Expression], alias: str) -> Query:
+def typed_values(query: Query, columns: Sequence[Column], values: Mapping[str, exp.Expr], alias: str) -> Query:
     """Users' values over a scan, to ask an engine for their types."""
     picked = [aliased(value, name) for name, value in values.items()]
-    return query.over(exp.select(*picked).from_(named(query, columns, alias)))
+    return query.over(select(picked, named(query, columns, alias)))
 
 
 def count_rows(query: Query) -> Query:
     """Count the rows of a query."""
-    total = exp.select(aliased(exp.Count(this=exp.Star()), "n")).from_(subquery(query.expression, "c"))
-    return query.over(total)
+    return query.over(select([aliased(exp.Count(this=exp.Star()), "n")], subquery(query.expression, "c")))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from anabranch.catalog import branches, history
-from anabranch.catalog.store import Connection, lock_repository
+from anabranch.catalog.store import Connection, lock_repository, now
 from anabranch.errors import AlreadyExists, BranchMoved, InvalidRequest, NotFound
 from anabranch.model.clock import Position
 from anabranch.model.commits import Branch, BranchHead, BranchMove
@@ -18,13 +18,13 @@ def create_branch(ctx: Context, name: str, at: str | None) -> Branch:
     check_ref_name(name, "branch")
     with ctx.catalog.write() as cx:
         lock_repository(cx, ctx.record.id)
-        position = resolve(ctx, cx, at)
-        _refuse_taken(ctx, cx, name)
-        branches.create(cx, ctx.record.id, name, position, ctx.author, "branch")
-        head = history.head(cx, position)
+        start = branches.find_head(cx, ctx.record.id, at or ctx.default_branch(cx))
+        head = start[1] if start else history.head(cx, resolve(ctx, cx, at))
         assert head is not None
-        found = branches.created(cx, ctx.record.id, name)
-    return Branch(name, head.hash, history.to_datetime(found))
+        _refuse_taken(ctx, cx, name)
+        made_at = now()
+        branches.create(cx, ctx.record.id, name, head.position, ctx.author, "branch", made_at)
+    return Branch(name, head.hash, history.to_datetime(made_at))
 
 
 def rename_branch(ctx: Context, old: str, new: str) -> None:
@@ -94,10 +94,9 @@ def _move(ctx: Context, name: str, to: str, verb: str, *, must_descend: bool) ->
 
 
 def _refuse_taken(ctx: Context, cx: Connection, name: str) -> None:
-    if branches.find(cx, ctx.record.id, name):
-        raise AlreadyExists(f"there is a branch {name!r}", hint="choose another name", branch=name)
-    if branches.find_tag(cx, ctx.record.id, name):
-        raise AlreadyExists(f"there is a tag {name!r}", hint="choose another name", tag=name)
+    kind = branches.taken(cx, ctx.record.id, name)
+    if kind:
+        raise AlreadyExists(f"there is a {kind} {name!r}", hint="choose another name", name=name)
 
 
 def _is_kept(ctx: Context, cx: Connection, head: BranchHead) -> bool:

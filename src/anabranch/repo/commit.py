@@ -38,8 +38,9 @@ def begin(
     """Read the head that the commit will expect to find."""
     check_words(message, author)
     with ctx.catalog.read() as cx:
-        head = need_branch(ctx, cx, branch or ctx.default_branch(cx))
-        parent = history.head(cx, head.position)
+        name = branch or ctx.default_branch(cx)
+        found = branches.find_head(cx, ctx.record.id, name)
+        head, parent = found or (need_branch(ctx, cx, name), None)
         assert parent is not None
         clock = history.clock(cx, head.position)
     who = author or ctx.author

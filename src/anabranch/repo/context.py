@@ -7,7 +7,7 @@ import hashlib
 import threading
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from anabranch.catalog import objects as object_rows
@@ -17,6 +17,7 @@ from anabranch.catalog.store import Catalog
 from anabranch.errors import Corrupt
 from anabranch.model.ids import ObjectId
 from anabranch.model.objects import Layer, StoredObject
+from anabranch.model.schema import Schema
 from anabranch.objects.root import ObjectRoot
 from anabranch.repo.engines import Engines
 from anabranch.settings import Settings
@@ -64,10 +65,12 @@ class Context:
     settings: Settings
     cache: RowCache
     author: str
+    known_objects: dict[ObjectId, StoredObject] = field(default_factory=dict)
+    known_schemas: dict[str, Schema] = field(default_factory=dict)
 
     def default_branch(self, cx: Connection) -> str:
         """The branch that reads and writes mean when none is named; renaming it does not lose it."""
-        return repositories.find(cx, self.record.name).default_branch
+        return repositories.default_branch(cx, self.record.id)
 
     def access(self, layers: Sequence[Layer], pending: Mapping[ObjectId, bytes] | None = None) -> Access:
         """Find the bytes of objects: files by address, small ones decoded."""

@@ -175,6 +175,9 @@ def _fit(values: pa.ChunkedArray, column: Column, what: str) -> pa.ChunkedArray:
         return values
     if pa.types.is_timestamp(values.type) and column.type.name == "timestamp":
         values = values.cast(pa.timestamp(values.type.unit, "UTC"))
+    if pa.types.is_integer(values.type) and pa.types.is_decimal(target):
+        # Arrow asks for room for every number of the source's type; what does not fit is found in the next step.
+        values = values.cast(pa.decimal256(20 + target.scale, target.scale))
     try:
         return values.cast(target, safe=not pa.types.is_floating(target))
     except pa.ArrowException as error:

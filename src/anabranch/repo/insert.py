@@ -17,7 +17,7 @@ from anabranch.plan.commit import Statement
 from anabranch.plan.engine import Work
 from anabranch.queries import changes
 from anabranch.queries.expressions import Expression
-from anabranch.queries.query import Query, Source, Sources, limited, reading_of
+from anabranch.queries.query import Query, Rows, Source, Sources, limited
 from anabranch.queries.scan import Keys, scan
 from anabranch.repo.context import Context
 from anabranch.repo.inputs import Input, fitted, match_columns, read_input
@@ -48,13 +48,13 @@ def insert_input(ctx: Context, state: TableState, given: Input, pending: Pending
     given = fitted(given, state.schema, names, what)
     engine = ctx.engines.pick(_work(given, state, defaults), what)
     values = {c: rendered(e, engine, state.schema) for c, e in defaults.items()}
-    query = changes.completed(given.source, names, state.schema, values)
+    query = at_hand(given, names, state.schema) or changes.completed(given.source, names, state.schema, values)
     made = insert_rows(ctx, engine, state, query, pending, what)
     return Statement("insert", made, Counts(inserted=sum(o.stored.row_count for o in made)))
 
 
 def insert_rows(
-    ctx: Context, engine: Engine, state: TableState, query: Query, pending: Pending, what: str
+    ctx: Context, engine: Engine, state: TableState, query: Query | Rows, pending: Pending, what: str
 ) -> tuple[NewObject, ...]:
     """Store whole rows as objects and check their keys and nulls; nothing is left behind if they are refused."""
     schema = state.schema
@@ -63,13 +63,21 @@ def insert_rows(
         return ()
     try:
         source = source_of(made, ctx, [(str(c.id), c.type) for c in schema])
-        refuse_null(ctx, engine, reading_of(source, [c.id for c in schema]), schema.columns, schema, what)
+        refuse_null(engine, source, schema.columns, schema, what)
         refuse_repeated(ctx, source, schema, what)
         _refuse_taken(ctx, engine, state, source, made, pending, what)
     except BaseException:
         discard(ctx, made)
         raise
     return made
+
+
+def at_hand(given: Input, names: Mapping[str, str], schema: Schema) -> Rows | None:
+    """Whole rows in memory under the columns' ids; None if an engine has to make them."""
+    if not isinstance(given.source, Rows) or len(names) < len(schema):
+        return None
+    rows = given.source.table.select([names[c.id] for c in schema])
+    return Rows(rows.rename_columns([str(c.id) for c in schema]))
 
 
 def default_expressions(schema: Schema, given: Mapping[str, str], what: str) -> dict[str, Expression]:

@@ -16,7 +16,7 @@ from anabranch.model.types import DataType
 from anabranch.plan.commit import Statement, ThingDraft, draft_state
 from anabranch.plan.engine import Work
 from anabranch.queries import changes
-from anabranch.queries.query import Query, Rows, Sources, reading_of
+from anabranch.queries.query import Rows, Sources
 from anabranch.queries.scan import Keys, scan
 from anabranch.repo.context import Context
 from anabranch.repo.reading import reading
@@ -53,7 +53,7 @@ def net(ctx: Context, table: ThingDraft) -> ThingDraft:
     return replace(table, statements=statements, operations=operations)
 
 
-def touched_columns(engine: Engine, kept: Kept, query: Query, columns: Sequence[Column]) -> list[Column]:
+def touched_columns(kept: Kept, columns: Sequence[Column]) -> list[Column]:
     """The columns in which some updated row differs; Spark is not asked again, it stores all that were given."""
     if not isinstance(kept.source, Rows):
         return list(columns)
@@ -73,17 +73,16 @@ def _store(
     ctx: Context, engine: Engine, compared: Kept, schema: Schema, columns: Sequence[Column]
 ) -> tuple[NewObject, ...]:
     """Store inserts, updates and deletes as objects of their own."""
-    query = reading_of(compared.source, [name for name, _ in _pairs(schema, columns)])
     keys = [str(k) for k in schema.key]
     made: list[NewObject] = []
     if {c.id for c in columns} == {c.id for c in schema}:
-        rows = changes.of_kind(query, changes.INSERT, [str(c.id) for c in schema])
+        rows = compared.of_kind(changes.INSERT, [str(c.id) for c in schema])
         made += store(ctx, engine, rows, "rows", schema, schema.columns)
-    touched = touched_columns(engine, compared, query, [c for c in columns if c.id not in schema.key])
+    touched = touched_columns(compared, [c for c in columns if c.id not in schema.key])
     if touched:
         names = [*keys, *(n for c in touched for n in (str(c.id), c.before))]
-        made += store(ctx, engine, changes.of_kind(query, changes.UPDATE, names), "update", schema, touched)
-    made += store(ctx, engine, changes.of_kind(query, changes.DELETE, keys), "delete", schema, schema.columns)
+        made += store(ctx, engine, compared.of_kind(changes.UPDATE, names), "update", schema, touched)
+    made += store(ctx, engine, compared.of_kind(changes.DELETE, keys), "delete", schema, schema.columns)
     return tuple(made)
 
 

@@ -113,7 +113,9 @@ class OpenCommit(Transaction):
         thing = ThingId(document["id"])
         created = "create" in document["operations"]
         is_table = document["kind"] == "table"
-        base = table_state(cx, self._start.clock, thing, document["name"]) if is_table and not created else None
+        base = (
+            table_state(self._ctx, cx, self._start.clock, thing, document["name"]) if is_table and not created else None
+        )
         schema = read_schema(*document["schema"]) if document["schema"] else None
         ids = [ObjectId(o) for s in document["statements"] for o in s["objects"]]
         found = objects.find(cx, ids)

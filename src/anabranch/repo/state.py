@@ -8,17 +8,17 @@ from anabranch.catalog import entries, objects
 from anabranch.catalog.store import Connection
 from anabranch.errors import Corrupt, NotFound
 from anabranch.model.clock import Clock
-from anabranch.model.ids import ROOT_NAMESPACE, ThingId
+from anabranch.model.ids import ROOT_NAMESPACE, SchemaId, ThingId
 from anabranch.model.names import split_table_name
 from anabranch.model.schema import Schema
 from anabranch.model.tables import TableEntry, TableState
 from anabranch.repo.context import Context
 
 
-def find_table(ctx: Context, cx: Connection, at: Clock, name: str) -> ThingId:
-    """Find a table's id by its name; the error names the nearest."""
+def find_table(ctx: Context, cx: Connection, at: Clock, name: str, below: ThingId | None = None) -> ThingId:
+    """Find a table's id by its name, below a namespace if that is known; the error names the nearest."""
     namespaces, own = split_table_name(name)
-    parent = find_namespace(ctx, cx, at, namespaces)
+    parent = find_namespace(ctx, cx, at, namespaces) if below is None else below
     found = entries.find_name(cx, ctx.record.id, at, parent, own)
     if found is None or found.kind != "table":
         there = [n.name for n in entries.list_names(cx, ctx.record.id, at, parent) if n.kind == "table"]
@@ -41,15 +41,27 @@ def find_namespace(ctx: Context, cx: Connection, at: Clock, parts: tuple[str, ..
     return parent
 
 
-def table_state(cx: Connection, at: Clock, table: ThingId, name: str) -> TableState:
+_KNOWN_AT_MOST = 100_000
+
+
+def table_state(ctx: Context, cx: Connection, at: Clock, table: ThingId, name: str) -> TableState:
     """Read what a table is at a commit: its schema, its size and its objects."""
     entry = entries.find_entry(cx, at, table)
     if entry is None or entry.dropped or entry.schema_id is None:
         raise Corrupt(f"table {name!r} has a name but no entry", hint="run `ana verify`")
-    layers = objects.layers(cx, at, table)
-    known = objects.schemas(cx, [entry.schema_id, *(x.object.schema_id for x in layers)])
-    properties = entry.attributes.get("properties", {})
-    return TableState(table, name, known[entry.schema_id], entry.row_count or 0, layers, known, properties)
+    if len(ctx.known_objects) > _KNOWN_AT_MOST:
+        ctx.known_objects.clear()
+    layers = objects.layers(cx, at, table, ctx.known_objects)
+    known = _schemas(ctx, cx, {entry.schema_id, *(x.object.schema_id for x in layers)})
+    return TableState(table, name, known[entry.schema_id], entry.row_count or 0, layers, known, entry.attributes)
+
+
+def _schemas(ctx: Context, cx: Connection, ids: set[SchemaId]) -> dict[str, Schema]:
+    """Read schemas that were not read before; they never change."""
+    missing = [i for i in ids if i not in ctx.known_schemas]
+    if missing:
+        ctx.known_schemas.update(objects.schemas(cx, missing))
+    return {i: ctx.known_schemas[i] for i in ids}
 
 
 def list_tables(ctx: Context, cx: Connection, at: Clock, namespace: str | None) -> list[TableEntry]:

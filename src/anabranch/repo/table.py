@@ -25,6 +25,6 @@ def open_table(
     selection = make_selection(columns, where, args, limit)
     with ctx.catalog.read() as cx:
         clock = history.clock(cx, resolve(ctx, cx, at))
-        state = table_state(cx, clock, find_table(ctx, cx, clock, name), name)
+        state = table_state(ctx, cx, clock, find_table(ctx, cx, clock, name), name)
     state.schema.select(selection.columns)
     return Table(ctx, lambda: state, selection)

@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from anabranch.catalog import entries
-from anabranch.catalog.store import Connection
 from anabranch.errors import AlreadyExists, InvalidRequest, NotFound
 from anabranch.model.changes import Counts
 from anabranch.model.clock import Clock
@@ -46,6 +45,7 @@ class Transaction:
     def __init__(self, ctx: Context, start: Start) -> None:
         self._ctx, self._start = ctx, start
         self._draft = Draft()
+        self._found: dict[ThingId, tuple[str, ThingId]] = {}
         self._closed = False
 
     def create_table(
@@ -136,28 +136,14 @@ class Transaction:
         """The draft of a thing: the one at hand, or the parent's state to start from."""
         found = self._draft.things.get(thing)
         if found is None:
+            name, parent = self._found[thing]
             with self._ctx.catalog.read() as cx:
-                found = self._load_base(cx, thing)
+                base = table_state(self._ctx, cx, self._start.clock, thing, name)
+            found = ThingDraft(thing, "table", parent, name, base, base.schema, attributes=base.attributes)
             self._draft = self._draft.with_thing(found)
         if found.dropped:
             raise NotFound(f"table {found.name!r} was dropped in this commit", hint="create it again")
         return found
-
-    def _load_base(self, cx: Connection, thing: ThingId) -> ThingDraft:
-        name = entries.full_name(cx, self._start.clock, thing) or thing
-        base = table_state(cx, self._start.clock, thing, name)
-        entry = entries.find_entry(cx, self._start.clock, thing)
-        attributes = entry.attributes if entry else {}
-        parent = self._namespace_of(cx, name)
-        return ThingDraft(thing, "table", parent, name, base, base.schema, attributes=attributes)
-
-    def _namespace_of(self, cx: Connection, name: str) -> ThingId:
-        parts = tuple(name.split("."))[:-1]
-        parent = ROOT_NAMESPACE
-        for part in parts:
-            found = entries.find_name(cx, self._ctx.record.id, self._start.clock, parent, part)
-            parent = found.thing_id if found else parent
-        return parent
 
     def _find(self, name: str) -> ThingId:
         """Find a table by name: in the draft first, then at the parent."""
@@ -168,7 +154,9 @@ class Transaction:
                 raise NotFound(f"there is no table {name!r} in this commit", hint="it was dropped")
             return thing
         with self._ctx.catalog.read() as cx:
-            return find_table(self._ctx, cx, self._start.clock, name)
+            thing = find_table(self._ctx, cx, self._start.clock, name, parent)
+        self._found[thing] = (name, parent)
+        return thing
 
     def _place(self, name: str) -> tuple[ThingId, str]:
         namespaces, own = split_table_name(name)

@@ -190,8 +190,7 @@ def _refuse_null(
     try:
         columns = [*schema.key_columns, *changed]
         pairs = [(str(c.id), c.type) for c in columns]
-        query = reading_of(source_of(made, ctx, pairs), [name for name, _ in pairs])
-        refuse_null(ctx, engine, query, firm, schema, what)
+        refuse_null(engine, source_of(made, ctx, pairs), firm, schema, what)
     except BaseException:
         discard(ctx, made)
         raise

@@ -14,10 +14,10 @@ from anabranch.model.types import DataType
 from anabranch.plan.commit import Statement
 from anabranch.plan.engine import Work
 from anabranch.queries import changes
-from anabranch.queries.query import Query, Sources, limited, reading_of
+from anabranch.queries.query import Query, Rows, Sources, limited, reading_of
 from anabranch.queries.scan import Keys, scan
 from anabranch.repo.context import Context
-from anabranch.repo.inputs import fitted, match_columns, read_input
+from anabranch.repo.inputs import Input, fitted, match_columns, read_input
 from anabranch.repo.insert import Pending, default_expressions, insert_rows
 from anabranch.repo.net import touched_columns
 from anabranch.repo.reading import reading, rendered, unproven
@@ -35,9 +35,8 @@ def upsert(ctx: Context, state: TableState, rows: Any, pending: Pending) -> Stat
     strange = unproven([_default(c) for c in defaults], replace(schema, columns=(), key=()))
     engine = ctx.engines.pick(Work(size_of(state.layers), given.is_spark, strange), what)
     with scratch(ctx, engine) as place:
-        incoming = place.keep(changes.narrowed(given.source, names, columns), _pairs(columns), schema.key_columns)
-        query = reading_of(incoming.source, [c.id for c in columns])
-        refuse_null(ctx, engine, query, columns, schema, what)
+        incoming = place.keep(_incoming(given, names, columns), _pairs(columns), schema.key_columns)
+        refuse_null(engine, incoming.source, columns, schema, what)
         refuse_repeated(ctx, incoming.source, schema, what)
         matched = _match(ctx, place, state, incoming, columns, pending)
         updates = _store_updates(ctx, engine, matched, schema, columns)
@@ -63,12 +62,11 @@ def _store_updates(
     ctx: Context, engine: Engine, matched: Kept, schema: Schema, columns: list[Column]
 ) -> tuple[NewObject, ...]:
     """Store the rows that differ, with only the columns in which some row does."""
-    query = _read(matched, schema, columns)
-    touched = touched_columns(engine, matched, query, [c for c in columns if c.id not in schema.key])
+    touched = touched_columns(matched, [c for c in columns if c.id not in schema.key])
     if not touched:
         return ()
     names = [*(str(k) for k in schema.key), *(n for c in touched for n in (str(c.id), c.before))]
-    return store(ctx, engine, changes.of_kind(query, changes.UPDATE, names), "update", schema, touched)
+    return store(ctx, engine, matched.of_kind(changes.UPDATE, names), "update", schema, touched)
 
 
 def _store_inserts(
@@ -82,21 +80,33 @@ def _store_inserts(
 ) -> tuple[NewObject, ...]:
     """Complete the rows whose keys are new with defaults and store them."""
     schema = state.schema
-    new = changes.of_kind(_read(matched, schema, columns), changes.INSERT, [c.id for c in columns])
+    new = matched.of_kind(changes.INSERT, [str(c.id) for c in columns])
     if not _any(engine, new):
         return ()
     names = {str(c.id): str(c.id) for c in columns}
     values = {c: rendered(e, engine, schema) for c, e in default_expressions(schema, names, what).items()}
-    query = changes.completed_from(new, names, schema, values)
-    return insert_rows(ctx, engine, replace(state, layers=()), query, pending, what)
+    whole = new
+    if len(columns) < len(schema):
+        query = reading_of(new, list(names)) if isinstance(new, Rows) else new
+        whole = changes.completed_from(query, names, schema, values)
+    elif isinstance(new, Rows):
+        whole = Rows(new.table.select([str(c.id) for c in schema]))
+    # Matching has shown that the table lacks these keys.
+    return insert_rows(ctx, engine, replace(state, layers=()), whole, pending, what)
 
 
-def _any(engine: Engine, query: Query) -> bool:
-    return bool(engine.fetch(limited(query, 1)).num_rows)
+def _any(engine: Engine, rows: Query | Rows) -> bool:
+    if isinstance(rows, Rows):
+        return bool(rows.table.num_rows)
+    return bool(engine.fetch(limited(rows, 1)).num_rows)
 
 
-def _read(matched: Kept, schema: Schema, columns: list[Column]) -> Query:
-    return reading_of(matched.source, [name for name, _ in _matched_pairs(schema, columns)])
+def _incoming(given: Input, names: dict[str, str], columns: list[Column]) -> Query | Rows:
+    """The input under the columns' ids."""
+    if isinstance(given.source, Rows):
+        rows = given.source.table.select([names[c.id] for c in columns])
+        return Rows(rows.rename_columns([str(c.id) for c in columns]))
+    return changes.narrowed(given.source, names, columns)
 
 
 def _pairs(columns: list[Column]) -> list[tuple[str, DataType]]:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from anabranch.engines.engine import Engine
 from anabranch.errors import InvalidRequest
@@ -19,7 +20,7 @@ from anabranch.model.types import DataType
 from anabranch.objects import parquet
 from anabranch.objects.root import SealedFile
 from anabranch.queries import changes
-from anabranch.queries.query import Files, Query, Rows, Source
+from anabranch.queries.query import Files, Query, Rows, Source, reading_of
 from anabranch.repo.context import Context
 
 NAMED_AT_MOST = 5
@@ -33,7 +34,13 @@ class Kept:
     source: Source
     row_count: int
     key_range: KeyRange | None
-    files: tuple[SealedFile, ...] = ()
+
+    def of_kind(self, op: str, columns: Sequence[str]) -> Query | Rows:
+        """The rows of one kind among matched or compared ones; those at hand need no engine."""
+        if isinstance(self.source, Rows):
+            rows = self.source.table
+            return Rows(rows.filter(pc.equal(rows.column(changes.OP), op)).select(list(columns)))
+        return changes.of_kind(reading_of(self.source, [*columns, changes.OP]), op, columns)
 
 
 @dataclass
@@ -44,12 +51,15 @@ class Scratch:
     engine: Engine
     prefixes: list[str] = field(default_factory=list)
 
-    def keep(self, query: Query, columns: Sequence[tuple[str, DataType]], key: Sequence[Column]) -> Kept:
+    def keep(self, query: Query | Rows, columns: Sequence[tuple[str, DataType]], key: Sequence[Column]) -> Kept:
         """Run a query once and keep its rows, sorted by key."""
         cluster = [str(c.id) for c in key]
         if self.engine.in_process:
-            rows = _sorted(self.engine.fetch(query), cluster)
+            found = query.table if isinstance(query, Rows) else self.engine.fetch(query)
+            rows = _sorted(found, cluster)
             return Kept(Rows(rows), rows.num_rows, parquet.table_range(rows, key))
+        if isinstance(query, Rows):
+            query = reading_of(query, query.table.column_names)
         prefix = self.ctx.root.new_prefix()
         self.prefixes.append(prefix)
         self.engine.write(query, self.ctx.root.uri(prefix), cluster)
@@ -79,18 +89,20 @@ def kept_files(
     uris = tuple(ctx.root.uri(f.path) for f, _ in full)
     rows = sum(foot.row_count for _, foot in full)
     ranges = around(foot.key_range for _, foot in full)
-    return Kept(Files(uris, tuple(columns)), rows, ranges, tuple(f for f, _ in full))
+    return Kept(Files(uris, tuple(columns)), rows, ranges)
 
 
 def store(
-    ctx: Context, engine: Engine, query: Query, kind: ObjectKind, schema: Schema, touched: Sequence[Column]
+    ctx: Context, engine: Engine, query: Query | Rows, kind: ObjectKind, schema: Schema, touched: Sequence[Column]
 ) -> tuple[NewObject, ...]:
     """Run a query and store its rows as objects of one kind, sorted by key."""
     cluster = [str(c.id) for c in schema.key_columns]
     ids = tuple(c.id for c in touched)
     if engine.in_process:
-        rows = _sorted(engine.fetch(query), cluster)
-        return _store_rows(ctx, rows, kind, schema, ids)
+        found = query.table if isinstance(query, Rows) else engine.fetch(query)
+        return _store_rows(ctx, _sorted(found, cluster), kind, schema, ids)
+    if isinstance(query, Rows):
+        query = reading_of(query, query.table.column_names)
     prefix = ctx.root.new_prefix()
     try:
         engine.write(query, ctx.root.uri(prefix), cluster)
@@ -119,21 +131,27 @@ def discard(ctx: Context, made: Sequence[NewObject]) -> None:
             ctx.root.discard(o.stored.path)
 
 
-def source_of(kept_or_objects: Sequence[NewObject], ctx: Context, columns: Sequence[tuple[str, DataType]]) -> Source:
+def source_of(made: Sequence[NewObject], ctx: Context, columns: Sequence[tuple[str, DataType]]) -> Source:
     """New objects of one kind and columns as one source."""
-    files = tuple(ctx.root.uri(o.stored.path) for o in kept_or_objects if o.stored.path)
+    files = tuple(ctx.root.uri(o.stored.path) for o in made if o.stored.path)
     if files:
         return Files(files, tuple(columns))
-    return Rows(pa.concat_tables([parquet.decode(o.content) for o in kept_or_objects if o.content is not None]))
+    return Rows(
+        pa.concat_tables(
+            [ctx.cache.get(o.stored.id) or parquet.decode(o.content) for o in made if o.content is not None]
+        )
+    )
 
 
-def refuse_null(
-    ctx: Context, engine: Engine, query: Query, columns: Sequence[Column], schema: Schema, what: str
-) -> None:
+def refuse_null(engine: Engine, source: Source, columns: Sequence[Column], schema: Schema, what: str) -> None:
     """Refuse nulls in columns that may not have them, naming some rows."""
     firm = [c for c in columns if not c.nullable]
+    if isinstance(source, Rows):
+        firm = [c for c in firm if source.table.column(c.id).null_count]
     if not firm:
         return
+    shown = list(dict.fromkeys((*schema.key_columns, *firm)))
+    query = reading_of(source, [c.id for c in shown])
     found = engine.fetch(changes.missing_values(query, firm, schema.key_columns, NAMED_AT_MOST))
     if found.num_rows:
         names = {c.id: c.name for c in schema}

@@ -1,0 +1,1 @@
+"""The command line: `anabranch`, and `ana` for short. One command per file; what a command does is in repo."""

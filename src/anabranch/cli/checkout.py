@@ -1,0 +1,21 @@
+"""`ana checkout`: the older name of switch."""
+
+from __future__ import annotations
+
+import click
+
+from anabranch.cli.options import command as make_command
+from anabranch.cli.session import Session
+from anabranch.cli.switch import go
+
+
+@make_command("checkout")
+@click.argument("name")
+@click.argument("at", required=False)
+@click.option("-b", "create", is_flag=True, help="Make the branch first, at AT (the current branch).")
+def command(session: Session, name: str, at: str | None, create: bool) -> None:
+    """Go to another branch: switch by its older name.
+
+    JSON: branch, commit, made.
+    """
+    go(session, name, at, create)

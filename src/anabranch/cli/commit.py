@@ -1,0 +1,40 @@
+"""`ana commit`: publish what is staged on the current branch."""
+
+from __future__ import annotations
+
+import click
+
+from anabranch.cli.documents import commit_document
+from anabranch.cli.options import command as make_command
+from anabranch.cli.options import paragraphs
+from anabranch.cli.output import clean, columns, emit, emit_json
+from anabranch.cli.session import Session
+from anabranch.cli.staging import commit_line, counts_text, staged_documents
+
+NOTHING = 1
+"""The exit code when there is nothing to commit, as in git."""
+
+
+@make_command("commit")
+@click.option("-m", "--message", multiple=True, required=True, callback=paragraphs, help="What it does and why.")
+@click.option("--author", metavar="NAME", help="The commit's author (you).")
+def command(session: Session, message: str, author: str | None) -> None:
+    """Publish what is staged on the current branch. Exit code 1: there is nothing to commit.
+
+    JSON: branch, commit (null if there was nothing), staged (as in status).
+    """
+    opened = session.working_set()
+    staged = staged_documents(opened)
+    with session.progress("publishing"):
+        made = opened.finish(message, author) if opened else None
+    session.exit_code = 0 if made else NOTHING
+    if session.json:
+        emit_json({"branch": session.branch, "commit": commit_document(made) if made else None, "staged": staged})
+    elif made is None:
+        why = "what was staged changes nothing" if opened else "nothing is staged"
+        emit(f"nothing to commit on {session.branch}: {why}")
+    else:
+        emit(commit_line(session.branch, made))
+        rows = [(what["state"], clean(what["name"]), counts_text(what)) for what in staged if what["kind"] == "table"]
+        for line in columns(rows) if rows else []:
+            emit(f"  {line}")

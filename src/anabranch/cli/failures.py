@@ -1,0 +1,72 @@
+"""What went wrong, in a line with a hint, and the exit code that says its kind."""
+
+from __future__ import annotations
+
+import sys
+import traceback
+from typing import TYPE_CHECKING
+
+import click
+
+from anabranch.cli.output import OutputClosed, clean, paint
+from anabranch.errors import AnabranchError, InvalidRequest
+
+if TYPE_CHECKING:
+    from anabranch.cli.session import Session
+
+BAD_USAGE, UNEXPECTED, INTERRUPTED, PIPE_CLOSED = InvalidRequest.exit_code, 70, 130, 141
+"""Exit codes beside those of the errors themselves; the last two are what a shell shows for the signals."""
+
+
+class BadUsage(click.UsageError):
+    """A command line that can't be read, with a hint of its own."""
+
+    def __init__(self, message: str, hint: str) -> None:
+        super().__init__(message)
+        self.hint = hint
+
+
+def report(error: BaseException, session: Session) -> int:
+    """Tell the user, and return the exit code."""
+    if isinstance(error, click.exceptions.Exit):
+        return error.exit_code
+    if isinstance(error, SystemExit):
+        return error.code if isinstance(error.code, int) else UNEXPECTED
+    if isinstance(error, OutputClosed):
+        return PIPE_CLOSED
+    if isinstance(error, (KeyboardInterrupt, click.Abort)):
+        say("error: interrupted", None)
+        return INTERRUPTED
+    if session.choices.debug:
+        traceback.print_exception(error)
+    return _report_error(error, session)
+
+
+def _report_error(error: BaseException, session: Session) -> int:
+    if isinstance(error, AnabranchError):
+        say(f"error: {error.message}", session.hint_for(error))
+        return error.exit_code
+    if isinstance(error, click.exceptions.NoArgsIsHelpError):
+        error.show()
+        return BAD_USAGE
+    if isinstance(error, click.ClickException):
+        return _report_usage(error)
+    what = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+    say(f"error: unexpected {what}", "this is a bug; --debug shows where it happened")
+    return UNEXPECTED
+
+
+def _report_usage(error: click.ClickException) -> int:
+    ctx = getattr(error, "ctx", None)
+    hint = getattr(error, "hint", None) or f"see `{ctx.command_path if ctx else 'ana'} --help`"
+    message = error.format_message().rstrip(".")
+    say(f"error: {message[:1].lower()}{message[1:]}", hint)
+    return error.exit_code
+
+
+def say(line: str, hint: str | None) -> None:
+    """Print a line and a hint on stderr, each in one line."""
+    for text in (line, f"hint: {hint}" if hint else None):
+        if text:
+            word, _, rest = " ".join(clean(text, keep="\n").split("\n")).partition(":")
+            print(paint(f"{word}:", "red" if word == "error" else "yellow", sys.stderr) + rest, file=sys.stderr)

@@ -1,0 +1,107 @@
+"""The command line's front door: finds the command, runs it, and turns what went wrong into a line and an exit code."""
+
+from __future__ import annotations
+
+import gc
+import sys
+from collections.abc import Sequence
+from difflib import get_close_matches
+from importlib import import_module
+from os import environ
+from typing import Any
+
+import click
+
+from anabranch.cli import failures
+from anabranch.cli.options import global_options
+from anabranch.cli.output import close_output, flush
+from anabranch.cli.session import Session
+
+MODULES = {
+    "init": "init",
+    "import": "import_",
+    "status": "status",
+    "commit": "commit",
+    "log": "log",
+    "show": "show",
+    "branch": "branch",
+    "switch": "switch",
+    "checkout": "checkout",
+    "tag": "tag",
+    "ls": "ls",
+    "table": "table",
+    "reflog": "reflog",
+    "verify": "verify",
+    "demo": "demo",
+}
+"""Every command and the module it is in, in the order that help shows; a module is imported when its command runs."""
+
+
+class LazyGroup(click.Group):
+    """A group that imports a command's module when it is asked for."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(MODULES)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in MODULES:
+            return None
+        found = import_module(f"anabranch.cli.{MODULES[cmd_name]}").command
+        assert isinstance(found, click.Command)
+        return found
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        name = args[0]
+        if name not in MODULES and not name.startswith("-"):
+            near = get_close_matches(name, MODULES, n=1)
+            hint = f"did you mean `ana {near[0]}`?" if near else "see `ana --help` for all commands"
+            raise failures.BadUsage(f"there is no command {name!r}", hint=hint)
+        return super().resolve_command(ctx, args)
+
+
+def show_version(ctx: click.Context, _option: click.Parameter, wanted: bool) -> None:
+    """Print the version and stop."""
+    if wanted:
+        import anabranch
+
+        click.echo(f"anabranch {anabranch.__version__}")
+        ctx.exit()
+
+
+@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.option(
+    "--version", is_flag=True, is_eager=True, expose_value=False, callback=show_version, help="Show the version."
+)
+def cli() -> None:
+    """Version control for data on Spark.
+
+    The store is the folder .anabranch here or in a parent folder, as in git. REF is a branch, a tag, a hash, HEAD,
+    main~3, main^2, main/7 or main@{2026-11-01T00:00:00Z}.
+    """
+
+
+cli.params.extend(global_options())
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Run one command line; returns the exit code."""
+    session = Session()
+    try:
+        with session.logged(), cli.make_context("ana", list(arguments), obj=session) as ctx:
+            cli.invoke(ctx)
+        flush()
+        return session.exit_code
+    except BaseException as error:
+        return failures.report(error, session)
+
+
+def main() -> Any:
+    """Entry point of `anabranch` and `ana`."""
+    gc.disable()  # a third of the start-up; work that shows progress switches it on again
+    if "_ANA_COMPLETE" in environ or "_ANABRANCH_COMPLETE" in environ:
+        return cli.main()
+    code = run(sys.argv[1:])
+    close_output()
+    sys.exit(code)

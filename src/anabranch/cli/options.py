@@ -1,0 +1,67 @@
+"""The options that every command takes, before or after its name; and the classes that add them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import click
+
+from anabranch.cli.session import Session
+
+ENGINES = ("auto", "spark", "duck")
+
+
+def global_options(hidden: bool = False) -> list[click.Option]:
+    """Make the options that every command takes; a command's own help shows only --json."""
+    store = {"metavar": "PATH|URL", "help": "The store: a folder, or postgresql://…", "hidden": hidden}
+    return [
+        _option("--store", **store, envvar=None if hidden else "ANABRANCH_STORE", show_envvar=True),
+        _option("--repository", metavar="NAME", help="The repository, if the store has several.", hidden=hidden),
+        _option("--engine", type=click.Choice(ENGINES), help="What runs the work (auto).", hidden=hidden),
+        _option("--json", is_flag=True, default=None, help="Print one JSON document."),
+        _option("--debug", is_flag=True, default=None, help="Show tracebacks and the debug log.", hidden=hidden),
+    ]
+
+
+def _option(name: str, **settings: Any) -> click.Option:
+    return click.Option([name], expose_value=False, callback=_remember, **settings)
+
+
+def _remember(ctx: click.Context, option: click.Parameter, value: Any) -> None:
+    if value is not None and option.name:
+        setattr(ctx.ensure_object(Session).choices, option.name, value)
+
+
+class Command(click.Command):
+    """A command that also takes the global options after its name."""
+
+    def __init__(self, *args: Any, **settings: Any) -> None:
+        super().__init__(*args, **settings)
+        own = {param.name for param in self.params}
+        self.params.extend(o for o in global_options(hidden=True) if o.name not in own)
+
+
+class Group(click.Group):
+    """A command with commands of its own."""
+
+    command_class = Command
+
+
+def command(name: str, **settings: Any) -> Callable[[Callable[..., Any]], Command]:
+    """Make a command that is given the session first."""
+
+    def decorate(function: Callable[..., Any]) -> Command:
+        return click.command(name, cls=Command, **settings)(click.make_pass_decorator(Session)(function))
+
+    return decorate
+
+
+def names(_ctx: click.Context, _option: click.Parameter, text: str | None) -> tuple[str, ...] | None:
+    """Read `a,b` as two names."""
+    return None if text is None else tuple(part.strip() for part in text.split(",") if part.strip())
+
+
+def paragraphs(_ctx: click.Context, _option: click.Parameter, texts: tuple[str, ...]) -> str | None:
+    """Join several -m to one message, as git does."""
+    return "\n\n".join(texts) if texts else None

@@ -1,0 +1,119 @@
+"""What commands print: plain text, JSON documents, and how times, numbers and hashes look."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable
+from datetime import datetime
+from typing import Any, TextIO
+
+HASH_LENGTH = 10
+_STYLES = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "blue": "34", "cyan": "36"}
+_CONTROL = {i: f"\\x{i:02x}" for i in (*range(0x20), *range(0x7F, 0xA0))} | {9: "\\t", 10: "\\n", 13: "\\r"}
+
+
+class OutputClosed(Exception):
+    """Whoever reads our output has gone (`ana log | head`)."""
+
+
+def emit(text: str = "") -> None:
+    """Print a text and a newline to stdout."""
+    _while_open(lambda: sys.stdout.write(text + "\n"))
+
+
+def emit_json(document: dict[str, Any]) -> None:
+    """Print one JSON document."""
+    import json
+
+    emit(json.dumps(document, indent=2, ensure_ascii=False, default=plain))
+
+
+def flush() -> None:
+    """Hand over what is still in the buffer."""
+    _while_open(sys.stdout.flush)
+
+
+def close_output() -> None:
+    """Flush for the last time; a closed pipe is no news."""
+    try:
+        flush()
+    except OutputClosed:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _while_open(write: Callable[[], object]) -> None:
+    try:
+        write()
+    except BrokenPipeError as error:
+        raise OutputClosed from error
+
+
+def colourful(stream: TextIO) -> bool:
+    """Tell whether a stream wants colours: a terminal, unless NO_COLOR says no."""
+    if os.environ.get("NO_COLOR"):
+        return False
+    return bool(os.environ.get("FORCE_COLOR")) or (stream.isatty() and os.environ.get("TERM") != "dumb")
+
+
+def paint(text: str, style: str, stream: TextIO | None = None) -> str:
+    """Colour a text, where colours are wanted."""
+    return f"\x1b[{_STYLES[style]}m{text}\x1b[0m" if text and colourful(stream or sys.stdout) else text
+
+
+def clean(text: str, keep: str = "") -> str:
+    """Show control characters as escapes, so that no text can act on the terminal."""
+    return text.translate({code: shown for code, shown in _CONTROL.items() if chr(code) not in keep})
+
+
+def cut(text: str, width: int) -> str:
+    """Cut a text to a width."""
+    return text if len(text) <= width else text[: max(width - 1, 0)] + "…"
+
+
+def columns(rows: list[tuple[str, ...]]) -> list[str]:
+    """Line up columns of plain text."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
+
+
+def short(hash_: str | None) -> str:
+    """A hash as people see it."""
+    return hash_[:HASH_LENGTH] if hash_ else "-"
+
+
+def subject(message: str) -> str:
+    """The first line of a message."""
+    return clean(message.strip().split("\n", 1)[0])
+
+
+def local(moment: datetime) -> str:
+    """A time in the local zone."""
+    return moment.astimezone().isoformat(timespec="seconds")
+
+
+def number(value: int) -> str:
+    """A count with thousands separators."""
+    return f"{value:,}"
+
+
+def plural(value: int, word: str) -> str:
+    """A count and what is counted."""
+    return f"{number(value)} {word}" if value == 1 else f"{number(value)} {word}s"
+
+
+def size(size_bytes: int) -> str:
+    """A number of bytes."""
+    value, unit = float(size_bytes), "B"
+    for larger in ("kB", "MB", "GB", "TB"):
+        if value < 1000:
+            break
+        value, unit = value / 1000, larger
+    return f"{value:.0f} {unit}" if unit == "B" else f"{value:.1f} {unit}"
+
+
+def plain(value: Any) -> Any:
+    """A value that JSON has no form for: times as ISO 8601, decimals as text, bytes as hexadecimal digits."""
+    if isinstance(value, bytes):
+        return value.hex()
+    return value.isoformat() if hasattr(value, "isoformat") else str(value)

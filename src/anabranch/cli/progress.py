@@ -1,0 +1,53 @@
+"""Progress of long work: a spinner with phase and seconds on stderr, on a terminal only."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Protocol
+
+
+class Progress(Protocol):
+    """What a command tells its progress to."""
+
+    def phase(self, text: str) -> None:
+        """Say what comes next."""
+
+
+class Quiet:
+    """Shows nothing."""
+
+    def phase(self, text: str) -> None:
+        return None
+
+
+@contextmanager
+def show_progress(phase: str, *, visible: bool) -> Iterator[Progress]:
+    """Show a spinner while the block runs."""
+    if not visible:
+        yield Quiet()
+        return
+    from rich.console import Console
+    from rich.live import Live
+
+    spinner = _Spinner(phase)
+    with Live(spinner, console=Console(stderr=True), refresh_per_second=10, transient=True):
+        yield spinner
+
+
+class _Spinner:
+    """The phase and how long it has taken."""
+
+    def __init__(self, phase: str) -> None:
+        from rich.spinner import Spinner
+
+        self._spinner = Spinner("dots")
+        self.phase(phase)
+
+    def phase(self, text: str) -> None:
+        self._text, self._since = text, time.monotonic()
+
+    def __rich__(self) -> object:
+        self._spinner.update(text=f"{self._text} … {time.monotonic() - self._since:.0f} s")
+        return self._spinner

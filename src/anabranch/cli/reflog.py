@@ -1,0 +1,31 @@
+"""`ana reflog`: the moves of a branch."""
+
+from __future__ import annotations
+
+import click
+
+from anabranch.cli.documents import move_document
+from anabranch.cli.options import command as make_command
+from anabranch.cli.output import clean, columns, emit, emit_json, local, short
+from anabranch.cli.session import Session
+
+
+@make_command("reflog")
+@click.argument("branch", required=False)
+@click.option("-n", "--limit", type=click.IntRange(min=0), metavar="N", help="At most so many moves.")
+def command(session: Session, branch: str | None, limit: int | None) -> None:
+    """List the moves of BRANCH (the current one), newest first; of a deleted one too.
+
+    JSON: branch, moves (list of before, after, moved_at, author, verb).
+    """
+    name = session.ref(branch)
+    moves = session.repo.reflog(name, limit=limit)
+    if session.json:
+        emit_json({"branch": name, "moves": [move_document(move) for move in moves]})
+        return
+    rows = [
+        (short(move.after), f"{name}@{{{i}}}", move.verb, local(move.moved_at), clean(move.author))
+        for i, move in enumerate(moves)
+    ]
+    for line in columns(rows) if rows else []:
+        emit(line)

@@ -1,0 +1,118 @@
+"""One run of the command line: what was chosen, the store that was found, the repository and the current branch."""
+
+from __future__ import annotations
+
+import gc
+import logging
+import sys
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from anabranch.cli import state
+from anabranch.cli.refs import translate
+from anabranch.errors import AnabranchError, InvalidRequest, NotFound
+
+if TYPE_CHECKING:
+    from anabranch import Repository
+    from anabranch.cli.progress import Progress
+    from anabranch.repo.open_commit import OpenCommit
+
+
+@dataclass
+class Choices:
+    """The global options."""
+
+    store: str | None = None
+    repository: str | None = None
+    engine: str = "auto"
+    json: bool = False
+    debug: bool = False
+
+
+@dataclass
+class Session:
+    """What a command is given."""
+
+    choices: Choices = field(default_factory=Choices)
+    exit_code: int = 0
+
+    @property
+    def json(self) -> bool:
+        return self.choices.json
+
+    @cached_property
+    def place(self) -> state.Place:
+        """Where the store is."""
+        return state.find(self.choices.store, Path.cwd())
+
+    @cached_property
+    def repo(self) -> Repository:
+        """The repository, opened when first needed."""
+        import anabranch
+
+        name = self.choices.repository or self.place.state.repository
+        return anabranch.open(self.place.store, repository=name, engine=self.choices.engine)
+
+    @cached_property
+    def branch(self) -> str:
+        """The current branch."""
+        return self.place.state.branches.get(self.repo.name) or self.repo.default_branch
+
+    def ref(self, text: str | None) -> str:
+        """A ref of the command line as the repository takes it; the current branch for none."""
+        return translate(text, self.branch)
+
+    def working_set(self, branch: str | None = None) -> OpenCommit | None:
+        """What is staged on a branch; None if there is nothing."""
+        from anabranch.repo.open_commit import working_set
+
+        found = working_set(self.repo._ctx, branch or self.branch)
+        return found if found and found.status() else None
+
+    def switch_to(self, branch: str) -> None:
+        """Remember another current branch."""
+        folder = self.place.folder
+        if folder is None:
+            hint = f"run `ana init {state.without_password(self.place.store)}` in a folder, and work there"
+            raise InvalidRequest("no folder remembers the current branch of this store", hint=hint)
+        state.save(folder, self.place.state.on_branch(self.repo.name, branch))
+
+    def progress(self, phase: str) -> AbstractContextManager[Progress]:
+        """Show what takes long, on a terminal."""
+        from anabranch.cli.progress import show_progress
+
+        gc.enable()
+        return show_progress(phase, visible=sys.stderr.isatty() and not self.choices.debug)
+
+    def hint_for(self, error: AnabranchError) -> str | None:
+        """The error's own hint, unless the current branch itself is gone."""
+        named = (error.facts.get("branch"), error.facts.get("ref"))
+        if isinstance(error, NotFound) and "branch" in self.__dict__ and self.branch in named:
+            return "it was the current branch; go to another with `ana switch`"
+        return error.hint
+
+    @contextmanager
+    def logged(self) -> Iterator[None]:
+        """Show the debug log if it is asked for, and close the repository at the end."""
+        handler = logging.StreamHandler()
+        handler.setFormatter(logging.Formatter("debug: %(name)s: %(message)s"))
+        handler.addFilter(lambda _record: self.choices.debug)
+        logger = logging.getLogger("anabranch")
+        level = logger.level
+        logger.addHandler(handler)
+        logger.setLevel(logging.DEBUG)
+        try:
+            yield
+        finally:
+            logger.removeHandler(handler)
+            logger.setLevel(level)
+            self._close()
+
+    def _close(self) -> None:
+        opened: Any = self.__dict__.get("repo")
+        if opened is not None:
+            opened.close()

@@ -1,0 +1,66 @@
+"""`ana show`: one commit, and what it did to each table."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from anabranch.cli.documents import commit_document
+from anabranch.cli.log import emit_lines, find_names, full_text
+from anabranch.cli.options import command as make_command
+from anabranch.cli.output import emit, emit_json, number, short, size
+from anabranch.cli.session import Session
+from anabranch.cli.tables import Heading, print_table
+
+if TYPE_CHECKING:
+    from anabranch.repo.log import TableChange
+
+
+@make_command("show")
+@click.argument("ref", required=False)
+@click.option("-v", "--verbose", is_flag=True, help="List the objects that hold the change.")
+def command(session: Session, ref: str | None, verbose: bool) -> None:
+    """Show the commit at REF (the current branch), and what it did.
+
+    JSON: commit (as in log), changes (list of table, operations, row_count, inserted, updated, deleted, and with -v
+    objects: id, kind, rows, size_bytes, place, path, sha256).
+    """
+    at = session.ref(ref)
+    commit, changes = session.repo.show(at), session.repo.show_changes(at)
+    if session.json:
+        emit_json({"commit": commit_document(commit), "changes": [_document(c, verbose) for c in changes]})
+        return
+    emit_lines(iter(full_text(commit, find_names(session))))
+    if changes:
+        emit()
+        _print_changes(changes)
+    if verbose and any(change.objects for change in changes):
+        emit()
+        _print_objects(changes)
+
+
+def _document(change: TableChange, verbose: bool) -> dict[str, Any]:
+    found = asdict(change)
+    return found if verbose else {name: value for name, value in found.items() if name != "objects"}
+
+
+def _print_changes(changes: list[TableChange]) -> None:
+    numbers = ("inserted", "updated", "deleted", "rows")
+    headings = [Heading("table"), Heading("operations"), *(Heading(name, right=True) for name in numbers)]
+    rows = [
+        (c.table, ", ".join(c.operations), *map(number, (c.inserted, c.updated, c.deleted, c.row_count)))
+        for c in changes
+    ]
+    print_table(headings, rows)
+
+
+def _print_objects(changes: list[TableChange]) -> None:
+    headings = [Heading("table"), Heading("object"), Heading("kind"), Heading("rows", True), Heading("size", True)]
+    rows = [
+        (c.table, o["id"], o["kind"], number(o["rows"]), size(o["size_bytes"]), o["place"], short(o["sha256"]))
+        for c in changes
+        for o in c.objects
+    ]
+    print_table([*headings, Heading("place"), Heading("sha256")], rows)

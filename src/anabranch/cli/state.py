@@ -1,0 +1,107 @@
+"""What the command line remembers in `.anabranch/cli.json`: the repository, the current branches, and where a server is.
+
+Never a password."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
+
+from anabranch.errors import Corrupt, NotFound, Unavailable
+
+FOLDER, FILE = ".anabranch", "cli.json"
+_SECRETS = ("password", "sslpassword")
+
+
+@dataclass(frozen=True)
+class State:
+    """The content of cli.json."""
+
+    repository: str | None = None
+    branches: dict[str, str] = field(default_factory=dict)
+    """The current branch of each repository."""
+    store: str | None = None
+    """The address of a store on a server, without a password; None for the store in this folder."""
+
+    def on_branch(self, repository: str, branch: str) -> State:
+        """The state after switching to a branch."""
+        return replace(self, branches={**self.branches, repository: branch})
+
+
+@dataclass(frozen=True)
+class Place:
+    """A store, and the folder that remembers how it is used, if there is one."""
+
+    store: str
+    folder: Path | None
+    state: State
+
+
+def load(folder: Path) -> State:
+    """Read what was remembered; nothing, if there is no file."""
+    file = folder / FOLDER / FILE
+    try:
+        document: dict[str, Any] = json.loads(file.read_text("utf-8"))
+        return State(document.get("repository"), dict(document.get("branches") or {}), document.get("store"))
+    except FileNotFoundError:
+        return State()
+    except (ValueError, AttributeError, TypeError) as error:
+        raise Corrupt(f"{file} can't be read: {error}", hint="remove it; `ana switch` writes it again") from error
+    except OSError as error:
+        raise Unavailable(f"{file} can't be read: {error.strerror}", hint="check its permissions") from error
+
+
+def save(folder: Path, state: State) -> None:
+    """Write what is to be remembered, all or nothing."""
+    file = folder / FOLDER / FILE
+    document = {"store": state.store, "repository": state.repository, "branches": state.branches}
+    draft = file.with_suffix(f".{os.getpid()}")
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        draft.write_text(json.dumps({k: v for k, v in document.items() if v}, indent=2) + "\n", "utf-8")
+        draft.replace(file)
+    except OSError as error:
+        draft.unlink(missing_ok=True)
+        raise Unavailable(f"{file} can't be written: {error.strerror}", hint="check its permissions") from error
+
+
+def find(store: str | None, start: Path) -> Place:
+    """Find the store that was named, else the one of this folder or the nearest parent."""
+    if store is not None and "://" in store:
+        return _server(store, start)
+    if store is not None:
+        folder = Path(store).expanduser()
+        return _place(folder, load(folder))
+    for folder in (start, *start.parents):
+        if (folder / FOLDER / "catalog.db").is_file() or (folder / FOLDER / FILE).is_file():
+            return _place(folder, load(folder))
+    raise NotFound(f"{start} is in no store", hint="make one with `ana init`, or name one with --store")
+
+
+def _place(folder: Path, state: State) -> Place:
+    return Place(state.store or str(folder), folder, state)
+
+
+def _server(url: str, start: Path) -> Place:
+    """A server that was named; a folder on the way up that points to it remembers the branch."""
+    for folder in (start, *start.parents):
+        if (folder / FOLDER / FILE).is_file():
+            state = load(folder)
+            if state.store == without_password(url):
+                return Place(url, folder, state)
+    return Place(url, None, State())
+
+
+def without_password(url: str) -> str:
+    """The address of a server without its secrets."""
+    parts = urlsplit(url)
+    account, at, host = parts.netloc.rpartition("@")
+    query = parse_qsl(parts.query, keep_blank_values=True)
+    if not any(name in _SECRETS for name, _ in query) and ":" not in account:
+        return url
+    rest = urlencode([(name, value) for name, value in query if name not in _SECRETS], safe="/")
+    return urlunsplit(parts._replace(netloc=account.split(":", 1)[0] + at + host, query=rest))

@@ -1,0 +1,41 @@
+"""`ana status`: the current branch and what is staged on it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from anabranch.cli.options import command as make_command
+from anabranch.cli.output import clean, columns, emit, emit_json, paint, short
+from anabranch.cli.session import Session
+from anabranch.cli.staging import counts_text, staged_documents
+
+_COLOURS = {"created": "green", "changed": "yellow", "dropped": "red"}
+
+
+@make_command("status")
+def command(session: Session) -> None:
+    """Show the current branch and what is staged on it.
+
+    JSON: repository, branch, commit, commit_id, staged (list of name, kind, state, operations, inserted, updated, deleted).
+    """
+    head = session.repo.show(session.branch)
+    staged = staged_documents(session.working_set())
+    if session.json:
+        where = {"repository": session.repo.name, "branch": session.branch, "commit": head.hash, "commit_id": head.id}
+        emit_json({**where, "staged": staged})
+        return
+    emit(f"On branch {paint(session.branch, 'bold')} of {session.repo.name}, at {short(head.hash)} ({head.id})")
+    emit("Staged; publish with `ana commit -m MESSAGE`:" if staged else "Nothing is staged.")
+    _list(staged)
+
+
+def _list(staged: list[dict[str, Any]]) -> None:
+    rows = [(what["state"], clean(what["name"]), _what(what)) for what in staged]
+    for what, line in zip(staged, columns(rows) if rows else [], strict=True):
+        emit("  " + paint(line, _COLOURS[what["state"]]))
+
+
+def _what(what: dict[str, Any]) -> str:
+    if what["kind"] != "table":
+        return str(what["kind"])
+    return "" if what["state"] == "dropped" else counts_text(what)

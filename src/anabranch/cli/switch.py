@@ -1,0 +1,50 @@
+"""`ana switch`: go to another branch."""
+
+from __future__ import annotations
+
+from difflib import get_close_matches
+
+import click
+
+from anabranch.cli.failures import BadUsage
+from anabranch.cli.options import command as make_command
+from anabranch.cli.output import emit, emit_json, plural, short
+from anabranch.cli.session import Session
+from anabranch.errors import NotFound
+from anabranch.model.commits import Branch
+
+
+@make_command("switch")
+@click.argument("name")
+@click.argument("at", required=False)
+@click.option("-c", "--create", is_flag=True, help="Make the branch first, at AT (the current branch).")
+def command(session: Session, name: str, at: str | None, create: bool) -> None:
+    """Go to another branch. What is staged stays with its branch.
+
+    JSON: branch, commit, made.
+    """
+    go(session, name, at, create)
+
+
+def go(session: Session, name: str, at: str | None, create: bool) -> None:
+    """Make another branch the current one."""
+    if at and not create:
+        raise BadUsage("AT is for new branches", hint=f"`ana switch -c {name} {at}` makes one")
+    left, staged = session.branch, session.working_set()
+    target = session.repo.branch(name, session.ref(at)) if create else _find(session, name)
+    session.switch_to(name)
+    if session.json:
+        emit_json({"branch": target.name, "commit": target.commit, "made": create})
+        return
+    emit(f"Switched to {'new ' if create else ''}branch {target.name} at {short(target.commit)}")
+    if staged and name != left:
+        emit(f"What is staged on {left} ({plural(len(staged.status()), 'table')}) stays there.")
+
+
+def _find(session: Session, name: str) -> Branch:
+    found = {branch.name: branch for branch in session.repo.branches()}
+    if name not in found:
+        near = get_close_matches(name, found, n=1)
+        hint = f"did you mean {near[0]!r}?" if near else f"`ana switch -c {name}` makes it"
+        raise NotFound(f"there is no branch {name!r}", hint=hint, branch=name)
+    return found[name]

@@ -1,0 +1,106 @@
+"""Tables for people, drawn by rich: cut to the terminal's width, whole in a pipe."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import date, datetime
+from decimal import Decimal
+from io import StringIO
+from shutil import get_terminal_size
+from typing import TYPE_CHECKING, Any
+
+from anabranch.cli.output import clean, colourful, cut, emit
+
+if TYPE_CHECKING:
+    from rich.console import Console, RenderableType
+    from rich.text import Text
+
+CELL_LIMIT, CELL_MINIMUM = 60, 12
+_PIPE_WIDTH = 100_000
+
+
+@dataclass(frozen=True)
+class Heading:
+    """A column of a table: its title, and whether its cells are numbers."""
+
+    title: str
+    right: bool = False
+
+
+def print_table(headings: Sequence[Heading], rows: Sequence[Sequence[Any]]) -> None:
+    """Print a table; columns that don't fit are left out, and that is said."""
+    cells = [[cell(value) for value in row] for row in rows]
+    widths = [max([len(h.title), *(len(row[i]) for row in cells)]) for i, h in enumerate(headings)]
+    count = _fitting(widths, screen_width())
+    emit(rendered(_table(headings[:count], [row[:count] for row in rows])))
+    if count < len(headings):
+        left = ", ".join(h.title for h in headings[count:])
+        emit(cut(f"{len(headings) - count} more columns: {left}", screen_width()))
+
+
+def rendered(thing: RenderableType) -> str:
+    """Draw something of rich's as text, for where stdout goes."""
+    console = make_console()
+    console.print(thing)
+    assert isinstance(console.file, StringIO)
+    return "\n".join(line.rstrip() for line in console.file.getvalue().rstrip("\n").split("\n"))
+
+
+def make_console() -> Console:
+    """A console that writes to memory, with colours if stdout wants them."""
+    from rich.console import Console
+
+    wanted = colourful(sys.stdout)
+    return Console(file=StringIO(), width=screen_width(), force_terminal=wanted, no_color=not wanted, highlight=False)
+
+
+def screen_width() -> int:
+    """The width to draw for."""
+    return max(get_terminal_size().columns, 40) if sys.stdout.isatty() else _PIPE_WIDTH
+
+
+def cell(value: Any) -> str:
+    """A value as people read it, in one line."""
+    if value is None:
+        return "NULL"
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, bytes):
+        return cut(f"x'{value.hex()}'", CELL_LIMIT)
+    if isinstance(value, Decimal):
+        return f"{value:f}"
+    if isinstance(value, datetime):
+        return (value.astimezone() if value.tzinfo else value).isoformat(" ")
+    return cut(clean(value.isoformat() if isinstance(value, date) else str(value)), CELL_LIMIT)
+
+
+def _table(headings: Sequence[Heading], rows: Sequence[Sequence[Any]]) -> RenderableType:
+    from rich import box
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, header_style="bold")
+    for heading in headings:
+        justify = "right" if heading.right else "left"
+        table.add_column(Text(clean(heading.title)), justify=justify, no_wrap=True, overflow="ellipsis")
+    for row in rows:
+        table.add_row(*(_text(value) for value in row))
+    return table
+
+
+def _text(value: Any) -> Text:
+    from rich.text import Text
+
+    return Text(cell(value), style="dim" if value is None else "")
+
+
+def _fitting(widths: Sequence[int], room: int) -> int:
+    """How many columns fit if wide ones are cut; one at least."""
+    used = 0
+    for i, width in enumerate(widths):
+        used += min(width, CELL_MINIMUM) + (2 if i else 0)
+        if used > room:
+            return max(i, 1)
+    return len(widths)
