@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from os import PathLike, fspath
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from anabranch.errors import (
     AlreadyExists,
@@ -18,9 +18,10 @@ from anabranch.errors import (
 )
 from anabranch.model.changes import Counts
 from anabranch.model.commits import Branch, BranchMove, Commit, Tag
-from anabranch.repo import store as _store
-from anabranch.repo.repository import Repository
 from anabranch.settings import Settings
+
+if TYPE_CHECKING:
+    from anabranch.repo.repository import Repository
 
 __version__ = "0.1.0"
 
@@ -48,6 +49,15 @@ __all__ = [
 ]
 
 
+def __getattr__(name: str) -> Any:
+    """Load the façade, and the catalogue behind it, only when it is asked for: help and completion need neither."""
+    if name == "Repository":
+        from anabranch.repo.repository import Repository
+
+        return Repository
+    raise AttributeError(name)
+
+
 def init(
     store: str | PathLike[str],
     *,
@@ -60,19 +70,29 @@ def init(
 
     `store` is a folder, or `postgresql://…` together with `objects=`. Options as for `open`.
     """
-    return Repository(_store.make(fspath(store), repository, objects, branch, _store.Options(**options)))
+    from anabranch.repo import store as stores
+    from anabranch.repo.repository import Repository
+
+    return Repository(stores.make(fspath(store), repository, objects, branch, stores.Options(**options)))
 
 
 def open(store: str | PathLike[str], *, repository: str | None = None, **options: Any) -> Repository:
     """Open a repository. Options: `spark=` a session, `engine=` auto, spark or duck, `author=`, `settings=`."""
-    return Repository(_store.open_(fspath(store), repository, _store.Options(**options)))
+    from anabranch.repo import store as stores
+    from anabranch.repo.repository import Repository
+
+    return Repository(stores.open_(fspath(store), repository, stores.Options(**options)))
 
 
 def repositories(store: str | PathLike[str]) -> list[str]:
     """List the repositories of a store."""
-    return _store.names(fspath(store))
+    from anabranch.repo.store import names
+
+    return names(fspath(store))
 
 
 def drop_repository(store: str | PathLike[str], repository: str) -> None:
     """Remove a repository from a store, with all its history."""
-    _store.drop(fspath(store), repository)
+    from anabranch.repo.store import drop
+
+    drop(fspath(store), repository)

@@ -71,6 +71,14 @@ def by_hash(cx: Connection, repository: RepositoryId, prefix: str) -> list[Posit
     return [Position(LineId(r.line_id), r.commit_index) for r in cx.execute(query.limit(2))]
 
 
+_LINE_NAME = select(t.lines.c.name).where(t.lines.c.id == bindparam("line"))
+
+
+def line_name(cx: Connection, position: Position) -> str:
+    """Read the name of a commit's line."""
+    return str(cx.scalar(_LINE_NAME, {"line": position.line}))
+
+
 def by_line_name(cx: Connection, repository: RepositoryId, name: str, index: int) -> Position | None:
     """Find a commit by its line's name and its index there."""
     c = t.lines.c

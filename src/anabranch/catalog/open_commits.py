@@ -28,6 +28,7 @@ class OpenRecord:
     provenance: tuple[str, ...]
     strict: bool
     working: bool
+    creates_branch: bool = False
 
 
 def insert(cx: Connection, repository: RepositoryId, record: OpenRecord) -> None:
@@ -43,6 +44,7 @@ def insert(cx: Connection, repository: RepositoryId, record: OpenRecord) -> None
         "started_at": record.started_at,
         "provenance": list(record.provenance),
         "strict": record.strict,
+        "creates_branch": record.creates_branch,
         "working_branch": record.branch if record.working else None,
     }
     cx.execute(t.open_commits.insert(), values)
@@ -63,6 +65,7 @@ def all_records(cx: Connection, repository: RepositoryId) -> list[OpenRecord]:
             tuple(r.provenance),
             bool(r.strict),
             r.working_branch is not None,
+            bool(r.creates_branch),
         )
         for r in rows
     ]
@@ -99,6 +102,20 @@ def save(
 def describe(cx: Connection, open_id: str, message: str, author: str) -> None:
     """Change the message and author of an open commit."""
     cx.execute(update(t.open_commits).where(t.open_commits.c.id == open_id).values(message=message, author=author))
+
+
+def rename_branch(cx: Connection, repository: RepositoryId, old: str, new: str) -> None:
+    """Let open commits follow a branch to its new name."""
+    c = t.open_commits.c
+    here = (c.repository_id == repository) & (c.branch == old)
+    cx.execute(update(t.open_commits).where(here, c.working_branch.is_not(None)).values(working_branch=new))
+    cx.execute(update(t.open_commits).where(here).values(branch=new))
+
+
+def on_branch(cx: Connection, repository: RepositoryId, branch: str) -> list[str]:
+    """List the ids of the open commits on a branch."""
+    c = t.open_commits.c
+    return list(cx.scalars(select(c.id).where(c.repository_id == repository, c.branch == branch)))
 
 
 def linked(cx: Connection, open_id: str) -> list[ObjectId]:

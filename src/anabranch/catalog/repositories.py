@@ -24,7 +24,9 @@ class RepositoryRecord:
 def create(cx: Connection, name: str, default_branch: str) -> RepositoryRecord:
     """Register a new, empty repository."""
     if cx.scalar(select(t.repositories.c.id).where(t.repositories.c.name == name)):
-        raise AlreadyExists(f"there is a repository {name!r} in this store", hint="open it with ab.open")
+        raise AlreadyExists(
+            f"there is a repository {name!r} in this store", hint="open it instead, or choose another name"
+        )
     record = RepositoryRecord(RepositoryId(new_id("r")), name, default_branch)
     values = {"id": record.id, "name": name, "default_branch": default_branch, "created_at": now()}
     cx.execute(t.repositories.insert(), values)
@@ -47,7 +49,7 @@ def find(cx: Connection, name: str | None) -> RepositoryRecord:
     if name is None and there:
         raise InvalidRequest("the store has several repositories", hint=f"name one with repository=: {listed}")
     what = "no repository" if name is None else f"no repository {name!r}"
-    raise NotFound(f"the store has {what}", hint=f"there: {listed}; make one with ab.init", repository=name)
+    raise NotFound(f"the store has {what}", hint=f"there: {listed}; make it first", repository=name)
 
 
 _DEFAULT_BRANCH = select(t.repositories.c.default_branch).where(t.repositories.c.id == bindparam("repository"))

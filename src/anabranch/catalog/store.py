@@ -89,7 +89,7 @@ class Catalog:
         """Make a new store here."""
         with self.write() as cx:
             if migrations.exists(cx):
-                raise AlreadyExists(f"{self._described} is a store already", hint="open it with ab.open")
+                raise AlreadyExists(f"{self._described} is a store already", hint="open it instead")
             migrations.create(cx, facts)
 
     def exists(self) -> bool:
@@ -101,7 +101,7 @@ class Catalog:
         """Check the store's version, upgrade it if it is older, and return its facts."""
         with self.read() as cx:
             if not migrations.exists(cx):
-                raise NotFound(f"there is no store at {self._described}", hint="make one with ab.init or `ana init`")
+                raise NotFound(f"there is no store at {self._described}", hint="make one first (`ana init`, ab.init)")
             current = migrations.found_version(cx) == migrations.FORMAT_VERSION
         if not current:
             with self.write() as cx:

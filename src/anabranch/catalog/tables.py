@@ -262,6 +262,7 @@ open_commits = Table(
     Column("started_at", BigInteger, nullable=False),
     Column("provenance", JSON, nullable=False),
     Column("strict", Boolean, nullable=False),
+    Column("creates_branch", Boolean, nullable=False),
     Column("working_branch", _Text),
     UniqueConstraint("repository_id", "working_branch"),
 )

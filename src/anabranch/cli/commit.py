@@ -36,5 +36,5 @@ def command(session: Session, message: str, author: str | None) -> None:
     else:
         emit(commit_line(session.branch, made))
         rows = [(what["state"], clean(what["name"]), counts_text(what)) for what in staged if what["kind"] == "table"]
-        for line in columns(rows) if rows else []:
+        for line in columns(rows):
             emit(f"  {line}")

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from anabranch import Branch, BranchMove, Commit, Counts, Tag
-    from anabranch.model.schema import Schema
+    from anabranch.model.schema import Column
     from anabranch.repo.log import TableChange
 
 
@@ -56,7 +57,7 @@ def counts_document(counts: Counts | TableChange) -> dict[str, int]:
     return {"inserted": counts.inserted, "updated": counts.updated, "deleted": counts.deleted}
 
 
-def schema_document(schema: Schema, key: tuple[str, ...]) -> list[dict[str, Any]]:
+def columns_document(columns: Sequence[Column], key: tuple[str, ...]) -> list[dict[str, Any]]:
     """The columns of a table: name, type, nullable, default, key."""
     return [
         {
@@ -66,5 +67,5 @@ def schema_document(schema: Schema, key: tuple[str, ...]) -> list[dict[str, Any]
             "default": column.default,
             "key": column.name in key,
         }
-        for column in schema
+        for column in columns
     ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -16,8 +16,6 @@ from anabranch.cli.staging import Writing, commit_line, counts_text, writing
 from anabranch.errors import AlreadyExists, InvalidRequest, NotFound
 
 if TYPE_CHECKING:
-    import pyarrow as pa
-
     from anabranch import Counts
     from anabranch.cli.progress import Progress
     from anabranch.repo.transaction import TableWriter, Transaction
@@ -122,7 +120,7 @@ def _check(found: TableWriter, request: Request) -> None:
         raise InvalidRequest(f"table {request.table!r} has its columns already", hint="leave --schema out")
 
 
-def _create(tx: Transaction, request: Request, rows: pa.Table) -> Counts:
+def _create(tx: Transaction, request: Request, rows: Any) -> Counts:
     *namespaces, _ = request.table.split(".")
     for depth in range(len(namespaces)):
         _need_namespace(tx, ".".join(namespaces[: depth + 1]))

@@ -48,7 +48,8 @@ class Names:
 def command(session: Session, ref: str | None, oneline: bool, graph: bool, limit: int | None, **filters: Any) -> None:
     """List the commits that REF (the current branch) reaches, newest first; A..B leaves out what A reaches.
 
-    JSON: commits (list of hash, id, author, message, started_at, finished_at, parents, tables, provenance, branches, tags).
+    JSON: commits (list of hash, id, author, message, started_at, finished_at, parents, tables, provenance, branches,
+    tags).
     """
     filters |= {name: with_zone(filters[name]) for name in ("since", "until") if filters[name]}
     commits = session.repo.log(session.ref(ref), limit=limit, **filters)

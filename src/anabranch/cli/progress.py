@@ -5,7 +5,10 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
 
 
 class Progress(Protocol):
@@ -48,6 +51,6 @@ class _Spinner:
     def phase(self, text: str) -> None:
         self._text, self._since = text, time.monotonic()
 
-    def __rich__(self) -> object:
+    def __rich__(self) -> RenderableType:
         self._spinner.update(text=f"{self._text} … {time.monotonic() - self._since:.0f} s")
         return self._spinner

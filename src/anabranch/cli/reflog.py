@@ -27,5 +27,5 @@ def command(session: Session, branch: str | None, limit: int | None) -> None:
         (short(move.after), f"{name}@{{{i}}}", move.verb, local(move.moved_at), clean(move.author))
         for i, move in enumerate(moves)
     ]
-    for line in columns(rows) if rows else []:
+    for line in columns(rows):
         emit(line)

@@ -1,4 +1,4 @@
-"""What the command line remembers in `.anabranch/cli.json`: the repository, the current branches, and where a server is.
+"""What the command line remembers in `.anabranch/cli.json`: the repository, current branches, the address of a server.
 
 Never a password."""
 

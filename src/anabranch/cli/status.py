@@ -16,7 +16,8 @@ _COLOURS = {"created": "green", "changed": "yellow", "dropped": "red"}
 def command(session: Session) -> None:
     """Show the current branch and what is staged on it.
 
-    JSON: repository, branch, commit, commit_id, staged (list of name, kind, state, operations, inserted, updated, deleted).
+    JSON: repository, branch, commit, commit_id, staged (list of name, kind, state, operations, inserted, updated,
+    deleted).
     """
     head = session.repo.show(session.branch)
     staged = staged_documents(session.working_set())
@@ -31,7 +32,7 @@ def command(session: Session) -> None:
 
 def _list(staged: list[dict[str, Any]]) -> None:
     rows = [(what["state"], clean(what["name"]), _what(what)) for what in staged]
-    for what, line in zip(staged, columns(rows) if rows else [], strict=True):
+    for what, line in zip(staged, columns(rows), strict=True):
         emit("  " + paint(line, _COLOURS[what["state"]]))
 
 

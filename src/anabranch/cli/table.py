@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from anabranch.cli.documents import schema_document
+from anabranch.cli.documents import columns_document
 from anabranch.cli.options import Group, names
 from anabranch.cli.output import emit, emit_json, number
 from anabranch.cli.session import Session
@@ -81,7 +81,7 @@ def _with_key(columns: tuple[str, ...] | None, table: Table) -> tuple[str, ...] 
 
 
 def _tell_schema(session: Session, facts: dict[str, Any], shown: Sequence[Column], table: Table) -> None:
-    described = schema_document(shown, table.key)
+    described = columns_document(shown, table.key)
     if session.json:
         emit_json({**facts, "columns": described, "row_count": table.count()})
         return
@@ -109,7 +109,7 @@ def _tell_rows(
     more, total = len(rows) > limit, table.count()
     kept = [{column.name: row[column.name] for column in shown} for row in rows[:limit]]
     if session.json:
-        described = schema_document(shown, table.key)
+        described = columns_document(shown, table.key)
         emit_json({**facts, "columns": described, "row_count": total, "rows": kept, "more": more})
         return
     headings = [Heading(column.name, right=column.type.is_number) for column in shown]

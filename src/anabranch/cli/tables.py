@@ -14,11 +14,12 @@ from typing import TYPE_CHECKING, Any
 from anabranch.cli.output import clean, colourful, cut, emit
 
 if TYPE_CHECKING:
-    from rich.console import Console, RenderableType
+    from rich.console import RenderableType
     from rich.text import Text
 
 CELL_LIMIT, CELL_MINIMUM = 60, 12
 _PIPE_WIDTH = 100_000
+_GAP = 3
 
 
 @dataclass(frozen=True)
@@ -30,30 +31,30 @@ class Heading:
 
 
 def print_table(headings: Sequence[Heading], rows: Sequence[Sequence[Any]]) -> None:
-    """Print a table; columns that don't fit are left out, and that is said."""
+    """Print a table."""
+    for line in table_lines(headings, rows, screen_width()):
+        emit(line)
+
+
+def table_lines(headings: Sequence[Heading], rows: Sequence[Sequence[Any]], width: int) -> list[str]:
+    """Draw a table; columns that don't fit are left out, and that is said."""
     cells = [[cell(value) for value in row] for row in rows]
     widths = [max([len(h.title), *(len(row[i]) for row in cells)]) for i, h in enumerate(headings)]
-    count = _fitting(widths, screen_width())
-    emit(rendered(_table(headings[:count], [row[:count] for row in rows])))
-    if count < len(headings):
-        left = ", ".join(h.title for h in headings[count:])
-        emit(cut(f"{len(headings) - count} more columns: {left}", screen_width()))
+    count = _fitting(widths, width)
+    lines = _drawn(_table(headings[:count], [row[:count] for row in rows]), width)
+    if count == len(headings):
+        return lines
+    left = ", ".join(clean(h.title) for h in headings[count:])
+    return [*lines, cut(f"{len(headings) - count} more columns: {left}", width)]
 
 
-def rendered(thing: RenderableType) -> str:
-    """Draw something of rich's as text, for where stdout goes."""
-    console = make_console()
-    console.print(thing)
-    assert isinstance(console.file, StringIO)
-    return "\n".join(line.rstrip() for line in console.file.getvalue().rstrip("\n").split("\n"))
-
-
-def make_console() -> Console:
-    """A console that writes to memory, with colours if stdout wants them."""
+def _drawn(thing: RenderableType, width: int) -> list[str]:
+    """Draw something of rich's, with colours if stdout wants them."""
     from rich.console import Console
 
-    wanted = colourful(sys.stdout)
-    return Console(file=StringIO(), width=screen_width(), force_terminal=wanted, no_color=not wanted, highlight=False)
+    drawn, wanted = StringIO(), colourful(sys.stdout)
+    Console(file=drawn, width=width, force_terminal=wanted, no_color=not wanted, highlight=False).print(thing)
+    return [line.rstrip() for line in drawn.getvalue().rstrip("\n").split("\n")]
 
 
 def screen_width() -> int:
@@ -83,8 +84,8 @@ def _table(headings: Sequence[Heading], rows: Sequence[Sequence[Any]]) -> Render
 
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, header_style="bold")
     for heading in headings:
-        justify = "right" if heading.right else "left"
-        table.add_column(Text(clean(heading.title)), justify=justify, no_wrap=True, overflow="ellipsis")
+        title = Text(clean(heading.title))
+        table.add_column(title, justify="right" if heading.right else "left", no_wrap=True, overflow="ellipsis")
     for row in rows:
         table.add_row(*(_text(value) for value in row))
     return table
@@ -100,7 +101,7 @@ def _fitting(widths: Sequence[int], room: int) -> int:
     """How many columns fit if wide ones are cut; one at least."""
     used = 0
     for i, width in enumerate(widths):
-        used += min(width, CELL_MINIMUM) + (2 if i else 0)
+        used += min(width, CELL_MINIMUM) + (_GAP if i else 0)
         if used > room:
             return max(i, 1)
     return len(widths)

@@ -53,5 +53,5 @@ def _list(session: Session) -> None:
         emit_json({"tags": [tag_document(tag) for tag in found]})
         return
     rows = [(tag.name, short(tag.commit), local(tag.created_at), tag.author) for tag in found]
-    for line in columns(rows) if rows else []:
+    for line in columns(rows):
         emit(line)

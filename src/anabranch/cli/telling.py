@@ -10,12 +10,13 @@ from textwrap import indent
 from typing import TYPE_CHECKING, Any
 
 from anabranch.cli.output import emit, flush, paint
-from anabranch.cli.tables import Heading, print_table
+from anabranch.cli.tables import Heading, screen_width, table_lines
 
 if TYPE_CHECKING:
     from anabranch.cli.session import Session
 
 _LABEL = "   "
+"""Before everything that belongs to a step."""
 
 
 @dataclass
@@ -34,8 +35,8 @@ class Telling:
     def table(self, headings: Sequence[Heading], rows: Sequence[Sequence[Any]]) -> None:
         """Print a table."""
         if not self.session.json:
-            print_table(headings, rows)
-            flush()
+            for line in table_lines(headings, rows, screen_width() - len(_LABEL)):
+                self.say(_LABEL + line)
 
     @contextmanager
     def step(self, title: str, code: str = "") -> Iterator[None]:

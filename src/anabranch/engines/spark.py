@@ -37,6 +37,7 @@ def local_session() -> SparkSession:
             .appName("anabranch")
             .config("spark.ui.enabled", "false")
             .config("spark.ui.showConsoleProgress", "false")
+            .config("spark.log.level", "ERROR")
             .config("spark.driver.bindAddress", "127.0.0.1")
             .config("spark.driver.host", "127.0.0.1")
             .config("spark.sql.parquet.outputTimestampType", "TIMESTAMP_MICROS")

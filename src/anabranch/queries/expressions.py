@@ -58,6 +58,43 @@ class Expression:
         proven, type_ = _proven(self.text, types, schema)
         return proven.copy(), type_
 
+    def key_values(self, schema: Schema) -> list[int | str] | None:
+        """The only keys that the condition can hold for, where it says so plainly: `id = 7`, `id IN (1, 2) AND …`."""
+        key = schema.key_columns
+        if len(key) != 1 or not (key[0].type.is_integer or key[0].type.name == "string"):
+            return None
+        try:
+            parsed: exp.Expr = exp.maybe_parse(self.text, dialect="spark")
+        except SqlglotError:
+            return None
+        for part in parsed.flatten() if isinstance(parsed, exp.And) else [parsed]:
+            found = self._listed_keys(part, key[0])
+            if found is not None:
+                return found
+        return None
+
+    def _listed_keys(self, part: exp.Expr, key: Column) -> list[int | str] | None:
+        """The values that a comparison of the key lists."""
+        if isinstance(part, exp.EQ):
+            listed = [part.args["expression"]]
+        elif isinstance(part, exp.In) and not part.args.get("query"):
+            listed = part.args.get("expressions") or []
+        else:
+            return None
+        if not isinstance(part.this, exp.Column) or part.this.name.lower() != key.name.lower() or not listed:
+            return None
+        values = [self._constant(x) for x in listed]
+        kind = int if key.type.is_integer else str
+        return list(dict.fromkeys(values)) if all(type(v) is kind for v in values) else None
+
+    def _constant(self, node: exp.Expr) -> Any:
+        """The value of a plain literal or an argument."""
+        if isinstance(node, exp.Placeholder):
+            return self.args.get(node.name)
+        if isinstance(node, exp.Literal):
+            return str(node.this) if node.is_string else int(node.this) if str(node.this).isdigit() else None
+        return None
+
 
 @lru_cache(256)
 def _proven(

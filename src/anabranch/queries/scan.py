@@ -257,9 +257,13 @@ def select_rows(
     alias: str,
     where: exp.Expr | None,
     limit: int | None,
+    order: Sequence[Column] = (),
 ) -> Query:
     """Read the shown columns of the rows that a user's condition selects."""
-    return query.over(select([col(c.name) for c in shown], named(query, columns, alias), where=where, limit=limit))
+    rows = select([col(c.name) for c in shown], named(query, columns, alias), where=where, limit=limit)
+    if order:
+        rows.set("order", exp.Order(expressions=[exp.Ordered(this=col(c.name)) for c in order]))
+    return query.over(rows)
 
 
 def typed_values(query: Query, columns: Sequence[Column], values: Mapping[str, exp.Expr], alias: str) -> Query:

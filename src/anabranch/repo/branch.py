@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from anabranch.catalog import branches, history
+from anabranch.catalog import branches, history, open_commits
 from anabranch.catalog.store import Connection, lock_repository, now
 from anabranch.errors import AlreadyExists, BranchMoved, InvalidRequest, NotFound
 from anabranch.model.clock import Position
@@ -35,6 +35,7 @@ def rename_branch(ctx: Context, old: str, new: str) -> None:
         head = need_branch(ctx, cx, old)
         _refuse_taken(ctx, cx, new)
         branches.rename(cx, ctx.record.id, head, new, ctx.author)
+        open_commits.rename_branch(cx, ctx.record.id, old, new)
 
 
 def delete_branch(ctx: Context, name: str, force: bool) -> None:
@@ -45,8 +46,14 @@ def delete_branch(ctx: Context, name: str, force: bool) -> None:
         if name == ctx.default_branch(cx):
             raise InvalidRequest(f"{name!r} is the default branch", hint="rename it instead")
         if not force and not _is_kept(ctx, cx, head):
-            hint = "merge or tag it first, or use force=True (`-D`)"
+            hint = "merge or tag it first, or force it"
             raise InvalidRequest(f"branch {name!r} has commits that no other branch or tag reaches", hint=hint)
+        opened = open_commits.on_branch(cx, ctx.record.id, name)
+        if opened and not force:
+            hint = "commit or discard it first, or force it"
+            raise InvalidRequest(f"branch {name!r} has work that is not committed yet", hint=hint, open_commits=opened)
+        for id_ in opened:
+            open_commits.remove(cx, id_)
         branches.remove(cx, ctx.record.id, head, ctx.author)
 
 
@@ -123,4 +130,4 @@ def delete_tag(ctx: Context, name: str) -> None:
     """Remove a tag."""
     with ctx.catalog.write() as cx:
         if not branches.remove_tag(cx, ctx.record.id, name):
-            raise NotFound(f"there is no tag {name!r}", hint="see repo.tags()", tag=name)
+            raise NotFound(f"there is no tag {name!r}", hint="list the tags to see which there are", tag=name)

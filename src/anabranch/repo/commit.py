@@ -18,10 +18,8 @@ from anabranch.model.content import Content, Publication
 from anabranch.model.ids import CommitId, ObjectId, ThingId, new_id
 from anabranch.plan.commit import Draft, Moved, ThingDraft, clashes, content_of
 from anabranch.repo.context import Context
-from anabranch.repo.net import net
 from anabranch.repo.refs import need_branch
 from anabranch.repo.transaction import Start, Transaction
-from anabranch.repo.writing import discard
 
 log = logging.getLogger("anabranch.repo.commit")
 
@@ -66,6 +64,8 @@ def finish(
     open_commit: str | None = None,
 ) -> Commit | None:
     """Net each table's statements, and publish; None if there is nothing to say."""
+    from anabranch.repo.net import net
+
     netted = replace(draft, things={k: net(ctx, t) for k, t in draft.things.items() if not t.dropped} | _dropped(draft))
     content = content_of(netted, registered)
     if content.is_empty and not start.allow_empty:
@@ -88,15 +88,14 @@ def finish(
     made = publish_on_moving_branch(ctx, publication, netted, start.strict)
     if open_commit is None:
         _discard_superseded(ctx, draft, content)
-    with ctx.catalog.read() as cx:
-        return history.describe(cx, [made])[0]
+    return made
 
 
-def publish_on_moving_branch(ctx: Context, publication: Publication, draft: Draft, strict: bool) -> Position:
+def publish_on_moving_branch(ctx: Context, publication: Publication, draft: Draft, strict: bool) -> Commit:
     """Publish; if the branch moved, put the commit on the new head as long as nothing that it touched was touched."""
     for _ in range(ctx.settings.publish_attempts):
         try:
-            return _publish(ctx, publication)
+            return _publish(ctx, publication, draft)
         except HeadMoved as moved:
             publication = _onto(ctx, publication, draft, strict, moved.found)
     message = (
@@ -105,17 +104,36 @@ def publish_on_moving_branch(ctx: Context, publication: Publication, draft: Draf
     raise BranchMoved(message, hint="try again when fewer others write", branch=publication.branch.name)
 
 
-def _publish(ctx: Context, publication: Publication) -> Position:
+def _publish(ctx: Context, publication: Publication, draft: Draft) -> Commit:
     try:
         with ctx.catalog.write() as cx:
-            return publish(cx, publication, ctx.store_id, ctx.settings.clock_depth_limit).position
+            made = publish(cx, publication, ctx.store_id, ctx.settings.clock_depth_limit)
+            line = history.line_name(cx, made.position)
+        return _described(publication, draft, made, line)
     except OutcomeUnknown as error:
         found = _find_out(ctx, publication, error)
         if found is None:
             raise Unavailable(
                 "the connection was lost while publishing; nothing was published", hint="try again"
             ) from error
-        return found
+        with ctx.catalog.read() as cx:
+            return history.describe(cx, [found])[0]
+
+
+def _described(publication: Publication, draft: Draft, made: CommitHead, line: str) -> Commit:
+    """The commit as users see it, from what is at hand."""
+    told = {e.thing_id for e in publication.content.entries if e.kind == "table"}
+    return Commit(
+        made.hash,
+        f"{line}/{made.position.index}",
+        publication.author,
+        publication.message,
+        history.to_datetime(publication.started_at),
+        history.to_datetime(made.finished_at),
+        tuple(p.hash for p in publication.parents),
+        tuple(sorted(t.name for t in draft.things.values() if t.id in told)),
+        publication.provenance,
+    )
 
 
 def _find_out(ctx: Context, publication: Publication, error: OutcomeUnknown) -> Position | None:
@@ -164,7 +182,7 @@ def _discard_superseded(ctx: Context, draft: Draft, content: Content) -> None:
     """After publishing: files that netting replaced are linked by nobody."""
     linked = set(content.sha256)
     made = [o for t in draft.things.values() for s in t.statements for o in s.objects]
-    discard(ctx, [o for o in made if o.stored.id not in linked])
+    ctx.discard([o for o in made if o.stored.id not in linked])
 
 
 class CommitBlock:
@@ -201,7 +219,7 @@ class CommitBlock:
             transaction.commit = finish(self._ctx, transaction._start, transaction._draft)
         else:
             # Nothing was published, for certain: publishing had not begun.
-            discard(self._ctx, [o for t in transaction._draft.things.values() for s in t.statements for o in s.objects])
+            self._ctx.discard([o for t in transaction._draft.things.values() for s in t.statements for o in s.objects])
 
     def __del__(self) -> None:
         if getattr(self, "_transaction", self) is None:

@@ -16,7 +16,7 @@ from anabranch.catalog.repositories import RepositoryRecord
 from anabranch.catalog.store import Catalog
 from anabranch.errors import Corrupt
 from anabranch.model.ids import ObjectId
-from anabranch.model.objects import Layer, StoredObject
+from anabranch.model.objects import Layer, NewObject, StoredObject
 from anabranch.model.schema import Schema
 from anabranch.objects.root import ObjectRoot
 from anabranch.repo.engines import Engines
@@ -91,6 +91,12 @@ class Context:
         if o.id in access.tables:
             return Rows(access.tables[o.id])
         return Files((access.uris[o.id],), columns)  # type: ignore[arg-type]
+
+    def discard(self, made: Sequence[NewObject]) -> None:
+        """Remove files of objects that will never be linked."""
+        for o in made:
+            if o.stored.path:
+                self.root.discard(o.stored.path)
 
     def diagnose(self, layers: Sequence[Layer]) -> None:
         """After an engine failed to read: say which file is missing or cut short, if one is."""

@@ -16,7 +16,7 @@ from anabranch.queries.expressions import Expression
 from anabranch.queries.scan import scan
 from anabranch.repo.context import Context
 from anabranch.repo.insert import Pending
-from anabranch.repo.reading import reading, rendered, unproven
+from anabranch.repo.reading import keys_of, reading, rendered, unproven
 from anabranch.repo.writing import store
 
 
@@ -30,7 +30,7 @@ def delete(
     engine = ctx.engines.pick(Work(size_of(state.layers), unproven=strange), what)
     spoken = condition.columns(schema) if condition else ()
     read = tuple(dict.fromkeys((*schema.key_columns, *spoken)))
-    query = scan(state, read, ctx.access(state.layers, pending))
+    query = scan(state, read, ctx.access(state.layers, pending), keys=keys_of(condition, state, engine))
     test = rendered(condition, engine, schema) if condition else None
     query = changes.selected_keys(query, read, schema, state.name.rsplit(".", 1)[-1], test)
     with reading(ctx, state):

@@ -58,6 +58,14 @@ class Engines:
                 self._spark = SparkEngine(self._session if self._session is not None else local_session())
             return self._spark
 
+    def progress(self) -> tuple[int, int] | None:
+        """Tasks done and in all, of the Spark jobs that run now."""
+        if self._spark is None:
+            return None
+        from anabranch.engines.spark_progress import running_tasks
+
+        return running_tasks(self._spark.session)
+
     def close(self) -> None:
         """Give back what is ours; a Spark session may be in use elsewhere and is left alone."""
         with self._lock:

@@ -24,7 +24,6 @@ from anabranch.repo.inputs import Input, fitted, match_columns, read_input
 from anabranch.repo.reading import reading, rendered, unproven
 from anabranch.repo.writing import (
     NAMED_AT_MOST,
-    discard,
     refuse_keys,
     refuse_null,
     refuse_repeated,
@@ -67,7 +66,7 @@ def insert_rows(
         refuse_repeated(ctx, source, schema, what)
         _refuse_taken(ctx, engine, state, source, made, pending, what)
     except BaseException:
-        discard(ctx, made)
+        ctx.discard(made)
         raise
     return made
 

@@ -34,6 +34,16 @@ def get_row(
     return {names[k]: v for k, v in found[0].items()} if found else None
 
 
+def keys_source(state: TableState, values: Sequence[Any]) -> Keys | None:
+    """Keys of one column as a source; None if some value can't be a key of this table."""
+    (column,) = state.schema.key_columns
+    try:
+        rows = pa.table({str(column.id): pa.array(values, arrow_type(column.type))})
+    except (pa.ArrowException, OverflowError):
+        return None
+    return Keys(Rows(rows), table_range(rows, state.schema.key_columns))
+
+
 def _key_row(state: TableState, key: Any) -> pa.Table:
     columns = state.schema.key_columns
     if not columns:

@@ -57,6 +57,11 @@ class OpenCommit(Transaction):
         return history.to_datetime(self._start.started_at)
 
     @property
+    def parent(self) -> str:
+        """The hash of the commit that it starts from."""
+        return self._start.parent.hash
+
+    @property
     def is_working_set(self) -> bool:
         return self._record_of.working
 
@@ -158,7 +163,16 @@ def start(
         head, creates = _target(ctx, cx, branch, parent)
         name = head.name
         record = OpenRecord(
-            new_id("w"), name, head.position, message, author or ctx.author, now(), tuple(provenance), strict, working
+            new_id("w"),
+            name,
+            head.position,
+            message,
+            author or ctx.author,
+            now(),
+            tuple(provenance),
+            strict,
+            working,
+            creates,
         )
         open_commits.insert(cx, ctx.record.id, record)
         return OpenCommit(ctx, _start(cx, record, head, creates), record)
@@ -202,7 +216,7 @@ def _reopen(ctx: Context, cx: Connection, record: OpenRecord) -> OpenCommit:
     found = branches.find(cx, ctx.record.id, record.branch)
     id_ = found.id if found else BranchId(new_id("b"))
     head = BranchHead(record.branch, id_, record.parent)
-    return OpenCommit(ctx, _start(cx, record, head, found is None), record).load(cx)
+    return OpenCommit(ctx, _start(cx, record, head, record.creates_branch), record).load(cx)
 
 
 def _start(cx: Connection, record: OpenRecord, head: BranchHead, creates: bool) -> Start:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from anabranch.engines.spark import DataFrame
     from anabranch.queries.expressions import Expression
     from anabranch.queries.query import Query
+    from anabranch.queries.scan import Keys
 
 
 @dataclass(frozen=True)
@@ -33,6 +34,8 @@ class Selection:
     where: str | None = None
     args: Mapping[str, Any] = field(default_factory=dict)
     limit: int | None = None
+    ordered: bool = False
+    """Whether the first rows by key are wanted, not any."""
 
 
 class Table:
@@ -103,6 +106,11 @@ class Table:
         found: list[dict[str, Any]] = self.arrow().to_pylist()
         return found
 
+    def head(self, rows: int = 20) -> list[dict[str, Any]]:
+        """Read the first rows in the order of the key."""
+        chosen = replace(self._selection, limit=rows, ordered=True)
+        return self._with(chosen).rows()
+
     def get(self, key: Mapping[str, Any] | Any) -> dict[str, Any] | None:
         """Read the row with this key, or None; reads only what may hold it."""
         from anabranch.repo.look_up import get_row
@@ -139,6 +147,9 @@ class Table:
             for layer in self._state.layers
         ]
 
+    def _with(self, selection: Selection) -> Table:
+        return Table(self._ctx, self._state_of, selection)
+
     @property
     def _state(self) -> TableState:
         return self._state_of()
@@ -161,13 +172,14 @@ class Table:
         from anabranch.queries.scan import scan, select_rows
 
         state, where = self._state, self._where()
-        read = tuple(dict.fromkeys((*self._shown, *(where.columns(state.schema) if where else ()))))
+        order = state.schema.key_columns if self._selection.ordered else ()
+        read = tuple(dict.fromkeys((*self._shown, *order, *(where.columns(state.schema) if where else ()))))
         broadcast = size_of(state.layers) - _snapshot_size(state) <= self._ctx.settings.broadcast_limit_bytes
-        access = self._ctx.access(state.layers, self._pending)
-        query = scan(state, read, access, broadcast=broadcast)
+        keys = keys_of(where, state, engine)
+        query = scan(state, read, self._ctx.access(state.layers, self._pending), keys=keys, broadcast=broadcast)
         condition = rendered(where, engine, state.schema) if where else None
         alias = state.name.rsplit(".", 1)[-1]
-        query = select_rows(query, read, self._shown, alias, condition, self._selection.limit)
+        query = select_rows(query, read, self._shown, alias, condition, self._selection.limit, order)
         return replace(query, args=dict(where.args) if where else {})
 
 
@@ -200,6 +212,16 @@ def unproven(expressions: Sequence[Expression], schema: Schema) -> str | None:
 def rendered(expression: Expression, engine: Engine, schema: Schema) -> Any:
     """A user's expression in the engine's form."""
     return expression.for_duck(schema)[0] if engine.in_process else expression.for_spark()
+
+
+def keys_of(where: Expression | None, state: TableState, engine: Engine) -> Keys | None:
+    """The keys that a condition names, so that only objects that may hold them are read."""
+    from anabranch.repo.look_up import keys_source
+
+    if where is None or not engine.in_process:
+        return None
+    values = where.key_values(state.schema)
+    return keys_source(state, values) if values is not None else None
 
 
 class reading:

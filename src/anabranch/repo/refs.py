@@ -29,7 +29,7 @@ def need_branch(ctx: Context, cx: Connection, name: str) -> BranchHead:
     found = branches.find(cx, ctx.record.id, name)
     if found is None:
         near = get_close_matches(name, branches.names(cx, ctx.record.id), n=1)
-        hint = f"did you mean {near[0]!r}?" if near else f"make it with repo.branch({name!r})"
+        hint = f"did you mean {near[0]!r}?" if near else "make the branch first"
         raise NotFound(f"there is no branch {name!r}", hint=hint, branch=name)
     return found
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from types import TracebackType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from anabranch.model.commits import Branch, BranchMove, Commit, Tag
 from anabranch.model.tables import TableEntry
@@ -14,6 +14,11 @@ from anabranch.repo import log as log_verbs
 from anabranch.repo.context import Context
 from anabranch.repo.listing import list_namespaces, list_tables_at, list_tags
 from anabranch.repo.log import TableChange
+
+if TYPE_CHECKING:
+    from anabranch.repo.commit import CommitBlock
+    from anabranch.repo.open_commit import OpenCommit
+    from anabranch.repo.reading import Table
 
 
 class Repository:
@@ -59,7 +64,7 @@ class Repository:
         strict: bool = False,
         allow_empty: bool = False,
         provenance: Sequence[str] = (),
-    ) -> Any:
+    ) -> CommitBlock:
         """Start a commit on a branch: `with repo.commit("main", "load") as tx`."""
         from anabranch.repo.commit import CommitBlock
 
@@ -74,13 +79,23 @@ class Repository:
         author: str | None = None,
         provenance: Sequence[str] = (),
         strict: bool = False,
-    ) -> Any:
-        """Open a commit that survives the process, until it is finished or aborted."""
+        working: bool = False,
+    ) -> OpenCommit:
+        """Open a commit that survives the process, until it is finished or aborted.
+
+        With `working` it is the branch's working set: where the command line writes; a branch has one at most.
+        """
         from anabranch.repo.open_commit import start
 
-        return start(self._ctx, branch, parent, message, author, provenance, strict)
+        return start(self._ctx, branch, parent, message, author, provenance, strict, working)
 
-    def open_commits(self) -> list[Any]:
+    def working_set(self, branch: str | None = None) -> OpenCommit | None:
+        """Find the working set of a branch, if it has one."""
+        from anabranch.repo.open_commit import working_set
+
+        return working_set(self._ctx, branch or self.default_branch)
+
+    def open_commits(self) -> list[OpenCommit]:
         """List the open commits, oldest first."""
         from anabranch.repo.open_commit import list_open
 
@@ -170,7 +185,7 @@ class Repository:
         where: str | None = None,
         args: Mapping[str, Any] | None = None,
         limit: int | None = None,
-    ) -> Any:
+    ) -> Table:
         """Open a table at a ref."""
         from anabranch.repo.table import open_table
 
@@ -183,6 +198,10 @@ class Repository:
     def namespaces(self, at: str | None = None) -> list[str]:
         """List namespaces at a ref."""
         return list_namespaces(self._ctx, at)
+
+    def progress(self) -> tuple[int, int] | None:
+        """Tell how many tasks of running Spark jobs are done, of how many; None where nothing can be told."""
+        return self._ctx.engines.progress()
 
     def verify(self) -> int:
         """Check every object against its hash; returns how many there are."""

@@ -36,7 +36,7 @@ def find_namespace(ctx: Context, cx: Connection, at: Clock, parts: tuple[str, ..
         found = entries.find_name(cx, ctx.record.id, at, parent, part)
         if found is None or found.kind != "namespace":
             name = ".".join(parts)
-            raise NotFound(f"there is no namespace {name!r}", hint=f"make it with tx.create_namespace({name!r})")
+            raise NotFound(f"there is no namespace {name!r}", hint="create the namespace first")
         parent = found.thing_id
     return parent
 

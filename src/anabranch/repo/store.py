@@ -51,7 +51,7 @@ def make(location: str, repository: str | None, objects: str | None, branch: str
             catalog.create(facts)
         elif objects is not None and catalog.open()["objects"] != _objects_location(location, objects):
             found = catalog.open()["objects"]
-            raise InvalidRequest(f"the store keeps its objects at {found!r}", hint="leave objects= out")
+            raise InvalidRequest(f"the store keeps its objects at {found!r}", hint="leave the place of objects out")
         facts = catalog.open()
         author = options.author or default_author()
         with catalog.write() as cx:
@@ -122,7 +122,7 @@ def _reach(location: str, *, create: bool) -> Catalog:
             message = f"no store can be made in {location!r}: {error.strerror or error}"
             raise InvalidRequest(message, hint="choose a folder that you can write to") from error
     elif not file.is_file():
-        hint = "make one with ab.init or `ana init`"
+        hint = "make one first (`ana init`, ab.init)"
         raise NotFound(f"there is no store in {location!r}: {file} is not there", hint=hint, store=location)
     return Catalog.at_file(str(file))
 
@@ -137,9 +137,8 @@ def _objects_location(location: str, objects: str | None) -> str:
     if objects is not None:
         return objects if "://" in objects else str(Path(objects).absolute())
     if is_server(location):
-        raise InvalidRequest(
-            "a store on a server needs a place for its objects", hint="give objects=, such as a folder"
-        )
+        hint = "say where objects go, such as a folder (objects=, --objects)"
+        raise InvalidRequest("a store on a server needs a place for its objects", hint=hint)
     return "objects"
 
 

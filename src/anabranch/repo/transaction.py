@@ -168,7 +168,7 @@ class Transaction:
             found = self._bound(parent, part)
             if not found or found[0] != "namespace":
                 name = ".".join(parts[: i + 1])
-                raise NotFound(f"there is no namespace {name!r}", hint=f"make it with tx.create_namespace({name!r})")
+                raise NotFound(f"there is no namespace {name!r}", hint="create the namespace first")
             parent = found[1]
         return parent
 
@@ -188,6 +188,9 @@ class TableWriter(Table):
     def __init__(self, transaction: Transaction, thing: ThingId, selection: Selection) -> None:
         self._transaction, self._thing = transaction, thing
         super().__init__(transaction._ctx, lambda: transaction.state_of(thing), selection)
+
+    def _with(self, selection: Selection) -> TableWriter:
+        return TableWriter(self._transaction, self._thing, selection)
 
     @property
     def _pending(self) -> dict[ObjectId, bytes]:

@@ -23,8 +23,8 @@ from anabranch.queries.query import Query, reading_of
 from anabranch.queries.scan import scan, typed_values
 from anabranch.repo.context import Context
 from anabranch.repo.insert import Pending, insert_rows
-from anabranch.repo.reading import reading, rendered, unproven
-from anabranch.repo.writing import discard, refuse_null, scratch, source_of, store
+from anabranch.repo.reading import keys_of, reading, rendered, unproven
+from anabranch.repo.writing import refuse_null, scratch, source_of, store
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ def update(
     if set(wanted.values) & set(state.schema.key):
         return _move_keys(ctx, engine, state, wanted, pending, what)
     changed = [c for c in state.schema if c.id in wanted.values]
-    query = _read(ctx, state, wanted, changed, pending)
+    query = _read(ctx, engine, state, wanted, changed, pending)
     alias = state.name.rsplit(".", 1)[-1]
     query = changes.updated(
         query,
@@ -82,7 +82,7 @@ def _move_keys(
 ) -> Statement:
     """An updated key is a delete and an insert."""
     schema = state.schema
-    query = _read(ctx, state, wanted, list(schema.columns), pending)
+    query = _read(ctx, engine, state, wanted, list(schema.columns), pending)
     alias = state.name.rsplit(".", 1)[-1]
     query = changes.moved(query, schema, _rendered(wanted, engine, schema), alias, _where(wanted, engine, schema))
     pairs = [p for c in schema for p in ((str(c.id), c.type), (c.before, c.type))]
@@ -169,8 +169,11 @@ def _columns(schema: Schema, wanted: Assignments, changed: list[Column]) -> tupl
     return tuple(dict.fromkeys((*schema.key_columns, *changed, *spoken)))
 
 
-def _read(ctx: Context, state: TableState, wanted: Assignments, changed: list[Column], pending: Pending) -> Query:
-    return scan(state, _columns(state.schema, wanted, changed), ctx.access(state.layers, pending))
+def _read(
+    ctx: Context, engine: Engine, state: TableState, wanted: Assignments, changed: list[Column], pending: Pending
+) -> Query:
+    columns = _columns(state.schema, wanted, changed)
+    return scan(state, columns, ctx.access(state.layers, pending), keys=keys_of(wanted.where, state, engine))
 
 
 def _rendered(wanted: Assignments, engine: Engine, schema: Schema) -> dict[str, Any]:
@@ -192,5 +195,5 @@ def _refuse_null(
         pairs = [(str(c.id), c.type) for c in columns]
         refuse_null(engine, source_of(made, ctx, pairs), firm, schema, what)
     except BaseException:
-        discard(ctx, made)
+        ctx.discard(made)
         raise

@@ -124,13 +124,6 @@ def store(
     return tuple(made)
 
 
-def discard(ctx: Context, made: Sequence[NewObject]) -> None:
-    """Remove files of objects that will never be linked."""
-    for o in made:
-        if o.stored.path:
-            ctx.root.discard(o.stored.path)
-
-
 def source_of(made: Sequence[NewObject], ctx: Context, columns: Sequence[tuple[str, DataType]]) -> Source:
     """New objects of one kind and columns as one source."""
     files = tuple(ctx.root.uri(o.stored.path) for o in made if o.stored.path)
