@@ -29,6 +29,8 @@ class OpenRecord:
     strict: bool
     working: bool
     creates_branch: bool = False
+    version: int = 0
+    """Counts the statements, so that two processes can't overwrite each other's."""
 
 
 def insert(cx: Connection, repository: RepositoryId, record: OpenRecord) -> None:
@@ -45,6 +47,7 @@ def insert(cx: Connection, repository: RepositoryId, record: OpenRecord) -> None
         "provenance": list(record.provenance),
         "strict": record.strict,
         "creates_branch": record.creates_branch,
+        "version": record.version,
         "working_branch": record.branch if record.working else None,
     }
     cx.execute(t.open_commits.insert(), values)
@@ -66,6 +69,7 @@ def all_records(cx: Connection, repository: RepositoryId) -> list[OpenRecord]:
             bool(r.strict),
             r.working_branch is not None,
             bool(r.creates_branch),
+            r.version,
         )
         for r in rows
     ]
@@ -81,11 +85,14 @@ def save(
     cx: Connection,
     repository: RepositoryId,
     open_id: str,
+    version: int,
     changed: Iterable[tuple[str, dict[str, Any] | None]],
     made: Iterable[NewObject],
 ) -> bool:
-    """Keep the parts that a statement changed, with its objects; tell whether the commit is still open."""
-    if not cx.scalar(select(t.open_commits.c.id).where(t.open_commits.c.id == open_id).with_for_update()):
+    """Keep the parts that a statement changed, with its objects, if nobody else wrote since `version`."""
+    o = t.open_commits.c
+    unchanged = (o.id == open_id) & (o.version == version)
+    if cx.execute(update(t.open_commits).where(unchanged).values(version=version + 1)).rowcount != 1:
         return False
     new = list(made)
     objects.insert(cx, repository, new)
@@ -124,8 +131,12 @@ def linked(cx: Connection, open_id: str) -> list[ObjectId]:
     return [ObjectId(x) for x in cx.scalars(select(c.object_id).where(c.open_id == open_id))]
 
 
-def remove(cx: Connection, open_id: str) -> bool:
-    """Forget an open commit; tell whether there was one."""
+def remove(cx: Connection, open_id: str, version: int | None = None) -> bool:
+    """Forget an open commit, if it is there and nobody wrote to it since `version`; tell whether it was."""
+    c = t.open_commits.c
+    wanted = c.id == open_id if version is None else (c.id == open_id) & (c.version == version)
+    if cx.execute(delete(t.open_commits).where(wanted)).rowcount != 1:
+        return False
     for table in (t.open_entries, t.open_objects):
         cx.execute(delete(table).where(table.c.open_id == open_id))
-    return cx.execute(delete(t.open_commits).where(t.open_commits.c.id == open_id)).rowcount == 1
+    return True

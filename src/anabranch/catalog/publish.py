@@ -10,7 +10,7 @@ from sqlalchemy import Connection, Table, bindparam, select, update
 from anabranch.catalog import branches, entries, history, objects, open_commits
 from anabranch.catalog import tables as t
 from anabranch.catalog.store import lock_repository, now
-from anabranch.errors import Corrupt
+from anabranch.errors import BranchMoved, Corrupt
 from anabranch.model.clock import Clock, Position
 from anabranch.model.commits import BranchHead, CommitHead
 from anabranch.model.content import Entry, NameBinding, Publication
@@ -53,8 +53,9 @@ def publish(cx: Connection, publication: Publication, store_id: str, depth_limit
         raise HeadMoved(branches.find(cx, repository, branch.name))
     verb, author = publication.verb, publication.author
     branches.record_move(cx, repository, branch, branch.position, position, author, verb, publication.id)
-    if publication.open_commit:
-        open_commits.remove(cx, publication.open_commit)
+    if publication.open_commit and not open_commits.remove(cx, *publication.open_commit):
+        hint = "look at the open commits and the log, then go on from there"
+        raise BranchMoved(f"open commit {publication.open_commit[0]} was changed or finished elsewhere", hint=hint)
     return made
 
 

@@ -263,6 +263,7 @@ open_commits = Table(
     Column("provenance", JSON, nullable=False),
     Column("strict", Boolean, nullable=False),
     Column("creates_branch", Boolean, nullable=False),
+    Column("version", BigInteger, nullable=False),
     Column("working_branch", _Text),
     UniqueConstraint("repository_id", "working_branch"),
 )

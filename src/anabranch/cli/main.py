@@ -30,6 +30,7 @@ MODULES = {
     "tag": "tag",
     "ls": "ls",
     "table": "table",
+    "reset": "reset",
     "reflog": "reflog",
     "verify": "verify",
     "demo": "demo",

@@ -10,6 +10,7 @@ from typing import Any, TextIO
 
 HASH_LENGTH = 10
 _STYLES = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "blue": "34", "cyan": "36"}
+_INFINITE = {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}
 _CONTROL = {i: f"\\x{i:02x}" for i in (*range(0x20), *range(0x7F, 0xA0))} | {9: "\\t", 10: "\\n", 13: "\\r"}
 
 
@@ -26,7 +27,7 @@ def emit_json(document: dict[str, Any]) -> None:
     """Print one JSON document."""
     import json
 
-    emit(json.dumps(document, indent=2, ensure_ascii=False, default=plain))
+    emit(json.dumps(_finite(document), indent=2, ensure_ascii=False, default=plain))
 
 
 def flush() -> None:
@@ -110,6 +111,15 @@ def size(size_bytes: int) -> str:
             break
         value, unit = value / 1000, larger
     return f"{value:.0f} {unit}" if unit == "B" else f"{value:.1f} {unit}"
+
+
+def _finite(value: Any) -> Any:
+    """JSON has no number for NaN and the infinities: they become text."""
+    if isinstance(value, dict):
+        return {name: _finite(inner) for name, inner in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_finite(inner) for inner in value]
+    return _INFINITE.get(str(value), value) if isinstance(value, float) else value
 
 
 def plain(value: Any) -> Any:

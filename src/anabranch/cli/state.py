@@ -9,7 +9,7 @@ import os
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
-from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
+from urllib.parse import parse_qsl, urlencode, urlsplit
 
 from anabranch.errors import Corrupt, NotFound, Unavailable
 
@@ -104,4 +104,5 @@ def without_password(url: str) -> str:
     if not any(name in _SECRETS for name, _ in query) and ":" not in account:
         return url
     rest = urlencode([(name, value) for name, value in query if name not in _SECRETS], safe="/")
-    return urlunsplit(parts._replace(netloc=account.split(":", 1)[0] + at + host, query=rest))
+    address = f"{parts.scheme}://{account.split(':', 1)[0]}{at}{host}{parts.path}"
+    return f"{address}?{rest}" if rest else address

@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from anabranch.cli.documents import columns_document
 from anabranch.cli.options import Group, names
-from anabranch.cli.output import emit, emit_json, number
+from anabranch.cli.output import emit, emit_json, number, plural
 from anabranch.cli.session import Session
 from anabranch.cli.tables import Heading, print_table
 
 if TYPE_CHECKING:
     from anabranch.model.schema import Column
     from anabranch.repo.reading import Table
-
-Row = dict[str, Any]
 
 
 @click.group("table", cls=Group)
@@ -44,32 +43,34 @@ def show(
 ) -> None:
     """Show rows of a table, sorted by its key.
 
-    JSON: table, ref, staged, key, columns (list of name, type, nullable, default, key), row_count, and rows and more
-    (whether there are more rows than the limit) unless --schema is given. Decimals are text, times ISO 8601, bytes
+    JSON: table, ref, key, columns (list of name, type, nullable, default, key), row_count, and unless --schema is
+    given rows and more (whether more rows are there than --limit). Decimals are text, times ISO 8601, bytes
     hexadecimal digits.
     """
-    with session.progress(f"opening {name}") as progress:
-        whole, staged = open_table(session, name, at, {})
-        facts = {"table": name, "ref": session.ref(at), "staged": staged, "key": whole.key}
-        if not schema:
-            progress.phase(f"reading {name}")
-            wanted = _with_key(columns, whole)
-            chosen, _ = open_table(session, name, at, {"columns": wanted, "where": where, "limit": limit + 1})
-            rows = sorted(chosen.rows(), key=lambda row: tuple(row[k] for k in whole.key))
+    opened = opener(session, name, at)
+    whole = opened()
     shown = whole.schema.select(columns)
+    facts: dict[str, Any] = {
+        "table": name,
+        "ref": session.ref(at),
+        "key": whole.key,
+        "columns": columns_document(shown, whole.key),
+    }
     if schema:
-        _tell_schema(session, facts, shown, whole)
-    else:
-        _tell_rows(session, facts, shown, whole, rows, limit, filtered=where is not None)
+        _tell_schema(session, facts, whole)
+        return
+    with session.progress(f"reading {name}"):
+        chosen = opened(columns=_with_key(columns, whole), where=where, limit=limit + 1)
+        rows = sorted(chosen.rows(), key=lambda row: tuple(row[k] for k in whole.key))
+    kept = [{column.name: row[column.name] for column in shown} for row in rows[:limit]]
+    facts |= {"row_count": whole.count(), "rows": kept, "more": len(rows) > limit}
+    _tell_rows(session, facts, shown, filtered=where is not None)
 
 
-def open_table(session: Session, name: str, at: str | None, selection: dict[str, Any]) -> tuple[Table, bool]:
-    """Open a table at a ref; without one as the working set shows it. Tells whether that is so."""
+def opener(session: Session, name: str, at: str | None) -> Callable[..., Table]:
+    """How to open a table: at a ref; without one, as the working set shows it."""
     staged = session.working_set() if at is None else None
-    if staged is not None:
-        return staged.table(name, **selection), True
-    found: Table = session.repo.table(name, session.ref(at), **selection)
-    return found, False
+    return partial(staged.table, name) if staged else partial(session.repo.table, name, session.ref(at))
 
 
 def _with_key(columns: tuple[str, ...] | None, table: Table) -> tuple[str, ...] | None:
@@ -80,44 +81,31 @@ def _with_key(columns: tuple[str, ...] | None, table: Table) -> tuple[str, ...] 
     return tuple(dict.fromkeys((*chosen, *table.key)))
 
 
-def _tell_schema(session: Session, facts: dict[str, Any], shown: Sequence[Column], table: Table) -> None:
-    described = columns_document(shown, table.key)
+def _tell_schema(session: Session, facts: dict[str, Any], table: Table) -> None:
     if session.json:
-        emit_json({**facts, "columns": described, "row_count": table.count()})
+        emit_json({**facts, "row_count": table.count()})
         return
     headings = [Heading("column"), Heading("type"), Heading("null"), Heading("default"), Heading("key")]
     print_table(
         headings,
         [
             (c["name"], c["type"], "yes" if c["nullable"] else "no", c["default"] or "", "key" if c["key"] else "")
-            for c in described
+            for c in facts["columns"]
         ],
     )
-    emit(f"{number(table.count())} rows")
+    emit(plural(table.count(), "row"))
 
 
-def _tell_rows(
-    session: Session,
-    facts: dict[str, Any],
-    shown: Sequence[Column],
-    table: Table,
-    rows: list[Row],
-    limit: int,
-    *,
-    filtered: bool,
-) -> None:
-    more, total = len(rows) > limit, table.count()
-    kept = [{column.name: row[column.name] for column in shown} for row in rows[:limit]]
+def _tell_rows(session: Session, facts: dict[str, Any], shown: Sequence[Column], *, filtered: bool) -> None:
     if session.json:
-        described = columns_document(shown, table.key)
-        emit_json({**facts, "columns": described, "row_count": total, "rows": kept, "more": more})
+        emit_json(facts)
         return
     headings = [Heading(column.name, right=column.type.is_number) for column in shown]
-    print_table(headings, [list(row.values()) for row in kept])
-    emit(_footer(len(kept), total, more, filtered))
+    print_table(headings, [list(row.values()) for row in facts["rows"]])
+    emit(_footer(len(facts["rows"]), facts["row_count"], facts["more"], filtered))
 
 
 def _footer(shown: int, total: int, more: bool, filtered: bool) -> str:
-    if filtered:
-        return f"{number(shown)} rows; there are more (--limit)" if more else f"{number(shown)} of {number(total)} rows"
-    return f"{number(shown)} of {number(total)} rows" if more else f"{number(shown)} rows"
+    if filtered and more:
+        return f"{plural(shown, 'row')}, and there are more (--limit)"
+    return f"{number(shown)} of {plural(total, 'row')}" if filtered or more else plural(shown, "row")

@@ -37,23 +37,33 @@ def print_table(headings: Sequence[Heading], rows: Sequence[Sequence[Any]]) -> N
 
 
 def table_lines(headings: Sequence[Heading], rows: Sequence[Sequence[Any]], width: int) -> list[str]:
-    """Draw a table; columns that don't fit are left out, and that is said."""
+    """Draw a table; long cells are cut, columns that don't fit are left out, and that is said."""
     cells = [[cell(value) for value in row] for row in rows]
-    widths = [max([len(h.title), *(len(row[i]) for row in cells)]) for i, h in enumerate(headings)]
-    count = _fitting(widths, width)
-    lines = _drawn(_table(headings[:count], [row[:count] for row in rows]), width)
-    if count == len(headings):
+    natural = [max([len(h.title), *(len(row[i]) for row in cells)]) for i, h in enumerate(headings)]
+    widths = fit(natural, width)
+    lines = _drawn(_table(headings, rows, widths))
+    if len(widths) == len(headings):
         return lines
-    left = ", ".join(clean(h.title) for h in headings[count:])
-    return [*lines, cut(f"{len(headings) - count} more columns: {left}", width)]
+    left = ", ".join(clean(h.title) for h in headings[len(widths) :])
+    return [*lines, cut(f"{len(headings) - len(widths)} more columns: {left}", width)]
 
 
-def _drawn(thing: RenderableType, width: int) -> list[str]:
+def fit(natural: Sequence[int], room: int) -> list[int]:
+    """The widths of as many columns as there is room for; the widest are cut first, to a readable width at least."""
+    widths = list(natural)
+    while len(widths) > 1 and sum(min(w, CELL_MINIMUM) + _GAP for w in widths) - _GAP > room:
+        widths.pop()
+    while sum(widths) + _GAP * (len(widths) - 1) > room and max(widths) > CELL_MINIMUM:
+        widths[widths.index(max(widths))] -= 1
+    return widths
+
+
+def _drawn(thing: RenderableType) -> list[str]:
     """Draw something of rich's, with colours if stdout wants them."""
     from rich.console import Console
 
     drawn, wanted = StringIO(), colourful(sys.stdout)
-    Console(file=drawn, width=width, force_terminal=wanted, no_color=not wanted, highlight=False).print(thing)
+    Console(file=drawn, width=_PIPE_WIDTH, force_terminal=wanted, no_color=not wanted, highlight=False).print(thing)
     return [line.rstrip() for line in drawn.getvalue().rstrip("\n").split("\n")]
 
 
@@ -77,31 +87,21 @@ def cell(value: Any) -> str:
     return cut(clean(value.isoformat() if isinstance(value, date) else str(value)), CELL_LIMIT)
 
 
-def _table(headings: Sequence[Heading], rows: Sequence[Sequence[Any]]) -> RenderableType:
+def _table(headings: Sequence[Heading], rows: Sequence[Sequence[Any]], widths: Sequence[int]) -> RenderableType:
     from rich import box
     from rich.table import Table
     from rich.text import Text
 
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, header_style="bold")
-    for heading in headings:
-        title = Text(clean(heading.title))
-        table.add_column(title, justify="right" if heading.right else "left", no_wrap=True, overflow="ellipsis")
+    for heading, width in zip(headings, widths, strict=False):
+        title = Text(cut(clean(heading.title), width))
+        table.add_column(title, justify="right" if heading.right else "left", no_wrap=True)
     for row in rows:
-        table.add_row(*(_text(value) for value in row))
+        table.add_row(*(_text(value, width) for value, width in zip(row, widths, strict=False)))
     return table
 
 
-def _text(value: Any) -> Text:
+def _text(value: Any, width: int) -> Text:
     from rich.text import Text
 
-    return Text(cell(value), style="dim" if value is None else "")
-
-
-def _fitting(widths: Sequence[int], room: int) -> int:
-    """How many columns fit if wide ones are cut; one at least."""
-    used = 0
-    for i, width in enumerate(widths):
-        used += min(width, CELL_MINIMUM) + (_GAP if i else 0)
-        if used > room:
-            return max(i, 1)
-    return len(widths)
+    return Text(cut(cell(value), width), style="dim" if value is None else "")

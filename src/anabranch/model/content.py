@@ -103,5 +103,5 @@ class Publication:
     verb: str
     content: Content
     creates_branch: bool = False
-    open_commit: str | None = None
-    """The open commit that this one finishes; its rows go in the same transaction."""
+    open_commit: tuple[str, int] | None = None
+    """The open commit that this one finishes, and its version; its rows go in the same transaction."""

@@ -49,11 +49,12 @@ class _Place(NamedTuple):
 class _Side:
     """How far one commit reaches: the highest index on each line met so far, and what is still to be followed."""
 
-    def __init__(self, lines: LineReader, start: Position) -> None:
+    def __init__(self, lines: LineReader, *starts: Position) -> None:
         self.reach: dict[LineId, int] = {}
         self._lines, self._tie = lines, count()
         self.heap: list[_Place] = []
-        self._arrive(start, lines.generation(start))
+        for start in starts:
+            self._arrive(start, lines.generation(start))
 
     @property
     def newest(self) -> int:
@@ -81,10 +82,10 @@ class _Side:
             heapq.heappush(self.heap, _Place((-generation, next(self._tie)), position, None, rest))
 
 
-def is_ancestor(lines: LineReader, ancestor: Position, commit: Position) -> bool:
-    """Tell whether `ancestor` is `commit` or lies below it, over all parents."""
+def is_ancestor(lines: LineReader, ancestor: Position, *commits: Position) -> bool:
+    """Tell whether `ancestor` is one of the commits or lies below one, over all parents."""
     oldest = lines.generation(ancestor)
-    side = _Side(lines, commit)
+    side = _Side(lines, *commits)
     while not side.holds(ancestor) and side.newest >= oldest:
         side.follow(side.pop())
     return side.holds(ancestor)

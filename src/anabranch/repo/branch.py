@@ -107,13 +107,12 @@ def _refuse_taken(ctx: Context, cx: Connection, name: str) -> None:
 
 
 def _is_kept(ctx: Context, cx: Connection, head: BranchHead) -> bool:
-    """Whether something else reaches the branch's commit; the likeliest are asked first."""
+    """Whether something else reaches the branch's commit."""
     others: list[Position] = [b.position for b in branches.all_heads(cx, ctx.record.id) if b.id != head.id]
     others += branches.tag_positions(cx, ctx.record.id)
     if any(p.line == head.position.line and p.index >= head.position.index for p in others):
         return True
-    lines = history.Lines(cx)
-    return any(is_ancestor(lines, head.position, p) for p in others)
+    return is_ancestor(history.Lines(cx), head.position, *others)
 
 
 def create_tag(ctx: Context, name: str, at: str | None) -> None:

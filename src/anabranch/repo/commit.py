@@ -61,7 +61,7 @@ def finish(
     draft: Draft,
     verb: str = "commit",
     registered: Sequence[ObjectId] = (),
-    open_commit: str | None = None,
+    open_commit: tuple[str, int] | None = None,
 ) -> Commit | None:
     """Net each table's statements, and publish; None if there is nothing to say."""
     from anabranch.repo.net import net

@@ -10,7 +10,7 @@ from typing import Any
 from anabranch.catalog import branches, history, objects, open_commits
 from anabranch.catalog.open_commits import OpenRecord
 from anabranch.catalog.store import Connection, now
-from anabranch.errors import InvalidRequest, NotFound
+from anabranch.errors import BranchMoved, InvalidRequest
 from anabranch.model.changes import Counts
 from anabranch.model.commits import BranchHead, Commit
 from anabranch.model.ids import BranchId, ObjectId, ThingId, new_id
@@ -30,7 +30,7 @@ class OpenCommit(Transaction):
 
     def __init__(self, ctx: Context, start: Start, record: OpenRecord) -> None:
         super().__init__(ctx, start)
-        self._record_of = record
+        self._record_of, self._version = record, record.version
         self._registered: set[ObjectId] = set()
 
     def __repr__(self) -> str:
@@ -70,10 +70,12 @@ class OpenCommit(Transaction):
         self._open()
         check_words(message or self._start.message, author)
         start = replace(self._start, message=message or self._start.message, author=author or self._start.author)
-        made = finish(self._ctx, start, self._draft, registered=tuple(self._registered), open_commit=self.id)
+        made = finish(
+            self._ctx, start, self._draft, registered=tuple(self._registered), open_commit=(self.id, self._version)
+        )
         if made is None:
             with self._ctx.catalog.write() as cx:
-                open_commits.remove(cx, self.id)
+                open_commits.remove(cx, self.id, self._version)
         self._closed = True
         self.commit = made
         return made
@@ -94,11 +96,14 @@ class OpenCommit(Transaction):
         }
 
     def _record(self, thing: ThingDraft) -> None:
-        super()._record(thing)
         made = [o for s in thing.statements for o in s.objects if o.stored.id not in self._registered]
         with self._ctx.catalog.write() as cx:
-            if not open_commits.save(cx, self._ctx.record.id, self.id, [(thing.id, _document(thing))], made):
-                raise NotFound(f"open commit {self.id} is gone", hint="it was finished or aborted elsewhere")
+            document = (thing.id, _document(thing))
+            if not open_commits.save(cx, self._ctx.record.id, self.id, self._version, [document], made):
+                message = f"open commit {self.id} was written to, finished or aborted elsewhere"
+                raise BranchMoved(message, hint="open it again and repeat the statement")
+        super()._record(thing)
+        self._version += 1
         self._registered.update(o.stored.id for o in made)
 
     def load(self, cx: Connection) -> OpenCommit:
