@@ -9,7 +9,7 @@ from anabranch.cli.options import command as make_command
 from anabranch.cli.options import paragraphs
 from anabranch.cli.output import clean, columns, emit, emit_json
 from anabranch.cli.session import Session
-from anabranch.cli.staging import commit_line, counts_text, staged_documents
+from anabranch.cli.staging import commit_line, counts_text, publish, staged_documents
 
 NOTHING = 1
 """The exit code when there is nothing to commit, as in git."""
@@ -26,7 +26,7 @@ def command(session: Session, message: str, author: str | None) -> None:
     opened = session.working_set()
     staged = staged_documents(opened)
     with session.progress("publishing"):
-        made = opened.finish(message, author) if opened else None
+        made = publish(opened, message, author) if opened else None
     session.exit_code = 0 if made else NOTHING
     if session.json:
         emit_json({"branch": session.branch, "commit": commit_document(made) if made else None, "staged": staged})

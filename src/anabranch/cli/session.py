@@ -73,13 +73,17 @@ class Session:
         found = working_set(self.repo._ctx, branch or self.branch)
         return found if found and found.status() else None
 
-    def switch_to(self, branch: str) -> None:
-        """Remember another current branch."""
-        folder = self.place.folder
-        if folder is None:
+    @property
+    def folder(self) -> Path:
+        """The folder that remembers the current branch."""
+        if self.place.folder is None:
             hint = f"run `ana init {state.without_password(self.place.store)}` in a folder, and work there"
             raise InvalidRequest("no folder remembers the current branch of this store", hint=hint)
-        state.save(folder, self.place.state.on_branch(self.repo.name, branch))
+        return self.place.folder
+
+    def switch_to(self, branch: str) -> None:
+        """Remember another current branch."""
+        state.save(self.folder, self.place.state.on_branch(self.repo.name, branch))
 
     def progress(self, phase: str) -> AbstractContextManager[Progress]:
         """Show what takes long, on a terminal."""

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from anabranch.cli.documents import counts_document
 from anabranch.cli.output import clean, number, short, subject
+from anabranch.errors import BranchMoved
 
 if TYPE_CHECKING:
     from anabranch import Commit, Counts, Repository
@@ -46,7 +47,16 @@ def writing(session: Session, message: str | None, author: str | None) -> Iterat
             opened.abort()
         raise
     if message is not None:
-        made.commit = opened.finish(message, author)
+        made.commit = publish(opened, message, author)
+
+
+def publish(opened: OpenCommit, message: str, author: str | None) -> Commit | None:
+    """Finish a working set; None if it changes nothing."""
+    try:
+        return opened.finish(message, author)
+    except BranchMoved as error:
+        error.hint = "`ana reset --hard` gives up what is staged; then make the change again on the new state"
+        raise
 
 
 def start_working_set(repo: Repository, branch: str) -> OpenCommit:

@@ -6,6 +6,7 @@ from difflib import get_close_matches
 
 import click
 
+from anabranch.cli import state
 from anabranch.cli.failures import BadUsage
 from anabranch.cli.options import command as make_command
 from anabranch.cli.output import emit, emit_json, plural, short
@@ -30,6 +31,7 @@ def go(session: Session, name: str, at: str | None, create: bool) -> None:
     """Make another branch the current one."""
     if at and not create:
         raise BadUsage("AT is for new branches", hint=f"`ana switch -c {name} {at}` makes one")
+    state.save(session.folder, session.place.state)  # refuse before anything is made
     left, staged = session.branch, session.working_set()
     target = session.repo.branch(name, session.ref(at)) if create else _find(session, name)
     session.switch_to(name)

@@ -31,6 +31,9 @@ def local_session() -> SparkSession:
     if active is not None:
         return active
     log.debug("starting a local Spark session")
+    for name in ("SQLQueryContextLogger", "DataFrameQueryContextLogger"):
+        # PySpark tells every error twice, once as a page of JSON; in a session of our own once is enough.
+        logging.getLogger(name).setLevel(logging.CRITICAL)
     try:
         return (
             SparkSession.builder.master("local[*]")

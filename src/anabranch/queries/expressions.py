@@ -11,14 +11,16 @@ from itertools import pairwise
 from typing import Any
 
 from sqlglot import exp
+from sqlglot.dialects import Spark
 from sqlglot.errors import SqlglotError
 from sqlglot.tokenizer_core import Token, TokenType
-from sqlglot.tokens import Tokenizer
 
 from anabranch.errors import InvalidRequest
 from anabranch.model.schema import Column, Schema
 from anabranch.model.types import DataType
 from anabranch.queries.proof import Unproven, prove
+
+_SPARK = Spark()
 
 __all__ = ["Expression", "Unproven", "type_of_value"]
 
@@ -152,7 +154,7 @@ def _tokens(text: str, what: str) -> list[Token]:
     if not isinstance(text, str) or not text.strip():
         raise InvalidRequest(f"{what} is {text!r}, an SQL expression was expected", hint="such as \"status = 'new'\"")
     try:
-        tokens: list[Token] = Tokenizer(dialect="spark").tokenize(text)
+        tokens: list[Token] = _SPARK.tokenize(text)
     except SqlglotError as error:
         raise InvalidRequest(f"{what} {text!r} is not SQL: {error}", hint="check quotes and brackets") from error
     if not _is_single(tokens):
