@@ -49,6 +49,13 @@ def find(cx: Connection, repository: RepositoryId, name: str) -> BranchHead | No
     return BranchHead(name, BranchId(row.id), Position(LineId(row.line_id), row.commit_index)) if row else None
 
 
+def find_by_id(cx: Connection, branch: BranchId) -> BranchHead | None:
+    """Find a branch that may have another name by now."""
+    query = select(_b.name, _b.line_id, _b.commit_index).where(_b.id == branch)
+    row = cx.execute(query).first()
+    return BranchHead(row.name, branch, Position(LineId(row.line_id), row.commit_index)) if row else None
+
+
 def find_head(cx: Connection, repository: RepositoryId, name: str) -> tuple[BranchHead, CommitHead] | None:
     """Find a branch together with what publishing needs to know of the commit it shows."""
     row = cx.execute(_FIND_HEAD, {"repository": repository, "branch": name}).first()

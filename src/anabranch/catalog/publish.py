@@ -10,7 +10,7 @@ from sqlalchemy import Connection, Table, bindparam, select, update
 from anabranch.catalog import branches, entries, history, objects, open_commits
 from anabranch.catalog import tables as t
 from anabranch.catalog.store import lock_repository, now
-from anabranch.errors import BranchMoved, Corrupt
+from anabranch.errors import AlreadyExists, BranchMoved, Corrupt
 from anabranch.model.clock import Clock, Position
 from anabranch.model.commits import BranchHead, CommitHead
 from anabranch.model.content import Entry, NameBinding, Publication
@@ -30,8 +30,10 @@ def publish(cx: Connection, publication: Publication, store_id: str, depth_limit
     """Write the commit and move the branch to it; raise HeadMoved if the branch is not where it was expected."""
     repository, branch = publication.repository, publication.branch
     lock_repository(cx, repository)
-    found = branches.find(cx, repository, branch.name)
+    found = branches.find(cx, repository, branch.name) or branches.find_by_id(cx, branch.id)
     if publication.creates_branch and found is None:
+        if branches.taken(cx, repository, branch.name):
+            raise AlreadyExists(f"there is a tag {branch.name!r}", hint="delete the tag, or choose another branch")
         branch = branches.create(cx, repository, branch.name, branch.position, publication.author, "branch")
     elif found != branch:
         raise HeadMoved(found)

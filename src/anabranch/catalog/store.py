@@ -54,12 +54,13 @@ class Catalog:
         try:
             url = make_url(text).set(drivername="postgresql+psycopg")
             engine = create_engine(url, pool_pre_ping=True)
-        except (ArgumentError, NoSuchModuleError) as error:
+        except (ArgumentError, NoSuchModuleError, ValueError):
+            # The text is not repeated, and not chained: it may hold a password.
             hint = "write postgresql://user:password@host:port/database"
-            raise InvalidRequest(f"{text!r} does not name a catalogue: {error}", hint=hint) from error
+            raise InvalidRequest("that URL does not name a catalogue", hint=hint) from None
         except ModuleNotFoundError as error:
             raise Unavailable("PostgreSQL needs psycopg", hint="pip install 'anabranch[postgres]'") from error
-        return cls(engine, url.render_as_string(hide_password=True))
+        return cls(engine, url.set(query={}).render_as_string(hide_password=True))
 
     @contextmanager
     def read(self) -> Iterator[Connection]:

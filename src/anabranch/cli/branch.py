@@ -66,19 +66,14 @@ def _delete(session: Session, names: tuple[str, ...], force: bool) -> None:
 def _delete_one(session: Session, name: str, force: bool) -> None:
     if name == session.branch:
         raise InvalidRequest(f"{name!r} is the current branch", hint="go to another first, with `ana switch`")
-    staged = session.working_set(name)
-    if staged and not force:
+    if session.working_set(name) and not force:
         raise InvalidRequest(f"there are staged changes on {name!r}", hint="commit them, or delete it with -D")
     session.repo.delete_branch(name, force=force)
-    if staged:
-        staged.abort()
     if not session.json:
         emit(f"Deleted branch {name}")
 
 
 def _rename(session: Session, old: str, new: str) -> None:
-    if session.working_set(old):
-        raise InvalidRequest(f"there are staged changes on {old!r}", hint="commit them first")
     session.repo.rename_branch(old, new)
     if old == session.branch and session.place.folder:
         session.switch_to(new)

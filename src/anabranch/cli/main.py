@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import gc
+import os
 import sys
 from collections.abc import Sequence
 from difflib import get_close_matches
 from importlib import import_module
-from os import environ
 from typing import Any
 
 import click
@@ -101,8 +101,10 @@ def run(arguments: Sequence[str]) -> int:
 def main() -> Any:
     """Entry point of `anabranch` and `ana`."""
     gc.disable()  # a third of the start-up; work that shows progress switches it on again
-    if "_ANA_COMPLETE" in environ or "_ANABRANCH_COMPLETE" in environ:
+    if "_ANA_COMPLETE" in os.environ or "_ANABRANCH_COMPLETE" in os.environ:
         return cli.main()
     code = run(sys.argv[1:])
     close_output()
+    if "pyspark" not in sys.modules:  # which has a JVM to end
+        os._exit(code)  # all is written and closed: taking the modules down takes a tenth of a short command
     sys.exit(code)

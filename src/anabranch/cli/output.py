@@ -39,7 +39,8 @@ def close_output() -> None:
     """Flush for the last time; a closed pipe is no news."""
     try:
         flush()
-    except OutputClosed:
+        sys.stderr.flush()
+    except (OutputClosed, BrokenPipeError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 

@@ -68,9 +68,7 @@ class Session:
 
     def working_set(self, branch: str | None = None) -> OpenCommit | None:
         """What is staged on a branch; None if there is nothing."""
-        from anabranch.repo.open_commit import working_set
-
-        found = working_set(self.repo._ctx, branch or self.branch)
+        found = self.repo.working_set(branch or self.branch)
         return found if found and found.status() else None
 
     @property

@@ -43,11 +43,14 @@ def writing(session: Session, message: str | None, author: str | None) -> Iterat
     try:
         yield made
     except BaseException:
+        # A statement that failed halfway may have staged something, such as a namespace.
         if staged is None:
             opened.abort()
         raise
     if message is not None:
         made.commit = publish(opened, message, author)
+    elif not opened.status():
+        opened.abort()
 
 
 def publish(opened: OpenCommit, message: str, author: str | None) -> Commit | None:
@@ -61,12 +64,10 @@ def publish(opened: OpenCommit, message: str, author: str | None) -> Commit | No
 
 def start_working_set(repo: Repository, branch: str) -> OpenCommit:
     """Open a working set on the branch as it is now; an empty one that was left behind starts from an older commit."""
-    from anabranch.repo.open_commit import start, working_set
-
-    empty = working_set(repo._ctx, branch)
+    empty = repo.working_set(branch)
     if empty is not None:
         empty.abort()
-    return start(repo._ctx, branch, None, _MESSAGE, None, (), working=True)
+    return repo.start(branch, message=_MESSAGE, working=True)
 
 
 def staged_documents(opened: OpenCommit | None) -> list[dict[str, Any]]:

@@ -19,13 +19,15 @@ def command(session: Session) -> None:
     JSON: repository, branch, commit, commit_id, staged (list of name, kind, state, operations, inserted, updated,
     deleted).
     """
-    head = session.repo.show(session.branch)
-    staged = staged_documents(session.working_set())
+    head, opened = session.repo.show(session.branch), session.working_set()
+    staged = staged_documents(opened)
     if session.json:
         where = {"repository": session.repo.name, "branch": session.branch, "commit": head.hash, "commit_id": head.id}
         emit_json({**where, "staged": staged})
         return
     emit(f"On branch {paint(session.branch, 'bold')} of {session.repo.name}, at {short(head.hash)} ({head.id})")
+    if opened and opened.parent != head.hash:
+        emit(f"The branch moved since the first change was staged, at {short(opened.parent)}.")
     emit("Staged; publish with `ana commit -m MESSAGE`:" if staged else "Nothing is staged.")
     _list(staged)
 

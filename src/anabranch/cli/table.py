@@ -60,10 +60,8 @@ def show(
         _tell_schema(session, facts, whole)
         return
     with session.progress(f"reading {name}"):
-        chosen = opened(columns=_with_key(columns, whole), where=where, limit=limit + 1)
-        rows = sorted(chosen.rows(), key=lambda row: tuple(row[k] for k in whole.key))
-    kept = [{column.name: row[column.name] for column in shown} for row in rows[:limit]]
-    facts |= {"row_count": whole.count(), "rows": kept, "more": len(rows) > limit}
+        rows = opened(columns=columns, where=where).head(limit + 1)
+    facts |= {"row_count": whole.count(), "rows": rows[:limit], "more": len(rows) > limit}
     _tell_rows(session, facts, shown, filtered=where is not None)
 
 
@@ -71,14 +69,6 @@ def opener(session: Session, name: str, at: str | None) -> Callable[..., Table]:
     """How to open a table: at a ref; without one, as the working set shows it."""
     staged = session.working_set() if at is None else None
     return partial(staged.table, name) if staged else partial(session.repo.table, name, session.ref(at))
-
-
-def _with_key(columns: tuple[str, ...] | None, table: Table) -> tuple[str, ...] | None:
-    """The columns to read: the key too, to sort by."""
-    if columns is None:
-        return None
-    chosen = [column.name for column in table.schema.select(columns)]
-    return tuple(dict.fromkeys((*chosen, *table.key)))
 
 
 def _tell_schema(session: Session, facts: dict[str, Any], table: Table) -> None:

@@ -14,6 +14,11 @@ _GIT_FORBIDDEN = re.compile(r"[\x00-\x20\x7f~^:?*\[\\]|\.\.|@\{|//")
 _LOOKS_LIKE_POSITION = re.compile(r"/\d+$")
 
 
+def is_clean(text: str) -> bool:
+    """Tell whether text can be stored everywhere: no NUL, no halves of surrogate pairs."""
+    return "\x00" not in text and not any(0xD800 <= ord(ch) <= 0xDFFF for ch in text)
+
+
 def check_part(name: str, what: str) -> str:
     """Return the name of a table, column or namespace, or refuse it."""
     problem = None
@@ -27,7 +32,7 @@ def check_part(name: str, what: str) -> str:
         problem = "it has a dot or a slash"
     elif name.lower().startswith(HIDDEN_PREFIX):
         problem = f"names that start with {HIDDEN_PREFIX} are reserved"
-    elif any(0xD800 <= ord(ch) <= 0xDFFF for ch in name):
+    elif not is_clean(name):
         problem = "it is not valid Unicode"
     if problem:
         raise InvalidRequest(f"{name!r} is not a name for a {what}: {problem}", hint="choose another name")
@@ -49,7 +54,7 @@ def check_ref_name(name: str, what: str) -> str:
         problem = "it is empty"
     elif len(name.encode("utf-8", "surrogatepass")) > 255:
         problem = "it is longer than 255 bytes"
-    elif _GIT_FORBIDDEN.search(name) or any(0xD800 <= ord(ch) <= 0xDFFF for ch in name):
+    elif _GIT_FORBIDDEN.search(name) or not is_clean(name):
         problem = "git's rules forbid blanks, control characters and any of ~ ^ : ? * [ \\ .. @{ //"
     elif name.startswith(("/", "-")) or name.endswith(("/", ".")) or name in ("@", "HEAD"):
         problem = "it may not be HEAD or @, start with a slash or dash, nor end with a slash or dot"

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from anabranch.errors import InvalidRequest
+from anabranch.model.names import is_clean
 
 HASH_PREFIX_MIN = 6
 
@@ -59,7 +60,7 @@ class Ref:
 
 def parse_ref(text: str) -> Ref:
     """Parse a ref, or say what is wrong with it."""
-    if not isinstance(text, str) or not text.strip():
+    if not isinstance(text, str) or not text.strip() or not is_clean(text):
         raise InvalidRequest(f"{text!r} is not a ref", hint="name a branch, a tag, a hash, or a commit such as main/7")
     if ".." in text:
         raise InvalidRequest(f"{text!r} is a range, one commit was expected", hint="give one of its ends")

@@ -6,6 +6,7 @@ import hashlib
 import os
 import shutil
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 from typing import BinaryIO
 
@@ -37,7 +38,8 @@ class Folder:
             temporary.rename(final)
             _sync(final.parent)
         except OSError as error:
-            temporary.unlink(missing_ok=True)
+            with suppress(OSError):
+                temporary.unlink(missing_ok=True)
             raise _unavailable(error, final) from error
         return SealedFile(path, len(content), hashlib.sha256(content).hexdigest())
 

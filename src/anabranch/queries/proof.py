@@ -36,6 +36,9 @@ class _Prover:
     args: Mapping[str, DataType | None]
 
     def visit(self, node: exp.Expr) -> Typed:
+        strange = [name for name, value in node.args.items() if value and name not in _UNDERSTOOD]
+        if strange:
+            raise Unproven(f"{_describe(node)} with {', '.join(strange)}")
         for kinds, method in _METHODS:
             if isinstance(node, kinds):
                 return method(self, node)
@@ -57,12 +60,11 @@ class _Prover:
         raise Unproven(f"the number {text}")
 
     def column(self, node: exp.Expr) -> Typed:
-        if node.args.get("table") and node.args["table"].args.get("this") is None:
-            raise Unproven(_describe(node))
         found = self.columns.get(node.name.lower())
         if found is None:
             raise Unproven(f"the name {node.name}")
-        return col(found[0]), found[1]
+        table = node.args.get("table")
+        return col(found[0], table.name if table else None), found[1]
 
     def placeholder(self, node: exp.Expr) -> Typed:
         if node.name not in self.args:
@@ -92,7 +94,7 @@ class _Prover:
     def is_null(self, node: exp.Expr) -> Typed:
         if not isinstance(node.args["expression"], exp.Null):
             raise Unproven("IS TRUE, IS FALSE")
-        return exp.Is(this=self.visit(node.this)[0], expression=exp.Null()), BOOLEAN
+        return _negated(node, exp.Is(this=self.visit(node.this)[0], expression=exp.Null())), BOOLEAN
 
     def within(self, node: exp.Expr) -> Typed:
         if node.args.get("query") or not node.args.get("expressions"):
@@ -109,7 +111,7 @@ class _Prover:
         pattern = node.args["expression"]
         if type_ != STRING or not isinstance(pattern, exp.Literal) or "\\" in str(pattern.this):
             raise Unproven("LIKE with anything but a plain pattern")
-        return exp.Like(this=value, expression=pattern.copy()), BOOLEAN
+        return _negated(node, exp.Like(this=value, expression=pattern.copy())), BOOLEAN
 
     def coalesce(self, node: exp.Expr) -> Typed:
         parts, type_ = self._alike([node.this, *node.args.get("expressions", [])])
@@ -203,6 +205,17 @@ _METHODS: tuple[tuple[type | tuple[type, ...], Callable[[_Prover, exp.Expr], Typ
     ((exp.Add, exp.Sub, exp.Mul), _Prover.arithmetic),
     (exp.Cast, _Prover.cast),
 )
+
+
+_UNDERSTOOD = frozenset(
+    ("this", "expression", "expressions", "low", "high", "ifs", "true", "default", "to", "table")
+    + ("quoted", "is_string", "negate", "safe", "nested", "query")
+)
+"""The parts of a node that some method above reads, or that change nothing; any other part is unproven."""
+
+
+def _negated(node: exp.Expr, built: exp.Expr) -> exp.Expr:
+    return exp.Not(this=exp.Paren(this=built)) if node.args.get("negate") else built
 
 
 def assignable(source: DataType | None, target: DataType) -> bool:

@@ -9,6 +9,7 @@ from anabranch.model.clock import Position
 from anabranch.model.commits import Branch, BranchHead, BranchMove
 from anabranch.model.names import check_ref_name
 from anabranch.plan.history import is_ancestor
+from anabranch.repo.checks import check_limit, check_text
 from anabranch.repo.context import Context
 from anabranch.repo.refs import need_branch, resolve
 
@@ -75,8 +76,9 @@ def list_branches(ctx: Context) -> list[Branch]:
 
 def reflog(ctx: Context, name: str | None, limit: int | None) -> list[BranchMove]:
     """List the moves of a branch, newest first."""
+    check_limit(limit)
     with ctx.catalog.read() as cx:
-        wanted = name or ctx.default_branch(cx)
+        wanted = check_text(name, "the branch") if name else ctx.default_branch(cx)
         found = branches.moves(cx, ctx.record.id, wanted, limit)
         if not found:
             need_branch(ctx, cx, wanted)

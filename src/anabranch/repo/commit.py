@@ -17,6 +17,7 @@ from anabranch.model.commits import BranchHead, Commit, CommitHead
 from anabranch.model.content import Content, Publication
 from anabranch.model.ids import CommitId, ObjectId, ThingId, new_id
 from anabranch.plan.commit import Draft, Moved, ThingDraft, clashes, content_of
+from anabranch.repo.checks import check_provenance, check_words
 from anabranch.repo.context import Context
 from anabranch.repo.refs import need_branch
 from anabranch.repo.transaction import Start, Transaction
@@ -45,16 +46,6 @@ def begin(
     return Start(head, parent, clock, message, who, now(), tuple(provenance), strict, allow_empty)
 
 
-def check_words(message: str, author: str | None) -> None:
-    """A message and an author are text."""
-    if not isinstance(message, str) or not message.strip():
-        raise InvalidRequest("a commit needs a message", hint="say what it does and why")
-    if author is not None and (not isinstance(author, str) or not author.strip()):
-        raise InvalidRequest(f"{author!r} is not an author", hint="give a name")
-    if "\x00" in message or "\x00" in (author or ""):
-        raise InvalidRequest("messages and authors can't hold the character NUL", hint="leave it out")
-
-
 def finish(
     ctx: Context,
     start: Start,
@@ -68,10 +59,31 @@ def finish(
 
     netted = replace(draft, things={k: net(ctx, t) for k, t in draft.things.items() if not t.dropped} | _dropped(draft))
     content = content_of(netted, registered)
+    # Files of an open commit stay until it is aborted; what netting made just now is nobody's if publishing fails.
+    own = set() if open_commit is None else set(registered)
+    made = [o for d in (draft, netted) for t in d.things.values() for s in t.statements for o in s.objects]
+    loose = [o for o in made if o.stored.id not in own]
     if content.is_empty and not start.allow_empty:
         log.debug("nothing changed: no commit is made")
+        ctx.discard(loose)
         return None
-    publication = Publication(
+    try:
+        commit = publish_on_moving_branch(
+            ctx, _publication(ctx, start, content, verb, open_commit), netted, start.strict
+        )
+    except OutcomeUnknown:
+        raise
+    except AnabranchError:
+        ctx.discard(loose)
+        raise
+    ctx.discard([o for o in loose if o.stored.id not in content.sha256])
+    return commit
+
+
+def _publication(
+    ctx: Context, start: Start, content: Content, verb: str, open_commit: tuple[str, int] | None
+) -> Publication:
+    return Publication(
         ctx.record.id,
         start.branch,
         (start.parent,),
@@ -85,10 +97,6 @@ def finish(
         start.creates_branch,
         open_commit,
     )
-    made = publish_on_moving_branch(ctx, publication, netted, start.strict)
-    if open_commit is None:
-        _discard_superseded(ctx, draft, content)
-    return made
 
 
 def publish_on_moving_branch(ctx: Context, publication: Publication, draft: Draft, strict: bool) -> Commit:
@@ -178,13 +186,6 @@ def _dropped(draft: Draft) -> dict[ThingId, ThingDraft]:
     return {k: t for k, t in draft.things.items() if t.dropped}
 
 
-def _discard_superseded(ctx: Context, draft: Draft, content: Content) -> None:
-    """After publishing: files that netting replaced are linked by nobody."""
-    linked = set(content.sha256)
-    made = [o for t in draft.things.values() for s in t.statements for o in s.objects]
-    ctx.discard([o for o in made if o.stored.id not in linked])
-
-
 class CommitBlock:
     """`with repo.commit(…) as tx`: published at the end, unless the block raises."""
 
@@ -199,13 +200,15 @@ class CommitBlock:
         provenance: Sequence[str],
     ) -> None:
         self._ctx = ctx
-        self._start_arguments = (branch, message, author, strict, allow_empty, provenance)
         self._transaction: Transaction | None = None
         check_words(message, author)
+        self._start_arguments = (branch, message, author, strict, allow_empty, check_provenance(provenance))
+        self._entered = False
 
     def __enter__(self) -> Transaction:
-        if self._transaction is not None:
+        if self._entered:
             raise InvalidRequest("this commit was entered already", hint="start another with repo.commit(…)")
+        self._entered = True
         self._transaction = Transaction(self._ctx, begin(self._ctx, *self._start_arguments))
         return self._transaction
 
@@ -222,7 +225,7 @@ class CommitBlock:
             self._ctx.discard([o for t in transaction._draft.things.values() for s in t.statements for o in s.objects])
 
     def __del__(self) -> None:
-        if getattr(self, "_transaction", self) is None:
+        if not getattr(self, "_entered", True):
             warnings.warn(
                 "repo.commit(…) was never entered: write `with repo.commit(…) as tx:`", RuntimeWarning, stacklevel=2
             )

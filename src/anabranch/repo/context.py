@@ -98,11 +98,11 @@ class Context:
             if o.stored.path:
                 self.root.discard(o.stored.path)
 
-    def diagnose(self, layers: Sequence[Layer]) -> None:
-        """After an engine failed to read: say which file is missing or cut short, if one is."""
+    def diagnose(self, layers: Sequence[Layer], *, deep: bool) -> None:
+        """After an engine failed to read: say which file is missing, cut short or (deep) changed, if one is."""
         for layer in layers:
             if layer.object.place == "root" and layer.object.path:
-                self.root.check(layer.object.path, layer.object.size_bytes, None)
+                self.root.check(layer.object.path, layer.object.size_bytes, layer.object.sha256 if deep else None)
 
     def _decoded(self, inline: Sequence[StoredObject], pending: Mapping[ObjectId, bytes]) -> dict[ObjectId, pa.Table]:
         from anabranch.objects.parquet import decode

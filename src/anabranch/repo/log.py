@@ -16,11 +16,13 @@ from anabranch.errors import InvalidRequest, NotFound
 from anabranch.model.clock import Position
 from anabranch.model.commits import Commit
 from anabranch.model.ids import ThingId
+from anabranch.model.names import split_table_name
 from anabranch.model.refs import parse_time
 from anabranch.plan.history import is_ancestor, merge_bases
+from anabranch.repo.checks import check_limit, check_text
 from anabranch.repo.context import Context
 from anabranch.repo.refs import resolve
-from anabranch.repo.state import find_table
+from anabranch.repo.state import find_namespace, find_table
 
 _PAGE = 64
 
@@ -35,8 +37,8 @@ def log(
     limit: int | None = None,
 ) -> list[Commit]:
     """List the commits that a ref reaches, newest first; a range `a..b` leaves out what `a` reaches."""
-    if limit is not None and limit < 0:
-        raise InvalidRequest(f"limit= is {limit}, a number from 0 up was expected", hint="leave it out for all")
+    check_limit(limit)
+    check_text(author or "", "author=")
     with ctx.catalog.read() as cx:
         low, high = _ends(ctx, cx, ref)
         things = _things(ctx, cx, high, table) if table else None
@@ -172,7 +174,9 @@ def _things(ctx: Context, cx: Connection, at: Position, table: str) -> tuple[str
     try:
         return (find_table(ctx, cx, clock, table),)
     except NotFound:
-        known = entries.ever_named(cx, ctx.record.id, clock, table.rsplit(".", 1)[-1])
+        namespaces, own = split_table_name(table)
+        parent = find_namespace(ctx, cx, clock, namespaces)
+        known = entries.ever_named(cx, ctx.record.id, clock, parent, own)
         if not known:
             raise
         return tuple(ThingId(x) for x in known)

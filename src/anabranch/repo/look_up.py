@@ -18,6 +18,7 @@ from anabranch.plan.engine import Work
 from anabranch.queries.query import Rows
 from anabranch.queries.scan import Keys, scan
 from anabranch.repo.context import Context
+from anabranch.repo.reading import reading
 
 
 def get_row(
@@ -29,7 +30,8 @@ def get_row(
     layers = [x for x in state.layers if may_meet(x.object.key_range, keys.key_range)]
     engine = ctx.engines.pick(Work(size_of(layers)), f"getting a row of {state.name}")
     query = scan(state, shown, ctx.access(layers, pending), keys=keys)
-    found = engine.fetch(query).to_pylist()
+    with reading(ctx, state):
+        found = engine.fetch(query).to_pylist()
     names = {str(c.id): c.name for c in shown}
     return {names[k]: v for k, v in found[0].items()} if found else None
 

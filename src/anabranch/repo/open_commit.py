@@ -10,7 +10,7 @@ from typing import Any
 from anabranch.catalog import branches, history, objects, open_commits
 from anabranch.catalog.open_commits import OpenRecord
 from anabranch.catalog.store import Connection, now
-from anabranch.errors import BranchMoved, InvalidRequest
+from anabranch.errors import AlreadyExists, BranchMoved, InvalidRequest
 from anabranch.model.changes import Counts
 from anabranch.model.commits import BranchHead, Commit
 from anabranch.model.ids import BranchId, ObjectId, ThingId, new_id
@@ -18,7 +18,8 @@ from anabranch.model.names import check_ref_name
 from anabranch.model.objects import NewObject
 from anabranch.model.schema import read_schema, schema_document
 from anabranch.plan.commit import Draft, Statement, ThingDraft
-from anabranch.repo.commit import check_words, finish
+from anabranch.repo.checks import check_provenance, check_words
+from anabranch.repo.commit import finish
 from anabranch.repo.context import Context
 from anabranch.repo.refs import need_branch, resolve
 from anabranch.repo.state import table_state
@@ -74,8 +75,7 @@ class OpenCommit(Transaction):
             self._ctx, start, self._draft, registered=tuple(self._registered), open_commit=(self.id, self._version)
         )
         if made is None:
-            with self._ctx.catalog.write() as cx:
-                open_commits.remove(cx, self.id, self._version)
+            self._remove()
         self._closed = True
         self.commit = made
         return made
@@ -83,9 +83,14 @@ class OpenCommit(Transaction):
     def abort(self) -> None:
         """Give the work up; nothing of it stays visible."""
         self._open()
-        with self._ctx.catalog.write() as cx:
-            open_commits.remove(cx, self.id)
+        self._remove()
+        self._ctx.discard([o for t in self._draft.things.values() for s in t.statements for o in s.objects])
         self._closed = True
+
+    def _remove(self) -> None:
+        with self._ctx.catalog.write() as cx:
+            if not open_commits.remove(cx, self.id, self._version):
+                raise _changed_elsewhere(self.id)
 
     def status(self) -> dict[str, dict[str, Any]]:
         """What is staged, by table: how it was touched, and how many rows."""
@@ -100,8 +105,7 @@ class OpenCommit(Transaction):
         with self._ctx.catalog.write() as cx:
             document = (thing.id, _document(thing))
             if not open_commits.save(cx, self._ctx.record.id, self.id, self._version, [document], made):
-                message = f"open commit {self.id} was written to, finished or aborted elsewhere"
-                raise BranchMoved(message, hint="open it again and repeat the statement")
+                raise _changed_elsewhere(self.id)
         super()._record(thing)
         self._version += 1
         self._registered.update(o.stored.id for o in made)
@@ -152,6 +156,11 @@ class OpenCommit(Transaction):
         )
 
 
+def _changed_elsewhere(id_: str) -> BranchMoved:
+    message = f"open commit {id_} was written to, finished or aborted elsewhere"
+    return BranchMoved(message, hint="open it again, look at it, and repeat")
+
+
 def start(
     ctx: Context,
     branch: str | None,
@@ -164,6 +173,7 @@ def start(
 ) -> OpenCommit:
     """Open a commit on a branch; a branch that is not there yet is made when it is finished."""
     check_words(message, author)
+    sources = check_provenance(provenance)
     with ctx.catalog.write() as cx:
         head, creates = _target(ctx, cx, branch, parent)
         name = head.name
@@ -174,7 +184,7 @@ def start(
             message,
             author or ctx.author,
             now(),
-            tuple(provenance),
+            sources,
             strict,
             working,
             creates,
@@ -210,6 +220,8 @@ def _target(ctx: Context, cx: Connection, branch: str | None, parent: str | None
         if parent is None:
             need_branch(ctx, cx, branch)
         check_ref_name(branch, "branch")
+        if branches.taken(cx, ctx.record.id, branch):
+            raise AlreadyExists(f"there is a tag {branch!r}", hint="choose another name for the branch")
         return BranchHead(branch, BranchId(new_id("b")), resolve(ctx, cx, parent)), True
     position = existing.position if parent is None else resolve(ctx, cx, parent)
     if not history.clock(cx, existing.position).holds(position):

@@ -12,6 +12,7 @@ from anabranch.model.objects import size_of
 from anabranch.model.schema import Column, Schema
 from anabranch.model.tables import TableState
 from anabranch.plan.engine import Work
+from anabranch.repo.checks import check_limit
 from anabranch.repo.context import Context
 
 if TYPE_CHECKING:
@@ -187,8 +188,7 @@ def make_selection(
     columns: Iterable[str] | str | None, where: str | None, args: Mapping[str, Any] | None, limit: int | None
 ) -> Selection:
     """Check what a read asks for."""
-    if limit is not None and (not isinstance(limit, int) or isinstance(limit, bool) or limit < 0):
-        raise InvalidRequest(f"limit= is {limit!r}, a number from 0 up was expected", hint="leave it out for all rows")
+    check_limit(limit)
     names = (columns,) if isinstance(columns, str) else tuple(columns) if columns is not None else None
     if names is not None and not names:
         raise InvalidRequest("columns= names no column", hint="leave it out for all columns")
@@ -236,7 +236,7 @@ class reading:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _trace: object) -> None:
         if isinstance(error, AnabranchError) and not isinstance(error, Corrupt):
             try:
-                self._ctx.diagnose(self._state.layers)
+                self._ctx.diagnose(self._state.layers, deep=isinstance(error, Unavailable))
             except Corrupt as damage:
                 raise damage from error
 

@@ -44,6 +44,7 @@ def make(location: str, repository: str | None, objects: str | None, branch: str
     """Make a repository, and the store if it is not there yet; its first commit is empty."""
     check_ref_name(branch, "branch")
     name = check_repository_name(repository or _default_name(location))
+    open_root(_objects_location(location, objects))
     catalog = _reach(location, create=True)
     try:
         if not catalog.exists():

@@ -122,7 +122,7 @@ class Transaction:
         table = self._load(thing)
         own = table.name.rsplit(".", 1)[-1]
         self._draft = self._draft.with_name(table.parent_id, own, "table", None)
-        self._record(replace(table, dropped=True, operations=(*table.operations, "drop"), statements=()))
+        self._record(replace(table, dropped=True, operations=(*table.operations, "drop")))
 
     def _record(self, thing: ThingDraft) -> None:
         """Take a thing's new draft in; an open commit also keeps it."""

@@ -94,7 +94,11 @@ def _move_keys(
         emptied = replace(state, layers=(*state.layers, *(Layer(state.next_turn, o.stored) for o in gone)))
         whole = changes.picked_columns(rows, {str(c.id): str(c.id) for c in schema})
         inline = {o.stored.id: o.content for o in gone if o.content is not None}
-        made = insert_rows(ctx, engine, emptied, whole, {**pending, **inline}, what)
+        try:
+            made = insert_rows(ctx, engine, emptied, whole, {**pending, **inline}, what)
+        except BaseException:
+            ctx.discard(gone)
+            raise
     return Statement("update", (*gone, *made), Counts(kept.row_count, 0, kept.row_count), exact=False)
 
 

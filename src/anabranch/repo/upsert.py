@@ -40,7 +40,11 @@ def upsert(ctx: Context, state: TableState, rows: Any, pending: Pending) -> Stat
         refuse_repeated(ctx, incoming.source, schema, what)
         matched = _match(ctx, place, state, incoming, columns, pending)
         updates = _store_updates(ctx, engine, matched, schema, columns)
-        inserts = _store_inserts(ctx, engine, matched, state, columns, pending, what)
+        try:
+            inserts = _store_inserts(ctx, engine, matched, state, columns, pending, what)
+        except BaseException:
+            ctx.discard(updates)
+            raise
     counts = Counts(sum(o.stored.row_count for o in inserts), sum(o.stored.row_count for o in updates))
     return Statement("insert" if inserts and not updates else "update", (*updates, *inserts), counts)
 
