@@ -367,6 +367,16 @@ HOSTILE = [
 ]
 
 
+def test_whole_numbers_and_floats_fit_decimal_columns(repo: ab.Repository) -> None:
+    load(repo, rows=[{"id": 1, "price": 7, "note": None}])
+    with repo.commit("main", "float") as tx:
+        tx.table("orders").insert([{"id": 2, "price": 9.99, "note": None}])
+        tx.table("orders").update({"price": 0.1}, where="id = 1")
+    assert [r["price"] for r in read(repo)] == [Decimal("0.10"), Decimal("9.99")]
+    with pytest.raises(ab.InvalidRequest, match="does not fit"), repo.commit("main", "too big") as tx:
+        tx.table("orders").insert([{"id": 3, "price": 10**10, "note": None}])
+
+
 def test_names_may_be_anything_that_spark_takes_in_backticks(repo: ab.Repository) -> None:
     rows = [{"id": 1, **{name: i for i, name in enumerate(HOSTILE)}}]
     with repo.commit("main", "odd names") as tx:

@@ -12,7 +12,7 @@ from anabranch.cli.failures import say
 from anabranch.cli.options import command as make_command
 from anabranch.cli.output import emit, emit_json
 from anabranch.cli.session import Session
-from anabranch.errors import AlreadyExists, InvalidRequest
+from anabranch.errors import AlreadyExists, InvalidRequest, NotFound
 
 
 @make_command("init")
@@ -52,11 +52,11 @@ def _init_server(session: Session, url: str, objects: str | None, branch: str) -
     name, folder, safe = session.choices.repository, Path.cwd(), state.without_password(url)
     if (folder / state.FOLDER / "catalog.db").exists():
         raise InvalidRequest(f"{folder} has a store of its own", hint="choose another folder")
-    made = True
+    made = False
     try:
-        repo = anabranch.init(url, repository=name, objects=objects, branch=branch)
-    except AlreadyExists:
-        repo, made = anabranch.open(url, repository=name or "main"), False
+        repo = anabranch.open(url, repository=name or "main")
+    except NotFound:
+        repo, made = anabranch.init(url, repository=name, objects=objects, branch=branch), True
     with repo:
         _remember(folder, repo, state.State(store=safe))
         _tell(session, safe, repo.name, repo.default_branch, made=made)

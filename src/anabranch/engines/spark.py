@@ -5,6 +5,8 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping, Sequence
 from datetime import datetime
+from pathlib import Path
+from tempfile import gettempdir
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -41,6 +43,7 @@ def local_session() -> SparkSession:
             .config("spark.ui.enabled", "false")
             .config("spark.ui.showConsoleProgress", "false")
             .config("spark.log.level", "ERROR")
+            .config("spark.sql.warehouse.dir", str(Path(gettempdir()) / "anabranch-warehouse"))
             .config("spark.driver.bindAddress", "127.0.0.1")
             .config("spark.driver.host", "127.0.0.1")
             .config("spark.sql.parquet.outputTimestampType", "TIMESTAMP_MICROS")
@@ -146,7 +149,7 @@ _REQUEST_STATES = ("42", "0A", "38")
 def _translate(error: PySparkException) -> AnabranchError:
     """Turn Spark's errors into ours, by their SQLSTATE."""
     state = error.getSqlState() or ""
-    text = str(error).splitlines()[0]
+    text = next((line.strip() for line in str(error).splitlines() if line.strip()), type(error).__name__)
     if state.startswith(_VALUE_STATES):
         return InvalidRequest(f"a value does not fit: {text}", hint="check the values and the column's type")
     if state.startswith(_REQUEST_STATES):

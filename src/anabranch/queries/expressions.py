@@ -21,6 +21,8 @@ from anabranch.model.types import DataType
 from anabranch.queries.proof import Unproven, prove
 
 _SPARK = Spark()
+_WORDS = frozenset(("current_date", "current_timestamp", "current_user", "current_catalog", "current_database", "user"))
+"""Functions that Spark takes without brackets."""
 
 __all__ = ["Expression", "Unproven", "type_of_value"]
 
@@ -49,6 +51,19 @@ class Expression:
         """The columns that the text may speak of: every one whose name occurs in it."""
         words = {token.text.lower() for token in _tokens(self.text, "expression")}
         return tuple(c for c in schema if c.name.lower() in words)
+
+    def refuse_unknown_names(self, schema: Schema) -> None:
+        """Refuse a bare name that is no column, without asking an engine; text that only Spark reads is left to it."""
+        try:
+            parsed: exp.Expr = exp.maybe_parse(self.text, dialect="spark")
+        except SqlglotError:
+            return
+        if parsed.find(exp.Query, exp.Lambda):
+            return
+        for node in parsed.find_all(exp.Column):
+            # A dotted name may reach into a value, and a few functions are written without brackets.
+            if not node.args.get("table") and isinstance(node.this, exp.Identifier) and node.name.lower() not in _WORDS:
+                schema.column(node.name)
 
     def for_spark(self) -> exp.Expr:
         """The text, as Spark will parse it."""

@@ -208,8 +208,24 @@ _METHODS: tuple[tuple[type | tuple[type, ...], Callable[[_Prover, exp.Expr], Typ
 
 
 _UNDERSTOOD = frozenset(
-    ("this", "expression", "expressions", "low", "high", "ifs", "true", "default", "to", "table")
-    + ("quoted", "is_string", "negate", "safe", "nested", "query")
+    (
+        "this",
+        "expression",
+        "expressions",
+        "low",
+        "high",
+        "ifs",
+        "true",
+        "default",
+        "to",
+        "table",
+        "quoted",
+        "is_string",
+        "negate",
+        "safe",
+        "nested",
+        "query",
+    )
 )
 """The parts of a node that some method above reads, or that change nothing; any other part is unproven."""
 

@@ -202,6 +202,7 @@ def unproven(expressions: Sequence[Expression], schema: Schema) -> str | None:
     from anabranch.queries.expressions import Unproven
 
     for expression in expressions:
+        expression.refuse_unknown_names(schema)
         try:
             expression.for_duck(schema)
         except Unproven as problem:

@@ -1,0 +1,49 @@
+"""The groups of benchmarks, and how one is run: in a fresh interpreter, so that none sees another's imports or JVM."""
+
+from __future__ import annotations
+
+import importlib
+import multiprocessing
+from collections.abc import Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+
+from benchmarks.measure import Measured, Scale
+
+
+@dataclass(frozen=True)
+class Group:
+    """Benchmarks that share a process and what they measure on."""
+
+    name: str
+    module: str
+    benchmarks: tuple[str, ...]
+
+
+GROUPS = (
+    Group("spark", "benchmarks.on_spark", ("load", "scan", "scan-changed")),
+    Group("process", "benchmarks.in_process", ("update-where", "update-rows", "slowest-commit", "branch")),
+    Group("flat", "benchmarks.flat", ("commits", "branches", "tables")),
+)
+NAMES = tuple(name for group in GROUPS for name in (group.name, *group.benchmarks))
+
+
+def choose(asked: Sequence[str]) -> list[Group]:
+    """Find benchmarks by their names, or all of a group by the group's; everything if nothing is named."""
+    chosen = []
+    for group in GROUPS:
+        wanted = tuple(n for n in group.benchmarks if not asked or n in asked or group.name in asked)
+        if wanted:
+            chosen.append(Group(group.name, group.module, wanted))
+    return chosen
+
+
+def run_apart(group: Group, scale: Scale) -> list[Measured]:
+    """Run a group in a process of its own."""
+    with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as pool:
+        return pool.submit(_run, group, scale).result()
+
+
+def _run(group: Group, scale: Scale) -> list[Measured]:
+    found: list[Measured] = importlib.import_module(group.module).run(group.benchmarks, scale)
+    return found

@@ -1,0 +1,16 @@
+"""The greatest ratio that each benchmark allows; issue 3 says why these."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+LIMITS: Mapping[str, float] = {
+    "scan": 1.1,
+    "scan-changed": 1.5,
+    "load": 2.5,
+    "update-where": 1.5,
+    "update-rows": 1.5,
+    "slowest-commit": 10.0,
+    "branch": 3.0,
+    "flat": 2.0,
+}

@@ -1,0 +1,208 @@
+"""Importing files: formats, keys, modes, and errors that say what to do."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from tests.cli.conftest import Ana
+
+ROWS = [{"id": 1, "name": "a", "price": 1.5}, {"id": 2, "name": "b", "price": None}]
+
+
+def write(path: Path, rows: list[dict[str, object]]) -> None:
+    """Write rows in the format that the file's name says."""
+    name = path.name.removesuffix(".gz")
+    if name.endswith(".parquet"):
+        pq.write_table(pa.Table.from_pylist(rows), path)
+        return
+    lines = [",".join(rows[0]), *(",".join("" if v is None else str(v) for v in row.values()) for row in rows)]
+    text = {"csv": "\n".join(lines), "json": json.dumps(rows), "jsonl": "\n".join(map(json.dumps, rows))}
+    content = text[name.rsplit(".", 1)[-1]].encode()
+    path.write_bytes(gzip.compress(content) if path.suffix == ".gz" else content)
+
+
+@pytest.fixture
+def empty(ana: Ana) -> Ana:
+    ana("init")
+    return ana
+
+
+def rows_of(ana: Ana, table: str, *arguments: str) -> list[dict[str, object]]:
+    found: list[dict[str, object]] = ana("table", "show", table, "--json", *arguments).json["rows"]
+    return found
+
+
+@pytest.mark.parametrize("name", ["t.csv", "t.csv.gz", "t.json", "t.json.gz", "t.jsonl", "t.jsonl.gz", "t.parquet"])
+def test_a_file_of_any_format_is_imported(empty: Ana, folder: Path, name: str) -> None:
+    write(folder / name, ROWS)
+    done = empty("import", "t", name, "--key", "id").out
+    assert done == "t: created, 2 inserted; staged on main\nPublish it with `ana commit -m MESSAGE`.\n"
+    assert rows_of(empty, "t") == ROWS
+
+
+def test_the_format_can_be_said(empty: Ana, folder: Path) -> None:
+    write(folder / "t.csv", ROWS)
+    (folder / "t.csv").rename(folder / "export.txt")
+    assert "does not tell its format" in empty("import", "t", "export.txt", "--key", "id", fails=2).err
+    empty("import", "t", "export.txt", "--key", "id", "--format", "csv")
+    assert len(rows_of(empty, "t")) == 2
+
+
+def test_several_files_make_one_table(empty: Ana, folder: Path) -> None:
+    write(folder / "a.csv", ROWS)
+    write(folder / "b.json", [{"id": 3, "name": "c", "price": 2}])
+    empty("import", "t", "a.csv", "b.json", "--key", "id")
+    assert [row["id"] for row in rows_of(empty, "t")] == [1, 2, 3]
+
+
+def test_a_message_commits_at_once(empty: Ana, folder: Path) -> None:
+    write(folder / "t.csv", ROWS)
+    done = empty("import", "t", "t.csv", "--key", "id", "-m", "load t", "-m", "all of it", "--author", "bob").out
+    assert done.splitlines()[0].startswith("[main ")
+    assert done.splitlines()[0].endswith("] load t")
+    newest = empty("log", "--json", "-n", "1").json["commits"][0]
+    assert (newest["message"], newest["author"], newest["tables"]) == ("load t\n\nall of it", "bob", ["t"])
+    assert empty("status", "--json").json["staged"] == []
+
+
+def test_a_message_publishes_what_was_staged_before_too(shop: Ana, folder: Path) -> None:
+    write(folder / "t.csv", ROWS)
+    shop("import", "t", "t.csv", "--key", "id")
+    write(folder / "u.csv", ROWS)
+    done = shop("import", "u", "u.csv", "--key", "id", "-m", "both").out
+    assert "  with what was staged before: t\n" in done
+    assert shop("log", "--json", "-n", "1").json["commits"][0]["tables"] == ["t", "u"]
+    assert shop("status", "--json").json["staged"] == []
+
+
+def test_the_json_tells_what_came_of_it(shop: Ana, folder: Path) -> None:
+    (folder / "more.csv").write_text("id,status,price\n3,sent,7\n4,new,1\n")
+    staged = shop("import", "orders", "more.csv", "--upsert", "--json").json
+    expected = {"branch": "main", "table": "orders", "created": False, "inserted": 1, "updated": 1, "deleted": 0}
+    assert staged == {**expected, "commit": None}
+    shop("reset", "--hard")
+    committed = shop("import", "orders", "more.csv", "--upsert", "--json", "-m", "more").json
+    assert committed["commit"]["message"] == "more"
+
+
+def test_append_adds_rows_with_new_keys_only(shop: Ana, folder: Path) -> None:
+    (folder / "more.csv").write_text("id,status,price\n4,new,1\n")
+    assert shop("import", "orders", "more.csv", "--append").out.startswith("orders: 1 inserted; staged on main\n")
+    (folder / "again.csv").write_text("id,status,price\n4,new,2\n1,new,2\n")
+    done = shop("import", "orders", "again.csv", "--append", fails=2)
+    assert "id=1" in done.err
+    assert "id=4" in done.err
+    assert len(rows_of(shop, "orders")) == 4
+
+
+def test_upsert_takes_partial_rows(shop: Ana, folder: Path) -> None:
+    (folder / "prices.csv").write_text("id,price\n1,99\n")
+    shop("import", "orders", "prices.csv", "--upsert")
+    assert rows_of(shop, "orders", "--where", "id = 1") == [{"id": 1, "status": "new", "price": 99.0}]
+    (folder / "prices.json").write_text('[{"id": 2, "price": 5}]')
+    shop("import", "orders", "prices.json", "--upsert")
+    assert rows_of(shop, "orders", "--where", "id = 2") == [{"id": 2, "status": "paid", "price": 5.0}]
+
+
+def test_upsert_makes_the_table_on_the_first_day(empty: Ana, folder: Path) -> None:
+    write(folder / "t.csv", ROWS)
+    for _ in range(2):
+        empty("import", "t", "t.csv", "--key", "id", "--upsert")
+    assert len(rows_of(empty, "t")) == 2
+
+
+def test_an_upsert_that_changes_nothing_makes_no_commit(shop: Ana) -> None:
+    done = shop("import", "orders", "orders.csv", "--upsert", "-m", "again").out
+    assert done == "orders: no rows; nothing changed, so no commit was made\n"
+    assert len(shop("log", "--json").json["commits"]) == 2
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "line", "hint"),
+    [
+        (["orders", "orders.csv"], 4, "there is a table 'orders'", "--append"),
+        (["orders", "orders.csv", "--append", "--key", "price"], 2, "has the key id, --key says price", "--key"),
+        (["orders", "orders.csv", "--append", "--schema", "id int"], 2, "has its columns already", "--schema"),
+        (["t", "orders.csv"], 3, "there is no table 't'", "--key"),
+        (["t", "orders.csv", "--key", "number"], 3, "there is no column 'number'", ""),
+        (["t", "nowhere.csv", "--key", "id"], 3, "there is no file 'nowhere.csv'", "path"),
+        (["t", "empty.csv", "--key", "id"], 2, "'empty.csv' can't be read as csv", "format"),
+        (["t", "orders.csv", "--key", "id", "--format", "parquet"], 2, "can't be read as parquet", "format"),
+        (["t", ".", "--key", "id", "--format", "csv"], 6, "'.' can't be read", "file"),
+        (["t", "twice.csv", "--key", "id"], 2, "id=1", ""),
+        (["t", "nokey.csv", "--key", "id"], 2, "id", ""),
+        (["orders", "unknown.csv", "--append"], 2, "no column 'colour'", "status"),
+        (["orders", "words.csv", "--append"], 2, "'many'", "file"),
+    ],
+)
+def test_what_cannot_be_imported_is_refused_in_one_line(
+    shop: Ana, folder: Path, arguments: list[str], code: int, line: str, hint: str
+) -> None:
+    (folder / "empty.csv").write_text("")
+    (folder / "twice.csv").write_text("id,n\n1,1\n1,2\n")
+    (folder / "nokey.csv").write_text("id,n\n1,1\n,2\n")
+    (folder / "unknown.csv").write_text("id,colour\n9,red\n")
+    (folder / "words.csv").write_text("id,price\n9,many\n")
+    done = shop("import", *arguments, fails=code)
+    said = done.err.splitlines()
+    assert len(said) == 2, done.err
+    assert line in said[0]
+    assert hint in said[1]
+    assert shop("status", "--json").json["staged"] == []
+
+
+def test_a_failed_import_leaves_what_was_staged_before(shop: Ana, folder: Path) -> None:
+    write(folder / "t.csv", ROWS)
+    shop("import", "t", "t.csv", "--key", "id")
+    shop("import", "orders", "orders.csv", "--append", fails=2)
+    assert [what["name"] for what in shop("status", "--json").json["staged"]] == ["t"]
+
+
+def test_types_can_be_declared(empty: Ana, folder: Path) -> None:
+    write(folder / "t.csv", ROWS)
+    empty("import", "t", "t.csv", "--key", "id", "--schema", "id int, name string, price decimal(12,2), note string")
+    columns = empty("table", "show", "t", "--schema", "--json").json["columns"]
+    assert [(c["name"], c["type"]) for c in columns] == [
+        ("id", "int"),
+        ("name", "string"),
+        ("price", "decimal(12,2)"),
+        ("note", "string"),
+    ]
+    assert rows_of(empty, "t")[0] == {"id": 1, "name": "a", "price": "1.50", "note": None}
+
+
+def test_a_table_in_a_namespace_brings_the_namespace(empty: Ana, folder: Path) -> None:
+    write(folder / "t.csv", ROWS)
+    empty("import", "eu.sales.t", "t.csv", "--key", "id", "-m", "load")
+    empty("import", "eu.u", "t.csv", "--key", "id", "-m", "load")
+    assert [t["name"] for t in empty("ls", "--json").json["tables"]] == ["eu.sales.t", "eu.u"]
+
+
+def test_empty_values_are_null_and_quoted_ones_are_empty(empty: Ana, folder: Path) -> None:
+    (folder / "t.csv").write_text('id,name,nothing\n1,,\n2,"",\n3,NA,\n')
+    empty("import", "t", "t.csv", "--key", "id")
+    assert [row["name"] for row in rows_of(empty, "t")] == [None, "", "NA"]
+    empty("import", "u", "t.csv", "--key", "id", "--null", "NA")
+    assert [row["name"] for row in rows_of(empty, "u")] == [None, "", None]
+
+
+def test_values_that_look_like_numbers_fit_a_column_of_text(empty: Ana, folder: Path) -> None:
+    (folder / "a.csv").write_text("id,code\n1,A7\n")
+    (folder / "b.csv").write_text("id,code\n2,007\n")
+    empty("import", "t", "a.csv", "--key", "id")
+    empty("import", "t", "b.csv", "--append")
+    assert [row["code"] for row in rows_of(empty, "t")] == ["A7", "007"]
+
+
+def test_a_type_that_only_shows_late_in_the_file_is_found(empty: Ana, folder: Path) -> None:
+    lines = ["id,value", *(f"{i},{i}" for i in range(200_000)), "200000,1.5", '200001,"a\nb"']
+    (folder / "t.csv").write_text("\n".join(lines))
+    empty("import", "t", "t.csv", "--key", "id")
+    last = rows_of(empty, "t", "--where", "id >= 199999")
+    assert [row["value"] for row in last] == ["199999", "1.5", "a\nb"]

@@ -1,0 +1,161 @@
+"""The working set: what is staged on a branch, shown, published and given up."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import anabranch as ab
+from tests.cli.conftest import Ana
+
+
+@pytest.fixture
+def staged(shop: Ana, folder: Path) -> Ana:
+    """A new table and a changed one, staged on main."""
+    (folder / "more.csv").write_text("id,status,price\n3,sent,7\n4,new,1\n5,new,1\n")
+    (folder / "customers.csv").write_text("id,name\n1,ann\n")
+    shop("import", "orders", "more.csv", "--upsert")
+    shop("import", "customers", "customers.csv", "--key", "id")
+    return shop
+
+
+def test_a_clean_branch_says_so(shop: Ana) -> None:
+    lines = shop("status").out.splitlines()
+    assert lines[0].startswith("On branch main of shop, at ")
+    assert lines[0].endswith(" (main/1)")
+    assert lines[1:] == ["Nothing is staged."]
+
+
+def test_what_is_staged_is_listed(staged: Ana) -> None:
+    assert staged("status").out.splitlines()[1:] == [
+        "Staged; publish with `ana commit -m MESSAGE`:",
+        "  created  customers  1 inserted",
+        "  changed  orders     2 inserted, 1 updated",
+    ]
+
+
+def test_the_status_as_json(staged: Ana) -> None:
+    found = staged("status", "--json").json
+    assert {key: found[key] for key in ("repository", "branch", "commit_id")} == {
+        "repository": "shop",
+        "branch": "main",
+        "commit_id": "main/1",
+    }
+    orders = found["staged"][1]
+    assert set(orders) == {"name", "kind", "state", "operations", "inserted", "updated", "deleted"}
+    assert (orders["name"], orders["kind"], orders["state"]) == ("orders", "table", "changed")
+    assert (orders["inserted"], orders["updated"], orders["deleted"]) == (2, 1, 0)
+
+
+def test_nobody_else_sees_what_is_staged(staged: Ana, folder: Path) -> None:
+    with ab.open(folder) as repo:
+        assert [table.name for table in repo.tables()] == ["orders"]
+        assert repo.table("orders").count() == 3
+
+
+def test_a_commit_publishes_all_that_is_staged(staged: Ana) -> None:
+    lines = staged("commit", "-m", "more").out.splitlines()
+    assert lines[0].startswith("[main ")
+    assert lines[1:] == ["  created  customers  1 inserted", "  changed  orders     2 inserted, 1 updated"]
+    commits = staged("log", "--json").json["commits"]
+    assert (commits[0]["message"], commits[0]["tables"]) == ("more", ["customers", "orders"])
+    assert staged("status").out.endswith("Nothing is staged.\n")
+
+
+def test_a_commit_as_json(staged: Ana) -> None:
+    found = staged("commit", "-m", "more", "--author", "bob", "--json").json
+    assert found["branch"] == "main"
+    assert (found["commit"]["author"], found["commit"]["id"]) == ("bob", "main/2")
+    assert [what["name"] for what in found["staged"]] == ["customers", "orders"]
+
+
+def test_nothing_to_commit_is_exit_code_1(shop: Ana) -> None:
+    assert shop("commit", "-m", "nothing", fails=1).out == "nothing to commit on main: nothing is staged\n"
+    assert shop("commit", "-m", "nothing", "--json", fails=1).json["commit"] is None
+
+
+def test_changes_that_cancel_out_are_nothing_to_commit(shop: Ana, folder: Path) -> None:
+    (folder / "there.csv").write_text("id,price\n1,1\n")
+    (folder / "back.csv").write_text("id,price\n1,9.5\n")
+    shop("import", "orders", "there.csv", "--upsert")
+    shop("import", "orders", "back.csv", "--upsert")
+    assert "what was staged changes nothing" in shop("commit", "-m", "there and back", fails=1).out
+    assert shop("status", "--json").json["staged"] == []
+
+
+def test_a_commit_needs_a_message(staged: Ana) -> None:
+    assert "a commit needs a message" in staged("commit", "-m", " ", fails=2).err
+    assert len(staged("status", "--json").json["staged"]) == 2
+
+
+def test_every_branch_has_a_working_set_of_its_own(staged: Ana) -> None:
+    said = staged("switch", "-c", "dev").out
+    assert said.splitlines()[1] == "What is staged on main (2 tables) stays there."
+    assert staged("status", "--json").json["staged"] == []
+    staged("switch", "main")
+    assert len(staged("status", "--json").json["staged"]) == 2
+
+
+def test_the_staged_state_is_what_tables_show(staged: Ana) -> None:
+    listed = {table["name"]: table for table in staged("ls", "--json").json["tables"]}
+    assert listed["customers"] == {"name": "customers", "rows": 1, "columns": 2, "key": ["id"], "staged": "created"}
+    assert (listed["orders"]["rows"], listed["orders"]["staged"]) == (5, "changed")
+    assert staged("table", "show", "orders", "--json").json["row_count"] == 5
+    assert staged("table", "show", "orders", "--json", "--at", "HEAD").json["row_count"] == 3
+    assert [table["name"] for table in staged("ls", "HEAD", "--json").json["tables"]] == ["orders"]
+
+
+def test_a_dropped_table_is_shown_as_dropped(shop: Ana, folder: Path) -> None:
+    with ab.open(folder) as repo:
+        repo.start("main", message="drop it", working=True).drop_table("orders")
+    assert shop("status").out.splitlines()[2] == "  dropped  orders"
+    assert shop("ls").out == "There are no tables.\n"
+    shop("commit", "-m", "drop orders")
+    assert shop("ls", "--json").json["tables"] == []
+
+
+def test_others_may_commit_other_tables_meanwhile(staged: Ana, folder: Path) -> None:
+    with ab.open(folder) as repo, repo.commit("main", "other") as tx:
+        tx.create_table("other", [{"id": 1}], key="id")
+    assert "The branch moved since" in staged("status").out
+    staged("commit", "-m", "mine")
+    assert [c["message"] for c in staged("log", "--json").json["commits"]][:2] == ["mine", "other"]
+
+
+def test_work_on_a_table_that_others_changed_is_refused_and_can_be_given_up(staged: Ana, folder: Path) -> None:
+    with ab.open(folder) as repo, repo.commit("main", "theirs") as tx:
+        tx.table("orders").upsert([{"id": 3, "price": 8.0}])
+    done = staged("commit", "-m", "mine", fails=5)
+    assert "'orders'" in done.err
+    assert "`ana reset --hard`" in done.err
+    assert len(staged("status", "--json").json["staged"]) == 2
+    assert staged("reset", "--hard").out.endswith("; 2 staged changes given up\n")
+    staged("import", "orders", "more.csv", "--upsert", "-m", "mine")
+
+
+def test_an_empty_working_set_does_not_hold_on_to_an_old_commit(shop: Ana, folder: Path) -> None:
+    shop("import", "orders", "orders.csv", "--upsert")
+    with ab.open(folder) as repo:
+        assert repo.working_set("main") is None
+        repo.start("main", message="left behind", working=True)
+    with ab.open(folder) as repo, repo.commit("main", "theirs") as tx:
+        tx.table("orders").upsert([{"id": 3, "price": 8.0}])
+    (folder / "new.csv").write_text("id,price\n3,1\n")
+    shop("import", "orders", "new.csv", "--upsert")
+    shop("commit", "-m", "mine")
+
+
+def test_reset_gives_up_what_is_staged_only_if_told_so(staged: Ana) -> None:
+    assert "--hard" in staged("reset", fails=2).err
+    found = staged("reset", "--hard", "--json").json
+    assert found["discarded"] == ["customers", "orders"]
+    assert staged("status", "--json").json["staged"] == []
+
+
+def test_reset_moves_the_branch_and_the_reflog_tells_the_way_back(shop: Ana) -> None:
+    shop("reset", "--hard", "HEAD~1")
+    assert len(shop("log", "--json").json["commits"]) == 1
+    assert shop("reflog", "--json").json["moves"][0]["verb"] == "reset"
+    shop("reset", "--hard", "@{1}")
+    assert len(shop("log", "--json").json["commits"]) == 2
