@@ -12,7 +12,7 @@ help: ## Show this list
 
 setup: $(READY) ## Make .venv with everything needed to work on Anabranch
 
-demo: java $(READY) ## Show a branch, two edits, a diff and a merge
+demo: java $(READY) ## Version 200,000 orders on a local Spark: a first session
 	@$(BIN)/ana demo
 
 check: $(READY) ## Check format, lint, types and architecture
@@ -21,7 +21,7 @@ check: $(READY) ## Check format, lint, types and architecture
 	$(BIN)/mypy
 	$(BIN)/pytest --quiet tests/test_architecture.py
 
-test: java $(READY) ## Run all tests; PYTEST_ARGS="-n 4 -k merge" is handed on
+test: java $(READY) ## Run all tests; PYTEST_ARGS="-n 4 -k commit" is handed on
 	$(BIN)/pytest $(PYTEST_ARGS)
 
 bench: java $(READY) ## Measure
