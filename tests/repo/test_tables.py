@@ -184,7 +184,7 @@ def test_columns_that_may_not_be_null_are_held(repo: ab.Repository) -> None:
     [
         ("no column 'colour'", [{"id": 9, "colour": "red"}]),
         ("key's column 'id' is missing", [{"note": "x"}]),
-        ("column 'price' is decimal\\(12,2\\), string was given", [{"id": 9, "price": "cheap"}]),
+        (r"column 'price' is decimal\(12,2\), string was given", [{"id": 9, "price": "cheap"}]),
         ("column 'id' is bigint, double was given", [{"id": 9.5}]),
         ("does not fit decimal", [{"id": 9, "price": Decimal("99999999999999999.00")}]),
         ("row 1 and row 0 differ in column 'note'", [{"id": 9}, {"id": 10, "note": "x"}]),
@@ -305,7 +305,7 @@ FULL = {
     "ntz": dt.datetime(9999, 12, 31, 23, 59, 59, 999999),
     "bin": b"\x00\xff",
 }
-EMPTY = {name: None for name in EVERY_TYPE} | {"id": 2}
+EMPTY = dict.fromkeys(EVERY_TYPE) | {"id": 2}
 EDGE = FULL | {"id": 3, "s": "", "d": -0.0, "bin": b"", "dec": Decimal("0E-10"), "day": dt.date(9999, 12, 31)}
 
 

@@ -15,10 +15,15 @@ _b, _c = t.branches.c, t.commits.c
 _FIND = select(_b.id, _b.line_id, _b.commit_index).where(
     _b.repository_id == bindparam("repository"), _b.name == bindparam("branch")
 )
-_FIND_HEAD = (
-    select(_b.id, _b.line_id, _b.commit_index, _c.id.label("commit_id"), _c.hash, _c.generation, _c.finished_at)
+_HEADS = (
+    select(_b.name, _b.id, _b.line_id, _b.commit_index)
+    .add_columns(_c.id.label("commit_id"), _c.hash, _c.generation, _c.finished_at)
     .join(t.commits, (_b.line_id == _c.line_id) & (_b.commit_index == _c.commit_index))
-    .where(_b.repository_id == bindparam("repository"), _b.name == bindparam("branch"))
+    .where(_b.repository_id == bindparam("repository"))
+)
+_FIND_HEAD = _HEADS.where(_b.name == bindparam("branch"))
+_FIND_DEFAULT_HEAD = _HEADS.join(t.repositories, t.repositories.c.id == _b.repository_id).where(
+    t.repositories.c.default_branch == _b.name
 )
 _TAKEN = union_all(
     select(literal("branch").label("kind")).where(
@@ -56,14 +61,15 @@ def find_by_id(cx: Connection, branch: BranchId) -> BranchHead | None:
     return BranchHead(row.name, branch, Position(LineId(row.line_id), row.commit_index)) if row else None
 
 
-def find_head(cx: Connection, repository: RepositoryId, name: str) -> tuple[BranchHead, CommitHead] | None:
-    """Find a branch together with what publishing needs to know of the commit it shows."""
-    row = cx.execute(_FIND_HEAD, {"repository": repository, "branch": name}).first()
+def find_head(cx: Connection, repository: RepositoryId, name: str | None) -> tuple[BranchHead, CommitHead] | None:
+    """Find a branch, None for the default one, with what publishing needs to know of the commit it shows."""
+    asked = {"repository": repository} if name is None else {"repository": repository, "branch": name}
+    row = cx.execute(_FIND_DEFAULT_HEAD if name is None else _FIND_HEAD, asked).first()
     if row is None:
         return None
     at = Position(LineId(row.line_id), row.commit_index)
     commit = CommitHead(at, CommitId(row.commit_id), row.hash, row.generation, row.finished_at)
-    return BranchHead(name, BranchId(row.id), at), commit
+    return BranchHead(row.name, BranchId(row.id), at), commit
 
 
 def taken(cx: Connection, repository: RepositoryId, name: str) -> str | None:

@@ -12,7 +12,7 @@ from anabranch.cli.session import Session
 from anabranch.errors import InvalidRequest
 
 
-@make_command("branch")
+@make_command("branch", short_help="List, make, rename or delete branches.")
 @click.argument("names", metavar="[NAME [AT]]", nargs=-1)
 @click.option("-d", "--delete", is_flag=True, help="Delete the named branches.")
 @click.option("-D", "--force-delete", is_flag=True, help="Delete them even if their work is lost.")

@@ -9,7 +9,7 @@ from anabranch.cli.session import Session
 from anabranch.cli.switch import go
 
 
-@make_command("checkout")
+@make_command("checkout", short_help="The older name of switch.")
 @click.argument("name")
 @click.argument("at", required=False)
 @click.option("-b", "create", is_flag=True, help="Make the branch first, at AT (the current branch).")

@@ -52,7 +52,7 @@ class Scene:
     loaded_at: str = ""
 
 
-@make_command("demo")
+@make_command("demo", short_help="Show the main job from end to end.")
 @click.option("--path", metavar="DIR", help="Where the repository goes; else a new temporary folder.")
 @click.option("--rows", type=click.IntRange(min=1000), default=200_000, metavar="N", help="Rows to load (200,000).")
 def command(session: Session, path: str | None, rows: int) -> None:

@@ -42,7 +42,7 @@ class Outcome:
     counts: Counts
 
 
-@make_command("import")
+@make_command("import", short_help="Import files into a table.")
 @click.argument("table")
 @click.argument("files", metavar="FILE...", nargs=-1, required=True)
 @click.option("--key", metavar="A,B", callback=names, help="The columns that identify a row; makes the table.")

@@ -15,7 +15,7 @@ from anabranch.cli.session import Session
 from anabranch.errors import AlreadyExists, InvalidRequest, NotFound
 
 
-@make_command("init")
+@make_command("init", short_help="Make a repository.")
 @click.argument("store", metavar="[PATH|URL]", default=".")
 @click.option("--objects", metavar="DIR|URL", help="Where the objects go; a store on a server needs it.")
 @click.option("--branch", metavar="NAME", default="main", help="The first branch (main).")

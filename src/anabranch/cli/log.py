@@ -36,7 +36,7 @@ class Names:
         return f" ({', '.join(parts)})" if parts else ""
 
 
-@make_command("log")
+@make_command("log", short_help="List commits, newest first.")
 @click.argument("ref", required=False)
 @click.option("--oneline", is_flag=True, help="One line for each commit.")
 @click.option("--graph", is_flag=True, help="Draw branches and merges.")

@@ -21,19 +21,19 @@ class Listed:
     """A table in the list; `staged` says what the working set did to it."""
 
     name: str
-    rows: int
-    columns: int
+    row_count: int
+    column_count: int
     key: tuple[str, ...]
     staged: str | None = None
 
 
-@make_command("ls")
+@make_command("ls", short_help="List tables.")
 @click.argument("ref", required=False)
 @click.option("--namespace", metavar="NAME", help="Only the tables of this namespace.")
 def command(session: Session, ref: str | None, namespace: str | None) -> None:
     """List the tables at REF; without it those of the current branch, with what is staged.
 
-    JSON: ref, tables (list of name, rows, columns, key, staged: created, changed or null).
+    JSON: ref, tables (list of name, row_count, column_count, key, staged: created, changed or null).
     """
     at = session.ref(ref)
     entries = session.repo.tables(at, namespace)
@@ -71,5 +71,5 @@ def _print(listed: list[Listed]) -> None:
 
 
 def _row(table: Listed, staged: bool) -> list[Any]:
-    row = [table.name, number(table.rows), number(table.columns), ", ".join(table.key)]
+    row = [table.name, number(table.row_count), number(table.column_count), ", ".join(table.key)]
     return [*row, table.staged or ""] if staged else row

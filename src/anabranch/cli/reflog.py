@@ -10,7 +10,7 @@ from anabranch.cli.output import clean, columns, emit, emit_json, local, short
 from anabranch.cli.session import Session
 
 
-@make_command("reflog")
+@make_command("reflog", short_help="List the moves of a branch.")
 @click.argument("branch", required=False)
 @click.option("-n", "--limit", type=click.IntRange(min=0), metavar="N", help="At most so many moves.")
 def command(session: Session, branch: str | None, limit: int | None) -> None:

@@ -10,7 +10,7 @@ from anabranch.cli.output import emit, emit_json, plural, short
 from anabranch.cli.session import Session
 
 
-@make_command("reset")
+@make_command("reset", short_help="Give up what is staged; move the branch.")
 @click.argument("ref", required=False)
 @click.option("--hard", is_flag=True, help="Needed: what is staged is given up.")
 def command(session: Session, ref: str | None, hard: bool) -> None:
@@ -31,4 +31,5 @@ def command(session: Session, ref: str | None, hard: bool) -> None:
     if session.json:
         emit_json({"branch": session.branch, "commit": target, "discarded": discarded})
     else:
-        emit(f"Branch {session.branch} is at {short(target)}; {plural(len(discarded), 'staged change')} given up")
+        given_up = f"; {plural(len(discarded), 'staged change')} given up" if discarded else ""
+        emit(f"Branch {session.branch} is at {short(target)}{given_up}")

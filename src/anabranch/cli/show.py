@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from anabranch.repo.log import TableChange
 
 
-@make_command("show")
+@make_command("show", short_help="Show a commit and what it did.")
 @click.argument("ref", required=False)
 @click.option("-v", "--verbose", is_flag=True, help="List the objects that hold the change.")
 def command(session: Session, ref: str | None, verbose: bool) -> None:

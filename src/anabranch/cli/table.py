@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @click.group("table", cls=Group)
 def command() -> None:
-    """Look into tables."""
+    """Show rows or columns of a table."""
 
 
 @command.command("show")

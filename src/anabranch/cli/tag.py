@@ -11,7 +11,7 @@ from anabranch.cli.output import columns, emit, emit_json, local, short
 from anabranch.cli.session import Session
 
 
-@make_command("tag")
+@make_command("tag", short_help="List, make or delete tags.")
 @click.argument("name", required=False)
 @click.argument("at", required=False)
 @click.option("-d", "--delete", is_flag=True, help="Delete the tag.")

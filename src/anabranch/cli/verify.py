@@ -7,7 +7,7 @@ from anabranch.cli.output import emit, emit_json, plural
 from anabranch.cli.session import Session
 
 
-@make_command("verify")
+@make_command("verify", short_help="Check every object against its hash.")
 def command(session: Session) -> None:
     """Check every object of the repository against its hash.
 

@@ -54,11 +54,8 @@ class Expression:
 
     def refuse_unknown_names(self, schema: Schema) -> None:
         """Refuse a bare name that is no column, without asking an engine; text that only Spark reads is left to it."""
-        try:
-            parsed: exp.Expr = exp.maybe_parse(self.text, dialect="spark")
-        except SqlglotError:
-            return
-        if parsed.find(exp.Query, exp.Lambda):
+        parsed = _parsed(self.text)
+        if parsed is None or parsed.find(exp.Query, exp.Lambda):
             return
         for node in parsed.find_all(exp.Column):
             # A dotted name may reach into a value, and a few functions are written without brackets.
@@ -75,19 +72,18 @@ class Expression:
         proven, type_ = _proven(self.text, types, schema)
         return proven.copy(), type_
 
-    def key_values(self, schema: Schema) -> list[int | str] | None:
-        """The only keys that the condition can hold for, where it says so plainly: `id = 7`, `id IN (1, 2) AND …`."""
-        key = schema.key_columns
-        if len(key) != 1 or not (key[0].type.is_integer or key[0].type.name == "string"):
-            return None
-        try:
-            parsed: exp.Expr = exp.maybe_parse(self.text, dialect="spark")
-        except SqlglotError:
+    def key_values(self, schema: Schema) -> tuple[list[int | str], bool] | None:
+        """The only keys that the condition can hold for, where it says so plainly: `id = 7`, `id IN (1, 2) AND …`.
+
+        Also tells whether that is all it says.
+        """
+        key, parsed = schema.key_columns, _parsed(self.text)
+        if len(key) != 1 or parsed is None or not (key[0].type.is_integer or key[0].type.name == "string"):
             return None
         for part in parsed.flatten() if isinstance(parsed, exp.And) else [parsed]:
             found = self._listed_keys(part, key[0])
             if found is not None:
-                return found
+                return found, part is parsed
         return None
 
     def _listed_keys(self, part: exp.Expr, key: Column) -> list[int | str] | None:
@@ -114,14 +110,23 @@ class Expression:
 
 
 @lru_cache(256)
+def _parsed(text: str) -> exp.Expr | None:
+    """Parse a text once; the choice of an engine, the checks and the plan all ask. None where only Spark can."""
+    try:
+        parsed: exp.Expr = exp.maybe_parse(text, dialect="spark")
+    except SqlglotError:
+        return None
+    return parsed
+
+
+@lru_cache(256)
 def _proven(
     text: str, args: tuple[tuple[str, DataType | None], ...], schema: Schema
 ) -> tuple[exp.Expr, DataType | None]:
-    """Prove a text once; the choice of an engine, the checks and the plan all ask."""
-    try:
-        parsed: exp.Expr = exp.maybe_parse(text, dialect="spark")
-    except SqlglotError as error:
-        raise Unproven(f"syntax that only Spark reads ({text!r})") from error
+    """Prove a text once."""
+    parsed = _parsed(text)
+    if parsed is None:
+        raise Unproven(f"syntax that only Spark reads ({text!r})")
     return prove(parsed, {c.name.lower(): (c.name, c.type) for c in schema}, dict(args))
 
 

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import pyarrow as pa
+import pyarrow.compute as pc
 from sqlglot import exp
 
 from anabranch.model.ids import ObjectId
@@ -71,9 +72,33 @@ def scan(
 ) -> Query:
     """Read columns of a table under their ids; with `keys`, only those rows."""
     bound = sources or Sources()
-    plan = _Scan(state, tuple(columns), access, bound, bound.add(keys.source) if keys else None, broadcast)
     layers = [x for x in state.layers if keys is None or may_meet(x.object.key_range, keys.key_range)]
+    if keys is not None and isinstance(keys.source, Rows):
+        access = _only_keys(access, layers, state.schema.key_columns[0], keys.source.table)
+        layers = [x for x in layers if x.object.id not in access.tables or access.tables[x.object.id].num_rows]
+    plan = _Scan(state, tuple(columns), access, bound, bound.add(keys.source) if keys else None, broadcast)
     return Query(plan.build(layers), bound.named)
+
+
+def plain_files(state: TableState, columns: Sequence[Column], access: Access) -> Files | None:
+    """The files of a table that nothing has touched since they were written, all under its own schema, if it is so."""
+    wanted = {c.id for c in columns}
+    rows = [x.object for x in state.layers if x.object.kind == "rows"]
+    acting = [x for x in state.layers if x.object.kind != "rows" and wanted & set(x.object.touched)]
+    if not rows or acting or any(o.id in access.tables or o.schema_id != state.schema.id for o in rows):
+        return None
+    return Files(tuple(access.uris[o.id] for o in rows), tuple((str(c.id), c.type) for c in state.schema))
+
+
+def _only_keys(access: Access, layers: Sequence[Layer], column: Column, keys: pa.Table) -> Access:
+    """Narrow small objects down to the keys of a look-up before an engine sees them: mostly nothing is left."""
+    wanted = keys.column(column.id).combine_chunks()
+    tables = {}
+    for layer in layers:
+        rows = access.tables.get(layer.object.id)
+        if rows is not None:
+            tables[layer.object.id] = rows.filter(pc.is_in(rows.column(column.id), wanted))
+    return Access(access.uris, tables)
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ def create_branch(ctx: Context, name: str, at: str | None) -> Branch:
     check_ref_name(name, "branch")
     with ctx.catalog.write() as cx:
         lock_repository(cx, ctx.record.id)
-        start = branches.find_head(cx, ctx.record.id, at or ctx.default_branch(cx))
+        start = branches.find_head(cx, ctx.record.id, at)
         head = start[1] if start else history.head(cx, resolve(ctx, cx, at))
         assert head is not None
         _refuse_taken(ctx, cx, name)

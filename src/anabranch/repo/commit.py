@@ -37,10 +37,11 @@ def begin(
     """Read the head that the commit will expect to find."""
     check_words(message, author)
     with ctx.catalog.read() as cx:
-        name = branch or ctx.default_branch(cx)
-        found = branches.find_head(cx, ctx.record.id, name)
-        head, parent = found or (need_branch(ctx, cx, name), None)
-        assert parent is not None
+        found = branches.find_head(cx, ctx.record.id, branch)
+        if found is None:
+            need_branch(ctx, cx, branch or ctx.default_branch(cx))
+        assert found is not None
+        head, parent = found
         clock = history.clock(cx, head.position)
     who = author or ctx.author
     return Start(head, parent, clock, message, who, now(), tuple(provenance), strict, allow_empty)

@@ -16,7 +16,7 @@ from anabranch.queries.expressions import Expression
 from anabranch.queries.scan import scan
 from anabranch.repo.context import Context
 from anabranch.repo.insert import Pending
-from anabranch.repo.reading import keys_of, reading, rendered, unproven
+from anabranch.repo.reading import condition_for, reading, unproven
 from anabranch.repo.writing import store
 
 
@@ -30,11 +30,9 @@ def delete(
     engine = ctx.engines.pick(Work(size_of(state.layers), unproven=strange), what)
     spoken = condition.columns(schema) if condition else ()
     read = tuple(dict.fromkeys((*schema.key_columns, *spoken)))
-    query = scan(state, read, ctx.access(state.layers, pending), keys=keys_of(condition, state, engine))
-    test = rendered(condition, engine, schema) if condition else None
-    query = changes.selected_keys(query, read, schema, state.name.rsplit(".", 1)[-1], test)
+    split = condition_for(condition, state, engine)
+    query = scan(state, read, ctx.access(state.layers, pending), keys=split.keys)
+    query = changes.selected_keys(query, read, schema, state.name.rsplit(".", 1)[-1], split.test)
     with reading(ctx, state):
-        made = store(
-            ctx, engine, replace(query, args=condition.args if condition else {}), "delete", schema, schema.columns
-        )
+        made = store(ctx, engine, replace(query, args=split.args), "delete", schema, schema.columns)
     return Statement("delete", made, Counts(deleted=sum(o.stored.row_count for o in made)))

@@ -74,7 +74,12 @@ class Table:
 
     def spark(self) -> DataFrame:
         """Read as a Spark DataFrame; nothing runs yet."""
-        engine = self._ctx.engines.spark()
+        from anabranch.queries.scan import plain_files
+
+        engine, state, chosen = self._ctx.engines.spark(), self._state, self._selection
+        files = plain_files(state, self._shown, self._ctx.access(state.layers, self._pending))
+        if files is not None and chosen.where is None and chosen.limit is None:
+            return engine.read(files, [(str(c.id), c.name) for c in self._shown])
         return engine.frame(self._query(engine))
 
     def arrow(self) -> pa.Table:
@@ -176,12 +181,12 @@ class Table:
         order = state.schema.key_columns if self._selection.ordered else ()
         read = tuple(dict.fromkeys((*self._shown, *order, *(where.columns(state.schema) if where else ()))))
         broadcast = size_of(state.layers) - _snapshot_size(state) <= self._ctx.settings.broadcast_limit_bytes
-        keys = keys_of(where, state, engine)
-        query = scan(state, read, self._ctx.access(state.layers, self._pending), keys=keys, broadcast=broadcast)
-        condition = rendered(where, engine, state.schema) if where else None
+        condition = condition_for(where, state, engine)
+        access = self._ctx.access(state.layers, self._pending)
+        query = scan(state, read, access, keys=condition.keys, broadcast=broadcast)
         alias = state.name.rsplit(".", 1)[-1]
-        query = select_rows(query, read, self._shown, alias, condition, self._selection.limit, order)
-        return replace(query, args=dict(where.args) if where else {})
+        query = select_rows(query, read, self._shown, alias, condition.test, self._selection.limit, order)
+        return replace(query, args=condition.args)
 
 
 def make_selection(
@@ -215,14 +220,26 @@ def rendered(expression: Expression, engine: Engine, schema: Schema) -> Any:
     return expression.for_duck(schema)[0] if engine.in_process else expression.for_spark()
 
 
-def keys_of(where: Expression | None, state: TableState, engine: Engine) -> Keys | None:
-    """The keys that a condition names, so that only objects that may hold them are read."""
+@dataclass(frozen=True)
+class Condition:
+    """A user's condition as an engine gets it: the keys that it names, and what is left to test."""
+
+    keys: Keys | None = None
+    test: Any = None
+    args: dict[str, Any] = field(default_factory=dict)
+
+
+def condition_for(where: Expression | None, state: TableState, engine: Engine) -> Condition:
+    """Split off the keys that a condition names, so that only objects that may hold them are read."""
     from anabranch.repo.look_up import keys_source
 
-    if where is None or not engine.in_process:
-        return None
-    values = where.key_values(state.schema)
-    return keys_source(state, values) if values is not None else None
+    if where is None:
+        return Condition()
+    named = where.key_values(state.schema) if engine.in_process else None
+    keys = keys_source(state, named[0]) if named else None
+    if keys is not None and named and named[1]:
+        return Condition(keys)
+    return Condition(keys, rendered(where, engine, state.schema), dict(where.args))
 
 
 class reading:

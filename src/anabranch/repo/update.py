@@ -19,11 +19,11 @@ from anabranch.plan.engine import Work
 from anabranch.queries import changes
 from anabranch.queries.expressions import Expression, Unproven
 from anabranch.queries.proof import assignable
-from anabranch.queries.query import Query, reading_of
+from anabranch.queries.query import reading_of
 from anabranch.queries.scan import scan, typed_values
 from anabranch.repo.context import Context
 from anabranch.repo.insert import Pending, insert_rows
-from anabranch.repo.reading import keys_of, reading, rendered, unproven
+from anabranch.repo.reading import condition_for, reading, rendered, unproven
 from anabranch.repo.writing import refuse_null, scratch, source_of, store
 
 
@@ -40,8 +40,8 @@ class Assignments:
         return [*self.values.values(), *([self.where] if self.where else [])]
 
     @property
-    def args(self) -> dict[str, Any]:
-        return {k: v for e in self.expressions for k, v in e.args.items()}
+    def value_args(self) -> dict[str, Any]:
+        return {k: v for e in self.values.values() for k, v in e.args.items()}
 
 
 def update(
@@ -61,7 +61,9 @@ def update(
     if set(wanted.values) & set(state.schema.key):
         return _move_keys(ctx, engine, state, wanted, pending, what)
     changed = [c for c in state.schema if c.id in wanted.values]
-    query = _read(ctx, engine, state, wanted, changed, pending)
+    read = _columns(state.schema, wanted, changed)
+    condition = condition_for(wanted.where, state, engine)
+    query = scan(state, read, ctx.access(state.layers, pending), keys=condition.keys)
     alias = state.name.rsplit(".", 1)[-1]
     query = changes.updated(
         query,
@@ -69,10 +71,12 @@ def update(
         state.schema,
         _rendered(wanted, engine, state.schema),
         alias,
-        _where(wanted, engine, state.schema),
+        condition.test,
     )
     with reading(ctx, state):
-        made = store(ctx, engine, replace(query, args=wanted.args), "update", state.schema, changed)
+        made = store(
+            ctx, engine, replace(query, args=wanted.value_args | condition.args), "update", state.schema, changed
+        )
     _refuse_null(ctx, engine, made, state.schema, changed, what)
     return Statement("update", made, Counts(updated=sum(o.stored.row_count for o in made)))
 
@@ -82,12 +86,13 @@ def _move_keys(
 ) -> Statement:
     """An updated key is a delete and an insert."""
     schema = state.schema
-    query = _read(ctx, engine, state, wanted, list(schema.columns), pending)
+    condition = condition_for(wanted.where, state, engine)
+    query = scan(state, schema.columns, ctx.access(state.layers, pending), keys=condition.keys)
     alias = state.name.rsplit(".", 1)[-1]
-    query = changes.moved(query, schema, _rendered(wanted, engine, schema), alias, _where(wanted, engine, schema))
+    query = changes.moved(query, schema, _rendered(wanted, engine, schema), alias, condition.test)
     pairs = [p for c in schema for p in ((str(c.id), c.type), (c.before, c.type))]
     with scratch(ctx, engine) as place, reading(ctx, state):
-        kept = place.keep(replace(query, args=wanted.args), pairs, schema.key_columns)
+        kept = place.keep(replace(query, args=wanted.value_args | condition.args), pairs, schema.key_columns)
         rows = reading_of(kept.source, [name for name, _ in pairs])
         old = changes.picked_columns(rows, {str(c.id): c.before for c in schema.key_columns})
         gone = store(ctx, engine, old, "delete", schema, schema.columns)
@@ -164,7 +169,7 @@ def _types(
     query = scan(state, state.schema.columns, ctx.access(state.layers, pending))
     values = {str(c.id): wanted.values[c.id].for_spark() for c in columns}
     typed = typed_values(query, state.schema.columns, values, state.name.rsplit(".", 1)[-1])
-    return engine.types(replace(typed, args=wanted.args))
+    return engine.types(replace(typed, args=wanted.value_args))
 
 
 def _columns(schema: Schema, wanted: Assignments, changed: list[Column]) -> tuple[Column, ...]:
@@ -173,19 +178,8 @@ def _columns(schema: Schema, wanted: Assignments, changed: list[Column]) -> tupl
     return tuple(dict.fromkeys((*schema.key_columns, *changed, *spoken)))
 
 
-def _read(
-    ctx: Context, engine: Engine, state: TableState, wanted: Assignments, changed: list[Column], pending: Pending
-) -> Query:
-    columns = _columns(state.schema, wanted, changed)
-    return scan(state, columns, ctx.access(state.layers, pending), keys=keys_of(wanted.where, state, engine))
-
-
 def _rendered(wanted: Assignments, engine: Engine, schema: Schema) -> dict[str, Any]:
     return {c: rendered(e, engine, schema) for c, e in wanted.values.items()}
-
-
-def _where(wanted: Assignments, engine: Engine, schema: Schema) -> Any:
-    return rendered(wanted.where, engine, schema) if wanted.where else None
 
 
 def _refuse_null(
