@@ -21,7 +21,5 @@ class Settings:
     """Overlays up to this size are sent to every Spark executor."""
     cache_limit_bytes: int = 64 * 1024 * 1024
     """Decoded small objects kept in memory by one repository."""
-    publish_attempts: int = 8
-    """How often a commit is put on a new head before it gives up."""
     clock_depth_limit: int = 32
     """Line hops after which a new line carries the whole state (a checkpoint)."""

@@ -142,10 +142,10 @@ def _entry(row: Row[tuple[object, ...]]) -> Entry:
 
 
 def ever_named(cx: Connection, repository: RepositoryId, at: Clock, parent: ThingId, name: str) -> list[str]:
-    """Find the tables that ever had this name on the way to a commit."""
+    """Find the tables that ever had this name on the way to a commit, those before a checkpoint too."""
     n = t.names.c
     found: list[str] = []
-    for line, index in at.entry_positions:
+    for line, index in at.positions:
         query = select(n.thing_id).where(n.repository_id == repository, n.parent_id == parent, n.name == name)
         query = query.where(n.kind == "table")
         found += cx.scalars(query.where(n.line_id == line, n.commit_index <= index, n.thing_id.is_not(None)).distinct())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 
 from sqlalchemy import Connection, inspect, select, update
@@ -31,18 +32,21 @@ def exists(cx: Connection) -> bool:
 
 def upgrade(cx: Connection, *, latest: int = FORMAT_VERSION, migrations: Mapping[int, Migration] = MIGRATIONS) -> None:
     """Bring the store to the latest version; refuse one that a newer Anabranch wrote."""
-    version = found_version(cx)
+    version = found_version(cx, lock=True)
     if version > latest:
         message = f"this store has format version {version}, this Anabranch reads up to {latest}"
         raise InvalidRequest(message, hint="upgrade anabranch", expected=latest, found=version)
     for step in range(version, latest):
+        if step not in migrations:
+            raise Corrupt(f"no way leads on from format version {step}", hint="restore the store from a backup")
         migrations[step](cx)
         cx.execute(update(store).where(store.c.key == "format_version").values(value=str(step + 1)))
 
 
-def found_version(cx: Connection) -> int:
-    """Read the version that the store was written with."""
-    text = cx.scalar(select(store.c.value).where(store.c.key == "format_version"))
-    if text is None or not text.isdigit():
+def found_version(cx: Connection, *, lock: bool = False) -> int:
+    """Read the version that the store was written with; locked, so that two openers upgrade it once."""
+    query = select(store.c.value).where(store.c.key == "format_version")
+    text = cx.scalar(query.with_for_update() if lock else query)
+    if text is None or not re.fullmatch("[0-9]{1,9}", text):
         raise Corrupt(f"the catalogue has no readable format version (found {text!r})", hint="restore it from a backup")
     return int(text)

@@ -10,7 +10,14 @@ from typing import Any
 
 from sqlalchemy import Connection, Engine, create_engine, event, select
 from sqlalchemy.engine import URL, make_url
-from sqlalchemy.exc import ArgumentError, DBAPIError, IntegrityError, NoSuchModuleError, OperationalError
+from sqlalchemy.exc import (
+    ArgumentError,
+    DBAPIError,
+    IntegrityError,
+    NoSuchModuleError,
+    OperationalError,
+    ProgrammingError,
+)
 
 from anabranch.catalog import migrations
 from anabranch.catalog.tables import repositories, store
@@ -157,15 +164,22 @@ _SQLITE_KINDS: dict[int, tuple[type[AnabranchError], str, str]] = {
 }
 
 
+_STRANGE = "is it a store of Anabranch's?"
+
+
 def _translate(error: DBAPIError, described: str) -> AnabranchError:
     """Turn a database error into one of ours, by its code."""
     code = getattr(error.orig, "sqlite_errorcode", None)
     if code is not None and code & 0xFF in _SQLITE_KINDS:
         kind, what, hint = _SQLITE_KINDS[code & 0xFF]
         return kind(f"the catalogue {described} {what}", hint=hint)
+    if code == sqlite3.SQLITE_ERROR:
+        return Corrupt(f"the catalogue {described} refused a statement: {error.orig}", hint=_STRANGE)
+    if error.statement is None and isinstance(error, ProgrammingError):
+        return InvalidRequest(f"{described} can't be reached that way: {error.orig}", hint="check the URL")
     if isinstance(error, IntegrityError):
         return AlreadyExists(f"another writer was faster: {error.orig}", hint="look at what it did, then try again")
     if isinstance(error, OperationalError) or error.connection_invalidated:
         hint = "check that the server runs and can be reached"
         return Unavailable(f"the catalogue {described} does not answer: {error.orig}", hint=hint)
-    return Corrupt(f"the catalogue {described} refused a statement: {error.orig}", hint="is it a store of Anabranch's?")
+    return Corrupt(f"the catalogue {described} refused a statement: {error.orig}", hint=_STRANGE)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from anabranch.cli.documents import commit_document, counts_document
+from anabranch.cli.failures import BadUsage
 from anabranch.cli.options import command as make_command
 from anabranch.cli.options import names, paragraphs
 from anabranch.cli.output import emit, emit_json, plural
@@ -49,8 +50,8 @@ class Outcome:
 @click.option("-m", "--message", multiple=True, callback=paragraphs, help="Commit at once, with all that is staged.")
 @click.option("--author", metavar="NAME", help="The commit's author, with -m.")
 @click.option("--format", type=click.Choice(["csv", "json", "parquet"]), help="Of the files; else by their names.")
-@click.option("--append", "mode", flag_value="append", help="Add rows with new keys to a table that is there.")
-@click.option("--upsert", "mode", flag_value="upsert", help="Add rows, or update those whose keys are there.")
+@click.option("--append", is_flag=True, help="Add rows with new keys to a table that is there.")
+@click.option("--upsert", is_flag=True, help="Add rows, or update those whose keys are there.")
 @click.option("--schema", metavar="DDL", help="Types of a new table: 'id bigint, price decimal(12,2)'.")
 @click.option(
     "--null", "nulls", metavar="TEXT", multiple=True, help="CSV: a text that stands for null; empty always does."
@@ -63,7 +64,8 @@ def command(
     message: str | None,
     author: str | None,
     format: str | None,
-    mode: str | None,
+    append: bool,
+    upsert: bool,
     schema: str | None,
     nulls: tuple[str, ...],
 ) -> None:
@@ -74,7 +76,10 @@ def command(
 
     JSON: branch, table, created, inserted, updated, deleted, commit (null if staged).
     """
-    request = Request(table, files, key, format, schema, nulls, mode or "create")
+    if append and upsert:
+        raise BadUsage("--append and --upsert exclude each other", hint="--upsert also adds rows")
+    mode = "append" if append else "upsert" if upsert else "create"
+    request = Request(table, files, key, format, schema, nulls, mode)
     with (
         session.progress(f"reading {plural(len(files), 'file')}") as progress,
         writing(session, message, author) as made,

@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from anabranch.cli.session import Session
+from anabranch.errors import InvalidRequest
 
 ENGINES = ("auto", "spark", "duck")
 
@@ -64,4 +65,7 @@ def names(_ctx: click.Context, _option: click.Parameter, text: str | None) -> tu
 
 def paragraphs(_ctx: click.Context, _option: click.Parameter, texts: tuple[str, ...]) -> str | None:
     """Join several -m to one message, as git does."""
-    return "\n\n".join(texts) if texts else None
+    message = "\n\n".join(texts)
+    if texts and not message.strip():
+        raise InvalidRequest("a commit needs a message", hint="say what it does and why")
+    return message if texts else None

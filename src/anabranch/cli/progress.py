@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
+import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -35,7 +37,14 @@ def show_progress(phase: str, *, visible: bool) -> Iterator[Progress]:
     from rich.live import Live
 
     spinner = _Spinner(phase)
-    with Live(spinner, console=Console(stderr=True), refresh_per_second=10, transient=True):
+    # A stream of its own: stderr itself may be led elsewhere meanwhile, to quiet a JVM.
+    settings: dict[str, Any] = {
+        "refresh_per_second": 10,
+        "transient": True,
+        "redirect_stdout": False,
+        "redirect_stderr": False,
+    }
+    with os.fdopen(os.dup(sys.stderr.fileno()), "w") as stream, Live(spinner, console=Console(file=stream), **settings):
         yield spinner
 
 

@@ -59,7 +59,7 @@ class Folder:
             present = [p.name for p in folder.iterdir()] if folder.is_dir() else []
             kept = parquet_names(present)
             for name in set(present) - set(kept):
-                (folder / name).unlink()
+                self.discard(f"{prefix}/{name}")
             with ThreadPoolExecutor(_HASHERS) as pool:
                 sealed = list(pool.map(lambda name: self._seal(f"{prefix}/{name}"), kept))
             if present:

@@ -40,15 +40,17 @@ def decode(content: bytes) -> pa.Table:
     """Read a Parquet file from memory."""
     try:
         return pq.read_table(pa.BufferReader(content))
-    except pa.ArrowException as error:
-        raise Corrupt(
-            f"an object is not readable Parquet: {error}", hint="restore the catalogue from a backup"
-        ) from error
+    except (pa.ArrowException, OSError) as error:
+        hint = "restore the catalogue from a backup"
+        raise Corrupt(f"an object is not readable Parquet: {error}", hint=hint) from error
 
 
 def read_footer(file: BinaryIO, key: Sequence[Column]) -> Footer:
     """Read row count, key range and null keys from a footer."""
-    metadata = pq.ParquetFile(file).metadata
+    try:
+        metadata = pq.ParquetFile(file).metadata
+    except (pa.ArrowException, OSError) as error:
+        raise Corrupt(f"a file is not readable Parquet: {error}", hint="write it again") from error
     lows: list[KeyValue] = []
     highs: list[KeyValue] = []
     nulls = 0

@@ -90,7 +90,8 @@ class Draft:
 
     things: Mapping[ThingId, ThingDraft] = field(default_factory=dict)
     names: Mapping[tuple[ThingId, str], tuple[ThingKind, ThingId | None]] = field(default_factory=dict)
-    reads: frozenset[ThingId] = frozenset()
+    reads: Mapping[ThingId, str] = field(default_factory=dict)
+    """The tables that were opened, with their names."""
 
     def with_thing(self, thing: ThingDraft) -> Draft:
         return Draft({**self.things, thing.id: thing}, self.names, self.reads)
@@ -98,8 +99,8 @@ class Draft:
     def with_name(self, parent: ThingId, name: str, kind: ThingKind, thing: ThingId | None) -> Draft:
         return Draft(self.things, {**self.names, (parent, name): (kind, thing)}, self.reads)
 
-    def with_read(self, thing: ThingId) -> Draft:
-        return self if thing in self.reads else Draft(self.things, self.names, self.reads | {thing})
+    def with_read(self, thing: ThingId, name: str) -> Draft:
+        return self if thing in self.reads else Draft(self.things, self.names, {**self.reads, thing: name})
 
 
 def content_of(draft: Draft, registered: Iterable[ObjectId] = ()) -> Content:
@@ -179,4 +180,4 @@ def clashes(draft: Draft, content: Content, moved: Moved, strict: bool) -> tuple
 
 def _name_of(draft: Draft, thing: ThingId | str) -> str:
     found = draft.things.get(ThingId(thing))
-    return found.name if found else str(thing)
+    return found.name if found else draft.reads.get(ThingId(thing), str(thing))

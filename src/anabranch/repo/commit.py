@@ -10,7 +10,7 @@ from types import TracebackType
 
 from anabranch.catalog import branches, entries, history
 from anabranch.catalog.publish import HeadMoved, publish
-from anabranch.catalog.store import lock_repository, now
+from anabranch.catalog.store import Connection, lock_repository, now
 from anabranch.errors import AnabranchError, BranchMoved, InvalidRequest, OutcomeUnknown, Unavailable
 from anabranch.model.clock import Position
 from anabranch.model.commits import BranchHead, Commit, CommitHead
@@ -69,9 +69,7 @@ def finish(
         ctx.discard(loose)
         return None
     try:
-        commit = publish_on_moving_branch(
-            ctx, _publication(ctx, start, content, verb, open_commit), netted, start.strict
-        )
+        commit = publish_draft(ctx, _publication(ctx, start, content, verb, open_commit), netted, start.strict)
     except OutcomeUnknown:
         raise
     except AnabranchError:
@@ -100,31 +98,25 @@ def _publication(
     )
 
 
-def publish_on_moving_branch(ctx: Context, publication: Publication, draft: Draft, strict: bool) -> Commit:
-    """Publish; if the branch moved, put the commit on the new head as long as nothing that it touched was touched."""
-    for _ in range(ctx.settings.publish_attempts):
-        try:
-            return _publish(ctx, publication, draft)
-        except HeadMoved as moved:
-            publication = _onto(ctx, publication, draft, strict, moved.found)
-    message = (
-        f"branch {publication.branch.name!r} keeps moving: {ctx.settings.publish_attempts} attempts to publish failed"
-    )
-    raise BranchMoved(message, hint="try again when fewer others write", branch=publication.branch.name)
+def publish_draft(ctx: Context, publication: Publication, draft: Draft, strict: bool) -> Commit:
+    """Publish; if the branch moved, put the commit on the new head as long as nothing that it touched was touched.
 
-
-def _publish(ctx: Context, publication: Publication, draft: Draft) -> Commit:
+    The new head is found and judged in the publishing transaction, where it can't move again.
+    """
     try:
         with ctx.catalog.write() as cx:
-            made = publish(cx, publication, ctx.store_id, ctx.settings.clock_depth_limit)
+            try:
+                made = publish(cx, publication, ctx.store_id, ctx.settings.clock_depth_limit)
+            except HeadMoved as moved:
+                publication = _onto(cx, publication, draft, strict, moved.found)
+                made = publish(cx, publication, ctx.store_id, ctx.settings.clock_depth_limit)
             line = history.line_name(cx, made.position)
         return _described(publication, draft, made, line)
     except OutcomeUnknown as error:
         found = _find_out(ctx, publication, error)
         if found is None:
-            raise Unavailable(
-                "the connection was lost while publishing; nothing was published", hint="try again"
-            ) from error
+            message = "the connection was lost while publishing; nothing was published"
+            raise Unavailable(message, hint="try again") from error
         with ctx.catalog.read() as cx:
             return history.describe(cx, [found])[0]
 
@@ -158,19 +150,20 @@ def _find_out(ctx: Context, publication: Publication, error: OutcomeUnknown) -> 
         raise OutcomeUnknown(message, hint=hint, commit_id=publication.id, branch=name) from second
 
 
-def _onto(ctx: Context, publication: Publication, draft: Draft, strict: bool, found: BranchHead | None) -> Publication:
+def _onto(
+    cx: Connection, publication: Publication, draft: Draft, strict: bool, found: BranchHead | None
+) -> Publication:
     """Move a publication to the new head, or refuse."""
     name = publication.branch.name
     if found is None:
         raise BranchMoved(f"branch {name!r} was deleted meanwhile", hint="make it again, then retry", branch=name)
     base = publication.parents[0].position
-    with ctx.catalog.read() as cx:
-        clock = history.clock(cx, found.position)
-        head = history.head(cx, found.position)
-        if not clock.holds(base) or head is None:
-            hint = "read the branch again and retry"
-            raise BranchMoved(f"branch {name!r} was reset meanwhile", hint=hint, branch=name)
-        things, names = entries.touched(cx, clock.since(base))
+    clock = history.clock(cx, found.position)
+    head = history.head(cx, found.position)
+    if not clock.holds(base) or head is None:
+        hint = "read the branch again and retry"
+        raise BranchMoved(f"branch {name!r} was reset meanwhile", hint=hint, branch=name)
+    things, names = entries.touched(cx, clock.since(base))
     both = clashes(draft, publication.content, Moved(frozenset(things), frozenset(names)), strict)
     if both:
         message = f"branch {name!r} moved: others changed {', '.join(map(repr, both))}, which this commit also touches"

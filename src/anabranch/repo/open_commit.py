@@ -23,7 +23,10 @@ from anabranch.repo.commit import finish
 from anabranch.repo.context import Context
 from anabranch.repo.refs import need_branch, resolve
 from anabranch.repo.state import table_state
-from anabranch.repo.transaction import Start, Transaction
+from anabranch.repo.transaction import Start, TableWriter, Transaction
+
+_READS = "reads"
+"""Stands in the place of a thing's id for the tables that a strict commit has read."""
 
 
 class OpenCommit(Transaction):
@@ -102,18 +105,31 @@ class OpenCommit(Transaction):
 
     def _record(self, thing: ThingDraft) -> None:
         made = [o for s in thing.statements for o in s.objects if o.stored.id not in self._registered]
-        with self._ctx.catalog.write() as cx:
-            document = (thing.id, _document(thing))
-            if not open_commits.save(cx, self._ctx.record.id, self.id, self._version, [document], made):
-                raise _changed_elsewhere(self.id)
+        self._save(thing.id, _document(thing), made)
         super()._record(thing)
-        self._version += 1
         self._registered.update(o.stored.id for o in made)
+
+    def table(self, name: str, **selection: Any) -> TableWriter:
+        """Open a table; a strict commit also keeps which tables were read."""
+        known = self._draft.reads
+        found = super().table(name, **selection)
+        if self._start.strict and self._draft.reads != known:
+            self._save(_READS, {"reads": dict(self._draft.reads)}, [])
+        return found
+
+    def _save(self, part: str, document: dict[str, Any], made: list[NewObject]) -> None:
+        """Keep one part of the draft, if nobody else wrote meanwhile."""
+        with self._ctx.catalog.write() as cx:
+            if not open_commits.save(cx, self._ctx.record.id, self.id, self._version, [(part, document)], made):
+                raise _changed_elsewhere(self.id)
+        self._version += 1
 
     def load(self, cx: Connection) -> OpenCommit:
         """Take up what the catalogue has kept."""
-        things = [self._read(cx, document) for document in open_commits.documents(cx, self.id)]
-        draft = Draft({t.id: t for t in things})
+        documents = open_commits.documents(cx, self.id)
+        things = [self._read(cx, document) for document in documents if "reads" not in document]
+        reads = {ThingId(k): v for document in documents for k, v in document.get("reads", {}).items()}
+        draft = Draft({t.id: t for t in things}, reads=reads)
         # A name that was freed may have been given again, so what is bound comes last.
         for thing in sorted(things, key=lambda t: not t.dropped):
             if thing.dropped or thing.created:

@@ -10,7 +10,7 @@ from anabranch.catalog import repositories
 from anabranch.catalog.publish import write_root
 from anabranch.catalog.repositories import RepositoryRecord
 from anabranch.catalog.store import Catalog, now
-from anabranch.errors import InvalidRequest, NotFound
+from anabranch.errors import AlreadyExists, InvalidRequest, NotFound
 from anabranch.model.clock import Position
 from anabranch.model.commits import BranchHead
 from anabranch.model.content import Content, Publication
@@ -18,6 +18,7 @@ from anabranch.model.ids import BranchId, CommitId, LineId, new_id
 from anabranch.model.names import check_ref_name, check_repository_name
 from anabranch.objects.root import open_root
 from anabranch.plan.engine import EngineSetting
+from anabranch.repo.checks import check_words
 from anabranch.repo.context import Context, RowCache, default_author
 from anabranch.repo.engines import Engines
 from anabranch.settings import Settings
@@ -38,6 +39,7 @@ class Options:
     def __post_init__(self) -> None:
         if self.engine not in ("auto", "spark", "duck"):
             raise InvalidRequest(f"engine= is {self.engine!r}", hint="choose auto, spark or duck")
+        check_words("open", self.author)
 
 
 def make(location: str, repository: str | None, objects: str | None, branch: str, options: Options) -> Context:
@@ -48,8 +50,7 @@ def make(location: str, repository: str | None, objects: str | None, branch: str
     catalog = _reach(location, create=True)
     try:
         if not catalog.exists():
-            facts = {"store_id": new_id("z"), "objects": _objects_location(location, objects), "created_at": str(now())}
-            catalog.create(facts)
+            _create(catalog, _objects_location(location, objects))
         elif objects is not None and catalog.open()["objects"] != _objects_location(location, objects):
             found = catalog.open()["objects"]
             raise InvalidRequest(f"the store keeps its objects at {found!r}", hint="leave the place of objects out")
@@ -66,6 +67,15 @@ def make(location: str, repository: str | None, objects: str | None, branch: str
         catalog.close()
         raise
     return _context(location, catalog, record, facts, options)
+
+
+def _create(catalog: Catalog, objects: str) -> None:
+    """Make the store; if somebody else was faster, theirs is as good."""
+    try:
+        catalog.create({"store_id": new_id("z"), "objects": objects, "created_at": str(now())})
+    except AlreadyExists:
+        if not catalog.exists():
+            raise
 
 
 def open_(location: str, repository: str | None, options: Options) -> Context:

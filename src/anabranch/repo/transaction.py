@@ -76,7 +76,7 @@ class Transaction:
         self._open()
         selection = make_selection(columns, where, args, limit)
         thing = self._find(name)
-        self._draft = self._draft.with_read(thing)
+        self._draft = self._draft.with_read(thing, name)
         return TableWriter(self, thing, selection)
 
     def drop_table(self, name: str) -> None:
