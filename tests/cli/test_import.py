@@ -129,6 +129,8 @@ def test_an_upsert_that_changes_nothing_makes_no_commit(shop: Ana) -> None:
         (["orders", "orders.csv"], 4, "there is a table 'orders'", "--append"),
         (["orders", "orders.csv", "--append", "--key", "price"], 2, "has the key id, --key says price", "--key"),
         (["orders", "orders.csv", "--append", "--schema", "id int"], 2, "has its columns already", "--schema"),
+        (["orders", "orders.csv", "--append", "--upsert"], 2, "exclude each other", "--upsert"),
+        (["t", "orders.csv", "--key", "id", "-m", ""], 2, "a commit needs a message", ""),
         (["t", "orders.csv"], 3, "there is no table 't'", "--key"),
         (["t", "orders.csv", "--key", "number"], 3, "there is no column 'number'", ""),
         (["t", "nowhere.csv", "--key", "id"], 3, "there is no file 'nowhere.csv'", "path"),

@@ -85,7 +85,8 @@ def test_changes_that_cancel_out_are_nothing_to_commit(shop: Ana, folder: Path) 
 
 
 def test_a_commit_needs_a_message(staged: Ana) -> None:
-    assert "a commit needs a message" in staged("commit", "-m", " ", fails=2).err
+    for message in ("", " ", "\n"):
+        assert "a commit needs a message" in staged("commit", "-m", message, fails=2).err
     assert len(staged("status", "--json").json["staged"]) == 2
 
 
@@ -99,8 +100,14 @@ def test_every_branch_has_a_working_set_of_its_own(staged: Ana) -> None:
 
 def test_the_staged_state_is_what_tables_show(staged: Ana) -> None:
     listed = {table["name"]: table for table in staged("ls", "--json").json["tables"]}
-    assert listed["customers"] == {"name": "customers", "rows": 1, "columns": 2, "key": ["id"], "staged": "created"}
-    assert (listed["orders"]["rows"], listed["orders"]["staged"]) == (5, "changed")
+    assert listed["customers"] == {
+        "name": "customers",
+        "row_count": 1,
+        "column_count": 2,
+        "key": ["id"],
+        "staged": "created",
+    }
+    assert (listed["orders"]["row_count"], listed["orders"]["staged"]) == (5, "changed")
     assert staged("table", "show", "orders", "--json").json["row_count"] == 5
     assert staged("table", "show", "orders", "--json", "--at", "HEAD").json["row_count"] == 3
     assert [table["name"] for table in staged("ls", "HEAD", "--json").json["tables"]] == ["orders"]

@@ -86,7 +86,7 @@ def test_a_statement_that_touched_nothing_leaves_no_trace() -> None:
 
 
 def test_a_table_that_was_only_read_is_not_said() -> None:
-    draft = drafted(existing("a"), existing("b", statement())).with_read(ThingId("id-a"))
+    draft = drafted(existing("a"), existing("b", statement())).with_read(ThingId("id-a"), "a")
     assert said(draft) == {"id-b": ("insert",)}
 
 
@@ -219,7 +219,7 @@ def test_a_draft_is_read_with_one_turn_for_each_statement() -> None:
     assert [layer.turn for layer in on_top.layers] == [0, 1, 2, 3]
 
 
-READS_A_WRITES_B = drafted(existing("a"), existing("b", statement())).with_read(ThingId("id-a"))
+READS_A_WRITES_B = drafted(existing("a"), existing("b", statement())).with_read(ThingId("id-a"), "a")
 
 
 @pytest.mark.parametrize(

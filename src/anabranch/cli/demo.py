@@ -61,7 +61,7 @@ def command(session: Session, path: str | None, rows: int) -> None:
     JSON: path, rows, steps (list of step, seconds), branches (names).
     """
     with _folder(path) as folder, ab.init(folder) as repo:
-        scene = Scene(Telling(session), repo, folder, rows)
+        scene = Scene(Telling(session, repo), repo, folder, rows)
         for act in (_open, _load, _branch, _change_dev, _change_main, _compare, _travel, _history):
             act(scene)
         state.save(folder, state.State(repo.name, {repo.name: "dev"}))
@@ -90,7 +90,7 @@ repo = ab.init("{scene.path}")          # or, in a shell: ana init
 spark = SparkSession.builder.getOrCreate()"""
     telling = scene.telling
     with telling.step("A repository, and a Spark session", code), telling.timed("starting Spark"), _jvm_log(scene):
-        scene.spark = scene.repo._ctx.engines.spark().session
+        scene.spark = scene.repo.spark_session
 
 
 def _load(scene: Scene) -> None:

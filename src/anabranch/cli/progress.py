@@ -5,12 +5,16 @@ from __future__ import annotations
 import os
 import sys
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
+
+
+Tasks = Callable[[], tuple[int, int] | None]
+"""How many tasks of Spark's are done, of how many; None where Spark does not run."""
 
 
 class Progress(Protocol):
@@ -28,7 +32,7 @@ class Quiet:
 
 
 @contextmanager
-def show_progress(phase: str, *, visible: bool) -> Iterator[Progress]:
+def show_progress(phase: str, tasks: Tasks, *, visible: bool) -> Iterator[Progress]:
     """Show a spinner while the block runs."""
     if not visible:
         yield Quiet()
@@ -36,10 +40,10 @@ def show_progress(phase: str, *, visible: bool) -> Iterator[Progress]:
     from rich.console import Console
     from rich.live import Live
 
-    spinner = _Spinner(phase)
+    spinner = _Spinner(phase, tasks)
     # A stream of its own: stderr itself may be led elsewhere meanwhile, to quiet a JVM.
     settings: dict[str, Any] = {
-        "refresh_per_second": 10,
+        "refresh_per_second": 5,
         "transient": True,
         "redirect_stdout": False,
         "redirect_stderr": False,
@@ -51,15 +55,19 @@ def show_progress(phase: str, *, visible: bool) -> Iterator[Progress]:
 class _Spinner:
     """The phase and how long it has taken."""
 
-    def __init__(self, phase: str) -> None:
+    def __init__(self, phase: str, tasks: Tasks) -> None:
         from rich.spinner import Spinner
 
-        self._spinner = Spinner("dots")
+        self._spinner, self._tasks = Spinner("dots"), tasks
         self.phase(phase)
 
     def phase(self, text: str) -> None:
         self._text, self._since = text, time.monotonic()
 
     def __rich__(self) -> RenderableType:
-        self._spinner.update(text=f"{self._text} … {time.monotonic() - self._since:.0f} s")
+        done = ""
+        with suppress(Exception):  # whatever it is, the work itself will tell
+            found = self._tasks()
+            done = f", task {found[0]:,} of {found[1]:,}" if found else ""
+        self._spinner.update(text=f"{self._text} … {time.monotonic() - self._since:.0f} s{done}")
         return self._spinner

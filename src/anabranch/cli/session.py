@@ -83,12 +83,13 @@ class Session:
         """Remember another current branch."""
         state.save(self.folder, self.place.state.on_branch(self.repo.name, branch))
 
-    def progress(self, phase: str) -> AbstractContextManager[Progress]:
+    def progress(self, phase: str, repo: Repository | None = None) -> AbstractContextManager[Progress]:
         """Show what takes long, on a terminal."""
         from anabranch.cli.progress import show_progress
 
         gc.enable()
-        return show_progress(phase, visible=sys.stderr.isatty() and not self.choices.debug)
+        visible = sys.stderr.isatty() and not self.choices.debug
+        return show_progress(phase, (repo or self.repo).progress, visible=visible)
 
     def hint_for(self, error: AnabranchError) -> str | None:
         """The error's own hint, unless the current branch itself is gone."""

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from difflib import get_close_matches
-
 import click
 
 from anabranch.cli import state
@@ -44,9 +42,8 @@ def go(session: Session, name: str, at: str | None, create: bool) -> None:
 
 
 def _find(session: Session, name: str) -> Branch:
-    found = {branch.name: branch for branch in session.repo.branches()}
-    if name not in found:
-        near = get_close_matches(name, found, n=1)
-        hint = f"did you mean {near[0]!r}?" if near else f"`ana switch -c {name}` makes it"
-        raise NotFound(f"there is no branch {name!r}", hint=hint, branch=name)
-    return found[name]
+    try:
+        return session.repo.find_branch(name)
+    except NotFound as error:
+        error.hint = f"{error.hint} (`ana switch -c {name}` makes it)"
+        raise

@@ -13,6 +13,7 @@ from anabranch.cli.output import emit, flush, paint
 from anabranch.cli.tables import Heading, screen_width, table_lines
 
 if TYPE_CHECKING:
+    from anabranch import Repository
     from anabranch.cli.session import Session
 
 _LABEL = "   "
@@ -24,6 +25,7 @@ class Telling:
     """A story in steps. With --json it is silent, and only the times are kept."""
 
     session: Session
+    repo: Repository
     times: list[dict[str, Any]] = field(default_factory=list)
 
     def say(self, text: str = "") -> None:
@@ -56,7 +58,7 @@ class Telling:
     def timed(self, what: str) -> Iterator[None]:
         """Measure the part of a step that does the work; a spinner shows that it goes on."""
         started = time.perf_counter()
-        with self.session.progress(what):
+        with self.session.progress(what, self.repo):
             yield
         self.clock(started)
 

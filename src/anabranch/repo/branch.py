@@ -28,6 +28,13 @@ def create_branch(ctx: Context, name: str, at: str | None) -> Branch:
     return Branch(name, head.hash, history.to_datetime(made_at))
 
 
+def find_branch(ctx: Context, name: str) -> Branch:
+    """Find one branch."""
+    with ctx.catalog.read() as cx:
+        head = need_branch(ctx, cx, name)
+        return _described(ctx, cx, name, head.position)
+
+
 def rename_branch(ctx: Context, old: str, new: str) -> None:
     """Give a branch another name; its history and moves stay."""
     check_ref_name(new, "branch")
@@ -97,9 +104,13 @@ def _move(ctx: Context, name: str, to: str, verb: str, *, must_descend: bool) ->
             if not branches.move(cx, ctx.record.id, head, target):
                 raise BranchMoved(f"branch {name!r} moved meanwhile", hint="try again", branch=name)
             branches.record_move(cx, ctx.record.id, head, head.position, target, ctx.author, verb)
-        shown = history.head(cx, target)
-        assert shown is not None
-        return Branch(name, shown.hash, history.to_datetime(branches.created(cx, ctx.record.id, name)))
+        return _described(ctx, cx, name, target)
+
+
+def _described(ctx: Context, cx: Connection, name: str, shown: Position) -> Branch:
+    head = history.head(cx, shown)
+    assert head is not None
+    return Branch(name, head.hash, history.to_datetime(branches.created(cx, ctx.record.id, name)))
 
 
 def _refuse_taken(ctx: Context, cx: Connection, name: str) -> None:

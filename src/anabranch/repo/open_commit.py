@@ -72,8 +72,9 @@ class OpenCommit(Transaction):
     def finish(self, message: str | None = None, author: str | None = None) -> Commit | None:
         """Publish; None if nothing changed. If the branch moved, the commit stays open."""
         self._open()
-        check_words(message or self._start.message, author)
-        start = replace(self._start, message=message or self._start.message, author=author or self._start.author)
+        words = self._start.message if message is None else message
+        check_words(words, author)
+        start = replace(self._start, message=words, author=author or self._start.author)
         made = finish(
             self._ctx, start, self._draft, registered=tuple(self._registered), open_commit=(self.id, self._version)
         )

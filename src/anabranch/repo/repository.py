@@ -107,6 +107,10 @@ class Repository:
         """Make a branch."""
         return branch_verbs.create_branch(self._ctx, name, at)
 
+    def find_branch(self, name: str) -> Branch:
+        """Find one branch; the error names the nearest."""
+        return branch_verbs.find_branch(self._ctx, name)
+
     def rename_branch(self, old: str, new: str) -> None:
         """Give a branch another name."""
         branch_verbs.rename_branch(self._ctx, old, new)
@@ -198,6 +202,11 @@ class Repository:
     def namespaces(self, at: str | None = None) -> list[str]:
         """List namespaces at a ref."""
         return list_namespaces(self._ctx, at)
+
+    @property
+    def spark_session(self) -> Any:
+        """The Spark session that is used; one is started if there is none."""
+        return self._ctx.engines.spark().session
 
     def progress(self) -> tuple[int, int] | None:
         """Tell how many tasks of running Spark jobs are done, of how many; None where nothing can be told."""
