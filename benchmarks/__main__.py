@@ -25,7 +25,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     found: list[Measured] = []
     for group in choose(asked.names):
         with tempfile.TemporaryDirectory(prefix="anabranch-bench-", dir=asked.folder) as folder:
-            measured = run_apart(group, Scale(Path(folder), rows, asked.quick))
+            measured = run_apart(group, Scale(Path(folder), rows, asked.quick, asked.patience))
         print(render(measured, headings=not found), flush=True)
         found += measured
     if asked.json:
@@ -58,7 +58,10 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--rows", help=f"sizes of the table, such as {ROWS}")
     parser.add_argument("--json", type=Path, help="write the measurements to this file, too")
     parser.add_argument("--folder", type=Path, help="where to put the data; a temporary folder if left out")
-    parser.add_argument("--quick", action="store_true", help="small sizes, few rounds: a smoke test, limits don't count")
+    parser.add_argument("--patience", type=float, default=0, help="seconds to wait for a quiet machine, each time")
+    parser.add_argument(
+        "--quick", action="store_true", help="small sizes, few rounds: a smoke test, limits don't count"
+    )
     return parser
 
 

@@ -47,6 +47,7 @@ def fill(repo: ab.Repository, size: Size) -> None:
     _repeat_commits(repo, size.commits - 4)
     repo.tag("v1", at="main~20")
     _repeat_branches(repo, size.branches - 1)
+    assert repo.table(f"n{size.tables // TABLES_PER_NAMESPACE - 1}.t7").rows() == [_ROW], "copies can be read"
 
 
 def _repeat_commits(repo: ab.Repository, times: int) -> None:
@@ -89,7 +90,7 @@ class Template:
         return {name: [self._changed(name, row, fresh, step) for row in rows] for name, rows in self.rows.items()}
 
     def _changed(self, table: str, row: Mapping[str, Any], fresh: Mapping[str, str], step: int) -> dict[str, Any]:
-        made = {k: fresh.get(v, v) if isinstance(v, str) else v for k, v in row.items()}
+        made: dict[str, Any] = {k: fresh.get(v, v) if isinstance(v, str) else v for k, v in row.items()}
         if self.line:
             for name in ("commit_index", "from_index", "to_index", "generation"):
                 if made.get(name) is not None:
@@ -152,7 +153,9 @@ def _select(cx: Connection, table: Table, condition: Any) -> list[dict[str, Any]
 
 def _head(cx: Connection, repo: ab.Repository, branch: str) -> Position:
     b = t.branches.c
-    row = cx.execute(select(b.line_id, b.commit_index).where(b.repository_id == repo._ctx.record.id, b.name == branch)).one()
+    row = cx.execute(
+        select(b.line_id, b.commit_index).where(b.repository_id == repo._ctx.record.id, b.name == branch)
+    ).one()
     return Position(row.line_id, row.commit_index)
 
 

@@ -12,7 +12,7 @@ import anabranch as ab
 from anabranch.repo.refs import resolve
 from benchmarks.catalogue import Size, fill
 from benchmarks.limits import LIMITS
-from benchmarks.measure import Measured, Scale, Task, side_by_side
+from benchmarks.measure import Measured, Scale, Task, side_by_side, tell
 
 SMALL = Size(commits=100, branches=10, tables=10)
 LARGE = {"commits": 100_000, "branches": 10_000, "tables": 10_000}
@@ -56,6 +56,11 @@ def ls(filled: Filled, _number: int) -> None:
     assert len(filled.repo.tables(namespace="n0")) == 10
 
 
+def ls_all(filled: Filled, _number: int) -> None:
+    """List all tables."""
+    assert len(filled.repo.tables()) >= filled.size.tables
+
+
 def _resolver(kind: str) -> Callable[[Filled, int], None]:
     def resolve_ref(filled: Filled, _number: int) -> None:
         with filled.repo._ctx.catalog.read() as cx:
@@ -85,7 +90,7 @@ def compare(small: Filled, large: Filled, label: str, scale: Scale) -> Iterator[
 
 def compare_listing(small: Filled, large: Filled, label: str, scale: Scale) -> Measured:
     """List all tables; what counts is the time for one."""
-    tasks = {key: Task(lambda _, f=f: f.repo.tables()) for key, f in (("small", small), ("large", large))}
+    tasks = {key: _task(ls_all, f) for key, f in (("small", small), ("large", large))}
     times = side_by_side(tasks, scale.rounds(7), warm_up=1)
     each = [times[key].median / len(f.repo.tables()) for key, f in (("small", small), ("large", large))]
     return Measured("flat ls, all: one table", label, each[0], each[1], LIMITS["flat"])
@@ -107,14 +112,14 @@ def run(chosen: tuple[str, ...], scale: Scale) -> list[Measured]:
                 large = stack.enter_context(_opened(places, replace(SMALL, **{name: most})))
                 least = getattr(SMALL, name)
                 label = f"{least:,} → {most:,} {name}, {catalogue}"
-                found += compare(small.filled, large.filled, label, scale)
+                found += tell(list(compare(small.filled, large.filled, label, scale)))
                 if name == "tables":
                     found.append(compare_listing(small.filled, large.filled, label, scale))
     assert "pyspark" not in sys.modules, "verbs that only ask the catalogue must not import PySpark"
     return found
 
 
-class _opened:  # noqa: N801
+class _opened:
     """A new repository with a history, closed at the end."""
 
     def __init__(self, places: Iterator[tuple[str, str | None]], size: Size) -> None:

@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 import anabranch as ab
 from benchmarks import orders
 from benchmarks.limits import LIMITS
-from benchmarks.measure import Measured, Scale, Task, Times, side_by_side
+from benchmarks.measure import Measured, Scale, Task, Times, side_by_side, tell
 
 KEYS = 100
 """Rows that one commit changes."""
@@ -71,7 +71,7 @@ class Bench:
             "find-rows": Task(self._find_rows, self._keys),
             "update-rows": Task(self._update_rows, self._keys),
         }
-        return side_by_side(tasks, COMMITS if not self.scale.quick else 5, warm_up=2)
+        return side_by_side(tasks, COMMITS if not self.scale.quick else 5, warm_up=2, patience=self.scale.patience)
 
     def _keys(self, turn: int) -> list[int]:
         return orders.some_keys(self.rows, KEYS, turn)
@@ -141,7 +141,7 @@ def branch(bench: Bench) -> list[Measured]:
         "baseline": Task(insert),
         "ours": Task(lambda number: repo.branch(f"b{number}")),
     }
-    times = side_by_side(tasks, bench.scale.rounds(300), warm_up=5)
+    times = side_by_side(tasks, bench.scale.rounds(300), warm_up=5, patience=bench.scale.patience / 10)
     scratch.execute("DROP TABLE benchmark_scratch")
     scratch.close()
     return [Measured("branch", bench.size, times["baseline"].median, times["ours"].median, LIMITS["branch"])]
@@ -157,11 +157,11 @@ BENCHMARKS = {
 
 def run(chosen: tuple[str, ...], scale: Scale) -> list[Measured]:
     """Run benchmarks in a process that never sees PySpark."""
-    found = []
+    found: list[Measured] = []
     for rows in scale.rows:
         bench = Bench(scale, rows)
         for name in chosen:
-            found += BENCHMARKS[name](bench)
+            found += tell(BENCHMARKS[name](bench))
         bench.repo.close()
         shutil.rmtree(bench.folder)
     assert "pyspark" not in sys.modules, "small commits must not import PySpark"

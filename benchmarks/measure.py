@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import gc
 import statistics
+import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,8 @@ class Scale:
     """Everything is written below it; it is removed at the end."""
     rows: tuple[int, ...]
     quick: bool = False
+    patience: float = 0
+    """Seconds to wait, before each time that something is timed, for others to leave the machine alone."""
 
     def rounds(self, wanted: int) -> int:
         """How often to repeat: a smoke test is content with little."""
@@ -77,21 +80,29 @@ class Task:
     """Takes the number of the round; what it returns is handed to `run`."""
 
 
-def side_by_side(tasks: Mapping[str, Task], rounds: int, warm_up: int = 1) -> dict[str, Times]:
+def side_by_side(tasks: Mapping[str, Task], rounds: int, warm_up: int = 1, patience: float = 0) -> dict[str, Times]:
     """Time tasks in turns, every other round in reverse, so that a busy machine slows all of them alike."""
     gc.collect()
     seconds: dict[str, list[float]] = {name: [] for name in tasks}
     for number in range(-warm_up, rounds):
-        order = list(tasks) if number % 2 == 0 else list(reversed(tasks))
+        order = list(tasks) if number % 2 == 0 else list(tasks)[::-1]
         for name in order:
-            spent = _time(tasks[name], number + warm_up)
+            spent = _time(tasks[name], number + warm_up, patience if number >= 0 else 0)
             if number >= 0:
                 seconds[name].append(spent)
     return {name: Times(tuple(found)) for name, found in seconds.items()}
 
 
-def _time(task: Task, number: int) -> float:
+def tell(measured: Sequence[Measured]) -> Sequence[Measured]:
+    """Say on stderr what was found so far, for those who wait; returns it."""
+    for m in measured:
+        print(f"{m.name}, {m.size}: {m.ratio:.2f}", file=sys.stderr, flush=True)
+    return measured
+
+
+def _time(task: Task, number: int, patience: float) -> float:
     given = task.prepare(number)
+    _wait_until_quiet(patience)
     gc.disable()
     try:
         start = time.perf_counter()
@@ -99,3 +110,28 @@ def _time(task: Task, number: int) -> float:
         return time.perf_counter() - start
     finally:
         gc.enable()
+
+
+_GLANCE_SECONDS = 0.05
+_QUIET_SHARE = 0.8
+
+
+def _wait_until_quiet(patience: float) -> None:
+    """Wait until the processors are idle, but no longer than this many seconds; only Linux tells."""
+    deadline = time.monotonic() + patience
+    while time.monotonic() < deadline and _STATISTICS.exists():
+        busy, idle = _ticks()
+        time.sleep(_GLANCE_SECONDS)
+        busy_after, idle_after = _ticks()
+        passed = busy_after - busy + idle_after - idle
+        if passed and (idle_after - idle) / passed >= _QUIET_SHARE:
+            return
+
+
+_STATISTICS = Path("/proc/stat")
+
+
+def _ticks() -> tuple[int, int]:
+    """How long all processors together have been busy and idle."""
+    user, nice, system, idle, waiting, *others = map(int, _STATISTICS.read_text().split("\n")[0].split()[1:])
+    return user + nice + system + sum(others), idle + waiting

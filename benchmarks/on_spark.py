@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import anabranch as ab
 from benchmarks import orders
 from benchmarks.limits import LIMITS
-from benchmarks.measure import Measured, Scale, Task, Times, side_by_side
+from benchmarks.measure import Measured, Scale, Task, Times, side_by_side, tell
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -72,8 +72,8 @@ class Bench:
         }
         answers = {name: revenue(frame()) for name, frame in frames.items()}
         assert answers["plain"] == answers["clustered"] == answers["untouched"] != answers["changed"]
-        tasks = {name: Task(lambda _, frame=frame: revenue(frame())) for name, frame in frames.items()}
-        return side_by_side(tasks, self.scale.rounds(20), warm_up=self.scale.rounds(10))
+        tasks = {name: _query(frame) for name, frame in frames.items()}
+        return side_by_side(tasks, self.scale.rounds(20), warm_up=self.scale.rounds(10), patience=self.scale.patience)
 
 
 def load(bench: Bench) -> list[Measured]:
@@ -86,7 +86,7 @@ def load(bench: Bench) -> list[Measured]:
         ),
     }
     assert bench.incoming.columns == list(orders.COLUMNS)
-    times = side_by_side(tasks, bench.scale.rounds(5), warm_up=bench.scale.rounds(2))
+    times = side_by_side(tasks, bench.scale.rounds(5), warm_up=bench.scale.rounds(2), patience=bench.scale.patience)
     return [Measured("load", bench.size, times["baseline"].best, times["ours"].best, LIMITS["load"])]
 
 
@@ -113,12 +113,12 @@ BENCHMARKS = {"load": load, "scan": scan, "scan-changed": scan_changed}
 
 def run(chosen: tuple[str, ...], scale: Scale) -> list[Measured]:
     """Run benchmarks in one session."""
-    found = []
+    found: list[Measured] = []
     with _session(scale.folder) as session:
         for rows in scale.rows:
             bench = Bench(session, scale, rows)
             for name in chosen:
-                found += BENCHMARKS[name](bench)
+                found += tell(BENCHMARKS[name](bench))
             shutil.rmtree(bench.folder)
     return found
 
@@ -135,6 +135,10 @@ def revenue(frame: DataFrame) -> dict[str, Any]:
 
     rows = frame.groupBy("status").agg(F.sum(F.col("price") * F.col("quantity")).alias("revenue")).collect()
     return {row["status"]: row["revenue"] for row in rows}
+
+
+def _query(frame: Callable[[], DataFrame]) -> Task:
+    return Task(lambda _: revenue(frame()))
 
 
 def _read(bench: Bench, path: str) -> DataFrame:
@@ -156,7 +160,7 @@ def _session(folder: Path) -> Iterator[SparkSession]:
     """Two cores and Spark's own defaults; the rest keeps it quiet and to itself."""
     from pyspark.sql import SparkSession
 
-    settings = {
+    settings: dict[str, Any] = {
         "spark.driver.bindAddress": "127.0.0.1",
         "spark.driver.host": "127.0.0.1",
         "spark.sql.warehouse.dir": str(folder / "warehouse"),

@@ -60,7 +60,7 @@ def command(session: Session, path: str | None, rows: int) -> None:
 
     JSON: path, rows, steps (list of step, seconds), branches (names).
     """
-    with _folder(path) as folder, ab.init(folder) as repo:
+    with _folder(path) as folder, ab.init(folder, repository="shop") as repo:
         scene = Scene(Telling(session, repo), repo, folder, rows)
         for act in (_open, _load, _branch, _change_dev, _change_main, _compare, _travel, _history):
             act(scene)
@@ -86,7 +86,7 @@ def _open(scene: Scene) -> None:
     scene.telling.say(f"Version control for {number(scene.rows)} orders: Spark on this machine, SQLite, a folder.")
     code = f"""
 import anabranch as ab
-repo = ab.init("{scene.path}")          # or, in a shell: ana init
+repo = ab.init("{scene.path}", repository="shop")
 spark = SparkSession.builder.getOrCreate()"""
     telling = scene.telling
     with telling.step("A repository, and a Spark session", code), telling.timed("starting Spark"), _jvm_log(scene):

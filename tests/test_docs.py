@@ -1,0 +1,77 @@
+"""What the README shows is what happens: its Python session and its terminal session are run."""
+
+from __future__ import annotations
+
+import doctest
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+def blocks(language: str) -> list[str]:
+    return re.findall(rf"```{language}\n(.*?)```", README, flags=re.DOTALL)
+
+
+def test_the_python_session_prints_what_the_readme_shows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    session = next(b for b in blocks("python") if b.startswith(">>>"))
+    example = doctest.DocTestParser().get_doctest(session, {}, "README", "README.md", 0)
+    found = doctest.DocTestRunner(verbose=False).run(example)
+    assert found.attempted >= 8
+    assert found.failed == 0
+
+
+def test_the_terminal_session_prints_what_the_readme_shows(tmp_path: Path) -> None:
+    folder = tmp_path / "shop"
+    folder.mkdir()
+    (session,) = blocks("console")
+    steps = re.split(r"^\$ ", session, flags=re.MULTILINE)[1:]
+    assert len(steps) >= 8
+    for step in steps:
+        command, _, expected = step.partition("\n")
+        assert plain(run(command, folder), tmp_path) == plain(expected, tmp_path), command
+
+
+def run(command: str, folder: Path) -> str:
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    environment = {**os.environ, "PATH": path, "NO_COLOR": "1", "COLUMNS": "100"}
+    done = subprocess.run(
+        ["sh", "-c", command], cwd=folder, env=environment, text=True, capture_output=True, check=False, timeout=120
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def plain(text: str, folder: Path) -> str:
+    """Put what differs from run to run aside: hashes, and where the folder lies."""
+    text = text.replace(f"{folder.resolve()}/", "").replace(f"{folder}/", "")
+    return re.sub(r"\b[0-9a-f]{10}\b", "HASH", text).rstrip()
+
+
+@pytest.mark.parametrize("page", ["README.md", "ARCHITECTURE.md", "docs/format.md", "docs/design/README.md"])
+def test_links_between_pages_lead_somewhere(page: str) -> None:
+    here = ROOT / page
+    for target in re.findall(r"\]\(([^)#]+?)\)", here.read_text(encoding="utf-8")):
+        assert "://" in target or (here.parent / target).exists(), target
+
+
+def test_the_format_page_names_every_table_and_column() -> None:
+    from anabranch.catalog.tables import metadata
+
+    page = (ROOT / "docs" / "format.md").read_text(encoding="utf-8")
+    missing = [f"{t.name}.{c.name}" for t in metadata.sorted_tables for c in t.columns if f"`{c.name}`" not in page]
+    assert not missing
+    assert not [t.name for t in metadata.sorted_tables if f"| `{t.name}` |" not in page]
+
+
+def test_the_glossary_has_thirty_words() -> None:
+    page = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
+    glossary = page.split("## Glossary")[1].split("## ")[0]
+    assert len(re.findall(r"^\| \w", glossary, flags=re.MULTILINE)) >= 30
