@@ -1,0 +1,96 @@
+"""Which engine runs what: chosen from the catalogue, told in the debug log, and never started for metadata."""
+
+from __future__ import annotations
+
+import logging
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import anabranch as ab
+
+METADATA = """
+import sys
+import anabranch as ab
+
+repo = ab.open(sys.argv[1])
+repo.branch("dev"), repo.tag("v1"), repo.rename_branch("dev", "qa"), repo.delete_branch("qa"), repo.find_branch("main")
+repo.log(), repo.log(table="t"), repo.show("main~1"), repo.show_changes(), repo.reflog(), repo.branches(), repo.tags()
+repo.tables(), repo.namespaces(), repo.merge_base("main", "v1"), repo.open_commits(), repo.working_set("main")
+table = repo.table("t")
+assert (table.count(), table.key, len(table.schema), len(table.layout())) == (3, ("id",), 2, 1)
+print([name for name in ("pyspark", "duckdb", "pyarrow", "sqlglot", "pandas") if name in sys.modules])
+"""
+
+
+def load(repo: ab.Repository) -> None:
+    with repo.commit("main", "load") as tx:
+        tx.create_table("t", [{"id": i, "v": i} for i in range(3)], key="id")
+
+
+def test_metadata_verbs_load_no_engine(tmp_path: Path) -> None:
+    with ab.init(tmp_path, engine="duck") as repo:
+        load(repo)
+    command = [sys.executable, "-c", METADATA, str(tmp_path)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (done.stdout.strip(), done.stderr) == ("[]", "")
+
+
+def test_small_work_runs_in_the_process_and_the_log_says_why(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.DEBUG, logger="anabranch.engines"), ab.init(tmp_path) as repo:
+        load(repo)
+        repo.table("t").rows()
+    assert "insert into 't' runs on duck: 0 bytes may be read" in caplog.text
+    assert "reading t runs on duck" in caplog.text
+
+
+def test_spark_takes_large_work_foreign_functions_and_frames(
+    tmp_path: Path, spark: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    settings = ab.Settings(spark_threshold_bytes=10)
+    with (
+        caplog.at_level(logging.DEBUG, logger="anabranch.engines"),
+        ab.init(tmp_path, spark=spark, settings=settings) as repo,
+    ):
+        load(repo)
+        assert len(repo.table("t").rows()) == 3
+        assert "more than 10" in caplog.text
+    with caplog.at_level(logging.DEBUG, logger="anabranch.engines"), ab.open(tmp_path, spark=spark) as repo:
+        assert repo.table("t", where="soundex('x') = 'X000' AND id = 1").rows() == [{"id": 1, "v": 1}]
+        assert "SOUNDEX is not proven equal on DuckDB" in caplog.text
+        with repo.commit("main", "frame") as tx:
+            tx.table("t").upsert(spark.sql("SELECT 7L AS id, 7L AS v"))
+        assert "a Spark DataFrame comes in" in caplog.text
+
+
+def test_columns_and_conditions_reach_the_parquet_reader(
+    tmp_path: Path, spark: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with ab.init(tmp_path, spark=spark, engine="spark") as repo:
+        load(repo)
+        with repo.commit("main", "an overlay on v") as tx:
+            tx.table("t").update({"v": 9}, where="id = 1")
+        ids = {c.name: c.id for c in repo.table("t").schema}
+        repo.table("t", columns=["id"], where="id > 1").spark().explain()
+    plan = capsys.readouterr().out
+    assert f"GreaterThan({ids['id']},1)" in plan
+    assert ids["v"] not in plan
+
+
+def test_a_session_of_the_users_own_is_left_as_it_is(tmp_path: Path, spark: Any) -> None:
+    before = dict(spark.conf.getAll)
+    with ab.init(tmp_path, spark=spark, engine="spark") as repo:
+        load(repo)
+        repo.table("t").spark().count()
+        repo.table("t", where="v > 0").rows()
+    assert dict(spark.conf.getAll) == before
+    assert spark.catalog.listTables() == []
+    assert spark.range(3).count() == 3
+
+
+def test_an_unknown_engine_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ab.InvalidRequest, match="choose auto, spark or duck"):
+        ab.init(tmp_path, engine="presto")
