@@ -103,9 +103,7 @@ def test_a_commit_never_finishes_before_its_parents(repo: ab.Repository, real: R
             assert real.heads[parent].generation < real.heads[number].generation
 
 
-def test_a_branch_whose_work_a_merge_reaches_may_be_deleted_without_force(
-    repo: ab.Repository, real: Real
-) -> None:
+def test_a_branch_whose_work_a_merge_reaches_may_be_deleted_without_force(repo: ab.Repository, real: Real) -> None:
     repo.branch("kept", at=real.heads[2].hash)
     repo.reset("b1", to="main")  # nothing but the merge on main reaches commit 2 now
     repo.delete_branch("kept")

@@ -103,9 +103,7 @@ def test_a_migration_that_the_database_refuses_leaves_the_old_version(catalog: C
     assert notes(catalog) == set()
 
 
-def test_opening_an_older_store_upgrades_it(
-    catalog: Catalog, store_url: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_opening_an_older_store_upgrades_it(catalog: Catalog, store_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     with catalog.write() as cx:
         cx.execute(update(tables.store).where(tables.store.c.key == "format_version").values(value="0"))
     monkeypatch.setitem(migrations.MIGRATIONS, 0, lambda cx: note(cx, "step 0"))  # type: ignore[arg-type]

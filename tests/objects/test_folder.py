@@ -54,9 +54,7 @@ def test_threads_may_put_at_once(root: Folder, tmp_path: Path) -> None:
     assert len(set(made)) == 16 == len(files(tmp_path))
 
 
-def test_what_an_engine_wrote_is_sealed_in_the_order_of_names_without_its_markers(
-    root: Folder, tmp_path: Path
-) -> None:
+def test_what_an_engine_wrote_is_sealed_in_the_order_of_names_without_its_markers(root: Folder, tmp_path: Path) -> None:
     prefix = root.new_prefix()
     folder = Path(root.uri(prefix))
     folder.mkdir()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import itertools
 import threading
 import time
 import warnings
@@ -408,7 +409,7 @@ def assert_linear(repo: ab.Repository, expected: int) -> list[ab.Commit]:
     assert len(told) == expected
     assert len({c.hash for c in told}) == expected
     assert [c.id for c in told] == [f"main/{n}" for n in range(expected - 1, -1, -1)]
-    assert all(c.parents == (parent.hash,) for c, parent in zip(told, told[1:], strict=False))
+    assert all(c.parents == (parent.hash,) for c, parent in itertools.pairwise(told))
     moves = repo.reflog("main")
     assert [m.after for m in moves] == [c.hash for c in told]
     assert len({m.commit_id for m in moves}) == expected

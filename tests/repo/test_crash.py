@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import shutil
 from collections.abc import Callable, Iterator
@@ -86,7 +87,7 @@ def crashes(store: Store, repo: ab.Repository, verb: Verb, **strides: int) -> It
 def assert_sound(repo: ab.Repository, number: int) -> None:
     """History hangs together, objects are what they were, and the next commit works; the next process opens it anew."""
     told = repo.log("main", limit=3)
-    assert all(c.parents == (p.hash,) for c, p in zip(told, told[1:], strict=False)), number
+    assert all(c.parents == (p.hash,) for c, p in itertools.pairwise(told)), number
     assert repo.reflog("main", limit=1)[0].after == told[0].hash, number
     repo.verify()
     with repo.commit("main", f"after {number}", allow_empty=True) as tx:

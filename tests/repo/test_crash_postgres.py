@@ -193,7 +193,9 @@ def test_the_outcome_is_asked_for_only_when_a_publication_under_way_has_ended(
     store: Store, repo: ab.Repository
 ) -> None:
     with psycopg.connect(store.url, autocommit=True) as other:
-        other.execute("CREATE FUNCTION wait() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN PERFORM pg_sleep(1); RETURN NULL; END'")
+        other.execute(
+            "CREATE FUNCTION wait() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN PERFORM pg_sleep(1); RETURN NULL; END'"
+        )
         other.execute(
             "CREATE CONSTRAINT TRIGGER slow AFTER INSERT ON branch_moves DEFERRABLE INITIALLY DEFERRED"
             " FOR EACH ROW EXECUTE FUNCTION wait()"

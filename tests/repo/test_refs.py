@@ -158,9 +158,7 @@ def test_every_verb_that_reads_takes_every_ref(history: History) -> None:
         assert [c.hash for c in repo.merge_base(ref, "dev")] == [history.commits["2"].hash]
 
 
-def test_a_prefix_that_fits_several_commits_is_refused(
-    repo: ab.Repository, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_prefix_that_fits_several_commits_is_refused(repo: ab.Repository, monkeypatch: pytest.MonkeyPatch) -> None:
     hashes = iter(["abcdef1" + "0" * 57, "abcdef2" + "0" * 57])
     monkeypatch.setattr(publish, "commit_hash", lambda *_: next(hashes))
     make_table(repo, "t")

@@ -182,7 +182,12 @@ def test_a_repository_needs_a_legal_branch(tmp_path: Path, branch: str) -> None:
 
 @pytest.mark.parametrize(
     ("options", "match"),
-    [({"engine": "presto"}, "engine"), ({"author": ""}, "author"), ({"author": "a\x00b"}, "author"), ({"bad": 1}, "bad")],
+    [
+        ({"engine": "presto"}, "engine"),
+        ({"author": ""}, "author"),
+        ({"author": "a\x00b"}, "author"),
+        ({"bad": 1}, "bad"),
+    ],
 )
 def test_options_are_checked(tmp_path: Path, options: dict[str, Any], match: str) -> None:
     with pytest.raises((ab.InvalidRequest, TypeError), match=match):

@@ -88,6 +88,10 @@ class Folder:
         except OSError as error:
             raise _missing(self._path / path) from error
 
+    def open_uri(self, uri: str) -> BinaryIO:
+        """Open a file by its full path."""
+        return self.open(uri)
+
     def check(self, path: str, size_bytes: int, sha256: str | None) -> None:
         """Compare size and, if given, hash."""
         full = self._path / path

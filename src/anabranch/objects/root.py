@@ -39,6 +39,9 @@ class ObjectRoot(Protocol):
     def open(self, path: str) -> BinaryIO:
         """Open a file for reading; Corrupt if it is gone."""
 
+    def open_uri(self, uri: str) -> BinaryIO:
+        """Open a file by the address that engines know it by."""
+
     def check(self, path: str, size_bytes: int, sha256: str | None) -> None:
         """Raise Corrupt if a file is missing or is not what was written; without a hash only the size is compared."""
 

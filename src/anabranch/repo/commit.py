@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import warnings
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from types import TracebackType
 
 from anabranch.catalog import branches, entries, history
@@ -25,26 +25,33 @@ from anabranch.repo.transaction import Start, Transaction
 log = logging.getLogger("anabranch.repo.commit")
 
 
-def begin(
-    ctx: Context,
-    branch: str | None,
-    message: str,
-    author: str | None,
-    strict: bool,
-    allow_empty: bool,
-    provenance: Sequence[str],
-) -> Start:
+@dataclass(frozen=True)
+class CommitRequest:
+    """What `repo.commit(…)` was asked for."""
+
+    branch: str | None
+    message: str
+    author: str | None = None
+    strict: bool = False
+    allow_empty: bool = False
+    provenance: Sequence[str] = ()
+
+    def __post_init__(self) -> None:
+        check_words(self.message, self.author)
+        check_provenance(self.provenance)
+
+
+def begin(ctx: Context, asked: CommitRequest) -> Start:
     """Read the head that the commit will expect to find."""
-    check_words(message, author)
     with ctx.catalog.read() as cx:
-        found = branches.find_head(cx, ctx.record.id, branch)
+        found = branches.find_head(cx, ctx.record.id, asked.branch)
         if found is None:
-            need_branch(ctx, cx, branch or ctx.default_branch(cx))
+            need_branch(ctx, cx, asked.branch or ctx.default_branch(cx))
         assert found is not None
         head, parent = found
         clock = history.clock(cx, head.position)
-    who = author or ctx.author
-    return Start(head, parent, clock, message, who, now(), tuple(provenance), strict, allow_empty)
+    who, sources = asked.author or ctx.author, tuple(asked.provenance)
+    return Start(head, parent, clock, asked.message, who, now(), sources, asked.strict, asked.allow_empty)
 
 
 def finish(
@@ -183,27 +190,16 @@ def _dropped(draft: Draft) -> dict[ThingId, ThingDraft]:
 class CommitBlock:
     """`with repo.commit(…) as tx`: published at the end, unless the block raises."""
 
-    def __init__(
-        self,
-        ctx: Context,
-        branch: str | None,
-        message: str,
-        author: str | None,
-        strict: bool,
-        allow_empty: bool,
-        provenance: Sequence[str],
-    ) -> None:
-        self._ctx = ctx
+    def __init__(self, ctx: Context, asked: CommitRequest) -> None:
+        self._ctx, self._asked = ctx, asked
         self._transaction: Transaction | None = None
-        check_words(message, author)
-        self._start_arguments = (branch, message, author, strict, allow_empty, check_provenance(provenance))
         self._entered = False
 
     def __enter__(self) -> Transaction:
         if self._entered:
             raise InvalidRequest("this commit was entered already", hint="start another with repo.commit(…)")
         self._entered = True
-        self._transaction = Transaction(self._ctx, begin(self._ctx, *self._start_arguments))
+        self._transaction = Transaction(self._ctx, begin(self._ctx, self._asked))
         return self._transaction
 
     def __exit__(

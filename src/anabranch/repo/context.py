@@ -18,6 +18,7 @@ from anabranch.errors import Corrupt
 from anabranch.model.ids import ObjectId
 from anabranch.model.objects import Layer, NewObject, StoredObject
 from anabranch.model.schema import Schema
+from anabranch.model.types import DataType
 from anabranch.objects.root import ObjectRoot
 from anabranch.repo.engines import Engines
 from anabranch.settings import Settings
@@ -82,7 +83,7 @@ class Context:
         return Access(uris, self._decoded(inline, pending or {}))
 
     def source_of(
-        self, o: StoredObject, columns: tuple[tuple[str, object], ...], pending: Mapping[ObjectId, bytes]
+        self, o: StoredObject, columns: tuple[tuple[str, DataType], ...], pending: Mapping[ObjectId, bytes]
     ) -> Source:
         """One object as a source of a query."""
         from anabranch.queries.query import Files, Rows
@@ -90,7 +91,7 @@ class Context:
         access = self.access([Layer(0, o)], pending)
         if o.id in access.tables:
             return Rows(access.tables[o.id])
-        return Files((access.uris[o.id],), columns)  # type: ignore[arg-type]
+        return Files((access.uris[o.id],), columns)
 
     def discard(self, made: Sequence[NewObject]) -> None:
         """Remove files of objects that will never be linked."""

@@ -66,9 +66,9 @@ class Repository:
         provenance: Sequence[str] = (),
     ) -> CommitBlock:
         """Start a commit on a branch: `with repo.commit("main", "load") as tx`."""
-        from anabranch.repo.commit import CommitBlock
+        from anabranch.repo.commit import CommitBlock, CommitRequest
 
-        return CommitBlock(self._ctx, branch, message, author, strict, allow_empty, provenance)
+        return CommitBlock(self._ctx, CommitRequest(branch, message, author, strict, allow_empty, provenance))
 
     def start(
         self,

@@ -162,7 +162,7 @@ def refuse_repeated(ctx: Context, kept: Source, schema: Schema, what: str) -> No
         found = parquet.equal_rows(kept.table, key, NAMED_AT_MOST)
     elif isinstance(kept, Files):
         for uri in kept.uris:
-            with open(uri, "rb") as file:
+            with ctx.root.open_uri(uri) as file:
                 found += parquet.equal_neighbours(file, key, NAMED_AT_MOST - len(found))
             if len(found) >= NAMED_AT_MOST:
                 break

@@ -1,0 +1,219 @@
+"""Publishing: one transaction, checked links, times that never run backwards, and a hash that can be checked."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Iterator
+from dataclasses import replace
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
+from sqlalchemy import func, select
+
+import anabranch as ab
+from anabranch.catalog import branches, history, objects, tables
+from anabranch.catalog import publish as publishing
+from anabranch.catalog.publish import HeadMoved, publish
+from anabranch.model.clock import Position
+from anabranch.model.content import ChangeReference, Content, Entry, Publication
+from anabranch.model.ids import ColumnId, CommitId, LineId, ObjectId, SchemaId, ThingId, new_id
+from anabranch.model.objects import KeyRange, NewObject, StoredObject
+from anabranch.plan.hashing import commit_hash
+from tests.catalog import stores
+from tests.catalog.stores import make_table, put
+
+store = stores.store
+repo = stores.repo
+
+
+def drafted(repo: ab.Repository, content: Content = Content(), branch: str = "main", **changes: Any) -> Publication:
+    """A commit ready to be published on the head of a branch."""
+    ctx = repo._ctx
+    with ctx.catalog.read() as cx:
+        head = branches.find(cx, ctx.record.id, branch)
+        assert head is not None
+        parent = history.head(cx, head.position)
+        assert parent is not None
+    made = Publication(
+        ctx.record.id, head, (parent,), CommitId(new_id("k")), "ann", "by hand", 1, ("0ff",), "commit", content
+    )
+    return replace(made, **changes)
+
+
+def put_out(repo: ab.Repository, publication: Publication) -> Any:
+    with repo._ctx.catalog.write() as cx:
+        return publish(cx, publication, repo._ctx.store_id, 32)
+
+
+def all_rows(repo: ab.Repository) -> dict[str, int]:
+    with repo._ctx.catalog.read() as cx:
+        return {t.name: cx.scalar(select(func.count()).select_from(t)) or 0 for t in tables.metadata.sorted_tables}
+
+
+def test_publish_fails_when_the_branch_moved(repo: ab.Repository) -> None:
+    late = drafted(repo)
+    early = make_table(repo, "t")
+    before = all_rows(repo)
+    with pytest.raises(HeadMoved) as caught:
+        put_out(repo, late)
+    assert caught.value.found is not None
+    assert caught.value.found.position.index == 1
+    assert repo.show() == early
+    assert all_rows(repo) == before
+
+
+def test_publish_fails_when_the_branch_is_gone_or_another_one(repo: ab.Repository) -> None:
+    repo.branch("dev")
+    late = drafted(repo, branch="dev")
+    repo.delete_branch("dev")
+    with pytest.raises(HeadMoved) as caught:
+        put_out(repo, late)
+    assert caught.value.found is None
+    repo.branch("dev")
+    with pytest.raises(HeadMoved):
+        put_out(repo, late)
+
+
+def test_a_link_to_an_object_that_was_collected_is_refused(repo: ab.Repository) -> None:
+    before = all_rows(repo)
+    with pytest.raises(ab.Corrupt, match="ogone"):
+        put_out(repo, drafted(repo, Content(linked=(ObjectId("ogone"),))))
+    assert all_rows(repo) == before
+
+
+def test_the_hash_in_the_catalogue_can_be_computed_again(repo: ab.Repository) -> None:
+    publication = drafted(repo, Content(entries=(Entry(ThingId(new_id("t")), "table", None, 3, ("create",)),)))
+    made = put_out(repo, publication)
+    assert made.hash == commit_hash(publication, made.finished_at) == repo.show().hash
+    assert repo.show().provenance == ("0ff",)
+
+
+def test_every_commit_hash_is_its_own(repo: ab.Repository) -> None:
+    make_table(repo, "t")
+    for _ in range(3):
+        with repo.commit("main", "the same", allow_empty=True):
+            pass
+    assert len({c.hash for c in repo.log()}) == 5
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[int]]:
+    """A clock that the test sets, in microseconds; the catalogue asks no other."""
+    told = [1_000_000_000_000_000]
+    for module in (publishing, branches, objects):
+        monkeypatch.setattr(module, "now", lambda: told[0])
+    yield told
+
+
+def test_times_never_run_backwards_though_the_machines_clock_does(repo: ab.Repository, clock: list[int]) -> None:
+    clock[0] = 4_000_000_000_000_000
+    first = make_table(repo, "t")
+    clock[0] -= 3_600_000_000
+    second = put(repo, "t", 2)
+    repo.reset("main", to="main~1")
+    third = put(repo, "t", 3)
+    assert first.finished_at <= second.finished_at
+    assert first.finished_at <= third.finished_at
+    moves = repo.reflog("main")
+    assert [m.moved_at for m in moves] == sorted((m.moved_at for m in moves), reverse=True)
+    assert [c.hash for c in repo.log()][:2] == [third.hash, first.hash]
+    late = dt.datetime(2096, 10, 2, tzinfo=dt.UTC) + dt.timedelta(days=1)
+    assert repo.show(f"main@{{{late.isoformat()}}}").hash == third.hash
+
+
+def test_a_branch_whose_clock_stood_still_shows_its_last_move_of_that_time(
+    repo: ab.Repository, clock: list[int]
+) -> None:
+    clock[0] = 4_000_000_000_000_000
+    make_table(repo, "t")
+    last = put(repo, "t", 2)
+    when = last.finished_at.isoformat()
+    assert repo.show(f"main@{{{when}}}").hash == last.hash
+    assert [c.message for c in repo.log(limit=2)] == ["put 2 in t", "make t"]
+
+
+def test_references_to_further_parents_are_kept(repo: ab.Repository) -> None:
+    base = Position(LineId("lbase"), 3)
+    thing = ThingId(new_id("t"))
+    reference = ChangeReference(thing, 1, base, ObjectId("oexceptions"))
+    made = put_out(repo, drafted(repo, Content(references=(reference,))))
+    with repo._ctx.catalog.read() as cx:
+        r = tables.change_references
+        row = cx.execute(select(r).where(r.c.thing_id == thing)).one()
+    assert (row.line_id, row.commit_index, row.parent_number) == (made.position.line, made.position.index, 1)
+    assert (row.base_line, row.base_index, row.exceptions_id) == (base.line, base.index, "oexceptions")
+
+
+WHOLE = st.integers(-(2**63), 2**63 - 1)
+KEY_VALUES = st.one_of(
+    WHOLE,
+    st.text(max_size=8),
+    st.booleans(),
+    st.binary(max_size=8),
+    st.decimals(allow_nan=False, allow_infinity=False, places=4, min_value=-(10**20), max_value=10**20),
+)
+
+
+@settings(
+    max_examples=25,
+    deadline=None,
+    phases=[Phase.explicit, Phase.reuse, Phase.generate],
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
+@given(keys=st.lists(st.tuples(KEY_VALUES, KEY_VALUES), max_size=3), inline=st.binary(max_size=100))
+def test_objects_come_back_as_they_were_described(
+    repo: ab.Repository, keys: list[tuple[Any, Any]], inline: bytes
+) -> None:
+    id_ = ObjectId(new_id("o"))
+    known = KeyRange(tuple(k[0] for k in keys), tuple(k[1] for k in keys)) if keys else None
+    touched = (ColumnId("c1"), ColumnId("c2"))
+    stored = StoredObject(id_, "update", "aa11", 2**40, 7, SchemaId("s1"), known, touched, "inline", None)
+    with repo._ctx.catalog.write() as cx:
+        objects.insert(cx, repo._ctx.record.id, [NewObject(stored, inline)])
+    with repo._ctx.catalog.read() as cx:
+        found = objects.find(cx, [id_])[id_]
+        assert objects.contents(cx, [id_]) == {id_: inline}
+    assert found == stored
+    types = [type(v) for v in (*found.key_range.low, *found.key_range.high)] if found.key_range else []
+    assert types == ([type(v) for v in (*known.low, *known.high)] if known else [])
+
+
+@pytest.mark.parametrize(
+    ("type_", "values"),
+    [
+        (
+            "string",
+            ["", "a", "é", "e\u0301", "\x00", "a\x00b", "日本語", "🚀", "\u2028", '"', "'", "\\", "%", "A", "a "],
+        ),
+        ("binary", [b"", b"\x00", b"\xff\xfe", b"a"]),
+        ("decimal(38,6)", [Decimal("-1.5"), Decimal("0"), Decimal("12345678901234567890123456789012.123456")]),
+        ("date", [dt.date(1, 1, 1), dt.date(1969, 12, 31), dt.date(9999, 12, 31)]),
+        ("timestamp_ntz", [dt.datetime(1, 1, 1), dt.datetime(1969, 12, 31, 23, 59, 59, 999999)]),
+        ("bigint", [-(2**63), -1, 0, 2**63 - 1]),
+        ("boolean", [False, True]),
+    ],
+)
+def test_keys_of_every_type_are_found_by_their_ranges_on_every_catalogue(
+    repo: ab.Repository, type_: str, values: list[Any]
+) -> None:
+    with repo.commit("main", "make") as tx:
+        tx.create_table("t", [{"id": values[0], "v": 0}], schema={"id": type_, "v": "int"}, key="id")
+    for number, value in enumerate(values[1:], 1):
+        with repo.commit("main", "one more") as tx:
+            tx.table("t").insert([{"id": value, "v": number}])
+    with pytest.raises(ab.InvalidRequest, match="already"), repo.commit("main", "twice") as tx:
+        tx.table("t").insert([{"id": values[-1], "v": 0}])
+    table = repo.table("t")
+    assert [table.get(v) for v in values] == [{"id": v, "v": n} for n, v in enumerate(values)]
+    assert table.count() == len(table.rows()) == len(values)
+
+
+def test_long_words_are_kept_whole(repo: ab.Repository) -> None:
+    words = "été 日本語 🚀 \t\n\u2028 '\" \\ % :x {y}" * 2000
+    with repo.commit("main", words, author="ann ✓", allow_empty=True):
+        pass
+    assert (repo.show().message, repo.show().author) == (words, "ann ✓")
+    assert repo.log(author="ann ✓", limit=1)[0].message == words

@@ -1,0 +1,127 @@
+"""Transactions of a catalogue: one state to read, all or nothing to write, and foreign errors in our own words."""
+
+from __future__ import annotations
+
+import sqlite3
+import threading
+from pathlib import Path
+
+import pytest
+from sqlalchemy import select, text
+
+import anabranch as ab
+from anabranch.catalog import branches, tables
+from anabranch.catalog import store as catalog_store
+from anabranch.catalog.store import Catalog
+from tests.catalog import stores
+from tests.catalog.stores import make_table, put
+
+store = stores.store
+repo = stores.repo
+
+
+def test_a_reading_transaction_sees_one_state(repo: ab.Repository) -> None:
+    make_table(repo, "t")
+    ctx = repo._ctx
+    with ctx.catalog.read() as cx:
+        before = branches.find(cx, ctx.record.id, "main")
+        moves = branches.moves(cx, ctx.record.id, "main", None)
+        put(repo, "t", 2)
+        repo.branch("dev")
+        assert branches.find(cx, ctx.record.id, "main") == before
+        assert branches.moves(cx, ctx.record.id, "main", None) == moves
+        assert [b.name for b in branches.describe(cx, ctx.record.id)] == ["main"]
+    with ctx.catalog.read() as cx:
+        assert branches.find(cx, ctx.record.id, "main") != before
+
+
+class Mishap(Exception):
+    pass
+
+
+@pytest.mark.parametrize("error", [Mishap, KeyboardInterrupt, ab.InvalidRequest])
+def test_a_writing_transaction_that_raises_leaves_nothing(repo: ab.Repository, error: type[BaseException]) -> None:
+    ctx = repo._ctx
+    with pytest.raises(error), ctx.catalog.write() as cx:
+        head = branches.find(cx, ctx.record.id, "main")
+        assert head is not None
+        branches.create(cx, ctx.record.id, "dev", head.position, "ann", "branch")
+        raise error("no")
+    assert [b.name for b in repo.branches()] == ["main"]
+    repo.branch("dev")
+
+
+def test_a_name_taken_meanwhile_is_already_there(repo: ab.Repository) -> None:
+    ctx = repo._ctx
+    head = repo.show()
+    repo.branch("dev")
+    with pytest.raises(ab.AlreadyExists), ctx.catalog.write() as cx:
+        found = branches.find(cx, ctx.record.id, "main")
+        assert found is not None
+        branches.create(cx, ctx.record.id, "dev", found.position, "ann", "branch")
+    assert repo.show() == head
+
+
+def test_a_statement_that_makes_no_sense_is_told_with_the_catalogue(repo: ab.Repository) -> None:
+    with pytest.raises(ab.Corrupt, match="catalogue") as caught, repo._ctx.catalog.read() as cx:
+        cx.execute(text("SELECT nothing FROM nowhere"))
+    assert caught.value.hint
+
+
+def test_a_closed_catalogue_opens_again_when_it_is_used(repo: ab.Repository) -> None:
+    make_table(repo, "t")
+    repo.close()
+    assert repo.show().message == "make t"
+    repo.close()
+    repo.close()
+
+
+def test_another_writer_that_does_not_end_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(catalog_store, "_BUSY_TIMEOUT_SECONDS", 0.2)
+    with ab.init(tmp_path / "s", engine="duck") as repo:
+        other = sqlite3.connect(tmp_path / "s" / ".anabranch" / "catalog.db", isolation_level=None)
+        other.execute("BEGIN IMMEDIATE")
+        with pytest.raises(ab.Unavailable, match="another writer") as caught:
+            repo.branch("dev")
+        assert "again" in str(caught.value.hint)
+        assert len(repo.log()) == 1, "readers don't wait for writers"
+        other.execute("ROLLBACK")
+        other.close()
+        repo.branch("dev")
+
+
+def test_writers_wait_for_each_other(repo: ab.Repository) -> None:
+    ctx = repo._ctx
+    entered, done = threading.Event(), threading.Event()
+
+    def hold() -> None:
+        with ctx.catalog.write() as cx:
+            catalog_store.lock_repository(cx, ctx.record.id)
+            entered.set()
+            done.wait(0.2)
+
+    holder = threading.Thread(target=hold)
+    holder.start()
+    entered.wait()
+    repo.branch("dev")
+    holder.join()
+    assert {b.name for b in repo.branches()} == {"main", "dev"}
+
+
+def test_what_sqlite_acknowledged_is_on_disk(tmp_path: Path) -> None:
+    catalog = Catalog.at_file(str(tmp_path / "x.db"))
+    with catalog.write() as cx:
+        assert cx.scalar(text("PRAGMA synchronous")) == 2, "FULL: a commit is synced before it is told"
+        assert cx.scalar(text("PRAGMA journal_mode")) == "wal"
+    catalog.close()
+
+
+def test_text_is_compared_byte_by_byte_on_every_catalogue(repo: ab.Repository) -> None:
+    names = ["B", "a", "É", "e\u0301", "é", "z", "_x", "-"[0:0] + "Z"]
+    for name in names:
+        repo.branch(name)
+    assert [b.name for b in repo.branches()] == sorted([*names, "main"], key=lambda n: n.encode())
+    with repo._ctx.catalog.read() as cx:
+        c = tables.branches.c
+        own = c.repository_id == repo._ctx.record.id
+        assert set(cx.scalars(select(c.name).where(own, c.name < "a"))) == {"B", "_x", "Z"}
