@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from sqlalchemy import Connection, bindparam, delete, literal, select, union_all, update
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from sqlalchemy import Connection, Row, Select, bindparam, delete, literal, select, union_all, update
 
 from anabranch.catalog import tables as t
 from anabranch.catalog.history import to_datetime
@@ -11,6 +14,7 @@ from anabranch.model.clock import Position
 from anabranch.model.commits import Branch, BranchHead, BranchMove, CommitHead, Tag
 from anabranch.model.ids import BranchId, CommitId, LineId, RepositoryId, new_id
 
+_CHUNK = 400
 _b, _c = t.branches.c, t.commits.c
 _FIND = select(_b.id, _b.line_id, _b.commit_index).where(
     _b.repository_id == bindparam("repository"), _b.name == bindparam("branch")
@@ -168,14 +172,25 @@ def names(cx: Connection, repository: RepositoryId) -> list[str]:
     return [name for part in found for name in part]
 
 
-def describe(cx: Connection, repository: RepositoryId) -> list[Branch]:
-    """List the branches for users."""
-    b, c = t.branches.c, t.commits.c
-    query = select(b.name, b.created_at, c.hash).join(
-        t.commits, (b.line_id == c.line_id) & (b.commit_index == c.commit_index)
-    )
-    rows = cx.execute(query.where(b.repository_id == repository).order_by(b.name))
+def describe(cx: Connection, repository: RepositoryId, showing: Sequence[str] | None = None) -> list[Branch]:
+    """List the branches for users; of `showing`, those that show one of these commits."""
+    b = t.branches.c
+    query = select(b.name, b.created_at, _c.hash)
+    query = query.join(t.commits, (b.line_id == _c.line_id) & (b.commit_index == _c.commit_index))
+    rows = _only(cx, query.where(b.repository_id == repository).order_by(b.name), repository, showing)
     return [Branch(r.name, r.hash, to_datetime(r.created_at)) for r in rows]
+
+
+def _only(
+    cx: Connection, query: Select[Any], repository: RepositoryId, showing: Sequence[str] | None
+) -> Iterator[Row[Any]]:
+    """Run a query over named commits, for all of them or for some hashes."""
+    if showing is None:
+        yield from cx.execute(query)
+        return
+    for start in range(0, len(showing), _CHUNK):
+        chunk = showing[start : start + _CHUNK]
+        yield from cx.execute(query.where(_c.repository_id == repository, _c.hash.in_(chunk)))
 
 
 def shown_at(cx: Connection, branch: BranchHead, micros: int) -> Position | None:
@@ -239,12 +254,12 @@ def remove_tag(cx: Connection, repository: RepositoryId, name: str) -> bool:
     return cx.execute(delete(t.tags).where(c.repository_id == repository, c.name == name)).rowcount == 1
 
 
-def describe_tags(cx: Connection, repository: RepositoryId) -> list[Tag]:
-    """List the tags for users."""
-    g, c = t.tags.c, t.commits.c
-    query = select(g.name, g.created_at, g.author, c.hash)
-    query = query.join(t.commits, (g.line_id == c.line_id) & (g.commit_index == c.commit_index))
-    rows = cx.execute(query.where(g.repository_id == repository).order_by(g.name))
+def describe_tags(cx: Connection, repository: RepositoryId, showing: Sequence[str] | None = None) -> list[Tag]:
+    """List the tags for users; of `showing`, those that name one of these commits."""
+    g = t.tags.c
+    query = select(g.name, g.created_at, g.author, _c.hash)
+    query = query.join(t.commits, (g.line_id == _c.line_id) & (g.commit_index == _c.commit_index))
+    rows = _only(cx, query.where(g.repository_id == repository).order_by(g.name), repository, showing)
     return [Tag(r.name, r.hash, to_datetime(r.created_at), r.author) for r in rows]
 
 

@@ -53,7 +53,7 @@ def command(session: Session, ref: str | None, oneline: bool, graph: bool, limit
     """
     filters |= {name: with_zone(filters[name]) for name in ("since", "until") if filters[name]}
     commits = session.repo.log(session.ref(ref), limit=limit, **filters)
-    names = find_names(session)
+    names = find_names(session, commits)
     if session.json:
         emit_json({"commits": [_document(commit, names) for commit in commits]})
     elif graph:
@@ -63,12 +63,13 @@ def command(session: Session, ref: str | None, oneline: bool, graph: bool, limit
         emit_lines(plain_lines(commits, names, oneline))
 
 
-def find_names(session: Session) -> Names:
-    """Ask which commits have names."""
+def find_names(session: Session, commits: Sequence[Commit]) -> Names:
+    """Ask which of the commits have names."""
+    hashes = [commit.hash for commit in commits]
     branches, tags = defaultdict(list), defaultdict(list)
-    for branch in session.repo.branches():
+    for branch in session.repo.branches(showing=hashes):
         branches[branch.commit].append(branch.name)
-    for tag in session.repo.tags():
+    for tag in session.repo.tags(showing=hashes):
         tags[tag.commit].append(tag.name)
     return Names(session.branch, branches, tags)
 

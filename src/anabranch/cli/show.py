@@ -32,7 +32,7 @@ def command(session: Session, ref: str | None, verbose: bool) -> None:
     if session.json:
         emit_json({"commit": commit_document(commit), "changes": [_document(c, verbose) for c in changes]})
         return
-    emit_lines(iter(full_text(commit, find_names(session))))
+    emit_lines(iter(full_text(commit, find_names(session, [commit]))))
     if changes:
         emit()
         _print_changes(changes)

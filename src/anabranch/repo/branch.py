@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from anabranch.catalog import branches, history, open_commits
 from anabranch.catalog.store import Connection, lock_repository, now
 from anabranch.errors import AlreadyExists, BranchMoved, InvalidRequest, NotFound
@@ -75,10 +77,10 @@ def reset_branch(ctx: Context, name: str, to: str) -> Branch:
     return _move(ctx, name, to, "reset", must_descend=False)
 
 
-def list_branches(ctx: Context) -> list[Branch]:
-    """List the branches by name."""
+def list_branches(ctx: Context, showing: Sequence[str] | None = None) -> list[Branch]:
+    """List the branches by name: all, or those that show one of some commits."""
     with ctx.catalog.read() as cx:
-        return branches.describe(cx, ctx.record.id)
+        return branches.describe(cx, ctx.record.id, showing)
 
 
 def reflog(ctx: Context, name: str | None, limit: int | None) -> list[BranchMove]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from anabranch.catalog import branches, entries, history
 from anabranch.model.commits import Tag
 from anabranch.model.ids import ROOT_NAMESPACE
@@ -31,7 +33,7 @@ def list_namespaces(ctx: Context, at: str | None) -> list[str]:
         return sorted(found)
 
 
-def list_tags(ctx: Context) -> list[Tag]:
-    """List the tags by name."""
+def list_tags(ctx: Context, showing: Sequence[str] | None = None) -> list[Tag]:
+    """List the tags by name: all, or those that name one of some commits."""
     with ctx.catalog.read() as cx:
-        return branches.describe_tags(cx, ctx.record.id)
+        return branches.describe_tags(cx, ctx.record.id, showing)

@@ -119,9 +119,9 @@ class Repository:
         """Delete a branch; work that nothing else reaches needs force."""
         branch_verbs.delete_branch(self._ctx, name, force)
 
-    def branches(self) -> list[Branch]:
-        """List the branches."""
-        return branch_verbs.list_branches(self._ctx)
+    def branches(self, *, showing: Sequence[str] | None = None) -> list[Branch]:
+        """List the branches: all, or those that show one of these commits (hashes)."""
+        return branch_verbs.list_branches(self._ctx, showing)
 
     def fast_forward(self, branch: str, to: str) -> Branch:
         """Move a branch forward to a descendant of the commit it shows."""
@@ -143,9 +143,9 @@ class Repository:
         """Remove a tag."""
         branch_verbs.delete_tag(self._ctx, name)
 
-    def tags(self) -> list[Tag]:
-        """List the tags."""
-        return list_tags(self._ctx)
+    def tags(self, *, showing: Sequence[str] | None = None) -> list[Tag]:
+        """List the tags: all, or those that name one of these commits (hashes)."""
+        return list_tags(self._ctx, showing)
 
     # History
 
