@@ -47,6 +47,7 @@ def fill(repo: ab.Repository, size: Size) -> None:
     _repeat_commits(repo, size.commits - 4)
     repo.tag("v1", at="main~20")
     _repeat_branches(repo, size.branches - 1)
+    _gather_statistics(repo)
     assert repo.table(f"n{size.tables // TABLES_PER_NAMESPACE - 1}.t7").rows() == [_ROW], "copies can be read"
 
 
@@ -73,6 +74,13 @@ def _repeat_branches(repo: ab.Repository, times: int) -> None:
     with repo._ctx.catalog.write() as cx:
         templates = [_read_branch(cx, repo, name) for name in ("b0", "b1")[:times]]
         _insert(cx, (templates[n % len(templates)].copy(n) for n in range(2, times)))
+
+
+def _gather_statistics(repo: ab.Repository) -> None:
+    """Do what PostgreSQL does by itself a minute later; SQLite never does."""
+    with repo._ctx.catalog.write() as cx:
+        if cx.dialect.name == "postgresql":
+            cx.exec_driver_sql("ANALYZE")
 
 
 @dataclass(frozen=True)

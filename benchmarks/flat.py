@@ -138,10 +138,10 @@ class _opened:
 
 
 def _refs(repo: ab.Repository) -> dict[str, str]:
-    """Name a commit in every way that a ref can."""
-    shown = repo.show("main~30")
-    then = shown.finished_at.isoformat()
-    return dict(zip(KINDS, ("main", "v1", "main~50", shown.hash[:12], "main/7", f"main@{{{then}}}"), strict=True))
+    """Name a commit in every way that a ref can; the time is an early one, long ago in a long history."""
+    then = repo.show("main/7").finished_at.isoformat()
+    prefix = repo.show("main~30").hash[:12]
+    return dict(zip(KINDS, ("main", "v1", "main~50", prefix, "main/7", f"main@{{{then}}}"), strict=True))
 
 
 def _places(catalogue: str, folder: Path, stack: ExitStack) -> Iterator[tuple[str, str | None]]:

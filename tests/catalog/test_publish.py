@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Iterator
 from dataclasses import replace
 from decimal import Decimal
 from typing import Any
@@ -29,7 +28,10 @@ store = stores.store
 repo = stores.repo
 
 
-def drafted(repo: ab.Repository, content: Content = Content(), branch: str = "main", **changes: Any) -> Publication:
+NOTHING = Content()
+
+
+def drafted(repo: ab.Repository, content: Content = NOTHING, branch: str = "main", **changes: Any) -> Publication:
     """A commit ready to be published on the head of a branch."""
     ctx = repo._ctx
     with ctx.catalog.read() as cx:
@@ -100,12 +102,12 @@ def test_every_commit_hash_is_its_own(repo: ab.Repository) -> None:
 
 
 @pytest.fixture
-def clock(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[int]]:
+def clock(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """A clock that the test sets, in microseconds; the catalogue asks no other."""
     told = [1_000_000_000_000_000]
     for module in (publishing, branches, objects):
         monkeypatch.setattr(module, "now", lambda: told[0])
-    yield told
+    return told
 
 
 def test_times_never_run_backwards_though_the_machines_clock_does(repo: ab.Repository, clock: list[int]) -> None:

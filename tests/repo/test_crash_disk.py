@@ -6,7 +6,7 @@ import os
 import resource
 import subprocess
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -195,6 +195,28 @@ def test_an_object_root_that_can_not_be_written_is_told_and_nothing_is_published
             assert repo.show() == made
             assert ids(repo, "t") == [1]
         put(repo, "t", 3)
+
+
+class Mishap(Exception):
+    pass
+
+
+def test_files_that_can_not_be_removed_hide_no_error_and_no_success(tmp_path: Path) -> None:
+    place = tmp_path / "objects"
+    with ab.init(tmp_path / "store", objects=str(place), engine="duck", settings=FILES_ONLY) as repo:
+        made = make_table(repo, "t")
+        with ExitStack() as closed, pytest.raises(Mishap), repo.commit("main", "in vain") as tx:
+            tx.table("t").insert([{"id": 2, "v": 2}])
+            closed.enter_context(read_only(place))
+            raise Mishap
+        assert repo.show() == made
+        with ExitStack() as closed, repo.commit("main", "with a remnant") as tx:
+            tx.table("t").insert([{"id": 3, "v": 3}])
+            tx.create_table("brief", [{"id": 1}], key="id")
+            tx.drop_table("brief")
+            closed.enter_context(read_only(place))
+        assert tx.commit == repo.show()
+        assert ids(repo, "t") == [1, 3]
 
 
 # Damage

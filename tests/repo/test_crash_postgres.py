@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -187,6 +188,34 @@ def test_a_connection_lost_after_commit_is_resolved_to_success(repo: ab.Reposito
     assert made == repo.show()
     assert_published(repo)
     assert_goes_on(repo)
+
+
+def test_files_of_a_published_commit_are_kept_whatever_fails_after_it(
+    server: PostgresServer, repo: ab.Repository
+) -> None:
+    def lose_and_prepare(connection: Any) -> None:
+        AtCommit(repo, after=lambda _: server.kill())  # right after the outcome was found out
+        lose(connection)
+
+    AtCommit(repo, after=lose_and_prepare)
+    with suppress(ab.OutcomeUnknown, ab.Unavailable):
+        late_commit(repo)
+    server.start()
+    assert_published(repo)
+
+
+@pytest.mark.parametrize("who", ["the connection", "the server"])
+def test_what_dies_after_an_acknowledged_commit_changes_nothing(
+    server: PostgresServer, repo: ab.Repository, who: str
+) -> None:
+    def die(connection: Any) -> None:
+        server.kill() if who == "the server" else connection.dbapi_connection.close()
+
+    AtCommit(repo, after=die)
+    made = late_commit(repo)
+    server.start()
+    assert made == repo.show()
+    assert_published(repo)
 
 
 def test_the_outcome_is_asked_for_only_when_a_publication_under_way_has_ended(

@@ -202,6 +202,55 @@ def test_of_several_processes_that_finish_one_does(store: stores.Store, repo: ab
     assert ids(repo, "t") == [1, 2]
 
 
+def open_and_abort(repo: ab.Repository) -> None:
+    repo.start("main", message="in vain").table("t").insert([{"id": 2, "v": 2}])
+    only(repo).abort()
+
+
+def open_and_net(repo: ab.Repository) -> None:
+    opened = repo.start("main", message="several")
+    opened.table("t").insert([{"id": 2, "v": 2}])
+    opened.table("t").update({"v": 3}, where="id = 2")
+    opened.create_table("brief", [{"id": 1}], key="id")
+    opened.drop_table("brief")
+    assert only(repo).finish() is not None
+
+
+def open_and_net_to_nothing(repo: ab.Repository) -> None:
+    opened = repo.start("main", message="there and back")
+    opened.table("t").insert([{"id": 2, "v": 2}])
+    opened.table("t").delete(where="id = 2")
+    assert opened.finish() is None
+
+
+def open_and_be_refused(repo: ab.Repository) -> None:
+    opened = repo.start("main", message="late")
+    opened.table("t").insert([{"id": 2, "v": 2}])
+    opened.table("t").update({"v": 3}, where="id = 2")
+    put(repo, "t", 3)
+    with pytest.raises(ab.BranchMoved):
+        opened.finish()
+    assert only(repo).table("t").get(2) == {"id": 2, "v": 3}
+
+
+def open_and_delete_the_branch(repo: ab.Repository) -> None:
+    repo.branch("dev")
+    repo.start("dev", message="in vain").table("t").insert([{"id": 2, "v": 2}])
+    repo.delete_branch("dev", force=True)
+
+
+@pytest.mark.parametrize(
+    "work", [open_and_abort, open_and_net, open_and_net_to_nothing, open_and_be_refused, open_and_delete_the_branch]
+)
+def test_files_of_open_commits_are_there_as_long_as_the_catalogue_says_so(store: stores.Store, work: Any) -> None:
+    with store.init(settings=ab.Settings(inline_limit_bytes=0)) as repo:
+        make_table(repo, "t")
+        work(repo)
+        repo.verify()
+        put(repo, "t", 9)
+        assert 9 in ids(repo, "t")
+
+
 # Branches
 
 

@@ -20,6 +20,8 @@ from tests.postgres import PostgresServer
 store = stores.store
 repo = stores.repo
 
+FILES_ONLY = ab.Settings(inline_limit_bytes=0)
+
 
 def catalog_of(store: Store) -> Catalog:
     if store.kind == "postgresql":
@@ -203,13 +205,45 @@ def test_a_repository_is_named_after_its_folder(tmp_path: Path) -> None:
 
 
 def test_a_store_can_be_moved_with_its_objects(tmp_path: Path) -> None:
-    small = ab.Settings(inline_limit_bytes=0)
-    with ab.init(tmp_path / "old", repository="r", engine="duck", settings=small) as repo:
+    with ab.init(tmp_path / "old", repository="r", engine="duck", settings=FILES_ONLY) as repo:
         make_table(repo, "t")
     (tmp_path / "old").rename(tmp_path / "new")
     with ab.open(tmp_path / "new", engine="duck") as repo:
         assert ids(repo, "t") == [1]
         assert repo.verify() == 1
+
+
+@pytest.mark.parametrize(
+    "name", ["a b", "a?b", "a*b", "a[1]b", "a#b%20", "a'b\"c", "a;b\\c", "é日", "{a}", "~", "$HOME"]
+)
+def test_a_store_may_lie_in_a_folder_of_any_name(tmp_path: Path, name: str) -> None:
+    with ab.init(tmp_path / name, repository="r", engine="duck", settings=FILES_ONLY) as repo:
+        make_table(repo, "t")
+        put(repo, "t", 2)
+        with repo.commit("main", "change") as tx:
+            tx.table("t").update({"v": "v + 1"})
+            tx.table("t").delete(where="id = 1")
+        assert repo.table("t").get(2) == {"id": 2, "v": 1}
+        assert ids(repo, "t") == [2]
+    with ab.open(tmp_path / name, engine="duck") as repo:
+        assert repo.verify() > 0
+    assert [p.name for p in tmp_path.iterdir()] == [name]
+
+
+@pytest.mark.parametrize("objects", [None, "elsewhere"])
+def test_a_store_named_by_a_relative_path_stays_where_it_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, objects: str | None
+) -> None:
+    (tmp_path / "other").mkdir()
+    monkeypatch.chdir(tmp_path)
+    with ab.init("store", objects=objects, engine="duck", settings=FILES_ONLY) as repo:
+        monkeypatch.chdir(tmp_path / "other")
+        make_table(repo, "t")
+        repo.close()
+        assert ids(repo, "t") == [1]
+    with ab.open("../store", engine="duck") as repo:
+        assert ids(repo, "t") == [1]
+    assert list((tmp_path / "other").iterdir()) == []
 
 
 @pytest.mark.parametrize("url", ["mysql://u:hunter2@h/db", "s3://bucket/x", "sqlite:///x.db", "http://x"])
@@ -280,9 +314,8 @@ def test_an_object_root_that_is_not_built_yet_is_refused_before_anything_is_made
 
 
 def test_objects_may_be_given_as_a_file_url(tmp_path: Path) -> None:
-    small = ab.Settings(inline_limit_bytes=0)
     place = tmp_path / "else where"
-    with ab.init(tmp_path / "s", objects=f"file://{place}", engine="duck", settings=small) as repo:
+    with ab.init(tmp_path / "s", objects=f"file://{place}", engine="duck", settings=FILES_ONLY) as repo:
         make_table(repo, "t")
         assert ids(repo, "t") == [1]
     assert len(list(place.rglob("*.parquet"))) == 1

@@ -197,7 +197,7 @@ def shown_at(cx: Connection, branch: BranchHead, micros: int) -> Position | None
     """Find what a branch showed at a time; None before it was made."""
     m = t.branch_moves.c
     query = select(m.to_line, m.to_index).where(m.branch_id == branch.id, m.moved_at <= micros)
-    row = cx.execute(query.order_by(m.id.desc()).limit(1)).first()
+    row = cx.execute(query.order_by(m.moved_at.desc(), m.id.desc()).limit(1)).first()
     return Position(LineId(row.to_line), row.to_index) if row and row.to_line else None
 
 

@@ -6,10 +6,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal
 from typing import Any, TypeVar
 
-from sqlalchemy import Connection, Row, bindparam, select
+from sqlalchemy import Connection, Row, bindparam, delete, select
 
 from anabranch.catalog import tables as t
 from anabranch.catalog.store import now
+from anabranch.errors import Corrupt
 from anabranch.model.clock import Clock, Position
 from anabranch.model.ids import ColumnId, LineId, ObjectId, RepositoryId, SchemaId, ThingId, ViewId
 from anabranch.model.objects import KeyRange, KeyValue, Layer, NewObject, StoredObject
@@ -49,6 +50,9 @@ def layers(cx: Connection, at: Clock, thing: ThingId, known: Known) -> tuple[Lay
     missing = [id_ for _, id_ in turned if id_ not in known]
     if missing:
         known.update(find(cx, missing))
+    gone = [id_ for id_ in missing if id_ not in known]
+    if gone:
+        raise Corrupt(f"the catalogue links object {gone[0]} but does not have it", hint="restore it from a backup")
     return tuple(Layer(turn, known[id_]) for turn, id_ in turned)
 
 
@@ -115,6 +119,32 @@ def schemas(cx: Connection, ids: Iterable[SchemaId]) -> dict[str, Schema]:
         for row in cx.execute(select(c.id, c.document).where(c.id.in_(chunk))):
             found[row.id] = read_schema(row.id, row.document)
     return found
+
+
+def broken_links(cx: Connection, repository: RepositoryId) -> list[str]:
+    """Find objects that a commit, a view or an open commit links and that are not there."""
+    o = t.objects.c
+    here = select(t.lines.c.id).where(t.lines.c.repository_id == repository)
+    opened = select(t.open_commits.c.id).where(t.open_commits.c.repository_id == repository)
+    viewed = select(t.views.c.id).where(t.views.c.line_id.in_(here))
+    links = [
+        (t.changes, t.changes.c.object_id, t.changes.c.line_id.in_(here)),
+        (t.change_references, t.change_references.c.exceptions_id, t.change_references.c.line_id.in_(here)),
+        (t.view_objects, t.view_objects.c.object_id, t.view_objects.c.view_id.in_(viewed)),
+        (t.open_objects, t.open_objects.c.object_id, t.open_objects.c.open_id.in_(opened)),
+    ]
+    found: list[str] = []
+    for table, link, mine in links:
+        query = select(link).select_from(table).outerjoin(t.objects, o.id == link)
+        found += cx.scalars(query.where(mine, link.is_not(None), o.id.is_(None)).distinct())
+    return found
+
+
+def remove(cx: Connection, ids: Sequence[ObjectId]) -> None:
+    """Forget objects that nothing links any more."""
+    for chunk in _chunks(ids):
+        cx.execute(delete(t.inline_objects).where(t.inline_objects.c.object_id.in_(chunk)))
+        cx.execute(delete(t.objects).where(t.objects.c.id.in_(chunk)))
 
 
 def insert_schemas(cx: Connection, repository: RepositoryId, made: Iterable[Schema]) -> None:

@@ -18,6 +18,7 @@ from sqlalchemy.exc import (
     OperationalError,
     ProgrammingError,
 )
+from sqlalchemy.exc import TimeoutError as PoolTimeout
 
 from anabranch.catalog import migrations
 from anabranch.catalog.tables import repositories, store
@@ -43,6 +44,9 @@ class Catalog:
 
     def __init__(self, engine: Engine, described: str) -> None:
         self._engine = engine
+        server = engine.dialect.name != "sqlite"
+        # SQLite's readers see one state anyway; a server is told to show one.
+        self._reader = engine.execution_options(isolation_level="REPEATABLE READ") if server else engine
         self._described = described
 
     @classmethod
@@ -72,7 +76,7 @@ class Catalog:
     @contextmanager
     def read(self) -> Iterator[Connection]:
         """Open a transaction that sees one state."""
-        with self._translated(), self._engine.connect() as cx, cx.begin():
+        with self._translated(), self._reader.connect() as cx, cx.begin():
             yield cx
 
     @contextmanager
@@ -129,6 +133,9 @@ class Catalog:
             raise
         except DBAPIError as error:
             raise _translate(error, self._described) from error
+        except PoolTimeout as error:
+            hint = "use fewer threads, or let each hold a connection for a shorter time"
+            raise Unavailable(f"all connections to the catalogue {self._described} are in use", hint=hint) from error
 
 
 def now() -> int:

@@ -118,6 +118,7 @@ branch_moves = Table(
     Column("verb", _Text, nullable=False),
     Column("commit_id", _Text),
     Index("branch_moves_by_branch", "branch_id", "id"),
+    Index("branch_moves_by_time", "branch_id", "moved_at", "id"),
     Index("branch_moves_by_name", "repository_id", "branch", "id"),
     Index("branch_moves_by_commit", "commit_id"),
 )
@@ -164,6 +165,7 @@ names = Table(
     Column("kind", _Text, nullable=False),
     Column("thing_id", _Text),
     Index("names_by_commit", "line_id", "commit_index"),
+    Index("names_by_parent", "repository_id", "parent_id", "line_id", "commit_index"),
     Index("names_by_thing", "thing_id", "line_id", "commit_index"),
     sqlite_with_rowid=False,
 )

@@ -74,7 +74,8 @@ class Folder:
         target = self._path / path
         if target.is_dir():
             shutil.rmtree(target, ignore_errors=True)
-        else:
+            return
+        with suppress(OSError):  # A remnant that can't be removed does no harm; an error here would hide a real one.
             target.unlink(missing_ok=True)
 
     def uri(self, path: str) -> str:

@@ -124,8 +124,19 @@ def publish_draft(ctx: Context, publication: Publication, draft: Draft, strict: 
         if found is None:
             message = "the connection was lost while publishing; nothing was published"
             raise Unavailable(message, hint="try again") from error
+        return _published(ctx, publication, found)
+
+
+def _published(ctx: Context, publication: Publication, found: Position) -> Commit:
+    """Read a commit that is known to be published; if that fails, it must not look as if it were not."""
+    try:
         with ctx.catalog.read() as cx:
             return history.describe(cx, [found])[0]
+    except AnabranchError as error:
+        name = publication.branch.name
+        message = f"commit {publication.id} was published on {name!r}, but can't be read: {error.message}"
+        hint = f"it is in repo.reflog({name!r}) when the catalogue is back"
+        raise OutcomeUnknown(message, hint=hint, commit_id=publication.id, branch=name) from error
 
 
 def _described(publication: Publication, draft: Draft, made: CommitHead, line: str) -> Commit:

@@ -88,13 +88,17 @@ class OpenCommit(Transaction):
         """Give the work up; nothing of it stays visible."""
         self._open()
         self._remove()
-        self._ctx.discard([o for t in self._draft.things.values() for s in t.statements for o in s.objects])
         self._closed = True
 
     def _remove(self) -> None:
+        """Forget the work: its rows first, then its files."""
         with self._ctx.catalog.write() as cx:
+            mine = open_commits.linked(cx, self.id)
+            stored = list(objects.find(cx, mine).values())
             if not open_commits.remove(cx, self.id, self._version):
                 raise _changed_elsewhere(self.id)
+            objects.remove(cx, mine)
+        self._ctx.discard([NewObject(o) for o in stored])
 
     def status(self) -> dict[str, dict[str, Any]]:
         """What is staged, by table: how it was touched, and how many rows."""

@@ -15,6 +15,10 @@ def verify(ctx: Context) -> int:
     """Hash every object again; the first that differs is told as Corrupt."""
     with ctx.catalog.read() as cx:
         found = objects.all_objects(cx, ctx.record.id)
+        broken = objects.broken_links(cx, ctx.record.id)
+    if broken:
+        message = f"the catalogue links {len(broken)} objects that it does not have, such as {broken[0]}"
+        raise Corrupt(message, hint="restore it from a backup")
     inline = [o for o in found if o.place == "inline"]
     for start in range(0, len(inline), _CHUNK):
         chunk = inline[start : start + _CHUNK]
