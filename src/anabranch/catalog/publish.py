@@ -37,6 +37,9 @@ def publish(cx: Connection, publication: Publication, store_id: str, depth_limit
         branch = branches.create(cx, repository, branch.name, branch.position, publication.author, "branch")
     elif found != branch:
         raise HeadMoved(found)
+    if publication.open_commit and not open_commits.remove(cx, *publication.open_commit):
+        hint = "look at the open commits and the log, then go on from there"
+        raise BranchMoved(f"open commit {publication.open_commit[0]} was changed or finished elsewhere", hint=hint)
     _check_links(cx, publication)
     finished_at = max(now(), *(p.finished_at for p in publication.parents))
     first = publication.parents[0]
@@ -55,9 +58,6 @@ def publish(cx: Connection, publication: Publication, store_id: str, depth_limit
         raise HeadMoved(branches.find(cx, repository, branch.name))
     verb, author = publication.verb, publication.author
     branches.record_move(cx, repository, branch, branch.position, position, author, verb, publication.id)
-    if publication.open_commit and not open_commits.remove(cx, *publication.open_commit):
-        hint = "look at the open commits and the log, then go on from there"
-        raise BranchMoved(f"open commit {publication.open_commit[0]} was changed or finished elsewhere", hint=hint)
     return made
 
 

@@ -60,7 +60,7 @@ class Ref:
 
 def parse_ref(text: str) -> Ref:
     """Parse a ref, or say what is wrong with it."""
-    if not isinstance(text, str) or not text or not is_clean(text):
+    if not isinstance(text, str) or not text.strip(" \t\r\n\v\f") or not is_clean(text):
         raise InvalidRequest(f"{text!r} is not a ref", hint="name a branch, a tag, a hash, or a commit such as main/7")
     if ".." in text:
         raise InvalidRequest(f"{text!r} is a range, one commit was expected", hint="give one of its ends")
