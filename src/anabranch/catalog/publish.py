@@ -55,7 +55,8 @@ def publish(cx: Connection, publication: Publication, store_id: str, depth_limit
     if carries:
         _carry(cx, publication, history.clock(cx, first.position), position)
     if not branches.move(cx, repository, branch, position):
-        raise HeadMoved(branches.find(cx, repository, branch.name))
+        # It was found and locked above: only a writer that does not keep to the lock can have moved it.
+        raise BranchMoved(f"branch {branch.name!r} moved while it was locked", hint="try again", branch=branch.name)
     verb, author = publication.verb, publication.author
     branches.record_move(cx, repository, branch, branch.position, position, author, verb, publication.id)
     return made
