@@ -100,8 +100,6 @@ def test_a_range_is_refused_where_one_commit_is_expected(text: str) -> None:
     "text",
     [
         "",
-        " ",
-        "\n\t",
         None,
         7,
         b"main",

@@ -115,7 +115,7 @@ def test_a_commit_killed_at_any_step_is_there_whole_or_not_at_all(store: Store, 
         for number in range(1, 60):
             tx.create_table(f"old_{number}", schema={"id": "int"}, key="id")
     done = []
-    for step in crashes(store, repo, commit_much, statement=2 if store.kind == "sqlite" else 5, sync=2):
+    for step in crashes(store, repo, commit_much, statement=3 if store.kind == "sqlite" else 5, sync=2):
         names = {t.name for t in repo.tables()}
         seen = {
             "message": repo.show().message == f"much {step}",

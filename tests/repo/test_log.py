@@ -19,7 +19,7 @@ repo = stores.repo
 
 # Failing graphs are shrunk in tests/plan, where it costs nothing.
 ON_A_DATABASE = settings(
-    max_examples=25,
+    max_examples=20,
     deadline=None,
     phases=[Phase.explicit, Phase.reuse, Phase.generate],
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],

@@ -137,6 +137,8 @@ def test_what_is_not_there_is_not_found(history: History, ref: str) -> None:
         "main~99999999999999999999999",
         "main^99999999999999999999999",
         "main@{99999999999999999999999}",
+        " ",
+        "\n\t",
         "a\x00b",
         "a\ud800b",
     ],

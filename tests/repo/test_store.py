@@ -379,11 +379,11 @@ def test_a_store_of_a_newer_version_is_refused_and_left_untouched(closed: Store)
         assert ids(repo, "t") == [1]
 
 
-@pytest.mark.parametrize("version", ["", "one", "-1", "1.5", "²"])
-def test_a_store_without_a_readable_version_is_corrupt(closed: Store, version: str) -> None:
-    set_version(closed, version)
-    with pytest.raises(ab.Corrupt, match="version"):
-        closed.open("r")
+def test_a_store_without_a_readable_version_is_corrupt(closed: Store) -> None:
+    for version in ("", "one", "-1", "1.5", "²"):
+        set_version(closed, version)
+        with pytest.raises(ab.Corrupt, match="version"):
+            closed.open("r")
 
 
 def test_a_file_that_is_no_database_is_corrupt(tmp_path: Path) -> None:

@@ -172,7 +172,7 @@ def test_columns_that_may_not_be_null_are_held(repo: ab.Repository) -> None:
         tx.table("orders").insert([{"id": 2}])
     with pytest.raises(ab.InvalidRequest, match="null in column 'name'"), repo.commit("main", "x") as tx:
         tx.table("orders").insert([{"id": 2, "name": None}])
-    with pytest.raises(ab.InvalidRequest, match="null in column 'qty'.*id=1"), repo.commit("main", "x") as tx:
+    with pytest.raises(ab.InvalidRequest, match=r"null in column 'qty'.*id=1"), repo.commit("main", "x") as tx:
         tx.table("orders").update({"qty": None})
     with pytest.raises(ab.InvalidRequest, match="null in column 'name'"), repo.commit("main", "x") as tx:
         tx.table("orders").upsert([{"id": 1, "name": None}])
