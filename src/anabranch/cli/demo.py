@@ -181,6 +181,11 @@ def _history(scene: Scene) -> None:
             scene.telling.say(f"   {line}")
 
 
+def _reach_ana() -> tuple[str, ...]:
+    """How to reach the command, where the shell does not find it: from a checkout it lies in `.venv`."""
+    return () if shutil.which("ana") else (f'export PATH="{Path(sys.executable).parent}:$PATH"',)
+
+
 def _end(scene: Scene) -> None:
     if scene.telling.session.json:
         steps = scene.telling.times
@@ -189,6 +194,7 @@ def _end(scene: Scene) -> None:
     scene.telling.say()
     scene.telling.say(paint("The repository is yours to play with:", "bold"))
     for line in (
+        *_reach_ana(),
         f"cd {scene.path}",
         "ana status",
         "ana show -v dev",
