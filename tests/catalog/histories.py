@@ -2,31 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import anabranch as ab
-from anabranch.catalog import branches, history, repositories
-from anabranch.catalog.publish import publish, write_root
+from anabranch.catalog import branches, history
+from anabranch.catalog.publish import publish
 from anabranch.catalog.store import Connection, now
 from anabranch.model.clock import Position
-from anabranch.model.commits import BranchHead, CommitHead
+from anabranch.model.commits import CommitHead
 from anabranch.model.content import Content, Entry, NameBinding, Publication
-from anabranch.model.ids import ROOT_NAMESPACE, BranchId, CommitId, LineId, ThingId, new_id
+from anabranch.model.ids import ROOT_NAMESPACE, CommitId, ThingId, new_id
 from tests.plan.graphs import Graph, Made
 
 TABLES = ("t", "u")
-
-
-def another(repo: ab.Repository) -> ab.Repository:
-    """Make one more repository over the same connections: cheap enough for hundreds of graphs."""
-    ctx = repo._ctx
-    with ctx.catalog.write() as cx:
-        record = repositories.create(cx, new_id("r"), "main")
-        head = BranchHead("main", BranchId(new_id("b")), Position(LineId(""), 0))
-        made = CommitId(new_id("k"))
-        root = Publication(record.id, head, (), made, "ann", "start", now(), (), "init", Content())
-        write_root(cx, root, ctx.store_id)
-    return ab.Repository(replace(ctx, record=record))
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ A module takes the fixtures by name: `store = stores.store`, `repo = stores.repo
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -13,9 +13,18 @@ from typing import Any
 import pytest
 
 import anabranch as ab
+from anabranch.catalog import repositories
+from anabranch.catalog.publish import write_root
+from anabranch.catalog.store import now
+from anabranch.model.clock import Position
+from anabranch.model.commits import BranchHead
+from anabranch.model.content import Content, Publication
+from anabranch.model.ids import BranchId, CommitId, LineId, new_id
 from tests.postgres import PostgresServer
 
 _numbers = count()
+_firsts: dict[str, ab.Repository] = {}
+"""A repository of each store that is in use, for its connections."""
 
 
 @dataclass(frozen=True)
@@ -46,18 +55,39 @@ def store(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
     folder = tmp_path_factory.mktemp("store")
     if request.param == "sqlite":
         yield Store("sqlite", str(folder), folder / ".anabranch" / "objects")
+        _close(str(folder))
         return
     server: PostgresServer = request.getfixturevalue("postgres")
     url = server.create_database()
     yield Store("postgresql", url, folder / "objects")
+    _close(url)
     server.drop_database(url)
 
 
+def _close(url: str) -> None:
+    first = _firsts.pop(url, None)
+    if first is not None:
+        first.close()
+
+
+def another(repo: ab.Repository) -> ab.Repository:
+    """Make one more repository over the same connections, with all that they have learnt: the cheapest way to one."""
+    ctx = repo._ctx
+    with ctx.catalog.write() as cx:
+        record = repositories.create(cx, f"repository_{next(_numbers)}", "main")
+        head = BranchHead("main", BranchId(new_id("b")), Position(LineId(""), 0))
+        made = CommitId(new_id("k"))
+        root = Publication(record.id, head, (), made, "ann", "start", now(), (), "init", Content())
+        write_root(cx, root, ctx.store_id)
+    return ab.Repository(replace(ctx, record=record))
+
+
 @pytest.fixture
-def repo(store: Store) -> Iterator[ab.Repository]:
+def repo(store: Store) -> ab.Repository:
     """A new repository in the module's store."""
-    with store.init() as made:
-        yield made
+    if store.url not in _firsts:
+        _firsts[store.url] = store.init()
+    return another(_firsts[store.url])
 
 
 def make_table(

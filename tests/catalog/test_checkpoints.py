@@ -14,8 +14,8 @@ from sqlalchemy import func, select
 import anabranch as ab
 from anabranch.catalog import history, tables
 from tests.catalog import stores
-from tests.catalog.histories import another, position_of
-from tests.catalog.stores import ids, make_table, put
+from tests.catalog.histories import position_of
+from tests.catalog.stores import another, ids, make_table, put
 
 store = stores.store
 repo = stores.repo

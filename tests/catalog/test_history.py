@@ -10,7 +10,8 @@ import anabranch as ab
 from anabranch.catalog import history
 from anabranch.plan.history import is_ancestor, merge_bases
 from tests.catalog import stores
-from tests.catalog.histories import Real, another, position_of, publish_graph
+from tests.catalog.histories import Real, position_of, publish_graph
+from tests.catalog.stores import another
 from tests.plan.graphs import Graph, Made, graphs, made
 
 store = stores.store

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import itertools
 import os
+import random
 import shutil
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -129,6 +131,43 @@ def test_a_commit_killed_at_any_step_is_there_whole_or_not_at_all(store: Store, 
             assert repo.table(f"new_{step}").count() == len(repo.table(f"new_{step}").rows()) == 300
         assert_sound(repo, step)
     assert done, "no process died after its commit"
+
+
+def count_and_tell(store: Store, name: str, told: Path) -> None:
+    """Add to a counter for ever, and write down each commit that was acknowledged."""
+    with store.open(name) as repo, told.open("a") as file:
+        while True:
+            try:
+                with repo.commit("main", "count") as tx:
+                    tx.table("counter").update({"v": "v + 1"})
+            except ab.BranchMoved:
+                continue
+            file.write(f"{tx.commit.hash}\n")
+            file.flush()
+
+
+def test_writers_killed_at_random_lose_nothing_that_was_acknowledged(
+    store: Store, repo: ab.Repository, tmp_path: Path
+) -> None:
+    make_table(repo, "counter", [{"id": 1, "v": 0}])
+    chance = random.Random(7)
+    told = [tmp_path / f"told_{n}" for n in range(8)]
+    running: list[processes.Child] = []
+    for file in told:
+        running.append(processes.Child(count_and_tell, store, repo.name, file))
+        time.sleep(chance.uniform(0.05, 0.4))
+        if len(running) == 3:
+            running.pop(chance.randrange(3)).kill()
+    for child in running:
+        child.kill()
+    history = [c.hash for c in repo.log("main")]
+    acknowledged = [line for file in told if file.exists() for line in file.read_text().split()]
+    assert acknowledged
+    assert len(set(acknowledged)) == len(acknowledged)
+    assert set(acknowledged) <= set(history)
+    assert repo.table("counter").get(1) == {"id": 1, "v": len(history) - 2}
+    assert len(history) - 2 - len(acknowledged) <= len(told), "each could be killed once before it told"
+    assert_sound(repo, 1)
 
 
 def open_commit(repo: ab.Repository, number: int) -> None:

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 import anabranch as ab
 from tests.catalog import stores
-from tests.catalog.histories import Real, another, publish_graph
-from tests.catalog.stores import make_table, put
+from tests.catalog.histories import Real, publish_graph
+from tests.catalog.stores import another, make_table, put
 from tests.plan.graphs import Graph, graphs, made
 
 store = stores.store
