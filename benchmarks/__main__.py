@@ -40,9 +40,8 @@ def render(measured: Iterable[Measured], *, headings: bool = True) -> str:
     """Lay measurements out as a Markdown table."""
     lines = [f"| {' | '.join(HEADINGS)} |", "| --- | --- | ---: | ---: | ---: | ---: | --- |"] if headings else []
     for m in measured:
-        limit, ok = ("", "") if m.limit is None else (f"{m.limit:g}", "yes" if m.ok else "**no**")
-        times = f"{m.baseline:.5f} | {m.ours:.5f} | {m.ratio:.2f}"
-        lines.append(f"| {m.name} | {m.size} | {times} | {limit} | {ok} |")
+        times, ok = f"{m.baseline:.5f} | {m.ours:.5f} | {m.ratio:.2f}", "yes" if m.ok else "**no**"
+        lines.append(f"| {m.name} | {m.size} | {times} | {m.limit:g} | {ok} |")
     return "\n".join(lines)
 
 

@@ -12,7 +12,7 @@ import anabranch as ab
 from anabranch.repo.refs import resolve
 from benchmarks.catalogue import Size, fill
 from benchmarks.limits import LIMITS
-from benchmarks.measure import Measured, Scale, Task, side_by_side, tell
+from benchmarks.measure import Measured, Scale, Task, compared, side_by_side, tell
 
 SMALL = Size(commits=100, branches=10, tables=10)
 LARGE = {"commits": 100_000, "branches": 10_000, "tables": 10_000}
@@ -85,7 +85,7 @@ def compare(small: Filled, large: Filled, label: str, scale: Scale) -> Iterator[
     for name, verb in VERBS.items():
         tasks = {key: _task(verb, filled) for key, filled in (("small", small), ("large", large))}
         times = side_by_side(tasks, scale.rounds(41), warm_up=3)
-        yield Measured(f"flat {name}", label, times["small"].median, times["large"].median, LIMITS["flat"])
+        yield compared(f"flat {name}", label, times["small"], times["large"], LIMITS["flat"])
 
 
 def compare_listing(small: Filled, large: Filled, label: str, scale: Scale) -> Measured:
@@ -93,7 +93,7 @@ def compare_listing(small: Filled, large: Filled, label: str, scale: Scale) -> M
     tasks = {key: _task(ls_all, f) for key, f in (("small", small), ("large", large))}
     times = side_by_side(tasks, scale.rounds(7), warm_up=1)
     each = [times[key].median / len(f.repo.tables()) for key, f in (("small", small), ("large", large))]
-    return Measured("flat ls, all: one table", label, each[0], each[1], LIMITS["flat"])
+    return Measured("flat ls, all: one table", label, each[0], each[1], each[1] / each[0], LIMITS["flat"])
 
 
 def _task(verb: Callable[[Filled, int], None], filled: Filled) -> Task:

@@ -30,21 +30,18 @@ class Scale:
 
 @dataclass(frozen=True)
 class Measured:
-    """Two times of one run, and the greatest ratio that is allowed."""
+    """Two times of one run in seconds, their ratio, and the greatest that is allowed."""
 
     name: str
     size: str
     baseline: float
     ours: float
-    limit: float | None = None
-
-    @property
-    def ratio(self) -> float:
-        return self.ours / self.baseline
+    ratio: float
+    limit: float
 
     @property
     def ok(self) -> bool:
-        return self.limit is None or self.ratio <= self.limit
+        return self.ratio <= self.limit
 
     def document(self) -> dict[str, Any]:
         """The measurement as plain values."""
@@ -59,16 +56,21 @@ class Times:
     seconds: tuple[float, ...]
 
     @property
-    def best(self) -> float:
-        return min(self.seconds)
-
-    @property
     def median(self) -> float:
         return statistics.median(self.seconds)
 
     @property
     def worst(self) -> float:
         return max(self.seconds)
+
+    def over(self, baseline: Times) -> float:
+        """The median of the ratios of each round: what else the machine did then slowed both alike."""
+        return statistics.median(ours / theirs for ours, theirs in zip(self.seconds, baseline.seconds, strict=True))
+
+
+def compared(name: str, size: str, baseline: Times, ours: Times, limit: float) -> Measured:
+    """Compare two tasks that were timed side by side."""
+    return Measured(name, size, baseline.median, ours.median, ours.over(baseline), limit)
 
 
 @dataclass(frozen=True)

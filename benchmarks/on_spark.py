@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import anabranch as ab
 from benchmarks import orders
 from benchmarks.limits import LIMITS
-from benchmarks.measure import Measured, Scale, Task, Times, side_by_side, tell
+from benchmarks.measure import Measured, Scale, Task, Times, compared, side_by_side, tell
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -87,7 +87,7 @@ def load(bench: Bench) -> list[Measured]:
     }
     assert bench.incoming.columns == list(orders.COLUMNS)
     times = side_by_side(tasks, bench.scale.rounds(5), warm_up=bench.scale.rounds(2), patience=bench.scale.patience)
-    return [Measured("load", bench.size, times["baseline"].best, times["ours"].best, LIMITS["load"])]
+    return [compared("load", bench.size, times["baseline"], times["ours"], LIMITS["load"])]
 
 
 def scan(bench: Bench) -> list[Measured]:
@@ -103,7 +103,7 @@ def scan_changed(bench: Bench) -> list[Measured]:
 def _against_both(name: str, bench: Bench, what: str) -> list[Measured]:
     times = bench.scan_times
     return [
-        Measured(f"{name} / {baseline}", bench.size, times[baseline].best, times[what].best, LIMITS[name])
+        compared(f"{name} / {baseline}", bench.size, times[baseline], times[what], LIMITS[name])
         for baseline in ("plain", "clustered")
     ]
 
