@@ -1,4 +1,4 @@
-"""The greatest ratio that each benchmark allows; issue 3 says why these."""
+"""The greatest ratio that each benchmark allows; benchmarks/README.md says what each means."""
 
 from __future__ import annotations
 
