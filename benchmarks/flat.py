@@ -84,7 +84,7 @@ def compare(small: Filled, large: Filled, label: str, scale: Scale) -> Iterator[
     """Time each verb on both histories, in turns."""
     for name, verb in VERBS.items():
         tasks = {key: _task(verb, filled) for key, filled in (("small", small), ("large", large))}
-        times = side_by_side(tasks, scale.rounds(41), warm_up=3)
+        times = side_by_side(tasks, scale.rounds(41), warm_up=scale.rounds(3))
         yield compared(f"flat {name}", label, times["small"], times["large"], LIMITS["flat"])
 
 

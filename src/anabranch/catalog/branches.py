@@ -19,24 +19,27 @@ _b, _c = t.branches.c, t.commits.c
 _FIND = select(_b.id, _b.line_id, _b.commit_index).where(
     _b.repository_id == bindparam("repository"), _b.name == bindparam("branch")
 )
+_TAKEN = union_all(
+    select(literal("branch").label("kind"))
+    .select_from(_other := t.branches.alias("other"))
+    .where(_other.c.repository_id == bindparam("repository"))
+    .where(_other.c.name == bindparam("wanted")),
+    select(literal("tag"))
+    .where(t.tags.c.repository_id == bindparam("repository"))
+    .where(t.tags.c.name == bindparam("wanted")),
+)
 _HEADS = (
     select(_b.name, _b.id, _b.line_id, _b.commit_index)
     .add_columns(_c.id.label("commit_id"), _c.hash, _c.generation, _c.finished_at)
     .join(t.commits, (_b.line_id == _c.line_id) & (_b.commit_index == _c.commit_index))
     .where(_b.repository_id == bindparam("repository"))
 )
-_FIND_HEAD = _HEADS.where(_b.name == bindparam("branch"))
-_FIND_DEFAULT_HEAD = _HEADS.join(t.repositories, t.repositories.c.id == _b.repository_id).where(
+_DEFAULTS = _HEADS.join(t.repositories, t.repositories.c.id == _b.repository_id).where(
     t.repositories.c.default_branch == _b.name
 )
-_TAKEN = union_all(
-    select(literal("branch").label("kind")).where(
-        _b.repository_id == bindparam("repository"), _b.name == bindparam("wanted")
-    ),
-    select(literal("tag")).where(
-        t.tags.c.repository_id == bindparam("repository"), t.tags.c.name == bindparam("wanted")
-    ),
-)
+_FIND_HEAD = {False: _HEADS.where(_b.name == bindparam("branch")), True: _DEFAULTS}
+_IS_TAKEN = select(_TAKEN.subquery().c.kind).limit(1).scalar_subquery().label("taken")
+_FIND_START = {by_default: query.add_columns(_IS_TAKEN) for by_default, query in _FIND_HEAD.items()}
 _INSERT, _INSERT_MOVE = t.branches.insert(), t.branch_moves.insert()
 _LAST_MOVE = (
     select(t.branch_moves.c.moved_at)
@@ -67,10 +70,20 @@ def find_by_id(cx: Connection, branch: BranchId) -> BranchHead | None:
 
 def find_head(cx: Connection, repository: RepositoryId, name: str | None) -> tuple[BranchHead, CommitHead] | None:
     """Find a branch, None for the default one, with what publishing needs to know of the commit it shows."""
-    asked = {"repository": repository} if name is None else {"repository": repository, "branch": name}
-    row = cx.execute(_FIND_DEFAULT_HEAD if name is None else _FIND_HEAD, asked).first()
-    if row is None:
-        return None
+    asked = {"repository": repository, "branch": name}
+    row = cx.execute(_FIND_HEAD[name is None], asked).first()
+    return _heads(row) if row else None
+
+
+def find_start(
+    cx: Connection, repository: RepositoryId, name: str | None, wanted: str
+) -> tuple[CommitHead, str | None] | None:
+    """Find the commit that a branch, None for the default one, shows; and what has the wanted name already."""
+    row = cx.execute(_FIND_START[name is None], {"repository": repository, "branch": name, "wanted": wanted}).first()
+    return (_heads(row)[1], row.taken) if row else None
+
+
+def _heads(row: Row[Any]) -> tuple[BranchHead, CommitHead]:
     at = Position(LineId(row.line_id), row.commit_index)
     commit = CommitHead(at, CommitId(row.commit_id), row.hash, row.generation, row.finished_at)
     return BranchHead(row.name, BranchId(row.id), at), commit

@@ -44,6 +44,7 @@ class Catalog:
 
     def __init__(self, engine: Engine, described: str) -> None:
         self._engine = engine
+        self._writer = engine.execution_options(**{_WRITE: True})
         server = engine.dialect.name != "sqlite"
         # SQLite's readers see one state anyway; a server is told to show one.
         self._reader = engine.execution_options(isolation_level="REPEATABLE READ") if server else engine
@@ -82,7 +83,7 @@ class Catalog:
     @contextmanager
     def write(self) -> Iterator[Connection]:
         """Open a transaction that is committed at the end, or leaves nothing."""
-        with self._translated(), self._engine.connect().execution_options(**{_WRITE: True}) as cx:
+        with self._translated(), self._writer.connect() as cx:
             transaction = cx.begin()
             try:
                 yield cx

@@ -144,7 +144,9 @@ class _Scan:
         touched = {c for d in deltas if d.object.kind == "update" for c in d.object.touched}
         cells = [c for c in self.columns if c.id in touched and c not in self.key]
         picked = [self._cell(c) if c in cells else aliased(col(c.id, "r"), c.id) for c in self.columns]
-        stays = any_of([is_null(col(GONE, "d")), exp.LTE(this=col(GONE, "d"), expression=col(TURN, "r"))])
+        stays = None
+        if any(d.object.kind == "delete" for d in deltas):
+            stays = any_of([is_null(col(GONE, "d")), exp.LTE(this=col(GONE, "d"), expression=col(TURN, "r"))])
         join = joined(subquery(self._fold(deltas, cells), "d"), same_key(self.key_ids, "r", "d"), "left")
         query = select(picked, subquery(below, "r"), join=join, where=stays)
         if self.broadcast:

@@ -21,10 +21,10 @@ def create_branch(ctx: Context, name: str, at: str | None) -> Branch:
     check_ref_name(name, "branch")
     with ctx.catalog.write() as cx:
         lock_repository(cx, ctx.record.id)
-        start = branches.find_head(cx, ctx.record.id, at)
-        head = start[1] if start else history.head(cx, resolve(ctx, cx, at))
+        start = branches.find_start(cx, ctx.record.id, at, name)
+        head = start[0] if start else history.head(cx, resolve(ctx, cx, at))
         assert head is not None
-        _refuse_taken(ctx, cx, name)
+        _refuse(start[1] if start else branches.taken(cx, ctx.record.id, name), name)
         made_at = now()
         branches.create(cx, ctx.record.id, name, head.position, ctx.author, "branch", made_at)
     return Branch(name, head.hash, history.to_datetime(made_at))
@@ -116,7 +116,10 @@ def _described(ctx: Context, cx: Connection, name: str, shown: Position) -> Bran
 
 
 def _refuse_taken(ctx: Context, cx: Connection, name: str) -> None:
-    kind = branches.taken(cx, ctx.record.id, name)
+    _refuse(branches.taken(cx, ctx.record.id, name), name)
+
+
+def _refuse(kind: str | None, name: str) -> None:
     if kind:
         raise AlreadyExists(f"there is a {kind} {name!r}", hint="choose another name", name=name)
 
