@@ -84,7 +84,6 @@ class Task:
 
 def side_by_side(tasks: Mapping[str, Task], rounds: int, warm_up: int = 1, patience: float = 0) -> dict[str, Times]:
     """Time tasks in turns, every other round in reverse, so that a busy machine slows all of them alike."""
-    gc.collect()
     seconds: dict[str, list[float]] = {name: [] for name in tasks}
     for number in range(-warm_up, rounds):
         order = list(tasks) if number % 2 == 0 else list(tasks)[::-1]
