@@ -75,7 +75,7 @@ def _publish(
     first = parents[0].position
     branch = branches.find(cx, ctx.record.id, name)
     if branch is None:
-        branch = branches.create(cx, ctx.record.id, name, first, "ann", "branch")
+        branch = branches.create(cx, ctx.record.id, name, first, "ann")
     elif branch.position != first:
         assert branches.move(cx, ctx.record.id, branch, first)
         branch = branches.find(cx, ctx.record.id, name)

@@ -46,7 +46,7 @@ def test_a_writing_transaction_that_raises_leaves_nothing(repo: ab.Repository, e
     with pytest.raises(error), ctx.catalog.write() as cx:
         head = branches.find(cx, ctx.record.id, "main")
         assert head is not None
-        branches.create(cx, ctx.record.id, "dev", head.position, "ann", "branch")
+        branches.create(cx, ctx.record.id, "dev", head.position, "ann")
         raise error("no")
     assert [b.name for b in repo.branches()] == ["main"]
     repo.branch("dev")
@@ -59,7 +59,7 @@ def test_a_name_taken_meanwhile_is_already_there(repo: ab.Repository) -> None:
     with pytest.raises(ab.AlreadyExists), ctx.catalog.write() as cx:
         found = branches.find(cx, ctx.record.id, "main")
         assert found is not None
-        branches.create(cx, ctx.record.id, "dev", found.position, "ann", "branch")
+        branches.create(cx, ctx.record.id, "dev", found.position, "ann")
     assert repo.show() == head
 
 

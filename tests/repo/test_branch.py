@@ -406,3 +406,24 @@ def test_of_several_who_delete_a_branch_one_succeeds(repo: ab.Repository) -> Non
     assert sum(e is None for e in raised) == 1
     assert {type(e) for e in raised if e} == {ab.NotFound}
     assert [m.verb for m in repo.reflog("dev")] == ["delete", "branch"]
+
+
+def test_a_branch_that_never_moved_tells_its_making(repo: ab.Repository) -> None:
+    made = repo.branch("dev")
+    (move,) = repo.reflog("dev")
+    assert (move.before, move.after, move.verb, move.author) == (None, made.commit, "branch", repo.reflog()[0].author)
+    assert move.moved_at == made.created_at
+    assert repo.show("dev@{0}").hash == made.commit
+    assert repo.show(f"dev@{{{made.created_at.isoformat()}}}").hash == made.commit
+    with pytest.raises(ab.NotFound):
+        repo.show("dev@{2000-01-01T00:00:00Z}")
+
+
+def test_the_making_of_a_branch_comes_before_its_moves_under_the_name_it_had(repo: ab.Repository) -> None:
+    repo.branch("dev")
+    repo.rename_branch("dev", "qa")
+    assert [(m.verb, m.branch) for m in repo.reflog("qa")] == [("rename", "qa"), ("branch", "dev")]
+    repo.branch("dev")
+    assert [m.verb for m in repo.reflog("dev")] == ["branch"]
+    repo.delete_branch("qa")
+    assert [m.verb for m in repo.reflog("qa")] == ["delete", "rename", "branch"]

@@ -47,6 +47,7 @@ _LAST_MOVE = (
     .order_by(t.branch_moves.c.id.desc())
     .limit(1)
 )
+_MAKING = select(_b.created_at, _b.author).where(_b.id == bindparam("branch"))
 _MOVE = (
     update(t.branches)
     .where(_b.repository_id == bindparam("repository"), _b.name == bindparam("branch"), _b.id == bindparam("branch_id"))
@@ -101,14 +102,12 @@ def create(
     name: str,
     at: Position,
     author: str,
-    verb: str,
     created_at: int | None = None,
 ) -> BranchHead:
-    """Make a branch: one row, and one for its first move."""
+    """Make a branch: one row. While it has not moved it tells its making itself, so no move is written."""
     head = BranchHead(name, BranchId(new_id("b")), at)
     values = {"repository_id": repository, "name": name, "id": head.id, "line_id": at.line, "commit_index": at.index}
-    cx.execute(_INSERT, {**values, "created_at": created_at or now()})
-    record_move(cx, repository, head, None, at, author, verb)
+    cx.execute(_INSERT, {**values, "created_at": created_at or now(), "author": author})
     return head
 
 
@@ -134,8 +133,31 @@ def record_move(
     verb: str,
     commit_id: CommitId | None = None,
 ) -> None:
-    """Keep a move; times never run backwards on one branch."""
+    """Keep a move; times never run backwards on one branch. Its first one brings the making along."""
     last = cx.scalar(_LAST_MOVE, {"branch": branch.id}) if before else None
+    if before and last is None:
+        last = _record_making(cx, repository, branch)
+    _insert_move(cx, repository, branch, before, after, max(now(), last or 0), author, verb, commit_id)
+
+
+def _record_making(cx: Connection, repository: RepositoryId, branch: BranchHead) -> int:
+    """Write the move that made a branch, which its row has told so far; returns its time."""
+    made = cx.execute(_MAKING, {"branch": branch.id}).one()
+    _insert_move(cx, repository, branch, None, branch.position, made.created_at, made.author, "branch", None)
+    return int(made.created_at)
+
+
+def _insert_move(
+    cx: Connection,
+    repository: RepositoryId,
+    branch: BranchHead,
+    before: Position | None,
+    after: Position | None,
+    moved_at: int,
+    author: str,
+    verb: str,
+    commit_id: CommitId | None,
+) -> None:
     values = {
         "repository_id": repository,
         "branch_id": branch.id,
@@ -144,7 +166,7 @@ def record_move(
         "from_index": before.index if before else None,
         "to_line": after.line if after else None,
         "to_index": after.index if after else None,
-        "moved_at": max(now(), last or 0),
+        "moved_at": moved_at,
         "author": author,
         "verb": verb,
         "commit_id": commit_id,
@@ -155,6 +177,8 @@ def record_move(
 def rename(cx: Connection, repository: RepositoryId, head: BranchHead, name: str, author: str) -> None:
     """Give a branch another name; its id and so its history stay."""
     c = t.branches.c
+    if cx.scalar(_LAST_MOVE, {"branch": head.id}) is None:
+        _record_making(cx, repository, head)  # under the name that it was made with
     cx.execute(update(t.branches).where(c.repository_id == repository, c.name == head.name).values(name=name))
     renamed = BranchHead(name, head.id, head.position)
     record_move(cx, repository, renamed, head.position, head.position, author, "rename")
@@ -166,8 +190,8 @@ def rename(cx: Connection, repository: RepositoryId, head: BranchHead, name: str
 def remove(cx: Connection, repository: RepositoryId, head: BranchHead, author: str) -> None:
     """Delete a branch; its moves are kept."""
     c = t.branches.c
-    cx.execute(delete(t.branches).where(c.repository_id == repository, c.name == head.name))
     record_move(cx, repository, head, head.position, None, author, "delete")
+    cx.execute(delete(t.branches).where(c.repository_id == repository, c.name == head.name))
 
 
 def all_heads(cx: Connection, repository: RepositoryId) -> list[BranchHead]:
@@ -211,7 +235,17 @@ def shown_at(cx: Connection, branch: BranchHead, micros: int) -> Position | None
     m = t.branch_moves.c
     query = select(m.to_line, m.to_index).where(m.branch_id == branch.id, m.moved_at <= micros)
     row = cx.execute(query.order_by(m.moved_at.desc(), m.id.desc()).limit(1)).first()
+    if row is None and _made_at(cx, branch) <= micros and not _has_moved(cx, branch):
+        return branch.position
     return Position(LineId(row.to_line), row.to_index) if row and row.to_line else None
+
+
+def _made_at(cx: Connection, branch: BranchHead) -> int:
+    return int(cx.execute(_MAKING, {"branch": branch.id}).one().created_at)
+
+
+def _has_moved(cx: Connection, branch: BranchHead) -> bool:
+    return cx.scalar(_LAST_MOVE, {"branch": branch.id}) is not None
 
 
 def shown_before(cx: Connection, branch: BranchHead, moves: int) -> Position | None:
@@ -219,6 +253,8 @@ def shown_before(cx: Connection, branch: BranchHead, moves: int) -> Position | N
     m = t.branch_moves.c
     query = select(m.to_line, m.to_index).where(m.branch_id == branch.id)
     row = cx.execute(query.order_by(m.id.desc()).offset(moves).limit(1)).first()
+    if row is None and moves == 0:
+        return branch.position
     return Position(LineId(row.to_line), row.to_index) if row and row.to_line else None
 
 
@@ -226,7 +262,10 @@ def moves(cx: Connection, repository: RepositoryId, name: str, limit: int | None
     """List the moves of a branch, newest first; of a deleted one too."""
     m, before, after = t.branch_moves.c, t.commits.alias(), t.commits.alias()
     latest = select(m.branch_id).where(m.repository_id == repository, m.branch == name)
-    branch_id = cx.scalar(latest.order_by(m.id.desc()).limit(1))
+    there = find(cx, repository, name)
+    if there and not _has_moved(cx, there):
+        return [_making(cx, there)][:limit]
+    branch_id = there.id if there else cx.scalar(latest.order_by(m.id.desc()).limit(1))
     query = (
         select(t.branch_moves, before.c.hash.label("before_hash"), after.c.hash.label("after_hash"))
         .outerjoin(before, (before.c.line_id == m.from_line) & (before.c.commit_index == m.from_index))
@@ -239,6 +278,14 @@ def moves(cx: Connection, repository: RepositoryId, name: str, limit: int | None
         BranchMove(r.branch, r.before_hash, r.after_hash, to_datetime(r.moved_at), r.author, r.verb, r.commit_id)
         for r in cx.execute(query)
     ]
+
+
+def _making(cx: Connection, branch: BranchHead) -> BranchMove:
+    """The making of a branch that has not moved yet."""
+    made = cx.execute(_MAKING, {"branch": branch.id}).one()
+    at = (_c.line_id == branch.position.line) & (_c.commit_index == branch.position.index)
+    shown = cx.scalar(select(_c.hash).where(at))
+    return BranchMove(branch.name, None, shown, to_datetime(made.created_at), made.author, "branch", None)
 
 
 def published(cx: Connection, commit_id: CommitId) -> Position | None:

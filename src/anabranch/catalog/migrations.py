@@ -5,16 +5,22 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 
-from sqlalchemy import Connection, inspect, select, update
+from sqlalchemy import Connection, inspect, select, text, update
 
 from anabranch.catalog.tables import metadata, store
 from anabranch.errors import Corrupt, InvalidRequest
 
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
 
 Migration = Callable[[Connection], None]
 
-MIGRATIONS: Mapping[int, Migration] = {}
+
+def _to_2(cx: Connection) -> None:
+    """Branches tell who made them; those that are there have a move that does."""
+    cx.execute(text("ALTER TABLE branches ADD COLUMN author TEXT"))
+
+
+MIGRATIONS: Mapping[int, Migration] = {1: _to_2}
 """From version n to n + 1. A migration runs in the opening transaction, so that a crash leaves the old version."""
 
 
@@ -46,7 +52,8 @@ def upgrade(cx: Connection, *, latest: int = FORMAT_VERSION, migrations: Mapping
 def found_version(cx: Connection, *, lock: bool = False) -> int:
     """Read the version that the store was written with; locked, so that two openers upgrade it once."""
     query = select(store.c.value).where(store.c.key == "format_version")
-    text = cx.scalar(query.with_for_update() if lock else query)
-    if text is None or not re.fullmatch("[0-9]{1,9}", text):
-        raise Corrupt(f"the catalogue has no readable format version (found {text!r})", hint="restore it from a backup")
-    return int(text)
+    found = cx.scalar(query.with_for_update() if lock else query)
+    if found is None or not re.fullmatch("[0-9]{1,9}", found):
+        hint = "restore it from a backup"
+        raise Corrupt(f"the catalogue has no readable format version (found {found!r})", hint=hint)
+    return int(found)

@@ -34,7 +34,7 @@ def publish(cx: Connection, publication: Publication, store_id: str, depth_limit
     if publication.creates_branch and found is None:
         if branches.taken(cx, repository, branch.name):
             raise AlreadyExists(f"there is a tag {branch.name!r}", hint="delete the tag, or choose another branch")
-        branch = branches.create(cx, repository, branch.name, branch.position, publication.author, "branch")
+        branch = branches.create(cx, repository, branch.name, branch.position, publication.author)
     elif found != branch:
         raise HeadMoved(found)
     if publication.open_commit and not open_commits.remove(cx, *publication.open_commit):

@@ -99,6 +99,7 @@ branches = Table(
     Column("line_id", _Text, nullable=False),
     Column("commit_index", BigInteger, nullable=False),
     Column("created_at", BigInteger, nullable=False),
+    Column("author", _Text),
     Index("branches_by_commit", "line_id", "commit_index"),
 )
 

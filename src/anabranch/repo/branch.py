@@ -26,7 +26,7 @@ def create_branch(ctx: Context, name: str, at: str | None) -> Branch:
         assert head is not None
         _refuse(start[1] if start else branches.taken(cx, ctx.record.id, name), name)
         made_at = now()
-        branches.create(cx, ctx.record.id, name, head.position, ctx.author, "branch", made_at)
+        branches.create(cx, ctx.record.id, name, head.position, ctx.author, made_at)
     return Branch(name, head.hash, history.to_datetime(made_at))
 
 
