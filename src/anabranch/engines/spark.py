@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 from tempfile import gettempdir
@@ -69,6 +71,9 @@ def frame_to_arrow(frame: DataFrame) -> pa.Table:
     return frame.toArrow()
 
 
+_REMEMBERED = 256
+
+
 class SparkEngine:
     """Runs queries in a session that somebody else may own: it is never stopped or configured here."""
 
@@ -77,6 +82,21 @@ class SparkEngine:
 
     def __init__(self, session: SparkSession) -> None:
         self.session = session
+        self._frames: OrderedDict[Hashable, DataFrame] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def remembered(self, key: Hashable, make: Callable[[], DataFrame]) -> DataFrame:
+        """Make a DataFrame once: what it reads never changes, and making one costs as much as a short query."""
+        with self._lock:
+            if key in self._frames:
+                self._frames.move_to_end(key)
+                return self._frames[key]
+        made = make()
+        with self._lock:
+            self._frames[key] = made
+            while len(self._frames) > _REMEMBERED:
+                self._frames.popitem(last=False)
+        return made
 
     def frame(self, query: Query) -> DataFrame:
         """Make a DataFrame of a query; nothing runs yet."""
@@ -120,12 +140,15 @@ class SparkEngine:
 
     def _bind(self, source: Source) -> DataFrame:
         if isinstance(source, Files):
-            schema = ", ".join(f"`{name}` {type_}" for name, type_ in source.columns)
-            return self.session.read.schema(schema).parquet(*source.uris)
+            return self._read_files(source)
         if isinstance(source, Rows):
             return self.session.createDataFrame(source.table)
         assert isinstance(source, Frame)
         return source.frame  # type: ignore[no-any-return]
+
+    def _read_files(self, files: Files) -> DataFrame:
+        schema = ", ".join(f"`{name}` {type_}" for name, type_ in files.columns)
+        return self.remembered(files, lambda: self.session.read.schema(schema).parquet(*files.uris))
 
 
 def _arguments(args: Mapping[str, Any]) -> dict[str, Any]:

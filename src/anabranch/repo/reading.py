@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from anabranch.engines.engine import Engine
-    from anabranch.engines.spark import DataFrame
+    from anabranch.engines.spark import DataFrame, SparkEngine
     from anabranch.queries.expressions import Expression
     from anabranch.queries.query import Query
     from anabranch.queries.scan import Keys
@@ -37,6 +37,12 @@ class Selection:
     limit: int | None = None
     ordered: bool = False
     """Whether the first rows by key are wanted, not any."""
+
+    @property
+    def identity(self) -> tuple[object, ...]:
+        """What tells this selection from others; 1, 1.0 and True are different arguments."""
+        args = tuple((name, type(value), value) for name, value in sorted(self.args.items()))
+        return (self.columns, self.where, args, self.limit, self.ordered)
 
 
 class Table:
@@ -74,9 +80,14 @@ class Table:
 
     def spark(self) -> DataFrame:
         """Read as a Spark DataFrame; nothing runs yet."""
+        engine, state = self._ctx.engines.spark(), self._state
+        key = (state.id, state.name, state.schema, self._selection.identity, state.layers)
+        return engine.remembered(key, lambda: self._frame(engine, state))
+
+    def _frame(self, engine: SparkEngine, state: TableState) -> DataFrame:
         from anabranch.queries.scan import plain_files
 
-        engine, state, chosen = self._ctx.engines.spark(), self._state, self._selection
+        chosen = self._selection
         files = plain_files(state, self._shown, self._ctx.access(state.layers, self._pending))
         if files is not None and chosen.where is None and chosen.limit is None:
             return engine.read(files, [(str(c.id), c.name) for c in self._shown])
