@@ -19,6 +19,7 @@ from anabranch.plan.commit import (
     clashes,
     content_of,
     draft_state,
+    place_of,
     with_statement,
 )
 
@@ -59,10 +60,17 @@ def drafted(*things: ThingDraft) -> Draft:
     """A draft as statements leave it: names are bound where things are made, and freed where they are dropped."""
     draft = Draft()
     for thing in things:
-        draft = draft.with_thing(thing)
-        if thing.created or thing.dropped:
-            own = thing.name.rsplit(".", 1)[-1]
-            draft = draft.with_name(thing.parent_id, own, thing.kind, None if thing.dropped else thing.id)
+        draft.things[thing.id] = thing
+        here = (thing.kind, thing.id)
+        if thing.created:
+            draft.bind(place_of(thing), here, None)
+        if thing.dropped:
+            draft.bind(place_of(thing), None, here)
+    return draft
+
+
+def reading_a(draft: Draft) -> Draft:
+    draft.reads[ThingId("id-a")] = "a"
     return draft
 
 
@@ -86,7 +94,7 @@ def test_a_statement_that_touched_nothing_leaves_no_trace() -> None:
 
 
 def test_a_table_that_was_only_read_is_not_said() -> None:
-    draft = drafted(existing("a"), existing("b", statement())).with_read(ThingId("id-a"), "a")
+    draft = reading_a(drafted(existing("a"), existing("b", statement())))
     assert said(draft) == {"id-b": ("insert",)}
 
 
@@ -219,7 +227,7 @@ def test_a_draft_is_read_with_one_turn_for_each_statement() -> None:
     assert [layer.turn for layer in on_top.layers] == [0, 1, 2, 3]
 
 
-READS_A_WRITES_B = drafted(existing("a"), existing("b", statement())).with_read(ThingId("id-a"), "a")
+READS_A_WRITES_B = reading_a(drafted(existing("a"), existing("b", statement())))
 
 
 @pytest.mark.parametrize(

@@ -56,6 +56,18 @@ def list_names(cx: Connection, repository: RepositoryId, at: Clock, parent: Thin
     return sorted(n for n in found.values() if n)
 
 
+def place_of(cx: Connection, at: Clock, thing: ThingId) -> tuple[ThingId, str] | None:
+    """Find the namespace and the own name of a thing at a commit; None if it has none there."""
+    c = t.names.c
+    for line, index in at.entry_positions:
+        query = select(c.repository_id, c.parent_id, c.name).where(c.thing_id == thing, c.line_id == line)
+        row = cx.execute(query.where(c.commit_index <= index).order_by(c.commit_index.desc()).limit(1)).first()
+        if row:
+            here = find_name(cx, row.repository_id, at, ThingId(row.parent_id), row.name)
+            return (ThingId(row.parent_id), row.name) if here and here.thing_id == thing else None
+    return None
+
+
 def full_name(cx: Connection, at: Clock, thing: str) -> str | None:
     """Find the name that a thing has at a commit, with its namespaces."""
     c = t.names.c

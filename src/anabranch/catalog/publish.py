@@ -122,11 +122,20 @@ def write_commit(cx: Connection, publication: Publication, made: CommitHead) -> 
         for r in content.references
     ]
     _insert(cx, t.change_references, references)
-    for view in content.views:
-        values = {"id": view.id, "thing_id": view.thing_id, "kind": view.kind, "row_count": view.row_count}
-        cx.execute(t.views.insert(), {**at, **values, "created_at": made.finished_at})
-        shown = [{"view_id": view.id, "number": n, "object_id": o} for n, o in enumerate(view.objects)]
-        _insert(cx, t.view_objects, shown)
+    views = [
+        {
+            **at,
+            "id": v.id,
+            "thing_id": v.thing_id,
+            "kind": v.kind,
+            "row_count": v.row_count,
+            "created_at": made.finished_at,
+        }
+        for v in content.views
+    ]
+    _insert(cx, t.views, views)
+    shown = [{"view_id": v.id, "number": n, "object_id": o} for v in content.views for n, o in enumerate(v.objects)]
+    _insert(cx, t.view_objects, shown)
 
 
 _INSERTS = {table: table.insert() for table in t.metadata.tables.values()}

@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from anabranch.errors import InvalidRequest, Unavailable
 from anabranch.model.types import DataType, parse_type
-from anabranch.queries.changes import ordered
+from anabranch.queries.changes import numbered, ordered
 from anabranch.queries.query import Frame, Query, Rows
 from anabranch.queries.rendering import duck_sql, duck_text
 
@@ -45,12 +45,13 @@ class DuckEngine:
             rows = cursor.execute(f"DESCRIBE {text}", dict(query.args) or None).fetchall()
         return [_spark_type(row[1]) for row in rows]
 
-    def write(self, query: Query, uri: str, cluster: Sequence[str]) -> None:
+    def write(self, query: Query, uri: str, cluster: Sequence[str], number: str | None = None) -> None:
         """Write one file, in order."""
         folder = Path(uri)
         folder.mkdir(parents=True)
         target = duck_text(str(folder / "part-00000.parquet"))
         wanted = ordered(query, cluster) if cluster else query
+        wanted = numbered(wanted, number) if number else wanted
         with self._bound(wanted) as (cursor, text):
             options = f"FORMAT parquet, COMPRESSION zstd, ROW_GROUP_SIZE {self._row_group_rows}"
             cursor.execute(f"COPY ({text}) TO {target} ({options})", dict(query.args) or None)

@@ -128,11 +128,14 @@ class SparkEngine:
         texts = [field.dataType.simpleString() for field in fields]
         return [None if text == "void" else parse_type(text) for text in texts]
 
-    def write(self, query: Query, uri: str, cluster: Sequence[str]) -> None:
+    def write(self, query: Query, uri: str, cluster: Sequence[str], number: str | None = None) -> None:
         """Write the rows, range-partitioned and sorted, so that files have disjoint key ranges."""
         frame = self.frame(query)
         if cluster:
             frame = frame.repartitionByRange(*cluster).sortWithinPartitions(*cluster)
+        if number:
+            # The last step before the rows are written, so that a task that runs again numbers its own rows only.
+            frame = frame.withColumn(number, F.monotonically_increasing_id())
         try:
             frame.write.mode("errorifexists").parquet(uri)
         except PySparkException as error:

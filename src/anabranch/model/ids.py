@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import secrets
+import time
 from typing import NewType
 
 RepositoryId = NewType("RepositoryId", str)
@@ -28,3 +29,8 @@ def new_id(prefix: str) -> str:
 def new_column_id() -> ColumnId:
     """Make the id of a column; it is also the column's name inside Parquet files."""
     return ColumnId(new_id("c"))
+
+
+def new_write_id() -> str:
+    """Make the id of a write into a table without a key: unique, and later ones sort after earlier ones."""
+    return f"{time.time_ns() // 1000:014x}{secrets.token_hex(8)}"

@@ -47,6 +47,14 @@ def split_table_name(name: str) -> tuple[tuple[str, ...], str]:
     return tuple(check_part(n, "namespace") for n in namespaces), check_part(own, "table")
 
 
+def split_namespace(name: str) -> tuple[tuple[str, ...], str]:
+    """Split the name of a namespace into those above it and its own part, checking each."""
+    if not isinstance(name, str) or not name:
+        raise InvalidRequest(f"{name!r} is not a namespace's name", hint="give a name such as 'sales'")
+    *above, own = (check_part(part, "namespace") for part in name.split("."))
+    return tuple(above), own
+
+
 def check_ref_name(name: str, what: str) -> str:
     """Return the name of a branch or tag by git's rules, or refuse it."""
     problem = None

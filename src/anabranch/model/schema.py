@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
+from functools import cached_property
 from typing import Any
 
 from anabranch.errors import InvalidRequest, NotFound
@@ -31,7 +32,7 @@ class Column:
     default: str | None = None
     """SQL text for new rows that do not give a value."""
     initial_default: str | None = None
-    """SQL text for rows older than the column; fixed when the column is added."""
+    """What rows older than the column have, as text that a cast reads; fixed when the column is added."""
 
     @property
     def before(self) -> str:
@@ -39,13 +40,21 @@ class Column:
         return f"{self.id}_b"
 
 
+ROW_ID = (
+    Column(ColumnId("_ana_write"), "_ana_write", DataType("string"), False),
+    Column(ColumnId("_ana_place"), "_ana_place", DataType("bigint"), False),
+)
+"""The hidden key of a table without one: the write that made a row, and the row's place in it."""
+
+
 @dataclass(frozen=True)
 class Schema:
-    """The columns of a table, in order, and its key."""
+    """The columns of a table, in order, and its key. Without a key, a hidden row id takes its place."""
 
     id: SchemaId
     columns: tuple[Column, ...]
     key: tuple[ColumnId, ...]
+    """The declared key; empty for a table without one."""
 
     def __iter__(self) -> Iterator[Column]:
         return iter(self.columns)
@@ -58,19 +67,50 @@ class Schema:
         return tuple(c.name for c in self.columns)
 
     @property
+    def has_key(self) -> bool:
+        return bool(self.key)
+
+    @property
     def key_columns(self) -> tuple[Column, ...]:
-        by_id = {c.id: c for c in self.columns}
-        return tuple(by_id[i] for i in self.key)
+        """The columns that tell rows apart: the declared key, or the hidden row id."""
+        if not self.key:
+            return ROW_ID
+        return tuple(self._by_id[i] for i in self.key)
+
+    @property
+    def key_ids(self) -> tuple[ColumnId, ...]:
+        return self.key or tuple(c.id for c in ROW_ID)
+
+    @property
+    def key_names(self) -> tuple[str, ...]:
+        """The names of the declared key, as users see it."""
+        return tuple(c.name for c in self.key_columns) if self.key else ()
 
     @property
     def plain_columns(self) -> tuple[Column, ...]:
         """The columns that are not part of the key."""
         return tuple(c for c in self.columns if c.id not in self.key)
 
+    @property
+    def stored(self) -> tuple[Column, ...]:
+        """What an object with whole rows holds: the columns, and the row id where there is no key."""
+        return self.columns if self.key else (*ROW_ID, *self.columns)
+
+    def written_as(self, column: Column) -> Column | None:
+        """The column as this schema had it when an object was written; None if it is younger."""
+        return self._by_id.get(column.id)
+
+    @cached_property
+    def _by_id(self) -> dict[ColumnId, Column]:
+        return {c.id: c for c in self.stored}
+
+    @cached_property
+    def _by_name(self) -> dict[str, Column]:
+        return {c.name.lower(): c for c in self.columns} | {c.name: c for c in self.columns}
+
     def find(self, name: str) -> Column | None:
         """Find a column as Spark does: by the exact name, else without regard to case."""
-        exact = next((c for c in self.columns if c.name == name), None)
-        return exact or next((c for c in self.columns if c.name.lower() == name.lower()), None)
+        return self._by_name.get(name) or self._by_name.get(name.lower())
 
     def column(self, name: str) -> Column:
         """Return the column of this name; the error names the nearest ones."""
@@ -91,6 +131,8 @@ def make_schema(columns: Sequence[Column], key: Sequence[str]) -> Schema:
     _refuse_twins([c.name for c in columns])
     if not columns:
         raise InvalidRequest("a table needs at least one column", hint="give columns in schema= or in the data")
+    if len({c.id for c in columns}) < len(columns):
+        raise InvalidRequest("a column comes twice in the schema", hint="name each column once")
     draft = Schema(SchemaId(new_id("s")), tuple(columns), ())
     chosen = [draft.column(name) for name in key]
     if len({c.id for c in chosen}) < len(chosen):

@@ -52,6 +52,16 @@ class DataType:
         return self.name not in _FLOATS
 
     @property
+    def is_ordered(self) -> bool:
+        """Whether rows can be sorted by values of this type."""
+        return self.name not in ("map", "variant", "array", "struct")
+
+    @property
+    def has_text(self) -> bool:
+        """Whether a value can be told as text that a cast reads back."""
+        return self.name in _PLAIN or self.name == "decimal"
+
+    @property
     def digits(self) -> int:
         """How many decimal digits an integer or decimal of this type can have before the point."""
         return self.precision - self.scale if self.name == "decimal" else _INTEGER_DIGITS.get(self.name, 0)
@@ -89,3 +99,14 @@ def can_store(source: DataType, target: DataType) -> bool:
         # Integers take whole numbers only: a fraction would be lost silently.
         return not target.is_integer or source.is_integer
     return (source.name, target.name) == ("date", "timestamp_ntz")
+
+
+def can_widen(old: DataType, new: DataType) -> bool:
+    """Tell whether every value of one type is exactly a value of the other, so that a column may change to it."""
+    if old.is_integer and new.is_integer:
+        return INTEGERS.index(old.name) <= INTEGERS.index(new.name)
+    if new.name == "decimal" and (old.is_integer or old.name == "decimal"):
+        return old.digits <= new.digits and old.scale <= new.scale
+    if new.name == "double":
+        return old.name in ("tinyint", "smallint", "int", "float", "double")
+    return old == new or (old.name, new.name) == ("date", "timestamp_ntz")

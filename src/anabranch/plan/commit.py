@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -10,7 +10,7 @@ from anabranch.model.changes import Counts
 from anabranch.model.content import Change, Content, Entry, NameBinding, View
 from anabranch.model.ids import ObjectId, ThingId, ViewId, new_id
 from anabranch.model.objects import Layer, NewObject
-from anabranch.model.schema import Schema
+from anabranch.model.schema import Schema, schema_document
 from anabranch.model.tables import Operation, TableState, ThingKind
 
 
@@ -41,10 +41,22 @@ class ThingDraft:
     operations: tuple[Operation, ...] = ()
     dropped: bool = False
     attributes: Mapping[str, Any] = field(default_factory=dict)
+    base_name: str | None = None
+    base_attributes: Mapping[str, Any] = field(default_factory=dict)
+    schemas: Mapping[str, Schema] = field(default_factory=dict)
+    """The schemas that the table had in this commit, by id: not all objects are written under the last one."""
+    replaced_rows: int | None = None
+    """How many rows the table had when a new key made it a new version; None if none did."""
+    superseded: tuple[NewObject, ...] = ()
+    """Objects of statements that a new version made needless."""
 
     @property
     def created(self) -> bool:
         return "create" in self.operations
+
+    @property
+    def replaced(self) -> bool:
+        return self.replaced_rows is not None
 
     @property
     def counts(self) -> Counts:
@@ -52,25 +64,40 @@ class ThingDraft:
 
     @property
     def row_count(self) -> int:
+        before = self.replaced_rows if self.replaced_rows is not None else self.base.row_count if self.base else 0
         total = self.counts
-        return (self.base.row_count if self.base else 0) + total.inserted - total.deleted
+        return before + total.inserted - total.deleted
 
     @property
     def needs_netting(self) -> bool:
-        """Whether the statements may have changed a key more than once. Keys are unique, so inserts alone never do."""
-        kinds = {o.stored.kind for s in self.statements for o in s.objects}
+        """Whether the statements may have changed a key more than once, or cells that are not there any more.
+
+        Keys are unique, so inserts alone never do.
+        """
+        kinds = {o.stored.kind for o in objects_of(self)}
         several = len([s for s in self.statements if s.objects]) > 1
-        return not all(s.exact for s in self.statements) or (several and kinds != {"rows"})
+        return not all(s.exact for s in self.statements) or (several and kinds != {"rows"}) or self._has_lost_cells
+
+    @property
+    def _has_lost_cells(self) -> bool:
+        there = {c.id for c in self.schema or ()}
+        updates = [o.stored for o in objects_of(self) if o.stored.kind == "update"]
+        return any(not there.issuperset(o.touched) for o in updates)
+
+
+def objects_of(thing: ThingDraft) -> list[NewObject]:
+    """The objects of all statements, in order."""
+    return [o for s in thing.statements for o in s.objects]
 
 
 def draft_state(thing: ThingDraft) -> TableState:
     """The table as the unfinished commit has it: the parent's layers, then one turn for each statement."""
     assert thing.schema is not None
-    base = thing.base
-    first = base.next_turn if base else 0
+    below = thing.base.layers if thing.base and not thing.replaced else ()
+    first = max((layer.turn for layer in below), default=-1) + 1
     pending = [Layer(first + n, o.stored) for n, s in enumerate(thing.statements) for o in s.objects]
-    schemas = {**(base.schemas if base else {}), thing.schema.id: thing.schema}
-    layers = (*(base.layers if base else ()), *pending)
+    schemas = {**(thing.base.schemas if thing.base else {}), **thing.schemas, thing.schema.id: thing.schema}
+    layers = (*below, *pending)
     return TableState(thing.id, thing.name, thing.schema, thing.row_count, layers, schemas, thing.attributes)
 
 
@@ -78,84 +105,160 @@ def with_statement(thing: ThingDraft, statement: Statement) -> ThingDraft:
     """The draft after one more statement; one that touched nothing leaves no trace."""
     if not statement.objects:
         return thing
-    operations = thing.operations
-    if not (thing.created and statement.operation == "insert") and operations[-1:] != (statement.operation,):
-        operations = (*operations, statement.operation)
-    return replace(thing, statements=(*thing.statements, statement), operations=operations)
+    known = thing.operations
+    if not (thing.created and statement.operation == "insert"):
+        known = _followed(known, statement.operation)
+    return replace(thing, statements=(*thing.statements, statement), operations=known)
 
 
-@dataclass(frozen=True)
+def with_schema(thing: ThingDraft, schema: Schema) -> ThingDraft:
+    """The draft under another schema; what was written before stays as it is."""
+    operations = _followed(thing.operations, "alter column")
+    known = {s.id: s for s in (thing.schema, schema) if s}
+    return replace(thing, schema=schema, schemas={**thing.schemas, **known}, operations=operations)
+
+
+def with_attributes(thing: ThingDraft, operation: Operation, **changed: Any) -> ThingDraft:
+    """The draft with other attributes; one that is None or empty is left out."""
+    attributes = {k: v for k, v in {**thing.attributes, **changed}.items() if v}
+    return replace(thing, attributes=attributes, operations=_followed(thing.operations, operation))
+
+
+def with_version(thing: ThingDraft, schema: Schema, objects: tuple[NewObject, ...]) -> ThingDraft:
+    """The draft as a new version of the table: all rows written again, under another key."""
+    rows = thing.row_count
+    made = replace(with_schema(thing, schema), superseded=(*thing.superseded, *objects_of(thing)), replaced_rows=rows)
+    return replace(made, statements=(Statement("alter column", objects, Counts()),) if objects else ())
+
+
+def _followed(known: tuple[Operation, ...], operation: Operation) -> tuple[Operation, ...]:
+    return known if known[-1:] == (operation,) else (*known, operation)
+
+
+Place = tuple[ThingId, str]
+"""A name below a namespace."""
+Bound = tuple[ThingKind, ThingId] | None
+"""What a name stands for."""
+
+
+def place_of(thing: ThingDraft) -> Place:
+    """The namespace and the own name of a thing."""
+    return thing.parent_id, thing.name.rsplit(".", 1)[-1]
+
+
+@dataclass
 class Draft:
-    """All that an unfinished commit has done."""
+    """All that an unfinished commit has done; its transaction adds to it."""
 
-    things: Mapping[ThingId, ThingDraft] = field(default_factory=dict)
-    names: Mapping[tuple[ThingId, str], tuple[ThingKind, ThingId | None]] = field(default_factory=dict)
-    reads: Mapping[ThingId, str] = field(default_factory=dict)
+    things: dict[ThingId, ThingDraft] = field(default_factory=dict)
+    names: dict[Place, Bound] = field(default_factory=dict)
+    base_names: dict[Place, Bound] = field(default_factory=dict)
+    """What the names above stood for at the parent."""
+    reads: dict[ThingId, str] = field(default_factory=dict)
     """The tables that were opened, with their names."""
 
-    def with_thing(self, thing: ThingDraft) -> Draft:
-        return Draft({**self.things, thing.id: thing}, self.names, self.reads)
-
-    def with_name(self, parent: ThingId, name: str, kind: ThingKind, thing: ThingId | None) -> Draft:
-        return Draft(self.things, {**self.names, (parent, name): (kind, thing)}, self.reads)
-
-    def with_read(self, thing: ThingId, name: str) -> Draft:
-        return self if thing in self.reads else Draft(self.things, self.names, {**self.reads, thing: name})
+    def bind(self, place: Place, bound: Bound, before: Bound) -> None:
+        """Let a name stand for a thing, or for nothing; `before` is what it stood for until now."""
+        if place not in self.names:
+            self.base_names[place] = before
+        self.names[place] = bound
 
 
 def content_of(draft: Draft, registered: Iterable[ObjectId] = ()) -> Content:
     """Turn a draft, its tables already netted, into what the commit says. A no-op is not a change."""
     known = set(registered)
     told = [t for t in draft.things.values() if _says_something(t)]
-    objects = [o for t in told if not t.dropped for s in t.statements for o in s.objects]
-    vanished = {t.id for t in draft.things.values() if t.created and t.dropped}
+    objects = [o for t in told if not t.dropped for o in objects_of(t)]
     return Content(
         entries=tuple(_entry(t) for t in told),
-        names=tuple(
-            NameBinding(parent, name, kind, thing)
-            for (parent, name), (kind, thing) in draft.names.items()
-            if thing not in vanished and not (thing is None and _only_vanished(draft, parent, name, vanished))
-        ),
-        changes=tuple(_change(t) for t in told if not t.dropped and _objects(t)),
-        views=tuple(_first_view(t) for t in told if t.created and t.kind == "table"),
-        schemas=tuple(t.schema for t in told if t.created and t.schema),
+        names=tuple(_bindings(draft)),
+        changes=tuple(_change(t) for t in told if not t.dropped and objects_of(t)),
+        views=tuple(_first_view(t) for t in told if t.kind == "table" and _is_new_version(t)),
+        schemas=tuple(s for t in told for s in _new_schemas(t)),
         objects=tuple(o for o in objects if o.stored.id not in known),
         linked=tuple(o.stored.id for o in objects if o.stored.id in known),
         sha256={o.stored.id: o.stored.sha256 for o in objects},
     )
 
 
+def _bindings(draft: Draft) -> Iterable[NameBinding]:
+    """The names that stand for something else than at the parent."""
+    for (parent, name), bound in draft.names.items():
+        before = draft.base_names[parent, name]
+        if bound != before:
+            kind, thing = bound or ((before or ("table", None))[0], None)
+            yield NameBinding(parent, name, kind, thing)
+
+
 def _says_something(thing: ThingDraft) -> bool:
-    if thing.created and thing.dropped:
-        return False
-    return thing.created or thing.dropped or bool(_objects(thing))
+    if thing.created or thing.dropped:
+        return thing.created != thing.dropped
+    return bool(_operations(thing))
 
 
-def _only_vanished(draft: Draft, parent: ThingId, name: str, vanished: set[ThingId]) -> bool:
-    """Whether a name was bound and unbound by this commit alone."""
-    own = [t for t in draft.things.values() if t.dropped and t.parent_id == parent]
-    freed = [t for t in own if t.name.rsplit(".", 1)[-1] == name]
-    return bool(freed) and all(t.id in vanished for t in freed)
+def _operations(thing: ThingDraft) -> tuple[Operation, ...]:
+    """The operations that had an effect."""
+    idle = {operation for operation, has_effect in _EFFECTS.items() if not has_effect(thing)}
+    return tuple(o for o in thing.operations if o not in idle)
 
 
-def _objects(thing: ThingDraft) -> list[NewObject]:
-    return [o for s in thing.statements for o in s.objects]
+def _differs(*names: str) -> Callable[[ThingDraft], bool]:
+    return lambda t: any(t.attributes.get(n) != t.base_attributes.get(n) for n in names)
+
+
+_EFFECTS: Mapping[Operation, Callable[[ThingDraft], bool]] = {
+    "alter name": lambda t: t.name != t.base_name,
+    "alter properties": _differs("properties"),
+    "alter partition": _differs("cluster_by"),
+    "alter column": lambda t: _has_new_schema(t) or _differs("checks")(t),
+    "insert": lambda t: bool(objects_of(t)),
+    "update": lambda t: bool(objects_of(t)),
+    "delete": lambda t: bool(objects_of(t)),
+    "overwrite": lambda t: bool(objects_of(t)),
+}
+
+
+def _has_new_schema(thing: ThingDraft) -> bool:
+    if thing.schema is None or thing.base is None:
+        return thing.schema is not None
+    return thing.replaced or schema_document(thing.schema) != schema_document(thing.base.schema)
+
+
+def _is_new_version(thing: ThingDraft) -> bool:
+    return not thing.dropped and (thing.created or thing.replaced)
+
+
+def _new_schemas(thing: ThingDraft) -> list[Schema]:
+    """The schemas that this commit brings: its last, and those that some object was written under."""
+    if thing.dropped or thing.schema is None:
+        return []
+    used = {o.stored.schema_id for o in objects_of(thing)} | ({_schema_of(thing).id})
+    old = thing.base.schemas if thing.base else {}
+    made = {**thing.schemas, thing.schema.id: thing.schema}
+    return [made[i] for i in sorted(used) if i not in old]
+
+
+def _schema_of(thing: ThingDraft) -> Schema:
+    """The schema of the table; one that came back to what it was is not a new one."""
+    assert thing.schema is not None
+    return thing.schema if thing.base is None or _has_new_schema(thing) else thing.base.schema
 
 
 def _entry(thing: ThingDraft) -> Entry:
     is_table = thing.kind == "table"
-    schema_id = thing.schema.id if thing.schema else None
+    schema_id = _schema_of(thing).id if thing.schema else None
     rows = (0 if thing.dropped else thing.row_count) if is_table else None
-    return Entry(thing.id, thing.kind, schema_id, rows, thing.operations, thing.attributes, thing.dropped)
+    replaced = thing.replaced and not thing.created and not thing.dropped
+    return Entry(thing.id, thing.kind, schema_id, rows, _operations(thing), thing.attributes, thing.dropped, replaced)
 
 
 def _change(thing: ThingDraft) -> Change:
-    return Change(thing.id, tuple(o.stored.id for o in _objects(thing)))
+    return Change(thing.id, tuple(o.stored.id for o in objects_of(thing)))
 
 
 def _first_view(thing: ThingDraft) -> View:
-    """The snapshot of a new table is also its change."""
-    ids = tuple(o.stored.id for o in _objects(thing))
+    """The snapshot of a new table, or of one with a new key, is also its change."""
+    ids = tuple(o.stored.id for o in objects_of(thing))
     return View(ViewId(new_id("v")), thing.id, "snapshot", ids, thing.row_count)
 
 

@@ -12,6 +12,7 @@ from anabranch.queries.query import (
     Source,
     Sources,
     aliased,
+    all_of,
     any_of,
     cast_to,
     choose,
@@ -20,7 +21,9 @@ from anabranch.queries.query import (
     everything,
     is_null,
     joined,
+    not_distinct,
     null_of,
+    number,
     same_key,
     select,
     subquery,
@@ -117,10 +120,16 @@ def missing_values(query: Query, columns: Sequence[Column], key: Sequence[Column
     return query.over(select(shown, subquery(query.expression, "i"), where=nulls, limit=limit))
 
 
+def broken_rows(query: Query, read: Sequence[Column], check: exp.Expr, alias: str, limit: int) -> Query:
+    """Rows for which a check is false; null counts as held."""
+    shown = [col(c.name) for c in read]
+    return query.over(select(shown, named(query, read, alias), where=exp.Not(this=exp.Paren(this=check)), limit=limit))
+
+
 def matched(rows: Source, existing: Query, schema: Schema, given: Sequence[Column], sources: Sources) -> Query:
     """Rows of an input beside what the table has at their keys: to insert, to update, or the same."""
-    ids = [str(k) for k in schema.key]
-    plain = [c for c in given if c.id not in schema.key]
+    ids = [str(k) for k in schema.key_ids]
+    plain = [c for c in given if c.id not in schema.key_ids]
     differ = any_of([distinct_from(col(c.id, "e"), col(c.id, "i")) for c in plain])
     op = choose((is_null(col(ids[0], "e")), text(INSERT)), (differ, text(UPDATE)), otherwise=text(SAME))
     picked = [aliased(col(c.id, "i"), c.id) for c in given]
@@ -131,8 +140,8 @@ def matched(rows: Source, existing: Query, schema: Schema, given: Sequence[Colum
 
 def compared(before: Query, after: Query, schema: Schema, columns: Sequence[Column], sources: Sources) -> Query:
     """The difference of two states at the same keys: one row per key, with what became of it."""
-    ids = [str(k) for k in schema.key]
-    plain = [c for c in columns if c.id not in schema.key]
+    ids = [str(k) for k in schema.key_ids]
+    plain = [c for c in columns if c.id not in schema.key_ids]
     differ = any_of([distinct_from(col(c.id, "b"), col(c.id, "a")) for c in plain])
     op = choose(
         (is_null(col(ids[0], "b")), text(INSERT)),
@@ -147,10 +156,58 @@ def compared(before: Query, after: Query, schema: Schema, columns: Sequence[Colu
     return Query(select([*picked, aliased(op, OP)], subquery(before.expression, "b"), join=join), sources.named)
 
 
+def changed_only(query: Query) -> Query:
+    """Compared rows that differ."""
+    differs = exp.NEQ(this=col(OP), expression=text(SAME))
+    return query.over(select(everything(), subquery(query.expression, "x"), where=differs))
+
+
+_NUMBER = "_ana_number"
+
+
+def compared_rows(before: Query, after: Query, schema: Schema, sources: Sources) -> Query:
+    """The difference of two states without a key: whole rows, as often as they come; equal ones keep their ids."""
+    ids, names = [str(k) for k in schema.key_ids], [str(c.id) for c in schema]
+    old = _numbered(before, names, ids)
+    new = _numbered(after, names, [])
+    same = all_of([*(not_distinct(col(n, "b"), col(n, "a")) for n in names), _same_number()])
+    op = choose(
+        (is_null(col(_NUMBER, "b")), text(INSERT)), (is_null(col(_NUMBER, "a")), text(DELETE)), otherwise=text(SAME)
+    )
+    picked = [*(aliased(col(k, "b"), k) for k in ids), *(aliased(col(n, "a"), n) for n in names), aliased(op, OP)]
+    return Query(select(picked, subquery(old, "b"), join=joined(subquery(new, "a"), same, "full")), sources.named)
+
+
+def _same_number() -> exp.Expr:
+    return exp.EQ(this=col(_NUMBER, "b"), expression=col(_NUMBER, "a"))
+
+
+def _numbered(query: Query, names: Sequence[str], extra: Sequence[str]) -> exp.Select:
+    """Tell equal rows apart by counting them."""
+    count = exp.Window(
+        this=exp.RowNumber(),
+        partition_by=[col(n) for n in names],
+        order=exp.Order(expressions=[exp.Ordered(this=col(n)) for n in extra or names[:1]]),
+    )
+    picked = [*(col(n) for n in (*extra, *names)), aliased(count, _NUMBER)]
+    return select(picked, subquery(query.expression, "n"))
+
+
 def of_kind(query: Query, op: str, columns: Sequence[str]) -> Query:
     """The rows of one kind among matched or compared ones."""
     is_kind = exp.EQ(this=col(OP), expression=text(op))
     return query.over(select([col(name) for name in columns], subquery(query.expression, "m"), where=is_kind))
+
+
+def differing(query: Query, columns: Sequence[Column]) -> Query:
+    """Whether some updated row differs, column by column."""
+    is_update = exp.EQ(this=col(OP), expression=text(UPDATE))
+    picked = []
+    for c in columns:
+        differs = exp.And(this=is_update.copy(), expression=distinct_from(col(c.before), col(c.id)))
+        counted = exp.Max(this=choose((differs, number(1)), otherwise=number(0)))
+        picked.append(aliased(counted, c.id))
+    return query.over(select(picked, subquery(query.expression, "m")))
 
 
 def picked_columns(query: Query, columns: Mapping[str, str]) -> Query:
@@ -159,11 +216,31 @@ def picked_columns(query: Query, columns: Mapping[str, str]) -> Query:
     return query.over(select(picked, subquery(query.expression, "p")))
 
 
+def with_constant(query: Query, name: str, value: str) -> Query:
+    """The rows of a query, with the same text in one more column, the first."""
+    return query.over(select([aliased(text(value), name), *everything()], subquery(query.expression, "w")))
+
+
+def repeated_keys(query: Query, schema: Schema, limit: int) -> Query:
+    """Keys that come more than once."""
+    ids = [str(k) for k in schema.key_ids]
+    found = select([col(k) for k in ids], subquery(query.expression, "k"), limit=limit)
+    found.set("group", exp.Group(expressions=[col(k) for k in ids]))
+    found.set("having", exp.Having(this=exp.GT(this=exp.Count(this=exp.Star()), expression=number(1))))
+    return query.over(found)
+
+
 def ordered(query: Query, key: Sequence[str]) -> Query:
     """The rows of a query in the order of the key."""
     whole = select(everything(), subquery(query.expression, "q"))
     whole.set("order", exp.Order(expressions=[exp.Ordered(this=col(k)) for k in key]))
     return query.over(whole)
+
+
+def numbered(query: Query, name: str) -> Query:
+    """The rows of a query with a number each, in a column after the others."""
+    count = exp.Window(this=exp.RowNumber())
+    return query.over(select([*everything(), aliased(count, name)], subquery(query.expression, "w")))
 
 
 def distinct_keys(parts: Sequence[Source], key: Sequence[Column]) -> Query:

@@ -142,6 +142,11 @@ def distinct_from(one: exp.Expr, other: exp.Expr) -> exp.NullSafeNEQ:
     return exp.NullSafeNEQ(this=one, expression=other)
 
 
+def not_distinct(one: exp.Expr, other: exp.Expr) -> exp.NullSafeEQ:
+    """Whether two values are equal, nulls and NaN being equal to themselves."""
+    return exp.NullSafeEQ(this=one, expression=other)
+
+
 def any_of(conditions: Sequence[exp.Expr]) -> exp.Condition:
     """Whether one of the conditions holds."""
     return exp.or_(*conditions, copy=False) if conditions else exp.false()
@@ -204,7 +209,11 @@ def union_all(parts: Sequence[exp.Select]) -> exp.Select | exp.Union:
 
 def reading_of(source: Source, columns: Sequence[str]) -> Query:
     """Columns of one source."""
-    sources = Sources()
+    return reading_from(source, columns, Sources())
+
+
+def reading_from(source: Source, columns: Sequence[str], sources: Sources) -> Query:
+    """Columns of one source, as part of a greater query."""
     return Query(select([col(c, "o") for c in columns], table(sources.add(source), "o")), sources.named)
 
 

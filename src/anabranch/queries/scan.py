@@ -85,9 +85,16 @@ def plain_files(state: TableState, columns: Sequence[Column], access: Access) ->
     wanted = {c.id for c in columns}
     rows = [x.object for x in state.layers if x.object.kind == "rows"]
     acting = [x for x in state.layers if x.object.kind != "rows" and wanted & set(x.object.touched)]
-    if not rows or acting or any(o.id in access.tables or o.schema_id != state.schema.id for o in rows):
+    written = [state.schemas[i] for i in {o.schema_id for o in rows}]
+    if not rows or acting or any(o.id in access.tables for o in rows) or not _all_have(written, columns):
         return None
-    return Files(tuple(access.uris[o.id] for o in rows), tuple((str(c.id), c.type) for c in state.schema))
+    return Files(tuple(access.uris[o.id] for o in rows), tuple((str(c.id), c.type) for c in columns))
+
+
+def _all_have(schemas: Sequence[Schema], columns: Sequence[Column]) -> bool:
+    """Whether the columns were always there, with the types that they have now."""
+    found = [(schema.written_as(c), c) for schema in schemas for c in columns]
+    return all(was is not None and was.type == now.type for was, now in found)
 
 
 def _only_keys(access: Access, layers: Sequence[Layer], column: Column, keys: pa.Table) -> Access:
@@ -97,7 +104,7 @@ def _only_keys(access: Access, layers: Sequence[Layer], column: Column, keys: pa
     for layer in layers:
         rows = access.tables.get(layer.object.id)
         if rows is not None:
-            tables[layer.object.id] = rows.filter(pc.is_in(rows.column(column.id), wanted))
+            tables[layer.object.id] = rows.filter(pc.is_in(rows.column(column.id).cast(wanted.type), wanted))
     return Access(access.uris, tables)
 
 
@@ -177,21 +184,20 @@ class _Scan:
         """The changes of one group of objects: who went, and which cells got which value."""
         turn = col(TURN, "o") if group.has_turns else number(group.turn)
         deletes = group.kind == "delete"
-        picked = [aliased(col(k, "o"), k) for k in self.key_ids]
+        picked = [aliased(group.value(c), c.id) for c in self.key]
         picked.append(aliased(cast_to(turn.copy() if deletes else exp.Null(), _INT), GONE))
         for c in cells:
             if deletes or c.id not in group.touched:
                 picked += [aliased(null_of(c.type), c.id), aliased(null_of(_INT), _turn_of(c))]
                 continue
-            for value, name in ((_typed(col(c.id, "o"), c), str(c.id)), (cast_to(turn.copy(), _INT), _turn_of(c))):
+            for value, name in ((group.value(c), str(c.id)), (cast_to(turn.copy(), _INT), _turn_of(c))):
                 changed = distinct_from(col(c.before, "o"), col(c.id, "o"))
                 picked.append(aliased(choose((changed, value), otherwise=exp.Null()), name))
         return self._limited(picked, group)
 
     def _leaf(self, group: _Group, columns: Sequence[Column], turn: str | None) -> exp.Select:
         """The rows of one group of objects, under the schema that the table has now."""
-        written = {c.id for c in group.schema}
-        picked = [aliased(_typed(col(c.id, "o"), c) if c.id in written else _initial(c), c.id) for c in columns]
+        picked = [aliased(group.value(c), c.id) for c in columns]
         if turn:
             value = col(TURN, "o") if group.has_turns else number(group.turn)
             picked.append(aliased(cast_to(value, _INT), turn))
@@ -235,6 +241,16 @@ class _Group:
     turn: int
     has_turns: bool
 
+    def value(self, column: Column) -> exp.Expr:
+        """A column as the table has it now, from what was written: of its type, or what it had before it was."""
+        written = self.schema.written_as(column)
+        if written is None:
+            return initial_value(column)
+        value = col(column.id, "o")
+        # Spark may have written a time in a form that other readers take for one without a zone.
+        same = written.type == column.type and column.type.name != "timestamp"
+        return value if same else cast_to(value, column.type)
+
 
 def _acts_on(delta: Layer, row: Layer) -> bool:
     return delta.turn > row.turn and may_meet(delta.object.key_range, row.object.key_range)
@@ -244,16 +260,12 @@ def _turn_of(column: Column) -> str:
     return f"{column.id}_t"
 
 
-def _typed(value: exp.Expr, column: Column) -> exp.Expr:
-    """Spark may have written a time in a form that other readers take for one without a zone."""
-    return cast_to(value, column.type) if column.type.name == "timestamp" else value
-
-
-def _initial(column: Column) -> exp.Expr:
+def initial_value(column: Column) -> exp.Expr:
     """The value of a column in rows that are older than it."""
     if column.initial_default is None:
         return null_of(column.type)
-    return cast_to(exp.maybe_parse(column.initial_default, dialect="spark"), column.type)
+    told = exp.Literal.string(column.initial_default)
+    return exp.Unhex(this=told) if column.type.name == "binary" else cast_to(told, column.type)
 
 
 def _with_turn(rows: pa.Table, turn: int) -> pa.Table:
@@ -263,7 +275,7 @@ def _with_turn(rows: pa.Table, turn: int) -> pa.Table:
 def _physical(o: StoredObject, schema: Schema) -> tuple[tuple[str, DataType], ...]:
     """The columns that a file has, by its kind."""
     if o.kind == "rows":
-        return tuple((str(c.id), c.type) for c in schema)
+        return tuple((str(c.id), c.type) for c in schema.stored)
     pairs = [(str(c.id), c.type) for c in schema.key_columns]
     for c in schema:
         if c.id in o.touched and c.id not in schema.key and o.kind == "update":

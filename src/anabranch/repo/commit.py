@@ -15,8 +15,8 @@ from anabranch.errors import AnabranchError, BranchMoved, InvalidRequest, Outcom
 from anabranch.model.clock import Position
 from anabranch.model.commits import BranchHead, Commit, CommitHead
 from anabranch.model.content import Content, Publication
-from anabranch.model.ids import CommitId, ObjectId, ThingId, new_id
-from anabranch.plan.commit import Draft, Moved, ThingDraft, clashes, content_of
+from anabranch.model.ids import CommitId, ObjectId, new_id
+from anabranch.plan.commit import Draft, Moved, clashes, content_of, objects_of
 from anabranch.repo.checks import check_provenance, check_words
 from anabranch.repo.context import Context
 from anabranch.repo.refs import need_branch
@@ -65,11 +65,11 @@ def finish(
     """Net each table's statements, and publish; None if there is nothing to say."""
     from anabranch.repo.net import net
 
-    netted = replace(draft, things={k: net(ctx, t) for k, t in draft.things.items() if not t.dropped} | _dropped(draft))
+    netted = replace(draft, things={k: t if t.dropped else net(ctx, t) for k, t in draft.things.items()})
     content = content_of(netted, registered)
     # Files of an open commit stay until it is aborted; what netting made just now is nobody's if publishing fails.
     own = set() if open_commit is None else set(registered)
-    made = [o for d in (draft, netted) for t in d.things.values() for s in t.statements for o in s.objects]
+    made = [o for d in (draft, netted) for t in d.things.values() for o in (*objects_of(t), *t.superseded)]
     loose = [o for o in made if o.stored.id not in own]
     if content.is_empty and not start.allow_empty:
         log.debug("nothing changed: no commit is made")
@@ -194,10 +194,6 @@ def _reparented(publication: Publication, branch: BranchHead, head: CommitHead) 
     return replace(publication, branch=branch, parents=(head, *publication.parents[1:]), creates_branch=False)
 
 
-def _dropped(draft: Draft) -> dict[ThingId, ThingDraft]:
-    return {k: t for k, t in draft.things.items() if t.dropped}
-
-
 class CommitBlock:
     """`with repo.commit(…) as tx`: published at the end, unless the block raises."""
 
@@ -223,7 +219,7 @@ class CommitBlock:
             transaction.commit = finish(self._ctx, transaction._start, transaction._draft)
         else:
             # Nothing was published, for certain: publishing had not begun.
-            self._ctx.discard([o for t in transaction._draft.things.values() for s in t.statements for o in s.objects])
+            self._ctx.discard([o for t in transaction._draft.things.values() for o in (*objects_of(t), *t.superseded)])
 
     def __del__(self) -> None:
         if not getattr(self, "_entered", True):

@@ -2,40 +2,70 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from anabranch.errors import InvalidRequest
 from anabranch.model.ids import ThingId, new_id
-from anabranch.model.schema import Column, make_schema
+from anabranch.model.schema import Column, Schema, make_schema
 from anabranch.plan.commit import ThingDraft, draft_state, with_statement
+from anabranch.plan.properties import check_properties
 from anabranch.queries.expressions import Expression
+from anabranch.repo.alter_table import cluster_columns
 from anabranch.repo.context import Context
-from anabranch.repo.inputs import columns_of, key_names, read_input, read_schema_argument
+from anabranch.repo.inputs import Input, columns_of, key_names, read_input, read_schema_argument
 from anabranch.repo.insert import insert_input
 
 
-def create_table(
-    ctx: Context, parent: ThingId, name: str, data: Any, key: str | Sequence[str] | None, schema: Any
-) -> ThingDraft:
+@dataclass(frozen=True)
+class NewTable:
+    """What is asked for."""
+
+    name: str
+    parent: ThingId
+    data: Any
+    key: str | Sequence[str] | None
+    schema: Any
+    cluster_by: str | Sequence[str] | None
+    properties: Mapping[str, str] | None
+
+
+def create_table(ctx: Context, asked: NewTable) -> ThingDraft:
     """Make the draft of a table, with its first rows if there are any."""
-    given = read_input(data, None) if data is not None else None
-    if schema is not None:
-        columns = read_schema_argument(schema)
-    elif given is not None:
-        columns = columns_of(given)
-    else:
-        raise InvalidRequest(f"table {name!r} has neither data nor a schema", hint="give rows, or schema=")
+    given = read_input(asked.data, None) if asked.data is not None else None
+    columns = _columns(asked, given)
     _check_defaults(columns)
-    keys = key_names(key)
-    if not keys:
-        hint = "name the columns that identify a row with key="
-        raise InvalidRequest(f"table {name!r} needs a key", hint=hint)
-    made = make_schema(columns, keys)
-    table = ThingDraft(ThingId(new_id("t")), "table", parent, name, None, made, operations=("create",))
+    made = make_schema(columns, key_names(asked.key))
+    table = ThingDraft(
+        ThingId(new_id("t")),
+        "table",
+        asked.parent,
+        asked.name,
+        None,
+        made,
+        operations=("create",),
+        attributes=_attributes(asked, made),
+    )
     if given is None:
         return table
     return with_statement(table, insert_input(ctx, draft_state(table), given, {}))
+
+
+def _columns(asked: NewTable, given: Input | None) -> tuple[Column, ...]:
+    if asked.schema is not None:
+        return read_schema_argument(asked.schema)
+    if given is None:
+        raise InvalidRequest(f"table {asked.name!r} has neither data nor a schema", hint="give rows, or schema=")
+    return columns_of(given)
+
+
+def _attributes(asked: NewTable, schema: Schema) -> dict[str, Any]:
+    found = {
+        "cluster_by": cluster_columns(schema, asked.cluster_by),
+        "properties": check_properties(asked.properties or {}),
+    }
+    return {name: value for name, value in found.items() if value}
 
 
 def _check_defaults(columns: Sequence[Column]) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Any
 
@@ -70,7 +70,7 @@ def match_columns(given: Input, schema: Schema, what: str) -> dict[str, str]:
             message = f"{what}: column {column.name!r} is {column.type}, {type_} was given"
             raise InvalidRequest(message, hint="cast it first", column=column.name)
         found[column.id] = name
-    missing = [c.name for c in schema.key_columns if c.id not in found]
+    missing = [c.name for c in schema if c.id in schema.key and c.id not in found]
     if missing:
         raise InvalidRequest(f"{what}: the key's column {missing[0]!r} is missing", hint="every row needs its key")
     return found
@@ -90,7 +90,8 @@ def fitted(given: Input, schema: Schema, names: Mapping[str, str], what: str) ->
 def read_schema_argument(value: Any) -> tuple[Column, ...]:
     """Read `schema=`: a dict, a DDL string, or an Arrow or Spark schema."""
     if isinstance(value, Schema):
-        return tuple(new_column(c.name, c.type, nullable=c.nullable, default=c.default) for c in value)
+        # The same columns, by their ids: one attribute in several tables.
+        return tuple(replace(c, initial_default=None) for c in value)
     if isinstance(value, Mapping):
         return parse_columns(dict(value))
     if isinstance(value, str):

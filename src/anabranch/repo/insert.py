@@ -22,11 +22,15 @@ from anabranch.queries.scan import Keys, scan
 from anabranch.repo.context import Context
 from anabranch.repo.inputs import Input, fitted, match_columns, read_input
 from anabranch.repo.reading import reading, rendered, unproven
+from anabranch.repo.table_checks import checks_on, refuse_broken_checks
 from anabranch.repo.writing import (
     NAMED_AT_MOST,
+    Layout,
+    layout_of,
     refuse_keys,
     refuse_null,
     refuse_repeated,
+    refuse_repeated_anywhere,
     source_of,
     store,
 )
@@ -57,18 +61,28 @@ def insert_rows(
 ) -> tuple[NewObject, ...]:
     """Store whole rows as objects and check their keys and nulls; nothing is left behind if they are refused."""
     schema = state.schema
-    made = store(ctx, engine, query, "rows", schema, schema.columns)
+    layout = layout_of(state)
+    made = store(ctx, engine, query, "rows", schema, schema.columns, layout)
     if not made:
         return ()
     try:
-        source = source_of(made, ctx, [(str(c.id), c.type) for c in schema])
+        source = source_of(made, ctx, [(str(c.id), c.type) for c in schema.stored])
         refuse_null(engine, source, schema.columns, schema, what)
-        refuse_repeated(ctx, source, schema, what)
-        _refuse_taken(ctx, engine, state, source, made, pending, what)
+        if schema.has_key:
+            _refuse_repeated(ctx, engine, layout, source, schema, what)
+            _refuse_taken(ctx, engine, state, source, made, pending, what)
+        refuse_broken_checks(ctx, engine, replace(state, layers=()), made, checks_on(state), pending, what)
     except BaseException:
         ctx.discard(made)
         raise
     return made
+
+
+def _refuse_repeated(ctx: Context, engine: Engine, layout: Layout, source: Source, schema: Schema, what: str) -> None:
+    if layout.cluster == tuple(str(k) for k in schema.key):
+        refuse_repeated(ctx, source, schema, what)
+    else:
+        refuse_repeated_anywhere(engine, source, schema, what)
 
 
 def at_hand(given: Input, names: Mapping[str, str], schema: Schema) -> Rows | None:
@@ -91,6 +105,7 @@ def default_expressions(schema: Schema, given: Mapping[str, str], what: str) -> 
 
 def _work(given: Input, state: TableState, defaults: Mapping[str, Expression]) -> Work:
     strange = unproven(list(defaults.values()), replace(state.schema, columns=(), key=()))
+    strange = strange or unproven(list(checks_on(state).values()), state.schema)
     return Work(size_of(state.layers), given.is_spark, strange)
 
 

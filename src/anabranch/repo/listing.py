@@ -7,10 +7,11 @@ from collections.abc import Sequence
 from anabranch.catalog import branches, entries, history
 from anabranch.model.commits import Tag
 from anabranch.model.ids import ROOT_NAMESPACE
+from anabranch.model.names import split_namespace
 from anabranch.model.tables import TableEntry
 from anabranch.repo.context import Context
 from anabranch.repo.refs import resolve
-from anabranch.repo.state import list_tables
+from anabranch.repo.state import find_namespace, list_tables
 
 
 def list_tables_at(ctx: Context, at: str | None, namespace: str | None) -> list[TableEntry]:
@@ -31,6 +32,15 @@ def list_namespaces(ctx: Context, at: str | None) -> list[str]:
                     found.append(prefix + named.name)
                     todo.append((f"{prefix}{named.name}.", named.thing_id))
         return sorted(found)
+
+
+def namespace_properties(ctx: Context, name: str, at: str | None) -> dict[str, str]:
+    """Read the properties of a namespace at a ref."""
+    above, own = split_namespace(name)
+    with ctx.catalog.read() as cx:
+        clock = history.clock(cx, resolve(ctx, cx, at))
+        entry = entries.find_entry(cx, clock, find_namespace(ctx, cx, clock, (*above, own)))
+    return dict(entry.attributes.get("properties", {})) if entry else {}
 
 
 def list_tags(ctx: Context, showing: Sequence[str] | None = None) -> list[Tag]:

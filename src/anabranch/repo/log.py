@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import count, islice
@@ -15,8 +15,10 @@ from anabranch.catalog.store import Connection
 from anabranch.errors import InvalidRequest, NotFound
 from anabranch.model.clock import Position
 from anabranch.model.commits import Commit
+from anabranch.model.content import Entry
 from anabranch.model.ids import ThingId
 from anabranch.model.names import split_table_name
+from anabranch.model.objects import StoredObject
 from anabranch.model.refs import parse_time
 from anabranch.plan.history import is_ancestor, merge_bases
 from anabranch.repo.checks import check_limit, check_text
@@ -83,7 +85,7 @@ def show_changes(ctx: Context, ref: str | None) -> list[TableChange]:
                 continue
             name = entries.full_name(cx, earlier if entry.dropped else clock, entry.thing_id) or entry.thing_id
             own = [o for thing, o in linked if thing == entry.thing_id]
-            counts = [sum(o.row_count for o in own if o.kind == kind) for kind in ("rows", "update", "delete")]
+            counts = [_row_count(entry, own, kind) for kind in ("rows", "update", "delete")]
             described = tuple(
                 {
                     "id": o.id,
@@ -100,6 +102,11 @@ def show_changes(ctx: Context, ref: str | None) -> list[TableChange]:
                 TableChange(name, entry.operations, entry.row_count or 0, counts[0], counts[1], counts[2], described)
             )
         return sorted(found, key=lambda c: c.table)
+
+
+def _row_count(entry: Entry, own: Sequence[StoredObject], kind: str) -> int:
+    """How many rows a change has of one kind; under a new key, rows are written again but do not change."""
+    return 0 if entry.replaced else sum(o.row_count for o in own if o.kind == kind)
 
 
 def merge_base(ctx: Context, ours: str, theirs: str) -> list[Commit]:

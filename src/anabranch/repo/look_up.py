@@ -48,7 +48,7 @@ def keys_source(state: TableState, values: Sequence[Any]) -> Keys | None:
 
 def _key_row(state: TableState, key: Any) -> pa.Table:
     columns = state.schema.key_columns
-    if not columns:
+    if not state.schema.has_key:
         raise InvalidRequest(f"table {state.name!r} has no key", hint="read it with where=")
     if not isinstance(key, Mapping):
         if len(columns) > 1:

@@ -13,10 +13,10 @@ from anabranch.model.changes import Counts
 from anabranch.model.objects import NewObject, around, size_of
 from anabranch.model.schema import Column, Schema
 from anabranch.model.types import DataType
-from anabranch.plan.commit import Statement, ThingDraft, draft_state
+from anabranch.plan.commit import Statement, ThingDraft, draft_state, objects_of
 from anabranch.plan.engine import Work
 from anabranch.queries import changes
-from anabranch.queries.query import Rows, Sources
+from anabranch.queries.query import Rows, Sources, reading_of
 from anabranch.queries.scan import Keys, scan
 from anabranch.repo.context import Context
 from anabranch.repo.reading import reading
@@ -28,8 +28,8 @@ def net(ctx: Context, table: ThingDraft) -> ThingDraft:
     if not table.needs_netting or table.schema is None:
         return table
     after, schema = draft_state(table), table.schema
-    before = table.base or replace(after, layers=(), row_count=0)
-    objects = [o for s in table.statements for o in s.objects]
+    before = table.base if table.base and not table.replaced else replace(after, layers=(), row_count=0)
+    objects = objects_of(table)
     columns = _touched(objects, schema)
     pending = {o.stored.id: o.content for o in objects if o.content is not None}
     engine = ctx.engines.pick(Work(size_of(after.layers), _has_files(objects)), f"netting {table.name!r}")
@@ -44,22 +44,24 @@ def net(ctx: Context, table: ThingDraft) -> ThingDraft:
         old = scan(before, columns, access, keys=limited, sources=sources)
         new = scan(after, columns, access, keys=limited, sources=sources)
         compared = place.keep(
-            changes.compared(old, new, schema, columns, sources), _pairs(schema, columns), schema.key_columns
+            changes.compared(old, new, schema, columns, sources), compared_pairs(schema, columns), schema.key_columns
         )
-        made = _store(ctx, engine, compared, schema, columns)
-    counts = _counts(made)
-    operations = table.operations if made or table.created else ()
-    statements = (Statement("update", made, counts),) if made else ()
-    return replace(table, statements=statements, operations=operations)
+        made = store_difference(ctx, engine, compared, schema, columns)
+    statements = (Statement("update", made, counts_of(made)),) if made else ()
+    return replace(table, statements=statements)
 
 
-def touched_columns(kept: Kept, columns: Sequence[Column]) -> list[Column]:
-    """The columns in which some updated row differs; Spark is not asked again, it stores all that were given."""
-    if not isinstance(kept.source, Rows):
-        return list(columns)
-    rows = kept.source.table
-    updated = rows.filter(pc.equal(rows.column(changes.OP), changes.UPDATE))
-    return [c for c in columns if updated.num_rows and _differs(updated, c)]
+def touched_columns(engine: Engine, kept: Kept, columns: Sequence[Column]) -> list[Column]:
+    """The columns in which some updated row differs."""
+    if not columns:
+        return []
+    if isinstance(kept.source, Rows):
+        rows = kept.source.table
+        updated = rows.filter(pc.equal(rows.column(changes.OP), changes.UPDATE))
+        return [c for c in columns if updated.num_rows and _differs(updated, c)]
+    names = [changes.OP, *(n for c in columns for n in (str(c.id), c.before))]
+    (told,) = engine.fetch(changes.differing(reading_of(kept.source, names), columns)).to_pylist()
+    return [c for c in columns if told[str(c.id)]]
 
 
 def _differs(rows: pa.Table, column: Column) -> bool:
@@ -69,16 +71,16 @@ def _differs(rows: pa.Table, column: Column) -> bool:
     return bool(pc.any(unequal).as_py() or pc.any(lonely).as_py())
 
 
-def _store(
+def store_difference(
     ctx: Context, engine: Engine, compared: Kept, schema: Schema, columns: Sequence[Column]
 ) -> tuple[NewObject, ...]:
-    """Store inserts, updates and deletes as objects of their own."""
-    keys = [str(k) for k in schema.key]
+    """Store the inserts, updates and deletes among compared rows as objects of their own."""
+    keys = [str(k) for k in schema.key_ids]
     made: list[NewObject] = []
-    if {c.id for c in columns} == {c.id for c in schema}:
-        rows = compared.of_kind(changes.INSERT, [str(c.id) for c in schema])
+    if {c.id for c in columns}.issuperset(c.id for c in schema):
+        rows = compared.of_kind(changes.INSERT, [str(c.id) for c in schema.stored])
         made += store(ctx, engine, rows, "rows", schema, schema.columns)
-    touched = touched_columns(compared, [c for c in columns if c.id not in schema.key])
+    touched = touched_columns(engine, compared, [c for c in columns if c.id not in schema.key_ids])
     if touched:
         names = [*keys, *(n for c in touched for n in (str(c.id), c.before))]
         made += store(ctx, engine, compared.of_kind(changes.UPDATE, names), "update", schema, touched)
@@ -87,12 +89,16 @@ def _store(
 
 
 def _touched(objects: Sequence[NewObject], schema: Schema) -> list[Column]:
-    """The key and every column that some object touches."""
+    """The key and every column that some object touches; all of them where rows come in."""
+    kinds = {o.stored.kind for o in objects}
     ids = {c for o in objects for c in o.stored.touched if o.stored.kind != "delete"}
-    return [c for c in schema if c.id in ids or c.id in schema.key]
+    plain = [c for c in schema.plain_columns if c.id in ids or "rows" in kinds]
+    return [*schema.key_columns, *plain]
 
 
-def _counts(made: Sequence[NewObject]) -> Counts:
+def counts_of(made: Sequence[NewObject]) -> Counts:
+    """How many rows objects insert, update and delete."""
+
     def rows(kind: str) -> int:
         return sum(o.stored.row_count for o in made if o.stored.kind == kind)
 
@@ -108,7 +114,8 @@ def _key_pairs(schema: Schema) -> tuple[tuple[str, DataType], ...]:
     return tuple((str(c.id), c.type) for c in schema.key_columns)
 
 
-def _pairs(schema: Schema, columns: Sequence[Column]) -> list[tuple[str, DataType]]:
-    plain = [c for c in columns if c.id not in schema.key]
+def compared_pairs(schema: Schema, columns: Sequence[Column]) -> list[tuple[str, DataType]]:
+    """The columns of compared rows, with their types."""
+    plain = [c for c in columns if c.id not in schema.key_ids]
     values = [p for c in plain for p in ((str(c.id), c.type), (c.before, c.type))]
     return [*_key_pairs(schema), *values, (changes.OP, DataType("string"))]

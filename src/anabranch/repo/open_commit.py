@@ -7,7 +7,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
-from anabranch.catalog import branches, history, objects, open_commits
+from anabranch.catalog import branches, entries, history, objects, open_commits
 from anabranch.catalog.open_commits import OpenRecord
 from anabranch.catalog.store import Connection, now
 from anabranch.errors import AlreadyExists, BranchMoved, InvalidRequest
@@ -16,8 +16,8 @@ from anabranch.model.commits import BranchHead, Commit
 from anabranch.model.ids import BranchId, ObjectId, ThingId, new_id
 from anabranch.model.names import check_ref_name
 from anabranch.model.objects import NewObject
-from anabranch.model.schema import read_schema, schema_document
-from anabranch.plan.commit import Draft, Statement, ThingDraft
+from anabranch.model.schema import Schema, read_schema, schema_document
+from anabranch.plan.commit import Draft, Statement, ThingDraft, objects_of, place_of
 from anabranch.repo.checks import check_provenance, check_words
 from anabranch.repo.commit import finish
 from anabranch.repo.context import Context
@@ -109,16 +109,16 @@ class OpenCommit(Transaction):
         }
 
     def _record(self, thing: ThingDraft) -> None:
-        made = [o for s in thing.statements for o in s.objects if o.stored.id not in self._registered]
+        made = [o for o in objects_of(thing) if o.stored.id not in self._registered]
         self._save(thing.id, _document(thing), made)
         super()._record(thing)
         self._registered.update(o.stored.id for o in made)
 
     def table(self, name: str, **selection: Any) -> TableWriter:
         """Open a table; a strict commit also keeps which tables were read."""
-        known = self._draft.reads
+        known = len(self._draft.reads)
         found = super().table(name, **selection)
-        if self._start.strict and self._draft.reads != known:
+        if self._start.strict and len(self._draft.reads) != known:
             self._save(_READS, {"reads": dict(self._draft.reads)}, [])
         return found
 
@@ -134,13 +134,17 @@ class OpenCommit(Transaction):
         documents = open_commits.documents(cx, self.id)
         things = [self._read(cx, document) for document in documents if "reads" not in document]
         reads = {ThingId(k): v for document in documents for k, v in document.get("reads", {}).items()}
-        draft = Draft({t.id: t for t in things}, reads=reads)
+        self._draft = Draft({t.id: t for t in things}, reads=reads)
+        places = {t.id: entries.place_of(cx, self._start.clock, t.id) for t in things}
+        for thing in things:
+            was = places[thing.id]
+            if was and (thing.dropped or was != place_of(thing)):
+                self._draft.bind(was, None, (thing.kind, thing.id))
         # A name that was freed may have been given again, so what is bound comes last.
-        for thing in sorted(things, key=lambda t: not t.dropped):
-            if thing.dropped or thing.created:
-                own = thing.name.rsplit(".", 1)[-1]
-                draft = draft.with_name(thing.parent_id, own, thing.kind, None if thing.dropped else thing.id)
-        self._draft = draft
+        for thing in (t for t in things if not t.dropped and places[t.id] != place_of(t)):
+            place = place_of(thing)
+            found = entries.find_name(cx, self._ctx.record.id, self._start.clock, *place)
+            self._draft.bind(place, (thing.kind, thing.id), (found.kind, found.thing_id) if found else None)  # type: ignore[arg-type]
         self._registered = set(open_commits.linked(cx, self.id))
         return self
 
@@ -151,7 +155,8 @@ class OpenCommit(Transaction):
         base = (
             table_state(self._ctx, cx, self._start.clock, thing, document["name"]) if is_table and not created else None
         )
-        schema = read_schema(*document["schema"]) if document["schema"] else None
+        made = {id_: read_schema(id_, told) for id_, told in document["schemas"].items()}
+        schema = made.get(document["schema"]) or (base.schemas.get(document["schema"]) if base else None)
         ids = [ObjectId(o) for s in document["statements"] for o in s["objects"]]
         found = objects.find(cx, ids)
         statements = tuple(
@@ -174,6 +179,10 @@ class OpenCommit(Transaction):
             tuple(document["operations"]),
             document["dropped"],
             document["attributes"],
+            document["base_name"],
+            document["base_attributes"],
+            made,
+            document["replaced_rows"],
         )
 
 
@@ -275,6 +284,14 @@ def _start(cx: Connection, record: OpenRecord, head: BranchHead, creates: bool) 
     )
 
 
+def _made_schemas(thing: ThingDraft) -> dict[str, Schema]:
+    """The schemas that the parent's table does not have."""
+    made = dict(thing.schemas)
+    if thing.schema and not thing.base:
+        made[thing.schema.id] = thing.schema
+    return made
+
+
 def _document(thing: ThingDraft) -> dict[str, Any]:
     """A draft as plain values; its objects by their ids."""
     return {
@@ -282,7 +299,11 @@ def _document(thing: ThingDraft) -> dict[str, Any]:
         "kind": thing.kind,
         "parent_id": thing.parent_id,
         "name": thing.name,
-        "schema": [thing.schema.id, schema_document(thing.schema)] if thing.schema else None,
+        "schema": thing.schema.id if thing.schema else None,
+        "schemas": {id_: schema_document(s) for id_, s in _made_schemas(thing).items()},
+        "base_name": thing.base_name,
+        "base_attributes": dict(thing.base_attributes),
+        "replaced_rows": thing.replaced_rows,
         "operations": list(thing.operations),
         "dropped": thing.dropped,
         "attributes": dict(thing.attributes),

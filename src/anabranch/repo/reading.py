@@ -71,12 +71,24 @@ class Table:
 
     @property
     def key(self) -> tuple[str, ...]:
-        """The names of the key's columns."""
-        return tuple(c.name for c in self._state.schema.key_columns)
+        """The names of the key's columns; empty if the table has no key."""
+        return self._state.schema.key_names
 
     @property
     def properties(self) -> dict[str, str]:
         return dict(self._state.properties)
+
+    @property
+    def checks(self) -> dict[str, str]:
+        """The conditions that every row passes, by name."""
+        return dict(self._state.attributes.get("checks", {}))
+
+    @property
+    def clustering(self) -> tuple[str, ...]:
+        """The names of the columns that new rows are ordered by in files; the key's if nothing else was asked for."""
+        names = {str(c.id): c.name for c in self._state.schema}
+        chosen = tuple(names[i] for i in self._state.attributes.get("cluster_by", ()) if i in names)
+        return chosen or self.key
 
     def spark(self) -> DataFrame:
         """Read as a Spark DataFrame; nothing runs yet."""

@@ -12,7 +12,7 @@ from anabranch.model.tables import TableEntry
 from anabranch.repo import branch as branch_verbs
 from anabranch.repo import log as log_verbs
 from anabranch.repo.context import Context
-from anabranch.repo.listing import list_namespaces, list_tables_at, list_tags
+from anabranch.repo.listing import list_namespaces, list_tables_at, list_tags, namespace_properties
 from anabranch.repo.log import TableChange
 
 if TYPE_CHECKING:
@@ -202,6 +202,10 @@ class Repository:
     def namespaces(self, at: str | None = None) -> list[str]:
         """List namespaces at a ref."""
         return list_namespaces(self._ctx, at)
+
+    def namespace_properties(self, name: str, at: str | None = None) -> dict[str, str]:
+        """Read the properties of a namespace at a ref."""
+        return namespace_properties(self._ctx, name, at)
 
     @property
     def spark_session(self) -> Any:

@@ -86,4 +86,4 @@ def list_tables(ctx: Context, cx: Connection, at: Clock, namespace: str | None) 
 
 
 def _describe(name: str, thing: ThingId, rows: int, schema: Schema) -> TableEntry:
-    return TableEntry(name, thing, rows, len(schema), tuple(c.name for c in schema.key_columns))
+    return TableEntry(name, thing, rows, len(schema), schema.key_names)

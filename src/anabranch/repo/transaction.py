@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -12,9 +12,20 @@ from anabranch.model.changes import Counts
 from anabranch.model.clock import Clock
 from anabranch.model.commits import BranchHead, Commit, CommitHead
 from anabranch.model.ids import ROOT_NAMESPACE, ObjectId, ThingId, new_id
-from anabranch.model.names import check_part, split_table_name
+from anabranch.model.names import split_namespace, split_table_name
 from anabranch.model.tables import TableState
-from anabranch.plan.commit import Draft, Statement, ThingDraft, draft_state, with_statement
+from anabranch.plan.commit import (
+    Bound,
+    Draft,
+    Place,
+    Statement,
+    ThingDraft,
+    draft_state,
+    objects_of,
+    place_of,
+    with_statement,
+)
+from anabranch.plan.properties import check_properties, with_properties, without_properties
 from anabranch.repo.context import Context
 from anabranch.repo.reading import Selection, Table, make_selection
 from anabranch.repo.state import find_table, table_state
@@ -45,22 +56,31 @@ class Transaction:
     def __init__(self, ctx: Context, start: Start) -> None:
         self._ctx, self._start = ctx, start
         self._draft = Draft()
-        self._found: dict[ThingId, tuple[str, ThingId]] = {}
+        self._contents: dict[ObjectId, bytes] = {}
         self._closed = False
 
     def create_table(
-        self, name: str, data: Any = None, *, key: str | Sequence[str] | None = None, schema: Any = None
+        self,
+        name: str,
+        data: Any = None,
+        *,
+        key: str | Sequence[str] | None = None,
+        schema: Any = None,
+        cluster_by: str | Sequence[str] | None = None,
+        properties: Mapping[str, str] | None = None,
     ) -> TableWriter:
-        """Make a table from data, from a schema, or from data under a schema."""
-        from anabranch.repo.create_table import create_table
+        """Make a table from data, from a schema, or from data under a schema.
+
+        Rows are stored in the order of `cluster_by`, else of the key. Without a key, equal rows are different rows.
+        """
+        from anabranch.repo.create_table import NewTable, create_table
 
         self._open()
-        parent, own = self._place(name)
-        if self._bound(parent, own):
-            raise AlreadyExists(f"there is a table or namespace {name!r}", hint="choose another name, or drop it first")
-        table = create_table(self._ctx, parent, name, data, key, schema)
-        self._draft = self._draft.with_name(parent, own, "table", table.id)
+        place = self._free_place(name, split_table_name(name))
+        asked = NewTable(name, place[0], data, key, schema, cluster_by, properties)
+        table = create_table(self._ctx, asked)
         self._record(table)
+        self._draft.bind(place, ("table", table.id), None)
         return TableWriter(self, table.id, Selection())
 
     def table(
@@ -76,24 +96,57 @@ class Transaction:
         self._open()
         selection = make_selection(columns, where, args, limit)
         thing = self._find(name)
-        self._draft = self._draft.with_read(thing, name)
+        self._draft.reads.setdefault(thing, name)
         return TableWriter(self, thing, selection)
 
     def drop_table(self, name: str) -> None:
         """Drop a table; earlier commits still show it."""
         self.table(name).drop()
 
-    def create_namespace(self, name: str) -> None:
+    def create_namespace(self, name: str, properties: Mapping[str, str] | None = None) -> None:
         """Make a namespace for tables."""
         self._open()
-        *above, own = name.split(".")
-        parent = self._namespace(tuple(above))
-        check_part(own, "namespace")
-        if self._bound(parent, own):
-            raise AlreadyExists(f"there is a table or namespace {name!r}", hint="choose another name")
-        made = ThingDraft(ThingId(new_id("n")), "namespace", parent, name, None, operations=("create",))
-        self._draft = self._draft.with_name(parent, own, "namespace", made.id)
+        place = self._free_place(name, split_namespace(name))
+        attributes = {"properties": check_properties(properties)} if properties else {}
+        made = ThingDraft(
+            ThingId(new_id("n")), "namespace", place[0], name, None, operations=("create",), attributes=attributes
+        )
         self._record(made)
+        self._draft.bind(place, ("namespace", made.id), None)
+
+    def rename_namespace(self, old: str, new: str) -> None:
+        """Give a namespace another name or place; what is in it goes along."""
+        self._open()
+        found = self._find_namespace(old)
+        above, _ = split_namespace(new)
+        if found.id in self._path(above):
+            raise InvalidRequest(f"namespace {old!r} can't move into itself", hint="choose a place outside of it")
+        self._move(found, new, split_namespace(new))
+
+    def drop_namespace(self, name: str, *, cascade: bool = False) -> None:
+        """Drop a namespace; with `cascade` also all that is in it."""
+        self._open()
+        found = self._find_namespace(name)
+        inside = self._names_below(found.id)
+        if inside and not cascade:
+            hint = "drop what is in it first, or use cascade=True"
+            raise InvalidRequest(f"namespace {name!r} is not empty: it has {inside[0]!r}", hint=hint)
+        for own in inside:
+            if (self._bound(found.id, own) or ("",))[0] == "namespace":
+                self.drop_namespace(f"{found.name}.{own}", cascade=True)
+            else:
+                self.drop(self._find(f"{found.name}.{own}"))
+        self._drop(found)
+
+    def set_namespace_properties(self, name: str, properties: Mapping[str, str]) -> None:
+        """Set properties of a namespace; others stay."""
+        self._open()
+        self._record(with_properties(self._find_namespace(name), properties))
+
+    def unset_namespace_properties(self, name: str, properties: Iterable[str]) -> None:
+        """Remove properties of a namespace."""
+        self._open()
+        self._record(without_properties(self._find_namespace(name), properties))
 
     @property
     def counts(self) -> dict[str, Counts]:
@@ -105,10 +158,9 @@ class Transaction:
     def state_of(self, thing: ThingId) -> TableState:
         return draft_state(self._load(thing))
 
-    def pending(self) -> dict[ObjectId, bytes]:
+    def pending(self) -> Mapping[ObjectId, bytes]:
         """The bytes of small objects that only this transaction knows."""
-        made = (o for t in self._draft.things.values() for s in t.statements for o in s.objects)
-        return {o.stored.id: o.content for o in made if o.content is not None}
+        return self._contents
 
     def add(self, thing: ThingId, statement: Statement) -> Counts:
         """Take a statement into the draft."""
@@ -117,69 +169,129 @@ class Transaction:
             self._record(with_statement(self._load(thing), statement))
         return statement.counts
 
+    def alter(self, thing: ThingId, change: Callable[[ThingDraft], ThingDraft]) -> None:
+        """Take a change of a table's description into the draft."""
+        self._open()
+        self._record(change(self._load(thing)))
+
     def drop(self, thing: ThingId) -> None:
         self._open()
-        table = self._load(thing)
-        own = table.name.rsplit(".", 1)[-1]
-        self._draft = self._draft.with_name(table.parent_id, own, "table", None)
-        self._record(replace(table, dropped=True, operations=(*table.operations, "drop")))
+        self._drop(self._load(thing))
+
+    def rename(self, thing: ThingId, name: str) -> None:
+        self._open()
+        self._move(self._load(thing), name, split_table_name(name))
+
+    def _drop(self, thing: ThingDraft) -> None:
+        place = place_of(thing)
+        self._record(replace(thing, dropped=True, operations=(*thing.operations, "drop")))
+        self._draft.bind(place, None, (thing.kind, thing.id))
+
+    def _move(self, thing: ThingDraft, name: str, parts: tuple[tuple[str, ...], str]) -> None:
+        """Give a thing another name, free its old one, and let what is in a namespace follow."""
+        old = place_of(thing)
+        if name == thing.name:
+            return
+        place = self._free_place(name, parts)
+        operations = thing.operations if thing.operations[-1:] == ("alter name",) else (*thing.operations, "alter name")
+        self._record(replace(thing, parent_id=place[0], name=name, operations=operations))
+        self._draft.bind(old, None, (thing.kind, thing.id))
+        self._draft.bind(place, (thing.kind, thing.id), None)
+        inside = [t for t in self._draft.things.values() if t.name.startswith(f"{thing.name}.")]
+        for t in inside if thing.kind == "namespace" else ():
+            self._record(replace(t, name=name + t.name.removeprefix(thing.name)))
 
     def _record(self, thing: ThingDraft) -> None:
         """Take a thing's new draft in; an open commit also keeps it."""
-        self._draft = self._draft.with_thing(thing)
+        self._draft.things[thing.id] = thing
+        self._contents.update((o.stored.id, o.content) for o in objects_of(thing) if o.content is not None)
 
     def _open(self) -> None:
         if self._closed:
             raise InvalidRequest("this commit is finished", hint="start another with repo.commit(…)")
 
     def _load(self, thing: ThingId) -> ThingDraft:
-        """The draft of a thing: the one at hand, or the parent's state to start from."""
-        found = self._draft.things.get(thing)
-        if found is None:
-            name, parent = self._found[thing]
-            with self._ctx.catalog.read() as cx:
-                base = table_state(self._ctx, cx, self._start.clock, thing, name)
-            found = ThingDraft(thing, "table", parent, name, base, base.schema, attributes=base.attributes)
-            self._draft = self._draft.with_thing(found)
+        """The draft of a thing that was found before."""
+        found = self._draft.things[thing]
         if found.dropped:
-            raise NotFound(f"table {found.name!r} was dropped in this commit", hint="create it again")
+            raise NotFound(f"{found.kind} {found.name!r} was dropped in this commit", hint="create it again")
         return found
 
     def _find(self, name: str) -> ThingId:
         """Find a table by name: in the draft first, then at the parent."""
-        parent, own = self._place(name)
+        above, own = split_table_name(name)
+        parent = self._namespace(above)
         if (parent, own) in self._draft.names:
-            kind, thing = self._draft.names[parent, own]
-            if thing is None or kind != "table":
-                raise NotFound(f"there is no table {name!r} in this commit", hint="it was dropped")
-            return thing
-        with self._ctx.catalog.read() as cx:
-            thing = find_table(self._ctx, cx, self._start.clock, name, parent)
-        self._found[thing] = (name, parent)
+            bound = self._draft.names[parent, own]
+            if bound is None or bound[0] != "table":
+                raise NotFound(f"there is no table {name!r} in this commit", hint="it was dropped or renamed")
+            thing = bound[1]
+        else:
+            with self._ctx.catalog.read() as cx:
+                thing = find_table(self._ctx, cx, self._start.clock, name, parent)
+        if thing not in self._draft.things:
+            self._draft.things[thing] = self._base_table(thing, parent, name)
         return thing
 
-    def _place(self, name: str) -> tuple[ThingId, str]:
-        namespaces, own = split_table_name(name)
-        return self._namespace(namespaces), own
+    def _base_table(self, thing: ThingId, parent: ThingId, name: str) -> ThingDraft:
+        """A table as the parent has it, to start from."""
+        with self._ctx.catalog.read() as cx:
+            base = table_state(self._ctx, cx, self._start.clock, thing, name)
+        known = base.attributes
+        return ThingDraft(
+            thing, "table", parent, name, base, base.schema, attributes=known, base_name=name, base_attributes=known
+        )
+
+    def _find_namespace(self, name: str) -> ThingDraft:
+        """Find a namespace, as the draft or the parent has it."""
+        above, own = split_namespace(name)
+        thing = self._namespace((*above, own))
+        known = self._draft.things.get(thing)
+        if known is None:
+            with self._ctx.catalog.read() as cx:
+                entry = entries.find_entry(cx, self._start.clock, thing)
+            told = entry.attributes if entry else {}
+            parent = self._namespace(above)
+            known = ThingDraft(
+                thing, "namespace", parent, name, None, attributes=told, base_name=name, base_attributes=told
+            )
+        return known
+
+    def _free_place(self, name: str, parts: tuple[tuple[str, ...], str]) -> Place:
+        """Where a new name goes; refused if something has it."""
+        parent = self._namespace(parts[0])
+        if self._bound(parent, parts[1]):
+            raise AlreadyExists(f"there is a table or namespace {name!r}", hint="choose another name, or drop it first")
+        return parent, parts[1]
 
     def _namespace(self, parts: tuple[str, ...]) -> ThingId:
-        parent = ROOT_NAMESPACE
+        return self._path(parts)[-1]
+
+    def _path(self, parts: tuple[str, ...]) -> list[ThingId]:
+        """The ids of a namespace and those above it, the root first."""
+        path = [ROOT_NAMESPACE]
         for i, part in enumerate(parts):
-            found = self._bound(parent, part)
+            found = self._bound(path[-1], part)
             if not found or found[0] != "namespace":
                 name = ".".join(parts[: i + 1])
                 raise NotFound(f"there is no namespace {name!r}", hint="create the namespace first")
-            parent = found[1]
-        return parent
+            path.append(found[1])
+        return path
 
-    def _bound(self, parent: ThingId, own: str) -> tuple[str, ThingId] | None:
+    def _bound(self, parent: ThingId, own: str) -> Bound:
         """What a name stands for in this commit."""
         if (parent, own) in self._draft.names:
-            kind, thing = self._draft.names[parent, own]
-            return (kind, thing) if thing else None
+            return self._draft.names[parent, own]
         with self._ctx.catalog.read() as cx:
             found = entries.find_name(cx, self._ctx.record.id, self._start.clock, parent, own)
-        return (found.kind, found.thing_id) if found else None
+        return (found.kind, found.thing_id) if found else None  # type: ignore[return-value]
+
+    def _names_below(self, parent: ThingId) -> list[str]:
+        """The names in a namespace, as this commit has them."""
+        with self._ctx.catalog.read() as cx:
+            found = {n.name for n in entries.list_names(cx, self._ctx.record.id, self._start.clock, parent)}
+        own = {name: bound for (above, name), bound in self._draft.names.items() if above == parent}
+        return sorted((found - set(own)) | {name for name, bound in own.items() if bound})
 
 
 class TableWriter(Table):
@@ -193,7 +305,7 @@ class TableWriter(Table):
         return TableWriter(self._transaction, self._thing, selection)
 
     @property
-    def _pending(self) -> dict[ObjectId, bytes]:
+    def _pending(self) -> Mapping[ObjectId, bytes]:
         """The bytes of small objects that only this transaction knows."""
         return self._transaction.pending()
 
@@ -223,6 +335,87 @@ class TableWriter(Table):
 
         return self._transaction.add(self._thing, delete(self._ctx, self._state, where, args, self._pending))
 
+    def overwrite(self, rows: Any) -> Counts:
+        """Let the table hold just these rows; only what really differs is stored."""
+        from anabranch.repo.overwrite import overwrite
+
+        return self._transaction.add(self._thing, overwrite(self._ctx, self._state, rows, self._pending))
+
     def drop(self) -> None:
         """Drop the table; earlier commits still show it."""
         self._transaction.drop(self._thing)
+
+    def rename(self, name: str) -> None:
+        """Give the table another name, or another namespace."""
+        self._transaction.rename(self._thing, name)
+
+    # Columns, key, checks
+
+    def add_column(self, name: str, type: str, default: Any = None, nullable: bool = True) -> None:
+        """Add a column; rows that are there get the default, without being written again.
+
+        Text is an SQL expression, anything else a value.
+        """
+        from anabranch.repo import alter_table
+
+        asked = alter_table.NewColumn(name, type, default, nullable)
+        self._transaction.alter(self._thing, lambda table: alter_table.add_column(self._ctx, table, asked))
+
+    def drop_column(self, name: str) -> None:
+        """Drop a column; a later one of the same name does not bring its values back."""
+        from anabranch.repo import alter_table
+
+        self._transaction.alter(self._thing, lambda table: alter_table.drop_column(table, name))
+
+    def rename_column(self, old: str, new: str) -> None:
+        """Give a column another name."""
+        from anabranch.repo import alter_table
+
+        self._transaction.alter(self._thing, lambda table: alter_table.rename_column(table, old, new))
+
+    def alter_column(
+        self, name: str, type: str | None = None, nullable: bool | None = None, default: Any = ...
+    ) -> None:
+        """Widen a column's type, let it be null or not, or set the default of new rows (None for no default)."""
+        from anabranch.repo import alter_table
+
+        asked = alter_table.ColumnChange(name, type, nullable, default)
+        self._transaction.alter(
+            self._thing, lambda table: alter_table.alter_column(self._ctx, table, asked, self._pending)
+        )
+
+    def set_key(self, key: str | Sequence[str] | None) -> None:
+        """Give the table another key, or none; its rows are checked, and written again in the key's order."""
+        from anabranch.repo.set_key import set_key
+
+        self._transaction.alter(self._thing, lambda table: set_key(self._ctx, table, key, self._pending))
+
+    def add_check(self, name: str, condition: str) -> None:
+        """Let a condition hold for every row, now and on every write; null counts as held."""
+        from anabranch.repo import table_checks
+
+        self._transaction.alter(
+            self._thing, lambda table: table_checks.add_check(self._ctx, table, name, condition, self._pending)
+        )
+
+    def drop_check(self, name: str) -> None:
+        """Give a check up."""
+        from anabranch.repo import table_checks
+
+        self._transaction.alter(self._thing, lambda table: table_checks.drop_check(table, name))
+
+    # Properties and layout
+
+    def set_properties(self, properties: Mapping[str, str]) -> None:
+        """Set properties; others stay."""
+        self._transaction.alter(self._thing, lambda table: with_properties(table, properties))
+
+    def unset_properties(self, properties: Iterable[str]) -> None:
+        """Remove properties."""
+        self._transaction.alter(self._thing, lambda table: without_properties(table, properties))
+
+    def cluster_by(self, columns: str | Sequence[str] | None) -> None:
+        """Store rows that are written from now on in the order of these columns; None goes back to the key."""
+        from anabranch.repo import alter_table
+
+        self._transaction.alter(self._thing, lambda table: alter_table.cluster_by(table, columns))

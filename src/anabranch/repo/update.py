@@ -24,6 +24,7 @@ from anabranch.queries.scan import scan, typed_values
 from anabranch.repo.context import Context
 from anabranch.repo.insert import Pending, insert_rows
 from anabranch.repo.reading import condition_for, reading, rendered, unproven
+from anabranch.repo.table_checks import checks_on, refuse_broken_checks
 from anabranch.repo.writing import refuse_null, scratch, source_of, store
 
 
@@ -56,11 +57,13 @@ def update(
     what = f"update of {state.name!r}"
     wanted = _assignments(state.schema, values, where, args, what)
     strange = unproven(wanted.expressions, state.schema) or _unproven_cast(wanted, state.schema, what)
+    changed = [c for c in state.schema if c.id in wanted.values]
+    checks = checks_on(state, changed)
+    strange = strange or unproven(list(checks.values()), state.schema)
     engine = ctx.engines.pick(Work(size_of(state.layers), unproven=strange), what)
     _refuse_types(ctx, engine, state, wanted, pending, what)
     if set(wanted.values) & set(state.schema.key):
         return _move_keys(ctx, engine, state, wanted, pending, what)
-    changed = [c for c in state.schema if c.id in wanted.values]
     read = _columns(state.schema, wanted, changed)
     condition = condition_for(wanted.where, state, engine)
     query = scan(state, read, ctx.access(state.layers, pending), keys=condition.keys)
@@ -77,7 +80,12 @@ def update(
         made = store(
             ctx, engine, replace(query, args=wanted.value_args | condition.args), "update", state.schema, changed
         )
-    _refuse_null(ctx, engine, made, state.schema, changed, what)
+    try:
+        _refuse_null(ctx, engine, made, state.schema, changed, what)
+        refuse_broken_checks(ctx, engine, state, made, checks, pending, what)
+    except BaseException:
+        ctx.discard(made)
+        raise
     return Statement("update", made, Counts(updated=sum(o.stored.row_count for o in made)))
 
 
@@ -186,12 +194,6 @@ def _refuse_null(
     ctx: Context, engine: Engine, made: tuple[NewObject, ...], schema: Schema, changed: list[Column], what: str
 ) -> None:
     firm = [c for c in changed if not c.nullable]
-    if not made or not firm:
-        return
-    try:
-        columns = [*schema.key_columns, *changed]
-        pairs = [(str(c.id), c.type) for c in columns]
+    if made and firm:
+        pairs = [(str(c.id), c.type) for c in (*schema.key_columns, *changed)]
         refuse_null(engine, source_of(made, ctx, pairs), firm, schema, what)
-    except BaseException:
-        ctx.discard(made)
-        raise

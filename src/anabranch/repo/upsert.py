@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from anabranch.engines.engine import Engine
+from anabranch.errors import InvalidRequest
 from anabranch.model.changes import Counts
 from anabranch.model.objects import NewObject, may_meet, size_of
 from anabranch.model.schema import Column, Schema
@@ -21,18 +22,23 @@ from anabranch.repo.inputs import Input, fitted, match_columns, read_input
 from anabranch.repo.insert import Pending, default_expressions, insert_rows
 from anabranch.repo.net import touched_columns
 from anabranch.repo.reading import reading, rendered, unproven
+from anabranch.repo.table_checks import checks_on, refuse_broken_checks
 from anabranch.repo.writing import Kept, Scratch, refuse_null, refuse_repeated, scratch, store
 
 
 def upsert(ctx: Context, state: TableState, rows: Any, pending: Pending) -> Statement:
     """Match rows with the table by key, reading only the given columns, and store what differs."""
     what, schema = f"upsert into {state.name!r}", state.schema
+    if not schema.has_key:
+        hint = "insert rows, or give the table a key: set_key"
+        raise InvalidRequest(f"{what}: the table has no key to match rows by", hint=hint)
     given = read_input(rows, schema)
     names = match_columns(given, schema, what)
     given = fitted(given, schema, names, what)
     columns = [c for c in schema if c.id in names]
     defaults = [c for c in schema if c.id not in names and c.default is not None]
     strange = unproven([_default(c) for c in defaults], replace(schema, columns=(), key=()))
+    strange = strange or unproven(list(checks_on(state).values()), schema)
     engine = ctx.engines.pick(Work(size_of(state.layers), given.is_spark, strange), what)
     with scratch(ctx, engine) as place:
         incoming = place.keep(_incoming(given, names, columns), _pairs(columns), schema.key_columns)
@@ -41,6 +47,8 @@ def upsert(ctx: Context, state: TableState, rows: Any, pending: Pending) -> Stat
         matched = _match(ctx, place, state, incoming, columns, pending)
         updates = _store_updates(ctx, engine, matched, schema, columns)
         try:
+            checks = checks_on(state, columns)
+            refuse_broken_checks(ctx, engine, state, updates, checks, pending, what)
             inserts = _store_inserts(ctx, engine, matched, state, columns, pending, what)
         except BaseException:
             ctx.discard(updates)
@@ -66,7 +74,7 @@ def _store_updates(
     ctx: Context, engine: Engine, matched: Kept, schema: Schema, columns: list[Column]
 ) -> tuple[NewObject, ...]:
     """Store the rows that differ, with only the columns in which some row does."""
-    touched = touched_columns(matched, [c for c in columns if c.id not in schema.key])
+    touched = touched_columns(engine, matched, [c for c in columns if c.id not in schema.key])
     if not touched:
         return ()
     names = [*(str(k) for k in schema.key), *(n for c in touched for n in (str(c.id), c.before))]

@@ -13,9 +13,10 @@ import pyarrow.compute as pc
 
 from anabranch.engines.engine import Engine
 from anabranch.errors import InvalidRequest
-from anabranch.model.ids import ColumnId, ObjectId, new_id
+from anabranch.model.ids import ColumnId, ObjectId, new_id, new_write_id
 from anabranch.model.objects import KeyRange, NewObject, ObjectKind, StoredObject, around
-from anabranch.model.schema import Column, Schema
+from anabranch.model.schema import ROW_ID, Column, Schema
+from anabranch.model.tables import TableState
 from anabranch.model.types import DataType
 from anabranch.objects import parquet
 from anabranch.objects.root import SealedFile
@@ -92,24 +93,53 @@ def kept_files(
     return Kept(Files(uris, tuple(columns)), rows, ranges)
 
 
+@dataclass(frozen=True)
+class Layout:
+    """How whole rows are written: in which order, and, for a table without a key, under which new row ids."""
+
+    cluster: tuple[str, ...]
+    write_id: str | None = None
+
+
 def store(
-    ctx: Context, engine: Engine, query: Query | Rows, kind: ObjectKind, schema: Schema, touched: Sequence[Column]
+    ctx: Context,
+    engine: Engine,
+    query: Query | Rows,
+    kind: ObjectKind,
+    schema: Schema,
+    touched: Sequence[Column],
+    layout: Layout | None = None,
 ) -> tuple[NewObject, ...]:
-    """Run a query and store its rows as objects of one kind, sorted by key."""
-    cluster = [str(c.id) for c in schema.key_columns]
+    """Run a query and store its rows as objects of one kind, sorted by key if no other layout is asked for."""
+    wanted = layout or Layout(tuple(str(k) for k in schema.key_ids))
     ids = tuple(c.id for c in touched)
     if engine.in_process:
         found = query.table if isinstance(query, Rows) else engine.fetch(query)
-        return _store_rows(ctx, _sorted(found, cluster), kind, schema, ids)
+        return _store_rows(ctx, _numbered(_sorted(found, wanted.cluster), wanted), kind, schema, ids)
     if isinstance(query, Rows):
         query = reading_of(query, query.table.column_names)
+    return _store_files(ctx, _written(ctx, engine, query, wanted), kind, schema, ids)
+
+
+def _written(ctx: Context, engine: Engine, query: Query, layout: Layout) -> list[SealedFile]:
+    """Let an engine write files."""
+    write, place = ROW_ID
+    if layout.write_id is not None:
+        query = changes.with_constant(query, write.id, layout.write_id)
     prefix = ctx.root.new_prefix()
     try:
-        engine.write(query, ctx.root.uri(prefix), cluster)
-        files = ctx.root.seal(prefix)
+        number = str(place.id) if layout.write_id is not None else None
+        engine.write(query, ctx.root.uri(prefix), layout.cluster, number)
+        return ctx.root.seal(prefix)
     except BaseException:
         ctx.root.discard(prefix)
         raise
+
+
+def _store_files(
+    ctx: Context, files: Sequence[SealedFile], kind: ObjectKind, schema: Schema, touched: tuple[ColumnId, ...]
+) -> tuple[NewObject, ...]:
+    """Make objects of the files that have rows."""
     made = []
     for file in files:
         footer = _footer(ctx, file, schema.key_columns)
@@ -117,11 +147,28 @@ def store(
             ctx.root.discard(file.path)
             continue
         made.append(
-            _object(kind, schema, ids, file.sha256, file.size_bytes, footer.row_count, footer.key_range, file.path)
+            _object(kind, schema, touched, file.sha256, file.size_bytes, footer.row_count, footer.key_range, file.path)
         )
-    if not made:
-        ctx.root.discard(prefix)
     return tuple(made)
+
+
+def _numbered(rows: pa.Table, layout: Layout) -> pa.Table:
+    """Give rows of a table without a key their ids."""
+    if layout.write_id is None:
+        return rows
+    write, place = ROW_ID
+    rows = rows.add_column(0, str(place.id), pa.array(range(rows.num_rows), pa.int64()))
+    return rows.add_column(0, str(write.id), pa.repeat(pa.scalar(layout.write_id), rows.num_rows))
+
+
+def layout_of(state: TableState) -> Layout:
+    """How new rows of a table are written: clustered as asked, else by the key."""
+    schema = state.schema
+    there = {str(c.id) for c in schema}
+    cluster = tuple(c for c in state.attributes.get("cluster_by", ()) if c in there)
+    if not schema.has_key:
+        return Layout(cluster, new_write_id())
+    return Layout(cluster or tuple(str(k) for k in schema.key))
 
 
 def source_of(made: Sequence[NewObject], ctx: Context, columns: Sequence[tuple[str, DataType]]) -> Source:
@@ -129,11 +176,9 @@ def source_of(made: Sequence[NewObject], ctx: Context, columns: Sequence[tuple[s
     files = tuple(ctx.root.uri(o.stored.path) for o in made if o.stored.path)
     if files:
         return Files(files, tuple(columns))
-    return Rows(
-        pa.concat_tables(
-            [ctx.cache.get(o.stored.id) or parquet.decode(o.content) for o in made if o.content is not None]
-        )
-    )
+    inline = [ctx.cache.get(o.stored.id) or parquet.decode(o.content) for o in made if o.content is not None]
+    names = [name for name, _ in columns]
+    return Rows(pa.concat_tables([rows.select(names) for rows in inline]))
 
 
 def refuse_null(engine: Engine, source: Source, columns: Sequence[Column], schema: Schema, what: str) -> None:
@@ -146,12 +191,23 @@ def refuse_null(engine: Engine, source: Source, columns: Sequence[Column], schem
     shown = list(dict.fromkeys((*schema.key_columns, *firm)))
     query = reading_of(source, [c.id for c in shown])
     found = engine.fetch(changes.missing_values(query, firm, schema.key_columns, NAMED_AT_MOST))
+    refuse_nulls_found(found, schema, what)
+
+
+def refuse_nulls_found(found: pa.Table, schema: Schema, what: str) -> None:
+    """Refuse if there are rows with nulls, naming them."""
     if found.num_rows:
         names = {c.id: c.name for c in schema}
-        rows = [{names[ColumnId(k)]: v for k, v in row.items()} for row in found.to_pylist()]
-        nulls = sorted({name for row in rows for name, value in row.items() if value is None})
-        message = f"{what}: null in column {', '.join(map(repr, nulls))}, which may not be null: {_listed(rows)}"
-        raise InvalidRequest(message, hint="give a value, or leave these rows out", rows=rows)
+        shown = [{names[ColumnId(k)]: v for k, v in row.items() if k in names} for row in found.to_pylist()]
+        nulls = sorted({name for row in shown for name, value in row.items() if value is None})
+        message = f"{what}: null in column {', '.join(map(repr, nulls))}, which may not be null: {listed(shown)}"
+        raise InvalidRequest(message, hint="give a value, or leave these rows out", rows=shown)
+
+
+def refuse_repeated_anywhere(engine: Engine, source: Source, schema: Schema, what: str) -> None:
+    """Refuse keys that come twice, in rows that are not sorted by key."""
+    query = changes.repeated_keys(reading_of(source, [str(k) for k in schema.key_ids]), schema, NAMED_AT_MOST)
+    refuse_keys(engine.fetch(query).to_pylist(), schema, f"{what}: the rows have a key more than once")
 
 
 def refuse_repeated(ctx: Context, kept: Source, schema: Schema, what: str) -> None:
@@ -175,11 +231,12 @@ def refuse_keys(found: Sequence[dict[str, Any]], schema: Schema, problem: str) -
         names = {c.id: c.name for c in schema.key_columns}
         keys = [{names[ColumnId(k)]: v for k, v in row.items()} for row in found[:NAMED_AT_MOST]]
         raise InvalidRequest(
-            f"{problem}: {_listed(keys)}", hint="keys are unique; see upsert to replace rows", keys=keys
+            f"{problem}: {listed(keys)}", hint="keys are unique; see upsert to replace rows", keys=keys
         )
 
 
-def _listed(rows: Sequence[dict[str, Any]]) -> str:
+def listed(rows: Sequence[dict[str, Any]]) -> str:
+    """Rows as an error names them."""
     return "; ".join(", ".join(f"{k}={v!r}" for k, v in row.items()) for row in rows)
 
 

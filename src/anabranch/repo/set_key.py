@@ -1,0 +1,36 @@
+"""set_key: another key, or none. All rows are checked and written again: a new version of the table."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from anabranch.model.ids import ObjectId
+from anabranch.model.objects import size_of
+from anabranch.plan.commit import ThingDraft, draft_state, with_version
+from anabranch.plan.engine import Work
+from anabranch.plan.schema_change import with_key
+from anabranch.queries.scan import scan
+from anabranch.repo.alter_table import schema_of
+from anabranch.repo.context import Context
+from anabranch.repo.inputs import key_names
+from anabranch.repo.insert import insert_rows
+from anabranch.repo.reading import reading
+
+
+def set_key(
+    ctx: Context, table: ThingDraft, key: str | Sequence[str] | None, pending: Mapping[ObjectId, bytes]
+) -> ThingDraft:
+    """Read the whole table, and store it under the new key if that is unique and never null."""
+    schema, state = schema_of(table), draft_state(table)
+    changed = with_key(schema, key_names(key))
+    if changed.key == schema.key:
+        return table
+    what = f"new key of {table.name!r}"
+    engine = ctx.engines.pick(Work(size_of(state.layers)), what)
+    rows = scan(state, schema.columns, ctx.access(state.layers, pending))
+    layout = {k: v for k, v in state.attributes.items() if k != "checks"}  # they hold for these rows already
+    empty = replace(state, schema=changed, layers=(), schemas={changed.id: changed}, attributes=layout)
+    with reading(ctx, state):
+        made = insert_rows(ctx, engine, empty, rows, pending, what)
+    return with_version(table, changed, made)

@@ -1,0 +1,379 @@
+"""Columns, checks, keys and layout of a table change without writing its rows again, and everything stays readable."""
+
+from __future__ import annotations
+
+import datetime as dt
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+import anabranch as ab
+
+ROWS = [{"id": 1, "v": 10, "s": "a"}, {"id": 2, "v": 20, "s": "b"}, {"id": 3, "v": None, "s": "c"}]
+SCHEMA = {"id": "int", "v": "int", "s": "string"}
+
+
+def rows(repo: ab.Repository, at: str = "main", **options: Any) -> list[dict[str, Any]]:
+    return repo.table("t", at=at, **options).head(1000)
+
+
+@pytest.fixture
+def made(repo: ab.Repository) -> ab.Repository:
+    with repo.commit("main", "make") as tx:
+        tx.create_table("t", ROWS, key="id", schema=SCHEMA)
+    return repo
+
+
+def object_bytes(repo: ab.Repository) -> int:
+    return sum(layer["size_bytes"] for layer in repo.table("t").layout())
+
+
+def test_an_added_column_shows_its_default_and_nothing_is_written(made: ab.Repository) -> None:
+    before = object_bytes(made)
+    with made.commit("main", "add") as tx:
+        tx.table("t").add_column("n", "bigint", default="6 * 7")
+        tx.table("t").add_column("note", "string")
+    assert object_bytes(made) == before
+    assert [(r["n"], r["note"]) for r in rows(made)] == [(42, None)] * 3
+    assert rows(made, at="main~1") == ROWS
+    assert [(c.name, str(c.type), c.default) for c in made.table("t").schema][3:] == [
+        ("n", "bigint", "6 * 7"),
+        ("note", "string", None),
+    ]
+
+
+def test_rows_written_after_a_column_was_added_have_their_own_values(made: ab.Repository) -> None:
+    with made.commit("main", "add") as tx:
+        tx.table("t").add_column("n", "int", default="1", nullable=False)
+    with made.commit("main", "write") as tx:
+        table = tx.table("t")
+        table.insert([{"id": 4, "v": 1, "s": "d"}, {"id": 5, "v": 1, "s": "e"}])
+        table.update({"n": "n + id"}, where="id IN (2, 5)")
+    assert {r["id"]: r["n"] for r in rows(made)} == {1: 1, 2: 3, 3: 1, 4: 1, 5: 6}
+    assert made.table("t", where="n > 2").count() == 2
+    assert made.table("t").get({"id": 1}) == {"id": 1, "v": 10, "s": "a", "n": 1}
+
+
+def test_the_first_default_stays_when_the_default_changes(made: ab.Repository) -> None:
+    with made.commit("main", "add") as tx:
+        tx.table("t").add_column("n", "int", default="1")
+        tx.table("t").alter_column("n", default="2")
+    with made.commit("main", "insert") as tx:
+        tx.table("t").insert([{"id": 4, "v": 0, "s": ""}])
+    assert [r["n"] for r in rows(made)] == [1, 1, 1, 2]
+    with made.commit("main", "no default") as tx:
+        tx.table("t").alter_column("n", default=None)
+        tx.table("t").insert([{"id": 5, "v": 0, "s": ""}])
+    assert [r["n"] for r in rows(made)] == [1, 1, 1, 2, None]
+
+
+DEFAULTS = [
+    ("boolean", "true", True),
+    ("tinyint", "-5", -5),
+    ("decimal(38,10)", "1234567890123456789012345678.0123456789", Decimal("1234567890123456789012345678.0123456789")),
+    ("double", "1.5D", 1.5),
+    ("string", "'it''s \\\\ \\n \"x\"'", 'it\'s \\ \n "x"'),
+    ("string", "''", ""),
+    ("date", "date'0001-01-01'", dt.date(1, 1, 1)),
+    ("timestamp_ntz", "timestamp_ntz'9999-12-31 23:59:59.999999'", dt.datetime(9999, 12, 31, 23, 59, 59, 999999)),
+    ("timestamp", "timestamp'2026-03-29T01:30:00.5Z'", dt.datetime(2026, 3, 29, 1, 30, 0, 500000, dt.UTC)),
+    ("binary", "X'00FF27'", b"\x00\xff'"),
+]
+
+
+@pytest.mark.parametrize(("type_", "default", "expected"), DEFAULTS)
+def test_a_default_of_every_type_is_what_old_rows_show(
+    spark_repo: ab.Repository, type_: str, default: str, expected: Any
+) -> None:
+    with spark_repo.commit("main", "make") as tx:
+        tx.create_table("t", ROWS, key="id", schema=SCHEMA)
+        tx.table("t").add_column("x", type_, default=default)
+    assert [r["x"] for r in rows(spark_repo)] == [expected] * 3
+    assert [r["x"] for r in spark_repo.table("t").spark().select("x").toArrow().to_pylist()] == [expected] * 3
+
+
+@pytest.fixture
+def spark_repo(tmp_path: Any, spark: Any) -> Any:
+    """Takes Spark only where it must, so that both engines read what was computed by either."""
+    with ab.init(tmp_path / "store", engine="auto", spark=spark) as made:
+        yield made
+
+
+def test_a_dropped_column_is_gone_and_does_not_come_back_by_its_name(made: ab.Repository) -> None:
+    with made.commit("main", "drop") as tx:
+        tx.table("t").drop_column("s")
+    assert rows(made) == [{"id": r["id"], "v": r["v"]} for r in ROWS]
+    assert rows(made, at="main~1") == ROWS
+    with made.commit("main", "add again") as tx:
+        tx.table("t").add_column("s", "string")
+    assert [r["s"] for r in rows(made)] == [None] * 3
+    with made.commit("main", "write") as tx:
+        tx.table("t").update({"s": "'new'"}, where="id = 2")
+    assert [r["s"] for r in rows(made)] == [None, "new", None]
+
+
+def test_a_renamed_column_keeps_its_values_and_may_swap_names(made: ab.Repository) -> None:
+    with made.commit("main", "swap") as tx:
+        table = tx.table("t")
+        table.rename_column("v", "x")
+        table.rename_column("s", "v")
+        table.rename_column("x", "s")
+    assert rows(made) == [{"id": r["id"], "s": r["v"], "v": r["s"]} for r in ROWS]
+    assert made.table("t", where="v = 'b'").rows() == [{"id": 2, "s": 20, "v": "b"}]
+
+
+def test_a_column_may_be_renamed_in_case_only(made: ab.Repository) -> None:
+    with made.commit("main", "case") as tx:
+        tx.table("t").rename_column("v", "V")
+    assert made.table("t").schema.names == ("id", "V", "s")
+
+
+WIDER = [
+    ("tinyint", "bigint", 127, 127, 2**40),
+    ("smallint", "int", -5, -5, 2**31 - 1),
+    ("int", "decimal(20,2)", 7, Decimal("7.00"), Decimal("123456789012345678.99")),
+    ("int", "double", 7, 7.0, 0.5),
+    ("float", "double", 0.5, 0.5, 0.1),
+    ("decimal(5,2)", "decimal(10,4)", Decimal("1.25"), Decimal("1.2500"), Decimal("123456.7891")),
+    ("date", "timestamp_ntz", dt.date(2026, 3, 29), dt.datetime(2026, 3, 29), dt.datetime(1, 1, 1, 12)),
+]
+
+
+@pytest.mark.parametrize(("old", "new", "value", "read", "later"), WIDER)
+def test_a_wider_type_reads_old_objects_in_snapshot_and_overlay(
+    repo: ab.Repository, old: str, new: str, value: Any, read: Any, later: Any
+) -> None:
+    with repo.commit("main", "make") as tx:
+        tx.create_table("t", schema={"id": "int", "x": old}, key="id")
+        tx.table("t").insert([{"id": n, "x": value} for n in range(4)])
+    with repo.commit("main", "update under the old type") as tx:
+        tx.table("t").update({"x": None}, where="id = 1")
+    with repo.commit("main", "widen") as tx:
+        tx.table("t").alter_column("x", type=new)
+    assert [r["x"] for r in rows(repo)] == [read, None, read, read]
+    with repo.commit("main", "write under the new type") as tx:
+        tx.table("t").upsert([{"id": 2, "x": later}, {"id": 9, "x": later}])
+        tx.table("t").upsert([{"id": 1, "x": read}])
+    assert [r["x"] for r in rows(repo)] == [read, read, later, read, later]
+    found = {r["id"]: r["x"] for r in repo.table("t").spark().toArrow().to_pylist()} if _has_spark(repo) else {}
+    assert not found or found == {0: read, 1: read, 2: later, 3: read, 9: later}
+
+
+def _has_spark(repo: ab.Repository) -> bool:
+    return repo._ctx.engines.setting == "spark"
+
+
+def test_a_key_may_be_widened_and_rows_are_still_found(made: ab.Repository) -> None:
+    with made.commit("main", "widen") as tx:
+        tx.table("t").alter_column("id", type="bigint")
+        tx.table("t").upsert([{"id": 2, "v": 99}, {"id": 2**40, "v": 1}])
+    with made.commit("main", "delete") as tx:
+        tx.table("t").delete(where="id = 1")
+    assert {r["id"]: r["v"] for r in rows(made)} == {2: 99, 3: None, 2**40: 1}
+    assert made.table("t").get({"id": 2}) == {"id": 2, "v": 99, "s": "b"}
+    with pytest.raises(ab.InvalidRequest, match="keys already"), made.commit("main", "again") as tx:
+        tx.table("t").insert([{"id": 3, "v": 1, "s": ""}])
+
+
+NARROWER = [("bigint", "int"), ("double", "float"), ("decimal(10,2)", "decimal(10,3)"), ("string", "int")]
+
+
+@pytest.mark.parametrize(("old", "new"), [*NARROWER, ("timestamp_ntz", "date"), ("bigint", "double")])
+def test_narrowing_is_refused(duck: ab.Repository, old: str, new: str) -> None:
+    with duck.commit("main", "make") as tx:
+        tx.create_table("t", schema={"id": "int", "x": old}, key="id")
+        with pytest.raises(ab.InvalidRequest, match="can't become"):
+            tx.table("t").alter_column("x", type=new)
+
+
+def test_not_null_is_refused_where_there_are_nulls_and_held_from_then_on(made: ab.Repository) -> None:
+    with made.commit("main", "firm") as tx:
+        with pytest.raises(ab.InvalidRequest, match="id=3"):
+            tx.table("t").alter_column("v", nullable=False)
+        tx.table("t").alter_column("s", nullable=False)
+    for write in (
+        lambda t: t.insert([{"id": 9, "v": 1, "s": None}]),
+        lambda t: t.update({"s": "CASE WHEN s = 'a' THEN s END"}),
+        lambda t: t.upsert([{"id": 1, "s": None}]),
+        lambda t: t.overwrite([{"id": 1, "v": 1, "s": None}]),
+    ):
+        with pytest.raises(ab.InvalidRequest, match="may not be null"), made.commit("main", "bad") as tx:
+            write(tx.table("t"))
+    with made.commit("main", "loose") as tx:
+        tx.table("t").alter_column("s", nullable=True)
+        tx.table("t").upsert([{"id": 1, "s": None}])
+    assert rows(made)[0]["s"] is None
+
+
+def test_a_not_null_column_needs_a_default_where_there_are_rows(made: ab.Repository) -> None:
+    with pytest.raises(ab.InvalidRequest, match="3 rows"), made.commit("main", "add") as tx:
+        tx.table("t").add_column("n", "int", nullable=False)
+
+
+def test_checks_are_held_by_every_write_and_name_the_rows(made: ab.Repository) -> None:
+    with made.commit("main", "check") as tx:
+        with pytest.raises(ab.InvalidRequest, match=r"does not hold for: id=1, v=10"):
+            tx.table("t").add_check("big", "v > 10")
+        tx.table("t").add_check("small", "v < 100 OR s = 'any'")
+    assert made.table("t").checks == {"small": "v < 100 OR s = 'any'"}
+    for write in (
+        lambda t: t.insert([{"id": 9, "v": 100, "s": "x"}]),
+        lambda t: t.update({"v": "v * 10"}, where="id = 2"),
+        lambda t: t.upsert([{"id": 2, "v": 200}]),
+        lambda t: t.upsert([{"id": 7, "v": 200, "s": "x"}]),
+        lambda t: t.overwrite([{"id": 2, "v": 200, "s": "b"}]),
+    ):
+        with pytest.raises(ab.InvalidRequest, match="check 'small'"), made.commit("main", "bad") as tx:
+            write(tx.table("t"))
+    with made.commit("main", "good") as tx:
+        tx.table("t").upsert([{"id": 2, "s": "any"}])
+        tx.table("t").upsert([{"id": 2, "v": 500}, {"id": 3, "v": None}])
+        with pytest.raises(ab.InvalidRequest, match="check 'small'"):
+            tx.table("t").update({"s": "'b'"}, where="id = 2")
+    assert rows(made)[1] == {"id": 2, "v": 500, "s": "any"}
+    with made.commit("main", "drop") as tx:
+        tx.table("t").drop_check("small")
+        tx.table("t").insert([{"id": 9, "v": 100, "s": "x"}])
+
+
+def test_a_column_that_a_check_uses_stays(made: ab.Repository) -> None:
+    with made.commit("main", "check") as tx:
+        table = tx.table("t")
+        table.add_check("small", "v < 100")
+        for change in (lambda: table.drop_column("v"), lambda: table.rename_column("v", "w")):
+            with pytest.raises(ab.InvalidRequest, match="check 'small' uses it"):
+                change()
+        with pytest.raises(ab.AlreadyExists):
+            table.add_check("small", "v < 1000")
+        with pytest.raises(ab.InvalidRequest, match="a condition was expected"):
+            table.add_check("odd", "v + 1")
+        with pytest.raises(ab.NotFound):
+            table.add_check("odd", "w > 1")
+        with pytest.raises(ab.NotFound):
+            table.drop_check("none")
+
+
+def test_schema_requests_that_can_not_be_met_are_refused_and_leave_nothing(made: ab.Repository) -> None:
+    with made.commit("main", "try") as tx:
+        table = tx.table("t")
+        for change, error in (
+            (lambda: table.add_column("V", "int"), ab.AlreadyExists),
+            (lambda: table.add_column("_ana_x", "int"), ab.InvalidRequest),
+            (lambda: table.add_column("x", "nonsense"), ab.InvalidRequest),
+            (lambda: table.add_column("x", "int", default="'text'"), ab.InvalidRequest),
+            (lambda: table.add_column("x", "int", default="v + 1"), ab.AnabranchError),
+            (lambda: table.drop_column("id"), ab.InvalidRequest),
+            (lambda: table.drop_column("nothing"), ab.NotFound),
+            (lambda: table.rename_column("v", "s"), ab.AlreadyExists),
+            (lambda: table.alter_column("id", nullable=True), ab.InvalidRequest),
+            (lambda: table.alter_column("id", type="double"), ab.InvalidRequest),
+        ):
+            with pytest.raises(error):
+                change()
+    assert tx.commit is None
+
+
+def test_a_change_that_is_taken_back_in_the_same_commit_is_none(made: ab.Repository) -> None:
+    with made.commit("main", "nothing") as tx:
+        table = tx.table("t")
+        table.add_column("x", "int")
+        table.drop_column("x")
+        table.rename_column("v", "w")
+        table.rename_column("w", "v")
+        table.set_properties({"a": "b"})
+        table.unset_properties(["a"])
+    assert tx.commit is None
+
+
+def test_statements_around_a_schema_change_in_one_commit_become_one_change(made: ab.Repository) -> None:
+    with made.commit("main", "all at once") as tx:
+        table = tx.table("t")
+        table.update({"s": "'x'"}, where="id = 1")
+        table.insert([{"id": 4, "v": 40, "s": "d"}])
+        table.add_column("n", "int", default="5")
+        table.update({"n": "v + n"}, where="id IN (1, 4)")
+        table.drop_column("s")
+        table.insert([{"id": 6, "v": 60, "n": 1}])
+        assert table.count() == 5
+    expected = [(1, 10, 15), (2, 20, 5), (3, None, 5), (4, 40, 45), (6, 60, 1)]
+    assert [(r["id"], r["v"], r["n"]) for r in rows(made)] == expected
+    (change,) = made.show_changes("main")
+    assert (change.inserted, change.updated, change.deleted) == (2, 1, 0)
+    assert made.verify() > 0
+
+
+def test_a_key_can_be_changed_taken_away_and_given_back(made: ab.Repository) -> None:
+    with made.commit("main", "by s") as tx:
+        tx.table("t").set_key("s")
+    assert made.table("t").key == ("s",)
+    assert made.table("t").get("b") == ROWS[1]
+    with made.commit("main", "write") as tx:
+        tx.table("t").upsert([{"s": "a", "id": 1, "v": 11}, {"s": "z", "id": 9, "v": 1}])
+        with pytest.raises(ab.InvalidRequest, match="keys already"):
+            tx.table("t").insert([{"s": "b", "id": 7, "v": 0}])
+    with made.commit("main", "no key") as tx:
+        tx.table("t").set_key(None)
+        tx.table("t").insert([{"s": "b", "id": 2, "v": 20}])
+    assert made.table("t").key == ()
+    assert sorted((r["id"], r["v"]) for r in made.table("t").rows()) == [(1, 11), (2, 20), (2, 20), (3, None), (9, 1)]
+    with pytest.raises(ab.InvalidRequest, match="more than once: id=2"), made.commit("main", "bad") as tx:
+        tx.table("t").set_key("id")
+    with made.commit("main", "back") as tx:
+        tx.table("t").delete(where="id = 2")
+        tx.table("t").set_key(["id"])
+    assert rows(made) == [{"id": 1, "v": 11, "s": "a"}, {"id": 3, "v": None, "s": "c"}, {"id": 9, "v": 1, "s": "z"}]
+    assert rows(made, at="main~4") == ROWS
+    assert made.verify() > 0
+
+
+def test_a_key_with_nulls_or_of_a_type_without_equality_is_refused(made: ab.Repository) -> None:
+    with made.commit("main", "try") as tx:
+        with pytest.raises(ab.InvalidRequest, match="null"):
+            tx.table("t").set_key("v")
+        tx.table("t").add_column("x", "double", default=1.5)
+        with pytest.raises(ab.InvalidRequest, match="can't be a key"):
+            tx.table("t").set_key("x")
+
+
+def test_properties_are_set_and_removed_one_by_one(made: ab.Repository) -> None:
+    with made.commit("main", "properties") as tx:
+        tx.table("t").set_properties({"owner": "ann", "été": "x'y"})
+    with made.commit("main", "more") as tx:
+        tx.table("t").set_properties({"owner": "bob"})
+        tx.table("t").unset_properties(["été"])
+        with pytest.raises(ab.NotFound):
+            tx.table("t").unset_properties(["none"])
+        with pytest.raises(ab.InvalidRequest):
+            tx.table("t").set_properties({"n": 1})  # type: ignore[dict-item]
+    assert made.table("t").properties == {"owner": "bob"}
+    assert made.table("t", at="main~1").properties == {"owner": "ann", "été": "x'y"}
+    assert rows(made) == ROWS
+
+
+def test_one_column_may_stand_in_several_tables(made: ab.Repository) -> None:
+    with made.commit("main", "share") as tx:
+        tx.create_table("u", [{"id": 7, "v": 1, "s": "u"}], schema=made.table("t").schema, key="id")
+        tx.table("u").rename_column("v", "other")
+    ids = {name: [c.id for c in made.table(name).schema] for name in "tu"}
+    assert ids["t"] == ids["u"]
+    assert made.table("u").rows() == [{"id": 7, "other": 1, "s": "u"}]
+    assert rows(made) == ROWS
+
+
+def test_rows_are_clustered_as_asked_and_keys_are_still_unique(repo: ab.Repository) -> None:
+    data = [{"id": n, "day": n % 5} for n in range(100)]
+    with repo.commit("main", "make") as tx:
+        tx.create_table("t", data, key="id", cluster_by="day", schema={"id": "int", "day": "int"})
+        with pytest.raises(ab.InvalidRequest, match="more than once: id=1"):
+            tx.create_table("u", [*data, data[1]], key="id", cluster_by=["day"])
+    assert repo.table("t").clustering == ("day",)
+    if not _has_spark(repo):
+        assert [r["day"] for r in repo.table("t").rows()] == sorted(r["day"] for r in data)
+    assert rows(repo) == data
+    with repo.commit("main", "plain again") as tx:
+        with pytest.raises(ab.InvalidRequest, match="clustered by"):
+            tx.table("t").drop_column("day")
+        tx.table("t").cluster_by(None)
+        tx.table("t").drop_column("day")
+    assert repo.table("t").clustering == ("id",)

@@ -1,0 +1,99 @@
+"""Tables without a key: equal rows are different rows, and each keeps its identity."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+import anabranch as ab
+
+ROWS = [{"a": 1, "b": "x"}, {"a": 1, "b": "x"}, {"a": 2, "b": None}, {"a": None, "b": None}]
+
+
+@pytest.fixture
+def made(repo: ab.Repository) -> ab.Repository:
+    with repo.commit("main", "make") as tx:
+        tx.create_table("t", ROWS)
+    return repo
+
+
+def found(repo: ab.Repository, at: str = "main") -> list[tuple[Any, Any]]:
+    return sorted(((r["a"], r["b"]) for r in repo.table("t", at=at).rows()), key=repr)
+
+
+def test_equal_rows_are_different_rows(made: ab.Repository) -> None:
+    assert made.table("t").count() == 4
+    assert found(made) == sorted(((r["a"], r["b"]) for r in ROWS), key=repr)
+    with made.commit("main", "more") as tx:
+        assert tx.table("t").insert(ROWS[:2]).inserted == 2
+    assert found(made).count((1, "x")) == 4
+
+
+def test_the_row_id_never_shows(made: ab.Repository) -> None:
+    table = made.table("t")
+    assert (table.key, table.schema.names, table.schema.key) == ((), ("a", "b"), ())
+    assert table.arrow().column_names == ["a", "b"]
+    assert table.head(2)[0].keys() == {"a", "b"}
+    with pytest.raises(ab.AnabranchError):
+        made.table("t", where="_ana_place = 0").rows()
+    with pytest.raises(ab.NotFound):
+        made.table("t", columns=["_ana_write"])
+    assert made.tables()[0].key == ()
+
+
+def test_update_and_delete_keep_identity(made: ab.Repository) -> None:
+    with made.commit("main", "update") as tx:
+        assert tx.table("t").update({"b": "'y'"}, where="a = 1").updated == 2
+        assert tx.table("t").update({"b": "'z'"}, where="a = 2").updated == 1
+    with made.commit("main", "delete") as tx:
+        assert tx.table("t").delete(where="b = 'y'").deleted == 2
+    assert found(made) == sorted([(2, "z"), (None, None)], key=repr)
+    assert found(made, "main~1").count((1, "y")) == 2
+
+
+def test_several_statements_in_one_commit_are_one_change(made: ab.Repository) -> None:
+    with made.commit("main", "many") as tx:
+        table = tx.table("t")
+        table.insert([{"a": 5, "b": "new"}, {"a": 6, "b": "new"}])
+        table.update({"a": "a + 10"}, where="b = 'new'")
+        table.delete(where="a = 15")
+        table.delete(where="a = 2")
+    (change,) = made.show_changes()
+    assert (change.inserted, change.updated, change.deleted) == (1, 0, 1)
+    assert found(made) == sorted([(1, "x"), (1, "x"), (16, "new"), (None, None)], key=repr)
+
+
+def test_an_overwrite_keeps_equal_rows_and_counts_them(made: ab.Repository) -> None:
+    with made.commit("main", "same") as tx:
+        tx.table("t").overwrite(list(reversed(ROWS)))
+    assert tx.commit is None
+    with made.commit("main", "one less, one more") as tx:
+        counts = tx.table("t").overwrite(
+            [{"a": 1, "b": "x"}, {"a": 2, "b": None}, {"a": None, "b": None}] * 1 + [{"a": 2, "b": None}]
+        )
+    assert (counts.inserted, counts.updated, counts.deleted) == (1, 0, 1)
+    assert found(made) == sorted([(1, "x"), (2, None), (2, None), (None, None)], key=repr)
+    with made.commit("main", "nothing") as tx:
+        tx.table("t").overwrite(pa.table({"a": pa.array([], pa.int64()), "b": pa.array([], pa.string())}))
+    assert made.table("t").count() == 0
+    assert made.table("t").rows() == []
+
+
+def test_what_needs_a_key_says_so(made: ab.Repository) -> None:
+    with pytest.raises(ab.InvalidRequest, match="no key"):
+        made.table("t").get({"a": 1})
+    with pytest.raises(ab.InvalidRequest, match="no key"), made.commit("main", "upsert") as tx:
+        tx.table("t").upsert(ROWS)
+
+
+def test_an_open_commit_on_a_table_without_a_key_survives(made: ab.Repository) -> None:
+    opened = made.start("main", message="later")
+    opened.table("t").insert([{"a": 9, "b": "later"}])
+    opened.table("t").add_column("c", "int", default="3")
+    opened.table("t").update({"c": "4"}, where="a = 9")
+    (again,) = made.open_commits()
+    assert again.table("t").count() == 5
+    assert again.finish() is not None
+    assert sorted((r["a"] or 0, r["c"]) for r in made.table("t").rows()) == [(0, 3), (1, 3), (1, 3), (2, 3), (9, 4)]
