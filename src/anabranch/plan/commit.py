@@ -114,7 +114,7 @@ def with_statement(thing: ThingDraft, statement: Statement) -> ThingDraft:
 def with_schema(thing: ThingDraft, schema: Schema) -> ThingDraft:
     """The draft under another schema; what was written before stays as it is."""
     operations = _followed(thing.operations, "alter column")
-    known = {s.id: s for s in (thing.schema, schema) if s}
+    known = {str(s.id): s for s in (thing.schema, schema) if s}
     return replace(thing, schema=schema, schemas={**thing.schemas, **known}, operations=operations)
 
 
@@ -221,6 +221,8 @@ _EFFECTS: Mapping[Operation, Callable[[ThingDraft], bool]] = {
 def _has_new_schema(thing: ThingDraft) -> bool:
     if thing.schema is None or thing.base is None:
         return thing.schema is not None
+    if thing.schema is thing.base.schema:
+        return False
     return thing.replaced or schema_document(thing.schema) != schema_document(thing.base.schema)
 
 

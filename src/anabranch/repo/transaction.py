@@ -13,7 +13,7 @@ from anabranch.model.clock import Clock
 from anabranch.model.commits import BranchHead, Commit, CommitHead
 from anabranch.model.ids import ROOT_NAMESPACE, ObjectId, ThingId, new_id
 from anabranch.model.names import split_namespace, split_table_name
-from anabranch.model.tables import TableState
+from anabranch.model.tables import TableState, ThingKind
 from anabranch.plan.commit import (
     Bound,
     Draft,
@@ -130,12 +130,14 @@ class Transaction:
         inside = self._names_below(found.id)
         if inside and not cascade:
             hint = "drop what is in it first, or use cascade=True"
-            raise InvalidRequest(f"namespace {name!r} is not empty: it has {inside[0]!r}", hint=hint)
-        for own in inside:
-            if (self._bound(found.id, own) or ("",))[0] == "namespace":
-                self.drop_namespace(f"{found.name}.{own}", cascade=True)
+            raise InvalidRequest(f"namespace {name!r} is not empty: it has {min(inside)!r}", hint=hint)
+        for own, (kind, thing) in inside.items():
+            full = f"{found.name}.{own}"
+            if kind == "namespace":
+                self.drop_namespace(full, cascade=True)
             else:
-                self.drop(self._find(f"{found.name}.{own}"))
+                bare = ThingDraft(thing, kind, found.id, full, None, base_name=full)  # its rows need not be known
+                self._drop(self._draft.things.get(thing, bare))
         self._drop(found)
 
     def set_namespace_properties(self, name: str, properties: Mapping[str, str]) -> None:
@@ -286,12 +288,13 @@ class Transaction:
             found = entries.find_name(cx, self._ctx.record.id, self._start.clock, parent, own)
         return (found.kind, found.thing_id) if found else None  # type: ignore[return-value]
 
-    def _names_below(self, parent: ThingId) -> list[str]:
-        """The names in a namespace, as this commit has them."""
+    def _names_below(self, parent: ThingId) -> dict[str, tuple[ThingKind, ThingId]]:
+        """What is in a namespace, as this commit has it, by name."""
         with self._ctx.catalog.read() as cx:
-            found = {n.name for n in entries.list_names(cx, self._ctx.record.id, self._start.clock, parent)}
-        own = {name: bound for (above, name), bound in self._draft.names.items() if above == parent}
-        return sorted((found - set(own)) | {name for name, bound in own.items() if bound})
+            found = entries.list_names(cx, self._ctx.record.id, self._start.clock, parent)
+        there: dict[str, Bound] = {n.name: (n.kind, n.thing_id) for n in found}  # type: ignore[misc]
+        there |= {name: bound for (above, name), bound in self._draft.names.items() if above == parent}
+        return {name: bound for name, bound in there.items() if bound}
 
 
 class TableWriter(Table):

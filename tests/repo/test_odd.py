@@ -1,0 +1,133 @@
+"""Wide and odd: many columns, strange names, empty tables, tables that are all key, many tables, huge rows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+import anabranch as ab
+
+NAMES = [
+    "a b",
+    "it's",
+    'say "hi"',
+    "back`tick",
+    "semi;colon",
+    "{brace}",
+    "per%cent :name",
+    "select",
+    "_change_type",
+    "order",
+    "日本語",
+    "naïve été",
+    "🚀",
+    "שלום",
+    "--comment",
+    "/*open",
+    "back\\slash",
+    "$1",
+    "n",
+    "turn",
+]
+
+
+def table_of(columns: int, rows: int) -> pa.Table:
+    return pa.table({f"c{n}": pa.array(range(rows), pa.int64()) for n in range(columns)})
+
+
+def test_names_may_be_anything_that_spark_takes_in_backticks(repo: ab.Repository) -> None:
+    rows = [{name: n * 100 + i for i, name in enumerate(NAMES)} for n in range(3)]
+    with repo.commit("main", "make") as tx:
+        tx.create_table('select `x` "y" {z}', rows, key=["it's", "{brace}"])
+    with repo.commit("main", "write") as tx:
+        table = tx.table('select `x` "y" {z}')
+        table.update({name: "0" for name in NAMES if name not in ("it's", "{brace}")}, where="`a b` = 100")
+        table.upsert([{**rows[2], "select": -1}])
+        table.add_column("new `one", "int", default="5")
+        table.rename_column("--comment", "* FROM x --")
+    found = repo.table('select `x` "y" {z}').head()
+    expected = [dict(row) for row in rows]
+    expected[1] = {name: 0 if name not in ("it's", "{brace}") else value for name, value in rows[1].items()}
+    expected[2]["select"] = -1
+    for row in expected:
+        row["* FROM x --"] = row.pop("--comment")
+        row["new `one"] = 5
+    assert found == [{name: row[name] for name in found[0]} for row in expected]
+    assert repo.table('select `x` "y" {z}', where="`back``tick` = 203").count() == 1
+
+
+def test_two_thousand_columns(repo: ab.Repository) -> None:
+    with repo.commit("main", "make") as tx:
+        tx.create_table("wide", table_of(2000, 3), key="c0")
+    with repo.commit("main", "write") as tx:
+        table = tx.table("wide")
+        table.update({"c1999": "c1999 * 10"}, where="c0 = 2")
+        table.upsert([{f"c{n}": 7 for n in range(2000)}])
+        table.add_column("more", "int", default="1")
+    found = {row["c0"]: row for row in repo.table("wide").rows()}
+    assert (found[2]["c1999"], found[7]["c1000"], found[0]["more"], len(found[0])) == (20, 7, 1, 2001)
+    assert repo.table("wide", columns=["c1999"], where="c0 = 2").rows() == [{"c1999": 20}]
+
+
+def test_an_empty_table_is_read_and_written(repo: ab.Repository) -> None:
+    with repo.commit("main", "make") as tx:
+        tx.create_table("t", schema={"id": "int", "v": "string"}, key="id")
+        tx.create_table("rows", pa.table({"a": pa.array([], pa.int32())}))
+    for name in ("t", "rows"):
+        assert repo.table(name).count() == 0
+        assert repo.table(name).rows() == []
+        assert repo.table(name).arrow().num_rows == 0
+    with repo.commit("main", "write") as tx:
+        table = tx.table("t")
+        assert table.update({"v": "'x'"}).rows == 0
+        assert table.delete().rows == 0
+        assert table.insert([]).rows == 0
+        assert table.upsert([]).rows == 0
+        assert table.overwrite([]).rows == 0
+        table.set_key(None)
+        table.set_key("id")
+        table.add_check("any", "id > 0")
+    assert repo.table("t").get({"id": 1}) is None
+    with repo.commit("main", "fill and empty") as tx:
+        tx.table("t").insert([{"id": 1, "v": "a"}])
+    with repo.commit("main", "empty") as tx:
+        assert tx.table("t").delete().deleted == 1
+    assert repo.table("t").rows() == []
+
+
+def test_a_table_of_one_column_that_is_the_key(repo: ab.Repository) -> None:
+    with repo.commit("main", "make") as tx:
+        tx.create_table("t", [{"id": 1}, {"id": 2}], key="id")
+    with repo.commit("main", "write") as tx:
+        table = tx.table("t")
+        assert table.upsert([{"id": 2}, {"id": 3}]).inserted == 1
+        assert table.update({"id": "id + 10"}, where="id = 1").rows == 2
+        assert table.overwrite([{"id": 3}, {"id": 11}, {"id": 12}]).rows == 2
+    assert repo.table("t").head() == [{"id": 3}, {"id": 11}, {"id": 12}]
+
+
+def test_ten_thousand_tables_in_a_commit(duck: ab.Repository) -> None:
+    with duck.commit("main", "make") as tx:
+        tx.create_namespace("many")
+        for n in range(10_000):
+            tx.create_table(f"many.t{n}", schema={"id": "int"}, key="id")
+    assert len(duck.tables()) == 10_000
+    with duck.commit("main", "drop") as tx:
+        tx.drop_namespace("many", cascade=True)
+    assert duck.tables() == []
+    assert len(duck.tables(at="main~1")) == 10_000
+
+
+@pytest.mark.parametrize("engine", ["duck"], indirect=True)
+def test_a_row_of_fifty_megabytes(repo: ab.Repository) -> None:
+    big = "x" * 50_000_000
+    rows: list[dict[str, Any]] = [{"id": 1, "v": big}, {"id": 2, "v": "small"}]
+    with repo.commit("main", "make") as tx:
+        tx.create_table("t", rows, key="id")
+    with repo.commit("main", "update") as tx:
+        tx.table("t").update({"v": "v || '!'"}, where="id = 1")
+    found = repo.table("t").get({"id": 1})
+    assert found is not None
+    assert (len(found["v"]), found["v"][-1]) == (50_000_001, "!")
