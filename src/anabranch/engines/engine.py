@@ -7,6 +7,7 @@ from typing import Protocol
 
 import pyarrow as pa
 
+from anabranch.errors import Unavailable
 from anabranch.model.types import DataType
 from anabranch.queries.query import Query
 
@@ -26,3 +27,18 @@ class Engine(Protocol):
 
     def write(self, query: Query, uri: str, cluster: Sequence[str]) -> None:
         """Run a query and write its rows as Parquet files below `uri`, sorted by `cluster` within and across files."""
+
+
+def out_of_sight(uri: str) -> Unavailable:
+    """The error of an engine that runs where our files are not."""
+    message = f"Spark's server can't see {uri}, which is in the store's object root here"
+    return Unavailable(message, hint=_SHARE, uri=uri)
+
+
+def wrote_elsewhere(uri: str) -> Unavailable:
+    """The error of an engine that wrote, without an error, where we find nothing."""
+    message = f"Spark wrote to {uri}, but nothing is there: the machines that it runs on have other disks"
+    return Unavailable(message, hint=_SHARE, uri=uri)
+
+
+_SHARE = "put the store's objects where both see them at the same path, such as a shared mount, or use engine='duck'"

@@ -11,7 +11,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from anabranch.engines.engine import Engine
+from anabranch.engines.engine import Engine, wrote_elsewhere
 from anabranch.errors import InvalidRequest
 from anabranch.model.ids import ColumnId, ObjectId, new_id
 from anabranch.model.objects import KeyRange, NewObject, ObjectKind, StoredObject, around
@@ -62,8 +62,7 @@ class Scratch:
             query = reading_of(query, query.table.column_names)
         prefix = self.ctx.root.new_prefix()
         self.prefixes.append(prefix)
-        self.engine.write(query, self.ctx.root.uri(prefix), cluster)
-        return kept_files(self.ctx, self.ctx.root.seal(prefix), columns, key)
+        return kept_files(self.ctx, _write(self.ctx, self.engine, query, prefix, cluster), columns, key)
 
 
 @contextmanager
@@ -105,8 +104,7 @@ def store(
         query = reading_of(query, query.table.column_names)
     prefix = ctx.root.new_prefix()
     try:
-        engine.write(query, ctx.root.uri(prefix), cluster)
-        files = ctx.root.seal(prefix)
+        files = _write(ctx, engine, query, prefix, cluster)
     except BaseException:
         ctx.root.discard(prefix)
         raise
@@ -122,6 +120,16 @@ def store(
     if not made:
         ctx.root.discard(prefix)
     return tuple(made)
+
+
+def _write(ctx: Context, engine: Engine, query: Query, prefix: str, cluster: Sequence[str]) -> list[SealedFile]:
+    """Let Spark write and find the files: it leaves one even for no rows, so none means that it wrote elsewhere."""
+    ctx.engines.look(ctx.root)
+    engine.write(query, ctx.root.uri(prefix), cluster)
+    files = ctx.root.seal(prefix)
+    if not files:
+        raise wrote_elsewhere(ctx.root.uri(prefix))
+    return files
 
 
 def source_of(made: Sequence[NewObject], ctx: Context, columns: Sequence[tuple[str, DataType]]) -> Source:
