@@ -18,7 +18,7 @@ def run(command: list[str]) -> subprocess.CompletedProcess[str]:
     """Run Python beside the tests, as if nobody had set up Spark or pytest before."""
     env = {k: v for k, v in os.environ.items() if not k.startswith(("PYTEST_", "SPARK_", "PYSPARK_"))}
     return subprocess.run(
-        [sys.executable, *command], capture_output=True, text=True, check=False, timeout=900, env=env, cwd=ROOT
+        [sys.executable, *command], capture_output=True, text=True, check=False, timeout=1800, env=env, cwd=ROOT
     )
 
 
@@ -53,7 +53,7 @@ def create(repo):
         return tx.create_table("new", spark.range(3), key="id")
 
 def count_files():
-    return len([p for p in Path(folder).rglob("*") if p.is_file()])
+    return len([p for p in Path(folder, ".anabranch", "objects").rglob("*") if p.is_file()])
 
 spark = SparkSession.builder.remote(url).getOrCreate()
 with ab.open(folder, engine="duck") as repo:

@@ -261,7 +261,6 @@ def test_one_row_is_found_by_its_key(repo: ab.Repository) -> None:
         table.get({"note": "n1"})
 
 
-@pytest.mark.contract
 def test_a_key_of_several_columns_identifies_rows(repo: ab.Repository) -> None:
     rows = [{"a": a, "b": b, "v": f"{a}{b}"} for a in ("x", "y") for b in (1, 2)]
     load(repo, rows=rows, schema={"a": "string", "b": "int", "v": "string"}, key=["a", "b"])
@@ -382,7 +381,6 @@ HOSTILE = [
 ]
 
 
-@pytest.mark.contract
 def test_whole_numbers_and_floats_fit_decimal_columns(repo: ab.Repository) -> None:
     load(repo, rows=[{"id": 1, "price": 7, "note": None}])
     with repo.commit("main", "float") as tx:
