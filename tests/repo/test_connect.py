@@ -14,9 +14,9 @@ from tests.connect import ROOT, FarServer
 pytestmark = pytest.mark.contract
 
 
-def run(command: list[str]) -> subprocess.CompletedProcess[str]:
+def run(command: list[str], **settings: str) -> subprocess.CompletedProcess[str]:
     """Run Python beside the tests, as if nobody had set up Spark or pytest before."""
-    env = {k: v for k, v in os.environ.items() if not k.startswith(("PYTEST_", "SPARK_", "PYSPARK_"))}
+    env = {k: v for k, v in os.environ.items() if not k.startswith(("PYTEST_", "SPARK_", "PYSPARK_"))} | settings
     return subprocess.run(
         [sys.executable, *command], capture_output=True, text=True, check=False, timeout=1800, env=env, cwd=ROOT
     )
@@ -33,10 +33,9 @@ def test_the_contract_holds_on_spark_connect() -> None:
 FAR = """
 import sys
 from pathlib import Path
-from pyspark.sql import SparkSession
 import anabranch as ab
 
-folder, url = sys.argv[1:]
+folder = sys.argv[1]
 
 def attempt(what, verb):
     try:
@@ -44,22 +43,15 @@ def attempt(what, verb):
     except ab.Unavailable as error:
         print(what, "unavailable", error)
 
-def insert(repo, rows):
-    with repo.commit("main", "more") as tx:
-        return tx.table("files").insert(rows)
-
 def create(repo):
     with repo.commit("main", "new") as tx:
-        return tx.create_table("new", spark.range(3), key="id")
+        return tx.create_table("new", repo.spark_session.range(3), key="id")
 
 def count_files():
     return len([p for p in Path(folder, ".anabranch", "objects").rglob("*") if p.is_file()])
 
-spark = SparkSession.builder.remote(url).getOrCreate()
-with ab.open(folder, engine="duck") as repo:
-    repo.table("files").rows()
 files = count_files()
-with ab.open(folder, spark=spark) as repo:
+with ab.open(folder) as repo:
     attempt("inline:", lambda: repo.table("inline").spark().count())
     attempt("read:", lambda: repo.table("files").spark())
     attempt("rows:", lambda: repo.table("files", where="soundex('x') = 'X000'").rows())
@@ -85,7 +77,7 @@ def test_a_server_that_can_not_see_the_store_is_told_apart(tmp_path: Path) -> No
     ):
         tx.create_table("files", [{"id": 1}], key="id")
     with FarServer(folder) as server:
-        done = run(["-c", FAR, str(folder), server.url])
+        done = run(["-c", FAR, str(folder)], SPARK_REMOTE=server.url)
     said = dict(line.split(": ", 1) for line in done.stdout.splitlines())
     assert said.keys() == {"inline", "read", "rows", "create", "elsewhere", "tables"}, done.stderr[-5000:]
     assert said["inline"] == "1"  # what the catalogue holds is sent to the server

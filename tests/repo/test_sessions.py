@@ -42,6 +42,7 @@ def every_verb(repo: ab.Repository, spark: Any) -> None:
         table.rows()
     table = repo.table("t", where="v > :n", args={"n": 10}, columns=["id"])
     assert table.count() == len(table.rows()) == table.spark().count()
+    assert repo._ctx.engines.progress() is None  # nothing runs
     assert repo.table("t").get(100) == {"id": 100, "v": 2}
     with pytest.raises(ab.InvalidRequest, match="can't be run"):
         repo.table("t", where="no_such_function(v) = 1").rows()
