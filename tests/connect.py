@@ -68,7 +68,7 @@ class FarServer:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._process.communicate(timeout=60)
+        self._process.communicate(timeout=300)
 
 
 _ALONE = ["unshare", "--map-root-user", "--mount", "sh", "-c"]
