@@ -1,14 +1,15 @@
-# Everything runs in .venv, which is made and brought up to date when it is needed.
+# Everything runs in .venv, which is made and brought up to date when it is needed; .venv-oldest has the oldest PySpark.
 
 BIN := .venv/bin
 READY := .venv/.ready
+OLDEST := .venv-oldest
 PYTEST_ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo check test bench clean java
+.PHONY: help setup demo check test test-spark-oldest bench clean java
 
 help: ## Show this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-7s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-17s %s\n", $$1, $$2 }' Makefile
 
 setup: $(READY) ## Make .venv with everything needed to work on Anabranch
 
@@ -24,16 +25,23 @@ check: $(READY) ## Check format, lint, types and architecture
 test: java $(READY) ## Run all tests; PYTEST_ARGS="-n 4 -k commit" is handed on
 	$(BIN)/pytest $(PYTEST_ARGS)
 
+test-spark-oldest: java $(OLDEST)/.ready ## Run the contract of Spark sessions, classic and Connect, on PySpark 4.0
+	$(OLDEST)/bin/pytest -m contract $(PYTEST_ARGS)
+
 bench: java $(READY) ## Measure
 	$(BIN)/python -m benchmarks
 
-clean: ## Remove what tools left behind; .venv stays
+clean: ## Remove what tools left behind; .venv and .venv-oldest stay
 	rm -rf build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis spark-warehouse metastore_db derby.log
-	find . -name __pycache__ -not -path './.venv/*' -prune -exec rm -rf {} +
+	find . -name __pycache__ -not -path './.venv*' -prune -exec rm -rf {} +
 
 java:
 	@scripts/check_java
 
 $(READY): pyproject.toml scripts/make_venv
 	@scripts/make_venv .venv
+	@touch $@
+
+$(OLDEST)/.ready: pyproject.toml scripts/make_venv
+	@scripts/make_venv $(OLDEST) 'pyspark>=4.0,<4.1'
 	@touch $@

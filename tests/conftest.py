@@ -1,6 +1,7 @@
 """What tests share: a PostgreSQL server, fresh stores on each kind of catalogue, a Spark session.
 
-Each starts when it is first asked for."""
+Each starts when it is first asked for. With `--connect` the session is one of Spark Connect, and only tests that
+use it are run: PySpark does not let a process have both kinds. `tests/repo/test_connect.py` starts such a run."""
 
 from __future__ import annotations
 
@@ -8,10 +9,11 @@ import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.connect import LOCAL, start_local
 from tests.postgres import PostgresServer
 
 if TYPE_CHECKING:
@@ -43,21 +45,30 @@ def objects_root(tmp_path: Path) -> str:
     return str(tmp_path / "objects")
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Offer `--connect`."""
+    parser.addoption("--connect", action="store_true", help="run what uses Spark, on Spark Connect")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """With `--connect`, keep what uses Spark."""
+    if not config.getoption("--connect"):
+        return
+    using = [i for i in items if {"spark", "engine"} & set(getattr(i, "fixturenames", ()))]
+    config.hook.pytest_deselected(items=[i for i in items if i not in using])
+    items[:] = using
+
+
 @pytest.fixture(scope="session")
-def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
-    """Run one small classic session for all tests."""
+def spark(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
+    """Run one small session for all tests, classic or of Spark Connect."""
     from pyspark.sql import SparkSession
 
     os.environ["PYSPARK_PYTHON"] = sys.executable  # else workers run whatever python3 is on PATH
-    settings: dict[str, Any] = {
-        "spark.driver.bindAddress": "127.0.0.1",
-        "spark.driver.host": "127.0.0.1",  # the machine's own name may not resolve
-        "spark.sql.shuffle.partitions": "4",
-        "spark.sql.warehouse.dir": str(tmp_path_factory.mktemp("warehouse")),
-        "spark.ui.enabled": "false",
-        "spark.ui.showConsoleProgress": "false",
-    }
-    session = SparkSession.builder.master("local[2]").appName("anabranch-tests").config(map=settings).getOrCreate()
-    session.sparkContext.setLogLevel("ERROR")
+    settings = LOCAL | {"spark.sql.warehouse.dir": str(tmp_path_factory.mktemp("warehouse"))}
+    if request.config.getoption("--connect"):
+        session = start_local("local[2]", settings)
+    else:
+        session = SparkSession.builder.master("local[2]").appName("anabranch-tests").config(map=settings).getOrCreate()
     yield session
     session.stop()

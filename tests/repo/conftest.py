@@ -11,7 +11,14 @@ import pytest
 import anabranch as ab
 
 
-@pytest.fixture(params=["duck", "spark"])
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Run once with each engine; a run on Spark Connect has only that one."""
+    if "engine" in metafunc.fixturenames:
+        engines = ["connect"] if metafunc.config.getoption("--connect") else ["duck", "spark"]
+        metafunc.parametrize("engine", engines, indirect=True)
+
+
+@pytest.fixture
 def engine(request: pytest.FixtureRequest) -> dict[str, Any]:
     """Options that force one engine; Spark is started only where it is asked for."""
     if request.param == "duck":

@@ -12,6 +12,8 @@ import pytest
 
 import anabranch as ab
 
+pytestmark = pytest.mark.contract
+
 METADATA = """
 import sys
 import anabranch as ab
@@ -78,17 +80,6 @@ def test_columns_and_conditions_reach_the_parquet_reader(
     plan = capsys.readouterr().out
     assert f"GreaterThan({ids['id']},1)" in plan
     assert ids["v"] not in plan
-
-
-def test_a_session_of_the_users_own_is_left_as_it_is(tmp_path: Path, spark: Any) -> None:
-    before = dict(spark.conf.getAll)
-    with ab.init(tmp_path, spark=spark, engine="spark") as repo:
-        load(repo)
-        repo.table("t").spark().count()
-        repo.table("t", where="v > 0").rows()
-    assert dict(spark.conf.getAll) == before
-    assert spark.catalog.listTables() == []
-    assert spark.range(3).count() == 3
 
 
 def test_an_unknown_engine_is_refused(tmp_path: Path) -> None:

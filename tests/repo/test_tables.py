@@ -1,4 +1,6 @@
-"""The contract of tables with a key, on both engines: what is written is read back, and nothing else."""
+"""The contract of tables with a key, on both engines: what is written is read back, and nothing else.
+
+What is marked `contract` is run on Spark Connect and on the oldest PySpark as well."""
 
 from __future__ import annotations
 
@@ -31,6 +33,7 @@ def read(repo: ab.Repository, at: str | None = None, **options: Any) -> list[dic
     return by_id(repo.table("orders", at, **options).rows())
 
 
+@pytest.mark.contract
 def test_what_is_created_is_read_back(repo: ab.Repository) -> None:
     load(repo)
     assert read(repo) == ROWS
@@ -44,6 +47,7 @@ def test_what_is_created_is_read_back(repo: ab.Repository) -> None:
     ]
 
 
+@pytest.mark.contract
 def test_an_empty_table_can_be_made_from_a_schema_and_read(repo: ab.Repository) -> None:
     load(repo, rows=None)
     assert read(repo) == []
@@ -54,6 +58,7 @@ def test_an_empty_table_can_be_made_from_a_schema_and_read(repo: ab.Repository) 
     assert read(repo, "main~1") == []
 
 
+@pytest.mark.contract
 def test_statements_see_what_earlier_ones_did(repo: ab.Repository) -> None:
     load(repo)
     with repo.commit("main", "many statements") as tx:
@@ -97,6 +102,7 @@ def test_a_commit_changes_each_key_once(repo: ab.Repository) -> None:
     assert read(repo, where="id = 3")[0]["price"] == Decimal("7.00")
 
 
+@pytest.mark.contract
 def test_a_no_op_is_not_a_change(repo: ab.Repository) -> None:
     load(repo)
     with repo.commit("main", "nothing") as tx:
@@ -119,6 +125,7 @@ def test_an_update_stores_only_the_columns_it_touches(repo: ab.Repository) -> No
     assert [c.name for c in state.schema if c.id in layer.object.touched] == ["price"]
 
 
+@pytest.mark.contract
 def test_keys_that_are_there_are_refused_by_name(repo: ab.Repository) -> None:
     load(repo)
     with pytest.raises(ab.InvalidRequest, match="has these keys already: id=3"), repo.commit("main", "again") as tx:
@@ -161,6 +168,7 @@ def test_a_moved_key_may_not_land_on_another_row(repo: ab.Repository) -> None:
         tx.table("orders").update({"id": 50})
 
 
+@pytest.mark.contract
 def test_columns_that_may_not_be_null_are_held(repo: ab.Repository) -> None:
     schema = {"id": "int", "qty": "int NOT NULL DEFAULT 3", "name": "string NOT NULL"}
     load(repo, rows=[{"id": 1, "name": "a"}], schema=schema)
@@ -199,6 +207,7 @@ def test_rows_that_do_not_fit_are_refused(duck: ab.Repository, problem: str, row
     assert read(duck) == ROWS
 
 
+@pytest.mark.contract
 @pytest.mark.parametrize(
     ("problem", "values", "where"),
     [
@@ -218,6 +227,7 @@ def test_updates_that_make_no_sense_are_refused(
     assert read(repo) == ROWS
 
 
+@pytest.mark.contract
 def test_overflow_is_an_error_on_both_engines(repo: ab.Repository) -> None:
     load(repo, rows=[{"id": 1, "qty": 2147483647}], schema={"id": "int", "qty": "int"})
     with pytest.raises(ab.InvalidRequest), repo.commit("main", "too much") as tx:
@@ -225,6 +235,7 @@ def test_overflow_is_an_error_on_both_engines(repo: ab.Repository) -> None:
     assert read(repo) == [{"id": 1, "qty": 2147483647}]
 
 
+@pytest.mark.contract
 def test_reading_takes_columns_conditions_arguments_and_a_limit(repo: ab.Repository) -> None:
     load(repo)
     assert read(repo, columns=["id"], where="note <> :x AND price > 1.5", args={"x": "n3"}) == [{"id": 2}, {"id": 4}]
@@ -237,6 +248,7 @@ def test_reading_takes_columns_conditions_arguments_and_a_limit(repo: ab.Reposit
         repo.table("orders", columns=["prise"])
 
 
+@pytest.mark.contract
 def test_one_row_is_found_by_its_key(repo: ab.Repository) -> None:
     load(repo)
     with repo.commit("main", "change") as tx:
@@ -309,6 +321,7 @@ EMPTY = dict.fromkeys(EVERY_TYPE) | {"id": 2}
 EDGE = FULL | {"id": 3, "s": "", "d": -0.0, "bin": b"", "dec": Decimal("0E-10"), "day": dt.date(9999, 12, 31)}
 
 
+@pytest.mark.contract
 def test_the_common_types_round_trip(repo: ab.Repository) -> None:
     load(repo, rows=[FULL, EMPTY], schema=EVERY_TYPE)
     with repo.commit("main", "more") as tx:
@@ -343,6 +356,7 @@ def test_floats_can_not_be_a_key(duck: ab.Repository) -> None:
         load(duck, rows=[{"d": 1.0}], schema=None, key="d")
 
 
+@pytest.mark.contract
 def test_nan_equals_itself(repo: ab.Repository) -> None:
     load(repo, rows=[{"id": 1, "d": float("nan")}], schema=None)
     with repo.commit("main", "same") as tx:
@@ -377,6 +391,7 @@ def test_whole_numbers_and_floats_fit_decimal_columns(repo: ab.Repository) -> No
         tx.table("orders").insert([{"id": 3, "price": 10**10, "note": None}])
 
 
+@pytest.mark.contract
 def test_names_may_be_anything_that_spark_takes_in_backticks(repo: ab.Repository) -> None:
     rows = [{"id": 1, **{name: i for i, name in enumerate(HOSTILE)}}]
     with repo.commit("main", "odd names") as tx:
@@ -401,6 +416,7 @@ FRAMES: dict[str, Callable[[list[dict[str, Any]]], Any]] = {
 }
 
 
+@pytest.mark.contract
 @pytest.mark.parametrize("kind", FRAMES)
 def test_rows_come_from_every_kind_of_frame_and_go_out_as_each(repo: ab.Repository, kind: str) -> None:
     rows = [{"id": 1, "s": "a", "x": 1.5}, {"id": 2, "s": None, "x": 2.5}]
@@ -416,6 +432,7 @@ def test_rows_come_from_every_kind_of_frame_and_go_out_as_each(repo: ab.Reposito
     assert by_id(table.arrow().to_pylist()) == expected
 
 
+@pytest.mark.contract
 def test_spark_frames_come_in_and_go_out(tmp_path: Any, spark: Any) -> None:
     with ab.init(tmp_path, spark=spark) as repo:
         frame = spark.sql("SELECT id, CAST(id * 1.5 AS DECIMAL(12,2)) AS price, 'n' AS note FROM range(100)")

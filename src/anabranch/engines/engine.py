@@ -7,6 +7,7 @@ from typing import Protocol
 
 import pyarrow as pa
 
+from anabranch.errors import Unavailable
 from anabranch.model.types import DataType
 from anabranch.queries.query import Query
 
@@ -29,3 +30,18 @@ class Engine(Protocol):
 
         With `number`, each row gets a number that no other row of this write has, in a column of that name.
         """
+
+
+def out_of_sight(uri: str) -> Unavailable:
+    """The error of an engine that runs where our files are not."""
+    message = f"Spark's server can't see {uri}, which is in the store's object root here"
+    return Unavailable(message, hint=_SHARE, uri=uri)
+
+
+def wrote_elsewhere(uri: str) -> Unavailable:
+    """The error of an engine that wrote, without an error, where we find nothing."""
+    message = f"Spark wrote to {uri}, but nothing is there: the machines that it runs on have other disks"
+    return Unavailable(message, hint=_SHARE, uri=uri)
+
+
+_SHARE = "put the store's objects where both see them at the same path, such as a shared mount, or use engine='duck'"

@@ -1,21 +1,19 @@
-"""Spark through PySpark: the one file that imports it. Uses only what Spark Connect has, too."""
+"""Spark through PySpark. Uses only what Spark Connect has, too."""
 
 from __future__ import annotations
 
-import logging
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from datetime import datetime
-from pathlib import Path
-from tempfile import gettempdir
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as F
 
+from anabranch.engines.engine import out_of_sight
+from anabranch.engines.spark_sessions import functions_of, is_remote, local_session, refuse_foreign
 from anabranch.errors import InvalidRequest, Unavailable
 from anabranch.model.types import DataType, parse_type
 from anabranch.queries.query import Files, Frame, Query, Rows, Source
@@ -26,35 +24,6 @@ if TYPE_CHECKING:
 
 __all__ = ["DataFrame", "SparkEngine", "frame_to_arrow", "frame_types", "is_spark_frame", "local_session"]
 
-log = logging.getLogger("anabranch.engines.spark")
-
-
-def local_session() -> SparkSession:
-    """The active session, or a new local one."""
-    active = SparkSession.getActiveSession()
-    if active is not None:
-        return active
-    log.debug("starting a local Spark session")
-    for name in ("SQLQueryContextLogger", "DataFrameQueryContextLogger"):
-        # PySpark tells every error twice, once as a page of JSON; in a session of our own once is enough.
-        logging.getLogger(name).setLevel(logging.CRITICAL)
-    try:
-        return (
-            SparkSession.builder.master("local[*]")
-            .appName("anabranch")
-            .config("spark.ui.enabled", "false")
-            .config("spark.ui.showConsoleProgress", "false")
-            .config("spark.log.level", "ERROR")
-            .config("spark.sql.warehouse.dir", str(Path(gettempdir()) / "anabranch-warehouse"))
-            .config("spark.driver.bindAddress", "127.0.0.1")
-            .config("spark.driver.host", "127.0.0.1")
-            .config("spark.sql.parquet.outputTimestampType", "TIMESTAMP_MICROS")
-            .getOrCreate()
-        )
-    except (PySparkException, OSError, RuntimeError) as error:
-        hint = "install Java 17 or newer (with jdk.incubator.vector) and set JAVA_HOME; see `make setup`"
-        raise Unavailable(f"Spark could not be started: {error}", hint=hint) from error
-
 
 def is_spark_frame(value: Any) -> bool:
     """Tell whether this is a Spark DataFrame, of a classic or a Connect session."""
@@ -63,7 +32,11 @@ def is_spark_frame(value: Any) -> bool:
 
 def frame_types(frame: DataFrame) -> dict[str, str]:
     """The columns of a DataFrame with their types as DDL text."""
-    return {field.name: field.dataType.simpleString() for field in frame.schema.fields}
+    try:
+        fields = frame.schema.fields
+    except PySparkException as error:  # Spark Connect looks at a DataFrame only now.
+        raise _translate(error) from error
+    return {field.name: field.dataType.simpleString() for field in fields}
 
 
 def frame_to_arrow(frame: DataFrame) -> pa.Table:
@@ -82,6 +55,8 @@ class SparkEngine:
 
     def __init__(self, session: SparkSession) -> None:
         self.session = session
+        self.sees_files = not is_remote(session)
+        """Whether our files are known to be in sight: always, but for a server that may be elsewhere."""
         self._frames: OrderedDict[Hashable, DataFrame] = OrderedDict()
         self._lock = threading.Lock()
 
@@ -100,16 +75,29 @@ class SparkEngine:
 
     def frame(self, query: Query) -> DataFrame:
         """Make a DataFrame of a query; nothing runs yet."""
-        bound = {name: self._bind(source) for name, source in query.sources.items()}
         try:
-            return self.session.sql(spark_sql(query), args=_arguments(query.args) or None, **bound)
+            bound = {name: self._bind(source) for name, source in query.sources.items()}
+            return self.session.sql(spark_sql(query), args=self._arguments(query.args) or None, **bound)
         except PySparkException as error:
             raise _translate(error) from error
 
     def read(self, files: Files, names: Sequence[tuple[str, str]]) -> DataFrame:
         """Read columns of files under other names; the same as by a query, without the price of its text."""
-        columns = [F.col(f"`{old}`").alias(new) for old, new in names]
-        return self._bind(files).select(*columns)
+        column = functions_of(self.session).col
+        try:
+            return self._bind(files).select(*[column(f"`{old}`").alias(new) for old, new in names])
+        except PySparkException as error:
+            raise _translate(error) from error
+
+    def look(self, uri: str) -> None:
+        """Make sure, once, that Spark sees a file of ours; a server on another machine may have other disks."""
+        if self.sees_files:
+            return
+        try:
+            _ = self.session.read.text(uri).schema
+        except PySparkException as error:
+            raise (out_of_sight(uri) if error.getSqlState() == _NO_FILE else _translate(error)) from error
+        self.sees_files = True
 
     def fetch(self, query: Query) -> pa.Table:
         """Run a query and bring its rows into the process."""
@@ -135,9 +123,9 @@ class SparkEngine:
             frame = frame.repartitionByRange(*cluster).sortWithinPartitions(*cluster)
         if number:
             # The last step before the rows are written, so that a task that runs again numbers its own rows only.
-            frame = frame.withColumn(number, F.monotonically_increasing_id())
+            frame = frame.withColumn(number, functions_of(self.session).monotonically_increasing_id())
         try:
-            frame.write.mode("errorifexists").parquet(uri)
+            frame.write.mode("error").parquet(uri)
         except PySparkException as error:
             raise _translate(error) from error
 
@@ -145,22 +133,31 @@ class SparkEngine:
         if isinstance(source, Files):
             return self._read_files(source)
         if isinstance(source, Rows):
-            return self.session.createDataFrame(source.table)
+            return self._hold(source.table)
         assert isinstance(source, Frame)
+        refuse_foreign(self.session, source.frame.sparkSession)
         return source.frame  # type: ignore[no-any-return]
 
     def _read_files(self, files: Files) -> DataFrame:
+        self.look(files.uris[0])
         schema = ", ".join(f"`{name}` {type_}" for name, type_ in files.columns)
         return self.remembered(files, lambda: self.session.read.schema(schema).parquet(*files.uris))
 
+    def _hold(self, rows: pa.Table) -> DataFrame:
+        if rows.num_rows:
+            return self.session.createDataFrame(rows)
+        # Spark Connect takes no empty table, for want of a schema; a row of nulls has one.
+        nulls = [pa.nulls(1, field.type) for field in rows.schema]
+        return self.session.createDataFrame(pa.Table.from_arrays(nulls, names=rows.column_names)).limit(0)
 
-def _arguments(args: Mapping[str, Any]) -> dict[str, Any]:
-    """Spark takes a datetime without a zone for a local time; ours is a timestamp_ntz."""
-    found: dict[str, Any] = {}
-    for name, value in args.items():
-        plain = isinstance(value, datetime) and value.tzinfo is None
-        found[name] = F.expr(f"timestamp_ntz'{value.isoformat(' ')}'") if plain else value
-    return found
+    def _arguments(self, args: Mapping[str, Any]) -> dict[str, Any]:
+        """Spark takes a datetime without a zone for a local time; ours is a timestamp_ntz."""
+        expression = functions_of(self.session).expr
+        found: dict[str, Any] = {}
+        for name, value in args.items():
+            plain = isinstance(value, datetime) and value.tzinfo is None
+            found[name] = expression(f"timestamp_ntz'{value.isoformat(' ')}'") if plain else value
+        return found
 
 
 def _utc(rows: pa.Table) -> pa.Table:
@@ -175,6 +172,8 @@ _VALUE_STATES = ("22", "21")
 """SQLSTATE classes of values that do not fit: data exceptions and cardinality."""
 _REQUEST_STATES = ("42", "0A", "38")
 """SQLSTATE classes of text that can't be run: syntax, names, types, missing features."""
+_NO_FILE = "42K03"
+"""SQLSTATE of a path that is not there: nothing that another request could mend."""
 
 
 def _translate(error: PySparkException) -> AnabranchError:
@@ -183,6 +182,8 @@ def _translate(error: PySparkException) -> AnabranchError:
     text = next((line.strip() for line in str(error).splitlines() if line.strip()), type(error).__name__)
     if state.startswith(_VALUE_STATES):
         return InvalidRequest(f"a value does not fit: {text}", hint="check the values and the column's type")
+    if state == _NO_FILE:
+        return Unavailable(f"the data can't be read: {text}", hint="check that the object root can be reached")
     if state.startswith(_REQUEST_STATES):
         return InvalidRequest(f"the expression can't be run: {text}", hint="check names and types")
     return Unavailable(f"Spark failed: {text}", hint="see Spark's log")

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from anabranch.engines.duck import DuckEngine
     from anabranch.engines.engine import Engine
     from anabranch.engines.spark import SparkEngine
+    from anabranch.objects.root import ObjectRoot
 
 log = logging.getLogger("anabranch.engines")
 
@@ -57,6 +58,17 @@ class Engines:
             if self._spark is None:
                 self._spark = SparkEngine(self._session if self._session is not None else local_session())
             return self._spark
+
+    def look(self, root: ObjectRoot) -> None:
+        """Before Spark first writes, make sure that it sees the object root, by a file that is gone afterwards."""
+        engine = self.spark()
+        if engine.sees_files:
+            return
+        probe = root.put(b"")
+        try:
+            engine.look(root.uri(probe.path))
+        finally:
+            root.discard(probe.path)
 
     def progress(self) -> tuple[int, int] | None:
         """Tasks done and in all, of the Spark jobs that run now."""

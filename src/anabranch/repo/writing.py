@@ -11,7 +11,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from anabranch.engines.engine import Engine
+from anabranch.engines.engine import Engine, wrote_elsewhere
 from anabranch.errors import InvalidRequest
 from anabranch.model.ids import ColumnId, ObjectId, new_id, new_write_id
 from anabranch.model.objects import KeyRange, NewObject, ObjectKind, StoredObject, around
@@ -63,8 +63,7 @@ class Scratch:
             query = reading_of(query, query.table.column_names)
         prefix = self.ctx.root.new_prefix()
         self.prefixes.append(prefix)
-        self.engine.write(query, self.ctx.root.uri(prefix), cluster)
-        return kept_files(self.ctx, self.ctx.root.seal(prefix), columns, key)
+        return kept_files(self.ctx, _write(self.ctx, self.engine, query, prefix, cluster), columns, key)
 
 
 @contextmanager
@@ -129,8 +128,7 @@ def _written(ctx: Context, engine: Engine, query: Query, layout: Layout) -> list
     prefix = ctx.root.new_prefix()
     try:
         number = str(place.id) if layout.write_id is not None else None
-        engine.write(query, ctx.root.uri(prefix), layout.cluster, number)
-        return ctx.root.seal(prefix)
+        return _write(ctx, engine, query, prefix, layout.cluster, number)
     except BaseException:
         ctx.root.discard(prefix)
         raise
@@ -169,6 +167,18 @@ def layout_of(state: TableState) -> Layout:
     if not schema.has_key:
         return Layout(cluster, new_write_id())
     return Layout(cluster or tuple(str(k) for k in schema.key))
+
+
+def _write(
+    ctx: Context, engine: Engine, query: Query, prefix: str, cluster: Sequence[str], number: str | None = None
+) -> list[SealedFile]:
+    """Let Spark write and find the files: it leaves one even for no rows, so none means that it wrote elsewhere."""
+    ctx.engines.look(ctx.root)
+    engine.write(query, ctx.root.uri(prefix), cluster, number)
+    files = ctx.root.seal(prefix)
+    if not files:
+        raise wrote_elsewhere(ctx.root.uri(prefix))
+    return files
 
 
 def source_of(made: Sequence[NewObject], ctx: Context, columns: Sequence[tuple[str, DataType]]) -> Source:

@@ -1,0 +1,93 @@
+"""Spark sessions: telling classic ones and Spark Connect's apart, and finding one to work in."""
+
+from __future__ import annotations
+
+import logging
+import os
+from pathlib import Path
+from tempfile import gettempdir
+from types import ModuleType
+from typing import Any
+
+from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
+
+from anabranch.errors import InvalidRequest, Unavailable
+
+log = logging.getLogger("anabranch.engines.spark")
+
+
+def is_remote(session: Any) -> bool:
+    """Tell whether this is a session of Spark Connect, whose server may be on another machine."""
+    return any(kind.__module__.startswith("pyspark.sql.connect.") for kind in type(session).__mro__)
+
+
+def functions_of(session: Any) -> ModuleType:
+    """PySpark's functions for this kind of session; what users import goes by an environment variable instead."""
+    if is_remote(session):
+        from pyspark.sql.connect import functions as remote
+
+        return remote
+    from pyspark.sql import functions as classic
+
+    return classic
+
+
+def refuse_foreign(session: Any, other: Any) -> None:
+    """Refuse a DataFrame of another session: Spark would not find what it stands for."""
+    hint = "open the repository with that session: spark=df.sparkSession"
+    if is_remote(session) != is_remote(other):
+        here, there = (_kind(s) for s in (session, other))
+        message = f"the DataFrame belongs to a {there} session, the repository was opened with a {here} one"
+        raise InvalidRequest(message, hint=hint)
+    same = session.session_id == other.session_id if is_remote(session) else _jvm(session) == _jvm(other)
+    if not same:
+        raise InvalidRequest("the DataFrame belongs to another Spark session than the repository's", hint=hint)
+
+
+def _kind(session: Any) -> str:
+    return "Spark Connect" if is_remote(session) else "classic Spark"
+
+
+def _jvm(session: Any) -> Any:
+    """A classic session may be held by several Python objects; there is one of it in the JVM."""
+    return session._jsparkSession
+
+
+def local_session() -> SparkSession:
+    """The session that is there, be it active in this thread or not; else the server of SPARK_REMOTE; else a new one.
+
+    One that is there is taken as it is: `builder.getOrCreate` would put our settings on it."""
+    try:
+        return SparkSession.active()
+    except PySparkException:
+        log.debug("no Spark session is there")
+    try:
+        return SparkSession.builder.getOrCreate() if "SPARK_REMOTE" in os.environ else _start()
+    except ImportError as error:
+        raise Unavailable(f"Spark Connect lacks a package: {error}", hint="pip install 'anabranch[connect]'") from error
+    except (PySparkException, OSError, RuntimeError) as error:
+        hint = "install Java 17 or newer (with jdk.incubator.vector) and set JAVA_HOME; see `make setup`"
+        if "SPARK_REMOTE" in os.environ:
+            hint = f"check the server at SPARK_REMOTE={os.environ['SPARK_REMOTE']}"
+        raise Unavailable(f"Spark could not be started: {error}", hint=hint) from error
+
+
+def _start() -> SparkSession:
+    """Start a session of our own, which lives as long as the process."""
+    log.debug("starting a local Spark session")
+    for name in ("SQLQueryContextLogger", "DataFrameQueryContextLogger"):
+        # PySpark tells every error twice, once as a page of JSON; in a session of our own once is enough.
+        logging.getLogger(name).setLevel(logging.CRITICAL)
+    return (
+        SparkSession.builder.master("local[*]")
+        .appName("anabranch")
+        .config("spark.ui.enabled", "false")
+        .config("spark.ui.showConsoleProgress", "false")
+        .config("spark.log.level", "ERROR")
+        .config("spark.sql.warehouse.dir", str(Path(gettempdir()) / "anabranch-warehouse"))
+        .config("spark.driver.bindAddress", "127.0.0.1")
+        .config("spark.driver.host", "127.0.0.1")
+        .config("spark.sql.parquet.outputTimestampType", "TIMESTAMP_MICROS")
+        .getOrCreate()
+    )

@@ -1,0 +1,88 @@
+"""Spark Connect for tests: a local server in this process tree, and one that sees other disks than we do."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import uuid
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+ROOT = Path(__file__).parent.parent
+LOCAL = {
+    "spark.driver.bindAddress": "127.0.0.1",
+    "spark.driver.host": "127.0.0.1",  # the machine's own name may not resolve
+    "spark.log.level": "ERROR",
+    "spark.sql.shuffle.partitions": "4",
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+}
+
+
+def start_local(master: str, settings: dict[str, Any]) -> SparkSession:
+    """Start a server with `remote("local[…]")` on a free port; it ends with the session, or with the process.
+
+    The settings are the server's: given to the builder, PySpark would try them on the client too, and warn."""
+    from pyspark.sql import SparkSession
+
+    os.environ["PYSPARK_SUBMIT_ARGS"] = " ".join([*(f"--conf {k}={v}" for k, v in settings.items()), "pyspark-shell"])
+    os.environ["SPARK_TESTING"] = "1"  # how PySpark is told to take any free port instead of 15002
+    return SparkSession.builder.remote(master).getOrCreate()
+
+
+class FarServer:
+    """A server for which a folder of ours is empty, as on another machine: it runs in a mount namespace of its own.
+
+    `url` leads to it. It ends when the block does, or when this process is gone."""
+
+    def __init__(self, hidden: Path) -> None:
+        self._hidden = hidden
+        self._token = str(uuid.uuid4())
+
+    @staticmethod
+    def why_not() -> str:
+        """Say why this machine can't have one, if so."""
+        tried = subprocess.run([*_ALONE, "mount -t tmpfs none /mnt"], capture_output=True, text=True, check=False)
+        return "" if tried.returncode == 0 else f"no mount namespaces here: {tried.stderr.strip()}"
+
+    def __enter__(self) -> FarServer:
+        command = [*_ALONE, 'mount -t tmpfs none "$1" && exec "$2" -m tests.connect', "-", self._hidden, sys.executable]
+        env = {**os.environ, "SPARK_CONNECT_AUTHENTICATE_TOKEN": self._token, "PYTHONPATH": str(ROOT)}
+        self._process = subprocess.Popen(
+            command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+            env=env,
+            cwd=ROOT,
+        )
+        assert self._process.stdout is not None
+        port = next((line.split()[1] for line in self._process.stdout if line.startswith("port ")), None)
+        assert port, "the server did not start"
+        self.url = f"sc://localhost:{port}/;token={self._token}"
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._process.communicate(timeout=300)
+
+
+_ALONE = ["unshare", "--map-root-user", "--mount", "sh", "-c"]
+
+
+def _serve() -> None:
+    """Serve until the standard input ends."""
+    session = start_local("local[1]", LOCAL)
+    from pyspark.sql.connect.client.core import DefaultChannelBuilder
+
+    print("port", DefaultChannelBuilder.default_port(), flush=True)
+    sys.stdin.read()
+    session.stop()
+
+
+if __name__ == "__main__":
+    _serve()
