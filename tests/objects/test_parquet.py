@@ -16,9 +16,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import anabranch as ab
+from anabranch.model.ddl import parse_type
 from anabranch.model.objects import KeyRange
 from anabranch.model.schema import Column, new_column
-from anabranch.model.types import parse_type
 from anabranch.objects import parquet
 from anabranch.objects.arrow import arrow_fields, arrow_type, key_value, spark_type
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping, Sequence
-from datetime import datetime
+from datetime import UTC, date, datetime
 from pathlib import Path
 from tempfile import gettempdir
 from typing import TYPE_CHECKING, Any
@@ -13,11 +13,15 @@ import pyarrow as pa
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
+from pyspark.sql.pandas.types import from_arrow_schema
 
 from anabranch.errors import InvalidRequest, Unavailable
-from anabranch.model.types import DataType, parse_type
+from anabranch.model.ddl import parse_type
+from anabranch.model.types import FLOATS, VOID, DataType, array_of, map_of, struct_of
+from anabranch.queries.forms import has_other_form
 from anabranch.queries.query import Files, Frame, Query, Rows, Source
-from anabranch.queries.rendering import spark_sql
+from anabranch.queries.rendering import spark_schema, spark_sql, spark_to_memory
+from anabranch.queries.results import plain
 
 if TYPE_CHECKING:
     from anabranch.errors import AnabranchError
@@ -59,9 +63,21 @@ def is_spark_frame(value: Any) -> bool:
     return isinstance(value, DataFrame)
 
 
-def frame_types(frame: DataFrame) -> dict[str, str]:
-    """The columns of a DataFrame with their types as DDL text."""
-    return {field.name: field.dataType.simpleString() for field in frame.schema.fields}
+def frame_types(frame: DataFrame) -> dict[str, DataType]:
+    """The columns of a DataFrame with their types; one of nothing but nulls is VOID."""
+    return {field.name: data_type(field.dataType) for field in frame.schema.fields}
+
+
+def data_type(type_: Any) -> DataType:
+    """One of PySpark's types as ours; nullability inside a type is not part of it."""
+    if hasattr(type_, "elementType"):
+        return array_of(data_type(type_.elementType))
+    if hasattr(type_, "keyType"):
+        return map_of(data_type(type_.keyType), data_type(type_.valueType))
+    if hasattr(type_, "fields"):
+        return struct_of([(f.name, data_type(f.dataType)) for f in type_.fields])
+    text = type_.simpleString()
+    return VOID if text == "void" else parse_type(text)
 
 
 def frame_to_arrow(frame: DataFrame) -> pa.Table:
@@ -95,54 +111,91 @@ class SparkEngine:
         """Run a query and bring its rows into the process."""
         frame = self.frame(query)
         try:
-            return _utc(frame.toArrow())
+            return plain(_for_memory(frame).toArrow())
         except PySparkException as error:
             raise _translate(error) from error
 
     def types(self, query: Query) -> list[DataType | None]:
         """Let Spark analyse the query and read the types off."""
         try:
-            fields = self.frame(query).schema.fields
+            found = frame_types(self.frame(query))
         except PySparkException as error:
             raise _translate(error) from error
-        texts = [field.dataType.simpleString() for field in fields]
-        return [None if text == "void" else parse_type(text) for text in texts]
+        return [None if type_ == VOID else type_ for type_ in found.values()]
 
     def write(self, query: Query, uri: str, cluster: Sequence[str]) -> None:
         """Write the rows, range-partitioned and sorted, so that files have disjoint key ranges."""
         frame = self.frame(query)
+        options = self._write_options(frame_types(frame))
         if cluster:
             frame = frame.repartitionByRange(*cluster).sortWithinPartitions(*cluster)
         try:
-            frame.write.mode("errorifexists").parquet(uri)
+            frame.write.mode("errorifexists").options(**options).parquet(uri)
         except PySparkException as error:
             raise _translate(error) from error
 
+    def _write_options(self, types: Mapping[str, DataType]) -> dict[str, str]:
+        """Options of one write that make files every reader takes alike, whatever the session is set to."""
+        if any(t.name in ("date", "timestamp", "timestamp_ntz") for type_ in types.values() for t in type_.walk()):
+            _refuse_old_calendar(self.session)
+        plain_leaves = [path for name, type_ in types.items() for path in _float_leaves(name, type_)]
+        statistics = {f"parquet.column.statistics.enabled#{path}": "false" for path in plain_leaves}
+        dictionaries = {f"parquet.enable.dictionary#{path}": "false" for path in plain_leaves}
+        return {**_WRITING, **statistics, **dictionaries}
+
     def _bind(self, source: Source) -> DataFrame:
         if isinstance(source, Files):
-            schema = ", ".join(f"`{name}` {type_}" for name, type_ in source.columns)
-            return self.session.read.schema(schema).parquet(*source.uris)
+            return self.session.read.schema(spark_schema(source.columns)).options(**_READING).parquet(*source.uris)
         if isinstance(source, Rows):
-            return self.session.createDataFrame(source.table)
+            # By itself, Spark takes times without a zone for local ones, and moves those that its zone skips.
+            fields = from_arrow_schema(source.table.schema, prefer_timestamp_ntz=True)
+            return self.session.createDataFrame(source.table, schema=fields)
         assert isinstance(source, Frame)
         return source.frame  # type: ignore[no-any-return]
 
 
+_REBASING = "spark.sql.parquet.datetimeRebaseModeInWrite"
+_READING = {"datetimeRebaseMode": "CORRECTED", "int96RebaseMode": "CORRECTED"}
+_WRITING = {
+    "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
+    "spark.sql.parquet.writeLegacyFormat": "false",
+}
+
+
+def _refuse_old_calendar(session: SparkSession) -> None:
+    """Files in the calendar of before 1582 show other dates to every reader but Spark."""
+    if str(session.conf.get(_REBASING, "CORRECTED")).upper() == "LEGACY":
+        hint = f"set {_REBASING} to CORRECTED"
+        raise InvalidRequest("the Spark session writes dates in the calendar of before 1582", hint=hint)
+
+
+def _float_leaves(path: str, type_: DataType) -> list[str]:
+    """Where Parquet keeps floats: their statistics leave NaN out, and tell -0.0 from 0.0, so filters would lose rows."""
+    if not type_.is_nested:
+        return [path] if type_.name in FLOATS else []
+    above = {"array": f"{path}.list", "map": f"{path}.key_value", "struct": path}[type_.name]
+    return [leaf for f in type_.fields for leaf in _float_leaves(f"{above}.{f.name}", f.type)]
+
+
+def _for_memory(frame: DataFrame) -> DataFrame:
+    """Bring types that Arrow has none for into the form in which rows in memory hold them."""
+    types = frame_types(frame)
+    if not any(has_other_form(t) for type_ in types.values() for t in type_.walk()):
+        return frame
+    return frame.select(*(F.expr(spark_to_memory(name, type_)).alias(name) for name, type_ in types.items()))
+
+
 def _arguments(args: Mapping[str, Any]) -> dict[str, Any]:
-    """Spark takes a datetime without a zone for a local time; ours is a timestamp_ntz."""
-    found: dict[str, Any] = {}
-    for name, value in args.items():
-        plain = isinstance(value, datetime) and value.tzinfo is None
-        found[name] = F.expr(f"timestamp_ntz'{value.isoformat(' ')}'") if plain else value
-    return found
+    """Dates and times as literals: on their way as objects they would pass through old calendars and local zones."""
+    return {name: _literal(value) if isinstance(value, date) else value for name, value in args.items()}
 
 
-def _utc(rows: pa.Table) -> pa.Table:
-    """Spark labels times with the session's zone; the instants are the same."""
-    for i, field in enumerate(rows.schema):
-        if pa.types.is_timestamp(field.type) and field.type.tz not in (None, "UTC"):
-            rows = rows.set_column(i, field.name, rows.column(i).cast(pa.timestamp("us", "UTC")))
-    return rows
+def _literal(value: date) -> Any:
+    if not isinstance(value, datetime):
+        return F.expr(f"date'{value.isoformat()}'")
+    if value.tzinfo is None:
+        return F.expr(f"timestamp_ntz'{value.isoformat(' ')}'")
+    return F.expr(f"timestamp_ltz'{value.astimezone(UTC).isoformat(' ')}'")
 
 
 _VALUE_STATES = ("22", "21")

@@ -6,9 +6,13 @@ from collections.abc import Mapping, Sequence
 
 from sqlglot import exp
 
+from anabranch.model.ids import ColumnId
 from anabranch.model.schema import Column, Schema
+from anabranch.model.types import DataType
+from anabranch.queries.forms import differs, fitted, from_memory
 from anabranch.queries.query import (
     Query,
+    Rows,
     Source,
     Sources,
     aliased,
@@ -16,7 +20,6 @@ from anabranch.queries.query import (
     cast_to,
     choose,
     col,
-    distinct_from,
     everything,
     is_null,
     joined,
@@ -29,6 +32,9 @@ from anabranch.queries.query import (
     union_all,
 )
 from anabranch.queries.scan import named
+
+Types = Mapping[str, DataType | None]
+"""The types of an input's columns, by their names there; None where every value is null."""
 
 OP = "_ana_op"
 INSERT, UPDATE, DELETE, SAME = "I", "U", "D", "="
@@ -64,7 +70,7 @@ def moved(query: Query, schema: Schema, values: Mapping[str, exp.Expr], alias: s
 
 def _changed(query: Query, inner: exp.Select, schema: Schema, values: Mapping[str, exp.Expr]) -> Query:
     """Leave out rows that stay as they are."""
-    differ = [distinct_from(col(c.before), col(c.id)) for c in schema if c.id in values]
+    differ = [differs(c.type, col(c.before), col(c.id)) for c in schema if c.id in values]
     return query.over(select(everything(), subquery(inner, "u"), where=any_of(differ)))
 
 
@@ -74,27 +80,31 @@ def selected_keys(query: Query, read: Sequence[Column], schema: Schema, alias: s
     return query.over(select(keys, named(query, read, alias), where=where))
 
 
-def completed(source: Source, given: Mapping[str, str], schema: Schema, defaults: Mapping[str, exp.Expr]) -> Query:
+def completed(
+    source: Source, types: Types, given: Mapping[str, str], schema: Schema, defaults: Mapping[str, exp.Expr]
+) -> Query:
     """Whole rows from an input: given columns by their names there, the rest from defaults or null."""
     sources = Sources()
-    return Query(_whole_rows(table(sources.add(source), "i"), given, schema, defaults), sources.named)
+    values = {c.id: _taken(source, types, given[c.id], c) for c in schema if c.id in given}
+    return Query(_whole_rows(table(sources.add(source), "i"), values, schema, defaults), sources.named)
 
 
 def completed_from(query: Query, given: Mapping[str, str], schema: Schema, defaults: Mapping[str, exp.Expr]) -> Query:
     """Whole rows from the rows of a query."""
-    return query.over(_whole_rows(subquery(query.expression, "i"), given, schema, defaults))
+    values = {c.id: cast_to(col(given[c.id], "i"), c.type) for c in schema if c.id in given}
+    return query.over(_whole_rows(subquery(query.expression, "i"), values, schema, defaults))
 
 
 def _whole_rows(
     source: exp.Table | exp.Subquery,
-    given: Mapping[str, str],
+    values: Mapping[ColumnId, exp.Expr],
     schema: Schema,
     defaults: Mapping[str, exp.Expr],
 ) -> exp.Select:
     picked = []
     for column in schema:
-        if column.id in given:
-            value: exp.Expr = cast_to(col(given[column.id], "i"), column.type)
+        if column.id in values:
+            value: exp.Expr = values[column.id]
         elif column.id in defaults:
             value = cast_to(defaults[column.id], column.type)
         else:
@@ -103,10 +113,16 @@ def _whole_rows(
     return select(picked, source)
 
 
-def narrowed(source: Source, given: Mapping[str, str], columns: Sequence[Column]) -> Query:
+def _taken(source: Source, types: Types, name: str, column: Column) -> exp.Expr:
+    """A column of an input as the table's: rows in memory fit already, but some types have another form there."""
+    value = col(name, "i")
+    return from_memory(value, column.type) if isinstance(source, Rows) else fitted(value, types[name], column.type)
+
+
+def narrowed(source: Source, types: Types, given: Mapping[str, str], columns: Sequence[Column]) -> Query:
     """Columns of an input under their ids."""
     sources = Sources()
-    picked = [aliased(cast_to(col(given[c.id], "i"), c.type), c.id) for c in columns]
+    picked = [aliased(_taken(source, types, given[c.id], c), c.id) for c in columns]
     return Query(select(picked, table(sources.add(source), "i")), sources.named)
 
 
@@ -121,7 +137,7 @@ def matched(rows: Source, existing: Query, schema: Schema, given: Sequence[Colum
     """Rows of an input beside what the table has at their keys: to insert, to update, or the same."""
     ids = [str(k) for k in schema.key]
     plain = [c for c in given if c.id not in schema.key]
-    differ = any_of([distinct_from(col(c.id, "e"), col(c.id, "i")) for c in plain])
+    differ = any_of([differs(c.type, col(c.id, "e"), col(c.id, "i")) for c in plain])
     op = choose((is_null(col(ids[0], "e")), text(INSERT)), (differ, text(UPDATE)), otherwise=text(SAME))
     picked = [aliased(col(c.id, "i"), c.id) for c in given]
     picked += [aliased(col(c.id, "e"), c.before) for c in plain]
@@ -133,7 +149,7 @@ def compared(before: Query, after: Query, schema: Schema, columns: Sequence[Colu
     """The difference of two states at the same keys: one row per key, with what became of it."""
     ids = [str(k) for k in schema.key]
     plain = [c for c in columns if c.id not in schema.key]
-    differ = any_of([distinct_from(col(c.id, "b"), col(c.id, "a")) for c in plain])
+    differ = any_of([differs(c.type, col(c.id, "b"), col(c.id, "a")) for c in plain])
     op = choose(
         (is_null(col(ids[0], "b")), text(INSERT)),
         (is_null(col(ids[0], "a")), text(DELETE)),

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from sqlglot import exp
 from sqlglot.dialects import DuckDB, Spark
 
-from anabranch.queries.query import Files, Query
+from anabranch.model.types import DataType
+from anabranch.queries.forms import to_memory
+from anabranch.queries.query import Files, Query, col, ident, sql_type
 
 
 class _Duck(DuckDB.Generator):  # type: ignore[misc]
@@ -48,4 +51,16 @@ def spark_sql(query: Query) -> str:
     text = text.replace("{", "{{").replace("}", "}}")
     for name in query.sources:
         text = text.replace(f"`{name}`", f"{{{name}}}")
+    return text
+
+
+def spark_schema(columns: Sequence[tuple[str, DataType]]) -> str:
+    """Columns as Spark's DDL, with every name in backticks."""
+    fields = [exp.ColumnDef(this=ident(name), kind=sql_type(type_)) for name, type_ in columns]
+    return ", ".join(_SPARK.generate(field, copy=False) for field in fields)
+
+
+def spark_to_memory(name: str, type_: DataType) -> str:
+    """A column in the form in which rows in memory hold it."""
+    text: str = _SPARK.generate(to_memory(col(name), type_), copy=False)
     return text

@@ -18,6 +18,7 @@ from anabranch.model.objects import KeyRange, Layer, StoredObject, may_meet
 from anabranch.model.schema import Column, Schema
 from anabranch.model.tables import TableState
 from anabranch.model.types import DataType
+from anabranch.queries.forms import differs
 from anabranch.queries.query import (
     Files,
     Query,
@@ -29,7 +30,6 @@ from anabranch.queries.query import (
     cast_to,
     choose,
     col,
-    distinct_from,
     is_null,
     joined,
     null_of,
@@ -184,7 +184,7 @@ class _Scan:
                 picked += [aliased(null_of(c.type), c.id), aliased(null_of(_INT), _turn_of(c))]
                 continue
             for value, name in ((_typed(col(c.id, "o"), c), str(c.id)), (cast_to(turn.copy(), _INT), _turn_of(c))):
-                changed = distinct_from(col(c.before, "o"), col(c.id, "o"))
+                changed = differs(c.type, col(c.before, "o"), col(c.id, "o"))
                 picked.append(aliased(choose((changed, value), otherwise=exp.Null()), name))
         return self._limited(picked, group)
 
@@ -246,7 +246,8 @@ def _turn_of(column: Column) -> str:
 
 def _typed(value: exp.Expr, column: Column) -> exp.Expr:
     """Spark may have written a time in a form that other readers take for one without a zone."""
-    return cast_to(value, column.type) if column.type.name == "timestamp" else value
+    has_times = any(t.name == "timestamp" for t in column.type.walk())
+    return cast_to(value, column.type) if has_times else value
 
 
 def _initial(column: Column) -> exp.Expr:

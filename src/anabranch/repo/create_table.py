@@ -19,12 +19,11 @@ def create_table(
     ctx: Context, parent: ThingId, name: str, data: Any, key: str | Sequence[str] | None, schema: Any
 ) -> ThingDraft:
     """Make the draft of a table, with its first rows if there are any."""
-    given = read_input(data, None) if data is not None else None
-    if schema is not None:
-        columns = read_schema_argument(schema)
-    elif given is not None:
+    columns = read_schema_argument(schema) if schema is not None else ()
+    given = read_input(data, columns) if data is not None else None
+    if schema is None and given is not None:
         columns = columns_of(given)
-    else:
+    elif schema is None:
         raise InvalidRequest(f"table {name!r} has neither data nor a schema", hint="give rows, or schema=")
     _check_defaults(columns)
     keys = key_names(key)

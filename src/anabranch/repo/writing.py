@@ -21,6 +21,7 @@ from anabranch.objects import parquet
 from anabranch.objects.root import SealedFile
 from anabranch.queries import changes
 from anabranch.queries.query import Files, Query, Rows, Source, reading_of
+from anabranch.queries.results import plain
 from anabranch.repo.context import Context
 
 NAMED_AT_MOST = 5
@@ -102,6 +103,8 @@ def store(
         found = query.table if isinstance(query, Rows) else engine.fetch(query)
         return _store_rows(ctx, _sorted(found, cluster), kind, schema, ids)
     if isinstance(query, Rows):
+        if not query.table.num_rows:
+            return ()
         query = reading_of(query, query.table.column_names)
     prefix = ctx.root.new_prefix()
     try:
@@ -131,7 +134,7 @@ def source_of(made: Sequence[NewObject], ctx: Context, columns: Sequence[tuple[s
         return Files(files, tuple(columns))
     return Rows(
         pa.concat_tables(
-            [ctx.cache.get(o.stored.id) or parquet.decode(o.content) for o in made if o.content is not None]
+            [ctx.cache.get(o.stored.id) or plain(parquet.decode(o.content)) for o in made if o.content is not None]
         )
     )
 
