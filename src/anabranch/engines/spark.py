@@ -170,7 +170,7 @@ def _refuse_old_calendar(session: SparkSession) -> None:
 
 
 def _float_leaves(path: str, type_: DataType) -> list[str]:
-    """Where Parquet keeps floats: their statistics leave NaN out, and tell -0.0 from 0.0, so filters would lose rows."""
+    """Where Parquet keeps floats: statistics leave NaN out and tell -0.0 from 0.0, so filters would lose rows."""
     if not type_.is_nested:
         return [path] if type_.name in FLOATS else []
     above = {"array": f"{path}.list", "map": f"{path}.key_value", "struct": path}[type_.name]

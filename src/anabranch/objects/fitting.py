@@ -52,23 +52,21 @@ def _unpacked(values: pa.Array) -> pa.Array:
 
 
 def _fit_list(values: pa.Array, type_: DataType) -> pa.Array:
-    lists = _plain_lists(values)
-    inner = fit(lists.flatten(), type_.parts[0])
-    return pa.ListArray.from_arrays(_offsets(lists), inner, type=arrow_type(type_), mask=pc.is_null(lists))
+    inner, offsets, absent = _lists(values)
+    return pa.ListArray.from_arrays(offsets, fit(inner, type_.parts[0]), type=arrow_type(type_), mask=absent)
 
 
 def _fit_map(values: pa.Array, type_: DataType) -> pa.Array:
     """Take maps, or lists of entries, whose keys are there and come once."""
-    lists = _plain_lists(values)
-    entries = lists.flatten()
+    entries, offsets, absent = _lists(values)
     if pa.types.is_null(entries.type):
         entries = pa.nulls(len(entries), pa.struct([("key", pa.null()), ("value", pa.null())]))
     key, value = entries.flatten()
     keys, items = fit(key, type_.parts[0]), fit(value, type_.parts[1])
     if keys.null_count:
         raise DoesNotFit("a map has a null key")
-    _refuse_repeated(keys, pc.list_parent_indices(lists))
-    return pa.MapArray.from_arrays(_offsets(lists), keys, items, type=arrow_type(type_), mask=pc.is_null(lists))
+    _refuse_repeated(keys, pc.list_parent_indices(pa.ListArray.from_arrays(offsets, keys)))
+    return pa.MapArray.from_arrays(offsets, keys, items, type=arrow_type(type_), mask=absent)
 
 
 def _fit_struct(values: pa.Array, type_: DataType) -> pa.Array:
@@ -82,21 +80,20 @@ def _fit_struct(values: pa.Array, type_: DataType) -> pa.Array:
     return pa.StructArray.from_arrays(inner, fields=list(arrow_type(type_)), mask=pc.is_null(values))
 
 
-def _plain_lists(values: pa.Array) -> pa.ListArray:
-    """Lists of any kind, and maps, as plain lists."""
+def _lists(values: pa.Array) -> tuple[pa.Array, pa.Array, pa.Array]:
+    """The elements of lists of any kind, or the entries of maps; where each list starts; and which lists are null.
+
+    Arrow's own casts between kinds of lists lose elements of views.
+    """
     kind = values.type
     if pa.types.is_map(kind):
         entry = pa.struct([pa.field("key", kind.key_type), pa.field("value", kind.item_type)])
-        return values.cast(pa.list_(pa.field("element", entry)))
-    if not is_list(kind):
+        values = values.cast(pa.list_(pa.field("element", entry)))
+    elif not is_list(kind):
         raise DoesNotFit(f"{kind} is no list")
-    return values if isinstance(values, pa.ListArray) else values.cast(pa.list_(kind.value_field))
-
-
-def _offsets(lists: pa.ListArray) -> pa.Array:
-    """Where each list starts in the flattened values, in which null lists have none."""
-    ends = pc.cumulative_sum(pc.fill_null(pc.list_value_length(lists), 0))
-    return pa.concat_arrays([pa.array([0], pa.int32()), ends.cast(pa.int32())])
+    lengths = pc.list_value_length(values)
+    ends = pc.cumulative_sum(pc.fill_null(lengths, 0)).cast(pa.int32())
+    return values.flatten(), pa.concat_arrays([pa.array([0], pa.int32()), ends]), pc.is_null(lengths)
 
 
 def _refuse_repeated(keys: pa.Array, rows: pa.Array) -> None:

@@ -7,10 +7,11 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from anabranch.model.types import DataType
+from anabranch.model.types import FLOATS, DataType
 from anabranch.queries.query import cast_to, choose, distinct_from, ident, is_null, null_of, text
 
 Leaf = Callable[[exp.Expr, DataType], exp.Expr]
+BY_LIST = "by_list"
 _MONTHS = DataType("interval month")
 
 
@@ -21,6 +22,14 @@ def differs(type_: DataType, one: exp.Expr, other: exp.Expr) -> exp.Expr:
     """
     plan = _Rebuilding(lambda t: t.name in ("map", "variant"), _comparable_leaf, sorts_maps=True)
     return distinct_from(plan.of(one, type_), plan.of(other, type_))
+
+
+def last_of(type_: DataType, value: exp.Expr, turn: exp.Expr) -> exp.Expr:
+    """The value of a group's highest turn, bit for bit."""
+    found = exp.ArgMax(this=value, expression=turn)
+    # DuckDB's arg_max turns a -0.0 inside a nested value into 0.0.
+    found.meta[BY_LIST] = type_.is_nested and any(t.name in FLOATS for t in type_.walk())
+    return found
 
 
 def to_memory(value: exp.Expr, type_: DataType) -> exp.Expr:
@@ -143,6 +152,3 @@ def _to_memory_leaf(value: exp.Expr, type_: DataType) -> exp.Expr:
 
 def _from_memory_leaf(value: exp.Expr, type_: DataType) -> exp.Expr:
     return _call("parse_json", value) if type_.name == "variant" else cast_to(cast_to(value, _MONTHS), type_)
-
-
-__all__ = ["differs", "fitted", "from_memory", "has_other_form", "needs_spark_to_take", "to_memory"]

@@ -9,7 +9,7 @@ from sqlglot import exp
 from sqlglot.dialects import DuckDB, Spark
 
 from anabranch.model.types import DataType
-from anabranch.queries.forms import to_memory
+from anabranch.queries.forms import BY_LIST, to_memory
 from anabranch.queries.query import Files, Query, col, ident, sql_type
 
 
@@ -19,9 +19,15 @@ class _Duck(DuckDB.Generator):  # type: ignore[misc]
     # DuckDB's own arg_max passes over nulls; the last value of a cell may be null.
     TRANSFORMS: ClassVar[dict[type[exp.Expr], Any]] = {
         **DuckDB.Generator.TRANSFORMS,
-        exp.ArgMax: lambda self, e: self.func("arg_max_null", e.this, e.expression),
+        exp.ArgMax: lambda self, e: self.last_by_list(e) if e.meta.get(BY_LIST) else self.last_by_turn(e),
         exp.Hint: lambda *_: "",
     }
+
+    def last_by_turn(self, e: exp.ArgMax) -> str:
+        return str(self.func("arg_max_null", e.this, e.expression))
+
+    def last_by_list(self, e: exp.ArgMax) -> str:
+        return f"(list({self.sql(e.this)} ORDER BY {self.sql(e.expression)} NULLS FIRST))[-1]"
 
 
 _DUCK = DuckDB()

@@ -18,7 +18,7 @@ from anabranch.model.objects import KeyRange, Layer, StoredObject, may_meet
 from anabranch.model.schema import Column, Schema
 from anabranch.model.tables import TableState
 from anabranch.model.types import DataType
-from anabranch.queries.forms import differs
+from anabranch.queries.forms import differs, last_of
 from anabranch.queries.query import (
     Files,
     Query,
@@ -166,7 +166,7 @@ class _Scan:
         folded = [aliased(exp.Max(this=col(GONE)), GONE)]
         for c in cells:
             turn = _turn_of(c)
-            folded.append(aliased(exp.ArgMax(this=col(c.id), expression=col(turn)), c.id))
+            folded.append(aliased(last_of(c.type, col(c.id), col(turn)), c.id))
             folded.append(aliased(exp.Max(this=col(turn)), turn))
         keys = [col(k) for k in self.key_ids]
         whole = select([*keys, *folded], subquery(parts, "f"))

@@ -163,7 +163,7 @@ def _from_pandas(frame: Any, columns: tuple[Column, ...]) -> pa.Table:
     except (pa.ArrowException, ValueError, TypeError) as error:
         raise InvalidRequest(f"the frame can't be read: {error}", hint="give values of one type") from error
     for name, type_ in mapped.items():
-        values = [None if v is None or v != v else v for v in frame[name]]
+        values = frame[name].astype(object).where(frame[name].notna(), None).tolist()
         rows = rows.append_column(name, _array(values, name, type_))
     return rows.select([str(name) for name in frame.columns])
 

@@ -12,12 +12,12 @@ if TYPE_CHECKING:
 
 def to_dicts(rows: pa.Table) -> list[dict[str, Any]]:
     """Rows as dicts; a map is a dict, too, or a list of pairs where its keys can't be a dict's."""
-    columns = [rows.column(i).to_pylist(maps_as_pydicts=_map_form(f.type)) for i, f in enumerate(rows.schema)]
+    columns = [_objects(rows.column(i)) for i in range(rows.num_columns)]
     return [dict(zip(rows.column_names, values, strict=True)) for values in zip(*columns, strict=True)]
 
 
 def to_pandas(rows: pa.Table) -> pandas.DataFrame:
-    """Rows as a pandas frame; whole numbers stay whole where there are nulls among them."""
+    """Rows as a pandas frame: whole numbers stay whole where there are nulls, nested values are as in dicts."""
     import pandas
 
     nullable = {
@@ -28,17 +28,23 @@ def to_pandas(rows: pa.Table) -> pandas.DataFrame:
     }
     with_nulls = {f.type for i, f in enumerate(rows.schema) if rows.column(i).null_count}
     chosen = {type_: dtype for type_, dtype in nullable.items() if type_ in with_nulls}
-    forms = {_map_form(f.type) for f in rows.schema}
-    form = None if None in forms else "strict"
-    found: pandas.DataFrame = rows.to_pandas(types_mapper=chosen.get, maps_as_pydicts=form)
+    nested = [i for i, f in enumerate(rows.schema) if pa.types.is_nested(f.type)]
+    plain = rows.drop_columns([rows.column_names[i] for i in nested])
+    frame: pandas.DataFrame = plain.to_pandas(types_mapper=chosen.get)
+    for i in nested:
+        frame.insert(i, rows.column_names[i], pandas.Series(_objects(rows.column(i)), frame.index, dtype=object))
+    return frame
+
+
+def _objects(column: pa.ChunkedArray) -> list[Any]:
+    """Values as Python has them."""
+    found: list[Any] = column.to_pylist(maps_as_pydicts=None if _has_nested_keys(column.type) else "strict")
     return found
 
 
-def _map_form(type_: pa.DataType) -> str | None:
-    """`strict` if every map inside can be a dict: nested keys can't be a dict's."""
-    if not pa.types.is_nested(type_):
-        return "strict"
-    if pa.types.is_map(type_) and pa.types.is_nested(type_.key_type):
-        return None
-    parts = [type_.item_type] if pa.types.is_map(type_) else [type_.field(i).type for i in range(type_.num_fields)]
-    return "strict" if all(_map_form(part) for part in parts) else None
+def _has_nested_keys(type_: pa.DataType) -> bool:
+    """Tell whether some map inside has keys that can't be a dict's."""
+    if pa.types.is_map(type_):
+        return pa.types.is_nested(type_.key_type) or _has_nested_keys(type_.item_type)
+    parts = range(type_.num_fields) if pa.types.is_nested(type_) else ()
+    return any(_has_nested_keys(type_.field(i).type) for i in parts)
