@@ -179,30 +179,32 @@ CHANGED = {
 
 
 def test_statements_over_nested_columns_find_what_really_changes(repo: ab.Repository) -> None:
-    load(repo, ROWS)
-    turned = FULL | {"prices": dict(reversed(FULL["prices"].items()))}
-    zeros = EDGE | {"d": 0.0, "grid": [[NAN, 0.0]]}
+    names = ("id", "d", "grid", "ints", "prices", "place", "items")
+    full, empty, edge = ({name: row[name] for name in names} for row in ROWS)
+    load(repo, [full, empty, edge], {name: SCHEMA[name] for name in names})
+    turned = full | {"prices": dict(reversed(full["prices"].items()))}
+    zeros = edge | {"d": 0.0, "grid": [[NAN, 0.0]]}
     with repo.commit("main", "nothing") as tx:
-        assert tx.table("t").upsert([turned, EMPTY, zeros]).rows == 0
+        assert tx.table("t").upsert([turned, empty, zeros]).rows == 0
     assert tx.commit is None
     with repo.commit("main", "something") as tx:
         table = tx.table("t")
         assert table.upsert([{"id": 2, **CHANGED}, {"id": 4, **CHANGED}]) == ab.Counts(1, 1)
         assert table.update({"prices": None, "place": None}, where="id = 1").updated == 1
         assert table.delete(where="id = 3").deleted == 1
-        assert table.insert([EDGE | {"id": 5, **CHANGED}]).inserted == 1
+        assert table.insert([edge | {"id": 5, **CHANGED}]).inserted == 1
         assert table.update({"id": "id + 10"}, where="id = 5").rows == 2
     expected = [
-        FULL | {"prices": None, "place": None},
-        EMPTY | CHANGED,
-        EMPTY | {"id": 4} | CHANGED,
-        EDGE | {"id": 15} | CHANGED,
+        full | {"prices": None, "place": None},
+        empty | CHANGED,
+        empty | {"id": 4} | CHANGED,
+        edge | {"id": 15} | CHANGED,
     ]
     assert by_id(repo.table("t").rows()) == by_id(expected)
     with repo.commit("main", "and back") as tx:
-        tx.table("t").upsert([{k: v for k, v in FULL.items() if k in ("id", "prices", "place")}])
+        tx.table("t").upsert([{name: full[name] for name in ("id", "prices", "place")}])
         tx.table("t").upsert([{"id": 1, "prices": {"b": None}}])
-    assert exact(repo.table("t").get(1)) == exact(FULL | {"prices": {"b": None}})
+    assert exact(repo.table("t").get(1)) == exact(full | {"prices": {"b": None}})
 
 
 def test_spark_sets_nested_columns_by_the_names_of_fields(tmp_path: Path, spark: Any) -> None:
