@@ -17,7 +17,7 @@ from anabranch.model.types import DataType, misfit
 from anabranch.plan.commit import Statement
 from anabranch.plan.engine import Work
 from anabranch.queries import changes
-from anabranch.queries.expressions import Expression, Unproven
+from anabranch.queries.expressions import Expression, Unproven, type_of_value
 from anabranch.queries.forms import fitted
 from anabranch.queries.proof import assignable
 from anabranch.queries.query import reading_of
@@ -130,6 +130,7 @@ def _assignments(
             found[column.id] = Expression.of(value, args, f"{what}: value of {name!r}")
         else:
             marker = f"ana_value_{number}"
+            type_of_value(value, f"{what}: the value of {name!r}")
             found[column.id] = Expression.of(
                 f":{marker}", {marker: _constant(value, column)}, f"{what}: value of {name!r}"
             )
