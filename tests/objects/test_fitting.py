@@ -61,6 +61,8 @@ def test_structs_are_put_together_by_name(values: list[Any]) -> None:
         ("interval day", pa.array([dt.timedelta(hours=1)])),
         ("interval year", pa.array([13])),
         ("variant", pa.array(["{"])),
+        ("variant", pa.array([""])),
+        ("variant", pa.array(['{"a": 1, "a": 2}'])),
         ("map<int,int>", pa.array([[(1, 1), (1, 2)]], pa.map_(pa.int32(), pa.int32()))),
         ("map<array<int>,int>", pa.array([[([1], 1), ([1], 2)]], pa.map_(pa.list_(pa.int32()), pa.int32()))),
     ],

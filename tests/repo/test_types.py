@@ -268,6 +268,8 @@ def test_variants_and_intervals_are_held_by_spark(tmp_path: Path, spark: Any, ca
             assert writer.upsert([{"id": 1, "v": '"1"', "hours": dt.timedelta(hours=1)}]).updated == 1
             assert writer.update({"v": "parse_json('1')", "ds": "ds * 2"}, where="v::string = '1'").updated == 1
             assert writer.delete(where="id = 2").deleted == 1
+            with pytest.raises(ab.InvalidRequest, match=r"a value does not fit: .*MALFORMED_RECORD"):
+                writer.update({"v": "parse_json('{')"})
         expected = INTERVALS[0] | {"v": "1", "hours": dt.timedelta(hours=1), "ds": INTERVALS[0]["ds"] * 2}
         assert repo.table("t").rows() == [expected]
         assert repo.table("t", where="v::int = 1 AND ds < interval '0' day").count() == 1

@@ -10,6 +10,7 @@ from tempfile import gettempdir
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
+from py4j.protocol import Py4JError, Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
 __all__ = ["DataFrame", "SparkEngine", "frame_to_arrow", "frame_types", "is_spark_frame", "local_session"]
 
 log = logging.getLogger("anabranch.engines.spark")
+_FAILURES = (PySparkException, Py4JJavaError)
+"""PySpark leaves some of Spark's errors as Java has them."""
 
 
 def local_session() -> SparkSession:
@@ -99,7 +102,7 @@ class SparkEngine:
         bound = {name: self._bind(source) for name, source in query.sources.items()}
         try:
             return self.session.sql(spark_sql(query), args=_arguments(query.args) or None, **bound)
-        except PySparkException as error:
+        except _FAILURES as error:
             raise _translate(error) from error
 
     def read(self, files: Files, names: Sequence[tuple[str, str]]) -> DataFrame:
@@ -112,14 +115,14 @@ class SparkEngine:
         frame = self.frame(query)
         try:
             return plain(_for_memory(frame).toArrow())
-        except PySparkException as error:
+        except _FAILURES as error:
             raise _translate(error) from error
 
     def types(self, query: Query) -> list[DataType | None]:
         """Let Spark analyse the query and read the types off."""
         try:
             found = frame_types(self.frame(query))
-        except PySparkException as error:
+        except _FAILURES as error:
             raise _translate(error) from error
         return [None if type_ == VOID else type_ for type_ in found.values()]
 
@@ -131,7 +134,7 @@ class SparkEngine:
             frame = frame.repartitionByRange(*cluster).sortWithinPartitions(*cluster)
         try:
             frame.write.mode("errorifexists").options(**options).parquet(uri)
-        except PySparkException as error:
+        except _FAILURES as error:
             raise _translate(error) from error
 
     def _write_options(self, types: Mapping[str, DataType]) -> dict[str, str]:
@@ -204,12 +207,21 @@ _REQUEST_STATES = ("42", "0A", "38")
 """SQLSTATE classes of text that can't be run: syntax, names, types, missing features."""
 
 
-def _translate(error: PySparkException) -> AnabranchError:
+def _translate(error: PySparkException | Py4JJavaError) -> AnabranchError:
     """Turn Spark's errors into ours, by their SQLSTATE."""
-    state = error.getSqlState() or ""
-    text = next((line.strip() for line in str(error).splitlines() if line.strip()), type(error).__name__)
+    state, message = _state_and_message(error)
+    text = next((line.strip() for line in message.splitlines() if line.strip()), type(error).__name__)
     if state.startswith(_VALUE_STATES):
         return InvalidRequest(f"a value does not fit: {text}", hint="check the values and the column's type")
     if state.startswith(_REQUEST_STATES):
         return InvalidRequest(f"the expression can't be run: {text}", hint="check names and types")
     return Unavailable(f"Spark failed: {text}", hint="see Spark's log")
+
+
+def _state_and_message(error: PySparkException | Py4JJavaError) -> tuple[str, str]:
+    if isinstance(error, PySparkException):
+        return error.getSqlState() or "", str(error)
+    try:
+        return error.java_exception.getSqlState() or "", str(error.java_exception.getMessage())
+    except Py4JError:  # An exception of another kind than Spark's own has no such method.
+        return "", str(error)

@@ -141,9 +141,16 @@ def _refuse_parts(found: pa.Array, type_: DataType) -> None:
 def _refuse_broken_json(found: pa.Array) -> None:
     for text in found.to_pylist():
         try:
-            json.loads(text if text is not None else "null", parse_constant=_refuse_constant)
+            json.loads(
+                "null" if text is None else text, parse_constant=_refuse_constant, object_pairs_hook=_refuse_twins
+            )
         except ValueError as error:
             raise DoesNotFit(f"{text[:100]!r} is not JSON text: {error}") from error
+
+
+def _refuse_twins(pairs: list[tuple[str, object]]) -> None:
+    if len(dict(pairs)) < len(pairs):
+        raise ValueError("an object has a key twice")
 
 
 def _refuse_constant(name: str) -> None:

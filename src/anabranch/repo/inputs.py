@@ -157,15 +157,15 @@ def _to_arrow(value: Any, columns: tuple[Column, ...]) -> pa.Table:
 
 def _from_pandas(frame: Any, columns: tuple[Column, ...]) -> pa.Table:
     """Take a pandas frame; its NaN is null, as pandas means it, and dicts in a column of maps are maps."""
-    mapped = {str(name): type_ for name, type_ in _map_types(columns, frame.columns).items()}
+    mapped = _map_types(columns, frame.columns)
     try:
-        rest = frame.drop(columns=[name for name in frame.columns if str(name) in mapped])
+        rest = frame.drop(columns=list(mapped))
         rows = pa.Table.from_pandas(rest, preserve_index=False).replace_schema_metadata(None)
     except (pa.ArrowException, ValueError, TypeError) as error:
         raise InvalidRequest(f"the frame can't be read: {error}", hint="give values of one type") from error
     for name, type_ in mapped.items():
         values = frame[name].astype(object).where(frame[name].notna(), None).tolist()
-        rows = rows.append_column(name, _array(values, name, type_))
+        rows = rows.append_column(str(name), _array(values, str(name), type_))
     return rows.select([str(name) for name in frame.columns])
 
 
