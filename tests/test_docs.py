@@ -55,7 +55,9 @@ def plain(text: str, folder: Path) -> str:
     return re.sub(r"\b[0-9a-f]{10}\b", "HASH", text).rstrip()
 
 
-@pytest.mark.parametrize("page", ["README.md", "ARCHITECTURE.md", "docs/format.md", "docs/design/README.md"])
+@pytest.mark.parametrize(
+    "page", ["README.md", "ARCHITECTURE.md", "docs/format.md", "docs/types.md", "docs/design/README.md"]
+)
 def test_links_between_pages_lead_somewhere(page: str) -> None:
     here = ROOT / page
     for target in re.findall(r"\]\(([^)#]+?)\)", here.read_text(encoding="utf-8")):
@@ -75,3 +77,11 @@ def test_the_glossary_has_thirty_words() -> None:
     page = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
     glossary = page.split("## Glossary")[1].split("## ")[0]
     assert len(re.findall(r"^\| \w", glossary, flags=re.MULTILINE)) >= 30
+
+
+def test_the_page_of_types_has_a_row_for_every_type() -> None:
+    from anabranch.model.types import NESTED, PLAIN
+
+    page = (ROOT / "docs" / "types.md").read_text(encoding="utf-8")
+    rows = " ".join(line.split("|")[1] for line in page.splitlines() if line.startswith("| `"))
+    assert not [name for name in (*PLAIN, *NESTED, "decimal", "interval") if not re.search(rf"\b{name}\b", rows)]

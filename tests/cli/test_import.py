@@ -208,3 +208,25 @@ def test_a_type_that_only_shows_late_in_the_file_is_found(empty: Ana, folder: Pa
     empty("import", "t", "t.csv", "--key", "id")
     last = rows_of(empty, "t", "--where", "id >= 199999")
     assert [row["value"] for row in last] == ["199999", "1.5", "a\nb"]
+
+
+def test_objects_are_structs_unless_the_table_has_maps(empty: Ana, tmp_path: Path) -> None:
+    (tmp_path / "n.jsonl").write_text('{"id": 1, "m": {"a": 1}, "s": {"x": [1]}}\n{"id": 2}\n')
+    file = str(tmp_path / "n.jsonl")
+    empty("import", "plain", file, "--key", "id")
+    empty(
+        "import",
+        "mapped",
+        file,
+        "--key",
+        "id",
+        "--schema",
+        "id int, m map<string,int>, s struct<x:array<int>>",
+    )
+    (tmp_path / "more.jsonl").write_text('{"id": 2, "m": {"b": 1, "c": null}}')
+    empty("import", "mapped", str(tmp_path / "more.jsonl"), "--upsert")
+    columns = {c["name"]: c["type"] for c in empty("table", "show", "plain", "--json").json["columns"]}
+    assert columns["m"] == "struct<a:bigint>"
+    first, second = rows_of(empty, "mapped")
+    assert first == {"id": 1, "m": {"a": 1}, "s": {"x": [1]}}
+    assert second == {"id": 2, "m": {"b": 1, "c": None}, "s": None}

@@ -7,6 +7,7 @@ import json
 import pytest
 
 from anabranch.errors import InvalidRequest, NotFound
+from anabranch.model.ddl import parse_type
 from anabranch.model.schema import (
     Schema,
     make_schema,
@@ -15,7 +16,6 @@ from anabranch.model.schema import (
     read_schema,
     schema_document,
 )
-from anabranch.model.types import parse_type
 
 
 def described(**columns: str) -> list[tuple[str, str, bool, str | None]]:

@@ -16,11 +16,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import anabranch as ab
+from anabranch.model.ddl import parse_type
 from anabranch.model.objects import KeyRange
 from anabranch.model.schema import Column, new_column
-from anabranch.model.types import parse_type
 from anabranch.objects import parquet
 from anabranch.objects.arrow import arrow_fields, arrow_type, key_value, spark_type
+from anabranch.queries.results import plain
 
 EPOCH = dt.datetime(1970, 1, 1)
 VALUES: dict[str, list[Any]] = {
@@ -39,6 +40,11 @@ VALUES: dict[str, list[Any]] = {
     "decimal(5,2)": [Decimal("-999.99"), Decimal("0.00"), Decimal("999.99")],
     "decimal(38,10)": [Decimal("-1234567890123456789012345678.0123456789"), Decimal("1E-10")],
     "decimal(38,0)": [Decimal("9" * 38)],
+    "array<int>": [[], [1, None]],
+    "array<struct<a:timestamp,`b.c`:array<float>>>": [
+        [{"a": dt.datetime(1, 1, 1, tzinfo=dt.UTC), "b.c": [-0.0]}, None]
+    ],
+    "map<date,map<string,double>>": [[], [(dt.date(1, 1, 1), [("x", 1.5), ("y", None)])]],
 }
 
 
@@ -56,7 +62,7 @@ def table_of(columns: list[Column], *rows: tuple[Any, ...]) -> pa.Table:
 def test_every_type_comes_back_as_it_was_written(type_: str) -> None:
     c = column(type_)
     rows = table_of([c], *((v,) for v in [*VALUES[type_], None]))
-    back = parquet.decode(parquet.encode(rows, 2))
+    back = plain(parquet.decode(parquet.encode(rows, 2)))
     assert back.schema.equals(rows.schema)
     assert back.to_pylist() == rows.to_pylist()
     assert spark_type(back.schema.field(0).type, "k") == c.type
@@ -79,6 +85,14 @@ def test_every_type_comes_back_as_it_was_written(type_: str) -> None:
         (pa.timestamp("s", "Europe/Berlin"), "timestamp"),
         (pa.dictionary(pa.int8(), pa.string()), "string"),
         (pa.decimal256(30, 4), "decimal(30,4)"),
+        (pa.large_list(pa.int8()), "array<tinyint>"),
+        (pa.list_(pa.int8(), 3), "array<tinyint>"),
+        (pa.list_view(pa.string_view()), "array<string>"),
+        (pa.map_(pa.string(), pa.list_(pa.null())), "map<string,array<void>>"),
+        (pa.struct([("a b", pa.dictionary(pa.int8(), pa.large_string()))]), "struct<`a b`:string>"),
+        (pa.run_end_encoded(pa.int32(), pa.int64()), "bigint"),
+        (pa.uuid(), "binary"),
+        (pa.duration("ns"), "interval day to second"),
     ],
 )
 def test_arrows_other_types_are_taken_as_the_nearest_of_sparks(arrow: pa.DataType, expected: str) -> None:
@@ -89,15 +103,17 @@ def test_arrows_other_types_are_taken_as_the_nearest_of_sparks(arrow: pa.DataTyp
     "arrow",
     [
         pa.null(),
-        pa.list_(pa.int8()),
-        pa.struct([("a", pa.int8())]),
+        pa.list_(pa.time64("us")),
+        pa.struct([("a", pa.month_day_nano_interval())]),
+        pa.struct([]),
+        pa.map_(pa.string(), pa.decimal256(50)),
         pa.time64("us"),
-        pa.duration("s"),
+        pa.month_day_nano_interval(),
         pa.decimal256(50),
     ],
 )
 def test_a_type_that_can_not_be_versioned_is_refused_by_column(arrow: pa.DataType) -> None:
-    with pytest.raises(ab.InvalidRequest, match="column 'x'") as caught:
+    with pytest.raises(ab.InvalidRequest, match=r"column 'x'|struct without fields") as caught:
         spark_type(arrow, "column 'x'")
     assert caught.value.hint
 
@@ -222,3 +238,17 @@ def test_files_are_small_and_carry_no_foreign_schema() -> None:
 def test_arrow_and_spark_types_are_one_to_one(type_: str) -> None:
     spark = parse_type(type_)
     assert spark_type(arrow_type(spark), "x") == spark
+
+
+def test_floats_have_neither_statistics_nor_dictionaries_and_all_else_has_both() -> None:
+    columns = [
+        column("bigint", "k"),
+        column("double", "d"),
+        column("struct<a:float,b:array<int>,c:map<int,double>>", "s"),
+    ]
+    value = {"a": 1.5, "b": [1], "c": [(1, 1.5)]}
+    found = pq.ParquetFile(io.BytesIO(parquet.encode(table_of(columns, (1, -0.0, value)), 10))).metadata.row_group(0)
+    leaves = [found.column(i) for i in range(found.num_columns)]
+    told = {c.path_in_schema.partition(".")[2] or c.physical_type for c in leaves if c.is_stats_set}
+    assert told == {"INT64", "b.list.element", "c.key_value.key"}
+    assert all(c.has_dictionary_page == c.is_stats_set for c in leaves)

@@ -117,7 +117,8 @@ def size(size_bytes: int) -> str:
 def _finite(value: Any) -> Any:
     """JSON has no number for NaN and the infinities: they become text."""
     if isinstance(value, dict):
-        return {name: _finite(inner) for name, inner in value.items()}
+        # The keys of a map may be anything; those of JSON are text.
+        return {name if isinstance(name, str) else str(plain(name)): _finite(inner) for name, inner in value.items()}
     if isinstance(value, (list, tuple)):
         return [_finite(inner) for inner in value]
     return _INFINITE.get(str(value), value) if isinstance(value, float) else value

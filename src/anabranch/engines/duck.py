@@ -12,10 +12,12 @@ import duckdb
 import pyarrow as pa
 
 from anabranch.errors import InvalidRequest, Unavailable
-from anabranch.model.types import DataType, parse_type
+from anabranch.model.ddl import parse_type
+from anabranch.model.types import DataType
 from anabranch.queries.changes import numbered, ordered
 from anabranch.queries.query import Frame, Query, Rows
 from anabranch.queries.rendering import duck_sql, duck_text
+from anabranch.queries.results import plain
 
 _MEMORY_ONLY: dict[str, str | bool | int | float | list[str]] = {
     "autoinstall_known_extensions": False,
@@ -37,7 +39,7 @@ class DuckEngine:
     def fetch(self, query: Query) -> pa.Table:
         """Run a query and return its rows as Arrow."""
         with self._bound(query) as (cursor, text):
-            return _plain(cursor.sql(text, params=dict(query.args) or None).to_arrow_table())
+            return plain(cursor.sql(text, params=dict(query.args) or None).to_arrow_table())
 
     def types(self, query: Query) -> list[DataType | None]:
         """Let DuckDB bind the query and read the types off."""
@@ -103,16 +105,6 @@ def _spark_type(name: str) -> DataType | None:
     if name in ('"NULL"', "NULL"):
         return None
     return parse_type(_TYPE_NAMES.get(name, name))
-
-
-def _plain(rows: pa.Table) -> pa.Table:
-    """DuckDB may hand out views of strings; objects and users get plain ones."""
-    for i, field in enumerate(rows.schema):
-        if pa.types.is_string_view(field.type) or pa.types.is_large_string(field.type):
-            rows = rows.set_column(i, field.name, rows.column(i).cast(pa.string()))
-        elif pa.types.is_binary_view(field.type) or pa.types.is_large_binary(field.type):
-            rows = rows.set_column(i, field.name, rows.column(i).cast(pa.binary()))
-    return rows
 
 
 def _translate(error: duckdb.Error) -> Exception:

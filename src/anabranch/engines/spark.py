@@ -5,19 +5,24 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from datetime import datetime
+from datetime import UTC, date, datetime
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
+from py4j.protocol import Py4JError, Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.pandas.types import from_arrow_schema
 
 from anabranch.engines.engine import out_of_sight
 from anabranch.engines.spark_sessions import functions_of, is_remote, local_session, refuse_foreign
 from anabranch.errors import InvalidRequest, Unavailable
-from anabranch.model.types import DataType, parse_type
+from anabranch.model.ddl import parse_type
+from anabranch.model.types import FLOATS, VOID, DataType, array_of, map_of, struct_of
+from anabranch.queries.forms import has_other_form
 from anabranch.queries.query import Files, Frame, Query, Rows, Source
-from anabranch.queries.rendering import spark_sql
+from anabranch.queries.rendering import spark_schema, spark_sql, spark_to_memory
+from anabranch.queries.results import plain
 
 if TYPE_CHECKING:
     from anabranch.errors import AnabranchError
@@ -25,18 +30,34 @@ if TYPE_CHECKING:
 __all__ = ["DataFrame", "SparkEngine", "frame_to_arrow", "frame_types", "is_spark_frame", "local_session"]
 
 
+_FAILURES = (PySparkException, Py4JJavaError)
+"""PySpark leaves some of Spark's errors as Java has them."""
+
+
 def is_spark_frame(value: Any) -> bool:
     """Tell whether this is a Spark DataFrame, of a classic or a Connect session."""
     return isinstance(value, DataFrame)
 
 
-def frame_types(frame: DataFrame) -> dict[str, str]:
-    """The columns of a DataFrame with their types as DDL text."""
+def frame_types(frame: DataFrame) -> dict[str, DataType]:
+    """The columns of a DataFrame with their types; one of nothing but nulls is VOID."""
     try:
         fields = frame.schema.fields
-    except PySparkException as error:  # Spark Connect looks at a DataFrame only now.
+    except _FAILURES as error:  # Spark Connect looks at a DataFrame only now.
         raise _translate(error) from error
-    return {field.name: field.dataType.simpleString() for field in fields}
+    return {field.name: data_type(field.dataType) for field in fields}
+
+
+def data_type(type_: Any) -> DataType:
+    """One of PySpark's types as ours; nullability inside a type is not part of it."""
+    if hasattr(type_, "elementType"):
+        return array_of(data_type(type_.elementType))
+    if hasattr(type_, "keyType"):
+        return map_of(data_type(type_.keyType), data_type(type_.valueType))
+    if hasattr(type_, "fields"):
+        return struct_of([(f.name, data_type(f.dataType)) for f in type_.fields])
+    text = type_.simpleString()
+    return VOID if text == "void" else parse_type(text)
 
 
 def frame_to_arrow(frame: DataFrame) -> pa.Table:
@@ -78,7 +99,7 @@ class SparkEngine:
         try:
             bound = {name: self._bind(source) for name, source in query.sources.items()}
             return self.session.sql(spark_sql(query), args=self._arguments(query.args) or None, **bound)
-        except PySparkException as error:
+        except _FAILURES as error:
             raise _translate(error) from error
 
     def read(self, files: Files, names: Sequence[tuple[str, str]]) -> DataFrame:
@@ -103,31 +124,40 @@ class SparkEngine:
         """Run a query and bring its rows into the process."""
         frame = self.frame(query)
         try:
-            return _utc(frame.toArrow())
-        except PySparkException as error:
+            return plain(_for_memory(frame).toArrow())
+        except _FAILURES as error:
             raise _translate(error) from error
 
     def types(self, query: Query) -> list[DataType | None]:
         """Let Spark analyse the query and read the types off."""
         try:
-            fields = self.frame(query).schema.fields
-        except PySparkException as error:
+            found = frame_types(self.frame(query))
+        except _FAILURES as error:
             raise _translate(error) from error
-        texts = [field.dataType.simpleString() for field in fields]
-        return [None if text == "void" else parse_type(text) for text in texts]
+        return [None if type_ == VOID else type_ for type_ in found.values()]
 
     def write(self, query: Query, uri: str, cluster: Sequence[str], number: str | None = None) -> None:
         """Write the rows, range-partitioned and sorted, so that files have disjoint key ranges."""
         frame = self.frame(query)
+        options = self._write_options(frame_types(frame))
         if cluster:
             frame = frame.repartitionByRange(*cluster).sortWithinPartitions(*cluster)
         if number:
             # The last step before the rows are written, so that a task that runs again numbers its own rows only.
             frame = frame.withColumn(number, functions_of(self.session).monotonically_increasing_id())
         try:
-            frame.write.mode("error").parquet(uri)
-        except PySparkException as error:
+            frame.write.mode("error").options(**options).parquet(uri)
+        except _FAILURES as error:
             raise _translate(error) from error
+
+    def _write_options(self, types: Mapping[str, DataType]) -> dict[str, str]:
+        """Options of one write that make files every reader takes alike, whatever the session is set to."""
+        if any(t.name in ("date", "timestamp", "timestamp_ntz") for type_ in types.values() for t in type_.walk()):
+            _refuse_old_calendar(self.session)
+        plain_leaves = [path for name, type_ in types.items() for path in _float_leaves(name, type_)]
+        statistics = {f"parquet.column.statistics.enabled#{path}": "false" for path in plain_leaves}
+        dictionaries = {f"parquet.enable.dictionary#{path}": "false" for path in plain_leaves}
+        return {**_WRITING, **statistics, **dictionaries}
 
     def _bind(self, source: Source) -> DataFrame:
         if isinstance(source, Files):
@@ -140,32 +170,63 @@ class SparkEngine:
 
     def _read_files(self, files: Files) -> DataFrame:
         self.look(files.uris[0])
-        schema = ", ".join(f"`{name}` {type_}" for name, type_ in files.columns)
-        return self.remembered(files, lambda: self.session.read.schema(schema).parquet(*files.uris))
+        reader = self.session.read.schema(spark_schema(files.columns)).options(**_READING)
+        return self.remembered(files, lambda: reader.parquet(*files.uris))
 
     def _hold(self, rows: pa.Table) -> DataFrame:
+        # By itself, Spark takes times without a zone for local ones, and moves those that its zone skips.
+        fields = from_arrow_schema(rows.schema, prefer_timestamp_ntz=True)
         if rows.num_rows:
-            return self.session.createDataFrame(rows)
+            return self.session.createDataFrame(rows, schema=fields)
         # Spark Connect takes no empty table, for want of a schema; a row of nulls has one.
         nulls = [pa.nulls(1, field.type) for field in rows.schema]
-        return self.session.createDataFrame(pa.Table.from_arrays(nulls, names=rows.column_names)).limit(0)
+        one = pa.Table.from_arrays(nulls, names=rows.column_names)
+        return self.session.createDataFrame(one, schema=fields).limit(0)
 
     def _arguments(self, args: Mapping[str, Any]) -> dict[str, Any]:
-        """Spark takes a datetime without a zone for a local time; ours is a timestamp_ntz."""
+        """Dates and times as literals: on their way as objects they would pass through old calendars and zones."""
         expression = functions_of(self.session).expr
-        found: dict[str, Any] = {}
-        for name, value in args.items():
-            plain = isinstance(value, datetime) and value.tzinfo is None
-            found[name] = expression(f"timestamp_ntz'{value.isoformat(' ')}'") if plain else value
-        return found
+        return {k: expression(_literal(v)) if isinstance(v, date) else v for k, v in args.items()}
 
 
-def _utc(rows: pa.Table) -> pa.Table:
-    """Spark labels times with the session's zone; the instants are the same."""
-    for i, field in enumerate(rows.schema):
-        if pa.types.is_timestamp(field.type) and field.type.tz not in (None, "UTC"):
-            rows = rows.set_column(i, field.name, rows.column(i).cast(pa.timestamp("us", "UTC")))
-    return rows
+_REBASING = "spark.sql.parquet.datetimeRebaseModeInWrite"
+_READING = {"datetimeRebaseMode": "CORRECTED", "int96RebaseMode": "CORRECTED"}
+_WRITING = {
+    "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
+    "spark.sql.parquet.writeLegacyFormat": "false",
+}
+
+
+def _refuse_old_calendar(session: SparkSession) -> None:
+    """Files in the calendar of before 1582 show other dates to every reader but Spark."""
+    if str(session.conf.get(_REBASING, "CORRECTED")).upper() == "LEGACY":
+        hint = f"set {_REBASING} to CORRECTED"
+        raise InvalidRequest("the Spark session writes dates in the calendar of before 1582", hint=hint)
+
+
+def _float_leaves(path: str, type_: DataType) -> list[str]:
+    """Where Parquet keeps floats: statistics leave NaN out and tell -0.0 from 0.0, so filters would lose rows."""
+    if not type_.is_nested:
+        return [path] if type_.name in FLOATS else []
+    above = {"array": f"{path}.list", "map": f"{path}.key_value", "struct": path}[type_.name]
+    return [leaf for f in type_.fields for leaf in _float_leaves(f"{above}.{f.name}", f.type)]
+
+
+def _for_memory(frame: DataFrame) -> DataFrame:
+    """Bring types that Arrow has none for into the form in which rows in memory hold them."""
+    types = frame_types(frame)
+    if not any(has_other_form(t) for type_ in types.values() for t in type_.walk()):
+        return frame
+    expression = functions_of(frame.sparkSession).expr
+    return frame.select(*(expression(spark_to_memory(name, type_)).alias(name) for name, type_ in types.items()))
+
+
+def _literal(value: date) -> str:
+    if not isinstance(value, datetime):
+        return f"date'{value.isoformat()}'"
+    if value.tzinfo is None:
+        return f"timestamp_ntz'{value.isoformat(' ')}'"
+    return f"timestamp_ltz'{value.astimezone(UTC).isoformat(' ')}'"
 
 
 _VALUE_STATES = ("22", "21")
@@ -176,10 +237,10 @@ _NO_FILE = "42K03"
 """SQLSTATE of a path that is not there: nothing that another request could mend."""
 
 
-def _translate(error: PySparkException) -> AnabranchError:
+def _translate(error: PySparkException | Py4JJavaError) -> AnabranchError:
     """Turn Spark's errors into ours, by their SQLSTATE."""
-    state = error.getSqlState() or ""
-    text = next((line.strip() for line in str(error).splitlines() if line.strip()), type(error).__name__)
+    state, message = _state_and_message(error)
+    text = next((line.strip() for line in message.splitlines() if line.strip()), type(error).__name__)
     if state.startswith(_VALUE_STATES):
         return InvalidRequest(f"a value does not fit: {text}", hint="check the values and the column's type")
     if state == _NO_FILE:
@@ -187,3 +248,12 @@ def _translate(error: PySparkException) -> AnabranchError:
     if state.startswith(_REQUEST_STATES):
         return InvalidRequest(f"the expression can't be run: {text}", hint="check names and types")
     return Unavailable(f"Spark failed: {text}", hint="see Spark's log")
+
+
+def _state_and_message(error: PySparkException | Py4JJavaError) -> tuple[str, str]:
+    if isinstance(error, PySparkException):
+        return error.getSqlState() or "", str(error)
+    try:
+        return error.java_exception.getSqlState() or "", str(error.java_exception.getMessage())
+    except Py4JError:  # An exception of another kind than Spark's own has no such method.
+        return "", str(error)

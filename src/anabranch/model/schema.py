@@ -10,15 +10,16 @@ from functools import cached_property
 from typing import Any
 
 from anabranch.errors import InvalidRequest, NotFound
+from anabranch.model.ddl import parse_type, parse_type_before
 from anabranch.model.ids import ColumnId, SchemaId, new_column_id, new_id
 from anabranch.model.names import check_part
-from anabranch.model.types import DataType, parse_type
+from anabranch.model.types import DataType
 
-_DESCRIPTION = re.compile(
-    r"^(?P<type>.*?)(?P<firm>\s+NOT\s+NULL)?(?:\s+DEFAULT\b(?P<default>.*?)(?P<firm_too>\s+NOT\s+NULL)?)?\s*$",
+_AFTER_TYPE = re.compile(
+    r"^(?P<firm>\s*NOT\s+NULL)?(?:\s*DEFAULT\b(?P<default>.*?)(?P<firm_too>\s+NOT\s+NULL)?)?\s*$",
     re.IGNORECASE | re.DOTALL,
 )
-"""`bigint NOT NULL`, `int DEFAULT 0`, `int NOT NULL DEFAULT 0`, `int DEFAULT 0 NOT NULL`."""
+"""What may follow a type: `NOT NULL`, `DEFAULT 0`, `NOT NULL DEFAULT 0`, `DEFAULT 0 NOT NULL`."""
 
 
 @dataclass(frozen=True)
@@ -161,13 +162,16 @@ def _parse_column(name: str, text: str) -> Column:
         raise InvalidRequest(
             f"the type of column {name!r} is {text!r}, text was expected", hint="such as 'bigint NOT NULL'"
         )
-    found = _DESCRIPTION.match(text)
-    assert found is not None
+    type_, rest = parse_type_before(text)
+    found = _AFTER_TYPE.match(rest)
+    if found is None:
+        message = f"{text!r} is not a type that a column can have: {rest.strip()!r} comes after {type_}"
+        raise InvalidRequest(message, hint="such as 'int', 'int NOT NULL' or 'int DEFAULT 0'", column=name)
     default = found["default"].strip() if found["default"] is not None else None
     if default == "":
         raise InvalidRequest(f"column {name!r}: DEFAULT has no value", hint="such as 'int DEFAULT 0'")
     nullable = not (found["firm"] or found["firm_too"])
-    return new_column(name, parse_type(found["type"]), nullable=nullable, default=default)
+    return new_column(name, type_, nullable=nullable, default=default)
 
 
 def _not_null(column: Column) -> Column:

@@ -11,7 +11,7 @@ import pyarrow as pa
 from anabranch.errors import InvalidRequest
 from anabranch.model.objects import KeyValue
 from anabranch.model.schema import Column
-from anabranch.model.types import DataType
+from anabranch.model.types import VOID, DataType, array_of, map_of, struct_of
 
 _TO_ARROW: dict[str, pa.DataType] = {
     "tinyint": pa.int8(),
@@ -26,21 +26,34 @@ _TO_ARROW: dict[str, pa.DataType] = {
     "timestamp": pa.timestamp("us", "UTC"),
     "timestamp_ntz": pa.timestamp("us"),
     "binary": pa.binary(),
+    "variant": pa.string(),
 }
+_DURATION = pa.duration("us")
 _UNSIGNED = {pa.uint8(): "smallint", pa.uint16(): "int", pa.uint32(): "bigint"}
 
 
 def arrow_type(type_: DataType) -> pa.DataType:
-    """Return the Arrow type that holds a Spark type."""
+    """Return the Arrow type that holds a Spark type; variants are JSON text, years and months whole months."""
     if type_.name == "decimal":
         return pa.decimal128(type_.precision, type_.scale)
-    return _TO_ARROW[type_.name]
+    if type_.is_interval:
+        return pa.int32() if type_.is_months else _DURATION
+    if not type_.is_nested:
+        return _TO_ARROW[type_.name]
+    parts = [arrow_type(part) for part in type_.parts]
+    if type_.name == "array":
+        return pa.list_(pa.field("element", parts[0]))
+    if type_.name == "map":
+        return pa.map_(*parts)
+    return pa.struct([pa.field(f.name, part) for f, part in zip(type_.fields, parts, strict=True)])
 
 
 def spark_type(type_: pa.DataType, where: str) -> DataType:
-    """Return the Spark type of an Arrow column, or refuse it."""
-    if pa.types.is_dictionary(type_):
-        type_ = type_.value_type
+    """Return the Spark type of an Arrow column, or refuse it; inside nested types there may be nothing but nulls."""
+    type_ = bare_type(type_)
+    nested = _nested_spark_type(type_, where)
+    if nested is not None:
+        return nested
     found = next((name for name, arrow in _TO_ARROW.items() if arrow == type_), None) or _UNSIGNED.get(type_)
     if found:
         return DataType(found)
@@ -58,8 +71,37 @@ def spark_type(type_: pa.DataType, where: str) -> DataType:
         return DataType("float")
     if pa.types.is_date64(type_):
         return DataType("date")
+    if pa.types.is_duration(type_):
+        return DataType("interval day to second")
     hint = "give schema= with a type for it" if pa.types.is_null(type_) else "cast it first"
     raise InvalidRequest(f"{where} has type {type_}, which can't be versioned", hint=hint)
+
+
+def bare_type(type_: pa.DataType) -> pa.DataType:
+    """The type of values, however they are packed: dictionaries, runs and extensions."""
+    if pa.types.is_dictionary(type_) or pa.types.is_run_end_encoded(type_):
+        return bare_type(type_.value_type)
+    return bare_type(type_.storage_type) if isinstance(type_, pa.BaseExtensionType) else type_
+
+
+def is_list(type_: pa.DataType) -> bool:
+    """Tell whether this is one of Arrow's five kinds of lists."""
+    kinds = (pa.ListType, pa.LargeListType, pa.FixedSizeListType, pa.ListViewType, pa.LargeListViewType)
+    return isinstance(type_, kinds)
+
+
+def _nested_spark_type(type_: pa.DataType, where: str) -> DataType | None:
+    if is_list(type_):
+        return array_of(_part(type_.value_type, f"{where}, element"))
+    if pa.types.is_map(type_):
+        return map_of(_part(type_.key_type, f"{where}, key"), _part(type_.item_type, f"{where}, value"))
+    if pa.types.is_struct(type_):
+        return struct_of([(f.name, _part(f.type, f"{where}, field {f.name!r}")) for f in type_])
+    return None
+
+
+def _part(type_: pa.DataType, where: str) -> DataType:
+    return VOID if pa.types.is_null(type_) else spark_type(type_, where)
 
 
 def arrow_fields(columns: Sequence[Column]) -> pa.Schema:

@@ -18,6 +18,7 @@ from anabranch.objects.arrow import key_value
 
 _BATCH_ROWS = 1 << 20
 _FORMAT: dict[str, Any] = {"compression": "zstd", "store_schema": False, "store_decimal_as_integer": True}
+_IN_LISTS = {"list": "list.", "map": "key_value.", "struct": ""}
 
 
 @dataclass(frozen=True)
@@ -32,8 +33,23 @@ class Footer:
 def encode(table: pa.Table, row_group_rows: int) -> bytes:
     """Write a table as one Parquet file in memory."""
     sink = io.BytesIO()
-    pq.write_table(table, sink, row_group_size=row_group_rows, **_FORMAT)
+    exact = [path for field in table.schema for path in _exact_leaves(field, "")]
+    options = {**_FORMAT, "write_statistics": exact, "use_dictionary": exact}
+    pq.write_table(table, sink, row_group_size=row_group_rows, **options)
     return sink.getvalue()
+
+
+def _exact_leaves(field: pa.Field, above: str) -> list[str]:
+    """Where a column keeps anything but floats.
+
+    Statistics of floats leave NaN out, and statistics and dictionaries tell -0.0 from 0.0: filters would lose rows.
+    """
+    path, kind = f"{above}{field.name}", field.type
+    if not pa.types.is_nested(kind):
+        return [] if pa.types.is_floating(kind) else [path]
+    name = "map" if pa.types.is_map(kind) else "struct" if pa.types.is_struct(kind) else "list"
+    parts = [kind.key_field, kind.item_field] if name == "map" else [kind.field(i) for i in range(kind.num_fields)]
+    return [leaf for part in parts for leaf in _exact_leaves(part, f"{path}.{_IN_LISTS[name]}")]
 
 
 def decode(content: bytes) -> pa.Table:

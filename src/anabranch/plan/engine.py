@@ -21,18 +21,21 @@ class Work:
     """Whether a Spark DataFrame comes in or goes out."""
     unproven: str | None = None
     """What in a user's expression is not proven equal on DuckDB."""
+    not_in_duck: str | None = None
+    """Which column DuckDB can't hold."""
 
 
 def choose(setting: EngineSetting, work: Work, threshold_bytes: int, has_spark: bool) -> tuple[EngineName, str]:
     """Choose the engine and say why."""
     if setting == "spark":
         return "spark", "it was asked for"
-    if work.unproven:
+    if work.unproven or work.not_in_duck:
         if setting == "duck" or not has_spark:
             why = "engine='duck' was asked for" if setting == "duck" else "PySpark is not installed"
             hint = "use engine='auto' or 'spark'" if setting == "duck" else "pip install 'anabranch[spark]'"
-            raise InvalidRequest(f"{work.unproven} runs on Spark only, and {why}", hint=hint)
-        return "spark", f"{work.unproven} is not proven equal on DuckDB"
+            what = f"{work.unproven} runs on Spark only" if work.unproven else str(work.not_in_duck)
+            raise InvalidRequest(f"{what}, and {why}", hint=hint)
+        return "spark", f"{work.unproven} is not proven equal on DuckDB" if work.unproven else str(work.not_in_duck)
     if setting == "duck":
         return "duck", "it was asked for"
     if work.spark_frame:

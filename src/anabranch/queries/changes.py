@@ -6,9 +6,13 @@ from collections.abc import Mapping, Sequence
 
 from sqlglot import exp
 
+from anabranch.model.ids import ColumnId
 from anabranch.model.schema import Column, Schema
+from anabranch.model.types import DataType
+from anabranch.queries.forms import comparable, differs, fitted, from_memory
 from anabranch.queries.query import (
     Query,
+    Rows,
     Source,
     Sources,
     aliased,
@@ -17,7 +21,6 @@ from anabranch.queries.query import (
     cast_to,
     choose,
     col,
-    distinct_from,
     everything,
     is_null,
     joined,
@@ -32,6 +35,9 @@ from anabranch.queries.query import (
     union_all,
 )
 from anabranch.queries.scan import named
+
+Types = Mapping[str, DataType | None]
+"""The types of an input's columns, by their names there; None where every value is null."""
 
 OP = "_ana_op"
 INSERT, UPDATE, DELETE, SAME = "I", "U", "D", "="
@@ -67,7 +73,7 @@ def moved(query: Query, schema: Schema, values: Mapping[str, exp.Expr], alias: s
 
 def _changed(query: Query, inner: exp.Select, schema: Schema, values: Mapping[str, exp.Expr]) -> Query:
     """Leave out rows that stay as they are."""
-    differ = [distinct_from(col(c.before), col(c.id)) for c in schema if c.id in values]
+    differ = [differs(c.type, col(c.before), col(c.id)) for c in schema if c.id in values]
     return query.over(select(everything(), subquery(inner, "u"), where=any_of(differ)))
 
 
@@ -77,27 +83,31 @@ def selected_keys(query: Query, read: Sequence[Column], schema: Schema, alias: s
     return query.over(select(keys, named(query, read, alias), where=where))
 
 
-def completed(source: Source, given: Mapping[str, str], schema: Schema, defaults: Mapping[str, exp.Expr]) -> Query:
+def completed(
+    source: Source, types: Types, given: Mapping[str, str], schema: Schema, defaults: Mapping[str, exp.Expr]
+) -> Query:
     """Whole rows from an input: given columns by their names there, the rest from defaults or null."""
     sources = Sources()
-    return Query(_whole_rows(table(sources.add(source), "i"), given, schema, defaults), sources.named)
+    values = {c.id: _taken(source, types, given[c.id], c) for c in schema if c.id in given}
+    return Query(_whole_rows(table(sources.add(source), "i"), values, schema, defaults), sources.named)
 
 
 def completed_from(query: Query, given: Mapping[str, str], schema: Schema, defaults: Mapping[str, exp.Expr]) -> Query:
     """Whole rows from the rows of a query."""
-    return query.over(_whole_rows(subquery(query.expression, "i"), given, schema, defaults))
+    values = {c.id: cast_to(col(given[c.id], "i"), c.type) for c in schema if c.id in given}
+    return query.over(_whole_rows(subquery(query.expression, "i"), values, schema, defaults))
 
 
 def _whole_rows(
     source: exp.Table | exp.Subquery,
-    given: Mapping[str, str],
+    values: Mapping[ColumnId, exp.Expr],
     schema: Schema,
     defaults: Mapping[str, exp.Expr],
 ) -> exp.Select:
     picked = []
     for column in schema:
-        if column.id in given:
-            value: exp.Expr = cast_to(col(given[column.id], "i"), column.type)
+        if column.id in values:
+            value: exp.Expr = values[column.id]
         elif column.id in defaults:
             value = cast_to(defaults[column.id], column.type)
         else:
@@ -106,10 +116,16 @@ def _whole_rows(
     return select(picked, source)
 
 
-def narrowed(source: Source, given: Mapping[str, str], columns: Sequence[Column]) -> Query:
+def _taken(source: Source, types: Types, name: str, column: Column) -> exp.Expr:
+    """A column of an input as the table's: rows in memory fit already, but some types have another form there."""
+    value = col(name, "i")
+    return from_memory(value, column.type) if isinstance(source, Rows) else fitted(value, types[name], column.type)
+
+
+def narrowed(source: Source, types: Types, given: Mapping[str, str], columns: Sequence[Column]) -> Query:
     """Columns of an input under their ids."""
     sources = Sources()
-    picked = [aliased(cast_to(col(given[c.id], "i"), c.type), c.id) for c in columns]
+    picked = [aliased(_taken(source, types, given[c.id], c), c.id) for c in columns]
     return Query(select(picked, table(sources.add(source), "i")), sources.named)
 
 
@@ -130,7 +146,7 @@ def matched(rows: Source, existing: Query, schema: Schema, given: Sequence[Colum
     """Rows of an input beside what the table has at their keys: to insert, to update, or the same."""
     ids = [str(k) for k in schema.key_ids]
     plain = [c for c in given if c.id not in schema.key_ids]
-    differ = any_of([distinct_from(col(c.id, "e"), col(c.id, "i")) for c in plain])
+    differ = any_of([differs(c.type, col(c.id, "e"), col(c.id, "i")) for c in plain])
     op = choose((is_null(col(ids[0], "e")), text(INSERT)), (differ, text(UPDATE)), otherwise=text(SAME))
     picked = [aliased(col(c.id, "i"), c.id) for c in given]
     picked += [aliased(col(c.id, "e"), c.before) for c in plain]
@@ -142,7 +158,7 @@ def compared(before: Query, after: Query, schema: Schema, columns: Sequence[Colu
     """The difference of two states at the same keys: one row per key, with what became of it."""
     ids = [str(k) for k in schema.key_ids]
     plain = [c for c in columns if c.id not in schema.key_ids]
-    differ = any_of([distinct_from(col(c.id, "b"), col(c.id, "a")) for c in plain])
+    differ = any_of([differs(c.type, col(c.id, "b"), col(c.id, "a")) for c in plain])
     op = choose(
         (is_null(col(ids[0], "b")), text(INSERT)),
         (is_null(col(ids[0], "a")), text(DELETE)),
@@ -158,8 +174,8 @@ def compared(before: Query, after: Query, schema: Schema, columns: Sequence[Colu
 
 def changed_only(query: Query) -> Query:
     """Compared rows that differ."""
-    differs = exp.NEQ(this=col(OP), expression=text(SAME))
-    return query.over(select(everything(), subquery(query.expression, "x"), where=differs))
+    is_other = exp.NEQ(this=col(OP), expression=text(SAME))
+    return query.over(select(everything(), subquery(query.expression, "x"), where=is_other))
 
 
 _NUMBER = "_ana_number"
@@ -168,9 +184,9 @@ _NUMBER = "_ana_number"
 def compared_rows(before: Query, after: Query, schema: Schema, sources: Sources) -> Query:
     """The difference of two states without a key: whole rows, as often as they come; equal ones keep their ids."""
     ids, names = [str(k) for k in schema.key_ids], [str(c.id) for c in schema]
-    old = _numbered(before, names, ids)
-    new = _numbered(after, names, [])
-    same = all_of([*(not_distinct(col(n, "b"), col(n, "a")) for n in names), _same_number()])
+    old, new = _numbered(before, schema.columns, ids), _numbered(after, schema.columns, [])
+    pairs = [(comparable(c.type, col(c.id, "b")), comparable(c.type, col(c.id, "a"))) for c in schema]
+    same = all_of([*(not_distinct(one, other) for one, other in pairs), _same_number()])
     op = choose(
         (is_null(col(_NUMBER, "b")), text(INSERT)), (is_null(col(_NUMBER, "a")), text(DELETE)), otherwise=text(SAME)
     )
@@ -182,14 +198,16 @@ def _same_number() -> exp.Expr:
     return exp.EQ(this=col(_NUMBER, "b"), expression=col(_NUMBER, "a"))
 
 
-def _numbered(query: Query, names: Sequence[str], extra: Sequence[str]) -> exp.Select:
+def _numbered(query: Query, columns: Sequence[Column], row_id: Sequence[str]) -> exp.Select:
     """Tell equal rows apart by counting them."""
+    values = [comparable(c.type, col(c.id)) for c in columns]
+    order: list[exp.Expr] = [col(k) for k in row_id] or [values[0].copy()]
     count = exp.Window(
         this=exp.RowNumber(),
-        partition_by=[col(n) for n in names],
-        order=exp.Order(expressions=[exp.Ordered(this=col(n)) for n in extra or names[:1]]),
+        partition_by=values,
+        order=exp.Order(expressions=[exp.Ordered(this=by) for by in order]),
     )
-    picked = [*(col(n) for n in (*extra, *names)), aliased(count, _NUMBER)]
+    picked = [*(col(k) for k in row_id), *(col(c.id) for c in columns), aliased(count, _NUMBER)]
     return select(picked, subquery(query.expression, "n"))
 
 
@@ -204,8 +222,8 @@ def differing(query: Query, columns: Sequence[Column]) -> Query:
     is_update = exp.EQ(this=col(OP), expression=text(UPDATE))
     picked = []
     for c in columns:
-        differs = exp.And(this=is_update.copy(), expression=distinct_from(col(c.before), col(c.id)))
-        counted = exp.Max(this=choose((differs, number(1)), otherwise=number(0)))
+        changed = exp.And(this=is_update.copy(), expression=differs(c.type, col(c.before), col(c.id)))
+        counted = exp.Max(this=choose((changed, number(1)), otherwise=number(0)))
         picked.append(aliased(counted, c.id))
     return query.over(select(picked, subquery(query.expression, "m")))
 

@@ -127,6 +127,10 @@ def _proven(
     parsed = _parsed(text)
     if parsed is None:
         raise Unproven(f"syntax that only Spark reads ({text!r})")
+    spoken = {node.name.lower() for node in parsed.find_all(exp.Column)}
+    for column in schema:
+        if column.name.lower() in spoken and (column.type.is_nested or column.type.only_spark):
+            raise Unproven(f"an expression over column {column.name!r} of type {column.type}")
     return prove(parsed, {c.name.lower(): (c.name, c.type) for c in schema}, dict(args))
 
 
@@ -146,7 +150,7 @@ def type_of_value(value: Any, what: str) -> DataType | None:
     for kind, name in simple.items():
         if isinstance(value, kind):
             return DataType(name)
-    hint = "give a number, text, boolean, date, datetime, bytes or None"
+    hint = "give a number, text, boolean, date, datetime, bytes or None; write others in SQL, such as array(1, 2)"
     raise InvalidRequest(f"{what} is a {type(value).__name__}, which is not an SQL value", hint=hint)
 
 

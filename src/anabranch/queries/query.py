@@ -114,6 +114,14 @@ def sql_type(type_: DataType) -> exp.DataType:
     if type_.name == "decimal":
         sizes = [exp.DataTypeParam(this=exp.Literal.number(n)) for n in (type_.precision, type_.scale)]
         return exp.DataType(this=exp.DType.DECIMAL, expressions=sizes, nested=False)
+    if type_.is_interval:
+        return exp.DataType(this=exp.DType.USERDEFINED, kind=type_.name)
+    if type_.name == "struct":
+        fields = [exp.ColumnDef(this=ident(f.name), kind=sql_type(f.type)) for f in type_.fields]
+        return exp.DataType(this=exp.DType.STRUCT, expressions=fields, nested=True)
+    if type_.is_nested:
+        parts = [sql_type(part) for part in type_.parts]
+        return exp.DataType(this=exp.DType[type_.name.upper()], expressions=parts, nested=True)
     return exp.DataType(this=_SQL_TYPES.get(type_.name) or exp.DType[type_.name.upper()], nested=False)
 
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from sqlglot import exp
 from sqlglot.dialects import DuckDB, Spark
 
-from anabranch.queries.query import Files, Query
+from anabranch.model.types import DataType
+from anabranch.queries.forms import BY_LIST, to_memory
+from anabranch.queries.query import Files, Query, col, ident, sql_type
 
 
 class _Duck(DuckDB.Generator):  # type: ignore[misc]
@@ -16,9 +19,15 @@ class _Duck(DuckDB.Generator):  # type: ignore[misc]
     # DuckDB's own arg_max passes over nulls; the last value of a cell may be null.
     TRANSFORMS: ClassVar[dict[type[exp.Expr], Any]] = {
         **DuckDB.Generator.TRANSFORMS,
-        exp.ArgMax: lambda self, e: self.func("arg_max_null", e.this, e.expression),
+        exp.ArgMax: lambda self, e: self.last_by_list(e) if e.meta.get(BY_LIST) else self.last_by_turn(e),
         exp.Hint: lambda *_: "",
     }
+
+    def last_by_turn(self, e: exp.ArgMax) -> str:
+        return str(self.func("arg_max_null", e.this, e.expression))
+
+    def last_by_list(self, e: exp.ArgMax) -> str:
+        return f"(list({self.sql(e.this)} ORDER BY {self.sql(e.expression)} NULLS FIRST))[-1]"
 
 
 _DUCK = DuckDB()
@@ -48,4 +57,16 @@ def spark_sql(query: Query) -> str:
     text = text.replace("{", "{{").replace("}", "}}")
     for name in query.sources:
         text = text.replace(f"`{name}`", f"{{{name}}}")
+    return text
+
+
+def spark_schema(columns: Sequence[tuple[str, DataType]]) -> str:
+    """Columns as Spark's DDL, with every name in backticks."""
+    fields = [exp.ColumnDef(this=ident(name), kind=sql_type(type_)) for name, type_ in columns]
+    return ", ".join(_SPARK.generate(field, copy=False) for field in fields)
+
+
+def spark_to_memory(name: str, type_: DataType) -> str:
+    """A column in the form in which rows in memory hold it."""
+    text: str = _SPARK.generate(to_memory(col(name), type_), copy=False)
     return text

@@ -18,6 +18,7 @@ from anabranch.model.objects import KeyRange, Layer, StoredObject, may_meet
 from anabranch.model.schema import Column, Schema
 from anabranch.model.tables import TableState
 from anabranch.model.types import DataType
+from anabranch.queries.forms import differs, last_of
 from anabranch.queries.query import (
     Files,
     Query,
@@ -29,7 +30,6 @@ from anabranch.queries.query import (
     cast_to,
     choose,
     col,
-    distinct_from,
     is_null,
     joined,
     null_of,
@@ -173,7 +173,7 @@ class _Scan:
         folded = [aliased(exp.Max(this=col(GONE)), GONE)]
         for c in cells:
             turn = _turn_of(c)
-            folded.append(aliased(exp.ArgMax(this=col(c.id), expression=col(turn)), c.id))
+            folded.append(aliased(last_of(c.type, col(c.id), col(turn)), c.id))
             folded.append(aliased(exp.Max(this=col(turn)), turn))
         keys = [col(k) for k in self.key_ids]
         whole = select([*keys, *folded], subquery(parts, "f"))
@@ -191,7 +191,7 @@ class _Scan:
                 picked += [aliased(null_of(c.type), c.id), aliased(null_of(_INT), _turn_of(c))]
                 continue
             for value, name in ((group.value(c), str(c.id)), (cast_to(turn.copy(), _INT), _turn_of(c))):
-                changed = distinct_from(col(c.before, "o"), col(c.id, "o"))
+                changed = differs(group.type_of(c), col(c.before, "o"), col(c.id, "o"))
                 picked.append(aliased(choose((changed, value), otherwise=exp.Null()), name))
         return self._limited(picked, group)
 
@@ -248,8 +248,12 @@ class _Group:
             return initial_value(column)
         value = col(column.id, "o")
         # Spark may have written a time in a form that other readers take for one without a zone.
-        same = written.type == column.type and column.type.name != "timestamp"
-        return value if same else cast_to(value, column.type)
+        has_times = any(t.name == "timestamp" for t in column.type.walk())
+        return cast_to(value, column.type) if has_times or written.type != column.type else value
+
+    def type_of(self, column: Column) -> DataType:
+        """The type that a column was written with."""
+        return (self.schema.written_as(column) or column).type
 
 
 def _acts_on(delta: Layer, row: Layer) -> bool:

@@ -8,10 +8,11 @@ from datetime import UTC, datetime
 from typing import Any
 
 from anabranch.errors import InvalidRequest
+from anabranch.model.ddl import parse_type
 from anabranch.model.ids import ObjectId, SchemaId
 from anabranch.model.objects import size_of
 from anabranch.model.schema import Column, Schema, new_column
-from anabranch.model.types import DataType, can_store, parse_type
+from anabranch.model.types import DataType, can_store
 from anabranch.plan import schema_change
 from anabranch.plan.commit import ThingDraft, draft_state, with_attributes, with_schema
 from anabranch.plan.engine import Work
@@ -21,7 +22,7 @@ from anabranch.queries.query import Query, aliased, cast_to, select
 from anabranch.queries.scan import scan
 from anabranch.repo.context import Context
 from anabranch.repo.inputs import key_names
-from anabranch.repo.reading import reading, rendered, unproven
+from anabranch.repo.reading import not_in_duck, reading, rendered, unproven
 from anabranch.repo.table_checks import refuse_used
 from anabranch.repo.writing import NAMED_AT_MOST, refuse_nulls_found
 
@@ -139,7 +140,8 @@ def first_value(ctx: Context, default: str, name: str, type_: DataType) -> str |
     what = f"default of {name!r}"
     expression = Expression.of(default, None, what)
     nothing = Schema(SchemaId(""), (), ())
-    engine = ctx.engines.pick(Work(unproven=unproven([expression], nothing)), what)
+    spark_only = f"a column of type {type_}" if type_.only_spark else None
+    engine = ctx.engines.pick(Work(unproven=unproven([expression], nothing), not_in_duck=spark_only), what)
     value = rendered(expression, engine, nothing)
     (given,) = engine.types(Query(select([aliased(value, "v")]), {}))
     if given is not None and not can_store(given, type_):
@@ -172,7 +174,8 @@ def _check_nullable(
     if nullable or not column.nullable or not state.row_count:
         return
     what = f"column {column.name!r} of {table.name!r} can't be made not null"
-    engine = ctx.engines.pick(Work(size_of(state.layers)), what)
+    work = Work(size_of(state.layers), not_in_duck=not_in_duck([column], table.name))
+    engine = ctx.engines.pick(work, what)
     shown = tuple(dict.fromkeys((*schema.key_columns, column)))
     query = scan(state, shown, ctx.access(state.layers, pending))
     with reading(ctx, state):

@@ -107,6 +107,7 @@ class Context:
 
     def _decoded(self, inline: Sequence[StoredObject], pending: Mapping[ObjectId, bytes]) -> dict[ObjectId, pa.Table]:
         from anabranch.objects.parquet import decode
+        from anabranch.queries.results import plain
 
         found = {o.id: self.cache.get(o.id) for o in inline}
         missing = [o for o in inline if found[o.id] is None]
@@ -116,7 +117,7 @@ class Context:
             with self.catalog.read() as cx:
                 contents.update(object_rows.contents(cx, absent))
         for o in missing:
-            rows = decode(_checked(o, contents.get(o.id)))
+            rows = plain(decode(_checked(o, contents.get(o.id))))
             self.cache.put(o.id, rows)
             found[o.id] = rows
         return {id_: rows for id_, rows in found.items() if rows is not None}

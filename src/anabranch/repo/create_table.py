@@ -33,8 +33,10 @@ class NewTable:
 
 def create_table(ctx: Context, asked: NewTable) -> ThingDraft:
     """Make the draft of a table, with its first rows if there are any."""
-    given = read_input(asked.data, None) if asked.data is not None else None
-    columns = _columns(asked, given)
+    columns = read_schema_argument(asked.schema) if asked.schema is not None else ()
+    given = read_input(asked.data, columns) if asked.data is not None else None
+    if asked.schema is None:
+        columns = _columns(asked, given)
     _check_defaults(columns)
     made = make_schema(columns, key_names(asked.key))
     table = ThingDraft(
@@ -53,8 +55,6 @@ def create_table(ctx: Context, asked: NewTable) -> ThingDraft:
 
 
 def _columns(asked: NewTable, given: Input | None) -> tuple[Column, ...]:
-    if asked.schema is not None:
-        return read_schema_argument(asked.schema)
     if given is None:
         raise InvalidRequest(f"table {asked.name!r} has neither data nor a schema", hint="give rows, or schema=")
     return columns_of(given)

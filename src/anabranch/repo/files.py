@@ -15,7 +15,7 @@ import pyarrow.parquet
 from anabranch.errors import InvalidRequest, NotFound, Unavailable
 from anabranch.model.schema import Column
 from anabranch.objects.arrow import arrow_type
-from anabranch.repo.inputs import read_schema_argument
+from anabranch.repo.inputs import json_columns, read_schema_argument
 
 _FORMATS = {
     ".csv": "csv",
@@ -34,8 +34,7 @@ def read_files(
     paths: Sequence[str], format: str | None = None, columns: Sequence[Column] = (), nulls: Sequence[str] = ()
 ) -> pa.Table:
     """Read files as one table; the types of known columns are taken from them, the others are inferred."""
-    types = {column.name: arrow_type(column.type) for column in columns}
-    parts = [_read(path, format or file_format(path), types, nulls) for path in paths]
+    parts = [_read(path, format or file_format(path), columns, nulls) for path in paths]
     try:
         whole = pa.concat_tables(parts, promote_options="permissive")
     except pa.ArrowException as error:
@@ -59,11 +58,15 @@ def file_format(path: str) -> str:
     return found
 
 
-def _read(path: str, format: str, types: dict[str, pa.DataType], nulls: Sequence[str]) -> pa.Table:
+def _read(path: str, format: str, columns: Sequence[Column], nulls: Sequence[str]) -> pa.Table:
     with _translated(path, format):
         if format == "csv":
-            return _read_csv(path, types, nulls)
-        return _read_json(path, types) if format == "json" else pyarrow.parquet.read_table(path)
+            return _read_csv(path, _types(columns), nulls)
+        return _read_json(path, columns) if format == "json" else pyarrow.parquet.read_table(path)
+
+
+def _types(columns: Sequence[Column]) -> dict[str, pa.DataType]:
+    return {column.name: arrow_type(column.type) for column in columns}
 
 
 def _read_csv(path: str, types: dict[str, pa.DataType], nulls: Sequence[str]) -> pa.Table:
@@ -79,17 +82,26 @@ def _read_csv(path: str, types: dict[str, pa.DataType], nulls: Sequence[str]) ->
         return pyarrow.csv.read_csv(path, read_options=whole, convert_options=convert, parse_options=parse)
 
 
-def _read_json(path: str, types: dict[str, pa.DataType]) -> pa.Table:
+def _read_json(path: str, columns: Sequence[Column]) -> pa.Table:
     """Read objects, one after another or in an array. What some rows leave out is null in them."""
     with pa.input_stream(path, compression="detect") as stream:
         content = stream.read()
+    free = [c for c in columns if any(t.name in ("map", "variant") for t in c.type.walk())]
     if content.lstrip()[:1] == b"[":
         content = "\n".join(json.dumps(row) for row in json.loads(content)).encode()
+    rows = [json.loads(line) for line in content.splitlines() if line.strip()] if free else []
+    apart = json_columns(rows, free)
+    if apart:
+        content = "\n".join(json.dumps({k: v for k, v in row.items() if k not in apart}) for row in rows).encode()
+    types = _types([c for c in columns if c not in free])
     read = pyarrow.json.ReadOptions(block_size=max(_JSON_BLOCK_BYTES, min(len(content), _LARGEST_BLOCK_BYTES)))
     parse = pyarrow.json.ParseOptions(explicit_schema=pa.schema(types) if types else None)
     found = pyarrow.json.read_json(pa.BufferReader(content), read_options=read, parse_options=parse)
     empty = [name for name in types if found.column(name).null_count == found.num_rows]
-    return found.drop_columns([name for name in empty if name not in _keys(content)]) if empty else found
+    found = found.drop_columns([name for name in empty if name not in _keys(content)]) if empty else found
+    for name, values in apart.items():
+        found = found.append_column(name, values)
+    return found
 
 
 def _keys(content: bytes) -> set[str]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -12,11 +14,13 @@ import pyarrow as pa
 
 from anabranch.errors import InvalidRequest
 from anabranch.model.schema import Column, Schema, new_column, parse_columns
-from anabranch.model.types import DataType, can_store, parse_type
+from anabranch.model.types import VOID, DataType, misfit
 from anabranch.objects.arrow import arrow_type, spark_type
+from anabranch.objects.fitting import DoesNotFit, fit_column
 from anabranch.queries.query import Frame, Rows, Source
 
 _PYTHON_DECIMAL = pa.decimal128(38, 18)
+_NAME = re.compile(r"(?:`((?:[^`]|``)+)`|([^\s`]+?)(?=[\s:]))\s*:?")
 
 
 @dataclass(frozen=True)
@@ -34,13 +38,15 @@ class Input:
         return isinstance(self.source, Frame)
 
 
-def read_input(value: Any, schema: Schema | None) -> Input:
-    """Take in a frame; rows in memory are brought to the schema's types, where there is one."""
+def read_input(value: Any, columns: Iterable[Column]) -> Input:
+    """Take in a frame; `columns` are those of the table, where they are known, and tell dicts from maps."""
     if _is_spark(value):
         from anabranch.engines.spark import frame_types
 
-        return Input({name: parse_type(text) for name, text in frame_types(value).items()}, Frame(value), None)
-    rows = _to_arrow(value, schema)
+        found = frame_types(value)
+        _refuse_twins(value.columns)
+        return Input({name: None if t == VOID else t for name, t in found.items()}, Frame(value), None)
+    rows = _to_arrow(value, tuple(columns))
     _refuse_twins(rows.column_names)
     types: dict[str, DataType | None] = {
         f.name: None if pa.types.is_null(f.type) else spark_type(f.type, f"column {f.name!r}") for f in rows.schema
@@ -51,8 +57,10 @@ def read_input(value: Any, schema: Schema | None) -> Input:
 def columns_of(given: Input) -> tuple[Column, ...]:
     """The columns of a new table made from data."""
     for name, type_ in given.types.items():
-        if type_ is None:
-            raise InvalidRequest(f"column {name!r} has no values to tell its type", hint="give schema= with its type")
+        if type_ is None or VOID in type_.walk():
+            inside = f" ({type_})" if type_ else ""
+            message = f"column {name!r}{inside} has no values to tell its type"
+            raise InvalidRequest(message, hint="give schema= with its type")
     return tuple(new_column(name, type_) for name, type_ in given.types.items() if type_)
 
 
@@ -66,9 +74,10 @@ def match_columns(given: Input, schema: Schema, what: str) -> dict[str, str]:
             raise InvalidRequest(f"{what}: the table has no column {name!r}", hint=hint, column=name)
         if column.id in found:
             raise InvalidRequest(f"{what}: column {column.name!r} comes twice", hint="leave one out")
-        if type_ is not None and not can_store(type_, column.type):
-            message = f"{what}: column {column.name!r} is {column.type}, {type_} was given"
-            raise InvalidRequest(message, hint="cast it first", column=column.name)
+        problem = misfit(type_, column.type, from_memory=not given.is_spark) if type_ else None
+        if problem:
+            message = f"{what}: column {column.name!r} is {problem}"
+            raise InvalidRequest(message, hint=_hint(column.type), column=column.name)
         found[column.id] = name
     missing = [c.name for c in schema if c.id in schema.key and c.id not in found]
     if missing:
@@ -99,8 +108,9 @@ def read_schema_argument(value: Any) -> tuple[Column, ...]:
     if isinstance(value, pa.Schema):
         return tuple(new_column(f.name, spark_type(f.type, f"column {f.name!r}"), nullable=f.nullable) for f in value)
     if "pyspark" in sys.modules and hasattr(value, "fields") and hasattr(value, "simpleString"):
-        fields = value.fields
-        return tuple(new_column(f.name, parse_type(f.dataType.simpleString()), nullable=f.nullable) for f in fields)
+        from anabranch.engines.spark import data_type
+
+        return tuple(new_column(f.name, data_type(f.dataType), nullable=f.nullable) for f in value.fields)
     hint = "give a dict such as {'id': 'bigint NOT NULL'}, DDL text, or an Arrow or Spark schema"
     raise InvalidRequest(f"schema= is a {type(value).__name__}", hint=hint)
 
@@ -121,7 +131,13 @@ def _is_spark(value: Any) -> bool:
     return is_spark_frame(value)
 
 
-def _to_arrow(value: Any, schema: Schema | None) -> pa.Table:
+def _hint(type_: DataType) -> str:
+    if any(t.name == "variant" for t in type_.walk()):
+        return "give JSON text for a variant, or a Spark frame"
+    return "cast it first"
+
+
+def _to_arrow(value: Any, columns: tuple[Column, ...]) -> pa.Table:
     if isinstance(value, pa.Table):
         return value
     if isinstance(value, pa.RecordBatch):
@@ -130,17 +146,37 @@ def _to_arrow(value: Any, schema: Schema | None) -> pa.Table:
         return value.read_all()
     module = type(value).__module__.split(".")[0]
     if module == "pandas":
-        return pa.Table.from_pandas(value, preserve_index=False).replace_schema_metadata(None)
+        return _from_pandas(value, columns)
     if module == "polars":
         frame = value.collect() if hasattr(value, "collect") else value
         return frame.to_arrow()
     if isinstance(value, Iterable) and not isinstance(value, (str, bytes, Mapping)):
-        return _from_dicts(list(value), schema)
+        return _from_dicts(list(value), columns)
     hint = "give a Spark, pandas, Polars or Arrow frame, or a list of dicts"
     raise InvalidRequest(f"rows can't be taken from a {type(value).__name__}", hint=hint)
 
 
-def _from_dicts(rows: list[Any], schema: Schema | None) -> pa.Table:
+def _from_pandas(frame: Any, columns: tuple[Column, ...]) -> pa.Table:
+    """Take a pandas frame; its NaN is null, as pandas means it, and dicts in a column of maps are maps."""
+    mapped = _map_types(columns, frame.columns)
+    try:
+        rest = frame.drop(columns=list(mapped))
+        rows = pa.Table.from_pandas(rest, preserve_index=False).replace_schema_metadata(None)
+    except (pa.ArrowException, ValueError, TypeError) as error:
+        raise InvalidRequest(f"the frame can't be read: {error}", hint="give values of one type") from error
+    for name, type_ in mapped.items():
+        values = frame[name].astype(object).where(frame[name].notna(), None).tolist()
+        rows = rows.append_column(str(name), _array(values, str(name), type_))
+    return rows.select([str(name) for name in frame.columns])
+
+
+def _map_types(columns: tuple[Column, ...], names: Iterable[Any]) -> dict[Any, DataType]:
+    """The types of the named columns that have maps in them."""
+    types = {c.name.lower(): c.type for c in columns if any(t.name == "map" for t in c.type.walk())}
+    return {name: types[str(name).lower()] for name in names if str(name).lower() in types}
+
+
+def _from_dicts(rows: list[Any], columns: tuple[Column, ...]) -> pa.Table:
     """Build columns from dicts; all of them name the same columns."""
     for number, row in enumerate(rows):
         if not isinstance(row, Mapping):
@@ -152,13 +188,28 @@ def _from_dicts(rows: list[Any], schema: Schema | None) -> pa.Table:
             hint = "give every row the same columns, None for nothing"
             raise InvalidRequest(f"row {number} and row 0 differ in column {odd[0]!r}", hint=hint)
     if not rows:
-        return pa.table({c.name: pa.array([], arrow_type(c.type)) for c in schema or ()})
-    return pa.table({str(name): _array([row[name] for row in rows], str(name)) for name in rows[0]})
+        return pa.table({c.name: pa.array([], arrow_type(c.type)) for c in columns})
+    mapped = _map_types(columns, rows[0])
+    return pa.table({str(name): _array([row[name] for row in rows], str(name), mapped.get(name)) for name in rows[0]})
 
 
-def _array(values: list[Any], name: str) -> pa.Array:
+def json_columns(rows: Sequence[Mapping[str, Any]], columns: Iterable[Column]) -> dict[str, pa.Array]:
+    """Columns of maps and variants from rows as JSON has them: there, both are objects."""
+    found: dict[str, pa.Array] = {}
+    for column in columns:
+        if any(column.name in row for row in rows):
+            values = [row.get(column.name) for row in rows]
+            if column.type.name == "variant":
+                values = [json.dumps(row[column.name]) if column.name in row else None for row in rows]
+            found[column.name] = _array(values, column.name, column.type)
+    return found
+
+
+def _array(values: list[Any], name: str, mapped: DataType | None = None) -> pa.Array:
     """Infer a column as Spark does: whole numbers are bigint, decimals (38,18) where they fit."""
     try:
+        if mapped:
+            return pa.array([_with_entries(value, mapped) for value in values])
         if any(isinstance(v, Decimal) for v in values):
             found = pa.array([Decimal(v) if isinstance(v, int) else v for v in values])
             wide = found.type.precision - found.type.scale <= 20 and found.type.scale <= 18
@@ -168,20 +219,31 @@ def _array(values: list[Any], name: str) -> pa.Array:
         raise InvalidRequest(f"column {name!r} can't be read: {error}", hint="give values of one type") from error
 
 
+def _with_entries(value: Any, type_: DataType) -> Any:
+    """Turn the dicts that stand for maps into lists of entries: Arrow takes a dict for a struct."""
+    if value is None or isinstance(value, str):
+        return value
+    if type_.name == "map":
+        pairs = value.items() if isinstance(value, Mapping) else [_pair(entry) for entry in value]
+        return [{"key": _with_entries(k, type_.parts[0]), "value": _with_entries(v, type_.parts[1])} for k, v in pairs]
+    if type_.name == "array" and isinstance(value, Iterable):
+        return [_with_entries(element, type_.parts[0]) for element in value]
+    if type_.name == "struct" and isinstance(value, Mapping):
+        found = {name: type_.find(str(name)) for name in value}
+        return {name: _with_entries(v, f.type) if (f := found[name]) else v for name, v in value.items()}
+    return value
+
+
+def _pair(entry: Any) -> tuple[Any, Any]:
+    """An entry of a map: a pair, or a dict of key and value as Arrow and Polars have it."""
+    key, value = (entry["key"], entry["value"]) if isinstance(entry, Mapping) else entry
+    return key, value
+
+
 def _fit(values: pa.ChunkedArray, column: Column, what: str) -> pa.ChunkedArray:
-    target = arrow_type(column.type)
-    if pa.types.is_dictionary(values.type):
-        values = values.cast(values.type.value_type)
-    if values.type == target:
-        return values
-    if pa.types.is_timestamp(values.type) and column.type.name == "timestamp":
-        values = values.cast(pa.timestamp(values.type.unit, "UTC"))
-    if pa.types.is_integer(values.type) and pa.types.is_decimal(target):
-        # Arrow asks for room for every number of the source's type; what does not fit is found in the next step.
-        values = values.cast(pa.decimal256(20 + target.scale, target.scale))
     try:
-        return values.cast(target, safe=not pa.types.is_floating(target))
-    except pa.ArrowException as error:
+        return fit_column(values, column.type)
+    except DoesNotFit as error:
         message = f"{what}: a value of column {column.name!r} does not fit {column.type}: {error}"
         raise InvalidRequest(message, hint="check the values", column=column.name) from error
 
@@ -201,17 +263,16 @@ def _split_ddl(text: str) -> dict[str, str]:
             quoted = "" if ch == quoted else quoted
         elif ch in "`'":
             quoted = ch
-        elif ch in "()":
-            depth += 1 if ch == "(" else -1
+        elif ch in "(<>)":
+            depth += 1 if ch in "(<" else -1
         elif ch == "," and depth == 0:
             parts.append(text[start:i].strip())
             start = i + 1
     described: dict[str, str] = {}
     for part in parts:
-        if part.startswith("`"):
-            name, _, rest = part[1:].partition("`")
-        else:
-            name, _, rest = part.partition(" ")
+        found = _NAME.match(part)
+        name = (found[1] or found[2] or "").replace("``", "`") if found else ""
+        rest = part[found.end() :] if found else ""
         if not name or not rest.strip() or name in described:
             raise InvalidRequest(f"schema= has {part!r}, a name and a type were expected", hint="such as 'id bigint'")
         described[name] = rest.strip()

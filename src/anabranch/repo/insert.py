@@ -17,11 +17,12 @@ from anabranch.plan.commit import Statement
 from anabranch.plan.engine import Work
 from anabranch.queries import changes
 from anabranch.queries.expressions import Expression
+from anabranch.queries.forms import needs_spark_to_take
 from anabranch.queries.query import Query, Rows, Source, Sources, limited
 from anabranch.queries.scan import Keys, scan
 from anabranch.repo.context import Context
 from anabranch.repo.inputs import Input, fitted, match_columns, read_input
-from anabranch.repo.reading import reading, rendered, unproven
+from anabranch.repo.reading import not_in_duck, reading, rendered, unproven
 from anabranch.repo.table_checks import checks_on, refuse_broken_checks
 from anabranch.repo.writing import (
     NAMED_AT_MOST,
@@ -40,7 +41,7 @@ Pending = Mapping[ObjectId, bytes]
 
 def insert(ctx: Context, state: TableState, rows: Any, pending: Pending) -> Statement:
     """Store new rows, and refuse keys that are null, come twice, or are there already."""
-    return insert_input(ctx, state, read_input(rows, state.schema), pending)
+    return insert_input(ctx, state, read_input(rows, state.schema.columns), pending)
 
 
 def insert_input(ctx: Context, state: TableState, given: Input, pending: Pending) -> Statement:
@@ -51,7 +52,9 @@ def insert_input(ctx: Context, state: TableState, given: Input, pending: Pending
     given = fitted(given, state.schema, names, what)
     engine = ctx.engines.pick(_work(given, state, defaults), what)
     values = {c: rendered(e, engine, state.schema) for c, e in defaults.items()}
-    query = at_hand(given, names, state.schema) or changes.completed(given.source, names, state.schema, values)
+    query = at_hand(given, names, state.schema) or changes.completed(
+        given.source, given.types, names, state.schema, values
+    )
     made = insert_rows(ctx, engine, state, query, pending, what)
     return Statement("insert", made, Counts(inserted=sum(o.stored.row_count for o in made)))
 
@@ -89,6 +92,8 @@ def at_hand(given: Input, names: Mapping[str, str], schema: Schema) -> Rows | No
     """Whole rows in memory under the columns' ids; None if an engine has to make them."""
     if not isinstance(given.source, Rows) or len(names) < len(schema):
         return None
+    if any(needs_spark_to_take(c.type) for c in schema):
+        return None
     rows = given.source.table.select([names[c.id] for c in schema])
     return Rows(rows.rename_columns([str(c.id) for c in schema]))
 
@@ -106,7 +111,7 @@ def default_expressions(schema: Schema, given: Mapping[str, str], what: str) -> 
 def _work(given: Input, state: TableState, defaults: Mapping[str, Expression]) -> Work:
     strange = unproven(list(defaults.values()), replace(state.schema, columns=(), key=()))
     strange = strange or unproven(list(checks_on(state).values()), state.schema)
-    return Work(size_of(state.layers), given.is_spark, strange)
+    return Work(size_of(state.layers), given.is_spark, strange, not_in_duck(state.schema, state.name))
 
 
 def _refuse_taken(

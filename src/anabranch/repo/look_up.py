@@ -18,7 +18,8 @@ from anabranch.plan.engine import Work
 from anabranch.queries.query import Rows
 from anabranch.queries.scan import Keys, scan
 from anabranch.repo.context import Context
-from anabranch.repo.reading import reading
+from anabranch.repo.outputs import to_dicts
+from anabranch.repo.reading import not_in_duck, reading
 
 
 def get_row(
@@ -28,10 +29,12 @@ def get_row(
     rows = _key_row(state, key)
     keys = Keys(Rows(rows), table_range(rows, state.schema.key_columns))
     layers = [x for x in state.layers if may_meet(x.object.key_range, keys.key_range)]
-    engine = ctx.engines.pick(Work(size_of(layers)), f"getting a row of {state.name}")
+    engine = ctx.engines.pick(
+        Work(size_of(layers), not_in_duck=not_in_duck(shown, state.name)), f"getting a row of {state.name}"
+    )
     query = scan(state, shown, ctx.access(layers, pending), keys=keys)
     with reading(ctx, state):
-        found = engine.fetch(query).to_pylist()
+        found = to_dicts(engine.fetch(query))
     names = {str(c.id): c.name for c in shown}
     return {names[k]: v for k, v in found[0].items()} if found else None
 

@@ -19,7 +19,7 @@ from anabranch.queries import changes
 from anabranch.queries.query import Rows, Sources, reading_of
 from anabranch.queries.scan import Keys, scan
 from anabranch.repo.context import Context
-from anabranch.repo.reading import reading
+from anabranch.repo.reading import not_in_duck, reading
 from anabranch.repo.writing import Kept, scratch, store
 
 
@@ -32,7 +32,10 @@ def net(ctx: Context, table: ThingDraft) -> ThingDraft:
     objects = objects_of(table)
     columns = _touched(objects, schema)
     pending = {o.stored.id: o.content for o in objects if o.content is not None}
-    engine = ctx.engines.pick(Work(size_of(after.layers), _has_files(objects)), f"netting {table.name!r}")
+    engine = ctx.engines.pick(
+        Work(size_of(after.layers), _has_files(objects), not_in_duck=not_in_duck(columns, table.name)),
+        f"netting {table.name!r}",
+    )
     with scratch(ctx, engine) as place, reading(ctx, after):
         sources_of_keys = [ctx.source_of(o.stored, _key_pairs(schema), pending) for o in objects]
         keys = place.keep(
@@ -66,7 +69,12 @@ def touched_columns(engine: Engine, kept: Kept, columns: Sequence[Column]) -> li
 
 def _differs(rows: pa.Table, column: Column) -> bool:
     one, other = rows.column(column.before), rows.column(column.id)
+    if column.type.is_nested:
+        return not one.equals(other)  # It may find a difference where there is none: the order of a map, a NaN.
     unequal = pc.fill_null(pc.not_equal(one, other), False)
+    if pa.types.is_floating(one.type):
+        both_nan = pc.and_(pc.is_nan(one), pc.is_nan(other))
+        unequal = pc.and_(unequal, pc.invert(pc.fill_null(both_nan, False)))
     lonely = pc.not_equal(pc.is_null(one), pc.is_null(other))
     return bool(pc.any(unequal).as_py() or pc.any(lonely).as_py())
 

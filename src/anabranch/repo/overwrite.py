@@ -21,7 +21,7 @@ from anabranch.repo.context import Context
 from anabranch.repo.inputs import fitted, match_columns, read_input
 from anabranch.repo.insert import at_hand, default_expressions
 from anabranch.repo.net import compared_pairs, counts_of, store_difference
-from anabranch.repo.reading import reading, rendered, unproven
+from anabranch.repo.reading import not_in_duck, reading, rendered, unproven
 from anabranch.repo.table_checks import checks_on, refuse_broken_checks
 from anabranch.repo.writing import Kept, Scratch, layout_of, refuse_null, refuse_repeated, scratch, store
 
@@ -29,15 +29,16 @@ from anabranch.repo.writing import Kept, Scratch, layout_of, refuse_null, refuse
 def overwrite(ctx: Context, state: TableState, rows: Any, pending: Mapping[ObjectId, bytes]) -> Statement:
     """Compare the rows with the table, by key or else as whole rows, and store what differs."""
     what, schema = f"overwrite of {state.name!r}", state.schema
-    given = read_input(rows, schema)
+    given = read_input(rows, schema.columns)
     names = match_columns(given, schema, what)
     defaults = default_expressions(schema, names, what)
     given = fitted(given, schema, names, what)
     strange = unproven(list(defaults.values()), replace(schema, columns=(), key=()))
     strange = strange or unproven(list(checks_on(state).values()), schema)
-    engine = ctx.engines.pick(Work(size_of(state.layers), given.is_spark, strange), what)
+    work = Work(size_of(state.layers), given.is_spark, strange, not_in_duck(schema, state.name))
+    engine = ctx.engines.pick(work, what)
     values = {c: rendered(e, engine, schema) for c, e in defaults.items()}
-    whole = at_hand(given, names, schema) or changes.completed(given.source, names, schema, values)
+    whole = at_hand(given, names, schema) or changes.completed(given.source, given.types, names, schema, values)
     with scratch(ctx, engine) as place, reading(ctx, state):
         key = schema.key_columns if schema.has_key else ()
         incoming = place.keep(whole, [(str(c.id), c.type) for c in schema], key)

@@ -113,10 +113,12 @@ class Table:
             return engine.fetch(query)
 
     def pandas(self) -> pandas.DataFrame:
-        """Read as a pandas DataFrame."""
+        """Read as a pandas DataFrame; whole numbers with nulls among them get pandas' nullable types."""
+        from anabranch.repo.outputs import to_pandas
+
         rows = self.arrow()
         try:
-            return rows.to_pandas()
+            return to_pandas(rows)
         except ModuleNotFoundError as error:
             raise Unavailable("pandas is not installed", hint="pip install 'anabranch[pandas]'") from error
 
@@ -131,9 +133,10 @@ class Table:
         return found
 
     def rows(self) -> list[dict[str, Any]]:
-        """Read as a list of dicts."""
-        found: list[dict[str, Any]] = self.arrow().to_pylist()
-        return found
+        """Read as a list of dicts; structs and maps are dicts, too."""
+        from anabranch.repo.outputs import to_dicts
+
+        return to_dicts(self.arrow())
 
     def head(self, rows: int = 20) -> list[dict[str, Any]]:
         """Read the first rows in the order of the key."""
@@ -194,8 +197,9 @@ class Table:
         return None if chosen.where is None else Expression.of(chosen.where, chosen.args, "where=")
 
     def _work(self) -> Work:
-        where = self._where()
-        return Work(size_of(self._state.layers), unproven=unproven([where] if where else [], self._state.schema))
+        where, state = self._where(), self._state
+        strange = unproven([where] if where else [], state.schema)
+        return Work(size_of(state.layers), unproven=strange, not_in_duck=not_in_duck(self._shown, state.name))
 
     def _query(self, engine: Engine) -> Query:
         from anabranch.queries.scan import scan, select_rows
@@ -236,6 +240,12 @@ def unproven(expressions: Sequence[Expression], schema: Schema) -> str | None:
         except Unproven as problem:
             return str(problem)
     return None
+
+
+def not_in_duck(columns: Iterable[Column], table: str) -> str | None:
+    """Name the first column that DuckDB can't hold."""
+    found = next((c for c in columns if c.type.only_spark), None)
+    return f"column {found.name!r} of table {table!r} is {found.type}, which DuckDB can't hold" if found else None
 
 
 def rendered(expression: Expression, engine: Engine, schema: Schema) -> Any:

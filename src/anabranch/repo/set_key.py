@@ -15,7 +15,7 @@ from anabranch.repo.alter_table import schema_of
 from anabranch.repo.context import Context
 from anabranch.repo.inputs import key_names
 from anabranch.repo.insert import insert_rows
-from anabranch.repo.reading import reading
+from anabranch.repo.reading import not_in_duck, reading
 
 
 def set_key(
@@ -27,7 +27,8 @@ def set_key(
     if changed.key == schema.key:
         return table
     what = f"new key of {table.name!r}"
-    engine = ctx.engines.pick(Work(size_of(state.layers)), what)
+    work = Work(size_of(state.layers), not_in_duck=not_in_duck(schema, table.name))
+    engine = ctx.engines.pick(work, what)
     rows = scan(state, schema.columns, ctx.access(state.layers, pending))
     layout = {k: v for k, v in state.attributes.items() if k != "checks"}  # they hold for these rows already
     empty = replace(state, schema=changed, layers=(), schemas={changed.id: changed}, attributes=layout)

@@ -21,7 +21,7 @@ from anabranch.queries.expressions import Expression
 from anabranch.queries.query import Query, Source
 from anabranch.queries.scan import Keys, scan, typed_values
 from anabranch.repo.context import Context
-from anabranch.repo.reading import reading, rendered, unproven
+from anabranch.repo.reading import not_in_duck, reading, rendered, unproven
 from anabranch.repo.writing import NAMED_AT_MOST, listed, source_of
 
 Pending = Mapping[ObjectId, bytes]
@@ -36,7 +36,12 @@ def add_check(ctx: Context, table: ThingDraft, name: str, condition: str, pendin
     state = draft_state(table)
     test = {name: Expression.of(condition, None, f"check {name!r}")}
     what = f"check {name!r} of {table.name!r}"
-    engine = ctx.engines.pick(Work(size_of(state.layers), unproven=unproven(list(test.values()), state.schema)), what)
+    work = Work(
+        size_of(state.layers),
+        unproven=unproven(list(test.values()), state.schema),
+        not_in_duck=not_in_duck(_read(state.schema, test), table.name),
+    )
+    engine = ctx.engines.pick(work, what)
     _refuse_not_boolean(ctx, engine, state, test[name], pending, what)
     query = scan(state, _read(state.schema, test), ctx.access(state.layers, pending))
     with reading(ctx, state):

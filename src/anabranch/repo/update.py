@@ -13,17 +13,18 @@ from anabranch.model.changes import Counts
 from anabranch.model.objects import Layer, NewObject, size_of
 from anabranch.model.schema import Column, Schema
 from anabranch.model.tables import TableState
-from anabranch.model.types import DataType, can_store
+from anabranch.model.types import DataType, misfit
 from anabranch.plan.commit import Statement
 from anabranch.plan.engine import Work
 from anabranch.queries import changes
-from anabranch.queries.expressions import Expression, Unproven
+from anabranch.queries.expressions import Expression, Unproven, type_of_value
+from anabranch.queries.forms import fitted
 from anabranch.queries.proof import assignable
 from anabranch.queries.query import reading_of
 from anabranch.queries.scan import scan, typed_values
 from anabranch.repo.context import Context
 from anabranch.repo.insert import Pending, insert_rows
-from anabranch.repo.reading import condition_for, reading, rendered, unproven
+from anabranch.repo.reading import condition_for, not_in_duck, reading, rendered, unproven
 from anabranch.repo.table_checks import checks_on, refuse_broken_checks
 from anabranch.repo.writing import refuse_null, scratch, source_of, store
 
@@ -60,10 +61,12 @@ def update(
     changed = [c for c in state.schema if c.id in wanted.values]
     checks = checks_on(state, changed)
     strange = strange or unproven(list(checks.values()), state.schema)
-    engine = ctx.engines.pick(Work(size_of(state.layers), unproven=strange), what)
-    _refuse_types(ctx, engine, state, wanted, pending, what)
+    written = _written(state.schema, wanted)
+    work = Work(size_of(state.layers), unproven=strange, not_in_duck=not_in_duck(written, state.name))
+    engine = ctx.engines.pick(work, what)
+    values = _typed_values(ctx, engine, state, wanted, pending, what)
     if set(wanted.values) & set(state.schema.key):
-        return _move_keys(ctx, engine, state, wanted, pending, what)
+        return _move_keys(ctx, engine, state, wanted, values, pending, what)
     read = _columns(state.schema, wanted, changed)
     condition = condition_for(wanted.where, state, engine)
     query = scan(state, read, ctx.access(state.layers, pending), keys=condition.keys)
@@ -72,7 +75,7 @@ def update(
         query,
         _columns(state.schema, wanted, changed),
         state.schema,
-        _rendered(wanted, engine, state.schema),
+        values,
         alias,
         condition.test,
     )
@@ -90,14 +93,20 @@ def update(
 
 
 def _move_keys(
-    ctx: Context, engine: Engine, state: TableState, wanted: Assignments, pending: Pending, what: str
+    ctx: Context,
+    engine: Engine,
+    state: TableState,
+    wanted: Assignments,
+    values: Mapping[str, Any],
+    pending: Pending,
+    what: str,
 ) -> Statement:
     """An updated key is a delete and an insert."""
     schema = state.schema
     condition = condition_for(wanted.where, state, engine)
     query = scan(state, schema.columns, ctx.access(state.layers, pending), keys=condition.keys)
     alias = state.name.rsplit(".", 1)[-1]
-    query = changes.moved(query, schema, _rendered(wanted, engine, schema), alias, condition.test)
+    query = changes.moved(query, schema, values, alias, condition.test)
     pairs = [p for c in schema for p in ((str(c.id), c.type), (c.before, c.type))]
     with scratch(ctx, engine) as place, reading(ctx, state):
         kept = place.keep(replace(query, args=wanted.value_args | condition.args), pairs, schema.key_columns)
@@ -129,6 +138,7 @@ def _assignments(
             found[column.id] = Expression.of(value, args, f"{what}: value of {name!r}")
         else:
             marker = f"ana_value_{number}"
+            type_of_value(value, f"{what}: the value of {name!r}")
             found[column.id] = Expression.of(
                 f":{marker}", {marker: _constant(value, column)}, f"{what}: value of {name!r}"
             )
@@ -155,18 +165,23 @@ def _unproven_cast(wanted: Assignments, schema: Schema, what: str) -> str | None
 
 
 def _refuse_type(column: Column, source: DataType | None, what: str) -> None:
-    if source is not None and not can_store(source, column.type):
-        message = f"{what}: column {column.name!r} is {column.type}, the value is {source}"
+    problem = misfit(source, column.type) if source is not None else None
+    if problem:
+        inside = "" if problem.startswith(f"{column.type}, {source}") else f": it is {problem}"
+        message = f"{what}: column {column.name!r} is {column.type}, the value is {source}{inside}"
         raise InvalidRequest(message, hint="cast it in the expression", column=column.name)
 
 
-def _refuse_types(
+def _typed_values(
     ctx: Context, engine: Engine, state: TableState, wanted: Assignments, pending: Pending, what: str
-) -> None:
-    """Refuse values of a type that the column can't take, before anything runs."""
+) -> dict[str, Any]:
+    """The new values by column id, each cast to its column's type; a type that can't be is refused before it runs."""
     columns = [c for c in state.schema if c.id in wanted.values]
+    values: dict[str, Any] = {}
     for column, source in zip(columns, _types(ctx, engine, state, wanted, columns, pending), strict=True):
         _refuse_type(column, source, what)
+        values[column.id] = fitted(rendered(wanted.values[column.id], engine, state.schema), source, column.type)
+    return values
 
 
 def _types(
@@ -186,8 +201,9 @@ def _columns(schema: Schema, wanted: Assignments, changed: list[Column]) -> tupl
     return tuple(dict.fromkeys((*schema.key_columns, *changed, *spoken)))
 
 
-def _rendered(wanted: Assignments, engine: Engine, schema: Schema) -> dict[str, Any]:
-    return {c: rendered(e, engine, schema) for c, e in wanted.values.items()}
+def _written(schema: Schema, wanted: Assignments) -> list[Column]:
+    """The columns that are stored: whole rows where a key changes."""
+    return [c for c in schema if c.id in wanted.values or set(wanted.values) & set(schema.key)]
 
 
 def _refuse_null(

@@ -15,13 +15,14 @@ from anabranch.model.types import DataType
 from anabranch.plan.commit import Statement
 from anabranch.plan.engine import Work
 from anabranch.queries import changes
+from anabranch.queries.forms import needs_spark_to_take
 from anabranch.queries.query import Query, Rows, Sources, limited, reading_of
 from anabranch.queries.scan import Keys, scan
 from anabranch.repo.context import Context
 from anabranch.repo.inputs import Input, fitted, match_columns, read_input
 from anabranch.repo.insert import Pending, default_expressions, insert_rows
 from anabranch.repo.net import touched_columns
-from anabranch.repo.reading import reading, rendered, unproven
+from anabranch.repo.reading import not_in_duck, reading, rendered, unproven
 from anabranch.repo.table_checks import checks_on, refuse_broken_checks
 from anabranch.repo.writing import Kept, Scratch, refuse_null, refuse_repeated, scratch, store
 
@@ -32,16 +33,19 @@ def upsert(ctx: Context, state: TableState, rows: Any, pending: Pending) -> Stat
     if not schema.has_key:
         hint = "insert rows, or give the table a key: set_key"
         raise InvalidRequest(f"{what}: the table has no key to match rows by", hint=hint)
-    given = read_input(rows, schema)
+    given = read_input(rows, schema.columns)
     names = match_columns(given, schema, what)
     given = fitted(given, schema, names, what)
     columns = [c for c in schema if c.id in names]
     defaults = [c for c in schema if c.id not in names and c.default is not None]
     strange = unproven([_default(c) for c in defaults], replace(schema, columns=(), key=()))
     strange = strange or unproven(list(checks_on(state).values()), schema)
-    engine = ctx.engines.pick(Work(size_of(state.layers), given.is_spark, strange), what)
+    work = Work(size_of(state.layers), given.is_spark, strange, not_in_duck(schema, state.name))
+    engine = ctx.engines.pick(work, what)
     with scratch(ctx, engine) as place:
         incoming = place.keep(_incoming(given, names, columns), _pairs(columns), schema.key_columns)
+        if not incoming.row_count:
+            return Statement("update", (), Counts())
         refuse_null(engine, incoming.source, columns, schema, what)
         refuse_repeated(ctx, incoming.source, schema, what)
         matched = _match(ctx, place, state, incoming, columns, pending)
@@ -115,10 +119,10 @@ def _any(engine: Engine, rows: Query | Rows) -> bool:
 
 def _incoming(given: Input, names: dict[str, str], columns: list[Column]) -> Query | Rows:
     """The input under the columns' ids."""
-    if isinstance(given.source, Rows):
+    if isinstance(given.source, Rows) and not any(needs_spark_to_take(c.type) for c in columns):
         rows = given.source.table.select([names[c.id] for c in columns])
         return Rows(rows.rename_columns([str(c.id) for c in columns]))
-    return changes.narrowed(given.source, names, columns)
+    return changes.narrowed(given.source, given.types, names, columns)
 
 
 def _pairs(columns: list[Column]) -> list[tuple[str, DataType]]:

@@ -22,6 +22,7 @@ from anabranch.objects import parquet
 from anabranch.objects.root import SealedFile
 from anabranch.queries import changes
 from anabranch.queries.query import Files, Query, Rows, Source, reading_of
+from anabranch.queries.results import plain
 from anabranch.repo.context import Context
 
 NAMED_AT_MOST = 5
@@ -116,6 +117,8 @@ def store(
         found = query.table if isinstance(query, Rows) else engine.fetch(query)
         return _store_rows(ctx, _numbered(_sorted(found, wanted.cluster), wanted), kind, schema, ids)
     if isinstance(query, Rows):
+        if not query.table.num_rows:
+            return ()
         query = reading_of(query, query.table.column_names)
     return _store_files(ctx, _written(ctx, engine, query, wanted), kind, schema, ids)
 
@@ -186,7 +189,7 @@ def source_of(made: Sequence[NewObject], ctx: Context, columns: Sequence[tuple[s
     files = tuple(ctx.root.uri(o.stored.path) for o in made if o.stored.path)
     if files:
         return Files(files, tuple(columns))
-    inline = [ctx.cache.get(o.stored.id) or parquet.decode(o.content) for o in made if o.content is not None]
+    inline = [ctx.cache.get(o.stored.id) or plain(parquet.decode(o.content)) for o in made if o.content is not None]
     names = [name for name, _ in columns]
     return Rows(pa.concat_tables([rows.select(names) for rows in inline]))
 

@@ -1,0 +1,50 @@
+"""What users get: rows as dicts and as pandas frames, with every value as it was written."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+if TYPE_CHECKING:
+    import pandas
+
+
+def to_dicts(rows: pa.Table) -> list[dict[str, Any]]:
+    """Rows as dicts; a map is a dict, too, or a list of pairs where its keys can't be a dict's."""
+    columns = [_objects(rows.column(i)) for i in range(rows.num_columns)]
+    return [dict(zip(rows.column_names, values, strict=True)) for values in zip(*columns, strict=True)]
+
+
+def to_pandas(rows: pa.Table) -> pandas.DataFrame:
+    """Rows as a pandas frame: whole numbers stay whole where there are nulls, nested values are as in dicts."""
+    import pandas
+
+    nullable = {
+        pa.int8(): pandas.Int8Dtype(),
+        pa.int16(): pandas.Int16Dtype(),
+        pa.int32(): pandas.Int32Dtype(),
+        pa.int64(): pandas.Int64Dtype(),
+    }
+    with_nulls = {f.type for i, f in enumerate(rows.schema) if rows.column(i).null_count}
+    chosen = {type_: dtype for type_, dtype in nullable.items() if type_ in with_nulls}
+    nested = [i for i, f in enumerate(rows.schema) if pa.types.is_nested(f.type)]
+    plain = rows.drop_columns([rows.column_names[i] for i in nested])
+    frame: pandas.DataFrame = plain.to_pandas(types_mapper=chosen.get)
+    for i in nested:
+        frame.insert(i, rows.column_names[i], pandas.Series(_objects(rows.column(i)), frame.index, dtype=object))
+    return frame
+
+
+def _objects(column: pa.ChunkedArray) -> list[Any]:
+    """Values as Python has them."""
+    found: list[Any] = column.to_pylist(maps_as_pydicts=None if _has_nested_keys(column.type) else "strict")
+    return found
+
+
+def _has_nested_keys(type_: pa.DataType) -> bool:
+    """Tell whether some map inside has keys that can't be a dict's."""
+    if pa.types.is_map(type_):
+        return pa.types.is_nested(type_.key_type) or _has_nested_keys(type_.item_type)
+    parts = range(type_.num_fields) if pa.types.is_nested(type_) else ()
+    return any(_has_nested_keys(type_.field(i).type) for i in parts)
