@@ -85,7 +85,7 @@ def test_the_json_tells_what_came_of_it(shop: Ana, folder: Path) -> None:
     (folder / "more.csv").write_text("id,status,price\n3,sent,7\n4,new,1\n")
     staged = shop("import", "orders", "more.csv", "--upsert", "--json").json
     expected = {"branch": "main", "table": "orders", "created": False, "inserted": 1, "updated": 1, "deleted": 0}
-    assert staged == {**expected, "commit": None}
+    assert staged == {**expected, "bad_rows": 0, "commit": None}
     shop("reset", "--hard")
     committed = shop("import", "orders", "more.csv", "--upsert", "--json", "-m", "more").json
     assert committed["commit"]["message"] == "more"
@@ -131,12 +131,13 @@ def test_an_upsert_that_changes_nothing_makes_no_commit(shop: Ana) -> None:
         (["orders", "orders.csv", "--append", "--schema", "id int"], 2, "has its columns already", "--schema"),
         (["orders", "orders.csv", "--append", "--upsert"], 2, "exclude each other", "--upsert"),
         (["t", "orders.csv", "--key", "id", "-m", ""], 2, "a commit needs a message", ""),
-        (["t", "orders.csv"], 3, "there is no table 't'", "--key"),
+        (["t", "orders.csv", "--append"], 3, "there is no table 't'", "--key"),
         (["t", "orders.csv", "--key", "number"], 3, "there is no column 'number'", ""),
         (["t", "nowhere.csv", "--key", "id"], 3, "there is no file 'nowhere.csv'", "path"),
         (["t", "empty.csv", "--key", "id"], 2, "'empty.csv' can't be read as csv", "format"),
         (["t", "orders.csv", "--key", "id", "--format", "parquet"], 2, "can't be read as parquet", "format"),
-        (["t", ".", "--key", "id", "--format", "csv"], 6, "'.' can't be read", "file"),
+        (["t", "*.tsv", "--key", "id"], 3, "no file matches '*.tsv'", ".csv, .tsv, .json"),
+        (["t", ".", "--key", "id", "--format", "parquet"], 3, "folder '.' has no file to read", ".parquet, .pq"),
         (["t", "twice.csv", "--key", "id"], 2, "id=1", ""),
         (["t", "nokey.csv", "--key", "id"], 2, "id", ""),
         (["orders", "unknown.csv", "--append"], 2, "no column 'colour'", "status"),
