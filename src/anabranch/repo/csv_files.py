@@ -91,7 +91,7 @@ def _chunk(path: str, records: list[tuple[int, str]], names: Sequence[str], opti
     strange: dict[int, str] = {}
 
     def note(row: pyarrow.csv.InvalidRow) -> str:
-        strange[row.number - 1] = f"{row.actual_columns} fields, {row.expected_columns} expected"
+        strange[row.number - 1] = f"it has {row.actual_columns} of {row.expected_columns} fields"
         return "skip"
 
     content = b"".join(text.encode("latin-1") for _, text in records)

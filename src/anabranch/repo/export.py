@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet
 
 from anabranch.errors import AlreadyExists, InvalidRequest, Unavailable
+from anabranch.plan.texts import TextOptions, check_options
 from anabranch.repo.export_texts import CsvStyle, csv_header, csv_lines, json_lines
 from anabranch.repo.file_names import COMPRESSED, file_format
 from anabranch.repo.reading import Table
@@ -38,8 +39,19 @@ def export(table: Table, request: ExportRequest) -> int:
     """Write a table's rows in the order of its key; returns how many there were."""
     format = request.format or (file_format(request.target) if isinstance(request.target, str) else "csv")
     write = {"csv": _write_csv, "json": _write_json, "parquet": _write_parquet}[format]
-    with table.batches() as (schema, batches), _target(request, format) as sink:
+    with _target(request, format) as sink, table.batches() as (schema, batches):
         return write(sink, schema, batches, request)
+
+
+def csv_style(delimiter: str, header: bool, quote: str, null: str, quote_all: bool) -> CsvStyle:
+    """Check how CSV is to be written."""
+    checked = check_options(TextOptions(delimiter=delimiter, quote=quote))
+    if not checked.quote:
+        raise InvalidRequest("CSV can't be written without a quote", hint="fields that hold the delimiter need it")
+    if any(ch in null for ch in (checked.delimiter, checked.quote, "\r", "\n")):
+        hint = "leave the delimiter, quotes and line ends out of it"
+        raise InvalidRequest(f"{null!r} can't stand for null", hint=hint)
+    return CsvStyle(checked.delimiter, header, checked.quote, null, quote_all)
 
 
 def _write_csv(sink: Any, schema: pa.Schema, batches: Iterable[pa.RecordBatch], request: ExportRequest) -> int:

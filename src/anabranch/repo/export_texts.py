@@ -53,10 +53,10 @@ def _column(values: pa.Array, style: CsvStyle) -> pa.Array:
 
 def _quoted(texts: pa.Array, style: CsvStyle) -> pa.Array:
     """Put quotes around what could be taken for something else."""
-    if not style.quote:
-        return texts
     quote = style.quote
-    special = pc.match_substring_regex(texts, f"[\\r\\n{_escaped(quote)}{_escaped(style.delimiter)}]|^[ \\t]|[ \\t]$|^$")
+    special = pc.match_substring_regex(
+        texts, f"[\\r\\n{_escaped(quote)}{_escaped(style.delimiter)}]|^[ \\t]|[ \\t]$|^$"
+    )
     wanted = pc.or_(special, pc.equal(texts, style.null))
     doubled = pc.replace_substring(texts, quote, quote * 2)
     made = pc.binary_join_element_wise(pa.scalar(quote), doubled, pa.scalar(quote), "")

@@ -178,7 +178,7 @@ def _misfitting(rows: pa.Table, types: Mapping[str, DataType], options: TextOpti
     for name, type_ in types.items():
         column = rows.column(name)
         for i in misfits(column, partial(convert, type_=type_, options=options)):
-            wrong.setdefault(i, f"column {name!r}: {_shortened(column[i].as_py())} is not a {type_}")
+            wrong.setdefault(i, f"column {name!r}: {_shortened(column[i].as_py())} does not fit {type_}")
     return wrong
 
 
@@ -204,7 +204,7 @@ def _with_folder_values(part: Part, reading: Reading) -> Part:
         try:
             column = convert(column, types[name], reading.options) if name in types else column
         except Misfit:
-            message = f"{part.file.path!r}: {value!r} in the name of its folder is not a {types[name]}"
+            message = f"{part.file.path!r}: {value!r} in the name of its folder does not fit {types[name]}"
             raise InvalidRequest(message, hint=f"column {name!r} comes from there", file=part.file.path) from None
         rows = rows.append_column(name, column)
         if name not in types:
