@@ -209,3 +209,44 @@ def test_a_type_that_only_shows_late_in_the_file_is_found(empty: Ana, folder: Pa
     empty("import", "t", "t.csv", "--key", "id")
     last = rows_of(empty, "t", "--where", "id >= 199999")
     assert [row["value"] for row in last] == ["199999", "1.5", "a\nb"]
+
+
+def test_bad_rows_are_named_or_set_aside(empty: Ana, folder: Path) -> None:
+    (folder / "t.csv").write_text('id,n\n1,1\n2\n"3\n",4\n5,x\n')
+    schema = ["--key", "id", "--schema", "id string, n int"]
+    refused = empty("import", "t", "t.csv", *schema, fails=2).err
+    assert "2 bad rows: t.csv:3: it has 1 of 2 fields; t.csv:6: column 'n': 'x' does not fit int" in refused
+    assert "--bad-rows" in refused
+    done = empty("import", "t", "t.csv", *schema, "--bad-rows", "bad.csv").out
+    assert done.startswith("t: created, 2 inserted, 2 bad rows set aside in bad.csv; staged on main\n")
+    assert (folder / "bad.csv").read_text().splitlines()[1:] == [
+        "t.csv,3,it has 1 of 2 fields,2",
+        "t.csv,6,column 'n': 'x' does not fit int,\"5,x\"",
+    ]
+    assert empty("import", "t", "t.csv", "--upsert", "--bad-rows", "b.csv", "--json").json["bad_rows"] == 2
+
+
+def test_how_csv_is_written_can_be_said(empty: Ana, folder: Path) -> None:
+    (folder / "t.tsv").write_bytes("Bericht\nid\tgröße\ttag\n1\t1,5\t31.12.2026\n2\t-\t\n".encode("cp1252"))
+    options = ["--encoding", "cp1252", "--skip", "1", "--decimal-comma", "--null", "-", "--date-format", "%d.%m.%Y"]
+    empty("import", "t", "t.tsv", "--key", "id", *options)
+    assert rows_of(empty, "t") == [
+        {"id": 1, "größe": 1.5, "tag": "2026-12-31"},
+        {"id": 2, "größe": None, "tag": None},
+    ]
+
+
+def test_folders_and_patterns(empty: Ana, folder: Path) -> None:
+    for number, path in enumerate(("in/a.csv", "in/deep/b.csv", "in/_c.csv", "in/d.jsonl")):
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
+        (folder / path).write_text(f'{{"id": {number}}}' if path.endswith("l") else f"id\n{number}\n")
+    empty("import", "t", "in", "--key", "id")
+    assert [row["id"] for row in rows_of(empty, "t")] == [0, 1, 3]
+    empty("import", "u", "in/**/*.csv", "--key", "id")
+    assert [row["id"] for row in rows_of(empty, "u")] == [0, 1]
+
+
+def test_upsert_refuses_files_with_different_columns(shop: Ana, folder: Path) -> None:
+    (folder / "a.csv").write_text("id,price\n1,5\n")
+    (folder / "b.csv").write_text("id,status\n1,sent\n")
+    assert "lacks column" in shop("import", "orders", "a.csv", "b.csv", "--upsert", fails=2).err

@@ -76,7 +76,9 @@ def test_types_are_inferred_over_all_rows(repo: ab.Repository, folder: Path) -> 
     assert [row["mixed"] for row in rows] == ["1", "x", None, "2026-01-01"]
 
 
-DECLARED = "id int, price decimal(6,2), ok boolean, at timestamp, local timestamp_ntz, raw binary, small tinyint, f float"
+DECLARED = (
+    "id int, price decimal(6,2), ok boolean, at timestamp, local timestamp_ntz, raw binary, small tinyint, f float"
+)
 
 
 def test_text_is_converted_to_declared_types(repo: ab.Repository, folder: Path) -> None:
@@ -154,7 +156,7 @@ def test_text_in_the_wrong_encoding_is_a_bad_row(repo: ab.Repository, folder: Pa
     assert [row["s"] for row in rows_of(repo, "t.csv", bad_rows="bad.csv")] == ["é", "x"]
 
 
-@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "latin-1", "cp1252", "utf-16"])
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "latin-1", "cp1252", "utf-16"])
 def test_encodings(repo: ab.Repository, folder: Path, encoding: str) -> None:
     text = "é" if encoding == "latin-1" else "é€"
     (folder / "t.csv").write_bytes(f"id,größe\n1,{text}\n2,\n".encode(encoding))
@@ -167,13 +169,23 @@ def test_encodings(repo: ab.Repository, folder: Path, encoding: str) -> None:
         ("id;x\n1;1,5\n2;-2\n", {"delimiter": ";", "decimal_comma": True}),
         ("id\tx\n1\t1.5\n2\t-2\n", {"delimiter": "tab"}),
         ("'id'|'x'\n1|'1.5'\n2|-2\n", {"delimiter": "|", "quote": "'"}),
-        ("id,x\n1,1.5\n2,-2\n3,NA\n4,\"n/a\"\n", {"nulls": ("NA", "n/a")}),
+        ('id,x\n1,1.5\n2,-2\n3,NA\n4,"n/a"\n', {"nulls": ("NA", "n/a")}),
     ],
 )
-def test_ways_to_write_csv(repo: ab.Repository, folder: Path, content: str, options: dict[str, Any]) -> None:
+def test_ways_to_write_csv(duck: ab.Repository, folder: Path, content: str, options: dict[str, Any]) -> None:
     (folder / "t.csv").write_text(content)
-    assert rows_of(repo, "t.csv", **options)[:2] == [{"id": 1, "x": 1.5}, {"id": 2, "x": -2.0}]
-    assert [row["x"] for row in repo.table("t").head()][2:] == [None] * (content.count("\n") - 3)
+    assert rows_of(duck, "t.csv", **options)[:2] == [{"id": 1, "x": 1.5}, {"id": 2, "x": -2.0}]
+    assert [row["x"] for row in duck.table("t").head()][2:] == [None] * (content.count("\n") - 3)
+
+
+def test_several_ways_to_write_csv_at_once(repo: ab.Repository, folder: Path) -> None:
+    (folder / "t.csv").write_text("'id'|x|'s'\n1|'1,5'|'a|''b'\n2|-2|NA\n3|n/a|\"\n")
+    options = {"delimiter": "|", "quote": "'", "decimal_comma": True, "nulls": ("NA", "n/a")}
+    assert rows_of(repo, "t.csv", **options) == [
+        {"id": 1, "x": 1.5, "s": "a|'b"},
+        {"id": 2, "x": -2.0, "s": None},
+        {"id": 3, "x": None, "s": '"'},
+    ]
 
 
 def test_quotes_can_be_escaped(repo: ab.Repository, folder: Path) -> None:
@@ -203,7 +215,7 @@ def test_a_file_without_a_header(repo: ab.Repository, folder: Path) -> None:
 def test_lines_can_be_skipped(duck: ab.Repository, folder: Path) -> None:
     (folder / "t.csv").write_text('report "of today\n\nid,n\n1,2\n3,x\n')
     assert rows_of(duck, "t.csv", skip=2) == [{"id": 1, "n": "2"}, {"id": 3, "n": "x"}]
-    with pytest.raises(InvalidRequest, match="t.csv:5"):
+    with pytest.raises(InvalidRequest, match=r"t\.csv:5"):
         duck.read_files("t.csv", skip=2, schema="id int, n int")
 
 
@@ -274,13 +286,26 @@ def test_folders_with_values_in_their_names_give_columns(repo: ab.Repository, fo
     assert rows_of(repo, "sales") == expected
 
 
-@pytest.mark.parametrize("name", ["a b.csv", "it's \"q\".csv", "größe 数.csv", "new\nline.csv", "[x]{y}*?.csv", "100%.csv"])
-def test_hostile_names_of_files(repo: ab.Repository, folder: Path, name: str) -> None:
-    (folder / name).write_text("id,n\n1,x\n")
-    assert rows_of(repo, name) == [{"id": 1, "n": "x"}]
+HOSTILE = ("a b.csv", 'it\'s "q".csv', "größe 数.csv", "new\nline.csv", "100%.csv")
+
+
+def test_hostile_names_of_files(repo: ab.Repository, folder: Path) -> None:
+    for number, name in enumerate(HOSTILE):
+        (folder / name).write_text(f"id,n\n{number},x\n")
+    assert [row["id"] for row in rows_of(repo, *HOSTILE)] == list(range(len(HOSTILE)))
     with pytest.raises(InvalidRequest) as told:
-        repo.read_files(name, schema="id int, n int")
-    assert f"{name}:2: column 'n'" in told.value.message
+        repo.read_files(HOSTILE, schema="id int, n int")
+    assert f"{HOSTILE[4]}:2: column 'n'" in told.value.message
+
+
+@pytest.mark.parametrize("name", ["[x].csv", "{y}*?.csv", "a:b.csv", "_z.csv"])
+def test_names_that_hadoop_has_a_meaning_for(repo: ab.Repository, folder: Path, name: str) -> None:
+    (folder / name).write_text("id\n1\n")
+    if repo._ctx.engines.setting == "spark":
+        with pytest.raises(InvalidRequest, match="Spark can't read a file named"):
+            repo.read_files(name)
+        return
+    assert rows_of(repo, name) == [{"id": 1}]
 
 
 def test_what_is_not_there_is_told_with_what_was_looked_for(duck: ab.Repository, folder: Path) -> None:

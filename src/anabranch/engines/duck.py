@@ -42,9 +42,12 @@ class DuckEngine:
     @contextmanager
     def stream(self, query: Query, batch_rows: int) -> Iterator[pa.RecordBatchReader]:
         """Run a query and give its rows in batches, on a cursor that nothing else uses meanwhile."""
-        with self._bound(query, self._new_cursor()) as (cursor, text):
-            with cursor.sql(text, params=dict(query.args) or None).to_arrow_reader(batch_rows) as reader:
-                yield reader
+        args = dict(query.args) or None
+        with (
+            self._bound(query, self._new_cursor()) as (cursor, text),
+            cursor.sql(text, params=args).to_arrow_reader(batch_rows) as reader,
+        ):
+            yield reader
 
     def types(self, query: Query) -> list[DataType | None]:
         """Let DuckDB bind the query and read the types off."""

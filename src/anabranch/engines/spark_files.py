@@ -191,13 +191,16 @@ def _fits(plain: Column, type_: DataType) -> Column:
 
 def _with_time(plain: Column, type_: DataType, inferring: bool) -> Column:
     """A date is the time at which it begins; a time without a zone is UTC."""
+    if type_.name == "timestamp":
+        # Spark wants seconds where a zone follows.
+        plain = F.regexp_replace(plain, f"^(.{{16}}){ZONE}$", "$1:00$2")
     if inferring:
         return plain
     plain = F.when(plain.rlike(DATE), F.concat(plain, F.lit(" 00:00:00"))).otherwise(plain)
     if type_.name == "timestamp_ntz":
         return plain
     bare = ~plain.rlike(f"[0-9]{ZONE}$") | plain.rlike(value_pattern(DataType("timestamp_ntz")) or "")
-    return F.when(bare, F.concat(plain, F.lit("Z"))).otherwise(plain)
+    return F.when(bare, F.concat(plain, F.when(F.length(plain) == 16, ":00Z").otherwise("Z"))).otherwise(plain)
 
 
 def _formatted_time(plain: Column, type_: DataType, pattern: str) -> Column:

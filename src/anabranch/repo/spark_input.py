@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from anabranch.engines.spark_files import FileGroup
     from anabranch.repo.files import FilesRequest
 
+_HADOOP = "*?[]{}\\:"
 _JSON_PLAIN = {"bigint": "bigint", "double": "double", "decimal": "double", "boolean": "boolean"}
 """What plain values of JSON are, by the type that Spark infers; everything else is text."""
 
@@ -62,12 +63,12 @@ def _csv(
 ) -> DataFrame:
     from anabranch.engines.spark_files import csv_texts, united
 
-    heads: dict[DataFile, tuple[str, ...]] = {}
+    heads: dict[str, tuple[str, ...]] = {}
     for file in files:
         with translated(file.path, file.format):
-            heads[file] = reading.head(file.path).names
-    groups = _groups(files, lambda file: heads[file])
-    columns.update({f.path: [*heads[f], *f.values] for f in files})
+            heads[file.path] = reading.head(file.path).names
+    groups = _groups(files, lambda file: heads[file.path])
+    columns.update({f.path: [*heads[f.path], *f.values] for f in files})
     texts = united([csv_texts(session, group, reading.options) for group in groups])
     names = list(dict.fromkeys(name for found in columns.values() for name in found))
     candidates = inferred(reading.options)
@@ -101,12 +102,12 @@ def _json(
 def _parquet(session: Any, files: Sequence[DataFile], columns: dict[str, Sequence[str]]) -> DataFrame:
     from anabranch.engines.spark_files import parquet_rows, united
 
-    names: dict[DataFile, tuple[str, ...]] = {}
+    names: dict[str, tuple[str, ...]] = {}
     for file in files:
         with translated(file.path, file.format):
-            names[file] = tuple(pyarrow.parquet.read_schema(file.path).names)
-    columns.update({f.path: [*names[f], *f.values] for f in files})
-    return united([parquet_rows(session, group) for group in _groups(files, lambda file: names[file])])
+            names[file.path] = tuple(pyarrow.parquet.read_schema(file.path).names)
+    columns.update({f.path: [*names[f.path], *f.values] for f in files})
+    return united([parquet_rows(session, group) for group in _groups(files, lambda file: names[file.path])])
 
 
 def _typed(
@@ -156,12 +157,12 @@ def _absolute(path: str | None) -> str | None:
 
 
 def _refuse_names(files: Sequence[DataFile]) -> None:
-    """Refuse names that Hadoop has a meaning of its own for."""
+    """Refuse names that Hadoop has a meaning of its own for: it would read other files, or none."""
     for file in files:
-        name = os.path.basename(file.path)
-        if name.startswith(("_", ".")) or ":" in name:
+        hidden = os.path.basename(file.path).startswith(("_", "."))
+        if hidden or any(ch in _HADOOP for ch in os.path.abspath(file.path)):
             hint = "rename it, or read it in the process (engine duck)"
-            raise InvalidRequest(f"Spark can't read a file named {name!r}", hint=hint, file=file.path)
+            raise InvalidRequest(f"Spark can't read a file named {file.path!r}", hint=hint, file=file.path)
 
 
 def _check_types(frames: Sequence[DataFrame]) -> None:
