@@ -98,11 +98,11 @@ def json_texts(session: SparkSession, group: FileGroup, columns: Mapping[str, st
 
 
 def parquet_rows(session: SparkSession, group: FileGroup) -> DataFrame:
-    """Read Parquet files of one schema; columns from the names of folders are text."""
+    """Read Parquet files of one schema, with BAD and FILE; columns from the names of folders are text."""
     reader = session.read.options(__globPaths__="false", mergeSchema="true")
     found = reader.parquet(*group.paths)
     values = [_folder_value(name).alias(name) for name in group.folders if name not in found.columns]
-    return found.select(*[F.col(_quoted(name)) for name in found.columns], *values)
+    return found.select(*[F.col(_quoted(n)) for n in found.columns], *values, F.lit(False).alias(BAD), _file())
 
 
 def _folder_value(name: str) -> Column:

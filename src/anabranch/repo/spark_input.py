@@ -52,7 +52,7 @@ def read_on_spark(
     if by_format["json"]:
         frames.append(_json(session, by_format["json"], reading, bad, columns))
     if by_format["parquet"]:
-        frames.append(_parquet(session, by_format["parquet"], columns))
+        frames.append(_parquet(session, by_format["parquet"], reading, bad, columns))
     check_columns(columns, request)
     _check_types(frames)
     return united(frames)
@@ -99,15 +99,25 @@ def _json(
     return _typed(united(texts), types, candidates, files, reading, bad)
 
 
-def _parquet(session: Any, files: Sequence[DataFile], columns: dict[str, Sequence[str]]) -> DataFrame:
-    from anabranch.engines.spark_files import parquet_rows, united
+def _parquet(
+    session: Any, files: Sequence[DataFile], reading: Reading, bad: BadRows, columns: dict[str, Sequence[str]]
+) -> DataFrame:
+    from anabranch.engines.spark_files import parquet_rows, united, without_bad
 
     names: dict[str, tuple[str, ...]] = {}
     for file in files:
         with translated(file.path, file.format):
             names[file.path] = tuple(pyarrow.parquet.read_schema(file.path).names)
     columns.update({f.path: [*names[f.path], *f.values] for f in files})
-    return united([parquet_rows(session, group) for group in _groups(files, lambda file: names[file.path])])
+    rows = united([parquet_rows(session, group) for group in _groups(files, lambda file: names[file.path])])
+    folders = [
+        n for n in dict.fromkeys(n for f in files for n in f.values) if not any(n in own for own in names.values())
+    ]
+    if not folders:
+        return without_bad(rows)
+    known = reading.known(folders)
+    candidates = {n: inferred(reading.options) for n in folders if n not in known}
+    return _typed(rows, known, candidates, files, reading, bad)
 
 
 def _typed(
