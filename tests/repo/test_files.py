@@ -228,6 +228,8 @@ def test_json_lines_and_arrays(repo: ab.Repository, folder: Path) -> None:
     (folder / "a.jsonl").write_text("\n".join(map(json.dumps, rows)))
     (folder / "b.json").write_text(json.dumps([{**row, "id": row["id"] + 10} for row in rows], indent=2))
     found = rows_of(repo, "a.jsonl", "b.json")
+    if repo._ctx.engines.setting == "duck":  # Spark sorts the keys of JSON
+        assert list(found[0]) == ["id", "n", "ok", "d", "mixed", "late"]
     assert [row["id"] for row in found] == [1, 2, 3, 11, 12, 13]
     assert found[0] == {"id": 1, "n": 1.5, "ok": True, "d": date(2026, 1, 1), "mixed": "1", "late": None}
     assert found[4] == {"id": 12, "n": 2.0, "ok": None, "d": None, "mixed": "x", "late": None}
@@ -381,9 +383,10 @@ def test_options_that_cannot_be(duck: ab.Repository, folder: Path) -> None:
 def test_a_table_is_exported_in_pieces_and_in_order(repo: ab.Repository, folder: Path) -> None:
     with repo.commit("main", "load") as tx:
         tx.create_table("t", [{"id": i, "at": datetime(2026, 1, 1, tzinfo=UTC), "s": ""} for i in (3, 1, 2)], key="id")
+    before = sorted((folder.parent / "store").rglob("*"))
     table = repo.table("t", where="id > 1")
     assert table.export("t.csv") == 2
     assert (folder / "t.csv").read_text() == 'id,at,s\n2,2026-01-01T00:00:00Z,""\n3,2026-01-01T00:00:00Z,""\n'
     assert table.export("t.parquet") == 2
     assert pq.read_table("t.parquet").to_pylist() == table.head()
-    assert not list((folder.parent / "store").rglob("*.parquet"))
+    assert [path for path in sorted((folder.parent / "store").rglob("*.parquet")) if path not in before] == []

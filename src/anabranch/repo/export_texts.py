@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date, datetime
 from decimal import Decimal
+from json.encoder import encode_basestring
 from typing import Any
 
 import pyarrow as pa
@@ -41,8 +42,31 @@ def csv_lines(batch: pa.RecordBatch, style: CsvStyle) -> bytes:
 
 
 def json_lines(batch: pa.RecordBatch) -> list[str]:
-    """Rows as objects, each in a line."""
-    return [json.dumps(_plain(row), ensure_ascii=False) for row in batch.to_pylist()]
+    """Rows as objects, each in a line; put together by column, for speed."""
+    if not batch.num_rows:
+        return []
+    pieces: list[Any] = []
+    for i, name in enumerate(batch.schema.names):
+        before = f"{', ' if i else '{'}{json.dumps(name, ensure_ascii=False)}: "
+        pieces += [pa.scalar(before), pc.fill_null(_json_values(batch.column(i)), "null")]
+    found: list[str] = pc.binary_join_element_wise(*pieces, pa.scalar("}"), "").to_pylist()
+    return found
+
+
+def _json_values(values: pa.Array) -> pa.Array:
+    """Values as JSON writes them; what it has no form for is text."""
+    kind = values.type
+    if pa.types.is_integer(kind) or pa.types.is_boolean(kind):
+        return values.cast(pa.string())
+    if pa.types.is_timestamp(kind) or pa.types.is_date(kind):
+        quote = pa.scalar('"')
+        return pc.binary_join_element_wise(quote, _texts(values), quote, "")
+    write = encode_basestring if pa.types.is_string(kind) else _json
+    return pa.array([None if v is None else write(v) for v in values.to_pylist()], pa.string())
+
+
+def _json(value: Any) -> str:
+    return json.dumps(_plain(value), ensure_ascii=False)
 
 
 def _column(values: pa.Array, style: CsvStyle) -> pa.Array:
@@ -89,7 +113,7 @@ def _one(value: Any) -> str | None:
         return None
     if isinstance(value, Decimal):
         return f"{value:f}"
-    return value.hex() if isinstance(value, bytes) else json.dumps(_plain(value), ensure_ascii=False)
+    return value.hex() if isinstance(value, bytes) else _json(value)
 
 
 def _plain(value: Any) -> Any:

@@ -44,7 +44,7 @@ def read_quickly(path: str, types: Mapping[str, DataType], encoding: str) -> pa.
     try:
         found = _parse(content, known)
         times = {f.name: pa.string() for f in found.schema if pa.types.is_timestamp(f.type)}
-        found = _parse(content, known | times) if times else found
+        found = _parse(content, known | times).select(found.column_names) if times else found
     except pa.ArrowException:
         return None
     empty = [name for name in known if found.column(name).null_count == found.num_rows]
