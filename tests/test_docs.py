@@ -56,7 +56,15 @@ def plain(text: str, folder: Path) -> str:
 
 
 @pytest.mark.parametrize(
-    "page", ["README.md", "ARCHITECTURE.md", "docs/format.md", "docs/types.md", "docs/design/README.md"]
+    "page",
+    [
+        "README.md",
+        "ARCHITECTURE.md",
+        "docs/format.md",
+        "docs/types.md",
+        "docs/files.md",
+        "docs/design/README.md",
+    ],
 )
 def test_links_between_pages_lead_somewhere(page: str) -> None:
     here = ROOT / page

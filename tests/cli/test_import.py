@@ -85,7 +85,7 @@ def test_the_json_tells_what_came_of_it(shop: Ana, folder: Path) -> None:
     (folder / "more.csv").write_text("id,status,price\n3,sent,7\n4,new,1\n")
     staged = shop("import", "orders", "more.csv", "--upsert", "--json").json
     expected = {"branch": "main", "table": "orders", "created": False, "inserted": 1, "updated": 1, "deleted": 0}
-    assert staged == {**expected, "commit": None}
+    assert staged == {**expected, "bad_rows": 0, "commit": None}
     shop("reset", "--hard")
     committed = shop("import", "orders", "more.csv", "--upsert", "--json", "-m", "more").json
     assert committed["commit"]["message"] == "more"
@@ -131,12 +131,13 @@ def test_an_upsert_that_changes_nothing_makes_no_commit(shop: Ana) -> None:
         (["orders", "orders.csv", "--append", "--schema", "id int"], 2, "has its columns already", "--schema"),
         (["orders", "orders.csv", "--append", "--upsert"], 2, "exclude each other", "--upsert"),
         (["t", "orders.csv", "--key", "id", "-m", ""], 2, "a commit needs a message", ""),
-        (["t", "orders.csv"], 3, "there is no table 't'", "--key"),
+        (["t", "orders.csv", "--append"], 3, "there is no table 't'", "--key"),
         (["t", "orders.csv", "--key", "number"], 3, "there is no column 'number'", ""),
         (["t", "nowhere.csv", "--key", "id"], 3, "there is no file 'nowhere.csv'", "path"),
         (["t", "empty.csv", "--key", "id"], 2, "'empty.csv' can't be read as csv", "format"),
         (["t", "orders.csv", "--key", "id", "--format", "parquet"], 2, "can't be read as parquet", "format"),
-        (["t", ".", "--key", "id", "--format", "csv"], 6, "'.' can't be read", "file"),
+        (["t", "*.tsv", "--key", "id"], 3, "no file matches '*.tsv'", ".csv, .tsv, .json"),
+        (["t", ".", "--key", "id", "--format", "parquet"], 3, "folder '.' has no file to read", ".parquet, .pq"),
         (["t", "twice.csv", "--key", "id"], 2, "id=1", ""),
         (["t", "nokey.csv", "--key", "id"], 2, "id", ""),
         (["orders", "unknown.csv", "--append"], 2, "no column 'colour'", "status"),
@@ -230,3 +231,44 @@ def test_objects_are_structs_unless_the_table_has_maps(empty: Ana, tmp_path: Pat
     first, second = rows_of(empty, "mapped")
     assert first == {"id": 1, "m": {"a": 1}, "s": {"x": [1]}}
     assert second == {"id": 2, "m": {"b": 1, "c": None}, "s": None}
+
+
+def test_bad_rows_are_named_or_set_aside(empty: Ana, folder: Path) -> None:
+    (folder / "t.csv").write_text('id,n\n1,1\n2\n"3\n",4\n5,x\n')
+    schema = ["--key", "id", "--schema", "id string, n int"]
+    refused = empty("import", "t", "t.csv", *schema, fails=2).err
+    assert "2 bad rows: t.csv:3: it has 1 of 2 fields; t.csv:6: column 'n': 'x' does not fit int" in refused
+    assert "--bad-rows" in refused
+    done = empty("import", "t", "t.csv", *schema, "--bad-rows", "bad.csv").out
+    assert done.startswith("t: created, 2 inserted, 2 bad rows set aside in bad.csv; staged on main\n")
+    assert (folder / "bad.csv").read_text().splitlines()[1:] == [
+        "t.csv,3,it has 1 of 2 fields,2",
+        "t.csv,6,column 'n': 'x' does not fit int,\"5,x\"",
+    ]
+    assert empty("import", "t", "t.csv", "--upsert", "--bad-rows", "b.csv", "--json").json["bad_rows"] == 2
+
+
+def test_how_csv_is_written_can_be_said(empty: Ana, folder: Path) -> None:
+    (folder / "t.tsv").write_bytes("Bericht\nid\tgröße\ttag\n1\t1,5\t31.12.2026\n2\t-\t\n".encode("cp1252"))
+    options = ["--encoding", "cp1252", "--skip", "1", "--decimal-comma", "--null", "-", "--date-format", "%d.%m.%Y"]
+    empty("import", "t", "t.tsv", "--key", "id", *options)
+    assert rows_of(empty, "t") == [
+        {"id": 1, "größe": 1.5, "tag": "2026-12-31"},
+        {"id": 2, "größe": None, "tag": None},
+    ]
+
+
+def test_folders_and_patterns(empty: Ana, folder: Path) -> None:
+    for number, path in enumerate(("in/a.csv", "in/deep/b.csv", "in/_c.csv", "in/d.jsonl")):
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
+        (folder / path).write_text(f'{{"id": {number}}}' if path.endswith("l") else f"id\n{number}\n")
+    empty("import", "t", "in", "--key", "id")
+    assert [row["id"] for row in rows_of(empty, "t")] == [0, 1, 3]
+    empty("import", "u", "in/**/*.csv", "--key", "id")
+    assert [row["id"] for row in rows_of(empty, "u")] == [0, 1]
+
+
+def test_upsert_refuses_files_with_different_columns(shop: Ana, folder: Path) -> None:
+    (folder / "a.csv").write_text("id,price\n1,5\n")
+    (folder / "b.csv").write_text("id,status\n1,sent\n")
+    assert "lacks column" in shop("import", "orders", "a.csv", "b.csv", "--upsert", fails=2).err

@@ -9,9 +9,10 @@ import click
 
 from anabranch.cli.documents import commit_document, counts_document
 from anabranch.cli.failures import BadUsage
+from anabranch.cli.file_options import FORMATS, delimiter_of, reading_options, text_options
 from anabranch.cli.options import command as make_command
 from anabranch.cli.options import names, paragraphs
-from anabranch.cli.output import emit, emit_json, plural
+from anabranch.cli.output import clean, emit, emit_json, plural
 from anabranch.cli.session import Session
 from anabranch.cli.staging import Writing, commit_line, counts_text, writing
 from anabranch.errors import AlreadyExists, InvalidRequest, NotFound
@@ -31,8 +32,9 @@ class Request:
     key: tuple[str, ...] | None
     format: str | None
     schema: str | None
-    nulls: tuple[str, ...]
+    bad_rows: str | None
     mode: str
+    options: dict[str, Any]
 
 
 @dataclass(frozen=True)
@@ -41,21 +43,23 @@ class Outcome:
 
     created: bool
     counts: Counts
+    bad_count: int
 
 
 @make_command("import", short_help="Import files into a table.")
 @click.argument("table")
 @click.argument("files", metavar="FILE...", nargs=-1, required=True)
-@click.option("--key", metavar="A,B", callback=names, help="The columns that identify a row; makes the table.")
+@click.option("--key", metavar="A,B", callback=names, help="The columns that identify a row of a new table.")
 @click.option("-m", "--message", multiple=True, callback=paragraphs, help="Commit at once, with all that is staged.")
 @click.option("--author", metavar="NAME", help="The commit's author, with -m.")
-@click.option("--format", type=click.Choice(["csv", "json", "parquet"]), help="Of the files; else by their names.")
 @click.option("--append", is_flag=True, help="Add rows with new keys to a table that is there.")
 @click.option("--upsert", is_flag=True, help="Add rows, or update those whose keys are there.")
 @click.option("--schema", metavar="DDL", help="Types of a new table: 'id bigint, price decimal(12,2)'.")
+@click.option("--format", type=click.Choice(FORMATS), help="Of the files; else by their names.")
 @click.option(
-    "--null", "nulls", metavar="TEXT", multiple=True, help="CSV: a text that stands for null; empty always does."
+    "--bad-rows", metavar="FILE", help="Set rows that can't be taken aside in this CSV; else they are refused."
 )
+@reading_options
 def command(
     session: Session,
     table: str,
@@ -63,42 +67,57 @@ def command(
     key: tuple[str, ...] | None,
     message: str | None,
     author: str | None,
-    format: str | None,
     append: bool,
     upsert: bool,
     schema: str | None,
-    nulls: tuple[str, ...],
+    format: str | None,
+    bad_rows: str | None,
+    **options: Any,
 ) -> None:
-    """Import CSV, JSON (lines or an array) or Parquet files into a table.
+    """Import CSV, JSON (lines or an array) or Parquet into a table.
 
-    The rows are staged on the current branch; `ana commit` publishes them, -m does so at once. CSV and JSON may be
-    compressed (.gz).
+    FILE is a file, a folder (every file of a known format in it and below, names with a leading _ or . left out) or a
+    pattern such as 'logs/**/*.csv.gz'. CSV and JSON may be compressed (.gz, .bz2, .zst). Folders named `year=2026` give
+    a column. A column that a file lacks is null in its rows; with --upsert all files need the same columns.
 
-    JSON: branch, table, created, inserted, updated, deleted, commit (null if staged).
+    The rows are staged on the current branch; `ana commit` publishes them, -m does so at once. Types are those of the
+    table or of --schema, else they are inferred over all rows. Large input is read on Spark.
+
+    JSON: branch, table, created, inserted, updated, deleted, bad_rows (how many were set aside), commit (null if
+    staged).
     """
     if append and upsert:
         raise BadUsage("--append and --upsert exclude each other", hint="--upsert also adds rows")
     mode = "append" if append else "upsert" if upsert else "create"
-    request = Request(table, files, key, format, schema, nulls, mode)
+    options["delimiter"] = delimiter_of(options["delimiter"], files)
+    request = Request(table, files, key, format, schema, bad_rows, mode, text_options(options))
     with (
         session.progress(f"reading {plural(len(files), 'file')}") as progress,
         writing(session, message, author) as made,
     ):
-        outcome = load(made.transaction, request, progress)
+        outcome = load(session, made.transaction, request, progress)
     _tell(session, request, outcome, made, committed=message is not None)
 
 
-def load(tx: Transaction, request: Request, progress: Progress) -> Outcome:
-    """Read the files, and write their rows to the table; it is made if a key is given."""
-    from anabranch.repo.files import declared_columns, read_files
-
+def load(session: Session, tx: Transaction, request: Request, progress: Progress) -> Outcome:
+    """Read the files, and write their rows to the table; it is made if it is not there."""
     found = _find(tx, request)
-    columns = tuple(found.schema) if found else declared_columns(request.schema) if request.schema else ()
-    rows = read_files(request.files, request.format, columns, request.nulls)
-    progress.phase(f"writing {plural(rows.num_rows, 'row')} to {request.table}")
+    read = session.repo.read_files(
+        request.files,
+        format=request.format,
+        schema=found.schema if found else request.schema,
+        bad_rows=request.bad_rows,
+        equal_columns=request.mode == "upsert",
+        needed=request.key or (),
+        tell=progress.phase,
+        **request.options,
+    )
+    rows = plural(read.row_count, "row") if read.row_count is not None else "rows"
+    progress.phase(f"writing {rows} to {request.table}")
     if found is None:
-        return Outcome(True, _create(tx, request, rows))
-    return Outcome(False, found.upsert(rows) if request.mode == "upsert" else found.insert(rows))
+        return Outcome(True, _create(tx, request, read.rows), read.bad_count)
+    counts = found.upsert(read.rows) if request.mode == "upsert" else found.insert(read.rows)
+    return Outcome(False, counts, read.bad_count)
 
 
 def _find(tx: Transaction, request: Request) -> TableWriter | None:
@@ -106,12 +125,17 @@ def _find(tx: Transaction, request: Request) -> TableWriter | None:
     try:
         found = tx.table(request.table)
     except NotFound:
-        if not request.key:
-            hint = "name the columns that identify a row with --key, and it is made"
-            raise NotFound(f"there is no table {request.table!r}", hint=hint, table=request.table) from None
+        _check_new(request)
         return None
     _check(found, request)
     return found
+
+
+def _check_new(request: Request) -> None:
+    """A table that is not there is made, unless --append says that it is."""
+    if request.mode == "append" and not request.key:
+        hint = "name the columns that identify a row with --key, and it is made"
+        raise NotFound(f"there is no table {request.table!r}", hint=hint, table=request.table)
 
 
 def _check(found: TableWriter, request: Request) -> None:
@@ -144,11 +168,12 @@ def _tell(session: Session, request: Request, outcome: Outcome, made: Writing, *
     if session.json:
         commit = commit_document(made.commit) if made.commit else None
         counts = counts_document(outcome.counts)
-        emit_json(
-            {"branch": session.branch, "table": request.table, "created": outcome.created, **counts, "commit": commit}
-        )
+        facts = {"branch": session.branch, "table": request.table, "created": outcome.created, **counts}
+        emit_json({**facts, "bad_rows": outcome.bad_count, "commit": commit})
         return
     said = f"{request.table}: {'created, ' if outcome.created else ''}{counts_text(outcome.counts)}"
+    if outcome.bad_count:
+        said += f", {plural(outcome.bad_count, 'bad row')} set aside in {clean(request.bad_rows or '')}"
     if made.commit:
         emit(commit_line(session.branch, made.commit))
         emit(f"  {said}")

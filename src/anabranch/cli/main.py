@@ -20,6 +20,7 @@ from anabranch.cli.session import Session
 MODULES = {
     "init": "init",
     "import": "import_",
+    "export": "export",
     "status": "status",
     "commit": "commit",
     "log": "log",

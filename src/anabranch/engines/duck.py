@@ -41,6 +41,16 @@ class DuckEngine:
         with self._bound(query) as (cursor, text):
             return plain(cursor.sql(text, params=dict(query.args) or None).to_arrow_table())
 
+    @contextmanager
+    def stream(self, query: Query, batch_rows: int) -> Iterator[pa.RecordBatchReader]:
+        """Run a query and give its rows in batches, on a cursor that nothing else uses meanwhile."""
+        args = dict(query.args) or None
+        with (
+            self._bound(query, self._new_cursor()) as (cursor, text),
+            cursor.sql(text, params=args).to_arrow_reader(batch_rows) as reader,
+        ):
+            yield reader
+
     def types(self, query: Query) -> list[DataType | None]:
         """Let DuckDB bind the query and read the types off."""
         with self._bound(query) as (cursor, text):
@@ -63,10 +73,12 @@ class DuckEngine:
         self._database.close()
 
     @contextmanager
-    def _bound(self, query: Query) -> Iterator[tuple[duckdb.DuckDBPyConnection, str]]:
+    def _bound(
+        self, query: Query, cursor: duckdb.DuckDBPyConnection | None = None
+    ) -> Iterator[tuple[duckdb.DuckDBPyConnection, str]]:
         if any(isinstance(s, Frame) for s in query.sources.values()):
             raise InvalidRequest("a Spark DataFrame can't be read by DuckDB", hint="use engine='auto' or 'spark'")
-        cursor = self._cursor()
+        cursor = cursor or self._cursor()
         registered = {n: s.table for n, s in query.sources.items() if isinstance(s, Rows)}
         try:
             for name, rows in registered.items():
@@ -80,9 +92,13 @@ class DuckEngine:
 
     def _cursor(self) -> duckdb.DuckDBPyConnection:
         if not hasattr(self._local, "cursor"):
-            self._local.cursor = self._database.cursor()
-            self._local.cursor.execute("SET TimeZone = 'UTC'")
+            self._local.cursor = self._new_cursor()
         return self._local.cursor  # type: ignore[no-any-return]
+
+    def _new_cursor(self) -> duckdb.DuckDBPyConnection:
+        cursor = self._database.cursor()
+        cursor.execute("SET TimeZone = 'UTC'")
+        return cursor
 
 
 _TYPE_NAMES = {

@@ -1,139 +1,148 @@
-"""Files that users bring: CSV, JSON and Parquet, read into Arrow; compressed or not, by the names of the files."""
+"""Files that users bring: found, and read in the process or on Spark under one set of rules."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from pathlib import Path
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from typing import Any
 
 import pyarrow as pa
-import pyarrow.csv
-import pyarrow.json
-import pyarrow.parquet
 
-from anabranch.errors import InvalidRequest, NotFound, Unavailable
+from anabranch.errors import InvalidRequest
 from anabranch.model.schema import Column
-from anabranch.objects.arrow import arrow_type
-from anabranch.repo.inputs import json_columns, read_schema_argument
+from anabranch.plan.engine import Work
+from anabranch.plan.texts import TextOptions, check_options
+from anabranch.repo.bad_rows import BadRows, bad_rows
+from anabranch.repo.context import Context
+from anabranch.repo.file_names import DataFile, find_files
+from anabranch.repo.file_parts import Part, Reading, read_part
+from anabranch.repo.inputs import read_schema_argument
+from anabranch.repo.text_files import first_line, translated
+from anabranch.repo.text_values import infer
 
-_FORMATS = {
-    ".csv": "csv",
-    ".json": "json",
-    ".jsonl": "json",
-    ".ndjson": "json",
-    ".parquet": "parquet",
-    ".pq": "parquet",
-}
-_COMPRESSED = (".gz", ".bz2", ".zst")
-_JSON_BLOCK_BYTES = 16 * 1024 * 1024
-_LARGEST_BLOCK_BYTES = 2**31 - 1
+Tell = Callable[[str], None]
+"""Takes a line about what comes next."""
 
 
-def read_files(
-    paths: Sequence[str], format: str | None = None, columns: Sequence[Column] = (), nulls: Sequence[str] = ()
+@dataclass(frozen=True)
+class FilesRequest:
+    """What is to be read, and how."""
+
+    paths: tuple[str, ...]
+    format: str | None = None
+    columns: tuple[Column, ...] = ()
+    """Columns whose types are known; the others are inferred."""
+    options: TextOptions = field(default_factory=TextOptions)
+    bad_rows: str | None = None
+    """Where rows that can't be taken are set aside; without it they are refused."""
+    equal_columns: bool = False
+    """Whether every file must have the same columns, as where a lack would be taken for null."""
+    needed: tuple[str, ...] = ()
+    """Columns that no file may lack."""
+
+
+@dataclass(frozen=True)
+class FileRows:
+    """What was read: an Arrow table or a Spark DataFrame, and how many rows were set aside."""
+
+    rows: Any
+    row_count: int | None
+    """None where only Spark could tell."""
+    bad_count: int
+
+
+def make_request(
+    paths: str | Sequence[str],
+    format: str | None,
+    schema: Any,
+    bad_rows: str | None,
+    equal_columns: bool,
+    needed: Sequence[str],
+    options: Mapping[str, Any],
+) -> FilesRequest:
+    """Check what is asked for."""
+    known = [f.name for f in fields(TextOptions)]
+    for name in options:
+        if name not in known:
+            raise InvalidRequest(f"there is no option {name!r} for files", hint=f"known are {', '.join(known)}")
+    columns = read_schema_argument(schema) if schema is not None else ()
+    chosen = check_options(TextOptions(**options))
+    every = (paths,) if isinstance(paths, str) else tuple(paths)
+    return FilesRequest(every, format, columns, chosen, bad_rows, equal_columns, tuple(needed))
+
+
+def read_files(ctx: Context, request: FilesRequest, tell: Tell = lambda _: None) -> FileRows:
+    """Read files as one table: in the process, or on Spark if there is much to read."""
+    reading = Reading(request.columns, request.options)
+    files = find_files(request.paths, request.format)
+    with bad_rows(request.bad_rows) as bad:
+        if _needs_spark(ctx, files, reading.options):
+            from anabranch.repo.spark_input import read_on_spark
+
+            rows = read_on_spark(ctx, files, reading, request, bad, tell)
+            return FileRows(rows, None, bad.count)
+        found = read_in_process(files, reading, request, bad, tell)
+        return FileRows(found, found.num_rows, bad.count)
+
+
+def read_in_process(
+    files: Sequence[DataFile], reading: Reading, request: FilesRequest, bad: BadRows, tell: Tell = lambda _: None
 ) -> pa.Table:
-    """Read files as one table; the types of known columns are taken from them, the others are inferred."""
-    parts = [_read(path, format or file_format(path), columns, nulls) for path in paths]
+    """Read files into one Arrow table."""
+    parts = []
+    for number, file in enumerate(files, 1):
+        tell(f"reading file {number:,} of {len(files):,}")
+        parts.append(read_part(file, reading, bad))
+    bad.refuse()
+    check_columns({p.file.path: p.rows.column_names for p in parts}, request)
+    return _united(_inferred(parts, reading.options))
+
+
+def check_columns(columns: Mapping[str, Sequence[str]], request: FilesRequest) -> None:
+    """Refuse files that lack what others have, where that would not be the same as null."""
+    everything = {name.lower(): name for names in columns.values() for name in names}
+    needed = [c.name for c in request.columns if not c.nullable and c.default is None and c.name.lower() in everything]
+    demanded = list(everything.values()) if request.equal_columns else [*request.needed, *needed]
+    for path, names in columns.items():
+        present = {name.lower() for name in names}
+        lacking = [name for name in demanded if name.lower() in everything and name.lower() not in present]
+        if lacking:
+            message = f"{path!r} lacks column {lacking[0]!r}, which other files have"
+            hint = "import files with different columns one by one" if request.equal_columns else "every row needs it"
+            raise InvalidRequest(message, hint=hint, file=path)
+
+
+def _needs_spark(ctx: Context, files: Sequence[DataFile], options: TextOptions) -> bool:
+    """Ask for the engine; lines can only be skipped in the process."""
+    size = 0
+    for file in files:
+        with translated(file.path, file.format):
+            size += file.size_bytes
+    if options.skip:
+        if ctx.engines.setting == "spark":
+            hint = "take them off the files, or read in the process (engine duck)"
+            raise InvalidRequest("Spark can't skip lines at the start of files", hint=hint)
+        return False
+    return not ctx.engines.pick(Work(size), f"reading {len(files)} files").in_process
+
+
+def _inferred(parts: Sequence[Part], options: TextOptions) -> list[pa.Table]:
+    """Give a type to what is still text: one for all files, so that they fit together."""
+    tables = [part.rows for part in parts]
+    for name in dict.fromkeys(name for part in parts for name in part.texts):
+        places = [i for i, part in enumerate(parts) if name in part.texts]
+        candidates = min((parts[i].texts[name] for i in places), key=len)
+        _, columns = infer([tables[i].column(name) for i in places], candidates, options)
+        for i, column in zip(places, columns, strict=True):
+            tables[i] = tables[i].set_column(tables[i].column_names.index(name), name, column)
+    return tables
+
+
+def _united(tables: Sequence[pa.Table]) -> pa.Table:
     try:
-        whole = pa.concat_tables(parts, promote_options="permissive")
+        whole = pa.concat_tables(tables, promote_options="permissive")
     except pa.ArrowException as error:
-        message = f"the files have columns of different types: {_first_line(error)}"
+        message = f"the files have columns of different types: {first_line(error)}"
         raise InvalidRequest(message, hint="import them one by one, or give the types") from error
-    return _without_null_types(whole).replace_schema_metadata(None)
-
-
-def declared_columns(schema: str) -> tuple[Column, ...]:
-    """The columns that DDL text declares."""
-    return read_schema_argument(schema)
-
-
-def file_format(path: str) -> str:
-    """Tell a file's format by its name."""
-    suffixes = [suffix.lower() for suffix in Path(path).suffixes]
-    plain = suffixes[:-1] if suffixes and suffixes[-1] in _COMPRESSED else suffixes
-    found = _FORMATS.get(plain[-1]) if plain else None
-    if found is None:
-        raise InvalidRequest(f"the name of {path!r} does not tell its format", hint="say csv, json or parquet")
-    return found
-
-
-def _read(path: str, format: str, columns: Sequence[Column], nulls: Sequence[str]) -> pa.Table:
-    with _translated(path, format):
-        if format == "csv":
-            return _read_csv(path, _types(columns), nulls)
-        return _read_json(path, columns) if format == "json" else pyarrow.parquet.read_table(path)
-
-
-def _types(columns: Sequence[Column]) -> dict[str, pa.DataType]:
-    return {column.name: arrow_type(column.type) for column in columns}
-
-
-def _read_csv(path: str, types: dict[str, pa.DataType], nulls: Sequence[str]) -> pa.Table:
-    """Read CSV; types are inferred from the first block, and if a later one does not fit, from all."""
-    convert = pyarrow.csv.ConvertOptions(
-        column_types=types, null_values=["", *nulls], strings_can_be_null=True, quoted_strings_can_be_null=False
-    )
-    parse = pyarrow.csv.ParseOptions(newlines_in_values=True)
-    try:
-        return pyarrow.csv.read_csv(path, convert_options=convert, parse_options=parse)
-    except pa.ArrowInvalid:
-        whole = pyarrow.csv.ReadOptions(block_size=_size(path))
-        return pyarrow.csv.read_csv(path, read_options=whole, convert_options=convert, parse_options=parse)
-
-
-def _read_json(path: str, columns: Sequence[Column]) -> pa.Table:
-    """Read objects, one after another or in an array. What some rows leave out is null in them."""
-    with pa.input_stream(path, compression="detect") as stream:
-        content = stream.read()
-    free = [c for c in columns if any(t.name in ("map", "variant") for t in c.type.walk())]
-    if content.lstrip()[:1] == b"[":
-        content = "\n".join(json.dumps(row) for row in json.loads(content)).encode()
-    rows = [json.loads(line) for line in content.splitlines() if line.strip()] if free else []
-    apart = json_columns(rows, free)
-    if apart:
-        content = "\n".join(json.dumps({k: v for k, v in row.items() if k not in apart}) for row in rows).encode()
-    types = _types([c for c in columns if c not in free])
-    read = pyarrow.json.ReadOptions(block_size=max(_JSON_BLOCK_BYTES, min(len(content), _LARGEST_BLOCK_BYTES)))
-    parse = pyarrow.json.ParseOptions(explicit_schema=pa.schema(types) if types else None)
-    found = pyarrow.json.read_json(pa.BufferReader(content), read_options=read, parse_options=parse)
-    empty = [name for name in types if found.column(name).null_count == found.num_rows]
-    found = found.drop_columns([name for name in empty if name not in _keys(content)]) if empty else found
-    for name, values in apart.items():
-        found = found.append_column(name, values)
-    return found
-
-
-def _keys(content: bytes) -> set[str]:
-    """The keys that occur: a declared column that no row names was not given, rather than given as null."""
-    return {key for line in content.splitlines() if line.strip() for key in json.loads(line)}
-
-
-def _size(path: str) -> int:
-    """A block that holds the whole file."""
-    factor = 20 if path.endswith(_COMPRESSED) else 1
-    return min(Path(path).stat().st_size * factor + 1, _LARGEST_BLOCK_BYTES)
-
-
-def _without_null_types(rows: pa.Table) -> pa.Table:
-    """A column without a single value is taken for text."""
-    fields = [f.with_type(pa.string()) if pa.types.is_null(f.type) else f for f in rows.schema]
-    return rows.cast(pa.schema(fields))
-
-
-@contextmanager
-def _translated(path: str, format: str) -> Iterator[None]:
-    try:
-        yield
-    except FileNotFoundError as error:
-        raise NotFound(f"there is no file {path!r}", hint="check the path", file=path) from error
-    except (pa.ArrowException, ValueError) as error:
-        message = f"{path!r} can't be read as {format}: {_first_line(error)}"
-        raise InvalidRequest(message, hint="check the file and its format", file=path) from error
-    except OSError as error:
-        message = f"{path!r} can't be read: {error.strerror or _first_line(error)}"
-        raise Unavailable(message, hint="check the file and its permissions", file=path) from error
-
-
-def _first_line(error: Exception) -> str:
-    return str(error).strip().split("\n", 1)[0]
+    firm = [f.with_type(pa.string()) if pa.types.is_null(f.type) else f for f in whole.schema]
+    return whole.cast(pa.schema(firm)).replace_schema_metadata(None)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from anabranch.errors import AnabranchError, Corrupt, InvalidRequest, Unavailable
 from anabranch.model.ids import ObjectId
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from anabranch.queries.expressions import Expression
     from anabranch.queries.query import Query
     from anabranch.queries.scan import Keys
+    from anabranch.repo.batches import Batches
 
 
 @dataclass(frozen=True)
@@ -111,6 +113,25 @@ class Table:
         query = self._query(engine)
         with reading(self._ctx, self._state):
             return engine.fetch(query)
+
+    @contextmanager
+    def batches(self) -> Iterator[Batches]:
+        """Read in the order of the key, batch by batch: gives the Arrow schema and the batches."""
+        from anabranch.repo.batches import batches_of
+
+        engine = self._ctx.engines.pick(self._work(), f"reading {self.name}")
+        ordered = self._with(replace(self._selection, ordered=True))
+        with (
+            reading(self._ctx, self._state),
+            batches_of(self._ctx, engine, ordered._query(engine), self._shown) as found,
+        ):
+            yield found
+
+    def export(self, target: str | BinaryIO, **settings: Any) -> int:
+        """Write the rows to a file, as CSV, JSON or Parquet; settings are those of `ExportRequest`."""
+        from anabranch.repo.export import ExportRequest, export
+
+        return export(self, ExportRequest(target, **settings))
 
     def pandas(self) -> pandas.DataFrame:
         """Read as a pandas DataFrame; whole numbers with nulls among them get pandas' nullable types."""

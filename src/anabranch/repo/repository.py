@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
@@ -17,6 +17,7 @@ from anabranch.repo.log import TableChange
 
 if TYPE_CHECKING:
     from anabranch.repo.commit import CommitBlock
+    from anabranch.repo.files import FileRows
     from anabranch.repo.open_commit import OpenCommit
     from anabranch.repo.reading import Table
 
@@ -206,6 +207,24 @@ class Repository:
     def namespace_properties(self, name: str, at: str | None = None) -> dict[str, str]:
         """Read the properties of a namespace at a ref."""
         return namespace_properties(self._ctx, name, at)
+
+    def read_files(
+        self,
+        paths: str | Sequence[str],
+        *,
+        format: str | None = None,
+        schema: Any = None,
+        bad_rows: str | None = None,
+        equal_columns: bool = False,
+        needed: Sequence[str] = (),
+        tell: Callable[[str], None] = lambda _: None,
+        **options: Any,
+    ) -> FileRows:
+        """Read files, folders or patterns to insert their `.rows`; options are those of `TextOptions`."""
+        from anabranch.repo.files import make_request, read_files
+
+        request = make_request(paths, format, schema, bad_rows, equal_columns, needed, options)
+        return read_files(self._ctx, request, tell)
 
     @property
     def spark_session(self) -> Any:

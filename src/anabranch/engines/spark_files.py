@@ -1,0 +1,278 @@
+"""Users' files on Spark: read as text, then converted by the rules that the process follows. Nothing is collected."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import reduce
+from typing import TypeVar
+from urllib.parse import unquote
+
+from pyspark.errors import PySparkException
+from pyspark.sql import Column, DataFrame, DataFrameReader, SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql.types import ArrayType, MapType, StructType
+
+from anabranch.engines.spark import _translate
+from anabranch.model.types import DataType
+from anabranch.plan.texts import DATE, TRUE_WORDS, ZONE, TextOptions, java_format, value_pattern
+
+T = TypeVar("T")
+BAD, FILE = "_ana_bad", "_ana_file"
+"""Of each row: whether it can't be taken, and the file that it comes from."""
+_CORRUPT = "_ana_corrupt"
+_NO_VALUE = "\ufffe\uffff"
+"""What the reader is told to take for null: no text of a file's, so that "" is a text and nothing at all is null."""
+_CP1252 = "".join(chr(code) for code in range(0x80, 0xA0) if code not in (0x81, 0x8D, 0x8F, 0x90, 0x9D))
+_READ = {"__globPaths__": "false", "columnNameOfCorruptRecord": _CORRUPT, "mode": "PERMISSIVE"}
+
+
+@dataclass(frozen=True)
+class FileGroup:
+    """Files that are read alike."""
+
+    paths: tuple[str, ...]
+    names: tuple[str, ...] = ()
+    """The columns of CSV, in order."""
+    base: str | None = None
+    folders: tuple[str, ...] = ()
+    """The columns that the names of folders below `base` give."""
+    is_array: bool = False
+
+
+def csv_texts(session: SparkSession, group: FileGroup, options: TextOptions) -> DataFrame:
+    """Read CSV as columns of text, with BAD and FILE."""
+    fields = [f"t{i} string" for i in range(len(group.names))]
+    settings = {
+        **_READ,
+        "header": options.header,
+        "sep": options.delimiter,
+        "quote": options.quote or "\0",
+        "escape": options.escape or options.quote or "\0",
+        "nullValue": _NO_VALUE,
+        "emptyValue": "",
+        # Bytes as characters; what they are in UTF-8 is looked at below, so that what is not text is noticed.
+        "encoding": "UTF-16" if options.encoding == "utf-16" else "ISO-8859-1",
+        "multiLine": _spans_lines(session, group, options),
+    }
+    frame = _reader(session, group, settings, fields).csv(list(group.paths))
+    texts = [_null_texts(_decoded(F.col(f"t{i}"), options.encoding), options) for i in range(len(group.names))]
+    named = [text.alias(name) for text, name in zip(texts, group.names, strict=True)]
+    valid = [_is_text(F.col(f"t{i}"), options.encoding) for i in range(len(group.names))]
+    bad = F.col(_CORRUPT).isNotNull() | ~_all(valid)
+    return frame.select(*named, *_folders(group), bad.alias(BAD), _file())
+
+
+def _spans_lines(session: SparkSession, group: FileGroup, options: TextOptions) -> bool:
+    """Tell whether a quoted field may hold a line end; only where none does can a file be read in pieces."""
+    if options.encoding == "utf-16" or (options.quote and options.escape):
+        return True
+    if not options.quote:
+        return False
+    lines = session.read.options(__globPaths__="false").text(list(group.paths))
+    quotes = F.length("value") - F.length(F.replace(F.col("value"), F.lit(options.quote), F.lit("")))
+    return bool(lines.where(quotes % 2 == 1).limit(1).count())
+
+
+def json_types(session: SparkSession, group: FileGroup) -> dict[str, str]:
+    """The columns that occur in JSON files with the types that Spark infers."""
+    settings = {**_READ, "multiLine": group.is_array}
+    found = session.read.options(**_words(settings)).json(list(group.paths)).schema
+    kinds = {
+        f.name: "nested" if isinstance(f.dataType, (StructType, ArrayType, MapType)) else f.dataType.simpleString()
+        for f in found.fields
+        if f.name != _CORRUPT
+    }
+    texts = {f.name: f.dataType.simpleString() for f in found.fields}
+    return {name: texts[name] if kind == "nested" else kind.split("(")[0] for name, kind in kinds.items()}
+
+
+def json_texts(session: SparkSession, group: FileGroup, columns: Mapping[str, str], options: TextOptions) -> DataFrame:
+    """Read JSON with these columns, plain values as text; with BAD and FILE."""
+    fields = [f"{_quoted(name)} {type_}" for name, type_ in columns.items()]
+    encoding = {"latin-1": "ISO-8859-1", "cp1252": "ISO-8859-1", "utf-16": "UTF-16"}.get(options.encoding, "UTF-8")
+    settings = {**_READ, "multiLine": group.is_array or encoding == "UTF-16", "encoding": encoding}
+    frame = _reader(session, group, settings, fields).json(list(group.paths))
+    bad = F.col(_CORRUPT).isNotNull()
+    return frame.select(*[F.col(_quoted(name)) for name in columns], *_folders(group), bad.alias(BAD), _file())
+
+
+def parquet_rows(session: SparkSession, group: FileGroup) -> DataFrame:
+    """Read Parquet files of one schema, with BAD and FILE; columns from the names of folders are text."""
+    reader = session.read.options(__globPaths__="false", mergeSchema="true")
+    found = reader.parquet(*group.paths)
+    values = [_folder_value(name).alias(name) for name in group.folders if name not in found.columns]
+    return found.select(*[F.col(_quoted(n)) for n in found.columns], *values, F.lit(False).alias(BAD), _file())
+
+
+def _folder_value(name: str) -> Column:
+    """The value of a column in the path of a file."""
+    raw = F.regexp_extract(F.col("_metadata.file_path"), f"/{name}=([^/]*)/", 1)
+    # A path is escaped once as an address, and once more by whoever wrote the folder.
+    value = F.url_decode(F.regexp_replace(F.url_decode(F.regexp_replace(raw, r"\+", "%2B")), r"\+", "%2B"))
+    return F.when(value != "__HIVE_DEFAULT_PARTITION__", value)
+
+
+def infer_types(
+    frame: DataFrame, candidates: Mapping[str, Sequence[DataType]], options: TextOptions
+) -> tuple[dict[str, DataType], int]:
+    """Find the first type that all text of a column fits, over the rows that are not bad; and count the bad ones."""
+    tests = [F.count_if(F.col(BAD)).alias("bad")]
+    for i, (name, types) in enumerate(candidates.items()):
+        text = F.when(~F.col(BAD), F.col(_quoted(name)))
+        tests.append(F.count(text).alias(f"n{i}"))
+        for j, type_ in enumerate(types):
+            fits = text.isNull() | converted(text, type_, options, inferring=True).isNotNull()
+            tests.append(F.coalesce(F.bool_and(fits), F.lit(True)).alias(f"c{i}_{j}"))
+    found = _run(lambda: frame.agg(*tests).collect()[0].asDict())
+    chosen: dict[str, DataType] = {}
+    for i, (name, types) in enumerate(candidates.items()):
+        fitting = [t for j, t in enumerate(types) if found[f"n{i}"] and found[f"c{i}_{j}"]]
+        chosen[name] = fitting[0] if fitting else DataType("string")
+    return chosen, int(found["bad"])
+
+
+def with_types(frame: DataFrame, types: Mapping[str, DataType], options: TextOptions) -> DataFrame:
+    """Convert text to values of these types; a row with a text that does not fit is BAD."""
+    values = {name: converted(F.col(_quoted(name)), type_, options) for name, type_ in types.items()}
+    misfits = [F.col(_quoted(name)).isNotNull() & value.isNull() for name, value in values.items()]
+    bad = reduce(lambda one, other: one | other, misfits, F.col(BAD))
+    others = [values[n].alias(n) if n in values else F.col(_quoted(n)) for n in frame.columns if n not in (BAD, FILE)]
+    return frame.select(*others, bad.alias(BAD), F.col(FILE))
+
+
+def bad_counts(frame: DataFrame) -> dict[str, int]:
+    """Count the bad rows of each file, by its path."""
+    rows = _run(lambda: frame.where(F.col(BAD)).groupBy(FILE).count().collect())
+    return {_path(row[FILE]): row["count"] for row in rows}
+
+
+def without_bad(frame: DataFrame) -> DataFrame:
+    """The rows that can be taken."""
+    return frame.where(~F.col(BAD)).drop(BAD, FILE)
+
+
+def united(frames: Sequence[DataFrame]) -> DataFrame:
+    """All rows of all frames; what one lacks is null in its rows."""
+    return reduce(lambda one, other: one.unionByName(other, allowMissingColumns=True), frames)
+
+
+def converted(text: Column, type_: DataType, options: TextOptions, *, inferring: bool = False) -> Column:
+    """A text as a value of a type; null where it is none."""
+    if type_.name == "string":
+        return text
+    plain = F.btrim(text, F.lit(" \t"))
+    pattern = value_pattern(type_, inferring=inferring)
+    if type_.name == "date" and options.date_format:
+        return F.try_to_timestamp(plain, F.lit(java_format(options.date_format))).cast("date")
+    if type_.name in ("timestamp", "timestamp_ntz") and options.timestamp_format:
+        return _formatted_time(plain, type_, options.timestamp_format)
+    if type_.name in ("timestamp", "timestamp_ntz"):
+        plain = _with_time(plain, type_, inferring)
+    if type_.name in ("float", "double", "decimal") and options.decimal_comma:
+        plain = F.when(~plain.contains("."), F.replace(plain, F.lit(","), F.lit(".")))
+    if pattern is None:
+        return F.from_json(plain, str(type_))
+    return F.when(plain.rlike(pattern) & _fits(plain, type_), _cast(plain, type_))
+
+
+def _cast(plain: Column, type_: DataType) -> Column:
+    if type_.name == "binary":
+        return F.unhex(plain)
+    return F.lower(plain).isin(*TRUE_WORDS) if type_.name == "boolean" else plain.try_cast(str(type_))
+
+
+def _fits(plain: Column, type_: DataType) -> Column:
+    """Spark rounds decimals to the places that there are; here a digit too many does not fit."""
+    if type_.name != "decimal":
+        return F.lit(True)
+    return plain.rlike(f"^[+-]?0*[0-9]{{0,{type_.precision - type_.scale}}}(\\.[0-9]{{0,{type_.scale}}}0*)?$")
+
+
+def _with_time(plain: Column, type_: DataType, inferring: bool) -> Column:
+    """A date is the time at which it begins; a time without a zone is UTC."""
+    if type_.name == "timestamp":
+        # Spark wants seconds where a zone follows.
+        plain = F.regexp_replace(plain, f"^(.{{16}}){ZONE}$", "$1:00$2")
+    if inferring:
+        return plain
+    plain = F.when(plain.rlike(DATE), F.concat(plain, F.lit(" 00:00:00"))).otherwise(plain)
+    if type_.name == "timestamp_ntz":
+        return plain
+    bare = ~plain.rlike(f"[0-9]{ZONE}$") | plain.rlike(value_pattern(DataType("timestamp_ntz")) or "")
+    return F.when(bare, F.concat(plain, F.when(F.length(plain) == 16, ":00Z").otherwise("Z"))).otherwise(plain)
+
+
+def _formatted_time(plain: Column, type_: DataType, pattern: str) -> Column:
+    """A time in a format of the user's; one without a zone is read as UTC, whatever the session's zone is."""
+    zoned = "%z" in pattern
+    if zoned and type_.name == "timestamp_ntz":
+        return F.when(F.lit(False), F.lit(None).cast("timestamp_ntz"))
+    form = java_format(pattern)
+    moment = F.try_to_timestamp(
+        plain if zoned else F.concat(plain, F.lit(" +0000")), F.lit(form if zoned else f"{form} Z")
+    )
+    if type_.name == "timestamp":
+        return moment
+    seconds = (F.unix_micros(moment).cast("decimal(24,0)") / 1_000_000).cast("decimal(18,6)")
+    return F.expr("timestamp_ntz'1970-01-01 00:00:00'") + F.make_dt_interval(secs=seconds)
+
+
+def _reader(
+    session: SparkSession, group: FileGroup, settings: Mapping[str, object], fields: Sequence[str]
+) -> DataFrameReader:
+    schema = ", ".join([*fields, *(f"{_quoted(name)} string" for name in group.folders), f"{_CORRUPT} string"])
+    base = {"basePath": group.base} if group.base else {}
+    return session.read.options(**_words({**settings, **base})).schema(schema)
+
+
+def _words(settings: Mapping[str, object]) -> dict[str, str]:
+    return {name: str(value).lower() if isinstance(value, bool) else str(value) for name, value in settings.items()}
+
+
+def _folders(group: FileGroup) -> list[Column]:
+    return [F.col(_quoted(name)) for name in group.folders]
+
+
+def _file() -> Column:
+    return F.col("_metadata.file_path").alias(FILE)
+
+
+def _path(address: str) -> str:
+    """The path of a file from the address that Spark knows it by."""
+    return "/" + unquote(address.partition(":")[2]).lstrip("/")
+
+
+def _decoded(raw: Column, encoding: str) -> Column:
+    if encoding == "utf-8":
+        return F.encode(raw, "ISO-8859-1").cast("string")
+    if encoding == "cp1252":
+        return F.translate(raw, _CP1252, _CP1252.encode("latin-1").decode("cp1252"))
+    return raw
+
+
+def _is_text(raw: Column, encoding: str) -> Column:
+    if encoding == "utf-8":
+        return raw.isNull() | F.is_valid_utf8(F.encode(raw, "ISO-8859-1").cast("string"))
+    if encoding == "cp1252":
+        return raw.isNull() | ~raw.rlike("[\u0081\u008d\u008f\u0090\u009d]")
+    return F.lit(True)
+
+
+def _null_texts(text: Column, options: TextOptions) -> Column:
+    return F.when(~text.isin(*options.nulls), text) if options.nulls else text
+
+
+def _all(tests: Sequence[Column]) -> Column:
+    return reduce(lambda one, other: one & other, tests)
+
+
+def _quoted(name: str) -> str:
+    return "`" + name.replace("`", "``") + "`"
+
+
+def _run(action: Callable[[], T]) -> T:
+    try:
+        return action()
+    except PySparkException as error:
+        raise _translate(error) from error

@@ -1,0 +1,158 @@
+"""Which text stands for which value: the one definition that the process and Spark follow when they read files."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from anabranch.errors import InvalidRequest
+from anabranch.model.types import DataType
+
+_NUMBERS = tuple(DataType(name) for name in ("bigint", "double", "boolean"))
+_TIMES = tuple(DataType(name) for name in ("date", "timestamp_ntz", "timestamp"))
+
+TRUE_WORDS = ("true", "t", "yes", "y", "1")
+FALSE_WORDS = ("false", "f", "no", "n", "0")
+_NUMBER = r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)"
+_TIME = r"[0-9]{4}-[0-9]{2}-[0-9]{2}[ T][0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]{1,6})?)?"
+ZONE = r"(Z|[+-][0-9]{2}(:?[0-9]{2})?)"
+DATE = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}$"
+_PATTERNS = {
+    "float": rf"^({_NUMBER}([eE][+-]?[0-9]+)?|(?i:[+-]?(inf|infinity)|nan))$",
+    "boolean": "^(?i:true|false)$",
+    "date": DATE,
+    "timestamp_ntz": f"^{_TIME}$",
+    "timestamp": f"^{_TIME}{ZONE}$",
+    "binary": "^([0-9a-fA-F]{2})*$",
+    "decimal": f"^{_NUMBER}$",
+}
+ENCODINGS = {"utf-8": "utf-8", "latin-1": "latin-1", "cp1252": "cp1252", "utf-16": "utf-16"}
+_ENCODING_ALIASES = {
+    "utf8": "utf-8",
+    "utf-8-sig": "utf-8",
+    "latin1": "latin-1",
+    "iso-8859-1": "latin-1",
+    "windows-1252": "cp1252",
+    "utf16": "utf-16",
+}
+
+
+@dataclass(frozen=True)
+class TextOptions:
+    """How values are written in the text of files."""
+
+    delimiter: str = ","
+    header: bool = True
+    quote: str = '"'
+    escape: str | None = None
+    nulls: tuple[str, ...] = ()
+    """Texts that stand for null; an empty field that is not quoted always does."""
+    encoding: str = "utf-8"
+    skip: int = 0
+    """Lines before the header that are not read."""
+    decimal_comma: bool = False
+    date_format: str | None = None
+    timestamp_format: str | None = None
+
+
+def check_options(options: TextOptions) -> TextOptions:
+    """Read the names of options as people write them, and refuse what no reader takes."""
+    delimiter = {"tab": "\t", "\\t": "\t"}.get(options.delimiter, options.delimiter)
+    quote = "" if options.quote == "none" else options.quote
+    _single(delimiter, "delimiter", "such as ';', '|' or tab")
+    if quote:
+        _single(quote, "quote", 'such as "\'", or none')
+    if options.escape is not None:
+        _single(options.escape, "escape", "such as '\\'")
+    if quote == delimiter:
+        raise InvalidRequest(f"the delimiter and the quote are both {quote!r}", hint="choose two different characters")
+    for pattern in (options.date_format, options.timestamp_format):
+        if pattern is not None:
+            _check_format(pattern)
+    changed = {"delimiter": delimiter, "quote": quote, "encoding": _encoding(options.encoding)}
+    return TextOptions(**{**vars(options), **changed})
+
+
+def inferred(options: TextOptions, *, times_only: bool = False) -> tuple[DataType, ...]:
+    """What the text of a column without a declared type is tried as, in this order; what fits none is text.
+
+    Where numbers have a form of their own, as in JSON, text is tried as times only. A format that was given goes first.
+    """
+    given = {
+        "date": options.date_format,
+        "timestamp_ntz": options.timestamp_format,
+        "timestamp": options.timestamp_format,
+    }
+    first = tuple(t for t in _TIMES if given[t.name])
+    return (*first, *(() if times_only else _NUMBERS), *(t for t in _TIMES if t not in first))
+
+
+def value_pattern(type_: DataType, *, inferring: bool = False) -> str | None:
+    """The texts that are values of a type, as a regular expression of both engines; None where any text is one."""
+    if type_.is_integer:
+        return "^[+-]?[0-9]{1,19}$"
+    if type_.name == "boolean" and not inferring:
+        return f"^(?i:{'|'.join((*TRUE_WORDS, *FALSE_WORDS))})$"
+    if type_.name == "double":
+        return _PATTERNS["float"]
+    return _PATTERNS.get(type_.name)
+
+
+def looks_like(text: str, type_: DataType) -> bool:
+    """Tell whether a text could be a value of an inferred type; the cast has the last word."""
+    pattern = value_pattern(type_, inferring=True)
+    return pattern is None or re.search(pattern, text.strip(" \t"), re.ASCII) is not None
+
+
+_JAVA: Mapping[str, tuple[str, str]] = {
+    "Y": ("yyyy", "yyyy"),
+    "m": ("M", "MM"),
+    "d": ("d", "dd"),
+    "H": ("H", "HH"),
+    "I": ("h", "hh"),
+    "M": ("m", "mm"),
+    "S": ("s", "ss"),
+    "f": ("SSSSSS", "SSSSSS"),
+    "p": ("a", "a"),
+    "b": ("MMM", "MMM"),
+    "B": ("MMMM", "MMMM"),
+    "z": ("[XXX][XX][X]", "[XXX][XX][X]"),
+}
+"""Java's letters for strptime's: between other text, and next to other digits."""
+
+
+def java_format(pattern: str) -> str:
+    """Write a strptime pattern as Spark takes it."""
+    pieces = re.findall(r"%.|[^%]+", pattern, re.DOTALL)
+    made = []
+    for i, piece in enumerate(pieces):
+        if not piece.startswith("%"):
+            made.append(re.sub(r"[^\W\d_]+|[\[\]{}#]+", r"'\g<0>'", piece.replace("'", "''")))
+            continue
+        beside = [p for p in (*pieces[max(i - 1, 0) : i], *pieces[i + 1 : i + 2]) if p.startswith("%")]
+        made.append(_JAVA[piece[1]][1 if beside else 0])
+    return "".join(made)
+
+
+def _check_format(pattern: str) -> None:
+    known = ", ".join(f"%{letter}" for letter in _JAVA)
+    for letter in re.findall(r"%(.?)", pattern, re.DOTALL):
+        if letter not in _JAVA:
+            hint = f"known are {known}"
+            raise InvalidRequest(f"the format {pattern!r} has %{letter}, which is not known", hint=hint)
+    if "%" not in pattern:
+        raise InvalidRequest(f"the format {pattern!r} has no % in it", hint=f"such as %d/%m/%Y; known are {known}")
+
+
+def _single(text: str, what: str, hint: str) -> None:
+    if len(text) != 1 or not text.isascii() or text in "\r\n":
+        raise InvalidRequest(f"the {what} is {text!r}, one plain character was expected", hint=hint)
+
+
+def _encoding(name: str) -> str:
+    plain = name.strip().lower().replace("_", "-")
+    found = ENCODINGS.get(_ENCODING_ALIASES.get(plain, plain))
+    if found is None:
+        raise InvalidRequest(f"there is no encoding {name!r}", hint=f"known are {', '.join(ENCODINGS)}")
+    return found

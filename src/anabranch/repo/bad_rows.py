@@ -1,0 +1,99 @@
+"""Rows of files that can't be taken: named and refused, or set aside in a file of their own."""
+
+from __future__ import annotations
+
+import csv
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TextIO
+
+from anabranch.errors import AlreadyExists, InvalidRequest, Unavailable
+
+_NAMED = 5
+"""How many bad rows an error names."""
+
+
+@dataclass(frozen=True)
+class BadRow:
+    """A row that can't be taken: where it begins, why, and its text."""
+
+    file: str
+    line: int
+    error: str
+    text: str
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}: {self.error}"
+
+
+class BadRows:
+    """Takes bad rows in: counts them, remembers some, and writes them aside if there is a place for them."""
+
+    def __init__(self, writer: Any = None) -> None:
+        self._writer = writer
+        self.count = 0
+        self.first: list[BadRow] = []
+
+    @property
+    def set_aside(self) -> bool:
+        return self._writer is not None
+
+    def add(self, rows: Sequence[BadRow]) -> None:
+        """Take rows in; what is written aside is the text as it came."""
+        self.first += rows[: _NAMED - len(self.first)]
+        self.count += len(rows)
+        if self._writer is not None:
+            self._writer.writerows((r.file, r.line, r.error, r.text) for r in rows)
+
+    @property
+    def named_enough(self) -> bool:
+        """Whether further rows would only be counted."""
+        return self._writer is None and len(self.first) >= _NAMED
+
+    def refuse(self, count: int | None = None) -> None:
+        """Raise if there are bad rows that were not set aside; `count` if somebody else counted."""
+        total = max(count or 0, self.count)
+        if total and self._writer is None:
+            raise InvalidRequest(_told(self.first, total), hint=_HINT, count=total)
+
+
+_HINT = "correct the file, or set such rows aside (--bad-rows FILE, bad_rows=)"
+
+
+def _told(first: Sequence[BadRow], total: int) -> str:
+    rest = total - len(first)
+    more = f"; and {rest:,} more" if rest else ""
+    return f"{total:,} bad {'row' if total == 1 else 'rows'}: " + "; ".join(map(str, first)) + more
+
+
+@contextmanager
+def bad_rows(path: str | None) -> Iterator[BadRows]:
+    """Open a place for bad rows: a CSV file that appears, complete, if the block ends well and there are some."""
+    if path is None:
+        yield BadRows()
+        return
+    if os.path.lexists(path):
+        raise AlreadyExists(f"there is a file {path!r} already", hint="name another one for bad rows", file=path)
+    partial = Path(f"{path}.partial-{os.getpid()}")
+    try:
+        with _opened(partial, path) as file:
+            writer = csv.writer(file, lineterminator="\n")
+            writer.writerow(("file", "line", "error", "text"))
+            taken = BadRows(writer)
+            yield taken
+        if taken.count:
+            partial.rename(path)
+    finally:
+        with suppress(FileNotFoundError):
+            partial.unlink()
+
+
+def _opened(partial: Path, path: str) -> TextIO:
+    try:
+        return open(partial, "w", encoding="utf-8", errors="surrogateescape", newline="")
+    except OSError as error:
+        message = f"bad rows can't be written to {path!r}: {error.strerror or error}"
+        raise Unavailable(message, hint="check the folder and its permissions", file=path) from error

@@ -1,0 +1,228 @@
+"""CSV in the process: fast where all is well; record by record, with line numbers, where it is not."""
+
+from __future__ import annotations
+
+import io
+import itertools
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.csv
+
+from anabranch.errors import InvalidRequest
+from anabranch.plan.texts import TextOptions
+from anabranch.repo.bad_rows import BadRow
+from anabranch.repo.text_files import lines_of, open_utf8
+from anabranch.repo.text_values import misfits
+
+_BLOCK_BYTES = 4 * 1024 * 1024
+_LARGEST_BLOCK_BYTES = 2**31 - 1
+_CHUNK_BYTES = 8 * 1024 * 1024
+
+
+@dataclass(frozen=True)
+class Head:
+    """What the first lines of a file tell: its columns, and where the rows begin."""
+
+    names: tuple[str, ...]
+    line_count: int
+
+
+@dataclass(frozen=True)
+class Chunk:
+    """Some records of a file: their columns as text, where each began, its own text; and those that can't be read."""
+
+    columns: pa.Table
+    lines: Sequence[int]
+    texts: Sequence[str]
+    bad: Sequence[BadRow]
+
+
+def read_head(path: str, options: TextOptions) -> Head:
+    """Read the names of the columns: from the header, or c0, c1 … where there is none."""
+    with lines_of(path, options.encoding) as lines:
+        records = _records(lines, options)
+        first = next(records, None)
+        if first is None:
+            raise InvalidRequest(f"{path!r} can't be read as csv: it is empty", hint="check the file and its format")
+        line, text = first
+    fields = _fields(text, options)
+    if not options.header:
+        return Head(tuple(f"c{i}" for i in range(len(fields))), options.skip)
+    names = tuple(name.strip() or f"c{i}" for i, name in enumerate(fields))
+    _refuse_twins(names, path)
+    return Head(names, line - 1 + len(text.splitlines()))
+
+
+def read_quickly(path: str, names: Sequence[str], line_count: int, options: TextOptions) -> pa.Table | None:
+    """Read all rows as text; None if some can't be read, so that they have to be looked for."""
+    strange: list[int] = []
+
+    def note(row: pyarrow.csv.InvalidRow) -> str:
+        strange.append(row.actual_columns)
+        return "skip"
+
+    parse = _parse_options(options, note)
+    size = _BLOCK_BYTES
+    while True:
+        read = pyarrow.csv.ReadOptions(column_names=list(names), skip_rows=line_count, block_size=size)
+        try:
+            with open_utf8(path, options.encoding) as stream:
+                found = pyarrow.csv.read_csv(stream, read, parse, _as_bytes(names))
+            return None if strange else _null_texts(_decoded(found), options)
+        except pa.ArrowInvalid:
+            # A record may be larger than a block; text that is not UTF-8 is not, and is looked for.
+            if strange or size >= _LARGEST_BLOCK_BYTES:
+                return None
+            size = min(size * 16, _LARGEST_BLOCK_BYTES)
+
+
+def read_carefully(path: str, names: Sequence[str], line_count: int, options: TextOptions) -> Iterator[Chunk]:
+    """Read record by record; each chunk tells the lines of its rows."""
+    with lines_of(path, options.encoding) as lines:
+        records = ((line, text) for line, text in _records(lines, options) if line > line_count)
+        while some := _take(records, _CHUNK_BYTES):
+            yield _chunk(path, some, names, options)
+
+
+def _chunk(path: str, records: list[tuple[int, str]], names: Sequence[str], options: TextOptions) -> Chunk:
+    strange: dict[int, str] = {}
+
+    def note(row: pyarrow.csv.InvalidRow) -> str:
+        strange[row.number - 1] = f"it has {row.actual_columns} of {row.expected_columns} fields"
+        return "skip"
+
+    content = b"".join(text.encode("latin-1") for _, text in records)
+    read = pyarrow.csv.ReadOptions(column_names=list(names), use_threads=False, block_size=len(content) + 1)
+    found = pyarrow.csv.read_csv(pa.BufferReader(content), read, _parse_options(options, note), _as_bytes(names))
+    if found.num_rows + len(strange) != len(records):
+        raise InvalidRequest(f"{path!r} can't be read as csv: its quotes do not match", hint="check quote and escape")
+    kept = [i for i in range(len(records)) if i not in strange]
+    undecodable = _undecodable(found)
+    strange |= {kept[i]: error for i, error in undecodable.items()}
+    columns = _null_texts(_decoded(without(found, undecodable)), options)
+    bad = [BadRow(path, records[i][0], error, _shown(records[i][1])) for i, error in sorted(strange.items())]
+    whole = [records[i] for i in range(len(records)) if i not in strange]
+    return Chunk(columns, [line for line, _ in whole], [_shown(text) for _, text in whole], bad)
+
+
+def without(rows: pa.Table, places: Collection[int]) -> pa.Table:
+    """The rows that are not at these places."""
+    kept = [i for i in range(rows.num_rows) if i not in places]
+    return rows.take(pa.array(kept, pa.int64())) if places else rows
+
+
+def _undecodable(found: pa.Table) -> dict[int, str]:
+    bad: dict[int, str] = {}
+    for name in found.column_names:
+        for place in misfits(found.column(name), lambda part: part.cast(pa.string())):
+            bad.setdefault(place, f"column {name!r} is not text in this encoding")
+    return bad
+
+
+def _shown(text: str) -> str:
+    """A record's text, decoded; bytes that are no text are kept."""
+    return text.encode("latin-1").decode("utf-8", "surrogateescape").rstrip("\r\n")
+
+
+def _records(lines: Iterator[str], options: TextOptions) -> Iterator[tuple[int, str]]:
+    """Put lines together to records: a quoted field may hold line ends. Empty lines are no records."""
+    numbered = enumerate(lines, 1)
+    for number, line in itertools.islice(numbered, options.skip, None):
+        text, quoted = line, _ends_quoted(line, options)
+        parts = [line]
+        while quoted:
+            following = next(numbered, None)
+            if following is None:
+                break
+            parts.append(following[1])
+            quoted = _ends_quoted(following[1], options, quoted=True)
+        text = "".join(parts)
+        if text.strip("\r\n"):
+            yield number, text
+
+
+def _ends_quoted(line: str, options: TextOptions, quoted: bool = False) -> bool:
+    """Tell whether a quoted field is still open at the end of a line."""
+    quote, delimiter, escape = options.quote, options.delimiter, options.escape
+    if not quote or (not quoted and quote not in line):
+        return False
+    at_start, i = not quoted, 0
+    while i < len(line):
+        ch = line[i]
+        if escape and ch == escape:
+            i += 1
+        elif quoted and ch == quote:
+            quoted = line[i + 1 : i + 2] == quote and not escape
+            i += quoted
+        elif not quoted:
+            quoted = at_start and ch == quote
+        at_start = ch == delimiter and not quoted
+        i += 1
+    return quoted
+
+
+def _take(records: Iterator[tuple[int, str]], size: int) -> list[tuple[int, str]]:
+    taken, length = [], 0
+    for record in records:
+        taken.append(record)
+        length += len(record[1])
+        if length >= size:
+            break
+    return taken
+
+
+def _fields(text: str, options: TextOptions) -> list[str]:
+    """The fields of one record."""
+    read = pyarrow.csv.ReadOptions(autogenerate_column_names=True)
+    content = io.BytesIO(text.encode("latin-1"))
+    found = pyarrow.csv.read_csv(content, read, _parse_options(options))
+    names = found.column_names
+    again = pyarrow.csv.ConvertOptions(column_types=dict.fromkeys(names, pa.string()), null_values=[])
+    content.seek(0)
+    row = pyarrow.csv.read_csv(content, read, _parse_options(options), again).to_pylist()[0]
+    return [row[name] or "" for name in names]
+
+
+def _parse_options(
+    options: TextOptions, handler: Callable[[pyarrow.csv.InvalidRow], str] | None = None
+) -> pyarrow.csv.ParseOptions:
+    return pyarrow.csv.ParseOptions(
+        delimiter=options.delimiter,
+        quote_char=options.quote or False,
+        double_quote=bool(options.quote) and not options.escape,
+        escape_char=options.escape or False,
+        newlines_in_values=True,
+        invalid_row_handler=handler,
+    )
+
+
+def _as_bytes(names: Sequence[str]) -> pyarrow.csv.ConvertOptions:
+    return pyarrow.csv.ConvertOptions(
+        column_types=dict.fromkeys(names, pa.binary()),
+        null_values=[""],
+        strings_can_be_null=True,
+        quoted_strings_can_be_null=False,
+        check_utf8=False,
+    )
+
+
+def _decoded(found: pa.Table) -> pa.Table:
+    return found.cast(pa.schema([(name, pa.string()) for name in found.column_names]))
+
+
+def _null_texts(found: pa.Table, options: TextOptions) -> pa.Table:
+    """Make the given texts null, quoted or not."""
+    if not options.nulls:
+        return found
+    nulls = pa.array(options.nulls, pa.string())
+    arrays = [pc.if_else(pc.is_in(column, nulls), None, column) for column in found.columns]
+    return pa.table(dict(zip(found.column_names, arrays, strict=True)))
+
+
+def _refuse_twins(names: Sequence[str], path: str) -> None:
+    for i, name in enumerate(names):
+        if name.lower() in (other.lower() for other in names[:i]):
+            raise InvalidRequest(f"{path!r} has two columns {name!r}", hint="rename one in its header", file=path)

@@ -1,0 +1,129 @@
+"""export: the rows of a table into a file, batch by batch; the file appears complete or not at all."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import pyarrow as pa
+import pyarrow.parquet
+
+from anabranch.errors import AlreadyExists, InvalidRequest, Unavailable
+from anabranch.plan.texts import TextOptions, check_options
+from anabranch.repo.export_texts import CsvStyle, csv_header, csv_lines, json_lines
+from anabranch.repo.file_names import COMPRESSED, file_format
+from anabranch.repo.reading import Table
+
+_CODECS = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd"}
+
+
+@dataclass(frozen=True)
+class ExportRequest:
+    """Where rows go, and how they are written."""
+
+    target: str | BinaryIO
+    """A path, or a stream that is open for writing."""
+    format: str | None = None
+    array: bool = False
+    """JSON: one array in place of one object per line."""
+    force: bool = False
+    """Whether a file that is there is replaced."""
+    style: CsvStyle = field(default_factory=CsvStyle)
+
+
+def export(table: Table, request: ExportRequest) -> int:
+    """Write a table's rows in the order of its key; returns how many there were."""
+    format = request.format or (file_format(request.target) if isinstance(request.target, str) else "csv")
+    write = {"csv": _write_csv, "json": _write_json, "parquet": _write_parquet}[format]
+    with _target(request, format) as sink, table.batches() as (schema, batches):
+        return write(sink, schema, batches, request)
+
+
+def csv_style(delimiter: str, header: bool, quote: str, null: str, quote_all: bool) -> CsvStyle:
+    """Check how CSV is to be written."""
+    checked = check_options(TextOptions(delimiter=delimiter, quote=quote))
+    if not checked.quote:
+        raise InvalidRequest("CSV can't be written without a quote", hint="fields that hold the delimiter need it")
+    if any(ch in null for ch in (checked.delimiter, checked.quote, "\r", "\n")):
+        hint = "leave the delimiter, quotes and line ends out of it"
+        raise InvalidRequest(f"{null!r} can't stand for null", hint=hint)
+    return CsvStyle(checked.delimiter, header, checked.quote, null, quote_all)
+
+
+def _write_csv(sink: Any, schema: pa.Schema, batches: Iterable[pa.RecordBatch], request: ExportRequest) -> int:
+    if request.style.header:
+        sink.write(csv_header(schema.names, request.style))
+    count = 0
+    for batch in batches:
+        sink.write(csv_lines(batch, request.style))
+        count += batch.num_rows
+    return count
+
+
+def _write_json(sink: Any, _schema: pa.Schema, batches: Iterable[pa.RecordBatch], request: ExportRequest) -> int:
+    count = 0
+    for batch in batches:
+        for line in json_lines(batch):
+            before = ("[\n" if not count else ",\n") if request.array else ""
+            sink.write(f"{before}{line}{'' if request.array else chr(10)}".encode("utf-8", "surrogatepass"))
+            count += 1
+    if request.array:
+        sink.write(b"\n]\n" if count else b"[]\n")
+    return count
+
+
+def _write_parquet(sink: Any, schema: pa.Schema, batches: Iterable[pa.RecordBatch], _request: ExportRequest) -> int:
+    count = 0
+    with pyarrow.parquet.ParquetWriter(sink, schema) as writer:
+        for batch in batches:
+            writer.write_batch(batch)
+            count += batch.num_rows
+    return count
+
+
+@contextmanager
+def _target(request: ExportRequest, format: str) -> Iterator[Any]:
+    """Open the target: a stream as it is; a file under another name, which becomes its own when all is written."""
+    if not isinstance(request.target, str):
+        yield request.target
+        return
+    path = Path(request.target)
+    codec = _codec(path, format)
+    _check(path, request)
+    partial = path.with_name(f".{path.name}.partial-{os.getpid()}")
+    with _translated(request.target):
+        try:
+            with pa.output_stream(str(partial), compression=codec) as sink:
+                yield sink
+            partial.replace(path)
+        finally:
+            with suppress(FileNotFoundError):
+                partial.unlink()
+
+
+def _codec(path: Path, format: str) -> str | None:
+    suffix = path.suffix.lower()
+    if suffix in COMPRESSED and format == "parquet":
+        raise InvalidRequest(f"{path.name!r}: Parquet is compressed within", hint=f"leave {suffix} out of the name")
+    return _CODECS.get(suffix)
+
+
+def _check(path: Path, request: ExportRequest) -> None:
+    if path.is_dir() or str(request.target).endswith("/"):
+        raise InvalidRequest(f"{request.target!r} is a folder", hint="name a file in it")
+    if os.path.lexists(path) and not request.force:
+        hint = "--force replaces it; or name another file"
+        raise AlreadyExists(f"there is a file {request.target!r} already", hint=hint, file=str(path))
+
+
+@contextmanager
+def _translated(path: str) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        message = f"{path!r} can't be written: {error.strerror or error}"
+        raise Unavailable(message, hint="check the folder, its permissions and its free space", file=path) from error

@@ -1,0 +1,253 @@
+"""Reading one file in the process: its rows with their types, and what in it can't be taken."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+
+import pyarrow as pa
+import pyarrow.parquet
+
+from anabranch.errors import InvalidRequest
+from anabranch.model.schema import Column
+from anabranch.model.types import DataType
+from anabranch.objects.arrow import arrow_type
+from anabranch.plan.texts import TextOptions, inferred
+from anabranch.repo import csv_files, json_files
+from anabranch.repo.bad_rows import BadRow, BadRows
+from anabranch.repo.csv_files import Head
+from anabranch.repo.file_names import DataFile
+from anabranch.repo.inputs import json_columns
+from anabranch.repo.text_files import translated
+from anabranch.repo.text_values import Misfit, convert, misfits
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How files are read: the columns that are known, and how text is written."""
+
+    columns: tuple[Column, ...]
+    options: TextOptions
+
+    def known(self, names: Sequence[str]) -> dict[str, DataType]:
+        """The declared types of columns, whatever the case of their names."""
+        types = {c.name.lower(): c.type for c in self.columns}
+        return {name: types[name.lower()] for name in names if name.lower() in types}
+
+    def column(self, name: str) -> Column:
+        """A declared column under the name that a file gives it."""
+        return replace(next(c for c in self.columns if c.name.lower() == name.lower()), name=name)
+
+    def head(self, path: str) -> Head:
+        """The columns of a CSV file; without a header they are the declared ones."""
+        head = csv_files.read_head(path, self.options)
+        if self.options.header or not self.columns:
+            return head
+        if len(head.names) != len(self.columns):
+            message = (
+                f"{path!r} has {len(head.names)} fields in its first row, {len(self.columns)} columns are declared"
+            )
+            raise InvalidRequest(message, hint="without a header every column is needed, in order", file=path)
+        return Head(tuple(c.name for c in self.columns), head.line_count)
+
+
+@dataclass(frozen=True)
+class Part:
+    """The rows of a file; some columns may still be text that has to be given a type."""
+
+    file: DataFile
+    rows: pa.Table
+    texts: Mapping[str, tuple[DataType, ...]] = field(default_factory=dict)
+    """By column, the types that its text is tried as."""
+
+
+def is_whole(type_: DataType) -> bool:
+    """Tell whether JSON holds a value of this type as an object or an array, not as text that could be converted."""
+    return type_.is_nested or type_.name == "variant"
+
+
+def has_entries(type_: DataType) -> bool:
+    """Tell whether objects in JSON stand for something else than structs: maps, or variants."""
+    return any(t.name in ("map", "variant") for t in type_.walk())
+
+
+def read_part(file: DataFile, reading: Reading, bad: BadRows) -> Part:
+    """Read a file; rows that can't be taken go to `bad`."""
+    with translated(file.path, file.format):
+        if file.format == "parquet":
+            part = Part(file, _parquet(file.path))
+        else:
+            part = _csv(file, reading, bad) if file.format == "csv" else _json(file, reading, bad)
+    return _with_folder_values(part, reading)
+
+
+def name_bad_rows(file: DataFile, reading: Reading, bad: BadRows) -> None:
+    """Go through a file only to find the rows that can't be taken; memory holds a chunk of it."""
+    with translated(file.path, file.format):
+        for found in _csv_faults(file.path, reading) if file.format == "csv" else _json_faults(file.path, reading):
+            bad.add(found)
+            if bad.named_enough:
+                return
+
+
+def _csv(file: DataFile, reading: Reading, bad: BadRows) -> Part:
+    head = reading.head(file.path)
+    types = reading.known(head.names)
+    candidates = inferred(reading.options)
+    texts = {name: candidates for name in head.names if name not in types}
+    quick = csv_files.read_quickly(file.path, head.names, head.line_count, reading.options)
+    if quick is not None:
+        try:
+            return Part(file, _converted(quick, types, reading.options), texts)
+        except Misfit:
+            pass
+    parts = []
+    for chunk in csv_files.read_carefully(file.path, head.names, head.line_count, reading.options):
+        good, faults = _sorted_out(file.path, chunk.columns, chunk.lines, chunk.texts, types, reading.options)
+        bad.add(sorted([*chunk.bad, *faults], key=lambda row: row.line))
+        parts.append(_converted(good, types, reading.options))
+    return Part(file, pa.concat_tables(parts) if parts else _empty(head.names, types), texts)
+
+
+def _json(file: DataFile, reading: Reading, bad: BadRows) -> Part:
+    declared = {c.name: c.type for c in reading.columns}
+    candidates = inferred(reading.options, times_only=True)
+    simple = not any(has_entries(type_) for type_ in declared.values())
+    quick = json_files.read_quickly(file.path, declared, reading.options.encoding) if simple else None
+    if quick is not None:
+        still = {f.name: f.type for f in quick.schema if f.name in declared and pa.types.is_string(f.type)}
+        try:
+            rows = _converted(quick, {name: declared[name] for name in still}, reading.options)
+            texts = [f.name for f in quick.schema if f.name not in declared and pa.types.is_string(f.type)]
+            return Part(file, rows, dict.fromkeys(texts, candidates))
+        except Misfit:
+            pass
+    values: list[Mapping[str, object]] = []
+    for rows in json_files.read_carefully(file.path, reading.options.encoding):
+        good, faults = _json_sorted_out(file.path, rows, reading)
+        bad.add(faults)
+        values += good
+    return _json_part(file, values, reading, candidates)
+
+
+def _json_part(
+    file: DataFile, values: Sequence[Mapping[str, object]], reading: Reading, candidates: tuple[DataType, ...]
+) -> Part:
+    names = list(dict.fromkeys(name for row in values for name in row))
+    types, texts = reading.known(names), {}
+    columns: dict[str, pa.Array] = {}
+    for name in names:
+        found = [row.get(name) for row in values]
+        if name in types and is_whole(types[name]):
+            columns |= json_columns(values, [reading.column(name)])
+            continue
+        if name in types:
+            columns[name] = convert(_text_column(json_files.texts_of(found)), types[name], reading.options)
+            continue
+        columns[name], is_text = json_files.inferred_column(found)
+        if is_text:
+            texts[name] = candidates
+    return Part(file, pa.table(columns), texts)
+
+
+def _csv_faults(path: str, reading: Reading) -> Iterator[list[BadRow]]:
+    head = reading.head(path)
+    types = reading.known(head.names)
+    for chunk in csv_files.read_carefully(path, head.names, head.line_count, reading.options):
+        _, faults = _sorted_out(path, chunk.columns, chunk.lines, chunk.texts, types, reading.options)
+        yield sorted([*chunk.bad, *faults], key=lambda row: row.line)
+
+
+def _json_faults(path: str, reading: Reading) -> Iterator[list[BadRow]]:
+    for rows in json_files.read_carefully(path, reading.options.encoding):
+        yield _json_sorted_out(path, rows, reading)[1]
+
+
+def _json_sorted_out(
+    path: str, rows: Sequence[json_files.JsonRow], reading: Reading
+) -> tuple[list[Mapping[str, object]], list[BadRow]]:
+    """Part the objects that can be taken from those that can't."""
+    whole = [row for row in rows if row.values is not None]
+    values = [row.values or {} for row in whole]
+    known = reading.known(list(dict.fromkeys(name for v in values for name in v)))
+    types = {name: type_ for name, type_ in known.items() if not is_whole(type_)}
+    columns = {name: _text_column(json_files.texts_of([v.get(name) for v in values])) for name in types}
+    lines, texts = [row.line for row in whole], [row.text for row in whole]
+    wrong = _misfitting(pa.table(columns), types, reading.options)
+    faults = [BadRow(path, lines[i], error, texts[i]) for i, error in wrong.items()]
+    good = [v for i, v in enumerate(values) if i not in wrong]
+    return good, sorted([*json_files.bad_rows_of(path, rows), *faults], key=lambda row: row.line)
+
+
+def _sorted_out(
+    path: str,
+    rows: pa.Table,
+    lines: Sequence[int],
+    texts: Sequence[str],
+    types: Mapping[str, DataType],
+    options: TextOptions,
+) -> tuple[pa.Table, list[BadRow]]:
+    """Part the rows whose text fits the declared types from those whose does not."""
+    wrong = _misfitting(rows, types, options)
+    faults = [BadRow(path, lines[i], error, texts[i]) for i, error in wrong.items()]
+    return csv_files.without(rows, wrong), faults
+
+
+def _misfitting(rows: pa.Table, types: Mapping[str, DataType], options: TextOptions) -> dict[int, str]:
+    wrong: dict[int, str] = {}
+    for name, type_ in types.items():
+        column = rows.column(name)
+        for i in misfits(column, partial(convert, type_=type_, options=options)):
+            wrong.setdefault(i, f"column {name!r}: {_shortened(column[i].as_py())} does not fit {type_}")
+    return wrong
+
+
+def _shortened(text: str) -> str:
+    return repr(text if len(text) <= 60 else text[:59] + "…")
+
+
+def _converted(rows: pa.Table, types: Mapping[str, DataType], options: TextOptions) -> pa.Table:
+    for name, type_ in types.items():
+        place = rows.column_names.index(name)
+        rows = rows.set_column(place, name, convert(rows.column(place), type_, options))
+    return rows
+
+
+def _with_folder_values(part: Part, reading: Reading) -> Part:
+    """Add the columns that the names of folders give, where the file itself does not have them."""
+    rows, texts = part.rows, dict(part.texts)
+    types = reading.known(list(part.file.values))
+    for name, value in part.file.values.items():
+        if name in rows.column_names:
+            continue
+        column = _text_column([value] * rows.num_rows)
+        try:
+            column = convert(column, types[name], reading.options) if name in types else column
+        except Misfit:
+            message = f"{part.file.path!r}: {value!r} in the name of its folder does not fit {types[name]}"
+            raise InvalidRequest(message, hint=f"column {name!r} comes from there", file=part.file.path) from None
+        rows = rows.append_column(name, column)
+        if name not in types:
+            texts[name] = inferred(reading.options)
+    return Part(part.file, rows, texts)
+
+
+def _parquet(path: str) -> pa.Table:
+    """Read Parquet; times in the form that Spark and Impala used to write are instants."""
+    file = pyarrow.parquet.ParquetFile(path, coerce_int96_timestamp_unit="us")
+    rows = file.read()
+    for i in range(len(file.schema)):
+        column = file.schema.column(i)
+        if column.physical_type == "INT96" and column.path in rows.column_names:
+            place = rows.column_names.index(column.path)
+            rows = rows.set_column(place, column.path, rows.column(place).cast(pa.timestamp("us", "UTC")))
+    return rows.replace_schema_metadata(None)
+
+
+def _text_column(values: Sequence[str | None]) -> pa.ChunkedArray:
+    return pa.chunked_array([pa.array(values, pa.string())])
+
+
+def _empty(names: Sequence[str], types: Mapping[str, DataType]) -> pa.Table:
+    return pa.table({n: pa.array([], arrow_type(types[n]) if n in types else pa.string()) for n in names})

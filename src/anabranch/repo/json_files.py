@@ -1,0 +1,180 @@
+"""JSON in the process, one object per line or one array of them: fast where all is well, else row by row."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.json
+
+from anabranch.errors import InvalidRequest
+from anabranch.model.types import DataType
+from anabranch.objects.arrow import arrow_type
+from anabranch.repo.bad_rows import BadRow
+from anabranch.repo.text_files import lines_of, open_utf8
+
+_BLOCK_BYTES = 16 * 1024 * 1024
+_LARGEST_BLOCK_BYTES = 2**31 - 1
+_CHUNK_ROWS = 50_000
+_AS_TEXT = ("date", "timestamp", "timestamp_ntz", "binary")
+"""Types that JSON holds as text; they are converted as the text of CSV is."""
+
+
+@dataclass(frozen=True)
+class JsonRow:
+    """One object of a file: where it begins, its text, and its values or what is wrong with it."""
+
+    line: int
+    text: str
+    values: Mapping[str, Any] | None
+    error: str = ""
+
+
+def read_quickly(path: str, types: Mapping[str, DataType], encoding: str) -> pa.Table | None:
+    """Read objects on lines of their own; None where that does not do. Times are left as text."""
+    with open_utf8(path, encoding) as stream:
+        content = stream.read().removeprefix(b"\xef\xbb\xbf")
+    if content.lstrip()[:1] in (b"[", b"") or len(content) > _LARGEST_BLOCK_BYTES:
+        return None
+    known = {name: pa.string() if t.name in _AS_TEXT else arrow_type(t) for name, t in types.items()}
+    try:
+        found = _parse(content, known)
+        times = {f.name: pa.string() for f in found.schema if pa.types.is_timestamp(f.type)}
+        found = _parse(content, known | times).select(found.column_names) if times else found
+    except pa.ArrowException:
+        return None
+    empty = [name for name in known if found.column(name).null_count == found.num_rows]
+    return found.drop_columns([name for name in empty if name not in _keys(content)]) if empty else found
+
+
+def _parse(content: bytes, types: Mapping[str, pa.DataType]) -> pa.Table:
+    read = pyarrow.json.ReadOptions(block_size=max(_BLOCK_BYTES, len(content)))
+    parse = pyarrow.json.ParseOptions(explicit_schema=pa.schema(dict(types)) if types else None)
+    return pyarrow.json.read_json(pa.BufferReader(content), read_options=read, parse_options=parse)
+
+
+def _keys(content: bytes) -> set[str]:
+    """The keys that occur: a declared column that no row names was not given, rather than given as null."""
+    return {key for line in content.splitlines() if line.strip() for key in json.loads(line)}
+
+
+def is_array(path: str, encoding: str) -> bool:
+    """Tell whether a file is one array."""
+    with lines_of(path, encoding) as lines:
+        first = next((line for line in lines if line.strip()), "")
+    return first.lstrip().startswith("[")
+
+
+def read_carefully(path: str, encoding: str) -> Iterator[list[JsonRow]]:
+    """Read row by row; a row that can't be read says why."""
+    rows = _elements(path, encoding) if is_array(path, encoding) else _lines(path, encoding)
+    some: list[JsonRow] = []
+    for row in rows:
+        some.append(row)
+        if len(some) >= _CHUNK_ROWS:
+            yield some
+            some = []
+    if some:
+        yield some
+
+
+def bad_rows_of(path: str, rows: Iterable[JsonRow]) -> list[BadRow]:
+    """The rows that can't be read."""
+    return [BadRow(path, row.line, row.error, row.text) for row in rows if row.values is None]
+
+
+def texts_of(values: Sequence[Any]) -> list[str | None]:
+    """Values as the text that they had in the file, so that they are converted as the text of CSV is."""
+    return [_text(value) for value in values]
+
+
+def inferred_column(values: Sequence[Any]) -> tuple[pa.Array, bool]:
+    """Build a column from values as they come, and tell whether it is text; what has no one type becomes text."""
+    kinds = {type(value) for value in values if value is not None}
+    if kinds <= {int, Decimal} and kinds:
+        whole = kinds == {int} and all(v is None or -(2**63) <= v < 2**63 for v in values)
+        return pa.array(values if whole else [None if v is None else float(v) for v in values]), False
+    if kinds == {bool}:
+        return pa.array(values, pa.bool_()), False
+    if kinds and kinds <= {dict, list}:
+        return pa.array([_floats(value) for value in values]), False
+    return pa.array(texts_of(values), pa.string()), True
+
+
+def _text(value: Any) -> str | None:
+    if value is None or isinstance(value, str):
+        return value
+    if isinstance(value, Decimal):
+        return str(value)
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=float)
+
+
+def _floats(value: Any) -> Any:
+    """Fractions inside nested values as floats."""
+    if isinstance(value, dict):
+        return {name: _floats(inner) for name, inner in value.items()}
+    if isinstance(value, list):
+        return [_floats(inner) for inner in value]
+    return float(value) if isinstance(value, Decimal) else value
+
+
+def _lines(path: str, encoding: str) -> Iterator[JsonRow]:
+    with lines_of(path, encoding) as lines:
+        for number, line in enumerate(lines, 1):
+            if line.strip():
+                yield _row(number, line.strip().encode("latin-1"))
+
+
+def _row(number: int, content: bytes) -> JsonRow:
+    shown = content.decode("utf-8", "surrogateescape")
+    try:
+        value = json.loads(content.decode("utf-8"), parse_float=Decimal)
+    except UnicodeDecodeError:
+        return JsonRow(number, shown, None, "not text in this encoding")
+    except (ValueError, RecursionError) as error:
+        return JsonRow(number, shown, None, f"not JSON: {error}")
+    return _checked(number, shown, value)
+
+
+def _checked(number: int, shown: str, value: Any) -> JsonRow:
+    if not isinstance(value, dict):
+        return JsonRow(number, shown, None, f"{_KINDS.get(type(value), 'null')}, an object was expected")
+    return JsonRow(number, shown, value)
+
+
+_KINDS: dict[type, str] = {list: "an array", str: "a text", int: "a number", Decimal: "a number", bool: "a boolean"}
+
+
+def _elements(path: str, encoding: str) -> Iterator[JsonRow]:
+    """The elements of one array; after a mistake in it nothing can be told apart, so the file is refused."""
+    with open_utf8(path, encoding) as stream:
+        content = stream.read().removeprefix(b"\xef\xbb\xbf").decode("utf-8")
+    decoder = json.JSONDecoder(parse_float=Decimal)
+    place, line, counted = content.index("[") + 1, 1, 0
+    try:
+        while content[(place := _blank(content, place)) : place + 1] != "]":
+            line += content.count("\n", counted, place)
+            counted = place
+            value, end = decoder.raw_decode(content, place)
+            yield _checked(line, content[place:end], value)
+            place = _blank(content, end)
+            if content[place : place + 1] not in (",", "]"):
+                raise json.JSONDecodeError("a comma or ] was expected", content, place)
+            place += content[place] == ","
+    except (json.JSONDecodeError, RecursionError) as error:
+        where = getattr(error, "lineno", line)
+        message = f"{path}:{where}: the array can't be read as json: {error}"
+        raise InvalidRequest(
+            message, hint="check the file; objects on lines of their own can be read one by one"
+        ) from error
+
+
+def _blank(content: str, place: int) -> int:
+    """The place after blanks."""
+    while content[place : place + 1] in (" ", "\t", "\r", "\n"):
+        place += 1
+    return place

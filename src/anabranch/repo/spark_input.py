@@ -1,0 +1,187 @@
+"""Files read on Spark: grouped by how they are read, given types, bad rows found; the rows stay with Spark."""
+
+from __future__ import annotations
+
+import os
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import pyarrow.parquet
+
+from anabranch.errors import InvalidRequest
+from anabranch.model.types import DataType
+from anabranch.plan.texts import inferred
+from anabranch.repo import json_files
+from anabranch.repo.bad_rows import BadRows
+from anabranch.repo.context import Context
+from anabranch.repo.file_names import DataFile
+from anabranch.repo.file_parts import Reading, name_bad_rows
+from anabranch.repo.text_files import translated
+
+if TYPE_CHECKING:
+    from anabranch.engines.spark import DataFrame
+    from anabranch.engines.spark_files import FileGroup
+    from anabranch.repo.files import FilesRequest
+
+_HADOOP = "*?[]{}\\:"
+_JSON_PLAIN = {"bigint": "bigint", "double": "double", "decimal": "double", "boolean": "boolean"}
+"""What plain values of JSON are, by the type that Spark infers; everything else is text."""
+
+
+def read_on_spark(
+    ctx: Context,
+    files: Sequence[DataFile],
+    reading: Reading,
+    request: FilesRequest,
+    bad: BadRows,
+    tell: Callable[[str], None],
+) -> DataFrame:
+    """Read files as one DataFrame; what is bad is named by going through the files that have it."""
+    from anabranch.engines.spark_files import united
+    from anabranch.repo.files import check_columns
+
+    _refuse_names(files)
+    tell(f"reading {len(files):,} files on Spark")
+    by_format = {f: [file for file in files if file.format == f] for f in ("csv", "json", "parquet")}
+    session = ctx.engines.spark().session
+    columns: dict[str, Sequence[str]] = {}
+    frames = []
+    if by_format["csv"]:
+        frames.append(_csv(session, by_format["csv"], reading, bad, columns))
+    if by_format["json"]:
+        frames.append(_json(session, by_format["json"], reading, bad, columns))
+    if by_format["parquet"]:
+        frames.append(_parquet(session, by_format["parquet"], reading, bad, columns))
+    check_columns(columns, request)
+    _check_types(frames)
+    return united(frames)
+
+
+def _csv(
+    session: Any, files: Sequence[DataFile], reading: Reading, bad: BadRows, columns: dict[str, Sequence[str]]
+) -> DataFrame:
+    from anabranch.engines.spark_files import csv_texts, united
+
+    heads: dict[str, tuple[str, ...]] = {}
+    for file in files:
+        with translated(file.path, file.format):
+            heads[file.path] = reading.head(file.path).names
+    groups = _groups(files, lambda file: heads[file.path])
+    columns.update({f.path: [*heads[f.path], *f.values] for f in files})
+    texts = united([csv_texts(session, group, reading.options) for group in groups])
+    names = list(dict.fromkeys(name for found in columns.values() for name in found))
+    candidates = inferred(reading.options)
+    known = reading.known(names)
+    return _typed(texts, known, {n: candidates for n in names if n not in known}, files, reading, bad)
+
+
+def _json(
+    session: Any, files: Sequence[DataFile], reading: Reading, bad: BadRows, columns: dict[str, Sequence[str]]
+) -> DataFrame:
+    from anabranch.engines.spark_files import json_texts, json_types, united
+
+    texts: list[DataFrame] = []
+    types: dict[str, DataType] = {}
+    candidates: dict[str, tuple[DataType, ...]] = {}
+    for group in _groups(files, lambda file: (), arrays=reading.options.encoding):
+        found = json_types(session, group)
+        known = reading.known([*found, *group.folders])
+        nested = {name: t for name, t in found.items() if "<" in t and name not in known}
+        texts.append(json_texts(session, group, {n: nested.get(n, "string") for n in found}, reading.options))
+        types |= known | {n: DataType(_JSON_PLAIN[t]) for n, t in found.items() if n not in known and t in _JSON_PLAIN}
+        times = {n: inferred(reading.options, times_only=True) for n, t in found.items() if t not in _JSON_PLAIN}
+        folders = {n: inferred(reading.options) for n in group.folders}
+        candidates |= {n: c for n, c in (times | folders).items() if n not in known and n not in nested}
+        columns.update({path: [*found, *group.folders] for path in group.paths})
+    for name in [n for n in types if n in candidates]:
+        del types[name]  # a number in some files and text in others is text
+    return _typed(united(texts), types, candidates, files, reading, bad)
+
+
+def _parquet(
+    session: Any, files: Sequence[DataFile], reading: Reading, bad: BadRows, columns: dict[str, Sequence[str]]
+) -> DataFrame:
+    from anabranch.engines.spark_files import parquet_rows, united, without_bad
+
+    names: dict[str, tuple[str, ...]] = {}
+    for file in files:
+        with translated(file.path, file.format):
+            names[file.path] = tuple(pyarrow.parquet.read_schema(file.path).names)
+    columns.update({f.path: [*names[f.path], *f.values] for f in files})
+    rows = united([parquet_rows(session, group) for group in _groups(files, lambda file: names[file.path])])
+    folders = [
+        n for n in dict.fromkeys(n for f in files for n in f.values) if not any(n in own for own in names.values())
+    ]
+    if not folders:
+        return without_bad(rows)
+    known = reading.known(folders)
+    candidates = {n: inferred(reading.options) for n in folders if n not in known}
+    return _typed(rows, known, candidates, files, reading, bad)
+
+
+def _typed(
+    texts: DataFrame,
+    types: dict[str, DataType],
+    candidates: dict[str, tuple[DataType, ...]],
+    files: Sequence[DataFile],
+    reading: Reading,
+    bad: BadRows,
+) -> DataFrame:
+    """Give text its types, name the bad rows, and keep the others."""
+    from anabranch.engines.spark_files import bad_counts, infer_types, with_types, without_bad
+
+    known = with_types(texts, types, reading.options)
+    chosen, count = infer_types(known, candidates, reading.options)
+    if count:
+        counts = bad_counts(known)
+        _name(files, counts, reading, bad)
+        bad.refuse(count)
+    return without_bad(with_types(known, chosen, reading.options))
+
+
+def _name(files: Sequence[DataFile], counts: dict[str, int], reading: Reading, bad: BadRows) -> None:
+    for file in files:
+        if os.path.abspath(file.path) in counts and not bad.named_enough:
+            name_bad_rows(file, reading, bad)
+
+
+def _groups(
+    files: Sequence[DataFile], names: Callable[[DataFile], tuple[str, ...]], arrays: str | None = None
+) -> list[FileGroup]:
+    """Put files together that are read alike."""
+    from anabranch.engines.spark_files import FileGroup
+
+    grouped: dict[tuple[Any, ...], list[DataFile]] = defaultdict(list)
+    for file in files:
+        is_array = arrays is not None and json_files.is_array(file.path, arrays)
+        grouped[names(file), file.base, tuple(file.values), is_array].append(file)
+    return [
+        FileGroup(tuple(os.path.abspath(f.path) for f in some), columns, _absolute(base), folders, is_array)
+        for (columns, base, folders, is_array), some in grouped.items()
+    ]
+
+
+def _absolute(path: str | None) -> str | None:
+    return None if path is None else os.path.abspath(path)
+
+
+def _refuse_names(files: Sequence[DataFile]) -> None:
+    """Refuse names that Hadoop has a meaning of its own for: it would read other files, or none."""
+    for file in files:
+        hidden = os.path.basename(file.path).startswith(("_", "."))
+        if hidden or any(ch in _HADOOP for ch in os.path.abspath(file.path)):
+            hint = "rename it, or read it in the process (engine duck)"
+            raise InvalidRequest(f"Spark can't read a file named {file.path!r}", hint=hint, file=file.path)
+
+
+def _check_types(frames: Sequence[DataFrame]) -> None:
+    """Refuse what the process refuses too: a column with types that have nothing in common."""
+    from anabranch.engines.spark import frame_types
+
+    seen: dict[str, DataType] = {}
+    for name, type_ in (pair for frame in frames for pair in frame_types(frame).items()):
+        other = seen.setdefault(name, type_)
+        if other != type_ and not (other.is_number and type_.is_number):
+            message = f"the files have columns of different types: {name!r} is {other} and {type_}"
+            raise InvalidRequest(message, hint="import them one by one, or give the types")

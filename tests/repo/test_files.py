@@ -1,0 +1,392 @@
+"""Files in, on both engines: what is found, how text becomes values, and what is told of rows that can't be taken."""
+
+from __future__ import annotations
+
+import bz2
+import csv
+import gzip
+import json
+from datetime import UTC, date, datetime
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import anabranch as ab
+from anabranch.errors import AlreadyExists, InvalidRequest, NotFound
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Work in an empty folder, so that errors name short paths."""
+    made = tmp_path / "work"
+    made.mkdir()
+    monkeypatch.chdir(made)
+    return made
+
+
+def rows_of(repo: ab.Repository, *paths: str, key: str = "id", **options: Any) -> list[dict[str, Any]]:
+    """Import files into a new table, and read it."""
+    found = repo.read_files(paths, **options)
+    with repo.commit("main", "load") as tx:
+        tx.create_table("t", found.rows, key=key, schema=options.get("schema"))
+    return repo.table("t").head(100)
+
+
+def types_of(repo: ab.Repository) -> dict[str, str]:
+    return {c.name: str(c.type) for c in repo.table("t").schema}
+
+
+INFERRED = (
+    "id,n,x,b,d,l,z,s,zip,clock,nothing,mixed\n"
+    "1,5,1.5,true,2026-01-02,2026-01-02 03:04:05,2026-01-02T03:04:05.25+01:00,tea,007,12:30:00,,1\n"
+    '2, -7 ,1e3,FALSE,,2026-01-02T03:04,2026-01-02 03:04Z,"a ""b"",\nc",010,,,x\n'
+    '3,,nan,,2026-12-31,,,"",,,,\n'
+    "4,+1,-Infinity,,,,,é,,,,2026-01-01\n"
+)
+
+
+def test_types_are_inferred_over_all_rows(repo: ab.Repository, folder: Path) -> None:
+    (folder / "t.csv").write_text(INFERRED, "utf-8")
+    rows = rows_of(repo, "t.csv")
+    assert types_of(repo) == {
+        "id": "bigint",
+        "n": "bigint",
+        "x": "double",
+        "b": "boolean",
+        "d": "date",
+        "l": "timestamp_ntz",
+        "z": "timestamp",
+        "s": "string",
+        "zip": "bigint",
+        "clock": "string",
+        "nothing": "string",
+        "mixed": "string",
+    }
+    assert [row["n"] for row in rows] == [5, -7, None, 1]
+    assert str([row["x"] for row in rows]) == "[1.5, 1000.0, nan, -inf]"
+    assert [row["b"] for row in rows] == [True, False, None, None]
+    assert rows[0]["d"] == date(2026, 1, 2)
+    assert [row["l"] for row in rows[:2]] == [datetime(2026, 1, 2, 3, 4, 5), datetime(2026, 1, 2, 3, 4)]
+    assert rows[0]["z"] == datetime(2026, 1, 2, 2, 4, 5, 250_000, tzinfo=UTC)
+    assert [row["s"] for row in rows] == ["tea", 'a "b",\nc', "", "é"]
+    assert [row["mixed"] for row in rows] == ["1", "x", None, "2026-01-01"]
+
+
+DECLARED = (
+    "id int, price decimal(6,2), ok boolean, at timestamp, local timestamp_ntz, raw binary, small tinyint, f float"
+)
+
+
+def test_text_is_converted_to_declared_types(repo: ab.Repository, folder: Path) -> None:
+    (folder / "t.csv").write_text(
+        "id,price,ok,at,local,raw,small,f\n"
+        "1,1.500,yes,2026-01-01,2026-01-01,00fF,-128,.5\n"
+        '2,-9999.99,0,2026-01-01 10:00,2026-01-01 10:00:00.000001,"",127,1e-3\n'
+        "3,,,2026-07-01T10:00:00-0230,,,,\n"
+    )
+    rows = rows_of(repo, "t.csv", schema=DECLARED)
+    assert [row["price"] for row in rows] == [Decimal("1.50"), Decimal("-9999.99"), None]
+    assert [row["ok"] for row in rows] == [True, False, None]
+    assert [row["at"] for row in rows] == [
+        datetime(2026, 1, 1, tzinfo=UTC),
+        datetime(2026, 1, 1, 10, tzinfo=UTC),
+        datetime(2026, 7, 1, 12, 30, tzinfo=UTC),
+    ]
+    assert [row["local"] for row in rows] == [datetime(2026, 1, 1), datetime(2026, 1, 1, 10, 0, 0, 1), None]
+    assert [row["raw"] for row in rows] == [b"\x00\xff", b"", None]
+    assert [row["small"] for row in rows] == [-128, 127, None]
+
+
+BAD = (
+    "id,price,ok,at,local,raw,small,f\n"
+    '1,1.505,,,,,,\n"2",,,,\n3,,maybe,,,,,\n\n4,,,"2026-02-30\n",,,,\n5,,,,2026-01-01Z,,,\n'
+    "6,,,,,abc,,\n7,,,,,,128,\n8,,,,,,,0x1\n9,,,,,,,1,2\n10,1,,,,,,\n"
+)
+BAD_LINES = {
+    2: "column 'price': '1.505' does not fit decimal(6,2)",
+    3: "it has 5 of 8 fields",
+    4: "column 'ok': 'maybe' does not fit boolean",
+    6: "column 'at': '2026-02-30\\n' does not fit timestamp",
+    8: "column 'local': '2026-01-01Z' does not fit timestamp_ntz",
+    9: "column 'raw': 'abc' does not fit binary",
+    10: "column 'small': '128' does not fit tinyint",
+    11: "column 'f': '0x1' does not fit float",
+    12: "it has 9 of 8 fields",
+}
+
+
+def test_bad_rows_are_refused_with_their_lines(repo: ab.Repository, folder: Path) -> None:
+    (folder / "t.csv").write_text(BAD)
+    with pytest.raises(InvalidRequest) as told:
+        repo.read_files("t.csv", schema=DECLARED)
+    named = [f"t.csv:{line}: {error}" for line, error in BAD_LINES.items()][:5]
+    assert told.value.message == f"9 bad rows: {'; '.join(named)}; and 4 more"
+
+
+def test_bad_rows_are_set_aside(repo: ab.Repository, folder: Path) -> None:
+    (folder / "t.csv").write_text(BAD)
+    found = repo.read_files("t.csv", schema=DECLARED, bad_rows="bad.csv")
+    assert found.bad_count == 9
+    with repo.commit("main", "load") as tx:
+        tx.create_table("t", found.rows, key="id", schema=DECLARED)
+    assert [row["id"] for row in repo.table("t").head()] == [10]
+    with open("bad.csv", newline="", encoding="utf-8") as file:
+        aside = list(csv.DictReader(file))
+    assert {int(row["line"]): row["error"] for row in aside} == BAD_LINES
+    assert {row["file"] for row in aside} == {"t.csv"}
+    assert [row["text"] for row in aside][:2] == ["1,1.505,,,,,,", '"2",,,,']
+    with pytest.raises(AlreadyExists):
+        repo.read_files("t.csv", schema=DECLARED, bad_rows="bad.csv")
+
+
+def test_no_file_is_made_for_bad_rows_that_are_not_there(duck: ab.Repository, folder: Path) -> None:
+    (folder / "t.csv").write_text("id\n1\n")
+    duck.read_files("t.csv", bad_rows="bad.csv")
+    assert [path.name for path in folder.iterdir()] == ["t.csv"]
+
+
+def test_text_in_the_wrong_encoding_is_a_bad_row(repo: ab.Repository, folder: Path) -> None:
+    (folder / "t.csv").write_bytes("id,s\n1,é\n".encode() + b"2,\xe9\n3,x\n")
+    with pytest.raises(InvalidRequest, match=r"1 bad row: t.csv:3: column 's' is not text in this encoding"):
+        repo.read_files("t.csv")
+    assert [row["s"] for row in rows_of(repo, "t.csv", bad_rows="bad.csv")] == ["é", "x"]
+
+
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "latin-1", "cp1252", "utf-16"])
+def test_encodings(repo: ab.Repository, folder: Path, encoding: str) -> None:
+    text = "é" if encoding == "latin-1" else "é€"
+    (folder / "t.csv").write_bytes(f"id,größe\n1,{text}\n2,\n".encode(encoding))
+    assert rows_of(repo, "t.csv", encoding=encoding) == [{"id": 1, "größe": text}, {"id": 2, "größe": None}]
+
+
+@pytest.mark.parametrize(
+    ("content", "options"),
+    [
+        ("id;x\n1;1,5\n2;-2\n", {"delimiter": ";", "decimal_comma": True}),
+        ("id\tx\n1\t1.5\n2\t-2\n", {"delimiter": "tab"}),
+        ("'id'|'x'\n1|'1.5'\n2|-2\n", {"delimiter": "|", "quote": "'"}),
+        ('id,x\n1,1.5\n2,-2\n3,NA\n4,"n/a"\n', {"nulls": ("NA", "n/a")}),
+    ],
+)
+def test_ways_to_write_csv(duck: ab.Repository, folder: Path, content: str, options: dict[str, Any]) -> None:
+    (folder / "t.csv").write_text(content)
+    assert rows_of(duck, "t.csv", **options)[:2] == [{"id": 1, "x": 1.5}, {"id": 2, "x": -2.0}]
+    assert [row["x"] for row in duck.table("t").head()][2:] == [None] * (content.count("\n") - 3)
+
+
+def test_several_ways_to_write_csv_at_once(repo: ab.Repository, folder: Path) -> None:
+    (folder / "t.csv").write_text("'id'|x|'s'\n1|'1,5'|'a|''b'\n2|-2|NA\n3|n/a|\"\n")
+    options = {"delimiter": "|", "quote": "'", "decimal_comma": True, "nulls": ("NA", "n/a")}
+    assert rows_of(repo, "t.csv", **options) == [
+        {"id": 1, "x": 1.5, "s": "a|'b"},
+        {"id": 2, "x": -2.0, "s": None},
+        {"id": 3, "x": None, "s": '"'},
+    ]
+
+
+def test_quotes_can_be_escaped(repo: ab.Repository, folder: Path) -> None:
+    (folder / "t.csv").write_text('id,s\n1,"a \\"b\\", c"\n2,"x\ny"\n')
+    assert [row["s"] for row in rows_of(repo, "t.csv", escape="\\")] == ['a "b", c', "x\ny"]
+
+
+def test_dates_and_times_have_formats(repo: ab.Repository, folder: Path) -> None:
+    (folder / "t.csv").write_text("id,d,t\n1,31/12/2026,1.2.2026 3:04:05.5\n2,1/2/2026,\n")
+    rows = rows_of(repo, "t.csv", date_format="%d/%m/%Y", timestamp_format="%d.%m.%Y %H:%M:%S.%f")
+    assert [row["d"] for row in rows] == [date(2026, 12, 31), date(2026, 2, 1)]
+    assert [row["t"] for row in rows] == [datetime(2026, 2, 1, 3, 4, 5, 500_000), None]
+    assert types_of(repo) == {"id": "bigint", "d": "date", "t": "timestamp_ntz"}
+
+
+def test_a_file_without_a_header(repo: ab.Repository, folder: Path) -> None:
+    (folder / "t.csv").write_text("1,tea\n2,mug\n")
+    assert rows_of(repo, "t.csv", key="c0", header=False) == [{"c0": 1, "c1": "tea"}, {"c0": 2, "c1": "mug"}]
+    found = repo.read_files("t.csv", header=False, schema="id int, name string")
+    with repo.commit("main", "load") as tx:
+        tx.create_table("u", found.rows, key="id")
+    assert repo.table("u").head() == [{"id": 1, "name": "tea"}, {"id": 2, "name": "mug"}]
+    with pytest.raises(InvalidRequest, match="2 fields in its first row, 1 columns are declared"):
+        repo.read_files("t.csv", header=False, schema="id int")
+
+
+def test_lines_can_be_skipped(duck: ab.Repository, folder: Path) -> None:
+    (folder / "t.csv").write_text('report "of today\n\nid,n\n1,2\n3,x\n')
+    assert rows_of(duck, "t.csv", skip=2) == [{"id": 1, "n": "2"}, {"id": 3, "n": "x"}]
+    with pytest.raises(InvalidRequest, match=r"t\.csv:5"):
+        duck.read_files("t.csv", skip=2, schema="id int, n int")
+
+
+def test_json_lines_and_arrays(repo: ab.Repository, folder: Path) -> None:
+    rows = [
+        {"id": 1, "n": 1.5, "ok": True, "d": "2026-01-01", "mixed": 1},
+        {"id": 2, "n": 2, "ok": None, "d": None, "mixed": "x"},
+        {"id": 3, "late": "tea"},
+    ]
+    (folder / "a.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    (folder / "b.json").write_text(json.dumps([{**row, "id": row["id"] + 10} for row in rows], indent=2))
+    found = rows_of(repo, "a.jsonl", "b.json")
+    if repo._ctx.engines.setting == "duck":  # Spark sorts the keys of JSON
+        assert list(found[0]) == ["id", "n", "ok", "d", "mixed", "late"]
+    assert [row["id"] for row in found] == [1, 2, 3, 11, 12, 13]
+    assert found[0] == {"id": 1, "n": 1.5, "ok": True, "d": date(2026, 1, 1), "mixed": "1", "late": None}
+    assert found[4] == {"id": 12, "n": 2.0, "ok": None, "d": None, "mixed": "x", "late": None}
+    assert found[5]["late"] == "tea"
+
+
+def test_bad_lines_of_json_are_named(repo: ab.Repository, folder: Path) -> None:
+    (folder / "t.jsonl").write_text('{"id": 1, "n": 1}\n\n{"id": 2, "n": "many"}\n{"id": \n{"id": 4, "n": "4"}\n')
+    with pytest.raises(InvalidRequest) as told:
+        repo.read_files("t.jsonl", schema="id int, n int")
+    assert "2 bad rows: t.jsonl:3: column 'n': 'many' does not fit int; t.jsonl:4: not JSON" in told.value.message
+    rows = rows_of(repo, "t.jsonl", schema="id int, n int", bad_rows="bad.csv")
+    assert rows == [{"id": 1, "n": 1}, {"id": 4, "n": 4}]
+
+
+def test_a_mistake_in_an_array_is_named_by_its_line(duck: ab.Repository, folder: Path) -> None:
+    (folder / "t.json").write_text('[\n{"id": 1},\n{"id": 2,}\n]')
+    with pytest.raises(InvalidRequest, match=r"t\.json:3: the array can't be read as json"):
+        duck.read_files("t.json")
+
+
+def test_files_folders_patterns_and_compression_together(repo: ab.Repository, folder: Path) -> None:
+    (folder / "in" / "deep" / "_temporary").mkdir(parents=True)
+    (folder / "in" / "a.csv").write_text("id,n\n1,1\n")
+    (folder / "in" / "deep" / "b.csv.gz").write_bytes(gzip.compress(b"n,id\n2,2\n"))
+    (folder / "in" / "deep" / "c.csv.bz2").write_bytes(bz2.compress(b"id,n,late\n3,3.5,x\n"))
+    (folder / "in" / "deep" / "_temporary" / "no.csv").write_text("id,n\n9,9\n")
+    for name in ("_SUCCESS", ".hidden.csv", "notes.txt", "empty.csv"):
+        (folder / "in" / name).write_text("" if name == "empty.csv" else "id\n8\n")
+    (folder / "more d.jsonl").write_text('{"id": 4, "n": 4}\n')
+    rows = rows_of(repo, "in", "*.jsonl", "in/**/b.csv.gz")
+    assert [(row["id"], row["n"], row["late"]) for row in rows] == [
+        (1, 1.0, None),
+        (2, 2.0, None),
+        (3, 3.5, "x"),
+        (4, 4.0, None),
+    ]
+
+
+def test_folders_with_values_in_their_names_give_columns(repo: ab.Repository, folder: Path) -> None:
+    for year, id_ in ((2025, 1), (2026, 2)):
+        part = folder / "sales" / f"year={year}" / ("place=a%2Fb" if id_ == 1 else "place=__HIVE_DEFAULT_PARTITION__")
+        part.mkdir(parents=True)
+        pq.write_table(pa.table({"id": [id_]}), part / "part-00000.parquet")
+        (part / "x.csv").write_text(f"id\n{id_ + 10}\n")
+    expected = [
+        {"id": 1, "year": 2025, "place": "a/b"},
+        {"id": 2, "year": 2026, "place": None},
+        {"id": 11, "year": 2025, "place": "a/b"},
+        {"id": 12, "year": 2026, "place": None},
+    ]
+    assert rows_of(repo, "sales") == expected
+
+
+HOSTILE = ("a b.csv", 'it\'s "q".csv', "größe 数.csv", "new\nline.csv", "100%.csv")
+
+
+def test_hostile_names_of_files(repo: ab.Repository, folder: Path) -> None:
+    for number, name in enumerate(HOSTILE):
+        (folder / name).write_text(f"id,n\n{number},x\n")
+    assert [row["id"] for row in rows_of(repo, *HOSTILE)] == list(range(len(HOSTILE)))
+    with pytest.raises(InvalidRequest) as told:
+        repo.read_files(HOSTILE, schema="id int, n int")
+    assert f"{HOSTILE[4]}:2: column 'n'" in told.value.message
+
+
+@pytest.mark.parametrize("name", ["[x].csv", "{y}*?.csv", "a:b.csv", "_z.csv"])
+def test_names_that_hadoop_has_a_meaning_for(repo: ab.Repository, folder: Path, name: str) -> None:
+    (folder / name).write_text("id\n1\n")
+    if repo._ctx.engines.setting == "spark":
+        with pytest.raises(InvalidRequest, match="Spark can't read a file named"):
+            repo.read_files(name)
+        return
+    assert rows_of(repo, name) == [{"id": 1}]
+
+
+def test_what_is_not_there_is_told_with_what_was_looked_for(duck: ab.Repository, folder: Path) -> None:
+    (folder / "empty").mkdir()
+    for path, words in (("no.csv", "no file 'no.csv'"), ("*.csv", "no file matches"), ("empty", "has no file to read")):
+        with pytest.raises(NotFound, match=words.replace("*", r"\*")):
+            duck.read_files(path)
+    with pytest.raises(NotFound) as told:
+        duck.read_files("empty", format="json")
+    assert ".json, .jsonl, .ndjson (also .gz, .bz2, .zst)" in (told.value.hint or "")
+
+
+def test_a_file_that_lacks_a_column(repo: ab.Repository, folder: Path) -> None:
+    (folder / "a.csv").write_text("id,n\n1,1\n")
+    (folder / "b.csv").write_text("id\n2\n")
+    assert [row["n"] for row in rows_of(repo, "a.csv", "b.csv")] == [1, None]
+    with pytest.raises(InvalidRequest, match=r"'b.csv' lacks column 'n'"):
+        repo.read_files(["a.csv", "b.csv"], equal_columns=True)
+    with pytest.raises(InvalidRequest, match=r"'b.csv' lacks column 'n'"):
+        repo.read_files(["a.csv", "b.csv"], schema="id int, n int not null")
+
+
+def test_parquet_keeps_its_types(repo: ab.Repository, folder: Path) -> None:
+    rows = [{"id": 1, "d": Decimal("1.50"), "t": datetime(2026, 1, 1, tzinfo=UTC), "b": b"x", "s": ""}]
+    types = pa.schema(
+        {
+            "id": pa.int32(),
+            "d": pa.decimal128(9, 2),
+            "t": pa.timestamp("us", "UTC"),
+            "b": pa.binary(),
+            "s": pa.string(),
+        }
+    )
+    pq.write_table(pa.Table.from_pylist(rows, types), folder / "t.parquet")
+    assert rows_of(repo, "t.parquet") == rows
+    assert types_of(repo) == {"id": "int", "d": "decimal(9,2)", "t": "timestamp", "b": "binary", "s": "string"}
+
+
+def test_instants_in_the_old_form_of_parquet_are_instants(repo: ab.Repository, folder: Path) -> None:
+    moment = datetime(2026, 1, 1, 12, tzinfo=UTC)
+    made = pa.table({"id": [1], "t": pa.array([moment], pa.timestamp("us", "UTC"))})
+    pq.write_table(made, folder / "t.parquet", use_deprecated_int96_timestamps=True)
+    assert rows_of(repo, "t.parquet") == [{"id": 1, "t": moment}]
+
+
+def test_large_input_goes_to_spark_by_itself(tmp_path: Path, spark: Any, folder: Path) -> None:
+    (folder / "t.csv.gz").write_bytes(gzip.compress(b"id\n" + b"\n".join(b"%d" % i for i in range(5000))))
+    size = (folder / "t.csv.gz").stat().st_size
+    for threshold, on_spark in ((size * 4, True), (size * 6, False)):
+        settings = ab.Settings(spark_threshold_bytes=threshold)
+        with ab.init(tmp_path / f"s{threshold}", spark=spark, settings=settings) as repo:
+            found = repo.read_files("t.csv.gz")
+            assert (found.row_count is None) is on_spark
+            with repo.commit("main", "load") as tx:
+                tx.create_table("t", found.rows, key="id")
+            assert repo.table("t").count() == 5000
+
+
+def test_options_that_cannot_be(duck: ab.Repository, folder: Path) -> None:
+    (folder / "t.csv").write_text("id\n1\n")
+    for options, words in (
+        ({"delimiter": "||"}, "the delimiter is '||', one plain character was expected"),
+        ({"quote": ","}, "the delimiter and the quote are both ','"),
+        ({"encoding": "klingon"}, "there is no encoding 'klingon'"),
+        ({"date_format": "%Q"}, "has %Q, which is not known"),
+        ({"colour": "red"}, "there is no option 'colour' for files"),
+        ({"schema": "id"}, "a name and a type were expected"),
+    ):
+        with pytest.raises(InvalidRequest) as told:
+            duck.read_files("t.csv", **options)
+        assert words in told.value.message
+    (folder / "twins.csv").write_text("id,ID\n1,2\n")
+    with pytest.raises(InvalidRequest, match="two columns 'ID'"):
+        duck.read_files("twins.csv")
+
+
+def test_a_table_is_exported_in_pieces_and_in_order(repo: ab.Repository, folder: Path) -> None:
+    with repo.commit("main", "load") as tx:
+        tx.create_table("t", [{"id": i, "at": datetime(2026, 1, 1, tzinfo=UTC), "s": ""} for i in (3, 1, 2)], key="id")
+    before = sorted((folder.parent / "store").rglob("*"))
+    table = repo.table("t", where="id > 1")
+    assert table.export("t.csv") == 2
+    assert (folder / "t.csv").read_text() == 'id,at,s\n2,2026-01-01T00:00:00Z,""\n3,2026-01-01T00:00:00Z,""\n'
+    assert table.export("t.parquet") == 2
+    assert pq.read_table("t.parquet").to_pylist() == table.head()
+    assert [path for path in sorted((folder.parent / "store").rglob("*.parquet")) if path not in before] == []
