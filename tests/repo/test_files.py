@@ -390,3 +390,22 @@ def test_a_table_is_exported_in_pieces_and_in_order(repo: ab.Repository, folder:
     assert table.export("t.parquet") == 2
     assert pq.read_table("t.parquet").to_pylist() == table.head()
     assert [path for path in sorted((folder.parent / "store").rglob("*.parquet")) if path not in before] == []
+
+
+NESTED = "id int, a array<int>, s struct<x:int,y:string>, m map<string,array<double>>, k map<int,string>"
+
+
+@pytest.mark.parametrize("name", ["t.jsonl", "t.json", "t.csv", "t.parquet"])
+def test_nested_values_go_out_and_come_back(duck: ab.Repository, tmp_path: Path, name: str) -> None:
+    rows = [
+        {"id": 1, "a": [1, None], "s": {"x": 1, "y": "q,\"'"}, "m": {"k": [0.5], "": []}, "k": {1: "a"}},
+        {"id": 2, "a": [], "s": {"x": None, "y": None}, "m": {}, "k": {}},
+        {"id": 3, "a": None, "s": None, "m": None, "k": None},
+    ]
+    with duck.commit("main", "make") as tx:
+        tx.create_table("t", rows, schema=NESTED, key="id")
+    duck.table("t").export(str(tmp_path / name))
+    read = duck.read_files(str(tmp_path / name), schema=duck.table("t").schema)
+    with duck.commit("main", "again") as tx:
+        assert tx.table("t").overwrite(read.rows).rows == 0
+    assert duck.table("t").head() == rows

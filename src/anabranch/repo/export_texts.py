@@ -14,6 +14,8 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from anabranch.repo.outputs import json_objects_of
+
 
 @dataclass(frozen=True)
 class CsvStyle:
@@ -62,7 +64,7 @@ def _json_values(values: pa.Array) -> pa.Array:
         quote = pa.scalar('"')
         return pc.binary_join_element_wise(quote, _texts(values), quote, "")
     write = encode_basestring if pa.types.is_string(kind) else _json
-    return pa.array([None if v is None else write(v) for v in values.to_pylist()], pa.string())
+    return pa.array([None if v is None else write(v) for v in json_objects_of(values)], pa.string())
 
 
 def _json(value: Any) -> str:
@@ -99,7 +101,7 @@ def _texts(values: pa.Array) -> pa.Array:
         return _times(values)
     if pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind) or pa.types.is_date(kind):
         return values.cast(pa.string())
-    return pa.array([_one(value) for value in values.to_pylist()], pa.string())
+    return pa.array([_one(value) for value in json_objects_of(values)], pa.string())
 
 
 def _times(values: pa.Array) -> pa.Array:

@@ -209,7 +209,7 @@ def _array(values: list[Any], name: str, mapped: DataType | None = None) -> pa.A
     """Infer a column as Spark does: whole numbers are bigint, decimals (38,18) where they fit."""
     try:
         if mapped:
-            return pa.array([_with_entries(value, mapped) for value in values])
+            return pa.array([with_entries(value, mapped) for value in values])
         if any(isinstance(v, Decimal) for v in values):
             found = pa.array([Decimal(v) if isinstance(v, int) else v for v in values])
             wide = found.type.precision - found.type.scale <= 20 and found.type.scale <= 18
@@ -219,18 +219,18 @@ def _array(values: list[Any], name: str, mapped: DataType | None = None) -> pa.A
         raise InvalidRequest(f"column {name!r} can't be read: {error}", hint="give values of one type") from error
 
 
-def _with_entries(value: Any, type_: DataType) -> Any:
+def with_entries(value: Any, type_: DataType) -> Any:
     """Turn the dicts that stand for maps into lists of entries: Arrow takes a dict for a struct."""
     if value is None or isinstance(value, str):
         return value
     if type_.name == "map":
         pairs = value.items() if isinstance(value, Mapping) else [_pair(entry) for entry in value]
-        return [{"key": _with_entries(k, type_.parts[0]), "value": _with_entries(v, type_.parts[1])} for k, v in pairs]
+        return [{"key": with_entries(k, type_.parts[0]), "value": with_entries(v, type_.parts[1])} for k, v in pairs]
     if type_.name == "array" and isinstance(value, Iterable):
-        return [_with_entries(element, type_.parts[0]) for element in value]
+        return [with_entries(element, type_.parts[0]) for element in value]
     if type_.name == "struct" and isinstance(value, Mapping):
         found = {name: type_.find(str(name)) for name in value}
-        return {name: _with_entries(v, f.type) if (f := found[name]) else v for name, v in value.items()}
+        return {name: with_entries(v, f.type) if (f := found[name]) else v for name, v in value.items()}
     return value
 
 

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 def to_dicts(rows: pa.Table) -> list[dict[str, Any]]:
     """Rows as dicts; a map is a dict, too, or a list of pairs where its keys can't be a dict's."""
-    columns = [_objects(rows.column(i)) for i in range(rows.num_columns)]
+    columns = [objects_of(rows.column(i)) for i in range(rows.num_columns)]
     return [dict(zip(rows.column_names, values, strict=True)) for values in zip(*columns, strict=True)]
 
 
@@ -32,14 +32,28 @@ def to_pandas(rows: pa.Table) -> pandas.DataFrame:
     plain = rows.drop_columns([rows.column_names[i] for i in nested])
     frame: pandas.DataFrame = plain.to_pandas(types_mapper=chosen.get)
     for i in nested:
-        frame.insert(i, rows.column_names[i], pandas.Series(_objects(rows.column(i)), frame.index, dtype=object))
+        frame.insert(i, rows.column_names[i], pandas.Series(objects_of(rows.column(i)), frame.index, dtype=object))
     return frame
 
 
-def _objects(column: pa.ChunkedArray) -> list[Any]:
+def objects_of(column: pa.ChunkedArray) -> list[Any]:
     """Values as Python has them."""
     found: list[Any] = column.to_pylist(maps_as_pydicts=None if _has_nested_keys(column.type) else "strict")
     return found
+
+
+def json_objects_of(values: pa.Array) -> list[Any]:
+    """Values as JSON can tell them: maps with text for keys are objects, other maps lists of pairs."""
+    found: list[Any] = values.to_pylist(maps_as_pydicts="strict" if _has_text_keys(values.type) else None)
+    return found
+
+
+def _has_text_keys(type_: pa.DataType) -> bool:
+    """Tell whether every map inside has text for keys."""
+    if pa.types.is_map(type_):
+        return pa.types.is_string(type_.key_type) and _has_text_keys(type_.item_type)
+    parts = range(type_.num_fields) if pa.types.is_nested(type_) else ()
+    return all(_has_text_keys(type_.field(i).type) for i in parts)
 
 
 def _has_nested_keys(type_: pa.DataType) -> bool:

@@ -11,7 +11,9 @@ import pyarrow.compute as pc
 
 from anabranch.model.types import DataType
 from anabranch.objects.arrow import arrow_type
+from anabranch.objects.fitting import DoesNotFit, fit_column
 from anabranch.plan.texts import DATE, FALSE_WORDS, TRUE_WORDS, ZONE, TextOptions, looks_like, value_pattern
+from anabranch.repo.inputs import with_entries
 
 Misfit = (pa.ArrowException, ValueError, OverflowError)
 """What a conversion raises when a text is not a value of the type."""
@@ -172,7 +174,12 @@ def _binaries(texts: pa.ChunkedArray, type_: DataType, _options: TextOptions) ->
 
 
 def _nested(texts: pa.ChunkedArray, type_: DataType, _options: TextOptions) -> pa.ChunkedArray:
-    return _parsed(texts, arrow_type(type_), json.loads)
+    """Arrays, maps and structs are written as JSON."""
+    values = [None if text is None else with_entries(json.loads(text), type_) for text in texts.to_pylist()]
+    try:
+        return fit_column(pa.chunked_array([pa.array(values)]), type_)
+    except DoesNotFit as error:
+        raise ValueError(str(error)) from error
 
 
 def _parsed(texts: pa.ChunkedArray, target: pa.DataType, parse: Callable[[str], object]) -> pa.ChunkedArray:
