@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.connect import LOCAL, start_local
+from tests.connect import LOCAL, start_local, warning_filters
 from tests.postgres import PostgresServer
 
 if TYPE_CHECKING:
@@ -48,6 +48,12 @@ def objects_root(tmp_path: Path) -> str:
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Offer `--connect`."""
     parser.addoption("--connect", action="store_true", help="run what uses Spark, on Spark Connect")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Make an exception for old PySparks; warnings are errors otherwise."""
+    for line in warning_filters():
+        config.addinivalue_line("filterwarnings", line)
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
