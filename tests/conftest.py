@@ -60,7 +60,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     """With `--connect`, keep what uses Spark."""
     if not config.getoption("--connect"):
         return
-    using = [i for i in items if {"spark", "engine"} & set(getattr(i, "fixturenames", ()))]
+    using = [i for i in items if {"spark", "engine"} & set(getattr(i, "fixturenames", ())) and "[duck" not in i.name]
     config.hook.pytest_deselected(items=[i for i in items if i not in using])
     items[:] = using
 
