@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 import uuid
+from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +22,14 @@ LOCAL = {
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
 }
+
+LEFT_OPEN = "ignore:unclosed <socket:ResourceWarning"
+"""A filter for PySpark 4.0, whose classic sessions leave the sockets of results to the garbage collector."""
+
+
+def warning_filters() -> list[str]:
+    """What this PySpark can't help warning of."""
+    return [LEFT_OPEN] if version("pyspark").startswith("4.0.") else []
 
 
 def start_local(master: str, settings: dict[str, Any]) -> SparkSession:

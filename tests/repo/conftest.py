@@ -12,8 +12,9 @@ import anabranch as ab
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Run once with each engine; a run on Spark Connect has only that one."""
-    if "engine" in metafunc.fixturenames:
+    """Run once with each engine, where a test names none itself; a run on Spark Connect has only that one."""
+    named = any(mark.args[0] == "engine" for mark in metafunc.definition.iter_markers("parametrize"))
+    if "engine" in metafunc.fixturenames and not named:
         engines = ["connect"] if metafunc.config.getoption("--connect") else ["duck", "spark"]
         metafunc.parametrize("engine", engines, indirect=True)
 

@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 import anabranch as ab
+from tests.connect import warning_filters
 
 pytestmark = pytest.mark.contract
 
@@ -161,7 +162,8 @@ with ab.init(sys.argv[1], engine="spark") as repo:
 
 
 def test_a_session_of_our_own_lives_as_long_as_the_process_and_ends_in_silence(tmp_path: Path) -> None:
-    command = [sys.executable, "-X", "dev", "-W", "error", "-c", OWN, str(tmp_path)]
+    filters = [part for line in ("error", *warning_filters()) for part in ("-W", line)]
+    command = [sys.executable, "-X", "dev", *filters, "-c", OWN, str(tmp_path)]
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
     assert (done.returncode, done.stdout.strip()) == (0, "[{'id': 1}] local[*]"), done.stderr
     assert "Traceback" not in done.stderr
