@@ -8,7 +8,7 @@ from datetime import date, datetime
 from decimal import Decimal
 from functools import lru_cache
 from itertools import pairwise
-from typing import Any
+from typing import Any, ClassVar
 
 from sqlglot import exp
 from sqlglot.dialects import Spark
@@ -20,7 +20,22 @@ from anabranch.model.schema import Column, Schema
 from anabranch.model.types import DataType
 from anabranch.queries.proof import Unproven, prove
 
-_SPARK = Spark()
+
+class _PlainParser(Spark.Parser):  # type: ignore[misc]
+    """Leaves functions as they are written: the table knows them by Spark's names."""
+
+    FUNCTIONS: ClassVar[dict[str, Any]] = {}
+    FUNCTION_PARSERS: ClassVar[dict[str, Any]] = {
+        name: Spark.Parser.FUNCTION_PARSERS[name]
+        for name in ("CAST", "TRY_CAST", "EXTRACT", "TRIM", "POSITION", "SUBSTRING", "SUBSTR", "OVERLAY")
+    }
+
+
+class _Plain(Spark):  # type: ignore[misc]
+    Parser = _PlainParser
+
+
+_SPARK, _PLAIN = Spark(), _Plain()
 _WORDS = frozenset(("current_date", "current_timestamp", "current_user", "current_catalog", "current_database", "user"))
 """Functions that Spark takes without brackets."""
 
@@ -68,7 +83,7 @@ class Expression:
 
     def for_duck(self, schema: Schema) -> tuple[exp.Expr, DataType | None]:
         """The expression as DuckDB may run it, and its type; Unproven if some part of it is not proven equal."""
-        types = tuple((k, type_of_value(v, k)) for k, v in sorted(self.args.items()))
+        types = tuple((k, type_of_value(v, k), _digits(v)) for k, v in sorted(self.args.items()))
         proven, type_ = _proven(self.text, types, schema)
         return proven.copy(), type_
 
@@ -113,21 +128,30 @@ class Expression:
 def _parsed(text: str) -> exp.Expr | None:
     """Parse a text once; the choice of an engine, the checks and the plan all ask. None where only Spark can."""
     try:
-        parsed: exp.Expr = exp.maybe_parse(text, dialect="spark")
+        parsed: list[exp.Expr | None] = _PLAIN.parse(text)
     except SqlglotError:
         return None
-    return parsed
+    return parsed[0]
 
 
 @lru_cache(256)
 def _proven(
-    text: str, args: tuple[tuple[str, DataType | None], ...], schema: Schema
+    text: str, args: tuple[tuple[str, DataType | None, int], ...], schema: Schema
 ) -> tuple[exp.Expr, DataType | None]:
     """Prove a text once."""
     parsed = _parsed(text)
     if parsed is None:
         raise Unproven(f"syntax that only Spark reads ({text!r})")
-    return prove(parsed, {c.name.lower(): (c.name, c.type) for c in schema}, dict(args))
+    if "\\" in text:
+        raise Unproven("a backslash")
+    columns = {c.name.lower(): (c.name, c.type) for c in schema}
+    types = {name: type_ for name, type_, _ in args}
+    return prove(parsed, columns, types, {name: digits for name, _, digits in args})
+
+
+def _digits(value: Any) -> int:
+    """How many digits a whole number has; Spark takes it for a decimal of that size next to another."""
+    return len(str(abs(value))) if isinstance(value, int) and not isinstance(value, bool) else 0
 
 
 def type_of_value(value: Any, what: str) -> DataType | None:

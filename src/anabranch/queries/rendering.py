@@ -7,6 +7,8 @@ from typing import Any, ClassVar
 from sqlglot import exp
 from sqlglot.dialects import DuckDB, Spark
 
+from anabranch.queries.proven import DuckText
+from anabranch.queries.proven import duck_text as proven_text
 from anabranch.queries.query import Files, Query
 
 
@@ -17,6 +19,7 @@ class _Duck(DuckDB.Generator):  # type: ignore[misc]
     TRANSFORMS: ClassVar[dict[type[exp.Expr], Any]] = {
         **DuckDB.Generator.TRANSFORMS,
         exp.ArgMax: lambda self, e: self.func("arg_max_null", e.this, e.expression),
+        DuckText: lambda self, e: proven_text(e, self.sql),
         exp.Hint: lambda *_: "",
     }
 
