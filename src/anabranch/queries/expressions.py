@@ -38,6 +38,8 @@ class _Plain(Spark):  # type: ignore[misc]
 _SPARK, _PLAIN = Spark(), _Plain()
 _WORDS = frozenset(("current_date", "current_timestamp", "current_user", "current_catalog", "current_database", "user"))
 """Functions that Spark takes without brackets."""
+_TAKE_UNITS = frozenset(("timestampadd", "timestampdiff", "dateadd", "date_add", "datediff", "date_diff"))
+"""Functions whose first argument of three is a unit of time."""
 
 __all__ = ["Expression", "Unproven", "type_of_value"]
 
@@ -74,6 +76,8 @@ class Expression:
             return
         for node in parsed.find_all(exp.Column):
             # A dotted name may reach into a value, and a few functions are written without brackets.
+            if _is_unit(node):
+                continue
             if not node.args.get("table") and isinstance(node.this, exp.Identifier) and node.name.lower() not in _WORDS:
                 schema.column(node.name)
 
@@ -122,6 +126,14 @@ class Expression:
         if isinstance(node, exp.Literal):
             return str(node.this) if node.is_string else int(node.this) if str(node.this).isdigit() else None
         return None
+
+
+def _is_unit(node: exp.Expr) -> bool:
+    """Tell whether a name is the unit in `timestampadd(MONTH, …)` and its like."""
+    call = node.parent
+    if not isinstance(call, exp.Anonymous) or call.name.lower() not in _TAKE_UNITS:
+        return False
+    return len(call.expressions) == 3 and call.expressions[0] is node
 
 
 @lru_cache(256)

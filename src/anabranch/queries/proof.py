@@ -10,27 +10,22 @@ from sqlglot import exp
 
 from anabranch.errors import InvalidRequest
 from anabranch.model.types import INTEGERS, DataType, parse_type
+from anabranch.queries.proof_literals import is_plain_time, literal_value
 from anabranch.queries.proof_types import (
     BOOLEAN,
     DOUBLE,
     KNOWN,
     STRING,
     common_type,
-    integer_type,
     is_decimal_arithmetic,
 )
-from anabranch.queries.proven import Proof, Unproven, Value, bracketed, built, guarded, marked, matches
+from anabranch.queries.proven import Proof, Unproven, Value, bracketed, built, marked, matches
 from anabranch.queries.proven_decimals import decimal_arithmetic
 from anabranch.queries.proven_syntax import COMPARISONS, FIELDS, SYMBOLS, UNDERSTOOD, UNITS, operands
 from anabranch.queries.proven_table import CAST_ROWS, FUNCTIONS
 from anabranch.queries.query import cast_to, choose, col
 
 __all__ = ["Unproven", "assignable", "prove"]
-
-_ISO_DATE = re.compile(r"^\d{4}-\d{2}-\d{2}$")
-_ZONED_TIME = re.compile(r"^\d{4}-\d{2}-\d{2}[ T]\d{2}:\d{2}:\d{2}(\.\d{1,6})?(Z|[+-]\d{2}:\d{2})$")
-_PLAIN_TIME = re.compile(r"^\d{4}-\d{2}-\d{2}[ T]\d{2}:\d{2}:\d{2}(\.\d{1,6})?$")
-_SHAPES = {"date": _ISO_DATE, "timestamp": _ZONED_TIME, "timestamp_ntz": _PLAIN_TIME}
 
 
 def prove(
@@ -100,7 +95,7 @@ class _Prover:
             DataType(k) if k in ("int", "bigint", "double") else v.type for k, v in zip(kinds, given, strict=True)
         ]
         values = [self.convert(v, t) if t else v for v, t in zip(given, wanted, strict=True)]
-        return built(row, guarded(values, row.order), row.result([v.type or STRING for v in values]))
+        return built(row, values, row.result([v.type or STRING for v in values]))
 
     def _brought_together(self, values: Sequence[Value]) -> list[Value]:
         """Bring values to their common type."""
@@ -126,24 +121,8 @@ class _Prover:
             row, may_fail = row.tried(), False
         return built(replace(row, may_fail=may_fail), [value], target)
 
-    def literal(self, node: exp.Expr, sign: str = "") -> Value:
-        text = str(node.this)
-        if node.args.get("is_string"):
-            return Value(exp.Literal.string(text), STRING, literal=text)
-        if re.fullmatch(r"\d+", text):
-            type_ = integer_type(int(sign + text))
-            number = exp.Literal.number(text)
-            value = exp.Neg(this=number) if sign else number
-            return Value(cast_to(value, type_), type_, literal=sign + text, digits=len(text.lstrip("0")) or 1)
-        if re.fullmatch(r"\d*\.\d+|\d+\.", text):
-            whole, _, fraction = text.partition(".")
-            whole = whole.lstrip("0")
-            if len(whole) + len(fraction) <= 38:
-                type_ = DataType("decimal", max(1, len(whole) + len(fraction)), len(fraction))
-                return Value(cast_to(exp.Literal.string(sign + text), type_), type_)
-        if re.fullmatch(r"(\d+\.?\d*|\.\d+)[eE][+-]?\d{1,2}", text):
-            return Value(cast_to(exp.Literal.string(sign + text), DOUBLE), DOUBLE)
-        raise Unproven(f"the number {text}")
+    def literal(self, node: exp.Expr) -> Value:
+        return literal_value(node)
 
     def column(self, node: exp.Expr) -> Value:
         found = self.columns.get(node.name.lower())
@@ -173,7 +152,7 @@ class _Prover:
 
     def negation(self, node: exp.Expr) -> Value:
         if isinstance(node.this, exp.Literal) and not node.this.args.get("is_string"):
-            return self.literal(node.this, "-")
+            return literal_value(node.this, "-")
         if isinstance(node.this, exp.Cast) and isinstance(node.this.this, exp.Literal):
             raise Unproven("- of a literal with a type")
         return self.call("negative", [self.visit(node.this)])
@@ -194,7 +173,7 @@ class _Prover:
 
     def comparison(self, node: exp.Expr) -> Value:
         (row,) = FUNCTIONS[COMPARISONS[type(node)]]
-        return built(row, guarded(self._compared(operands(node)), row.order), BOOLEAN)
+        return built(row, self._compared(operands(node)), BOOLEAN)
 
     def is_(self, node: exp.Expr) -> Value:
         kind = node.args["expression"]
@@ -328,13 +307,12 @@ class _Prover:
         name = UNITS.get(unit.name.lower()) if isinstance(unit, exp.Var) else None
         if name is None or not isinstance(count, exp.Literal) or not re.fullmatch(r"\d{1,5}", str(count.this)):
             raise Unproven("an interval that is not a plain number of one unit")
-        return self.call(name, [value, self.literal(exp.Literal.number(count.this), "-" if back else "")])
+        return self.call(name, [value, literal_value(exp.Literal.number(count.this), "-" if back else "")])
 
     def cast(self, node: exp.Expr) -> Value:
         target = _type(node.args["to"])
-        if isinstance(node.this, exp.Literal) and node.this.args.get("is_string") and target.name in _SHAPES:
-            if _SHAPES[target.name].match(str(node.this.this)):
-                return Value(cast_to(node.this.copy(), target), target)
+        if is_plain_time(node.this, target):
+            return Value(cast_to(node.this.copy(), target), target)
         return self._cast(self.visit(node.this), target, bool(node.args.get("safe")))
 
     def cast_call(self, node: exp.Expr, name: str) -> Value:

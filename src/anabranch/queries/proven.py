@@ -1,4 +1,4 @@
-"""Rows of the table of what DuckDB computes as Spark does: a name, what it takes, what it gives, and DuckDB's text for it."""
+"""Rows of the table of what is proven: a name, what it takes, what it gives, and DuckDB's text for it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from sqlglot import exp
 
 from anabranch.model.types import INTEGERS, DataType, parse_type
-from anabranch.queries.query import any_of, cast_to, choose, is_null, null_of, sql_type
+from anabranch.queries.query import cast_to, sql_type
 
 
 class Unproven(Exception):
@@ -52,10 +52,6 @@ class Proof:
     may_fail: bool = False
     alike: bool = False
     """Whether Spark brings all arguments to one type first."""
-    order: str = "left"
-    """Which argument Spark looks at first, `left` or `right`; it skips the others where that is null.
-
-    `all`: none is skipped; `own`: it has an order of its own."""
 
     @property
     def key(self) -> str:
@@ -97,25 +93,25 @@ def proof(
     *,
     may_fail: bool = False,
     alike: bool = False,
-    order: str = "left",
 ) -> Proof:
     """A row; names and kinds are given as words."""
     kinds = tuple(k.strip() for k in takes.split(",")) if takes else ()
-    return Proof(tuple(names.split()), kinds, gives, duck, may_fail, alike, order)
+    return Proof(tuple(names.split()), kinds, gives, duck, may_fail, alike)
 
 
 def matches(kind: str, value: Value) -> bool:
     """Tell whether a value is of a kind.
 
-    `int` and `bigint` also take narrower integers, `double` takes any number, `integer` takes any integer and leaves it as it is;
-    `count` is a number from 1 to 9999 that is written out, `literal` is such text, text in quotes is that literal, several ones parted by `|`.
+    `int` and `bigint` also take narrower integers and `double` any number, all of which are cast to it.
+    `count` is a number from 1 to 9999 and `character` a letter, both written out;
+    text in quotes is that text written out, several ones parted by `|`.
     """
     if kind.startswith("'"):
         return value.literal is not None and value.literal.lower() in kind.replace("'", "").split("|")
     if kind == "count":
         return value.digits in (1, 2, 3, 4) and value.literal is not None and int(value.literal) > 0
-    if kind == "literal":
-        return value.literal is not None and value.type == DataType("string")
+    if kind == "character":
+        return value.literal is not None and value.type == DataType("string") and len(value.literal) == 1
     if value.type is None:
         return False
     name = value.type.name
@@ -123,7 +119,7 @@ def matches(kind: str, value: Value) -> bool:
         return value.type.is_number
     if kind in ("int", "bigint"):
         return name in INTEGERS[: INTEGERS.index(kind) + 1]
-    return name == kind or kind in _GROUPS and name in _GROUPS[kind]
+    return name == kind or (kind in _GROUPS and name in _GROUPS[kind])
 
 
 _GROUPS = {
@@ -168,26 +164,6 @@ def marked(value: Value, key: str) -> Value:
         raise Unproven("an expression as deeply nested as this")
     value.node.meta["proof"] = key
     return value
-
-
-def guarded(values: Sequence[Value], order: str) -> list[Value]:
-    """Keep DuckDB from failing in an argument that Spark does not look at, since another one is null."""
-    if order == "all" or not any(v.may_fail for v in values):
-        return list(values)
-    if order == "own":
-        raise Unproven("an argument that may fail")
-    looked_at = list(reversed(values)) if order == "right" else list(values)
-    found = [_unless_null(v, looked_at[:n]) for n, v in enumerate(looked_at)]
-    return list(reversed(found)) if order == "right" else found
-
-
-def _unless_null(value: Value, earlier: Sequence[Value]) -> Value:
-    unknown = [v for v in earlier if v.literal is None]
-    if not value.may_fail or not unknown or value.type is None:
-        return value
-    test = any_of([is_null(bracketed(v.node.copy())) for v in unknown])
-    size = value.size + sum(v.size for v in unknown)
-    return replace(value, node=choose((test, null_of(value.type)), otherwise=value.node), size=size)
 
 
 def bracketed(node: exp.Expr) -> exp.Expr:

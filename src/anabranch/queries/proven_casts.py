@@ -10,7 +10,7 @@ _TRIMMED = rf"regexp_replace($1, '^{_SPACE}|{_SPACE}$', '', 'g')"
 _YEAR_SIZE = "CASE WHEN year($1) BETWEEN 1 AND 9999 THEN CAST($1 AS VARCHAR)"
 _OTHER_YEAR = (
     " WHEN $1 IS NULL THEN NULL ELSE CASE WHEN year($1) > 9999 THEN '+' WHEN year($1) < 0 THEN '-' ELSE '' END"
-    " || lpad(CAST(abs(year($1)) AS VARCHAR), CAST(greatest(4, length(CAST(abs(year($1)) AS VARCHAR))) AS INTEGER), '0') || "
+    " || repeat('0', 4 - length(CAST(abs(year($1)) AS VARCHAR))) || CAST(abs(year($1)) AS VARCHAR) || "
 )
 _TO_INTEGER = (
     rf"CASE WHEN regexp_full_match($1, '{_SPACE}[+-]?[0-9]+{_SPACE}')"

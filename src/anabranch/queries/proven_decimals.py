@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 from anabranch.model.types import DataType
 from anabranch.queries.proof_types import as_decimal, product_types, quotient_type, remainder_type, sum_type
-from anabranch.queries.proven import FAIL_ZERO, Proof, Unproven, Value, built, guarded, proof
+from anabranch.queries.proven import FAIL_ZERO, Proof, Unproven, Value, built, proof
 
 _ZERO = f"CASE WHEN $2 = 0 AND $1 IS NOT NULL THEN {FAIL_ZERO} ELSE"
 _UNSCALED = "CAST(replace(CAST({} AS VARCHAR), '.', '') AS HUGEINT)"
@@ -20,8 +20,8 @@ DECIMALS = [
     proof("+ add", "decimal, decimal", "decimal", "$1 + $2"),
     proof("- subtract", "decimal, decimal", "decimal", "$1 - $2"),
     proof("* multiply", "decimal, decimal", "decimal", "$1 * $2"),
-    proof("/", "decimal, decimal", "decimal", _QUOTIENT, may_fail=True, order="right"),
-    proof("% mod", "decimal, decimal", "decimal", f"{_ZERO} $1 % $2 END", may_fail=True, order="right"),
+    proof("/", "decimal, decimal", "decimal", _QUOTIENT, may_fail=True),
+    proof("% mod", "decimal, decimal", "decimal", f"{_ZERO} $1 % $2 END", may_fail=True),
 ]
 _ROWS = {name: row for row in DECIMALS for name in row.names}
 _OTHERS = frozenset(("div", "pmod", "try_add", "try_subtract", "try_multiply", "try_divide", "try_mod"))
@@ -39,7 +39,7 @@ def decimal_arithmetic(name: str, values: Sequence[Value], convert: Convert) -> 
     one, other = (as_decimal(v) for v in values)
     operand, result, row = _types(row, one, other)
     converted = [convert(v, operand or t) for v, t in zip(values, (one, other), strict=True)]
-    return built(row, guarded(converted, row.order), result)
+    return built(row, converted, result)
 
 
 def _types(row: Proof, one: DataType, other: DataType) -> tuple[DataType | None, DataType, Proof]:

@@ -13,7 +13,7 @@ def _whole(types: Sequence[DataType]) -> DataType:
     return DataType("decimal", min(38, types[0].precision - types[0].scale + 1), 0)
 
 
-_TO_BIGINT = "CASE WHEN $1 = 9223372036854775808::DOUBLE THEN 9223372036854775807 ELSE CAST({}($1) AS BIGINT) END"
+_TO_BIGINT = "CASE WHEN isnan($1) THEN 0 ELSE CAST({}($1) AS BIGINT) END"
 
 NUMBERS = [
     proof("abs", "integer", "same", "abs($1)", may_fail=True),
@@ -22,7 +22,13 @@ NUMBERS = [
     proof("sign signum", "double", "double", "CASE WHEN isnan($1) OR $1 = 0 THEN $1 ELSE CAST(sign($1) AS DOUBLE) END"),
     proof("ceil ceiling", "bigint", "bigint", "$1"),
     proof("ceil ceiling", "decimal", _whole, "ceil($1)"),
-    proof("ceil ceiling", "double", "bigint", _TO_BIGINT.format("ceil"), may_fail=True),
+    proof(
+        "ceil ceiling",
+        "double",
+        "bigint",
+        _TO_BIGINT.format("ceil"),
+        may_fail=True,
+    ),
     proof("floor", "bigint", "bigint", "$1"),
     proof("floor", "decimal", _whole, "floor($1)"),
     proof("floor", "double", "bigint", _TO_BIGINT.format("floor"), may_fail=True),
@@ -38,14 +44,13 @@ NUMBERS = [
 ]
 
 CHOICES = [
-    proof("coalesce nvl ifnull", "scalar*", "same", "coalesce($*)", alike=True, order="all"),
+    proof("coalesce nvl ifnull", "scalar*", "same", "coalesce($*)", alike=True),
     proof(
         "greatest",
         "fraction, fraction",
         "same",
         "CASE WHEN $1 IS NULL OR $2 > $1 THEN $2 ELSE $1 END",
         alike=True,
-        order="all",
     ),
     proof(
         "least",
@@ -53,10 +58,9 @@ CHOICES = [
         "same",
         "CASE WHEN $1 IS NULL OR $2 < $1 THEN $2 ELSE $1 END",
         alike=True,
-        order="all",
     ),
-    proof("greatest", "exact, exact*", "same", "greatest($*)", alike=True, order="all"),
-    proof("least", "exact, exact*", "same", "least($*)", alike=True, order="all"),
+    proof("greatest", "exact, exact*", "same", "greatest($*)", alike=True),
+    proof("least", "exact, exact*", "same", "least($*)", alike=True),
     proof("nanvl", "fraction, fraction", "same", "CASE WHEN isnan($1) THEN $2 ELSE $1 END", alike=True),
     proof("nullifzero", "integer", "same", "nullif($1, 0)"),
     proof("nullifzero", "fraction", "same", "nullif($1, 0)"),

@@ -20,8 +20,8 @@ COMPARISONS = [
     proof("<=", "scalar, scalar", "boolean", "$1 <= $2", alike=True),
     proof(">", "scalar, scalar", "boolean", "$1 > $2", alike=True),
     proof(">=", "scalar, scalar", "boolean", "$1 >= $2", alike=True),
-    proof("<=> equal_null", "scalar, scalar", "boolean", "$1 IS NOT DISTINCT FROM $2", alike=True, order="all"),
-    proof("is_distinct_from", "scalar, scalar", "boolean", "$1 IS DISTINCT FROM $2", alike=True, order="all"),
+    proof("<=> equal_null", "scalar, scalar", "boolean", "$1 IS NOT DISTINCT FROM $2", alike=True),
+    proof("is_distinct_from", "scalar, scalar", "boolean", "$1 IS DISTINCT FROM $2", alike=True),
     proof("isnull is_null", "scalar", "boolean", "$1 IS NULL"),
     proof("isnotnull is_not_null", "scalar", "boolean", "$1 IS NOT NULL"),
     proof("is_true", "boolean", "boolean", "$1 IS NOT DISTINCT FROM TRUE"),
@@ -37,17 +37,16 @@ ARITHMETIC = [
     proof("- subtract", "fraction, fraction", "same", "$1 - $2", alike=True),
     proof("* multiply", "integer, integer", "same", "$1 * $2", may_fail=True, alike=True),
     proof("* multiply", "fraction, fraction", "same", "$1 * $2", alike=True),
-    proof("/", "double, double", "double", f"{_ZERO} ELSE $1 / $2 END", may_fail=True, order="right"),
-    proof("div", "bigint, bigint", "bigint", f"{_ZERO} ELSE $1 // $2 END", may_fail=True, order="right"),
-    proof("% mod", "integer, integer", "same", f"{_ZERO} {_REST}", may_fail=True, alike=True, order="right"),
-    proof("% mod", "fraction, fraction", "same", f"{_ZERO} ELSE $1 % $2 END", may_fail=True, alike=True, order="right"),
+    proof("/", "double, double", "double", f"{_ZERO} ELSE $1 / $2 END", may_fail=True),
+    proof("div", "bigint, bigint", "bigint", f"{_ZERO} ELSE $1 // $2 END", may_fail=True),
+    proof("% mod", "integer, integer", "same", f"{_ZERO} {_REST}", may_fail=True, alike=True),
+    proof("% mod", "fraction, fraction", "same", f"{_ZERO} ELSE $1 % $2 END", may_fail=True, alike=True),
     proof(
         "pmod",
         "integer, count",
         "same",
         "CASE WHEN $1 % $2 < 0 THEN $1 % $2 + $2 ELSE $1 % $2 END",
         alike=True,
-        order="right",
     ),
     proof(
         "pmod",
@@ -56,7 +55,6 @@ ARITHMETIC = [
         f"{_ZERO} ELSE CASE WHEN $1 % $2 < 0 THEN ($1 % $2 + $2) % $2 ELSE $1 % $2 END END",
         may_fail=True,
         alike=True,
-        order="right",
     ),
     proof("negative -", "integer", "same", "- $1", may_fail=True),
     proof("negative -", "fraction", "same", "- $1"),
@@ -109,5 +107,3 @@ BITS = [
     proof("bit_count", "boolean", "int", "CAST($1 AS INTEGER)"),
     proof("getbit bit_get", "bigint, '0|1|2|3|4|5|6|7'", "tinyint", "CAST(($1 >> $2) & 1 AS TINYINT)"),
 ]
-
-OPERATORS = [*COMPARISONS, *ARITHMETIC, *BITS]

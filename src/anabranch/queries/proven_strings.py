@@ -56,7 +56,7 @@ PARTS = [
     ),
     proof(
         "substring_index",
-        "string, literal, int",
+        "string, character, int",
         "string",
         _strict(
             3,
@@ -69,7 +69,7 @@ PARTS = [
 SEARCHES = [
     proof("instr", "string, string", "int", "CAST(instr($1, $2) AS INTEGER)"),
     proof("position locate", "string, string", "int", "CAST(instr($2, $1) AS INTEGER)"),
-    proof("position locate", "string, string, int", "int", _LOCATE, order="own"),
+    proof("position locate", "string, string, int", "int", _LOCATE),
     proof("startswith", "string, string", "boolean", "starts_with($1, $2)"),
     proof("endswith", "string, string", "boolean", "ends_with($1, $2)"),
     proof("contains", "string, string", "boolean", "contains($1, $2)"),
@@ -87,8 +87,8 @@ SEARCHES = [
 ]
 
 MADE = [
-    proof("concat ||", "string*", "string", "$|", order="all"),
-    proof("concat_ws", "string, string*", "string", "concat_ws($*)", order="all"),
+    proof("concat ||", "string*", "string", "$|"),
+    proof("concat_ws", "string, string*", "string", "concat_ws($*)"),
     proof("replace", "string, string", "string", "replace($1, $2, '')"),
     proof("replace", "string, string, string", "string", "CASE WHEN $2 = '' THEN $1 ELSE replace($1, $2, $3) END"),
     proof("translate", "string, string, string", "string", "translate($1, $2, $3)"),
@@ -117,7 +117,7 @@ BYTES = [
     proof("encode", "string, 'utf-8|utf8'", "binary", "encode($1)"),
     proof("decode", "binary, 'utf-8|utf8'", "string", "decode($1)", may_fail=True),
     proof("to_binary", "string, 'utf-8|utf8'", "binary", "encode($1)"),
-    proof("concat ||", "binary, binary", "binary", "$1 || $2", order="all"),
+    proof("concat ||", "binary, binary", "binary", "$1 || $2"),
     proof("startswith", "binary, binary", "boolean", "starts_with(hex($1), hex($2))"),
     proof("endswith", "binary, binary", "boolean", "ends_with(hex($1), hex($2))"),
 ]

@@ -89,3 +89,18 @@ CONSTRUCTS = {
     "nullif": "nullif(a, b)",
 }
 """What is no function of its values: parts that are not needed are not computed."""
+SPELLINGS = {
+    "is_distinct_from": "a IS DISTINCT FROM b",
+    "is_null": "a IS NULL",
+    "is_not_null": "a IS NOT NULL",
+    "is_true": "a IS TRUE",
+    "is_false": "a IS FALSE",
+    "trim_of": "trim(BOTH b FROM a)",
+    "ltrim_of": "trim(LEADING b FROM a)",
+    "rtrim_of": "trim(TRAILING b FROM a)",
+    "extract_yearofweek": "extract(YEAROFWEEK FROM a)",
+    "extract_dow_iso": "extract(DOW_ISO FROM a)",
+    "extract_second": "extract(SECOND FROM a)",
+    **{name: f"a ± INTERVAL n {name.removeprefix('interval_').upper()}" for name in UNITS.values()},
+}
+"""How users write what has no name of its own in Spark."""
