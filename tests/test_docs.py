@@ -63,6 +63,7 @@ def plain(text: str, folder: Path) -> str:
         "docs/format.md",
         "docs/types.md",
         "docs/files.md",
+        "docs/expressions.md",
         "docs/design/README.md",
     ],
 )

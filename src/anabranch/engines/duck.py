@@ -126,7 +126,11 @@ def _spark_type(name: str) -> DataType | None:
 def _translate(error: duckdb.Error) -> Exception:
     """Turn DuckDB's errors into ours, by their class."""
     text = str(error).splitlines()[0]
-    values: tuple[Any, ...] = (duckdb.ConversionException, duckdb.OutOfRangeException)
+    values: tuple[Any, ...] = (
+        duckdb.ConversionException,
+        duckdb.OutOfRangeException,
+        duckdb.InvalidInputException,
+    )
     if isinstance(error, values):
         return InvalidRequest(f"a value does not fit: {text}", hint="check the values and the column's type")
     if isinstance(error, (duckdb.IOException, duckdb.HTTPException)):

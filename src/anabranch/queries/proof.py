@@ -1,237 +1,46 @@
-"""What DuckDB computes exactly as Spark 4 does: nodes that tests prove equal; everything else is unproven."""
+"""Translate what DuckDB computes exactly as Spark does: all that is in the table; anything else is unproven."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
+from anabranch.errors import InvalidRequest
+from anabranch.model.ddl import parse_type
 from anabranch.model.types import INTEGERS, DataType
-from anabranch.queries.query import cast_to, col
-
-Typed = tuple[exp.Expr, DataType | None]
-
-
-class Unproven(Exception):
-    """Part of an expression is not in the table; the text names it."""
-
-
-def prove(node: exp.Expr, columns: Mapping[str, tuple[str, DataType]], args: Mapping[str, DataType | None]) -> Typed:
-    """Translate an expression for DuckDB, with its type (None for a bare null), or name what is unproven."""
-    return _Prover(columns, args).visit(node)
-
-
-BOOLEAN, STRING, DOUBLE = DataType("boolean"), DataType("string"), DataType("double")
-_COMPARISONS = (exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE, exp.NullSafeEQ, exp.NullSafeNEQ)
-_ISO_DATE = re.compile(r"^\d{4}-\d{2}-\d{2}$")
-_ZONED_TIME = re.compile(r"^\d{4}-\d{2}-\d{2}[ T]\d{2}:\d{2}:\d{2}(\.\d{1,6})?(Z|[+-]\d{2}:\d{2})$")
-_PLAIN_TIME = re.compile(r"^\d{4}-\d{2}-\d{2}[ T]\d{2}:\d{2}:\d{2}(\.\d{1,6})?$")
-
-
-@dataclass(frozen=True)
-class _Prover:
-    columns: Mapping[str, tuple[str, DataType]]
-    args: Mapping[str, DataType | None]
-
-    def visit(self, node: exp.Expr) -> Typed:
-        strange = [name for name, value in node.args.items() if value and name not in _UNDERSTOOD]
-        if strange:
-            raise Unproven(f"{_describe(node)} with {', '.join(strange)}")
-        for kinds, method in _METHODS:
-            if isinstance(node, kinds):
-                return method(self, node)
-        raise Unproven(_describe(node))
-
-    def literal(self, node: exp.Expr) -> Typed:
-        text = str(node.this)
-        if node.args.get("is_string"):
-            return exp.Literal.string(text), STRING
-        if re.fullmatch(r"\d+", text):
-            type_ = _integer_type(int(text))
-            return cast_to(exp.Literal.number(text), type_), type_
-        if re.fullmatch(r"\d*\.\d+|\d+\.", text):
-            whole, _, fraction = text.partition(".")
-            whole = whole.lstrip("0")
-            if len(whole) + len(fraction) <= 38:
-                type_ = DataType("decimal", max(1, len(whole) + len(fraction)), len(fraction))
-                return cast_to(exp.Literal.string(text), type_), type_
-        raise Unproven(f"the number {text}")
-
-    def column(self, node: exp.Expr) -> Typed:
-        found = self.columns.get(node.name.lower())
-        if found is None:
-            raise Unproven(f"the name {node.name}")
-        table = node.args.get("table")
-        return col(found[0], table.name if table else None), found[1]
-
-    def placeholder(self, node: exp.Expr) -> Typed:
-        if node.name not in self.args:
-            raise Unproven("a parameter without a name")
-        type_ = self.args[node.name]
-        value = exp.Placeholder(this=node.name)
-        return (cast_to(value, type_) if type_ else value), type_
-
-    def boolean(self, node: exp.Expr) -> Typed:
-        return node.copy(), BOOLEAN
-
-    def null(self, _node: exp.Expr) -> Typed:
-        return exp.Null(), None
-
-    def paren(self, node: exp.Expr) -> Typed:
-        inner, type_ = self.visit(node.this)
-        return exp.Paren(this=inner), type_
-
-    def logic(self, node: exp.Expr) -> Typed:
-        parts = [self._boolean(p) for p in (node.this, node.args.get("expression")) if p is not None]
-        return type(node)(this=parts[0], **({"expression": parts[1]} if len(parts) > 1 else {})), BOOLEAN
-
-    def comparison(self, node: exp.Expr) -> Typed:
-        one, other = self._comparable([node.this, node.args["expression"]])
-        return type(node)(this=one, expression=other), BOOLEAN
-
-    def is_null(self, node: exp.Expr) -> Typed:
-        if not isinstance(node.args["expression"], exp.Null):
-            raise Unproven("IS TRUE, IS FALSE")
-        return _negated(node, exp.Is(this=self.visit(node.this)[0], expression=exp.Null())), BOOLEAN
-
-    def within(self, node: exp.Expr) -> Typed:
-        if node.args.get("query") or not node.args.get("expressions"):
-            raise Unproven("IN with a subquery")
-        parts = self._comparable([node.this, *node.args["expressions"]])
-        return exp.In(this=parts[0], expressions=parts[1:]), BOOLEAN
-
-    def between(self, node: exp.Expr) -> Typed:
-        parts = self._comparable([node.this, node.args["low"], node.args["high"]])
-        return exp.Between(this=parts[0], low=parts[1], high=parts[2]), BOOLEAN
-
-    def like(self, node: exp.Expr) -> Typed:
-        value, type_ = self.visit(node.this)
-        pattern = node.args["expression"]
-        if type_ != STRING or not isinstance(pattern, exp.Literal) or "\\" in str(pattern.this):
-            raise Unproven("LIKE with anything but a plain pattern")
-        return _negated(node, exp.Like(this=value, expression=pattern.copy())), BOOLEAN
-
-    def coalesce(self, node: exp.Expr) -> Typed:
-        parts, type_ = self._alike([node.this, *node.args.get("expressions", [])])
-        return exp.Coalesce(this=parts[0], expressions=parts[1:]), type_
-
-    def case(self, node: exp.Expr) -> Typed:
-        if node.this is not None:
-            raise Unproven("CASE with a subject")
-        branches = node.args["ifs"]
-        default = node.args.get("default") or exp.Null()
-        results, type_ = self._alike([*(b.args["true"] for b in branches), default])
-        built = exp.Case(default=results[-1])
-        for branch, result in zip(branches, results, strict=False):
-            built = built.when(self._boolean(branch.this), result)
-        return built, type_
-
-    def concat(self, node: exp.Expr) -> Typed:
-        one, other = self.visit(node.this), self.visit(node.args["expression"])
-        if (one[1], other[1]) != (STRING, STRING):
-            raise Unproven("|| of anything but strings")
-        return exp.DPipe(this=one[0], expression=other[0]), STRING
-
-    def negation(self, node: exp.Expr) -> Typed:
-        value, type_ = self.visit(node.this)
-        if type_ is None or type_.name not in ("int", "bigint", "double", "float", "decimal"):
-            raise Unproven(f"- of {type_}")
-        return exp.Neg(this=value), type_
-
-    def arithmetic(self, node: exp.Expr) -> Typed:
-        (one, first), (other, second) = self.visit(node.this), self.visit(node.args["expression"])
-        if first is None or second is None:
-            raise Unproven(f"arithmetic on {first or 'null'} and {second or 'null'}")
-        operand, result = _arithmetic_types(node, first, second)
-        left = cast_to(one, operand or first)
-        right = cast_to(other, operand or second)
-        return type(node)(this=exp.Paren(this=left), expression=exp.Paren(this=right)), result
-
-    def cast(self, node: exp.Expr) -> Typed:
-        target = node.args["to"].sql("spark").lower()
-        if isinstance(node.this, exp.Literal) and node.this.args.get("is_string"):
-            text = str(node.this.this)
-            shapes = {"date": _ISO_DATE, "timestamp": _ZONED_TIME, "timestamp_ntz": _PLAIN_TIME}
-            if target in shapes and shapes[target].match(text):
-                return cast_to(node.this.copy(), DataType(target)), DataType(target)
-        raise Unproven(f"CAST to {target.upper()}")
-
-    def _boolean(self, node: exp.Expr) -> exp.Expr:
-        value, type_ = self.visit(node)
-        if type_ not in (BOOLEAN, None):
-            raise Unproven(f"a condition of type {type_}")
-        return value
-
-    def _comparable(self, nodes: list[exp.Expr]) -> list[exp.Expr]:
-        """Translate values that are only compared: whole numbers compare exactly whatever their width."""
-        typed = [self.visit(n) for n in nodes]
-        if all(t is None or t.is_integer for _, t in typed):
-            return [v.this if isinstance(v, exp.Cast) and isinstance(v.this, exp.Literal) else v for v, _ in typed]
-        return self._common_type(typed)[0]
-
-    def _alike(self, nodes: list[exp.Expr]) -> tuple[list[exp.Expr], DataType | None]:
-        """Translate values that are chosen between: all of one type, or exact numbers."""
-        return self._common_type([self.visit(n) for n in nodes])
-
-    def _common_type(self, typed: list[Typed]) -> tuple[list[exp.Expr], DataType | None]:
-        types = [t for _, t in typed if t is not None]
-        if not types:
-            return [v for v, _ in typed], None
-        common = types[0]
-        for type_ in types[1:]:
-            common = _common(common, type_)
-        return [cast_to(v, common) if t != common else v for v, t in typed], common
-
-
-_METHODS: tuple[tuple[type | tuple[type, ...], Callable[[_Prover, exp.Expr], Typed]], ...] = (
-    (exp.Literal, _Prover.literal),
-    (exp.Column, _Prover.column),
-    (exp.Placeholder, _Prover.placeholder),
-    (exp.Boolean, _Prover.boolean),
-    (exp.Null, _Prover.null),
-    (exp.Paren, _Prover.paren),
-    ((exp.And, exp.Or, exp.Not), _Prover.logic),
-    (_COMPARISONS, _Prover.comparison),
-    (exp.Is, _Prover.is_null),
-    (exp.In, _Prover.within),
-    (exp.Between, _Prover.between),
-    (exp.Like, _Prover.like),
-    (exp.Coalesce, _Prover.coalesce),
-    (exp.Case, _Prover.case),
-    (exp.DPipe, _Prover.concat),
-    (exp.Neg, _Prover.negation),
-    ((exp.Add, exp.Sub, exp.Mul), _Prover.arithmetic),
-    (exp.Cast, _Prover.cast),
+from anabranch.queries.proof_literals import is_plain_time, literal_value
+from anabranch.queries.proof_types import (
+    BOOLEAN,
+    DOUBLE,
+    KNOWN,
+    STRING,
+    common_type,
+    is_decimal_arithmetic,
 )
+from anabranch.queries.proven import Proof, Unproven, Value, bracketed, built, marked, matches
+from anabranch.queries.proven_decimals import decimal_arithmetic
+from anabranch.queries.proven_syntax import COMPARISONS, FIELDS, SYMBOLS, UNDERSTOOD, UNITS, operands
+from anabranch.queries.proven_table import CAST_ROWS, FUNCTIONS
+from anabranch.queries.query import cast_to, choose, col
+
+__all__ = ["Unproven", "assignable", "prove"]
 
 
-_UNDERSTOOD = frozenset(
-    (
-        "this",
-        "expression",
-        "expressions",
-        "low",
-        "high",
-        "ifs",
-        "true",
-        "default",
-        "to",
-        "table",
-        "quoted",
-        "is_string",
-        "negate",
-        "safe",
-        "nested",
-        "query",
-    )
-)
-"""The parts of a node that some method above reads, or that change nothing; any other part is unproven."""
+def prove(
+    node: exp.Expr,
+    columns: Mapping[str, tuple[str, DataType]],
+    args: Mapping[str, DataType | None],
+    digits: Mapping[str, int] | None = None,
+) -> tuple[exp.Expr, DataType | None]:
+    """Translate an expression for DuckDB, with its type (None for a bare null), or name what is unproven.
 
-
-def _negated(node: exp.Expr, built: exp.Expr) -> exp.Expr:
-    return exp.Not(this=exp.Paren(this=built)) if node.args.get("negate") else built
+    `digits` tells how many digits the whole numbers among the arguments have.
+    """
+    proven = _Prover(columns, args, digits or {}).visit(node)
+    return proven.node, proven.type
 
 
 def assignable(source: DataType | None, target: DataType) -> bool:
@@ -244,53 +53,348 @@ def assignable(source: DataType | None, target: DataType) -> bool:
     return target == DOUBLE and source.name in ("tinyint", "smallint", "int", "float")
 
 
-def _integer_type(value: int) -> DataType:
-    if value < 1 << 31:
-        return DataType("int")
-    if value < 1 << 63:
-        return DataType("bigint")
-    raise Unproven(f"the number {value}")
+@dataclass(frozen=True)
+class _Prover:
+    columns: Mapping[str, tuple[str, DataType]]
+    args: Mapping[str, DataType | None]
+    digits: Mapping[str, int]
+
+    def visit(self, node: exp.Expr) -> Value:
+        strange = [name for name, value in node.args.items() if value and name not in UNDERSTOOD]
+        if strange:
+            raise Unproven(f"{_describe(node)} with {', '.join(strange)}")
+        if type(node) in COMPARISONS:
+            return self.comparison(node)
+        if type(node) in SYMBOLS:
+            return self.call(SYMBOLS[type(node)], [self.visit(p) for p in operands(node)])
+        for kinds, method in _METHODS:
+            if isinstance(node, kinds):
+                return method(self, node)
+        raise Unproven(_describe(node))
+
+    def call(self, name: str, values: Sequence[Value]) -> Value:
+        """Find the row of the table for these arguments."""
+        rows = FUNCTIONS.get(name)
+        if rows is None:
+            raise Unproven(name.upper())
+        if is_decimal_arithmetic(values):
+            found = decimal_arithmetic(name, values, self.convert)
+            if found is not None:
+                return found
+        for row in rows:
+            given = self._brought_together(values) if row.alike else list(values)
+            kinds = row.kinds(len(given))
+            if given and kinds is not None and all(matches(k, v) for k, v in zip(kinds, given, strict=True)):
+                return self._apply(row, kinds, given)
+            if not given and kinds == ():
+                return self._apply(row, (), given)
+        types = ", ".join(str(v.type or "null") for v in values)
+        raise Unproven(f"{name.upper()} of {types or 'nothing'}")
+
+    def _apply(self, row: Proof, kinds: Sequence[str], given: Sequence[Value]) -> Value:
+        wanted = [
+            DataType(k) if k in ("int", "bigint", "double") else v.type for k, v in zip(kinds, given, strict=True)
+        ]
+        values = [self.convert(v, t) if t else v for v, t in zip(given, wanted, strict=True)]
+        return built(row, values, row.result([v.type or STRING for v in values]))
+
+    def _brought_together(self, values: Sequence[Value]) -> list[Value]:
+        """Bring values to their common type."""
+        types = [v.type for v in values if v.type is not None]
+        if not types:
+            return list(values)
+        common = types[0]
+        for type_ in types[1:]:
+            common = common_type(common, type_)
+        return [self.convert(v, common) for v in values]
+
+    def convert(self, value: Value, target: DataType, safe: bool = False) -> Value:
+        """Cast as Spark does; a safe cast gives null for what does not fit."""
+        if value.type == target:
+            return value
+        if value.type is None or (value.digits > 0 and target.name != "double"):
+            return replace(value, node=cast_to(value.node, target), type=target, may_fail=False)
+        row = CAST_ROWS.get((value.type.name, target.name))
+        if row is None:
+            raise Unproven(f"CAST from {value.type} to {target}")
+        may_fail = row.may_fail and not _always_fits(value.type, target)
+        if safe and may_fail:
+            row, may_fail = row.tried(), False
+        return built(replace(row, may_fail=may_fail), [value], target)
+
+    def literal(self, node: exp.Expr) -> Value:
+        return literal_value(node)
+
+    def column(self, node: exp.Expr) -> Value:
+        found = self.columns.get(node.name.lower())
+        if found is None:
+            raise Unproven(f"the name {node.name}")
+        if found[1].name not in KNOWN:
+            raise Unproven(f"the type {found[1]}")
+        table = node.args.get("table")
+        return Value(col(found[0], table.name if table else None), found[1])
+
+    def placeholder(self, node: exp.Expr) -> Value:
+        if node.name not in self.args:
+            raise Unproven("a parameter without a name")
+        type_ = self.args[node.name]
+        value = exp.Placeholder(this=node.name)
+        return Value(cast_to(value, type_) if type_ else value, type_, digits=self.digits.get(node.name, 0))
+
+    def boolean(self, node: exp.Expr) -> Value:
+        return Value(node.copy(), BOOLEAN)
+
+    def null(self, _node: exp.Expr) -> Value:
+        return Value(exp.Null(), None)
+
+    def paren(self, node: exp.Expr) -> Value:
+        inner = self.visit(node.this)
+        return replace(inner, node=exp.Paren(this=inner.node))
+
+    def negation(self, node: exp.Expr) -> Value:
+        if isinstance(node.this, exp.Literal) and not node.this.args.get("is_string"):
+            return literal_value(node.this, "-")
+        if isinstance(node.this, exp.Cast) and isinstance(node.this.this, exp.Literal):
+            raise Unproven("- of a literal with a type")
+        return self.call("negative", [self.visit(node.this)])
+
+    def negated(self, node: exp.Expr) -> Value:
+        value = self._boolean(node.this)
+        return self.call("not", [replace(value, type=BOOLEAN)])
+
+    def both(self, node: exp.Expr) -> Value:
+        """AND and OR: Spark does not look at the right side where the left one decides."""
+        left, right = (self._boolean(p) for p in (node.this, node.args["expression"]))
+        decided = exp.false() if isinstance(node, exp.And) else exp.true()
+        whole: exp.Expr = type(node)(this=left.node, expression=right.node)
+        if right.may_fail:
+            test = exp.NullSafeEQ(this=exp.Paren(this=left.node.copy()), expression=decided)
+            whole = choose((test, decided.copy()), otherwise=exp.Paren(this=whole))
+        return marked(Value(whole, BOOLEAN, left.may_fail or right.may_fail), node.key)
+
+    def comparison(self, node: exp.Expr) -> Value:
+        (row,) = FUNCTIONS[COMPARISONS[type(node)]]
+        return built(row, self._compared(operands(node)), BOOLEAN)
+
+    def is_(self, node: exp.Expr) -> Value:
+        kind = node.args["expression"]
+        value = self.visit(operands(node)[0])
+        name = "isnull" if isinstance(kind, exp.Null) else "is_true" if kind.this else "is_false"
+        if not isinstance(kind, (exp.Null, exp.Boolean)):
+            raise Unproven(f"IS {kind.sql('spark')}")
+        if value.type is None and name == "isnull":
+            return marked(Value(exp.true(), BOOLEAN), name)
+        found = self.call(name, [value])
+        return self.call("not", [found]) if node.args.get("negate") else found
+
+    def within(self, node: exp.Expr) -> Value:
+        if node.args.get("query") or not node.args.get("expressions"):
+            raise Unproven("IN with a subquery")
+        values = self._compared([node.this, *node.args["expressions"]])
+        if any(v.may_fail for v in values[1:]):
+            raise Unproven("IN with a value that may fail")
+        parts = [v.node for v in values]
+        return marked(Value(exp.In(this=bracketed(parts[0]), expressions=parts[1:]), BOOLEAN, values[0].may_fail), "in")
+
+    def between(self, node: exp.Expr) -> Value:
+        values = self._compared([node.this, node.args["low"], node.args["high"]])
+        if any(v.may_fail for v in values[1:]):
+            raise Unproven("BETWEEN with a bound that may fail")
+        value, low, high = (bracketed(v.node) for v in values)
+        return marked(Value(exp.Between(this=value, low=low, high=high), BOOLEAN, values[0].may_fail), "between")
+
+    def like(self, node: exp.Expr) -> Value:
+        value, pattern = self.visit(node.this), node.args["expression"]
+        if value.type != STRING or not isinstance(pattern, exp.Literal) or "\\" in str(pattern.this):
+            raise Unproven("LIKE with anything but a plain pattern")
+        built_ = exp.Like(this=bracketed(value.node), expression=pattern.copy())
+        whole = exp.Not(this=exp.Paren(this=built_)) if node.args.get("negate") else built_
+        return marked(Value(whole, BOOLEAN, value.may_fail), "like")
+
+    def case(self, node: exp.Expr) -> Value:
+        branches = [(b.this, b.args["true"]) for b in node.args["ifs"]]
+        if node.this is not None:
+            subject = self.visit(node.this)
+            tests = [self.call("=", [subject, self.visit(value)]) for value, _ in branches]
+        else:
+            tests = [self._boolean(test) for test, _ in branches]
+        results = [self.visit(result) for _, result in branches]
+        default = node.args.get("default")
+        return self._choice(tests, results, self.visit(default) if default else Value(exp.Null(), None), "case")
+
+    def if_(self, node: exp.Expr) -> Value:
+        otherwise = node.args.get("false")
+        default = self.visit(otherwise) if otherwise else Value(exp.Null(), None)
+        return self._choice([self._boolean(node.this)], [self.visit(node.args["true"])], default, "if")
+
+    def _choice(self, tests: Sequence[Value], results: Sequence[Value], default: Value, name: str) -> Value:
+        *values, last = self._brought_together([*results, default])
+        node = choose(*((t.node, v.node) for t, v in zip(tests, values, strict=True)), otherwise=last.node)
+        may_fail = any(v.may_fail for v in (*tests, *values, last))
+        return marked(Value(node, last.type, may_fail), name)
+
+    def function(self, node: exp.Expr) -> Value:
+        name = str(node.this).lower()
+        special = _SPECIAL.get(name)
+        if special is not None:
+            return special(self, node, name)
+        return self.call(name, [self.visit(p) for p in node.args.get("expressions") or []])
+
+    def presence(self, node: exp.Expr, _name: str) -> Value:
+        """nvl2."""
+        if len(node.expressions) != 3:
+            raise Unproven("NVL2")
+        value, some, none = (self.visit(p) for p in node.expressions)
+        return self._choice([self.call("isnotnull", [value])], [some], none, "nvl2")
+
+    def first(self, node: exp.Expr, _name: str) -> Value:
+        """coalesce and its like: Spark looks at a value only if all before it are null."""
+        values = self._brought_together([self.visit(p) for p in node.expressions])
+        if not values or values[0].type is None:
+            raise Unproven("COALESCE of nulls")
+        if any(v.may_fail for v in values[1:]):
+            tests = [self.call("isnotnull", [v]) for v in values[:-1]]
+            return self._choice(tests, values[:-1], values[-1], "coalesce")
+        return self.call("coalesce", values)
+
+    def unless_equal(self, node: exp.Expr, _name: str) -> Value:
+        """nullif: the type is the first value's, whatever it is compared with."""
+        if len(node.expressions) != 2:
+            raise Unproven("NULLIF")
+        value, other = (self.visit(p) for p in node.expressions)
+        return self._choice([self.call("=", [value, other])], [Value(exp.Null(), None)], value, "nullif")
+
+    def part(self, node: exp.Expr) -> Value:
+        """EXTRACT."""
+        return self._part(str(node.this.name), self.visit(node.args["expression"]))
+
+    def date_part(self, node: exp.Expr, name: str) -> Value:
+        if len(node.expressions) != 2 or not node.expressions[0].is_string:
+            raise Unproven(name.upper())
+        return self._part(node.expressions[0].name, self.visit(node.expressions[1]))
+
+    def _part(self, field: str, value: Value) -> Value:
+        if field.lower() not in FIELDS:
+            raise Unproven(f"EXTRACT of {field.upper()}")
+        return self.call(FIELDS[field.lower()], [value])
+
+    def trim(self, node: exp.Expr) -> Value:
+        side, chars = node.args.get("position"), node.args.get("expression")
+        if chars is not None and not side:
+            raise Unproven("TRIM of characters without BOTH, LEADING or TRAILING")
+        name = {"LEADING": "ltrim", "TRAILING": "rtrim"}.get(str(side).upper(), "trim")
+        value = self.visit(node.this)
+        return self.call(f"{name}_of", [value, self.visit(chars)]) if chars is not None else self.call(name, [value])
+
+    def written(self, node: exp.Expr) -> Value:
+        """Functions that may be called with words between their arguments."""
+        name, parts = _WRITTEN[type(node)]
+        given = [node.args[p] for p in parts if node.args.get(p) is not None]
+        return self.call(name, [self.visit(p) for p in given])
+
+    def sum_(self, node: exp.Expr) -> Value:
+        """+ and -: of numbers, or of a date and days or an interval."""
+        minus = isinstance(node, exp.Sub)
+        other = node.args["expression"]
+        if isinstance(other, exp.Interval):
+            return self._moved(self.visit(node.this), other, minus)
+        values = [self.visit(node.this), self.visit(other)]
+        if values[0].type is not None and values[0].type.name == "date":
+            return self.call("date_sub" if minus else "date_add", values)
+        return self.call("-" if minus else "+", values)
+
+    def _moved(self, value: Value, interval: exp.Expr, back: bool) -> Value:
+        unit, count = interval.args.get("unit"), interval.this
+        name = UNITS.get(unit.name.lower()) if isinstance(unit, exp.Var) else None
+        if name is None or not isinstance(count, exp.Literal) or not re.fullmatch(r"\d{1,5}", str(count.this)):
+            raise Unproven("an interval that is not a plain number of one unit")
+        return self.call(name, [value, literal_value(exp.Literal.number(count.this), "-" if back else "")])
+
+    def cast(self, node: exp.Expr) -> Value:
+        target = _type(node.args["to"])
+        if is_plain_time(node.this, target):
+            return Value(cast_to(node.this.copy(), target), target)
+        return self._cast(self.visit(node.this), target, bool(node.args.get("safe")))
+
+    def cast_call(self, node: exp.Expr, name: str) -> Value:
+        """A type's name used as a function."""
+        if len(node.expressions) != 1:
+            raise Unproven(name.upper())
+        target = DataType("decimal", 10, 0) if name == "decimal" else DataType("date" if name == "to_date" else name)
+        return self._cast(self.visit(node.expressions[0]), target, False)
+
+    def _cast(self, value: Value, target: DataType, safe: bool) -> Value:
+        plain = replace(value, digits=0, literal=None)
+        found = self.convert(plain, target, safe)
+        return replace(found, digits=-1 if value.digits else 0, literal=None)
+
+    def _boolean(self, node: exp.Expr) -> Value:
+        value = self.visit(node)
+        if value.type not in (BOOLEAN, None):
+            raise Unproven(f"a condition of type {value.type}")
+        return value
+
+    def _compared(self, nodes: Sequence[exp.Expr]) -> list[Value]:
+        """Translate values that are only compared: whole numbers compare exactly whatever their width."""
+        values = [self.visit(n) for n in nodes]
+        if all(v.type is None or v.type.is_integer for v in values):
+            return [
+                replace(v, node=v.node.this) if v.digits > 0 and isinstance(v.node, exp.Cast) else v for v in values
+            ]
+        return self._brought_together(values)
 
 
-def _common(one: DataType, other: DataType) -> DataType:
-    """The type in which two values are compared; only where no value changes on the way there."""
-    if one == other:
-        return one
-    if one.is_integer and other.is_integer:
-        return max(one, other, key=lambda t: INTEGERS.index(t.name))
-    if {one.name, other.name} <= {*INTEGERS, "decimal"}:
-        scale = max(one.scale, other.scale)
-        digits = max(one.digits, other.digits)
-        if digits + scale <= 38:
-            return DataType("decimal", digits + scale, scale)
-    names = {one.name, other.name}
-    if names == {"float", "double"} or ("double" in names and names <= {"tinyint", "smallint", "int", "double"}):
-        return DOUBLE
-    raise Unproven(f"{one} with {other}")
+_METHODS: tuple[tuple[type | tuple[type, ...], Callable[[_Prover, exp.Expr], Value]], ...] = (
+    (exp.Literal, _Prover.literal),
+    (exp.Column, _Prover.column),
+    (exp.Placeholder, _Prover.placeholder),
+    (exp.Boolean, _Prover.boolean),
+    (exp.Null, _Prover.null),
+    (exp.Paren, _Prover.paren),
+    ((exp.And, exp.Or), _Prover.both),
+    (exp.Not, _Prover.negated),
+    (exp.Is, _Prover.is_),
+    (exp.In, _Prover.within),
+    (exp.Between, _Prover.between),
+    (exp.Like, _Prover.like),
+    (exp.Case, _Prover.case),
+    (exp.If, _Prover.if_),
+    (exp.Neg, _Prover.negation),
+    ((exp.Add, exp.Sub), _Prover.sum_),
+    (exp.Cast, _Prover.cast),
+    (exp.Extract, _Prover.part),
+    (exp.Trim, _Prover.trim),
+    ((exp.Substring, exp.Overlay, exp.StrPosition), _Prover.written),
+    (exp.Anonymous, _Prover.function),
+)
+_TYPE_NAMES = "tinyint smallint int bigint float double decimal string boolean date to_date timestamp binary"
+_SPECIAL: dict[str, Callable[[_Prover, exp.Expr, str], Value]] = {
+    "nvl2": _Prover.presence,
+    "nullif": _Prover.unless_equal,
+    **dict.fromkeys(("coalesce", "nvl", "ifnull"), _Prover.first),
+    **dict.fromkeys(("date_part", "datepart"), _Prover.date_part),
+    **dict.fromkeys(_TYPE_NAMES.split(), _Prover.cast_call),
+}
+_WRITTEN: dict[type[exp.Expr], tuple[str, tuple[str, ...]]] = {
+    exp.Substring: ("substring", ("this", "start", "length")),
+    exp.Overlay: ("overlay", ("this", "expression", "from_", "for_")),
+    exp.StrPosition: ("position", ("substr", "this", "position")),
+}
 
 
-def _arithmetic_types(node: exp.Expr, one: DataType, other: DataType) -> tuple[DataType | None, DataType]:
-    """The type that both operands are cast to (None: each keeps its own), and the type of the result."""
-    common = _common(one, other)
-    if common.name in ("int", "bigint", "double"):
-        return common, common
-    if common.name == "decimal":
-        first, second = _as_decimal(one), _as_decimal(other)
-        if isinstance(node, exp.Mul):
-            precision, scale = first.precision + second.precision + 1, first.scale + second.scale
-            widest = max(first.scale, second.scale)
-            if precision - scale + 2 * widest <= 38:
-                # Wide enough that the product always fits: DuckDB takes the operands' width for the result's.
-                return DataType("decimal", precision, widest), DataType("decimal", precision, scale)
-        elif common.precision < 38:
-            wide = DataType("decimal", common.precision + 1, common.scale)
-            return wide, wide
-    raise Unproven(f"arithmetic on {one} and {other}")
+def _always_fits(source: DataType, target: DataType) -> bool:
+    """Tell whether every value of an exact type has its place in a decimal."""
+    exact = source.is_integer or source.name == "decimal"
+    return exact and target.name == "decimal" and target.digits >= source.digits and target.scale >= source.scale
 
 
-def _as_decimal(type_: DataType) -> DataType:
-    return type_ if type_.name == "decimal" else DataType("decimal", type_.digits, 0)
+def _type(node: exp.Expr) -> DataType:
+    text = node.sql("spark")
+    try:
+        return parse_type(text)
+    except InvalidRequest as error:
+        raise Unproven(f"CAST to {text}") from error
 
 
 def _describe(node: exp.Expr) -> str:
-    return f"{node.name.upper()}()" if isinstance(node, exp.Anonymous) else f"{node.key.upper()}"
+    return node.name.upper() if isinstance(node, exp.Anonymous) else node.key.upper()

@@ -10,6 +10,8 @@ from sqlglot.dialects import DuckDB, Spark
 
 from anabranch.model.types import DataType
 from anabranch.queries.forms import BY_LIST, to_memory
+from anabranch.queries.proven import DuckText
+from anabranch.queries.proven import duck_text as proven_text
 from anabranch.queries.query import Files, Query, col, ident, sql_type
 
 
@@ -20,6 +22,7 @@ class _Duck(DuckDB.Generator):  # type: ignore[misc]
     TRANSFORMS: ClassVar[dict[type[exp.Expr], Any]] = {
         **DuckDB.Generator.TRANSFORMS,
         exp.ArgMax: lambda self, e: self.last_by_list(e) if e.meta.get(BY_LIST) else self.last_by_turn(e),
+        DuckText: lambda self, e: proven_text(e, self.sql),
         exp.Hint: lambda *_: "",
     }
 
