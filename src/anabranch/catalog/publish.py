@@ -125,7 +125,7 @@ def write_commit(cx: Connection, publication: Publication, made: CommitHead) -> 
     for view in content.views:
         values = {"id": view.id, "thing_id": view.thing_id, "kind": view.kind, "row_count": view.row_count}
         cx.execute(t.views.insert(), {**at, **values, "created_at": made.finished_at})
-        shown = [{"view_id": view.id, "number": n, "object_id": o} for n, o in enumerate(view.objects)]
+        shown = [{"view_id": view.id, "number": n, "turn": 0, "object_id": o} for n, o in enumerate(view.objects)]
         _insert(cx, t.view_objects, shown)
 
 
