@@ -22,9 +22,7 @@ _OBJECTS = select(_o.turn, _o.object_id).where(_o.view_id == bindparam("view")).
 _ON_LINE = select(_v.id, _v.commit_index).where(_v.thing_id == bindparam("thing"), _v.line_id == bindparam("line"))
 # Of several views at one commit the one that was made last is the best.
 _LAST = (_v.commit_index.desc(), _v.created_at.desc(), _v.id.desc())
-_NEWEST_SNAPSHOT = (
-    _ON_LINE.where(_v.kind == "snapshot", _v.commit_index <= bindparam("at")).order_by(*_LAST).limit(1)
-)
+_NEWEST_SNAPSHOT = _ON_LINE.where(_v.kind == "snapshot", _v.commit_index <= bindparam("at")).order_by(*_LAST).limit(1)
 _NEWEST_FOLD = (
     _ON_LINE.where(_v.kind == "fold", _v.commit_index.between(bindparam("low"), bindparam("high")))
     .where(_v.since_line == bindparam("since_line"), _v.since_index == bindparam("since_index"))

@@ -13,10 +13,11 @@ from anabranch.queries.query import Files, Query
 class _Duck(DuckDB.Generator):  # type: ignore[misc]
     """DuckDB's text for our plans."""
 
-    # DuckDB's own arg_max passes over nulls; the last value of a cell may be null.
+    # DuckDB's own arg_max and arg_min pass over nulls; the last or first value of a cell may be null.
     TRANSFORMS: ClassVar[dict[type[exp.Expr], Any]] = {
         **DuckDB.Generator.TRANSFORMS,
         exp.ArgMax: lambda self, e: self.func("arg_max_null", e.this, e.expression),
+        exp.ArgMin: lambda self, e: self.func("arg_min_null", e.this, e.expression),
         exp.Hint: lambda *_: "",
     }
 
