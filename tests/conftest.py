@@ -4,6 +4,7 @@ Each starts when it is first asked for."""
 
 from __future__ import annotations
 
+import logging
 import os
 import sys
 from collections.abc import Iterator
@@ -61,3 +62,19 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     session.sparkContext.setLogLevel("ERROR")
     yield session
     session.stop()
+
+
+@pytest.fixture(autouse=True)
+def fold_failures() -> Iterator[list[str]]:
+    """Fail a test in which a fold failed: the commit went through, and only the log tells. A test may clear the list."""
+    found: list[str] = []
+
+    class Remember(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            found.append(self.format(record))
+
+    handler, logger = Remember(logging.WARNING), logging.getLogger("anabranch.repo.fold")
+    logger.addHandler(handler)
+    yield found
+    logger.removeHandler(handler)
+    assert found == []

@@ -45,7 +45,7 @@ class DuckEngine:
             rows = cursor.execute(f"DESCRIBE {text}", dict(query.args) or None).fetchall()
         return [_spark_type(row[1]) for row in rows]
 
-    def write(self, query: Query, uri: str, cluster: Sequence[str]) -> None:
+    def write(self, query: Query, uri: str, cluster: Sequence[str], files: int | None = None) -> None:
         """Write one file, in order."""
         folder = Path(uri)
         folder.mkdir(parents=True)

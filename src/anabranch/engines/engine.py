@@ -24,5 +24,8 @@ class Engine(Protocol):
     def types(self, query: Query) -> list[DataType | None]:
         """Say which types the columns of a query have, without running it; None for bare nulls."""
 
-    def write(self, query: Query, uri: str, cluster: Sequence[str]) -> None:
-        """Run a query and write its rows as Parquet files below `uri`, sorted by `cluster` within and across files."""
+    def write(self, query: Query, uri: str, cluster: Sequence[str], files: int | None = None) -> None:
+        """Run a query and write its rows as Parquet files below `uri`, sorted by `cluster` within and across files.
+
+        `files` says how many are wanted; without it, the engine decides.
+        """

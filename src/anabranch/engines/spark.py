@@ -128,11 +128,12 @@ class SparkEngine:
         texts = [field.dataType.simpleString() for field in fields]
         return [None if text == "void" else parse_type(text) for text in texts]
 
-    def write(self, query: Query, uri: str, cluster: Sequence[str]) -> None:
+    def write(self, query: Query, uri: str, cluster: Sequence[str], files: int | None = None) -> None:
         """Write the rows, range-partitioned and sorted, so that files have disjoint key ranges."""
         frame = self.frame(query)
         if cluster:
-            frame = frame.repartitionByRange(*cluster).sortWithinPartitions(*cluster)
+            ranged = frame.repartitionByRange(files, *cluster) if files else frame.repartitionByRange(*cluster)
+            frame = ranged.sortWithinPartitions(*cluster)
         try:
             frame.write.mode("errorifexists").parquet(uri)
         except PySparkException as error:

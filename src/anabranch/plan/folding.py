@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from anabranch.model.objects import Layer, may_meet
+from anabranch.model.objects import Layer, ObjectKind, may_meet
 
 
 @dataclass(frozen=True)
@@ -155,6 +155,11 @@ def _touched(layers: Sequence[Layer]) -> dict[Layer, float]:
             if change.turn > x.turn:
                 found[x] = found.get(x, 0.0) + change.object.row_count * x.object.row_count / total
     return found
+
+
+def rows_in(layers: Iterable[Layer], kind: ObjectKind) -> int:
+    """How many rows the objects of one kind have."""
+    return sum(x.object.row_count for x in layers if x.object.kind == kind)
 
 
 def _rows(layers: Iterable[Layer]) -> list[Layer]:

@@ -6,7 +6,7 @@ A view changes nothing that a commit says: whatever goes wrong here, what was pu
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from anabranch.catalog import branches, entries, history, views
@@ -16,7 +16,7 @@ from anabranch.errors import OutcomeUnknown
 from anabranch.model.clock import Clock, Position
 from anabranch.model.content import LateView
 from anabranch.model.ids import ObjectId, ThingId, ViewId, new_id
-from anabranch.model.objects import Layer, NewObject, StoredObject, ViewKind, size_of
+from anabranch.model.objects import Layer, NewObject, ObjectKind, StoredObject, ViewKind, size_of
 from anabranch.model.schema import Column
 from anabranch.model.tables import TableState
 from anabranch.model.types import DataType
@@ -25,6 +25,7 @@ from anabranch.plan.engine import Work
 from anabranch.plan.folding import Limits, Run
 from anabranch.queries import changes
 from anabranch.queries.fold import folded
+from anabranch.queries.query import Query, Rows
 from anabranch.queries.scan import scan
 from anabranch.repo.context import Context
 from anabranch.repo.net import touched_columns
@@ -153,7 +154,7 @@ class Refit:
         schema, part = self.place.state.schema, self._part(layers)
         query = scan(part, schema.columns, self.ctx.access(layers, self._pending))
         with reading(self.ctx, part):
-            return self._keep(store(self.ctx, self.engine, query, "rows", schema, schema.columns))
+            return self._store(query, "rows", schema.columns, folding.rows_in(layers, "rows"))
 
     def _changes(self, layers: tuple[Layer, ...]) -> list[StoredObject]:
         schema, part = self.place.state.schema, self._part(layers)
@@ -167,16 +168,17 @@ class Refit:
             found: list[StoredObject] = []
             if touched:
                 names = [*keys, *(n for c in touched for n in (str(c.id), c.before))]
-                updates = kept.of_kind(changes.UPDATE, names)
-                found += self._keep(store(self.ctx, self.engine, updates, "update", schema, touched))
+                found += self._store(kept.of_kind(changes.UPDATE, names), "update", touched, kept.row_count)
             gone = kept.of_kind(changes.DELETE, keys)
-            return found + self._keep(store(self.ctx, self.engine, gone, "delete", schema, schema.columns))
+            return found + self._store(gone, "delete", schema.columns, kept.row_count)
 
     def _part(self, layers: tuple[Layer, ...]) -> TableState:
         return replace(self.place.state, layers=layers)
 
-    def _keep(self, made: Iterable[NewObject]) -> list[StoredObject]:
-        new = list(made)
+    def _store(self, rows: Query | Rows, kind: ObjectKind, touched: Sequence[Column], most: int) -> list[StoredObject]:
+        """Store rows, of which there are `most` at most, in files of proper size."""
+        files = 1 + most // self.ctx.settings.file_row_limit
+        new = store(self.ctx, self.engine, rows, kind, self.place.state.schema, touched, files)
         self.made += new
         return [o.stored for o in new]
 

@@ -93,9 +93,15 @@ def kept_files(
 
 
 def store(
-    ctx: Context, engine: Engine, query: Query | Rows, kind: ObjectKind, schema: Schema, touched: Sequence[Column]
+    ctx: Context,
+    engine: Engine,
+    query: Query | Rows,
+    kind: ObjectKind,
+    schema: Schema,
+    touched: Sequence[Column],
+    files: int | None = None,
 ) -> tuple[NewObject, ...]:
-    """Run a query and store its rows as objects of one kind, sorted by key."""
+    """Run a query and store its rows as objects of one kind, sorted by key; `files` says in how many, to Spark."""
     cluster = [str(c.id) for c in schema.key_columns]
     ids = tuple(c.id for c in touched)
     if engine.in_process:
@@ -105,13 +111,13 @@ def store(
         query = reading_of(query, query.table.column_names)
     prefix = ctx.root.new_prefix()
     try:
-        engine.write(query, ctx.root.uri(prefix), cluster)
-        files = ctx.root.seal(prefix)
+        engine.write(query, ctx.root.uri(prefix), cluster, files)
+        sealed = ctx.root.seal(prefix)
     except BaseException:
         ctx.root.discard(prefix)
         raise
     made = []
-    for file in files:
+    for file in sealed:
         footer = _footer(ctx, file, schema.key_columns)
         if footer.row_count == 0:
             ctx.root.discard(file.path)
