@@ -13,9 +13,7 @@ from anabranch.plan.folding import Limits, bite, groups, is_due, kept_beside, ou
 LIMITS = Limits(fold_rows=1000, file_rows=400, rewrite_rows=300, share=0.05, turns=4)
 
 
-def layer(
-    turn: int, kind: ObjectKind, rows: int, low: int = 0, high: int = 999, view: ViewKind | None = None
-) -> Layer:
+def layer(turn: int, kind: ObjectKind, rows: int, low: int = 0, high: int = 999, view: ViewKind | None = None) -> Layer:
     stored = StoredObject(
         ObjectId(new_id("o")), kind, "", rows, rows, SchemaId("s"), KeyRange((low,), (high,)), (), "inline", None
     )

@@ -30,6 +30,8 @@ from anabranch.queries.query import (
     choose,
     col,
     distinct_from,
+    everything,
+    hinted,
     is_null,
     joined,
     null_of,
@@ -149,9 +151,7 @@ class _Scan:
             stays = any_of([is_null(col(GONE, "d")), exp.LTE(this=col(GONE, "d"), expression=col(TURN, "r"))])
         join = joined(subquery(self._fold(deltas, cells), "d"), same_key(self.key_ids, "r", "d"), "left")
         query = select(picked, subquery(below, "r"), join=join, where=stays)
-        if self.broadcast:
-            query.set("hint", exp.Hint(expressions=[exp.Anonymous(this="BROADCAST", expressions=[exp.column("d")])]))
-        return query
+        return hinted(query, "BROADCAST", exp.column("d")) if self.broadcast else query
 
     def _cell(self, column: Column) -> exp.Alias:
         """The value of the last update that came after the row, else the row's own."""
@@ -169,6 +169,8 @@ class _Scan:
             folded.append(aliased(exp.ArgMax(this=col(c.id), expression=col(turn)), c.id))
             folded.append(aliased(exp.Max(this=col(turn)), turn))
         keys = [col(k) for k in self.key_ids]
+        if self.broadcast:  # Few enough for one task: Spark need not shuffle them to fold them.
+            parts = hinted(select(everything(), subquery(parts, "p")), "COALESCE", number(1))
         whole = select([*keys, *folded], subquery(parts, "f"))
         whole.set("group", exp.Group(expressions=[col(k) for k in self.key_ids]))
         return whole

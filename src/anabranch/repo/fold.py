@@ -35,6 +35,8 @@ from anabranch.repo.writing import scratch, store
 
 log = logging.getLogger("anabranch.repo.fold")
 
+_FILES_AT_ONCE = 8
+
 
 @dataclass(frozen=True)
 class Place:
@@ -190,18 +192,15 @@ class Refit:
         """Files that are rewritten in one go: all of them on Spark, no more than fit into memory in the process."""
         found: list[list[Layer]] = []
         rows = 0
-        for layer in sorted(chosen, key=_low) if self.engine.in_process else chosen:
+        most = _FILES_AT_ONCE * self.ctx.settings.file_row_limit
+        # Small files come last, so that they end up in one batch.
+        for layer in sorted(chosen, key=lambda x: -x.object.row_count):
             rows += layer.object.row_count
-            if not found or (self.engine.in_process and rows > self.ctx.settings.file_row_limit):
+            if not found or (self.engine.in_process and rows > most):
                 found.append([])
                 rows = layer.object.row_count
             found[-1].append(layer)
         return found
-
-
-def _low(layer: Layer) -> tuple[bool, str]:
-    """Neighbours together, where the ranges are known; any order is right."""
-    return layer.object.key_range is None, layer.object.id
 
 
 def _pairs(key: Sequence[Column], cells: Sequence[Column]) -> list[tuple[str, DataType]]:
