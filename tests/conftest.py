@@ -66,7 +66,7 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
 
 @pytest.fixture(autouse=True)
 def fold_failures() -> Iterator[list[str]]:
-    """Fail a test in which a fold failed: the commit went through, and only the log tells. A test may clear the list."""
+    """Fail a test in which a fold failed: only the log tells. A test that wants one to fail clears the list."""
     found: list[str] = []
 
     class Remember(logging.Handler):

@@ -13,7 +13,7 @@ class Settings:
     """Objects up to this size live in the catalogue."""
     spark_threshold_bytes: int = 512 * 1024 * 1024
     """`auto` takes Spark when more bytes than this must be read."""
-    file_row_limit: int = 1_000_000
+    file_row_limit: int = 122_880
     """Rows per Parquet file that the in-process engine writes."""
     row_group_rows: int = 122_880
     """Rows per Parquet row group that the in-process engine writes."""

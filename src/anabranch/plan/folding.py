@@ -58,17 +58,21 @@ def is_due(layers: Iterable[Layer], commit_limit: int, pending: int = 0) -> bool
     return 0 < commit_limit <= len({x.turn for x in layers if x.view is None}) + pending
 
 
+_TIER = 8
+"""How many times bigger a tier is than all above it. Reading pays for each tier, writing for each join."""
+
+
 def groups(overlay: Sequence[Run], limits: Limits) -> tuple[tuple[Run, ...], ...]:
     """Say which neighbouring runs become one, oldest first.
 
-    Loose runs join their neighbours; a fold joins when those above it together are as big as it. So each tier is
-    bigger than all above it together: there are few, and a row is folded again only when as many came on top.
+    Loose runs join their neighbours; a fold joins when those above it together have an eighth of its rows. So each
+    tier is eight times as big as all above it together: there are two or three, and few rows are folded in vain.
     """
     found: list[list[Run]] = []
     size = 0
     for run in reversed(overlay):
         fits = limits.fold_rows is None or size + run.row_count <= limits.fold_rows
-        joins = bool(found) and fits and (run.loose or run.row_count <= size) and not _stands_alone(run, limits)
+        joins = bool(found) and fits and (run.loose or run.row_count <= _TIER * size) and not _stands_alone(run, limits)
         if joins and not _stands_alone(found[-1][0], limits):
             found[-1].insert(0, run)
             size += run.row_count
