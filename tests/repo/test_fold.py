@@ -80,7 +80,7 @@ CASES: dict[str, list[tuple[str, int, Any]]] = {
     "update there and back": [("a", 1, 7), ("a", 1, 1)],
     "update to null": [("a", 1, None), ("b", 1, "'x'")],
     "update from null to null": [("c", 1, 2.0), ("c", 1, None)],
-    "NaN": [("c", 1, "double('NaN')"), ("a", 1, 7), ("c", 2, "double('NaN')"), ("c", 2, 0.0)],
+    "NaN": [("c", 1, float("nan")), ("a", 1, 7), ("c", 2, float("nan")), ("c", 2, 0.0)],
     "several columns": [("a", 1, 7), ("b", 1, "'x'"), ("a", 2, 8), ("c", 1, 0.5)],
     "moved key": [("id", 1, 9), ("a", 9, 3)],
     "moved there and back": [("id", 1, 9), ("id", 9, 1)],
