@@ -13,4 +13,6 @@ LIMITS: Mapping[str, float] = {
     "slowest-commit": 10.0,
     "branch": 3.0,
     "flat": 2.0,
+    "fold-commit": 1.5,
+    "fold-scan": 1.5,
 }

@@ -5,6 +5,7 @@ use it are run: PySpark does not let a process have both kinds. `tests/repo/test
 
 from __future__ import annotations
 
+import logging
 import os
 import sys
 from collections.abc import Iterator
@@ -78,3 +79,19 @@ def spark(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
         session = SparkSession.builder.master("local[2]").appName("anabranch-tests").config(map=settings).getOrCreate()
     yield session
     session.stop()
+
+
+@pytest.fixture(autouse=True)
+def fold_failures() -> Iterator[list[str]]:
+    """Fail a test in which a fold failed: only the log tells. A test that wants one to fail clears the list."""
+    found: list[str] = []
+
+    class Remember(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            found.append(self.format(record))
+
+    handler, logger = Remember(logging.WARNING), logging.getLogger("anabranch.repo.fold")
+    logger.addHandler(handler)
+    yield found
+    logger.removeHandler(handler)
+    assert found == []

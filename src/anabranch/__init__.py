@@ -16,7 +16,7 @@ from anabranch.errors import (
     OutcomeUnknown,
     Unavailable,
 )
-from anabranch.model.changes import Counts
+from anabranch.model.changes import Counts, Optimized
 from anabranch.model.commits import Branch, BranchMove, Commit, Tag
 from anabranch.settings import Settings
 
@@ -37,6 +37,7 @@ __all__ = [
     "InvalidRequest",
     "MergeConflict",
     "NotFound",
+    "Optimized",
     "OutcomeUnknown",
     "Repository",
     "Settings",

@@ -13,7 +13,7 @@ class Settings:
     """Objects up to this size live in the catalogue."""
     spark_threshold_bytes: int = 512 * 1024 * 1024
     """`auto` takes Spark when more bytes than this must be read."""
-    file_row_limit: int = 1_000_000
+    file_row_limit: int = 122_880
     """Rows per Parquet file that the in-process engine writes."""
     row_group_rows: int = 122_880
     """Rows per Parquet row group that the in-process engine writes."""
@@ -23,3 +23,15 @@ class Settings:
     """Decoded small objects kept in memory by one repository."""
     clock_depth_limit: int = 32
     """Line hops after which a new line carries the whole state (a checkpoint)."""
+    fold_commit_limit: int = 16
+    """Commits on a table since its newest view after which a commit folds them; 0 leaves all folding to `optimize`."""
+    fold_row_limit: int = 131_072
+    """Rows that one commit folds into one run at most."""
+    rewrite_row_limit: int = 131_072
+    """Rows of the largest file that one commit rewrites; bigger ones are left to `optimize`."""
+    rewrite_share: float = 0.05
+    """Share of a file's rows that the overlay touches from which on a commit rewrites the file."""
+    optimize_share: float = 0.005
+    """The same for `optimize`."""
+    overlay_turn_limit: int = 16
+    """Turns of changes that a snapshot keeps at most for files that are not rewritten."""

@@ -29,6 +29,7 @@ _PRELOADED = [
     "anabranch.repo.branch",
     "anabranch.repo.commit",
     "anabranch.repo.create_table",
+    "anabranch.repo.fold",
     "anabranch.repo.listing",
     "anabranch.repo.log",
     "anabranch.repo.look_up",

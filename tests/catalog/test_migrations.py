@@ -116,6 +116,7 @@ def test_opening_a_store_of_the_first_version_upgrades_it(catalog: Catalog, stor
 def _back_to_the_first_version(cx: Connection) -> None:
     """Undo what the migrations do."""
     cx.execute(text("ALTER TABLE branches DROP COLUMN author"))
+    cx.execute(text("ALTER TABLE view_objects DROP COLUMN turn"))
     cx.execute(update(tables.store).where(tables.store.c.key == "format_version").values(value="1"))
 
 

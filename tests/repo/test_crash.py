@@ -20,8 +20,8 @@ from tests.catalog.stores import Store, ids, make_table
 
 store = stores.store
 
-SMALL_FILES = ab.Settings(inline_limit_bytes=600)
-"""Small enough that some objects lie in files and others in the catalogue."""
+SMALL_FILES = ab.Settings(inline_limit_bytes=600, fold_commit_limit=2, file_row_limit=50, rewrite_row_limit=100)
+"""Small enough that some objects lie in files and others in the catalogue, and that something is always due."""
 ENOUGH = 200
 
 
@@ -131,6 +131,35 @@ def test_a_commit_killed_at_any_step_is_there_whole_or_not_at_all(store: Store, 
             assert repo.table(f"new_{step}").count() == len(repo.table(f"new_{step}").rows()) == 300
         assert_sound(repo, step)
     assert done, "no process died after its commit"
+
+
+def change_and_fold(repo: ab.Repository, number: int) -> None:
+    for v in (1, 2):
+        with repo.commit("main", f"{v} of {number}") as tx:
+            tx.table("t").update({"v": 10 * number + v}, where=f"id % 7 = {number % 7}")
+            tx.table("t").insert([{"id": 10_000 + 10 * number + v, "v": 0}])
+    repo.optimize("t")
+
+
+def test_a_fold_killed_at_any_step_leaves_everything_readable(store: Store, repo: ab.Repository) -> None:
+    make_table(repo, "t", [{"id": n, "v": 0} for n in range(200)])
+    rows: dict[str, dict[int, int]] = {repo.show().hash: dict.fromkeys(range(200), 0)}
+    kinds = set()
+    for step in crashes(store, repo, change_and_fold, statement=7, sync=3):
+        for commit in reversed(repo.log(limit=4)):
+            if commit.hash not in rows and commit.message[2:4] == "of":
+                v = 10 * step + int(commit.message[0])
+                after = {k: v if k % 7 == step % 7 else old for k, old in rows[commit.parents[0]].items()}
+                rows[commit.hash] = after | {10_000 + v: 0}
+            elif commit.hash not in rows and commit.parents:
+                rows[commit.hash] = rows[commit.parents[0]]
+        for hash_ in list(rows)[-4:]:
+            assert {r["id"]: r["v"] for r in repo.table("t", hash_).rows()} == rows[hash_], f"step {step}"
+        kinds |= {layer["view"] for layer in repo.table("t").layout()}
+        assert_sound(repo, step)
+    assert kinds >= {"snapshot", None}
+    assert repo.optimize("t").view in ("snapshot", None)
+    assert {r["id"]: r["v"] for r in repo.table("t").rows()} == rows[repo.log(limit=1)[0].parents[0]]
 
 
 def count_and_tell(store: Store, name: str, told: Path) -> None:

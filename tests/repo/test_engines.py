@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
 import anabranch as ab
@@ -85,3 +86,11 @@ def test_columns_and_conditions_reach_the_parquet_reader(
 def test_an_unknown_engine_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ab.InvalidRequest, match="choose auto, spark or duck"):
         ab.init(tmp_path, engine="presto")
+
+
+def test_a_store_may_lie_in_a_folder_of_any_name(tmp_path: Path, engine: dict[str, Any]) -> None:
+    with ab.init(tmp_path / "we[i]rd {x,y} *?%20 +ü #'\"", **engine) as repo:
+        with repo.commit("main", "make") as tx:
+            tx.create_table("t", pa.table({"id": range(1000)}), key="id")
+        assert repo.table("t").count() == 1000
+        assert len(repo.table("t", where="id < 10").rows()) == 10

@@ -20,11 +20,12 @@ class Histories(RuleBasedStateMachine):
     """Branches of one table, written by every statement in any order."""
 
     branches = Bundle("branches")
+    chosen = ab.Settings(fold_commit_limit=0)
 
     @initialize(target=branches)
     def start(self) -> str:
         self.folder = tempfile.TemporaryDirectory()
-        self.repo = ab.init(self.folder.name, engine="duck", author="ann")
+        self.repo = ab.init(self.folder.name, engine="duck", author="ann", settings=self.chosen)
         with self.repo.commit("main", "make") as tx:
             tx.create_table("t", schema={"id": "int", "a": "int", "b": "int"}, key="id")
         assert tx.commit is not None
@@ -126,7 +127,20 @@ def by_key(rows: list[dict[str, Any]]) -> Rows:
     return found
 
 
-TestHistories = Histories.TestCase
-TestHistories.settings = settings(
-    max_examples=25, stateful_step_count=12, deadline=None, suppress_health_check=list(HealthCheck)
-)
+class FoldedHistories(Histories):
+    """The same with files of a few rows, folded and rewritten all the time, and now and then at once."""
+
+    chosen = ab.Settings(
+        fold_commit_limit=2, fold_row_limit=8, file_row_limit=4, rewrite_row_limit=6, inline_limit_bytes=1000
+    )
+
+    @rule(branch=Histories.branches)
+    def optimize(self, branch: str) -> None:
+        done = self.repo.optimize("t", on=branch)
+        assert (done.view is None) == (done.objects_before == done.objects_after and not done.rewritten)
+        assert by_key(self.repo.table("t", at=branch).rows()) == self.heads[branch]
+
+
+LIMITS = settings(max_examples=25, stateful_step_count=12, deadline=None, suppress_health_check=list(HealthCheck))
+TestHistories, TestFoldedHistories = Histories.TestCase, FoldedHistories.TestCase
+TestHistories.settings = TestFoldedHistories.settings = LIMITS

@@ -16,8 +16,9 @@ Migration = Callable[[Connection], None]
 
 
 def _to_2(cx: Connection) -> None:
-    """Branches tell who made them; those that are there have a move that does."""
+    """Branches tell who made them, those that are there by a move; objects of a view have turns, so far 0."""
     cx.execute(text("ALTER TABLE branches ADD COLUMN author TEXT"))
+    cx.execute(text("ALTER TABLE view_objects ADD COLUMN turn INTEGER NOT NULL DEFAULT 0"))
 
 
 MIGRATIONS: Mapping[int, Migration] = {1: _to_2}

@@ -1,4 +1,4 @@
-"""Objects, views and schemas as the catalogue keeps them, and the layers that make up a table."""
+"""Objects and schemas as the catalogue keeps them."""
 
 from __future__ import annotations
 
@@ -6,63 +6,17 @@ from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal
 from typing import Any, TypeVar
 
-from sqlalchemy import Connection, Row, bindparam, delete, select
+from sqlalchemy import Connection, Row, delete, select
 
 from anabranch.catalog import tables as t
 from anabranch.catalog.store import now
-from anabranch.errors import Corrupt
-from anabranch.model.clock import Clock, Position
-from anabranch.model.ids import ColumnId, LineId, ObjectId, RepositoryId, SchemaId, ThingId, ViewId
-from anabranch.model.objects import KeyRange, KeyValue, Layer, NewObject, StoredObject
+from anabranch.model.clock import Position
+from anabranch.model.ids import ColumnId, ObjectId, RepositoryId, SchemaId, ThingId
+from anabranch.model.objects import KeyRange, KeyValue, NewObject, StoredObject
 from anabranch.model.schema import Schema, read_schema, schema_document
 
 _CHUNK = 100
 _T = TypeVar("_T")
-
-
-Known = dict[ObjectId, StoredObject]
-"""Objects that were read before; they never change."""
-
-_v, _c = t.views.c, t.changes.c
-_VIEW_IDS = select(t.view_objects.c.object_id).where(t.view_objects.c.view_id == bindparam("view"))
-_VIEW_IDS = _VIEW_IDS.order_by(t.view_objects.c.number)
-_VIEWS_ON_LINE = select(_v.id, _v.line_id, _v.commit_index).where(
-    _v.thing_id == bindparam("thing"), _v.kind == "snapshot", _v.line_id == bindparam("line")
-)
-_NEWEST_VIEW = _VIEWS_ON_LINE.where(_v.commit_index <= bindparam("at")).order_by(_v.commit_index.desc()).limit(1)
-_CHANGES_ON_LINE = (
-    select(_c.line_id, _c.commit_index, _c.object_id)
-    .where(_c.thing_id == bindparam("thing"), _c.line_id == bindparam("line"))
-    .where(_c.commit_index.between(bindparam("low"), bindparam("high")))
-    .order_by(_c.commit_index, _c.number)
-)
-
-
-def layers(cx: Connection, at: Clock, thing: ThingId, known: Known) -> tuple[Layer, ...]:
-    """Find the newest snapshot at or before a commit and the changes since, each commit's with one turn."""
-    view = newest_snapshot(cx, at, thing)
-    turned = [(0, ObjectId(x)) for x in cx.scalars(_VIEW_IDS, {"view": view[0]})] if view else []
-    turns: dict[tuple[str, int], int] = {}
-    for line, low, high in _ranges(at, view[1] if view else None):
-        for row in cx.execute(_CHANGES_ON_LINE, {"thing": thing, "line": line, "low": low, "high": high}):
-            turn = turns.setdefault((row.line_id, row.commit_index), len(turns) + 1)
-            turned.append((turn, ObjectId(row.object_id)))
-    missing = [id_ for _, id_ in turned if id_ not in known]
-    if missing:
-        known.update(find(cx, missing))
-    gone = [id_ for id_ in missing if id_ not in known]
-    if gone:
-        raise Corrupt(f"the catalogue links object {gone[0]} but does not have it", hint="restore it from a backup")
-    return tuple(Layer(turn, known[id_]) for turn, id_ in turned)
-
-
-def newest_snapshot(cx: Connection, at: Clock, thing: ThingId) -> tuple[ViewId, Position] | None:
-    """Find the newest snapshot of a table at or before a commit."""
-    for line, index in at.positions:
-        row = cx.execute(_NEWEST_VIEW, {"thing": thing, "line": line, "at": index}).first()
-        if row:
-            return ViewId(row.id), Position(LineId(row.line_id), row.commit_index)
-    return None
 
 
 def change_objects(cx: Connection, position: Position) -> list[tuple[ThingId, StoredObject]]:
@@ -152,13 +106,6 @@ def insert_schemas(cx: Connection, repository: RepositoryId, made: Iterable[Sche
     rows = [{"id": s.id, "repository_id": repository, "document": schema_document(s)} for s in made]
     if rows:
         cx.execute(t.schemas.insert(), rows)
-
-
-def _ranges(at: Clock, base: Position | None) -> list[tuple[LineId, int, int]]:
-    """The stretches of lines since the snapshot, oldest first; all of the path where there is none."""
-    if base is not None:
-        return list(at.since(base))
-    return [(p.line, 0, p.index) for p in reversed(at.positions)]
 
 
 def _chunks(items: Sequence[_T]) -> Iterable[Sequence[_T]]:

@@ -122,19 +122,16 @@ def write_commit(cx: Connection, publication: Publication, made: CommitHead) -> 
         for r in content.references
     ]
     _insert(cx, t.change_references, references)
+    new = {**at, "created_at": made.finished_at}
     views = [
-        {
-            **at,
-            "id": v.id,
-            "thing_id": v.thing_id,
-            "kind": v.kind,
-            "row_count": v.row_count,
-            "created_at": made.finished_at,
-        }
-        for v in content.views
+        {**new, "id": v.id, "thing_id": v.thing_id, "kind": v.kind, "row_count": v.row_count} for v in content.views
     ]
     _insert(cx, t.views, views)
-    shown = [{"view_id": v.id, "number": n, "object_id": o} for v in content.views for n, o in enumerate(v.objects)]
+    shown = [
+        {"view_id": v.id, "number": n, "turn": 0, "object_id": o}
+        for v in content.views
+        for n, o in enumerate(v.objects)
+    ]
     _insert(cx, t.view_objects, shown)
 
 

@@ -215,6 +215,7 @@ view_objects = Table(
     metadata,
     Column("view_id", _Text, primary_key=True),
     Column("number", Integer, primary_key=True),
+    Column("turn", Integer, nullable=False, server_default="0"),
     Column("object_id", _Text, nullable=False),
     Index("view_objects_by_object", "object_id"),
 )

@@ -33,6 +33,7 @@ MODULES = {
     "table": "table",
     "reset": "reset",
     "reflog": "reflog",
+    "optimize": "optimize",
     "verify": "verify",
     "demo": "demo",
 }

@@ -57,7 +57,9 @@ class DuckEngine:
             rows = cursor.execute(f"DESCRIBE {text}", dict(query.args) or None).fetchall()
         return [_spark_type(row[1]) for row in rows]
 
-    def write(self, query: Query, uri: str, cluster: Sequence[str], number: str | None = None) -> None:
+    def write(
+        self, query: Query, uri: str, cluster: Sequence[str], number: str | None = None, files: int | None = None
+    ) -> None:
         """Write one file, in order."""
         folder = Path(uri)
         folder.mkdir(parents=True)

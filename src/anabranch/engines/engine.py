@@ -25,10 +25,13 @@ class Engine(Protocol):
     def types(self, query: Query) -> list[DataType | None]:
         """Say which types the columns of a query have, without running it; None for bare nulls."""
 
-    def write(self, query: Query, uri: str, cluster: Sequence[str], number: str | None = None) -> None:
+    def write(
+        self, query: Query, uri: str, cluster: Sequence[str], number: str | None = None, files: int | None = None
+    ) -> None:
         """Run a query and write its rows as Parquet files below `uri`, sorted by `cluster` within and across files.
 
         With `number`, each row gets a number that no other row of this write has, in a column of that name.
+        `files` says how many are wanted; without it, the engine decides.
         """
 
 

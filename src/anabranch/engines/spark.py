@@ -115,7 +115,7 @@ class SparkEngine:
         if self.sees_files:
             return
         try:
-            _ = self.session.read.text(uri).schema
+            _ = self.session.read.options(**_READING).text(_address(uri)).schema
         except PySparkException as error:
             raise (out_of_sight(uri) if error.getSqlState() == _NO_FILE else _translate(error)) from error
         self.sees_files = True
@@ -136,17 +136,20 @@ class SparkEngine:
             raise _translate(error) from error
         return [None if type_ == VOID else type_ for type_ in found.values()]
 
-    def write(self, query: Query, uri: str, cluster: Sequence[str], number: str | None = None) -> None:
+    def write(
+        self, query: Query, uri: str, cluster: Sequence[str], number: str | None = None, files: int | None = None
+    ) -> None:
         """Write the rows, range-partitioned and sorted, so that files have disjoint key ranges."""
         frame = self.frame(query)
         options = self._write_options(frame_types(frame))
         if cluster:
-            frame = frame.repartitionByRange(*cluster).sortWithinPartitions(*cluster)
+            ranged = frame.repartitionByRange(files, *cluster) if files else frame.repartitionByRange(*cluster)
+            frame = ranged.sortWithinPartitions(*cluster)
         if number:
             # The last step before the rows are written, so that a task that runs again numbers its own rows only.
             frame = frame.withColumn(number, functions_of(self.session).monotonically_increasing_id())
         try:
-            frame.write.mode("error").options(**options).parquet(uri)
+            frame.write.mode("error").options(**options).parquet(_address(uri))
         except _FAILURES as error:
             raise _translate(error) from error
 
@@ -171,7 +174,7 @@ class SparkEngine:
     def _read_files(self, files: Files) -> DataFrame:
         self.look(files.uris[0])
         reader = self.session.read.schema(spark_schema(files.columns)).options(**_READING)
-        return self.remembered(files, lambda: reader.parquet(*files.uris))
+        return self.remembered(files, lambda: reader.parquet(*map(_address, files.uris)))
 
     def _hold(self, rows: pa.Table) -> DataFrame:
         # By itself, Spark takes times without a zone for local ones, and moves those that its zone skips.
@@ -190,7 +193,8 @@ class SparkEngine:
 
 
 _REBASING = "spark.sql.parquet.datetimeRebaseModeInWrite"
-_READING = {"datetimeRebaseMode": "CORRECTED", "int96RebaseMode": "CORRECTED"}
+_READING = {"datetimeRebaseMode": "CORRECTED", "int96RebaseMode": "CORRECTED", "__globPaths__": "false"}
+"""Files are named one by one: brackets and stars in the name of a folder are no pattern."""
 _WRITING = {
     "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
     "spark.sql.parquet.writeLegacyFormat": "false",
@@ -202,6 +206,11 @@ def _refuse_old_calendar(session: SparkSession) -> None:
     if str(session.conf.get(_REBASING, "CORRECTED")).upper() == "LEGACY":
         hint = f"set {_REBASING} to CORRECTED"
         raise InvalidRequest("the Spark session writes dates in the calendar of before 1582", hint=hint)
+
+
+def _address(uri: str) -> str:
+    """A path on a disk as Spark takes it, whatever file system the session goes to by itself."""
+    return f"file://{uri}" if uri.startswith("/") else uri
 
 
 def _float_leaves(path: str, type_: DataType) -> list[str]:

@@ -22,3 +22,23 @@ class Counts:
 
     def __str__(self) -> str:
         return f"{self.inserted} inserted, {self.updated} updated, {self.deleted} deleted"
+
+
+@dataclass(frozen=True)
+class Optimized:
+    """What `optimize` did to a table; where nothing was worth it, nothing was written."""
+
+    table: str
+    view: str | None
+    """The kind of view that was written: a snapshot if files were rewritten, else a fold; None for nothing."""
+    kept: int
+    """Files of rows that were kept as they are."""
+    rewritten: int
+    written: int
+    """Files of rows that took their place."""
+    rows: int
+    """Rows in these."""
+    objects_before: int
+    objects_after: int
+    size_bytes_before: int
+    size_bytes_after: int

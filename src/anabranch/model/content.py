@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any
 
 from anabranch.model.clock import Position
 from anabranch.model.commits import BranchHead, CommitHead
 from anabranch.model.ids import CommitId, ObjectId, RepositoryId, SchemaId, ThingId, ViewId
-from anabranch.model.objects import NewObject
+from anabranch.model.objects import NewObject, ViewKind
 from anabranch.model.schema import Schema
 from anabranch.model.tables import Operation, ThingKind
 
@@ -62,9 +62,26 @@ class View:
 
     id: ViewId
     thing_id: ThingId
-    kind: Literal["snapshot", "fold"]
+    kind: ViewKind
     objects: tuple[ObjectId, ...]
     row_count: int
+
+
+@dataclass(frozen=True)
+class LateView:
+    """A view that is written after its commit was published; it serves all that is published on top."""
+
+    id: ViewId
+    thing_id: ThingId
+    kind: ViewKind
+    at: Position
+    since: Position | None
+    """Of a fold: the commit of the snapshot that it lies on."""
+    links: tuple[tuple[int, ObjectId], ...]
+    """Its objects with their turns; a fold's begin at 1, above all of the snapshot's."""
+    row_count: int
+    objects: tuple[NewObject, ...]
+    """Those that are new."""
 
 
 @dataclass(frozen=True)

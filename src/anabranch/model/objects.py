@@ -76,12 +76,17 @@ class NewObject:
     content: bytes | None = None
 
 
+ViewKind = Literal["snapshot", "fold"]
+
+
 @dataclass(frozen=True)
 class Layer:
     """An object and its turn: a change acts on rows of lower turns only."""
 
     turn: int
     object: StoredObject
+    view: ViewKind | None = None
+    """The kind of view that it was found in; None for a change that no view holds."""
 
 
 def size_of(layers: Sequence[Layer]) -> int:

@@ -202,6 +202,12 @@ def select(
     )
 
 
+def hinted(query: exp.Select, name: str, argument: exp.Expr) -> exp.Select:
+    """The query with a hint to Spark."""
+    query.set("hint", exp.Hint(expressions=[exp.Anonymous(this=name, expressions=[argument])]))
+    return query
+
+
 def everything() -> list[exp.Expr]:
     """All columns."""
     return [exp.Star()]

@@ -18,10 +18,11 @@ from anabranch.queries.query import Files, Query, col, ident, sql_type
 class _Duck(DuckDB.Generator):  # type: ignore[misc]
     """DuckDB's text for our plans."""
 
-    # DuckDB's own arg_max passes over nulls; the last value of a cell may be null.
+    # DuckDB's own arg_max and arg_min pass over nulls; the last or first value of a cell may be null.
     TRANSFORMS: ClassVar[dict[type[exp.Expr], Any]] = {
         **DuckDB.Generator.TRANSFORMS,
         exp.ArgMax: lambda self, e: self.last_by_list(e) if e.meta.get(BY_LIST) else self.last_by_turn(e),
+        exp.ArgMin: lambda self, e: self.func("arg_min_null", e.this, e.expression),
         DuckText: lambda self, e: proven_text(e, self.sql),
         exp.Hint: lambda *_: "",
     }

@@ -30,6 +30,8 @@ from anabranch.queries.query import (
     cast_to,
     choose,
     col,
+    everything,
+    hinted,
     is_null,
     joined,
     null_of,
@@ -156,9 +158,7 @@ class _Scan:
             stays = any_of([is_null(col(GONE, "d")), exp.LTE(this=col(GONE, "d"), expression=col(TURN, "r"))])
         join = joined(subquery(self._fold(deltas, cells), "d"), same_key(self.key_ids, "r", "d"), "left")
         query = select(picked, subquery(below, "r"), join=join, where=stays)
-        if self.broadcast:
-            query.set("hint", exp.Hint(expressions=[exp.Anonymous(this="BROADCAST", expressions=[exp.column("d")])]))
-        return query
+        return hinted(query, "BROADCAST", exp.column("d")) if self.broadcast else query
 
     def _cell(self, column: Column) -> exp.Alias:
         """The value of the last update that came after the row, else the row's own."""
@@ -176,6 +176,8 @@ class _Scan:
             folded.append(aliased(last_of(c.type, col(c.id), col(turn)), c.id))
             folded.append(aliased(exp.Max(this=col(turn)), turn))
         keys = [col(k) for k in self.key_ids]
+        if self.broadcast:  # Few enough for one task: Spark need not shuffle them to fold them.
+            parts = hinted(select(everything(), subquery(parts, "p")), "COALESCE", number(1))
         whole = select([*keys, *folded], subquery(parts, "f"))
         whole.set("group", exp.Group(expressions=[col(k) for k in self.key_ids]))
         return whole
@@ -246,10 +248,16 @@ class _Group:
         written = self.schema.written_as(column)
         if written is None:
             return initial_value(column)
-        value = col(column.id, "o")
+        return self._typed(col(column.id, "o"), column)
+
+    def before(self, column: Column) -> exp.Expr:
+        """The value that a touched column had before an update, of the type that it has now."""
+        return self._typed(col(column.before, "o"), column)
+
+    def _typed(self, value: exp.Expr, column: Column) -> exp.Expr:
         # Spark may have written a time in a form that other readers take for one without a zone.
         has_times = any(t.name == "timestamp" for t in column.type.walk())
-        return cast_to(value, column.type) if has_times or written.type != column.type else value
+        return cast_to(value, column.type) if has_times or self.type_of(column) != column.type else value
 
     def type_of(self, column: Column) -> DataType:
         """The type that a column was written with."""

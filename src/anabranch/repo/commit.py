@@ -17,6 +17,7 @@ from anabranch.model.commits import BranchHead, Commit, CommitHead
 from anabranch.model.content import Content, Publication
 from anabranch.model.ids import CommitId, ObjectId, new_id
 from anabranch.plan.commit import Draft, Moved, clashes, content_of, objects_of
+from anabranch.plan.folding import is_due
 from anabranch.repo.checks import check_provenance, check_words
 from anabranch.repo.context import Context
 from anabranch.repo.refs import need_branch
@@ -83,7 +84,19 @@ def finish(
         ctx.discard(loose)
         raise
     ctx.discard([o for o in loose if o.stored.id not in content.sha256])
+    _keep_readable(ctx, start.branch.name, netted)
     return commit
+
+
+def _keep_readable(ctx: Context, branch: str, draft: Draft) -> None:
+    """Fold the changes of tables that this commit changed once too often."""
+    limit = ctx.settings.fold_commit_limit
+    changed = [t for t in draft.things.values() if t.base and t.statements and not t.dropped]
+    due = {t.id: t.name for t in changed if t.base and is_due(t.base.layers, limit, pending=1)}
+    if due:
+        from anabranch.repo.fold import keep_readable
+
+        keep_readable(ctx, branch, due)
 
 
 def _publication(

@@ -35,6 +35,13 @@ class Engines:
         log.debug("%s runs on %s: %s", what, name, why)
         return self.spark() if name == "spark" else self.duck()
 
+    def ready(self, work: Work, what: str) -> Engine | None:
+        """Choose for work that nobody asked for: None where Spark would have to be started for it."""
+        name, _ = choose(self.setting, work, self._settings.spark_threshold_bytes, self.has_spark)
+        if name == "spark" and self._session is None and self._spark is None:
+            return None
+        return self.pick(work, what)
+
     @property
     def has_spark(self) -> bool:
         return self._session is not None or importlib.util.find_spec("pyspark") is not None

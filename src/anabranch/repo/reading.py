@@ -188,6 +188,7 @@ class Table:
         return [
             {
                 "turn": layer.turn,
+                "view": layer.view,
                 "kind": layer.object.kind,
                 "rows": layer.object.row_count,
                 "size_bytes": layer.object.size_bytes,

@@ -7,6 +7,7 @@ from datetime import datetime
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
+from anabranch.model.changes import Optimized
 from anabranch.model.commits import Branch, BranchMove, Commit, Tag
 from anabranch.model.tables import TableEntry
 from anabranch.repo import branch as branch_verbs
@@ -234,6 +235,12 @@ class Repository:
     def progress(self) -> tuple[int, int] | None:
         """Tell how many tasks of running Spark jobs are done, of how many; None where nothing can be told."""
         return self._ctx.engines.progress()
+
+    def optimize(self, table: str, on: str | None = None) -> Optimized:
+        """Fold a table's changes at a branch or ref and rewrite the files that are worth it; history stays as it is."""
+        from anabranch.repo.optimize import optimize
+
+        return optimize(self._ctx, table, on)
 
     def verify(self) -> int:
         """Check every object against its hash; returns how many there are."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from difflib import get_close_matches
 
-from anabranch.catalog import entries, objects
+from anabranch.catalog import entries, objects, views
 from anabranch.catalog.store import Connection
 from anabranch.errors import Corrupt, NotFound
 from anabranch.model.clock import Clock
@@ -51,7 +51,7 @@ def table_state(ctx: Context, cx: Connection, at: Clock, table: ThingId, name: s
         raise Corrupt(f"table {name!r} has a name but no entry", hint="run `ana verify`")
     if len(ctx.known_objects) > _KNOWN_AT_MOST:
         ctx.known_objects.clear()
-    layers = objects.layers(cx, at, table, ctx.known_objects)
+    layers = views.layers(cx, at, table, ctx.known_objects)
     known = _schemas(ctx, cx, {entry.schema_id, *(x.object.schema_id for x in layers)})
     return TableState(table, name, known[entry.schema_id], entry.row_count or 0, layers, known, entry.attributes)
 

@@ -64,7 +64,7 @@ class Scratch:
             query = reading_of(query, query.table.column_names)
         prefix = self.ctx.root.new_prefix()
         self.prefixes.append(prefix)
-        return kept_files(self.ctx, _write(self.ctx, self.engine, query, prefix, cluster), columns, key)
+        return kept_files(self.ctx, _write(self.ctx, self.engine, query, prefix, Layout(tuple(cluster))), columns, key)
 
 
 @contextmanager
@@ -99,6 +99,8 @@ class Layout:
 
     cluster: tuple[str, ...]
     write_id: str | None = None
+    files: int | None = None
+    """How many files Spark is to write; it decides itself for None."""
 
 
 def store(
@@ -131,7 +133,7 @@ def _written(ctx: Context, engine: Engine, query: Query, layout: Layout) -> list
     prefix = ctx.root.new_prefix()
     try:
         number = str(place.id) if layout.write_id is not None else None
-        return _write(ctx, engine, query, prefix, layout.cluster, number)
+        return _write(ctx, engine, query, prefix, layout, number)
     except BaseException:
         ctx.root.discard(prefix)
         raise
@@ -173,11 +175,11 @@ def layout_of(state: TableState) -> Layout:
 
 
 def _write(
-    ctx: Context, engine: Engine, query: Query, prefix: str, cluster: Sequence[str], number: str | None = None
+    ctx: Context, engine: Engine, query: Query, prefix: str, layout: Layout, number: str | None = None
 ) -> list[SealedFile]:
     """Let Spark write and find the files: it leaves one even for no rows, so none means that it wrote elsewhere."""
     ctx.engines.look(ctx.root)
-    engine.write(query, ctx.root.uri(prefix), cluster, number)
+    engine.write(query, ctx.root.uri(prefix), layout.cluster, number, layout.files)
     files = ctx.root.seal(prefix)
     if not files:
         raise wrote_elsewhere(ctx.root.uri(prefix))

@@ -1,0 +1,139 @@
+"""Views as the catalogue keeps them, and the layers that make up a table at a commit."""
+
+from __future__ import annotations
+
+from sqlalchemy import Connection, bindparam, func, select
+
+from anabranch.catalog import objects
+from anabranch.catalog import tables as t
+from anabranch.catalog.store import now
+from anabranch.errors import Corrupt
+from anabranch.model.clock import Clock, Position
+from anabranch.model.content import LateView
+from anabranch.model.ids import LineId, ObjectId, RepositoryId, ThingId, ViewId
+from anabranch.model.objects import Layer, StoredObject, ViewKind
+
+Known = dict[ObjectId, StoredObject]
+"""Objects that were read before; they never change."""
+Turned = list[tuple[int, ObjectId, ViewKind | None]]
+
+_v, _c, _o = t.views.c, t.changes.c, t.view_objects.c
+_OBJECTS = select(_o.turn, _o.object_id).where(_o.view_id == bindparam("view")).order_by(_o.number)
+_ON_LINE = select(_v.id, _v.commit_index).where(_v.thing_id == bindparam("thing"), _v.line_id == bindparam("line"))
+# Of several views at one commit the one that was made last is the best.
+_LAST = (_v.commit_index.desc(), _v.created_at.desc(), _v.id.desc())
+_NEWEST_SNAPSHOT = _ON_LINE.where(_v.kind == "snapshot", _v.commit_index <= bindparam("at")).order_by(*_LAST).limit(1)
+_NEWEST_FOLD = (
+    _ON_LINE.where(_v.kind == "fold", _v.commit_index.between(bindparam("low"), bindparam("high")))
+    .where(_v.since_line == bindparam("since_line"), _v.since_index == bindparam("since_index"))
+    .order_by(*_LAST)
+    .limit(1)
+)
+_CHANGES_ON_LINE = (
+    select(_c.line_id, _c.commit_index, _c.object_id)
+    .where(_c.thing_id == bindparam("thing"), _c.line_id == bindparam("line"))
+    .where(_c.commit_index.between(bindparam("low"), bindparam("high")))
+    .order_by(_c.commit_index, _c.number)
+)
+
+
+def layers(cx: Connection, at: Clock, thing: ThingId, known: Known) -> tuple[Layer, ...]:
+    """Find the newest snapshot at or before a commit, the newest fold on it, and the changes since."""
+    snapshot = newest_snapshot(cx, at, thing)
+    fold = _newest_fold(cx, at, thing, snapshot[1]) if snapshot else None
+    turned = _objects(cx, snapshot[0], "snapshot", 0) if snapshot else []
+    if fold:
+        turned += _objects(cx, fold[0], "fold", _top(turned))
+    newest = fold or snapshot
+    turned += _changes(cx, at, thing, newest[1] if newest else None, _top(turned))
+    _learn(cx, [id_ for _, id_, _ in turned if id_ not in known], known)
+    return tuple(Layer(turn, known[id_], view) for turn, id_, view in turned)
+
+
+def newest_snapshot(cx: Connection, at: Clock, thing: ThingId) -> tuple[ViewId, Position] | None:
+    """Find the newest snapshot of a table at or before a commit."""
+    for line, index in at.positions:
+        row = cx.execute(_NEWEST_SNAPSHOT, {"thing": thing, "line": line, "at": index}).first()
+        if row:
+            return ViewId(row.id), Position(line, row.commit_index)
+    return None
+
+
+def _newest_fold(cx: Connection, at: Clock, thing: ThingId, since: Position) -> tuple[ViewId, Position] | None:
+    """Find the newest fold of the changes since a snapshot; one that reaches over it is of no use."""
+    on = {"thing": thing, "since_line": since.line, "since_index": since.index}
+    for line, low, high in reversed(at.since(since)):
+        row = cx.execute(_NEWEST_FOLD, {**on, "line": line, "low": low, "high": high}).first()
+        if row:
+            return ViewId(row.id), Position(line, row.commit_index)
+    return None
+
+
+def _objects(cx: Connection, view: ViewId, kind: ViewKind, above: int) -> Turned:
+    rows = cx.execute(_OBJECTS, {"view": view})
+    return [(above + row.turn, ObjectId(row.object_id), kind) for row in rows]
+
+
+def _changes(cx: Connection, at: Clock, thing: ThingId, base: Position | None, above: int) -> Turned:
+    """The changes after a view, each commit's with one turn."""
+    turns: dict[tuple[str, int], int] = {}
+    found: Turned = []
+    for line, low, high in _ranges(at, base):
+        for row in cx.execute(_CHANGES_ON_LINE, {"thing": thing, "line": line, "low": low, "high": high}):
+            turn = turns.setdefault((row.line_id, row.commit_index), above + len(turns) + 1)
+            found.append((turn, ObjectId(row.object_id), None))
+    return found
+
+
+def _ranges(at: Clock, base: Position | None) -> list[tuple[LineId, int, int]]:
+    """The stretches of lines since the view, oldest first; all of the path where there is none."""
+    if base is not None:
+        return list(at.since(base))
+    return [(p.line, 0, p.index) for p in reversed(at.positions)]
+
+
+def _top(turned: Turned) -> int:
+    return max((turn for turn, _, _ in turned), default=0)
+
+
+def _learn(cx: Connection, missing: list[ObjectId], known: Known) -> None:
+    if missing:
+        known.update(objects.find(cx, missing))
+    gone = [id_ for id_ in missing if id_ not in known]
+    if gone:
+        raise Corrupt(f"the catalogue links object {gone[0]} but does not have it", hint="restore it from a backup")
+
+
+def write(cx: Connection, repository: RepositoryId, view: LateView) -> bool:
+    """Write a view of a commit that is published; tell whether it was worth it: another may have done the same.
+
+    No row that a publishing writer waits for is locked.
+    """
+    same = (_v.thing_id == view.thing_id) & (_v.line_id == view.at.line) & (_v.commit_index == view.at.index)
+    twins = cx.execute(select(_v.kind, _v.since_line, _v.since_index, _v.created_at).where(same)).all()
+    since = (view.since.line, view.since.index) if view.since else (None, None)
+    if view.kind == "fold" and any((r.kind, r.since_line, r.since_index) == ("fold", *since) for r in twins):
+        return False
+    _check(cx, view)
+    objects.insert(cx, repository, view.objects)
+    values = {"id": view.id, "thing_id": view.thing_id, "kind": view.kind, "row_count": view.row_count}
+    at = {"line_id": view.at.line, "commit_index": view.at.index, "since_line": since[0], "since_index": since[1]}
+    made_at = max(now(), *(r.created_at + 1 for r in twins), 0)
+    cx.execute(t.views.insert(), {**values, **at, "created_at": made_at})
+    links = [{"view_id": view.id, "number": n, "turn": u, "object_id": o} for n, (u, o) in enumerate(view.links)]
+    if links:
+        cx.execute(t.view_objects.insert(), links)
+    return True
+
+
+def _check(cx: Connection, view: LateView) -> None:
+    """The commit and the objects that are linked must still be there."""
+    c = t.commits.c
+    here = (c.line_id == view.at.line) & (c.commit_index == view.at.index)
+    if not cx.scalar(select(func.count()).select_from(t.commits).where(here)):
+        raise Corrupt(f"the commit of view {view.id} is not there any more", hint="the repository was dropped")
+    new = {o.stored.id for o in view.objects}
+    wanted = [id_ for _, id_ in view.links if id_ not in new]
+    gone = set(wanted) - set(objects.find(cx, wanted))
+    if gone:
+        raise Corrupt(f"{len(gone)} objects of a view were collected meanwhile", hint="try again")

@@ -1,0 +1,179 @@
+"""When changes are folded and which files are rewritten: decided from what the catalogue knows of a table's layers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from anabranch.model.objects import Layer, ObjectKind, may_meet
+
+
+@dataclass(frozen=True)
+class Run:
+    """The objects of one turn of the overlay: one commit's change, or a fold of several."""
+
+    layers: tuple[Layer, ...]
+
+    @property
+    def row_count(self) -> int:
+        return sum(x.object.row_count for x in self.layers)
+
+    @property
+    def loose(self) -> bool:
+        """Whether no view holds it yet."""
+        return self.layers[0].view is None
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What may be folded and rewritten at once."""
+
+    fold_rows: int | None
+    """Rows of the largest fold; None for any."""
+    file_rows: int
+    """Rows of a file of proper size; one with less than a quarter of it is small."""
+    rewrite_rows: int | None
+    """Rows of the largest file that is rewritten; None for any."""
+    share: float
+    """Share of a file's rows that the overlay touches from which on it is rewritten."""
+    turns: int
+    """Turns of changes that a snapshot keeps for files that are not rewritten."""
+
+    @property
+    def small_rows(self) -> int:
+        return self.file_rows // 4
+
+
+def runs(layers: Iterable[Layer]) -> tuple[Run, ...]:
+    """The overlay turn by turn, oldest first."""
+    by_turn: dict[int, list[Layer]] = {}
+    for layer in layers:
+        if layer.view != "snapshot":
+            by_turn.setdefault(layer.turn, []).append(layer)
+    return tuple(Run(tuple(by_turn[turn])) for turn in sorted(by_turn))
+
+
+def is_due(layers: Iterable[Layer], commit_limit: int, pending: int = 0) -> bool:
+    """Tell whether enough commits changed the table since its newest view, those that are to come included."""
+    return 0 < commit_limit <= len({x.turn for x in layers if x.view is None}) + pending
+
+
+_TIER = 8
+"""How many times bigger a tier is than all above it. Reading pays for each tier, writing for each join."""
+
+
+def groups(overlay: Sequence[Run], limits: Limits) -> tuple[tuple[Run, ...], ...]:
+    """Say which neighbouring runs become one, oldest first.
+
+    Loose runs join their neighbours; a fold joins when those above it together have an eighth of its rows. So each
+    tier is eight times as big as all above it together: there are two or three, and few rows are folded in vain.
+    """
+    found: list[list[Run]] = []
+    size = 0
+    for run in reversed(overlay):
+        fits = limits.fold_rows is None or size + run.row_count <= limits.fold_rows
+        joins = bool(found) and fits and (run.loose or run.row_count <= _TIER * size) and not _stands_alone(run, limits)
+        if joins and not _stands_alone(found[-1][0], limits):
+            found[-1].insert(0, run)
+            size += run.row_count
+        else:
+            found.append([run])
+            size = run.row_count
+    return tuple(tuple(group) for group in reversed(found))
+
+
+def _stands_alone(run: Run, limits: Limits) -> bool:
+    """Rows alone, in files of proper size: folding them would gain nothing."""
+    return all(x.object.kind == "rows" and x.object.row_count >= limits.small_rows for x in run.layers)
+
+
+def acts_on(change: Layer, rows: Layer) -> bool:
+    """Tell whether a change may touch one of these rows."""
+    return change.turn > rows.turn and may_meet(change.object.key_range, rows.object.key_range)
+
+
+def kept_beside(layers: Sequence[Layer], rewritten: Iterable[Layer]) -> tuple[Layer, ...]:
+    """What a snapshot keeps when some files are rewritten: the other rows, and the changes that may act on them."""
+    gone = {_place(x) for x in rewritten}
+    rows = [x for x in _rows(layers) if _place(x) not in gone]
+    changes = [x for x in _changes(layers) if any(acts_on(x, r) for r in rows)]
+    return tuple(sorted((*rows, *changes), key=lambda x: x.turn))
+
+
+def thick(layers: Sequence[Layer], limits: Limits) -> tuple[Layer, ...]:
+    """The row files that the overlay lies thick on, by its rows or its turns; the thickest first."""
+    touched = _touched(layers)
+    turns = {x: len({d.turn for d in _changes(layers) if acts_on(d, x)}) for x in touched}
+    shares = {x: rows / max(x.object.row_count, 1) for x, rows in touched.items()}
+    found = [x for x in touched if shares[x] >= limits.share or turns[x] > limits.turns]
+    return tuple(sorted(found, key=lambda x: -shares[x]))
+
+
+def small(layers: Sequence[Layer], limits: Limits) -> tuple[Layer, ...]:
+    """The row files that are worth putting together: small ones, if there are several."""
+    found = tuple(x for x in _rows(layers) if x.object.row_count < limits.small_rows)
+    return found if len(found) > 1 else ()
+
+
+def bite(layers: Sequence[Layer], limits: Limits) -> tuple[Layer, ...]:
+    """The files that one commit rewrites by the way: the thickest, as many as the limit of rows allows.
+
+    None, if the changes that are left for other files would not be few: a fold never reaches below a snapshot.
+    """
+    most = limits.rewrite_rows or 0
+    changed = sum(x.object.row_count for x in _changes(layers))
+    if not any(x.object.row_count <= min(most, changed / limits.share) for x in _rows(layers)):
+        return ()  # The usual case for big files, found without comparing key ranges.
+    chosen: list[Layer] = []
+    for layer in thick(layers, limits):
+        if sum(x.object.row_count for x in (*chosen, layer)) <= most:
+            chosen.append(layer)
+    fits = chosen and turns_of_changes(kept_beside(layers, chosen)) <= limits.turns
+    return tuple(chosen) if fits else ()
+
+
+_MANY = 64
+
+
+def outgrown(layers: Sequence[Layer], limits: Limits) -> bool:
+    """Tell whether the overlay has more objects than the snapshot, so that these should become a snapshot's."""
+    overlay = sum(x.view != "snapshot" for x in layers)
+    if overlay <= max(_MANY, len(layers) - overlay):
+        return False
+    return turns_of_changes(kept_beside(layers, ())) <= limits.turns
+
+
+def turns_of_changes(layers: Iterable[Layer]) -> int:
+    """How many turns of updates and deletes there are."""
+    return len({x.turn for x in _changes(layers)})
+
+
+def _touched(layers: Sequence[Layer]) -> dict[Layer, float]:
+    """Estimate how many rows of each file later changes touch: those of a change spread over the files it meets."""
+    found: dict[Layer, float] = {}
+    rows = _rows(layers)
+    for change in _changes(layers):
+        met = [x for x in rows if may_meet(change.object.key_range, x.object.key_range)]
+        total = max(sum(x.object.row_count for x in met), 1)
+        for x in met:
+            if change.turn > x.turn:
+                found[x] = found.get(x, 0.0) + change.object.row_count * x.object.row_count / total
+    return found
+
+
+def rows_in(layers: Iterable[Layer], kind: ObjectKind) -> int:
+    """How many rows the objects of one kind have."""
+    return sum(x.object.row_count for x in layers if x.object.kind == kind)
+
+
+def _rows(layers: Iterable[Layer]) -> list[Layer]:
+    return [x for x in layers if x.object.kind == "rows"]
+
+
+def _changes(layers: Iterable[Layer]) -> list[Layer]:
+    return [x for x in layers if x.object.kind != "rows"]
+
+
+def _place(layer: Layer) -> tuple[int, str]:
+    """What tells a layer from others: an object may be linked at several turns."""
+    return layer.turn, layer.object.id
