@@ -53,7 +53,9 @@ def test_folding_is_due_when_the_loose_commits_reach_the_limit(loose: int, limit
         (overlay(600, 500, 30, loose=3), [[600], [500], [30, 10, 10, 10]]),
     ],
 )
-def test_a_fold_joins_those_above_it_when_they_have_an_eighth_of_its_rows(layers: list[Layer], expected: list[list[int]]) -> None:
+def test_a_fold_joins_those_above_it_when_they_have_an_eighth_of_its_rows(
+    layers: list[Layer], expected: list[list[int]]
+) -> None:
     assert sizes_of(layers) == expected
 
 
