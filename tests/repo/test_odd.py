@@ -25,7 +25,7 @@ NAMES = [
     "🚀",
     "שלום",
     "--comment",
-    "/*open",
+    "*open",
     "back\\slash",
     "$1",
     "n",
