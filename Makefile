@@ -3,7 +3,7 @@
 BIN := .venv/bin
 READY := .venv/.ready
 OLDEST := .venv-oldest
-PYTEST_ARGS ?=
+PYTEST_ARGS ?= -n 2
 
 .DEFAULT_GOAL := help
 .PHONY: help setup demo check test test-spark-oldest bench clean java
@@ -22,7 +22,7 @@ check: $(READY) ## Check format, lint, types and architecture
 	$(BIN)/mypy
 	$(BIN)/pytest --quiet tests/test_architecture.py
 
-test: java $(READY) ## Run all tests; PYTEST_ARGS="-n 4 -k commit" is handed on
+test: java $(READY) ## Run all tests; in two processes; PYTEST_ARGS="-n 4 -k commit" is handed on
 	$(BIN)/pytest $(PYTEST_ARGS)
 
 test-spark-oldest: java $(OLDEST)/.ready ## Run the contract of Spark sessions, classic and Connect, on PySpark 4.0

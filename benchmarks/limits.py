@@ -15,4 +15,6 @@ LIMITS: Mapping[str, float] = {
     "flat": 2.0,
     "fold-commit": 1.5,
     "fold-scan": 1.5,
+    "overwrite-bytes": 0.005,
+    "overwrite-time": 2.0,
 }

@@ -12,6 +12,7 @@ from sqlalchemy import func, select, update
 
 import anabranch as ab
 from anabranch.catalog import tables
+from anabranch.catalog.migrations import FORMAT_VERSION
 from anabranch.catalog.store import Catalog
 from tests.catalog import stores
 from tests.catalog.stores import Store, ids, make_table, put
@@ -371,10 +372,10 @@ def test_a_store_of_a_newer_version_is_refused_and_left_untouched(closed: Store)
     for attempt in attempts:
         with pytest.raises(ab.InvalidRequest, match="99") as caught:
             attempt()
-        assert (caught.value.found, caught.value.expected) == (99, 1)
+        assert (caught.value.found, caught.value.expected) == (99, FORMAT_VERSION)
         assert "upgrade" in str(caught.value.hint)
     assert row_counts(closed) == before
-    set_version(closed, "1")
+    set_version(closed, str(FORMAT_VERSION))
     with closed.open("r") as repo:
         assert ids(repo, "t") == [1]
 

@@ -134,7 +134,9 @@ def _translate(error: duckdb.Error) -> Exception:
         duckdb.InvalidInputException,
     )
     if isinstance(error, values):
-        return InvalidRequest(f"a value does not fit: {text}", hint="check the values and the column's type")
+        damage = isinstance(error, duckdb.InvalidInputException)  # what a damaged file is told as, too
+        hint = "check the values and the column's type"
+        return InvalidRequest(f"a value does not fit: {text}", hint=hint, may_be_damage=damage)
     if isinstance(error, (duckdb.IOException, duckdb.HTTPException)):
         return Unavailable(f"the data can't be read: {text}", hint="check that the object root can be reached")
     if isinstance(error, (duckdb.BinderException, duckdb.ParserException, duckdb.CatalogException)):

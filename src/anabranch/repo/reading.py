@@ -309,7 +309,8 @@ class reading:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _trace: object) -> None:
         if isinstance(error, AnabranchError) and not isinstance(error, Corrupt):
             try:
-                self._ctx.diagnose(self._state.layers, deep=isinstance(error, Unavailable))
+                suspicious = isinstance(error, Unavailable) or bool(error.facts.get("may_be_damage"))
+                self._ctx.diagnose(self._state.layers, deep=suspicious)
             except Corrupt as damage:
                 raise damage from error
 
