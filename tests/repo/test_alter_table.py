@@ -382,3 +382,15 @@ def test_rows_are_clustered_as_asked_and_keys_are_still_unique(repo: ab.Reposito
         tx.table("t").cluster_by(None)
         tx.table("t").drop_column("day")
     assert repo.table("t").clustering == ("id",)
+
+
+def test_a_new_key_and_other_statements_in_one_commit_count_the_rows_right(made: ab.Repository) -> None:
+    with made.commit("main", "one less") as tx:
+        tx.table("t").set_key("s")
+        tx.table("t").delete(where="id = 1")
+        tx.table("t").upsert([{"s": "z", "id": 9, "v": 9}])
+    assert (made.table("t").count(), len(made.table("t").rows())) == (3, 3)
+    with made.commit("main", "none") as tx:
+        tx.table("t").set_key(None)
+        tx.table("t").delete()
+    assert (made.table("t").count(), made.table("t").rows()) == (0, [])

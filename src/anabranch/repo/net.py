@@ -51,7 +51,8 @@ def net(ctx: Context, table: ThingDraft) -> ThingDraft:
         )
         made = store_difference(ctx, engine, compared, schema, columns)
     statements = (Statement("update", made, counts_of(made)),) if made else ()
-    return replace(table, statements=statements)
+    # A new version is compared with nothing: all its rows are in the difference.
+    return replace(table, statements=statements, replaced_rows=0 if table.replaced else None)
 
 
 def touched_columns(engine: Engine, kept: Kept, columns: Sequence[Column]) -> list[Column]:
