@@ -7,6 +7,7 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from datetime import datetime
+from functools import reduce
 from pathlib import Path
 from tempfile import gettempdir
 from typing import TYPE_CHECKING, Any
@@ -18,7 +19,7 @@ from pyspark.sql import functions as F
 
 from anabranch.errors import InvalidRequest, Unavailable
 from anabranch.model.types import DataType, parse_type
-from anabranch.queries.query import Files, Frame, Query, Rows, Source
+from anabranch.queries.query import TURN, Files, Frame, Query, Rows, Source
 from anabranch.queries.rendering import spark_sql
 
 if TYPE_CHECKING:
@@ -148,8 +149,19 @@ class SparkEngine:
         return source.frame  # type: ignore[no-any-return]
 
     def _read_files(self, files: Files) -> DataFrame:
+        return self.remembered(files, lambda: self._turned(files) if files.turns else self._parquet(files, files.uris))
+
+    def _parquet(self, files: Files, uris: Sequence[str]) -> DataFrame:
         schema = ", ".join(f"`{name}` {type_}" for name, type_ in files.columns)
-        return self.remembered(files, lambda: self.session.read.schema(schema).parquet(*files.uris))
+        return self.session.read.schema(schema).parquet(*uris)
+
+    def _turned(self, files: Files) -> DataFrame:
+        """Files of several turns, with their turns as a column."""
+        uris: dict[int, list[str]] = {}
+        for uri, turn in zip(files.uris, files.turns, strict=True):
+            uris.setdefault(turn, []).append(uri)
+        parts = [self._parquet(files, found).withColumn(TURN, F.lit(turn)) for turn, found in uris.items()]
+        return reduce(DataFrame.unionAll, parts)
 
 
 def _arguments(args: Mapping[str, Any]) -> dict[str, Any]:
