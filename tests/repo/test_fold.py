@@ -199,6 +199,27 @@ def test_a_key_of_several_columns_folds(tmp_path: Path, engine: dict[str, Any]) 
         assert {(r["x"], r["y"]): r["v"] for r in repo.table("t").rows()} == found
 
 
+def test_files_of_both_engines_are_read_as_one(tmp_path: Path, spark: Any) -> None:
+    """Spark writes times in another form; folds and rewritten files stand beside its files."""
+    settings = ab.Settings(inline_limit_bytes=0, fold_commit_limit=2, rewrite_share=1e9)
+    made = spark.range(6).selectExpr(
+        "id", "timestamp_seconds(id * 86400) AS at", "timestamp_ntz'2020-01-01 10:00:00' AS local", "date(now()) AS d"
+    )
+    with ab.init(tmp_path / "store", spark=spark, settings=settings) as repo:
+        with repo.commit("main", "load") as tx:
+            tx.create_table("t", made, key="id")
+        first = shown(repo)
+        for n in range(4):
+            commit(repo, lambda t, n=n: t.insert([{**first[n], "id": 100 + n}]))
+            commit(repo, lambda t, n=n: t.update({"at": first[5]["at"]}, where=f"id = {n}"))
+        assert len({layer["turn"] for layer in repo.table("t").layout()}) > 1
+        expected = [{**row, "at": first[5]["at"]} if row["id"] < 4 else row for row in first]
+        expected += [{**first[n], "id": 100 + n} for n in range(4)]
+        assert shown(repo) == expected
+        with ab.open(tmp_path / "store", engine="spark", spark=spark) as other:
+            assert shown(other) == expected
+
+
 def test_the_same_commits_have_the_same_hashes_with_folding_and_without(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -6,6 +6,7 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from datetime import UTC, date, datetime
+from functools import reduce
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -20,7 +21,7 @@ from anabranch.errors import InvalidRequest, Unavailable
 from anabranch.model.ddl import parse_type
 from anabranch.model.types import FLOATS, VOID, DataType, array_of, map_of, struct_of
 from anabranch.queries.forms import has_other_form
-from anabranch.queries.query import Files, Frame, Query, Rows, Source
+from anabranch.queries.query import TURN, Files, Frame, Query, Rows, Source
 from anabranch.queries.rendering import spark_schema, spark_sql, spark_to_memory
 from anabranch.queries.results import plain
 
@@ -173,8 +174,20 @@ class SparkEngine:
 
     def _read_files(self, files: Files) -> DataFrame:
         self.look(files.uris[0])
+        return self.remembered(files, lambda: self._turned(files) if files.turns else self._parquet(files, files.uris))
+
+    def _parquet(self, files: Files, uris: Sequence[str]) -> DataFrame:
         reader = self.session.read.schema(spark_schema(files.columns)).options(**_READING)
-        return self.remembered(files, lambda: reader.parquet(*map(_address, files.uris)))
+        return reader.parquet(*map(_address, uris))
+
+    def _turned(self, files: Files) -> DataFrame:
+        """Files of several turns, with their turns as a column."""
+        literal = functions_of(self.session).lit
+        uris: dict[int, list[str]] = {}
+        for uri, turn in zip(files.uris, files.turns, strict=True):
+            uris.setdefault(turn, []).append(uri)
+        parts = [self._parquet(files, found).withColumn(TURN, literal(turn)) for turn, found in uris.items()]
+        return reduce(DataFrame.unionAll, parts)
 
     def _hold(self, rows: pa.Table) -> DataFrame:
         # By itself, Spark takes times without a zone for local ones, and moves those that its zone skips.

@@ -11,6 +11,7 @@ from anabranch.model.tables import TableState
 from anabranch.queries.changes import DELETE, OP, SAME, UPDATE
 from anabranch.queries.forms import differs, last_of
 from anabranch.queries.query import (
+    TURN,
     Query,
     Sources,
     aliased,
@@ -27,7 +28,7 @@ from anabranch.queries.query import (
     text,
     union_all,
 )
-from anabranch.queries.scan import _INT, GONE, TURN, Access, _Group, _Scan, _turn_of
+from anabranch.queries.scan import _INT, GONE, Access, _Group, _Scan, _turn_of
 
 BORN = "_ana_born"
 

@@ -12,6 +12,8 @@ from sqlglot import exp
 
 from anabranch.model.types import DataType
 
+TURN = "_ana_turn"
+
 
 @dataclass(frozen=True)
 class Files:
@@ -20,6 +22,8 @@ class Files:
     uris: tuple[str, ...]
     columns: tuple[tuple[str, DataType], ...]
     """The physical name and type of each column that the query may read."""
+    turns: tuple[int, ...] = ()
+    """The turn of each file, if they differ: then there is one more column, TURN."""
 
 
 @dataclass(frozen=True)

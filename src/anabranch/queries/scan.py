@@ -20,6 +20,7 @@ from anabranch.model.tables import TableState
 from anabranch.model.types import DataType
 from anabranch.queries.forms import differs, last_of
 from anabranch.queries.query import (
+    TURN,
     Files,
     Query,
     Rows,
@@ -43,7 +44,7 @@ from anabranch.queries.query import (
     union_all,
 )
 
-TURN, GONE = "_ana_turn", "_ana_gone"
+GONE = "_ana_gone"
 _INT = DataType("int")
 
 
@@ -213,12 +214,12 @@ class _Scan:
         return select(picked, source, join=joined(table(self.keys, "k"), same_key(self.key_ids, "o", "k"), "left semi"))
 
     def _groups(self, layers: Sequence[Layer]) -> list[_Group]:
-        """Put together what one source can read: small objects of one schema and kind; files also of one turn."""
+        """Put together what one source can read: objects of one kind and schema; files also with the same columns."""
         grouped: dict[tuple[object, ...], list[Layer]] = {}
         for layer in layers:
             o = layer.object
             inline = o.id in self.access.tables
-            same_columns = () if inline else (layer.turn, o.touched)
+            same_columns = () if inline else (o.touched,)
             grouped.setdefault((inline, o.kind, o.schema_id, *same_columns), []).append(layer)
         return [self._group(members) for members in grouped.values()]
 
@@ -231,7 +232,9 @@ class _Scan:
             whole = pa.concat_tables(parts, promote_options="default")
             return _Group(first.kind, schema, touched, Rows(whole), members[0].turn, True)
         uris = tuple(self.access.uris[m.object.id] for m in members)
-        return _Group(first.kind, schema, touched, Files(uris, _physical(first, schema)), members[0].turn, False)
+        turns = tuple(m.turn for m in members) if len({m.turn for m in members}) > 1 else ()
+        files = Files(uris, _physical(first, schema), turns)
+        return _Group(first.kind, schema, touched, files, members[0].turn, bool(turns))
 
 
 @dataclass(frozen=True)
