@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from tests import reference_page
+
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 
@@ -64,6 +66,7 @@ def plain(text: str, folder: Path) -> str:
         "docs/types.md",
         "docs/files.md",
         "docs/expressions.md",
+        "docs/reference.md",
         "docs/design/README.md",
     ],
 )
@@ -94,3 +97,7 @@ def test_the_page_of_types_has_a_row_for_every_type() -> None:
     page = (ROOT / "docs" / "types.md").read_text(encoding="utf-8")
     rows = " ".join(line.split("|")[1] for line in page.splitlines() if line.startswith("| `"))
     assert not [name for name in (*PLAIN, *NESTED, "decimal", "interval") if not re.search(rf"\b{name}\b", rows)]
+
+
+def test_the_reference_says_what_the_code_says() -> None:
+    assert reference_page.PAGE.read_text(encoding="utf-8") == reference_page.page(), "python -m tests.reference_page"

@@ -1,0 +1,90 @@
+"""Writes docs/reference.md from the code's own signatures and words: `python -m tests.reference_page`."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Iterator
+from dataclasses import fields, is_dataclass
+from pathlib import Path
+from typing import Any
+
+import anabranch as ab
+from anabranch.cli.main import MODULES, cli
+from anabranch.repo.open_commit import OpenCommit
+from anabranch.repo.reading import Table
+from anabranch.repo.transaction import TableWriter, Transaction
+
+PAGE = Path(__file__).parents[1] / "docs" / "reference.md"
+FUNCTIONS = (ab.init, ab.open, ab.repositories, ab.drop_repository)
+CLASSES = {
+    "repo": ab.Repository,
+    "tx": Transaction,
+    "open_commit": OpenCommit,
+    "table": Table,
+    "table in a commit": TableWriter,
+}
+VALUES = (ab.Commit, ab.Branch, ab.Tag, ab.BranchMove, ab.Counts, ab.Optimized, ab.Settings)
+INNER = {Transaction: ("state_of", "pending", "add", "alter", "drop", "rename"), OpenCommit: ("load",)}
+"""What the rooms of the package ask of a transaction; no user does."""
+
+
+def page() -> str:
+    """The whole page, as the code is now."""
+    return "\n".join(_lines()) + "\n"
+
+
+def _lines() -> Iterator[str]:
+    yield from ("# Reference", "", "Written from the code by `python -m tests.reference_page`.", "")
+    yield from ("## Stores", "", *(f"- {_described(f.__name__, f, 'ab.')}" for f in FUNCTIONS), "")
+    for called, kind in CLASSES.items():
+        yield from (f"## `{kind.__name__}` ({called})", "", _first(kind), "", *_members(kind), "")
+    yield from ("## Values", "")
+    for value in VALUES:
+        yield f"- **{value.__name__}**: {_first(value)} `{', '.join(_fields(value))}`"
+    yield from ("", "## Errors", "", *_errors(), "", "## Commands", "")
+    for name in MODULES:
+        found = cli.get_command(None, name)  # type: ignore[arg-type]
+        assert found is not None
+        yield f"- `ana {name}`: {found.get_short_help_str(200)}"
+
+
+def _members(kind: type) -> Iterator[str]:
+    for name, member in vars(kind).items():
+        if name.startswith("_") or name in INNER.get(kind, ()):
+            continue
+        if isinstance(member, property):
+            words = _first(member)
+            yield f"- `.{name}`{': ' + words if words else ''}"
+        elif inspect.isfunction(member):
+            yield f"- {_described(name, member, '.')}"
+
+
+def _described(name: str, function: Any, prefix: str) -> str:
+    signature = inspect.signature(function)
+    given = [p.replace(annotation=p.empty) for n, p in signature.parameters.items() if n != "self"]
+    text = str(signature.replace(parameters=given, return_annotation=signature.empty)).replace("Ellipsis", "...")
+    text = re.sub(r"<function .*? at 0x[0-9a-f]+>", "…", text)
+    returned = signature.return_annotation
+    gives = f" → `{returned}`" if returned not in (signature.empty, None, "None") else ""
+    return f"`{prefix}{name}{text}`{gives}: {_first(function)}"
+
+
+def _fields(value: Any) -> list[str]:
+    if value is ab.Settings:
+        return [f"{f.name}={f.default}" for f in fields(value)]
+    own = [f.name for f in fields(value)] if is_dataclass(value) else []
+    return own + [n for n, m in vars(value).items() if isinstance(m, property)]
+
+
+def _errors() -> Iterator[str]:
+    for kind in ab.AnabranchError.__subclasses__():
+        yield f"- **{kind.__name__}** (exit code {kind.exit_code}): {_first(kind)}"
+
+
+def _first(thing: Any) -> str:
+    return " ".join((inspect.getdoc(thing) or "").split("\n\n")[0].split())
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page(), encoding="utf-8")
