@@ -129,7 +129,7 @@ def test_an_upsert_that_changes_nothing_makes_no_commit(shop: Ana) -> None:
         (["orders", "orders.csv"], 4, "there is a table 'orders'", "--append"),
         (["orders", "orders.csv", "--append", "--key", "price"], 2, "has the key id, --key says price", "--key"),
         (["orders", "orders.csv", "--append", "--schema", "id int"], 2, "has its columns already", "--schema"),
-        (["orders", "orders.csv", "--append", "--upsert"], 2, "exclude each other", "--upsert"),
+        (["orders", "orders.csv", "--append", "--upsert"], 2, "exclude each other", "choose one"),
         (["t", "orders.csv", "--key", "id", "-m", ""], 2, "a commit needs a message", ""),
         (["t", "orders.csv", "--append"], 3, "there is no table 't'", "--key"),
         (["t", "orders.csv", "--key", "number"], 3, "there is no column 'number'", ""),
@@ -272,3 +272,16 @@ def test_upsert_refuses_files_with_different_columns(shop: Ana, folder: Path) ->
     (folder / "a.csv").write_text("id,price\n1,5\n")
     (folder / "b.csv").write_text("id,status\n1,sent\n")
     assert "lacks column" in shop("import", "orders", "a.csv", "b.csv", "--upsert", fails=2).err
+
+
+def test_a_full_load_stores_what_differs(empty: Ana, folder: Path) -> None:
+    (folder / "one.csv").write_text("id,v\n1,a\n2,b\n3,c\n")
+    (folder / "two.csv").write_text("id,v\n2,b\n3,x\n4,d\n")
+    assert empty("import", "t", "one.csv", "--overwrite", fails=3).err.startswith("error: there is no table 't'")
+    empty("import", "t", "one.csv", "--key", "id", "-m", "load")
+    done = empty("import", "t", "two.csv", "--overwrite", "-m", "reload").out
+    assert "t: 1 inserted, 1 updated, 1 deleted" in done
+    assert [row["v"] for row in rows_of(empty, "t")] == ["b", "x", "d"]
+    again = empty("import", "t", "two.csv", "--overwrite").out
+    assert again == "t: no rows; nothing to stage\n"
+    assert "exclude each other" in empty("import", "t", "two.csv", "--overwrite", "--upsert", fails=2).err

@@ -52,8 +52,9 @@ class Outcome:
 @click.option("--key", metavar="A,B", callback=names, help="The columns that identify a row of a new table.")
 @click.option("-m", "--message", multiple=True, callback=paragraphs, help="Commit at once, with all that is staged.")
 @click.option("--author", metavar="NAME", help="The commit's author, with -m.")
-@click.option("--append", is_flag=True, help="Add rows with new keys to a table that is there.")
+@click.option("--append", is_flag=True, help="Add rows to a table that is there; their keys are new.")
 @click.option("--upsert", is_flag=True, help="Add rows, or update those whose keys are there.")
+@click.option("--overwrite", is_flag=True, help="Let the table hold just these rows; only what differs is stored.")
 @click.option("--schema", metavar="DDL", help="Types of a new table: 'id bigint, price decimal(12,2)'.")
 @click.option("--format", type=click.Choice(FORMATS), help="Of the files; else by their names.")
 @click.option(
@@ -69,6 +70,7 @@ def command(
     author: str | None,
     append: bool,
     upsert: bool,
+    overwrite: bool,
     schema: str | None,
     format: str | None,
     bad_rows: str | None,
@@ -86,9 +88,10 @@ def command(
     JSON: branch, table, created, inserted, updated, deleted, bad_rows (how many were set aside), commit (null if
     staged).
     """
-    if append and upsert:
-        raise BadUsage("--append and --upsert exclude each other", hint="--upsert also adds rows")
-    mode = "append" if append else "upsert" if upsert else "create"
+    modes = [mode for mode, asked in (("append", append), ("upsert", upsert), ("overwrite", overwrite)) if asked]
+    if len(modes) > 1:
+        raise BadUsage(f"--{modes[0]} and --{modes[1]} exclude each other", hint="choose one")
+    mode = modes[0] if modes else "create"
     options["delimiter"] = delimiter_of(options["delimiter"], files)
     request = Request(table, files, key, format, schema, bad_rows, mode, text_options(options))
     with (
@@ -116,8 +119,8 @@ def load(session: Session, tx: Transaction, request: Request, progress: Progress
     progress.phase(f"writing {rows} to {request.table}")
     if found is None:
         return Outcome(True, _create(tx, request, read.rows), read.bad_count)
-    counts = found.upsert(read.rows) if request.mode == "upsert" else found.insert(read.rows)
-    return Outcome(False, counts, read.bad_count)
+    write = {"upsert": found.upsert, "overwrite": found.overwrite}.get(request.mode, found.insert)
+    return Outcome(False, write(read.rows), read.bad_count)
 
 
 def _find(tx: Transaction, request: Request) -> TableWriter | None:
@@ -132,15 +135,15 @@ def _find(tx: Transaction, request: Request) -> TableWriter | None:
 
 
 def _check_new(request: Request) -> None:
-    """A table that is not there is made, unless --append says that it is."""
-    if request.mode == "append" and not request.key:
-        hint = "name the columns that identify a row with --key, and it is made"
+    """A table that is not there is made, unless an option says that it is."""
+    if request.mode != "create" and not request.key:
+        hint = f"leave --{request.mode} out, or name the columns that identify a row with --key, and it is made"
         raise NotFound(f"there is no table {request.table!r}", hint=hint, table=request.table)
 
 
 def _check(found: TableWriter, request: Request) -> None:
     if request.mode == "create":
-        hint = "--append adds rows with new keys, --upsert also updates rows that are there"
+        hint = "--append adds rows, --upsert also updates those that are there, --overwrite replaces them all"
         raise AlreadyExists(f"there is a table {request.table!r}", hint=hint, table=request.table)
     if request.key and tuple(request.key) != found.key:
         message = f"table {request.table!r} has the key {','.join(found.key)}, --key says {','.join(request.key)}"
@@ -182,6 +185,8 @@ def _tell(session: Session, request: Request, outcome: Outcome, made: Writing, *
             emit(f"  with what was staged before: {', '.join(others)}")
     elif committed:
         emit(f"{said}; nothing changed, so no commit was made")
+    elif not (outcome.created or outcome.counts.rows):
+        emit(f"{said}; nothing to stage")
     else:
         emit(f"{said}; staged on {session.branch}")
         emit("Publish it with `ana commit -m MESSAGE`.")
