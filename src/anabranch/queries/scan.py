@@ -6,8 +6,8 @@ rows need no folding: they are row objects of a higher turn. Files that no chang
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -56,6 +56,10 @@ class Access:
     tables: Mapping[ObjectId, pa.Table]
 
 
+FoldNow = Callable[[Query, Hashable], pa.Table]
+"""Runs the query that folds changes, or remembers what came of it; the second value tells it from others."""
+
+
 @dataclass(frozen=True)
 class Keys:
     """The keys that a look-up is for: a source with the key's columns, and their range."""
@@ -72,14 +76,18 @@ def scan(
     keys: Keys | None = None,
     sources: Sources | None = None,
     broadcast: bool = False,
+    fold: FoldNow | None = None,
 ) -> Query:
-    """Read columns of a table under their ids; with `keys`, only those rows."""
+    """Read columns of a table under their ids; with `keys`, only those rows.
+
+    With `fold`, the changes are folded beforehand, and the query only joins what comes of it.
+    """
     bound = sources or Sources()
     layers = [x for x in state.layers if keys is None or may_meet(x.object.key_range, keys.key_range)]
     if keys is not None and isinstance(keys.source, Rows):
         access = _only_keys(access, layers, state.schema.key_columns[0], keys.source.table)
         layers = [x for x in layers if x.object.id not in access.tables or access.tables[x.object.id].num_rows]
-    plan = _Scan(state, tuple(columns), access, bound, bound.add(keys.source) if keys else None, broadcast)
+    plan = _Scan(state, tuple(columns), access, bound, bound.add(keys.source) if keys else None, broadcast, fold)
     return Query(plan.build(layers), bound.named)
 
 
@@ -119,6 +127,7 @@ class _Scan:
     sources: Sources
     keys: str | None
     broadcast: bool
+    fold_now: FoldNow | None = None
 
     @property
     def key(self) -> tuple[Column, ...]:
@@ -157,9 +166,19 @@ class _Scan:
         stays = None
         if any(d.object.kind == "delete" for d in deltas):
             stays = any_of([is_null(col(GONE, "d")), exp.LTE(this=col(GONE, "d"), expression=col(TURN, "r"))])
-        join = joined(subquery(self._fold(deltas, cells), "d"), same_key(self.key_ids, "r", "d"), "left")
+        join = joined(self._overlay(deltas, cells), same_key(self.key_ids, "r", "d"), "left")
         query = select(picked, subquery(below, "r"), join=join, where=stays)
         return hinted(query, "BROADCAST", exp.column("d")) if self.broadcast else query
+
+    def _overlay(self, deltas: Sequence[Layer], cells: Sequence[Column]) -> exp.Table | exp.Subquery:
+        """The folded changes: part of the query, or rows that were folded before, which say the same."""
+        if self.fold_now is None or any(c.type.only_spark for c in cells):
+            return subquery(self._fold(deltas, cells), "d")
+        apart = replace(self, sources=Sources(), fold_now=None)
+        query = Query(apart._fold(deltas, cells), apart.sources.named)
+        shape = tuple((str(c.id), str(c.type)) for c in (*self.key, *cells))
+        rows = self.fold_now(query, (tuple((d.turn, d.object.id) for d in deltas), shape))
+        return table(self.sources.add(Rows(rows)), "d")
 
     def _cell(self, column: Column) -> exp.Alias:
         """The value of the last update that came after the row, else the row's own."""

@@ -6,7 +6,7 @@ import getpass
 import hashlib
 import threading
 from collections import OrderedDict
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -27,25 +27,25 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from anabranch.catalog.store import Connection
-    from anabranch.queries.query import Source
+    from anabranch.queries.query import Query, Source
     from anabranch.queries.scan import Access
 
 
 class RowCache:
-    """Decoded small objects; they never change, so they are never stale."""
+    """Rows that never change, so they are never stale: decoded small objects, folded overlays."""
 
     def __init__(self, limit_bytes: int) -> None:
         self._limit, self._size = limit_bytes, 0
-        self._rows: OrderedDict[ObjectId, pa.Table] = OrderedDict()
+        self._rows: OrderedDict[Hashable, pa.Table] = OrderedDict()
         self._lock = threading.Lock()
 
-    def get(self, id_: ObjectId) -> pa.Table | None:
+    def get(self, id_: Hashable) -> pa.Table | None:
         with self._lock:
             if id_ in self._rows:
                 self._rows.move_to_end(id_)
             return self._rows.get(id_)
 
-    def put(self, id_: ObjectId, rows: pa.Table) -> None:
+    def put(self, id_: Hashable, rows: pa.Table) -> None:
         with self._lock:
             if id_ not in self._rows:
                 self._rows[id_] = rows
@@ -92,6 +92,14 @@ class Context:
         if o.id in access.tables:
             return Rows(access.tables[o.id])
         return Files((access.uris[o.id],), columns)
+
+    def fold_now(self, query: Query, key: Hashable) -> pa.Table:
+        """Fold the changes of a table in the process, once for each state of it."""
+        found = self.cache.get(key)
+        if found is None:
+            found = self.engines.duck().fetch(query)
+            self.cache.put(key, found)
+        return found
 
     def discard(self, made: Sequence[NewObject]) -> None:
         """Remove files of objects that will never be linked."""

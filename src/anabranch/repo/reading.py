@@ -232,7 +232,9 @@ class Table:
         broadcast = size_of(state.layers) - _snapshot_size(state) <= self._ctx.settings.broadcast_limit_bytes
         condition = condition_for(where, state, engine)
         access = self._ctx.access(state.layers, self._pending)
-        query = scan(state, read, access, keys=condition.keys, broadcast=broadcast)
+        apart = broadcast and condition.keys is None and self._ctx.engines.setting != "spark"
+        fold = self._ctx.fold_now if apart else None
+        query = scan(state, read, access, keys=condition.keys, broadcast=broadcast, fold=fold)
         alias = state.name.rsplit(".", 1)[-1]
         query = select_rows(query, read, self._shown, alias, condition.test, self._selection.limit, order)
         return replace(query, args=condition.args)
