@@ -9,7 +9,7 @@ from sqlalchemy import Connection, Row, Select, bindparam, delete, literal, sele
 
 from anabranch.catalog import tables as t
 from anabranch.catalog.history import to_datetime
-from anabranch.catalog.store import now
+from anabranch.catalog.store import Prepared, now
 from anabranch.model.clock import Position
 from anabranch.model.commits import Branch, BranchHead, BranchMove, CommitHead, Tag
 from anabranch.model.ids import BranchId, CommitId, LineId, RepositoryId, new_id
@@ -39,8 +39,8 @@ _DEFAULTS = _HEADS.join(t.repositories, t.repositories.c.id == _b.repository_id)
 )
 _FIND_HEAD = {False: _HEADS.where(_b.name == bindparam("branch")), True: _DEFAULTS}
 _IS_TAKEN = select(_TAKEN.subquery().c.kind).limit(1).scalar_subquery().label("taken")
-_FIND_START = {by_default: query.add_columns(_IS_TAKEN) for by_default, query in _FIND_HEAD.items()}
-_INSERT, _INSERT_MOVE = t.branches.insert(), t.branch_moves.insert()
+_FIND_START = {by_default: Prepared(query.add_columns(_IS_TAKEN)) for by_default, query in _FIND_HEAD.items()}
+_INSERT, _INSERT_MOVE = Prepared(t.branches.insert()), t.branch_moves.insert()
 _LAST_MOVE = (
     select(t.branch_moves.c.moved_at)
     .where(t.branch_moves.c.branch_id == bindparam("branch"))
@@ -80,7 +80,7 @@ def find_start(
     cx: Connection, repository: RepositoryId, name: str | None, wanted: str
 ) -> tuple[CommitHead, str | None] | None:
     """Find the commit that a branch, None for the default one, shows; and what has the wanted name already."""
-    row = cx.execute(_FIND_START[name is None], {"repository": repository, "branch": name, "wanted": wanted}).first()
+    row = _FIND_START[name is None](cx, {"repository": repository, "branch": name, "wanted": wanted}).first()
     return (_heads(row)[1], row.taken) if row else None
 
 
@@ -107,7 +107,7 @@ def create(
     """Make a branch: one row. While it has not moved it tells its making itself, so no move is written."""
     head = BranchHead(name, BranchId(new_id("b")), at)
     values = {"repository_id": repository, "name": name, "id": head.id, "line_id": at.line, "commit_index": at.index}
-    cx.execute(_INSERT, {**values, "created_at": created_at or now(), "author": author})
+    _INSERT(cx, {**values, "created_at": created_at or now(), "author": author})
     return head
 
 

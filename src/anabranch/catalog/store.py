@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import sqlite3
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
-from sqlalchemy import Connection, Engine, create_engine, event, select
+from sqlalchemy import Connection, CursorResult, Engine, Executable, create_engine, event, select
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import (
     ArgumentError,
@@ -137,6 +137,25 @@ class Catalog:
         except PoolTimeout as error:
             hint = "use fewer threads, or let each hold a connection for a shorter time"
             raise Unavailable(f"all connections to the catalogue {self._described} are in use", hint=hint) from error
+
+
+class Prepared:
+    """A statement over text and numbers that is turned into SQL once: a third of what a short one costs."""
+
+    def __init__(self, statement: Executable) -> None:
+        self._statement = statement
+        self._known: dict[str, tuple[str, list[str] | None, dict[str, Any]]] = {}
+
+    def __call__(self, cx: Connection, values: Mapping[str, Any]) -> CursorResult[Any]:
+        """Run it with these values."""
+        text, order, fixed = self._known.get(cx.dialect.name) or self._prepare(cx)
+        given = {**fixed, **values}
+        return cx.exec_driver_sql(text, given if order is None else tuple(given[name] for name in order))
+
+    def _prepare(self, cx: Connection) -> tuple[str, list[str] | None, dict[str, Any]]:
+        compiled = self._statement.compile(dialect=cx.dialect)  # type: ignore[attr-defined]
+        found = self._known[cx.dialect.name] = (compiled.string, compiled.positiontup, dict(compiled.params))
+        return found
 
 
 def now() -> int:
