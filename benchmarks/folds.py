@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 import anabranch as ab
 from benchmarks import on_spark, orders
 from benchmarks.limits import LIMITS
-from benchmarks.measure import Measured, Scale, Task, compared, side_by_side, tell
+from benchmarks.measure import Measured, Scale, Task, compared, run_each, side_by_side
 
 COMMITS, BLOCK, KEYS = 1000, 100, 100
 FEW = ["status", "price", "quantity"]
@@ -143,9 +143,4 @@ BENCHMARKS = {"fold-process": in_process, "fold-spark": through_spark}
 
 def run(chosen: tuple[str, ...], scale: Scale) -> list[Measured]:
     """Run benchmarks one after another; the in-process one sees no session."""
-    found: list[Measured] = []
-    for rows in scale.rows:
-        for name in chosen:
-            for measured in BENCHMARKS[name](scale, rows):
-                found += tell([measured])
-    return found
+    return run_each(BENCHMARKS, chosen, scale)

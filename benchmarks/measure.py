@@ -6,7 +6,7 @@ import gc
 import statistics
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -136,3 +136,11 @@ def _ticks() -> tuple[int, int]:
     """How long all processors together have been busy and idle."""
     user, nice, system, idle, waiting, *others = map(int, _STATISTICS.read_text().split("\n")[0].split()[1:])
     return user + nice + system + sum(others), idle + waiting
+
+
+def run_each(
+    benchmarks: Mapping[str, Callable[[Scale, int], Iterable[Measured]]], chosen: Sequence[str], scale: Scale
+) -> list[Measured]:
+    """Run benchmarks one after another at each size, telling each figure as it comes."""
+    made = (found for rows in scale.rows for name in chosen for found in benchmarks[name](scale, rows))
+    return [told for found in made for told in tell([found])]

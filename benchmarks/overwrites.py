@@ -10,7 +10,7 @@ from typing import Any
 import anabranch as ab
 from benchmarks import on_spark, orders
 from benchmarks.limits import LIMITS
-from benchmarks.measure import Measured, Scale, Task, compared, side_by_side, tell
+from benchmarks.measure import Measured, Scale, Task, compared, run_each, side_by_side
 
 Rows = Callable[[int], Any]
 """The rows of one day."""
@@ -103,9 +103,4 @@ BENCHMARKS = {"overwrite-process": in_process, "overwrite-spark": through_spark}
 
 def run(chosen: tuple[str, ...], scale: Scale) -> list[Measured]:
     """Run benchmarks one after another."""
-    found: list[Measured] = []
-    for rows in scale.rows:
-        for name in chosen:
-            for measured in BENCHMARKS[name](scale, rows):
-                found += tell([measured])
-    return found
+    return run_each(BENCHMARKS, chosen, scale)

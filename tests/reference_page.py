@@ -13,7 +13,8 @@ import anabranch as ab
 from anabranch.cli.main import MODULES, cli
 from anabranch.repo.open_commit import OpenCommit
 from anabranch.repo.reading import Table
-from anabranch.repo.transaction import TableWriter, Transaction
+from anabranch.repo.table_writer import TableWriter
+from anabranch.repo.transaction import Transaction
 
 PAGE = Path(__file__).parents[1] / "docs" / "reference.md"
 FUNCTIONS = (ab.init, ab.open, ab.repositories, ab.drop_repository)

@@ -20,7 +20,8 @@ from anabranch.errors import AlreadyExists, InvalidRequest, NotFound
 if TYPE_CHECKING:
     from anabranch import Counts
     from anabranch.cli.progress import Progress
-    from anabranch.repo.transaction import TableWriter, Transaction
+    from anabranch.repo.table_writer import TableWriter
+    from anabranch.repo.transaction import Transaction
 
 
 @dataclass(frozen=True)

@@ -45,7 +45,7 @@ def frame_types(frame: DataFrame) -> dict[str, DataType]:
     try:
         fields = frame.schema.fields
     except _FAILURES as error:  # Spark Connect looks at a DataFrame only now.
-        raise _translate(error) from error
+        raise translate(error) from error
     return {field.name: data_type(field.dataType) for field in fields}
 
 
@@ -101,7 +101,7 @@ class SparkEngine:
             bound = {name: self._bind(source) for name, source in query.sources.items()}
             return self.session.sql(spark_sql(query), args=self._arguments(query.args) or None, **bound)
         except _FAILURES as error:
-            raise _translate(error) from error
+            raise translate(error) from error
 
     def read(self, files: Files, names: Sequence[tuple[str, str]]) -> DataFrame:
         """Read columns of files under other names; the same as by a query, without the price of its text."""
@@ -109,7 +109,7 @@ class SparkEngine:
         try:
             return self._bind(files).select(*[column(f"`{old}`").alias(new) for old, new in names])
         except PySparkException as error:
-            raise _translate(error) from error
+            raise translate(error) from error
 
     def look(self, uri: str) -> None:
         """Make sure, once, that Spark sees a file of ours; a server on another machine may have other disks."""
@@ -118,7 +118,7 @@ class SparkEngine:
         try:
             _ = self.session.read.options(**_READING).text(_address(uri)).schema
         except PySparkException as error:
-            raise (out_of_sight(uri) if error.getSqlState() == _NO_FILE else _translate(error)) from error
+            raise (out_of_sight(uri) if error.getSqlState() == _NO_FILE else translate(error)) from error
         self.sees_files = True
 
     def fetch(self, query: Query) -> pa.Table:
@@ -127,14 +127,14 @@ class SparkEngine:
         try:
             return plain(_for_memory(frame).toArrow())
         except _FAILURES as error:
-            raise _translate(error) from error
+            raise translate(error) from error
 
     def types(self, query: Query) -> list[DataType | None]:
         """Let Spark analyse the query and read the types off."""
         try:
             found = frame_types(self.frame(query))
         except _FAILURES as error:
-            raise _translate(error) from error
+            raise translate(error) from error
         return [None if type_ == VOID else type_ for type_ in found.values()]
 
     def write(
@@ -152,7 +152,7 @@ class SparkEngine:
         try:
             frame.write.mode("error").options(**options).parquet(_address(uri))
         except _FAILURES as error:
-            raise _translate(error) from error
+            raise translate(error) from error
 
     def _write_options(self, types: Mapping[str, DataType]) -> dict[str, str]:
         """Options of one write that make files every reader takes alike, whatever the session is set to."""
@@ -259,7 +259,7 @@ _NO_FILE = "42K03"
 """SQLSTATE of a path that is not there: nothing that another request could mend."""
 
 
-def _translate(error: PySparkException | Py4JJavaError) -> AnabranchError:
+def translate(error: PySparkException | Py4JJavaError) -> AnabranchError:
     """Turn Spark's errors into ours, by their SQLSTATE."""
     state, message = _state_and_message(error)
     text = next((line.strip() for line in message.splitlines() if line.strip()), type(error).__name__)

@@ -13,7 +13,7 @@ from pyspark.sql import Column, DataFrame, DataFrameReader, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import ArrayType, MapType, StructType
 
-from anabranch.engines.spark import _translate
+from anabranch.engines.spark import translate
 from anabranch.model.types import DataType
 from anabranch.plan.texts import DATE, TRUE_WORDS, ZONE, TextOptions, java_format, value_pattern
 
@@ -275,4 +275,4 @@ def _run(action: Callable[[], T]) -> T:
     try:
         return action()
     except PySparkException as error:
-        raise _translate(error) from error
+        raise translate(error) from error

@@ -28,7 +28,7 @@ from anabranch.queries.query import (
     text,
     union_all,
 )
-from anabranch.queries.scan import _INT, GONE, Access, _Group, _Scan, _turn_of
+from anabranch.queries.scan import GONE, INT, Access, Group, Scan, turn_of
 
 BORN = "_ana_born"
 
@@ -44,7 +44,7 @@ def folded(state: TableState, cells: Sequence[Column], access: Access) -> Query:
     return Query(plan.fold(), sources.named)
 
 
-class _Fold(_Scan):
+class _Fold(Scan):
     """A scan that tells what changed instead of what is there."""
 
     def fold(self) -> exp.Select:
@@ -69,33 +69,33 @@ class _Fold(_Scan):
     def _netted(self) -> list[exp.Alias]:
         found = [aliased(exp.Min(this=col(name)), name) for name in (GONE, BORN)]
         for c in self.columns:
-            turn = _turn_of(c)
+            turn = turn_of(c)
             found.append(aliased(last_of(c.type, col(c.id), col(turn)), c.id))
             found.append(aliased(exp.ArgMin(this=col(c.before), expression=col(turn)), c.before))
         return found
 
-    def _changed(self, group: _Group) -> exp.Select:
+    def _changed(self, group: Group) -> exp.Select:
         """Which keys went in which turn, and which cells had and got which value."""
         turn, deletes = self._turn(group), group.kind == "delete"
         picked = [aliased(group.value(c), c.id) for c in self.key]
-        picked += [aliased(turn if deletes else null_of(_INT), GONE), aliased(null_of(_INT), BORN)]
+        picked += [aliased(turn if deletes else null_of(INT), GONE), aliased(null_of(INT), BORN)]
         for c in self.columns:
             if deletes or c.id not in group.touched:
                 picked += self._untouched(c)
                 continue
             changed = differs(group.type_of(c), col(c.before, "o"), col(c.id, "o"))
-            for value, name in ((group.value(c), str(c.id)), (group.before(c), c.before), (turn, _turn_of(c))):
+            for value, name in ((group.value(c), str(c.id)), (group.before(c), c.before), (turn, turn_of(c))):
                 picked.append(aliased(choose((changed.copy(), value.copy()), otherwise=exp.Null()), name))
         return self._limited(picked, group)
 
-    def _born(self, group: _Group) -> exp.Select:
+    def _born(self, group: Group) -> exp.Select:
         picked = [aliased(group.value(c), c.id) for c in self.key]
-        picked += [aliased(null_of(_INT), GONE), aliased(self._turn(group), BORN)]
+        picked += [aliased(null_of(INT), GONE), aliased(self._turn(group), BORN)]
         return self._limited([*picked, *(x for c in self.columns for x in self._untouched(c))], group)
 
     def _untouched(self, column: Column) -> list[exp.Alias]:
-        nulls = ((column.id, column.type), (column.before, column.type), (_turn_of(column), _INT))
+        nulls = ((column.id, column.type), (column.before, column.type), (turn_of(column), INT))
         return [aliased(null_of(type_), name) for name, type_ in nulls]
 
-    def _turn(self, group: _Group) -> exp.Cast:
-        return cast_to(col(TURN, "o") if group.has_turns else number(group.turn), _INT)
+    def _turn(self, group: Group) -> exp.Cast:
+        return cast_to(col(TURN, "o") if group.has_turns else number(group.turn), INT)

@@ -45,7 +45,7 @@ from anabranch.queries.query import (
 )
 
 GONE = "_ana_gone"
-_INT = DataType("int")
+INT = DataType("int")
 
 
 @dataclass(frozen=True)
@@ -87,7 +87,7 @@ def scan(
     if keys is not None and isinstance(keys.source, Rows):
         access = _only_keys(access, layers, state.schema.key_columns[0], keys.source.table)
         layers = [x for x in layers if x.object.id not in access.tables or access.tables[x.object.id].num_rows]
-    plan = _Scan(state, tuple(columns), access, bound, bound.add(keys.source) if keys else None, broadcast, fold)
+    plan = Scan(state, tuple(columns), access, bound, bound.add(keys.source) if keys else None, broadcast, fold)
     return Query(plan.build(layers), bound.named)
 
 
@@ -120,7 +120,7 @@ def _only_keys(access: Access, layers: Sequence[Layer], column: Column, keys: pa
 
 
 @dataclass(frozen=True)
-class _Scan:
+class Scan:
     state: TableState
     columns: tuple[Column, ...]
     access: Access
@@ -182,7 +182,7 @@ class _Scan:
 
     def _cell(self, column: Column) -> exp.Alias:
         """The value of the last update that came after the row, else the row's own."""
-        newer = exp.GT(this=col(_turn_of(column), "d"), expression=col(TURN, "r"))
+        newer = exp.GT(this=col(turn_of(column), "d"), expression=col(TURN, "r"))
         return aliased(choose((newer, col(column.id, "d")), otherwise=col(column.id, "r")), column.id)
 
     def _fold(self, deltas: Sequence[Layer], cells: Sequence[Column]) -> exp.Select | exp.Union:
@@ -192,7 +192,7 @@ class _Scan:
             return parts  # A commit changes a key once: there is nothing to fold.
         folded = [aliased(exp.Max(this=col(GONE)), GONE)]
         for c in cells:
-            turn = _turn_of(c)
+            turn = turn_of(c)
             folded.append(aliased(last_of(c.type, col(c.id), col(turn)), c.id))
             folded.append(aliased(exp.Max(this=col(turn)), turn))
         keys = [col(k) for k in self.key_ids]
@@ -202,37 +202,37 @@ class _Scan:
         whole.set("group", exp.Group(expressions=[col(k) for k in self.key_ids]))
         return whole
 
-    def _delta(self, group: _Group, cells: Sequence[Column]) -> exp.Select:
+    def _delta(self, group: Group, cells: Sequence[Column]) -> exp.Select:
         """The changes of one group of objects: who went, and which cells got which value."""
         turn = col(TURN, "o") if group.has_turns else number(group.turn)
         deletes = group.kind == "delete"
         picked = [aliased(group.value(c), c.id) for c in self.key]
-        picked.append(aliased(cast_to(turn.copy() if deletes else exp.Null(), _INT), GONE))
+        picked.append(aliased(cast_to(turn.copy() if deletes else exp.Null(), INT), GONE))
         for c in cells:
             if deletes or c.id not in group.touched:
-                picked += [aliased(null_of(c.type), c.id), aliased(null_of(_INT), _turn_of(c))]
+                picked += [aliased(null_of(c.type), c.id), aliased(null_of(INT), turn_of(c))]
                 continue
-            for value, name in ((group.value(c), str(c.id)), (cast_to(turn.copy(), _INT), _turn_of(c))):
+            for value, name in ((group.value(c), str(c.id)), (cast_to(turn.copy(), INT), turn_of(c))):
                 changed = differs(group.type_of(c), col(c.before, "o"), col(c.id, "o"))
                 picked.append(aliased(choose((changed, value), otherwise=exp.Null()), name))
         return self._limited(picked, group)
 
-    def _leaf(self, group: _Group, columns: Sequence[Column], turn: str | None) -> exp.Select:
+    def _leaf(self, group: Group, columns: Sequence[Column], turn: str | None) -> exp.Select:
         """The rows of one group of objects, under the schema that the table has now."""
         picked = [aliased(group.value(c), c.id) for c in columns]
         if turn:
             value = col(TURN, "o") if group.has_turns else number(group.turn)
-            picked.append(aliased(cast_to(value, _INT), turn))
+            picked.append(aliased(cast_to(value, INT), turn))
         return self._limited(picked, group)
 
-    def _limited(self, picked: Sequence[exp.Expr], group: _Group) -> exp.Select:
+    def _limited(self, picked: Sequence[exp.Expr], group: Group) -> exp.Select:
         """Read a group of objects; in a look-up, only the keys that it is for."""
         source = table(self.sources.add(group.source), "o")
         if self.keys is None:
             return select(picked, source)
         return select(picked, source, join=joined(table(self.keys, "k"), same_key(self.key_ids, "o", "k"), "left semi"))
 
-    def _groups(self, layers: Sequence[Layer]) -> list[_Group]:
+    def _groups(self, layers: Sequence[Layer]) -> list[Group]:
         """Put together what one source can read: objects of one kind and schema; files also with the same columns."""
         grouped: dict[tuple[object, ...], list[Layer]] = {}
         for layer in layers:
@@ -242,22 +242,22 @@ class _Scan:
             grouped.setdefault((inline, o.kind, o.schema_id, *same_columns), []).append(layer)
         return [self._group(members) for members in grouped.values()]
 
-    def _group(self, members: list[Layer]) -> _Group:
+    def _group(self, members: list[Layer]) -> Group:
         first = members[0].object
         schema = self.state.schemas[first.schema_id]
         touched = frozenset(c for m in members for c in m.object.touched)
         if first.id in self.access.tables:
             parts = [_with_turn(self.access.tables[m.object.id], m.turn) for m in members]
             whole = pa.concat_tables(parts, promote_options="default")
-            return _Group(first.kind, schema, touched, Rows(whole), members[0].turn, True)
+            return Group(first.kind, schema, touched, Rows(whole), members[0].turn, True)
         uris = tuple(self.access.uris[m.object.id] for m in members)
         turns = tuple(m.turn for m in members) if len({m.turn for m in members}) > 1 else ()
         files = Files(uris, _physical(first, schema), turns)
-        return _Group(first.kind, schema, touched, files, members[0].turn, bool(turns))
+        return Group(first.kind, schema, touched, files, members[0].turn, bool(turns))
 
 
 @dataclass(frozen=True)
-class _Group:
+class Group:
     kind: str
     schema: Schema
     touched: frozenset[str]
@@ -290,7 +290,7 @@ def _acts_on(delta: Layer, row: Layer) -> bool:
     return delta.turn > row.turn and may_meet(delta.object.key_range, row.object.key_range)
 
 
-def _turn_of(column: Column) -> str:
+def turn_of(column: Column) -> str:
     return f"{column.id}_t"
 
 

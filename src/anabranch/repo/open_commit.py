@@ -23,7 +23,8 @@ from anabranch.repo.commit import finish
 from anabranch.repo.context import Context
 from anabranch.repo.refs import need_branch, resolve
 from anabranch.repo.state import table_state
-from anabranch.repo.transaction import Start, TableWriter, Transaction
+from anabranch.repo.table_writer import TableWriter
+from anabranch.repo.transaction import Start, Transaction
 
 _READS = "reads"
 """Stands in the place of a thing's id for the tables that a strict commit has read."""
