@@ -234,7 +234,8 @@ class Table:
         access = self._ctx.access(state.layers, self._pending)
         apart = broadcast and condition.keys is None and self._ctx.engines.setting != "spark"
         fold = self._ctx.fold_now if apart else None
-        query = scan(state, read, access, keys=condition.keys, broadcast=broadcast, fold=fold)
+        with reading(self._ctx, state):  # folds the changes at once
+            query = scan(state, read, access, keys=condition.keys, broadcast=broadcast, fold=fold)
         alias = state.name.rsplit(".", 1)[-1]
         query = select_rows(query, read, self._shown, alias, condition.test, self._selection.limit, order)
         return replace(query, args=condition.args)
