@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from functools import cached_property
 from typing import Any
@@ -34,6 +34,13 @@ class Column:
     """SQL text for new rows that do not give a value."""
     initial_default: str | None = None
     """What rows older than the column have, as text that a cast reads; fixed when the column is added."""
+    also: tuple[ColumnId, ...] = ()
+    """Ids of columns that a merge united with this one; objects may be written under any of them."""
+
+    @property
+    def ids(self) -> frozenset[ColumnId]:
+        """All ids that this column goes by."""
+        return frozenset((self.id, *self.also))
 
     @property
     def before(self) -> str:
@@ -99,7 +106,11 @@ class Schema:
 
     def written_as(self, column: Column) -> Column | None:
         """The column as this schema had it when an object was written; None if it is younger."""
-        return self._by_id.get(column.id)
+        return next((self._by_any_id[i] for i in (column.id, *column.also) if i in self._by_any_id), None)
+
+    @cached_property
+    def _by_any_id(self) -> dict[ColumnId, Column]:
+        return {i: c for c in self.stored for i in c.also} | self._by_id
 
     @cached_property
     def _by_id(self) -> dict[ColumnId, Column]:
@@ -175,7 +186,7 @@ def _parse_column(name: str, text: str) -> Column:
 
 
 def _not_null(column: Column) -> Column:
-    return Column(column.id, column.name, column.type, False, column.default, column.initial_default)
+    return replace(column, nullable=False)
 
 
 def _refuse_twins(names: list[str]) -> None:
@@ -189,26 +200,30 @@ def _refuse_twins(names: list[str]) -> None:
 
 def schema_document(schema: Schema) -> dict[str, Any]:
     """Turn a schema into plain values, as the catalogue and the commit's hash hold it."""
-    return {
-        "columns": [
-            {
-                "id": c.id,
-                "name": c.name,
-                "type": str(c.type),
-                "nullable": c.nullable,
-                "default": c.default,
-                "initial_default": c.initial_default,
-            }
-            for c in schema.columns
-        ],
-        "key": list(schema.key),
+    return {"columns": [_column_document(c) for c in schema.columns], "key": list(schema.key)}
+
+
+def _column_document(column: Column) -> dict[str, Any]:
+    told = {
+        "id": column.id,
+        "name": column.name,
+        "type": str(column.type),
+        "nullable": column.nullable,
+        "default": column.default,
+        "initial_default": column.initial_default,
     }
+    return {**told, "also": list(column.also)} if column.also else told
 
 
 def read_schema(id_: str, document: dict[str, Any]) -> Schema:
     """Turn plain values back into a schema."""
-    columns = tuple(
-        Column(ColumnId(c["id"]), c["name"], parse_type(c["type"]), c["nullable"], c["default"], c["initial_default"])
-        for c in document["columns"]
-    )
+    columns = tuple(_read_column(told) for told in document["columns"])
     return Schema(SchemaId(id_), columns, tuple(ColumnId(k) for k in document["key"]))
+
+
+def _read_column(told: dict[str, Any]) -> Column:
+    also = tuple(ColumnId(i) for i in told.get("also", ()))
+    type_ = parse_type(told["type"])
+    return Column(
+        ColumnId(told["id"]), told["name"], type_, told["nullable"], told["default"], told["initial_default"], also
+    )

@@ -80,10 +80,10 @@ class _Fold(Scan):
         picked = [aliased(group.value(c), c.id) for c in self.key]
         picked += [aliased(turn if deletes else null_of(INT), GONE), aliased(null_of(INT), BORN)]
         for c in self.columns:
-            if deletes or c.id not in group.touched:
+            if deletes or not group.touches(c):
                 picked += self._untouched(c)
                 continue
-            changed = differs(group.type_of(c), col(c.before, "o"), col(c.id, "o"))
+            changed = group.changes(c)
             for value, name in ((group.value(c), str(c.id)), (group.before(c), c.before), (turn, turn_of(c))):
                 picked.append(aliased(choose((changed.copy(), value.copy()), otherwise=exp.Null()), name))
         return self._limited(picked, group)

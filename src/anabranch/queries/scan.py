@@ -27,6 +27,7 @@ from anabranch.queries.query import (
     Source,
     Sources,
     aliased,
+    all_of,
     any_of,
     cast_to,
     choose,
@@ -93,7 +94,7 @@ def scan(
 
 def plain_files(state: TableState, columns: Sequence[Column], access: Access) -> Files | None:
     """The files of a table that nothing has touched since they were written, all under its own schema, if it is so."""
-    wanted = {c.id for c in columns}
+    wanted = {i for c in columns for i in c.ids}
     rows = [x.object for x in state.layers if x.object.kind == "rows"]
     acting = [x for x in state.layers if x.object.kind != "rows" and wanted & set(x.object.touched)]
     written = [state.schemas[i] for i in {o.schema_id for o in rows}]
@@ -105,7 +106,7 @@ def plain_files(state: TableState, columns: Sequence[Column], access: Access) ->
 def _all_have(schemas: Sequence[Schema], columns: Sequence[Column]) -> bool:
     """Whether the columns were always there, with the types that they have now."""
     found = [(schema.written_as(c), c) for schema in schemas for c in columns]
-    return all(was is not None and was.type == now.type for was, now in found)
+    return all(was is not None and was.id == now.id and was.type == now.type for was, now in found)
 
 
 def _only_keys(access: Access, layers: Sequence[Layer], column: Column, keys: pa.Table) -> Access:
@@ -115,7 +116,8 @@ def _only_keys(access: Access, layers: Sequence[Layer], column: Column, keys: pa
     for layer in layers:
         rows = access.tables.get(layer.object.id)
         if rows is not None:
-            tables[layer.object.id] = rows.filter(pc.is_in(rows.column(column.id).cast(wanted.type), wanted))
+            name = next(i for i in (column.id, *column.also) if i in rows.column_names)
+            tables[layer.object.id] = rows.filter(pc.is_in(rows.column(name).cast(wanted.type), wanted))
     return Access(access.uris, tables)
 
 
@@ -138,7 +140,7 @@ class Scan:
         return [str(c.id) for c in self.key]
 
     def build(self, layers: Sequence[Layer]) -> exp.Select | exp.Union:
-        wanted = {c.id for c in self.columns}
+        wanted = {i for c in self.columns for i in c.ids}
         rows = [x for x in layers if x.object.kind == "rows"]
         deltas = [
             x
@@ -161,7 +163,7 @@ class Scan:
         read = tuple(dict.fromkeys((*self.key, *self.columns)))
         below = union_all([self._leaf(group, read, TURN) for group in self._groups(rows)])
         touched = {c for d in deltas if d.object.kind == "update" for c in d.object.touched}
-        cells = [c for c in self.columns if c.id in touched and c not in self.key]
+        cells = [c for c in self.columns if touched & c.ids and c not in self.key]
         picked = [self._cell(c) if c in cells else aliased(col(c.id, "r"), c.id) for c in self.columns]
         stays = None
         if any(d.object.kind == "delete" for d in deltas):
@@ -209,12 +211,11 @@ class Scan:
         picked = [aliased(group.value(c), c.id) for c in self.key]
         picked.append(aliased(cast_to(turn.copy() if deletes else exp.Null(), INT), GONE))
         for c in cells:
-            if deletes or c.id not in group.touched:
+            if deletes or not group.touches(c):
                 picked += [aliased(null_of(c.type), c.id), aliased(null_of(INT), turn_of(c))]
                 continue
             for value, name in ((group.value(c), str(c.id)), (cast_to(turn.copy(), INT), turn_of(c))):
-                changed = differs(group.type_of(c), col(c.before, "o"), col(c.id, "o"))
-                picked.append(aliased(choose((changed, value), otherwise=exp.Null()), name))
+                picked.append(aliased(choose((group.changes(c), value), otherwise=exp.Null()), name))
         return self._limited(picked, group)
 
     def _leaf(self, group: Group, columns: Sequence[Column], turn: str | None) -> exp.Select:
@@ -230,7 +231,8 @@ class Scan:
         source = table(self.sources.add(group.source), "o")
         if self.keys is None:
             return select(picked, source)
-        return select(picked, source, join=joined(table(self.keys, "k"), same_key(self.key_ids, "o", "k"), "left semi"))
+        same = all_of([exp.EQ(this=group.value(c), expression=col(c.id, "k")) for c in self.key])
+        return select(picked, source, join=joined(table(self.keys, "k"), same, "left semi"))
 
     def _groups(self, layers: Sequence[Layer]) -> list[Group]:
         """Put together what one source can read: objects of one kind and schema; files also with the same columns."""
@@ -268,22 +270,28 @@ class Group:
     def value(self, column: Column) -> exp.Expr:
         """A column as the table has it now, from what was written: of its type, or what it had before it was."""
         written = self.schema.written_as(column)
-        if written is None:
-            return initial_value(column)
-        return self._typed(col(column.id, "o"), column)
+        return initial_value(column) if written is None else self._typed(col(written.id, "o"), column)
 
     def before(self, column: Column) -> exp.Expr:
         """The value that a touched column had before an update, of the type that it has now."""
-        return self._typed(col(column.before, "o"), column)
+        return self._typed(col(self._written(column).before, "o"), column)
+
+    def touches(self, column: Column) -> bool:
+        """Whether the objects may change a column."""
+        return not self.touched.isdisjoint(column.ids)
+
+    def changes(self, column: Column) -> exp.Expr:
+        """Whether an update changes a touched column."""
+        written = self._written(column)
+        return differs(written.type, col(written.before, "o"), col(written.id, "o"))
 
     def _typed(self, value: exp.Expr, column: Column) -> exp.Expr:
         # Spark may have written a time in a form that other readers take for one without a zone.
         has_times = any(t.name == "timestamp" for t in column.type.walk())
-        return cast_to(value, column.type) if has_times or self.type_of(column) != column.type else value
+        return cast_to(value, column.type) if has_times or self._written(column).type != column.type else value
 
-    def type_of(self, column: Column) -> DataType:
-        """The type that a column was written with."""
-        return (self.schema.written_as(column) or column).type
+    def _written(self, column: Column) -> Column:
+        return self.schema.written_as(column) or column
 
 
 def _acts_on(delta: Layer, row: Layer) -> bool:
