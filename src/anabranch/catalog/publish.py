@@ -105,7 +105,7 @@ def write_commit(cx: Connection, publication: Publication, made: CommitHead) -> 
     _insert(cx, t.entries, [_entry_values(at, e, carried=False) for e in content.entries])
     _insert(cx, t.names, [_name_values(publication.repository, at, n, carried=False) for n in content.names])
     links = [
-        {**at, "thing_id": c.thing_id, "number": n, "object_id": o}
+        {**at, "thing_id": c.thing_id, "number": n, "step": c.steps[n] if c.steps else 0, "object_id": o}
         for c in content.changes
         for n, o in enumerate(c.objects)
     ]
@@ -115,8 +115,8 @@ def write_commit(cx: Connection, publication: Publication, made: CommitHead) -> 
             **at,
             "thing_id": r.thing_id,
             "parent_number": r.parent_number,
-            "base_line": r.base.line,
-            "base_index": r.base.index,
+            "base_line": r.base.line if r.base else "",
+            "base_index": r.base.index if r.base else 0,
             "exceptions_id": r.exceptions,
         }
         for r in content.references

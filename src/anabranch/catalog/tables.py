@@ -178,6 +178,7 @@ changes = Table(
     Column("line_id", _Text, primary_key=True),
     Column("commit_index", BigInteger, primary_key=True),
     Column("number", Integer, primary_key=True),
+    Column("step", Integer, nullable=False, server_default="0"),
     Column("object_id", _Text, nullable=False),
     Index("changes_by_object", "object_id"),
     sqlite_with_rowid=False,

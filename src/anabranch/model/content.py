@@ -44,15 +44,18 @@ class Change:
 
     thing_id: ThingId
     objects: tuple[ObjectId, ...]
+    steps: tuple[int, ...] = ()
+    """The step of each object; those of one step change a key once. Without any, it is one step."""
 
 
 @dataclass(frozen=True)
 class ChangeReference:
-    """The difference to a further parent: the path from a base, and an object of exceptions."""
+    """The difference to a further parent: the path from a base to the first parent, and an object of exceptions."""
 
     thing_id: ThingId
     parent_number: int
-    base: Position
+    base: Position | None
+    """None: it can't be told from the changes; states are compared."""
     exceptions: ObjectId | None
 
 

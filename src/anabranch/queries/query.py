@@ -13,6 +13,9 @@ from sqlglot import exp
 from anabranch.model.types import DataType
 
 TURN = "_ana_turn"
+OP = "_ana_op"
+"""The column that tells what became of a key."""
+INSERT, UPDATE, DELETE, SAME = "I", "U", "D", "="
 
 
 @dataclass(frozen=True)
@@ -179,13 +182,13 @@ def choose(*cases: tuple[exp.Expr, exp.Expr], otherwise: exp.Expr) -> exp.Case:
     return exp.Case(ifs=[exp.If(this=test, true=value) for test, value in cases], default=otherwise)
 
 
-JoinKind = Literal["left", "left semi", "full"]
+JoinKind = Literal["left", "left semi", "left anti", "full", "inner"]
 
 
 def joined(source: exp.Table | exp.Subquery, on: exp.Expr, kind: JoinKind) -> exp.Join:
     """A relation to join with."""
     side, _, kind_word = kind.upper().partition(" ")
-    return exp.Join(this=source, side=side, kind=kind_word or None, on=on)
+    return exp.Join(this=source, side=None if side == "INNER" else side, kind=kind_word or None, on=on)
 
 
 def select(

@@ -20,6 +20,7 @@ from anabranch.model.tables import TableState
 from anabranch.model.types import DataType
 from anabranch.queries.forms import differs, last_of
 from anabranch.queries.query import (
+    OP,
     TURN,
     Files,
     Query,
@@ -319,8 +320,10 @@ def _physical(o: StoredObject, schema: Schema) -> tuple[tuple[str, DataType], ..
     if o.kind == "rows":
         return tuple((str(c.id), c.type) for c in schema.stored)
     pairs = [(str(c.id), c.type) for c in schema.key_columns]
+    if o.kind == "exceptions":
+        pairs.append((OP, DataType("string")))
     for c in schema:
-        if c.id in o.touched and c.id not in schema.key and o.kind == "update":
+        if c.id in o.touched and c.id not in schema.key and o.kind != "delete":
             pairs += [(str(c.id), c.type), (c.before, c.type)]
     return tuple(pairs)
 

@@ -26,7 +26,7 @@ def get_row(
     ctx: Context, state: TableState, shown: Sequence[Column], key: Any, pending: Mapping[ObjectId, bytes]
 ) -> dict[str, Any] | None:
     """Find the row of one key."""
-    rows = _key_row(state, key)
+    rows = key_row(state, key)
     keys = Keys(Rows(rows), table_range(rows, state.schema.key_columns))
     layers = [x for x in state.layers if may_meet(x.object.key_range, keys.key_range)]
     engine = ctx.engines.pick(
@@ -49,7 +49,8 @@ def keys_source(state: TableState, values: Sequence[Any]) -> Keys | None:
     return Keys(Rows(rows), table_range(rows, state.schema.key_columns))
 
 
-def _key_row(state: TableState, key: Any) -> pa.Table:
+def key_row(state: TableState, key: Any) -> pa.Table:
+    """One key as a row, checked."""
     columns = state.schema.key_columns
     if not state.schema.has_key:
         raise InvalidRequest(f"table {state.name!r} has no key", hint="read it with where=")

@@ -18,6 +18,7 @@ from anabranch.repo.log import TableChange
 
 if TYPE_CHECKING:
     from anabranch.repo.commit import CommitBlock
+    from anabranch.repo.diff import Diff
     from anabranch.repo.files import FileRows
     from anabranch.repo.open_commit import OpenCommit
     from anabranch.repo.reading import Table
@@ -226,6 +227,12 @@ class Repository:
 
         request = make_request(paths, format, schema, bad_rows, equal_columns, needed, options)
         return read_files(self._ctx, request, tell)
+
+    def diff(self, before: str | None = None, after: str | None = None, *, table: str | None = None) -> Diff:
+        """Compare two refs: `diff("main", "dev")`, `diff("main..dev")`, or since their base, `diff("main...dev")`."""
+        from anabranch.repo.diff import diff
+
+        return diff(self._ctx, before, after, table)
 
     @property
     def spark_session(self) -> Any:

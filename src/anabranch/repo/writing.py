@@ -21,7 +21,7 @@ from anabranch.model.types import DataType
 from anabranch.objects import parquet
 from anabranch.objects.root import SealedFile
 from anabranch.queries import changes
-from anabranch.queries.query import Files, Query, Rows, Source, reading_of
+from anabranch.queries.query import OP, Files, Query, Rows, Source, reading_of
 from anabranch.queries.results import plain
 from anabranch.repo.context import Context
 
@@ -41,8 +41,8 @@ class Kept:
         """The rows of one kind among matched or compared ones; those at hand need no engine."""
         if isinstance(self.source, Rows):
             rows = self.source.table
-            return Rows(rows.filter(pc.equal(rows.column(changes.OP), op)).select(list(columns)))
-        return changes.of_kind(reading_of(self.source, [*columns, changes.OP]), op, columns)
+            return Rows(rows.filter(pc.equal(rows.column(OP), op)).select(list(columns)))
+        return changes.of_kind(reading_of(self.source, [*columns, OP]), op, columns)
 
 
 @dataclass

@@ -1,0 +1,80 @@
+"""The changes of a table on the way from one commit to another, as layers with rising turns."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from sqlalchemy import Connection, select
+
+from anabranch.catalog import tables as t
+from anabranch.catalog.history import Lines
+from anabranch.catalog.views import Known, learn
+from anabranch.model.clock import Position
+from anabranch.model.ids import LineId, ObjectId, ThingId
+from anabranch.model.objects import Layer
+from anabranch.plan.path import Crossing, Leg, Stretch, find_path
+
+Ranges = Sequence[tuple[LineId, int, int]]
+
+
+def change_layers(
+    cx: Connection, base: Position, tip: Position, things: Sequence[ThingId], known: Known
+) -> tuple[Layer, ...] | None:
+    """Find the objects that tell a table's change from a commit to a descendant; None if only its states can tell."""
+    return _along(cx, find_path(Lines(cx), base, tip), things, known)
+
+
+def _along(cx: Connection, legs: Sequence[Leg], things: Sequence[ThingId], known: Known) -> tuple[Layer, ...] | None:
+    found: list[Layer] = []
+    for leg in legs:
+        part = (
+            _stretch(cx, leg.ranges, things, known) if isinstance(leg, Stretch) else _crossing(cx, leg, things, known)
+        )
+        if part is None:
+            return None
+        top = max((x.turn for x in found), default=0)
+        found += [replace(x, turn=top + x.turn) for x in part]
+    return tuple(found)
+
+
+def _stretch(cx: Connection, ranges: Ranges, things: Sequence[ThingId], known: Known) -> list[Layer] | None:
+    """The changes of commits that follow one another; None if one of them gave the table another key."""
+    e, c = t.entries.c, t.changes.c
+    turns: dict[tuple[str, int, int], int] = {}
+    found: list[tuple[int, ObjectId]] = []
+    for line, low, high in ranges:
+        here = (e.line_id == line) & e.commit_index.between(low, high) & e.thing_id.in_(things) & ~e.carried
+        if cx.execute(select(e.thing_id).where(here, e.replaced).limit(1)).first():
+            return None
+        query = select(c.commit_index, c.step, c.object_id).where(c.thing_id.in_(things), c.line_id == line)
+        query = query.where(c.commit_index.between(low, high)).order_by(c.commit_index, c.number)
+        for row in cx.execute(query):
+            turn = turns.setdefault((line, row.commit_index, row.step), len(turns) + 1)
+            found.append((turn, ObjectId(row.object_id)))
+    learn(cx, [id_ for _, id_ in found], known)
+    return [Layer(turn, known[id_]) for turn, id_ in found]
+
+
+def _crossing(cx: Connection, leg: Crossing, things: Sequence[ThingId], known: Known) -> list[Layer] | None:
+    """What a merge brought to its further parent: what the first parent did since the base, but for exceptions."""
+    r = t.change_references.c
+    query = select(r.base_line, r.base_index, r.exceptions_id).where(
+        r.thing_id.in_(things),
+        r.line_id == leg.merge.line,
+        r.commit_index == leg.merge.index,
+        r.parent_number == leg.number,
+    )
+    row = cx.execute(query).first()
+    if row is None:
+        return []
+    if not row.base_line:
+        return None
+    base = Position(LineId(row.base_line), row.base_index)
+    inner = change_layers(cx, base, leg.first_parent, things, known)
+    if inner is None or row.exceptions_id is None:
+        return None if inner is None else list(inner)
+    learn(cx, [ObjectId(row.exceptions_id)], known)
+    exceptions = known[ObjectId(row.exceptions_id)]
+    top = max((x.turn for x in inner), default=0)
+    return [*(replace(x, without=(*x.without, exceptions)) for x in inner), Layer(top + 1, exceptions)]
