@@ -6,7 +6,7 @@ some of its cells changed. A key that went and came again is told apart: only th
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from sqlglot import exp
@@ -71,7 +71,29 @@ def folded_path(
     return Query(plan.fold(path), sources.named)
 
 
+def key_events(
+    state: TableState, layers: Mapping[int, Sequence[Layer]], label: str, access: Access, sources: Sources
+) -> exp.Select | exp.Union:
+    """The keys that layers touch, each with the number of the layers that it is from."""
+    plan = _PathFold(state, (), access, sources, None, False)
+    return union_all([plan.keys_of(inside, n, label) for n, inside in layers.items()])
+
+
+def touched_keys(path: Path, access: Access, sources: Sources) -> Query:
+    """The keys that a path touches, once each."""
+    plan = _PathFold(path.state, (), access, sources, None, False)
+    found = select([col(k) for k in plan.key_ids], subquery(plan.keys_of(path.layers, 0, "_ana_group"), "t"))
+    found.set("distinct", exp.Distinct())
+    return Query(found, sources.named)
+
+
 class _PathFold(Scan):
+    def keys_of(self, layers: Sequence[Layer], label: int, name: str) -> exp.Select:
+        """The keys of layers, with a label."""
+        found = union_all([self._events(g, without) for g, without in self._pieces(layers)])
+        picked = [*(col(k) for k in self.key_ids), aliased(cast_to(number(label), INT), name)]
+        return select(picked, subquery(found, "g"))
+
     def fold(self, path: Path) -> exp.Select:
         parts = [self._events(g, without) for g, without in self._pieces(path.layers)]
         if not parts:
