@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from sqlalchemy import Connection, select
@@ -13,6 +13,7 @@ from anabranch.catalog.views import Known, learn
 from anabranch.model.clock import Position
 from anabranch.model.ids import LineId, ObjectId, ThingId
 from anabranch.model.objects import Layer
+from anabranch.model.tables import Operation
 from anabranch.plan.path import Crossing, Leg, Stretch, find_path
 
 Ranges = Sequence[tuple[LineId, int, int]]
@@ -22,10 +23,36 @@ def change_layers(
     cx: Connection, base: Position, tip: Position, things: Sequence[ThingId], known: Known
 ) -> tuple[Layer, ...] | None:
     """Find the objects that tell a table's change from a commit to a descendant; None if only its states can tell."""
-    return _along(cx, find_path(Lines(cx), base, tip), things, known)
+    return layers_along(cx, find_path(Lines(cx), base, tip), things, known)
 
 
-def _along(cx: Connection, legs: Sequence[Leg], things: Sequence[ThingId], known: Known) -> tuple[Layer, ...] | None:
+def operations(cx: Connection, legs: Sequence[Leg], things: Sequence[ThingId]) -> tuple[Operation, ...]:
+    """List what was done to a thing on a way, in order; a repeated operation is told once."""
+    found: list[Operation] = []
+    e = t.entries.c
+    for ranges in _ranges(cx, legs, things):
+        for line, low, high in ranges:
+            query = select(e.operations).where(e.line_id == line, e.commit_index.between(low, high), ~e.carried)
+            for told in cx.scalars(query.where(e.thing_id.in_(things)).order_by(e.commit_index)):
+                found += [o for o in told if found[-1:] != [o]]
+    return tuple(found)
+
+
+def _ranges(cx: Connection, legs: Sequence[Leg], things: Sequence[ThingId]) -> Iterator[Ranges]:
+    """The stretches of a way, those that a crossing stands for among them."""
+    for leg in legs:
+        if isinstance(leg, Stretch):
+            yield leg.ranges
+            continue
+        found = _reference(cx, leg, things)
+        if found and found[0]:
+            yield from _ranges(cx, find_path(Lines(cx), found[0], leg.first_parent), things)
+
+
+def layers_along(
+    cx: Connection, legs: Sequence[Leg], things: Sequence[ThingId], known: Known
+) -> tuple[Layer, ...] | None:
+    """Find the objects that tell a table's change on a way; None if only its states can tell."""
     found: list[Layer] = []
     for leg in legs:
         part = (
@@ -58,6 +85,23 @@ def _stretch(cx: Connection, ranges: Ranges, things: Sequence[ThingId], known: K
 
 def _crossing(cx: Connection, leg: Crossing, things: Sequence[ThingId], known: Known) -> list[Layer] | None:
     """What a merge brought to its further parent: what the first parent did since the base, but for exceptions."""
+    found = _reference(cx, leg, things)
+    if found is None:
+        return []
+    base, exceptions_id = found
+    inner = change_layers(cx, base, leg.first_parent, things, known) if base else None
+    if inner is None or exceptions_id is None:
+        return None if inner is None else list(inner)
+    learn(cx, [exceptions_id], known)
+    exceptions = known[exceptions_id]
+    top = max((x.turn for x in inner), default=0)
+    return [*(replace(x, without=(*x.without, exceptions)) for x in inner), Layer(top + 1, exceptions)]
+
+
+def _reference(
+    cx: Connection, leg: Crossing, things: Sequence[ThingId]
+) -> tuple[Position | None, ObjectId | None] | None:
+    """The base and the exceptions of a merge, seen from a further parent; None if the table did not change for it."""
     r = t.change_references.c
     query = select(r.base_line, r.base_index, r.exceptions_id).where(
         r.thing_id.in_(things),
@@ -67,14 +111,6 @@ def _crossing(cx: Connection, leg: Crossing, things: Sequence[ThingId], known: K
     )
     row = cx.execute(query).first()
     if row is None:
-        return []
-    if not row.base_line:
         return None
-    base = Position(LineId(row.base_line), row.base_index)
-    inner = change_layers(cx, base, leg.first_parent, things, known)
-    if inner is None or row.exceptions_id is None:
-        return None if inner is None else list(inner)
-    learn(cx, [ObjectId(row.exceptions_id)], known)
-    exceptions = known[ObjectId(row.exceptions_id)]
-    top = max((x.turn for x in inner), default=0)
-    return [*(replace(x, without=(*x.without, exceptions)) for x in inner), Layer(top + 1, exceptions)]
+    base = Position(LineId(row.base_line), row.base_index) if row.base_line else None
+    return base, ObjectId(row.exceptions_id) if row.exceptions_id else None

@@ -128,7 +128,7 @@ def write_commit(cx: Connection, publication: Publication, made: CommitHead) -> 
     ]
     _insert(cx, t.views, views)
     shown = [
-        {"view_id": v.id, "number": n, "turn": 0, "object_id": o}
+        {"view_id": v.id, "number": n, "turn": v.turns[n] if v.turns else 0, "object_id": o}
         for v in content.views
         for n, o in enumerate(v.objects)
     ]

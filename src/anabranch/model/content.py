@@ -68,6 +68,8 @@ class View:
     kind: ViewKind
     objects: tuple[ObjectId, ...]
     row_count: int
+    turns: tuple[int, ...] = ()
+    """The turn of each object; 0 for all where it is empty."""
 
 
 @dataclass(frozen=True)
@@ -125,3 +127,5 @@ class Publication:
     creates_branch: bool = False
     open_commit: tuple[str, int] | None = None
     """The open commit that this one finishes, and its version; its rows go in the same transaction."""
+    open_merge: str | None = None
+    """The open merge that this commit finishes; its rows go, too."""

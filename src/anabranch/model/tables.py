@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from anabranch.model.ids import ThingId
@@ -45,6 +45,17 @@ class TableState:
     def properties(self) -> Mapping[str, str]:
         found: Mapping[str, str] = self.attributes.get("properties", {})
         return found
+
+    def read_as(self, schema: Schema) -> TableState:
+        """The table under another schema: a column that it does not show has its initial default."""
+        hidden = {i for c in schema if not self.schema.written_as(c) for i in c.ids}
+        if not hidden:
+            return replace(self, schema=schema)
+        known = {
+            id_: replace(s, columns=tuple(c for c in s.columns if not c.ids & hidden))
+            for id_, s in self.schemas.items()
+        }
+        return replace(self, schema=schema, schemas=known)
 
     @property
     def next_turn(self) -> int:

@@ -1,4 +1,4 @@
-"""Where two sides meet: the keys that both touched, judged on what their objects touch and not on what is left of it."""
+"""Where two sides meet: the keys that both touched, judged by what objects touch and not by what is left of it."""
 
 from __future__ import annotations
 

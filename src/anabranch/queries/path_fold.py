@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from anabranch.model.objects import Layer, StoredObject
+from anabranch.model.objects import Layer, ObjectKind, StoredObject
 from anabranch.model.schema import Column, Schema
 from anabranch.model.tables import TableState
 from anabranch.model.types import DataType
@@ -24,6 +24,7 @@ from anabranch.queries.query import (
     TURN,
     UPDATE,
     Query,
+    Source,
     Sources,
     aliased,
     all_of,
@@ -35,6 +36,7 @@ from anabranch.queries.query import (
     joined,
     null_of,
     number,
+    same_key,
     select,
     subquery,
     table,
@@ -87,7 +89,59 @@ def touched_keys(path: Path, access: Access, sources: Sources) -> Query:
     return Query(found, sources.named)
 
 
+def labelled_keys(
+    state: TableState, layers: Mapping[int, Sequence[Layer]], access: Access, sources: Sources, keys: str
+) -> Query:
+    """The numbers of the layers that touch one of these keys."""
+    plan = _PathFold(state, (), access, sources, keys, False)
+    label = "_ana_group"
+    whole = union_all([plan.keys_of(inside, n, label) for n, inside in layers.items()])
+    found = select([col(label)], subquery(whole, "l"))
+    found.set("distinct", exp.Distinct())
+    return Query(found, sources.named)
+
+
+Piece = tuple[ObjectKind, tuple[Column, ...], Query]
+"""A kind of object, the columns that it touches, and its rows."""
+
+
+def without_keys(
+    state: TableState, layer: Layer, cells: Sequence[Column], access: Access, keys: Source | None
+) -> list[Piece]:
+    """What an object says but for some keys, of these columns only, as objects of one kind each."""
+    found: list[Piece] = []
+    for op, kind in _KINDS.items():
+        sources = Sources()
+        plan = _PathFold(state, tuple(cells), access, sources, None, False)
+        piece = plan.piece(layer, op, sources.add(keys) if keys is not None else None)
+        if piece is not None:
+            touched, query = piece
+            found.append((kind, touched, Query(query, sources.named)))
+    return found
+
+
+_KINDS: Mapping[str, ObjectKind] = {INSERT: "rows", UPDATE: "update", DELETE: "delete"}
+
+
 class _PathFold(Scan):
+    def piece(self, layer: Layer, op: str, keys: str | None) -> tuple[tuple[Column, ...], exp.Select] | None:
+        """What an object says of one kind, if it says something of that kind."""
+        ((group, without),) = self._pieces([layer])
+        kind = _KINDS[op]
+        touched = tuple(c for c in self.columns if kind != "update" or group.touches(c))
+        if group.kind not in (kind, "exceptions") or (kind == "update" and not touched):
+            return None
+        events = self._events(group, without)
+        names: list[str] = list(self.key_ids)
+        if kind != "delete":
+            names += [n for c in touched for n in ((str(c.id), c.before) if kind == "update" else (str(c.id),))]
+        tests: list[exp.Expr] = [exp.EQ(this=col(OP, "p"), expression=text(op))]
+        if kind == "update":
+            tests.append(exp.Paren(this=any_of([exp.Not(this=is_null(col(turn_of(c), "p"))) for c in touched])))
+        anti = joined(table(keys, "m"), same_key(self.key_ids, "p", "m"), "left anti") if keys else None
+        query = select([col(n, "p") for n in names], subquery(events, "p"), join=anti, where=all_of(tests))
+        return touched, query
+
     def keys_of(self, layers: Sequence[Layer], label: int, name: str) -> exp.Select:
         """The keys of layers, with a label."""
         found = union_all([self._events(g, without) for g, without in self._pieces(layers)])

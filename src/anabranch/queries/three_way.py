@@ -13,7 +13,7 @@ from sqlglot import exp
 from anabranch.model.schema import Column, Schema
 from anabranch.model.types import DataType
 from anabranch.plan.merge_rows import CONFLICT, RowPolicy, Rule
-from anabranch.queries.forms import differs
+from anabranch.queries.forms import comparable, differs
 from anabranch.queries.query import (
     DELETE,
     INSERT,
@@ -30,11 +30,13 @@ from anabranch.queries.query import (
     col,
     is_null,
     joined,
+    not_distinct,
     null_of,
     number,
     same_key,
     select,
     subquery,
+    table,
     text,
 )
 
@@ -337,6 +339,27 @@ def _is_set(name: str) -> exp.EQ:
 
 def _is_not_set(name: str) -> exp.EQ:
     return exp.EQ(this=col(name), expression=number(0))
+
+
+def with_settled(query: Query, settled: str, how: Decision) -> Query:
+    """Decided rows, with what was resolved before in its place wherever base, ours and theirs are as they were."""
+    ids = [str(k) for k in how.schema.key_ids]
+    same: list[exp.Expr] = [exp.EQ(this=col(there(s), "d"), expression=col(there(s), "s")) for s in SIDES]
+    same += [
+        not_distinct(comparable(c.type, col(value_of(c, s), "d")), comparable(c.type, col(value_of(c, s), "s")))
+        for c in how.cells
+        for s in SIDES
+    ]
+    on = all_of([same_key(ids, "d", "s"), *same])
+    found = exp.Not(this=is_null(col(ids[0], "s")))
+    # A row that was settled in part keeps its other conflicts.
+    own = {STAYS, KIND, *(n for c in how.cells for n in (str(c.id), conflict_of(c)))}
+    picked = [
+        aliased(choose((found.copy(), col(n, "s")), otherwise=col(n, "d")), n) if n in own else col(n, "d")
+        for n, _ in pairs(how)
+    ]
+    join = joined(table(settled, "s"), on, "left")
+    return query.over(select(picked, subquery(query.expression, "d"), join=join))
 
 
 def against(query: Query, side: str, how: Decision) -> Query:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import logging
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from types import TracebackType
 
@@ -84,11 +85,11 @@ def finish(
         ctx.discard(loose)
         raise
     ctx.discard([o for o in loose if o.stored.id not in content.sha256])
-    _keep_readable(ctx, start.branch.name, netted)
+    keep_draft_readable(ctx, start.branch.name, netted)
     return commit
 
 
-def _keep_readable(ctx: Context, branch: str, draft: Draft) -> None:
+def keep_draft_readable(ctx: Context, branch: str, draft: Draft) -> None:
     """Fold the changes of tables that this commit changed once too often."""
     limit = ctx.settings.fold_commit_limit
     changed = [t for t in draft.things.values() if t.base and t.statements and not t.dropped]
@@ -123,7 +124,7 @@ def publish_draft(ctx: Context, publication: Publication, draft: Draft, strict: 
 
     The new head is found and judged in the publishing transaction, where it can't move again.
     """
-    try:
+    with publish_found_out(ctx, publication) as found:
         with ctx.catalog.write() as cx:
             try:
                 made = publish(cx, publication, ctx.store_id, ctx.settings.clock_depth_limit)
@@ -131,13 +132,22 @@ def publish_draft(ctx: Context, publication: Publication, draft: Draft, strict: 
                 publication = _onto(cx, publication, draft, strict, moved.found)
                 made = publish(cx, publication, ctx.store_id, ctx.settings.clock_depth_limit)
             line = history.line_name(cx, made.position)
-        return _described(publication, draft, made, line)
+        found.append(_described(publication, draft, made, line))
+    return found[0]
+
+
+@contextmanager
+def publish_found_out(ctx: Context, publication: Publication) -> Iterator[list[Commit]]:
+    """A block that publishes and keeps the commit; if its outcome is unknown, the branch's moves are asked."""
+    found: list[Commit] = []
+    try:
+        yield found
     except OutcomeUnknown as error:
-        found = _find_out(ctx, publication, error)
-        if found is None:
+        where = _find_out(ctx, publication, error)
+        if where is None:
             message = "the connection was lost while publishing; nothing was published"
             raise Unavailable(message, hint="try again") from error
-        return _published(ctx, publication, found)
+        found.append(_published(ctx, publication, where))
 
 
 def _published(ctx: Context, publication: Publication, found: Position) -> Commit:

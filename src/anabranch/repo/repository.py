@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from anabranch.repo.commit import CommitBlock
     from anabranch.repo.diff import Diff
     from anabranch.repo.files import FileRows
+    from anabranch.repo.merge import FastForward, MergeResult, Mode
     from anabranch.repo.open_commit import OpenCommit
     from anabranch.repo.reading import Table
 
@@ -233,6 +234,24 @@ class Repository:
         from anabranch.repo.diff import diff
 
         return diff(self._ctx, before, after, table)
+
+    def merge(
+        self,
+        source: str | Sequence[str],
+        into: str | None = None,
+        *,
+        message: str | None = None,
+        rules: Mapping[str, str] | None = None,
+        strictness: str = "cell",
+        mode: Mode = "merge",
+        ff: FastForward = "auto",
+        author: str | None = None,
+    ) -> MergeResult:
+        """Merge one branch or several into another; conflicts raise MergeConflict and change nothing."""
+        from anabranch.repo.merge import MergeRequest, as_sources, merge
+
+        asked = MergeRequest(as_sources(source), into, message, rules or {}, strictness, mode, ff, author)
+        return merge(self._ctx, asked)
 
     @property
     def spark_session(self) -> Any:

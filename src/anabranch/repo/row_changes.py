@@ -316,12 +316,7 @@ class RowChanges:
 
     def _shown_before(self) -> TableState:
         """The earlier state, read under the later schema: a column that it did not show has its initial default."""
-        had = self.ends.before
-        hidden = {i for c in self.schema if not had.schema.written_as(c) for i in c.ids}
-        schemas = {
-            id_: replace(s, columns=tuple(c for c in s.columns if not c.ids & hidden)) for id_, s in had.schemas.items()
-        }
-        return replace(had, schema=self.schema, schemas=schemas)
+        return self.ends.before.read_as(self.schema)
 
     def _compared_in_full(self, engine: Engine) -> tuple[Query, tuple[Column, ...]]:
         """Compare all rows: by the later key, or, where the earlier rows have none that fits it, as whole rows."""

@@ -100,7 +100,7 @@ class Layout:
     cluster: tuple[str, ...]
     write_id: str | None = None
     files: int | None = None
-    """How many files Spark is to write; it decides itself for None."""
+    """How many files Spark is to write; it decides itself for None. One means one, in the process too."""
 
 
 def store(
@@ -117,7 +117,9 @@ def store(
     ids = tuple(c.id for c in touched)
     if engine.in_process:
         found = query.table if isinstance(query, Rows) else engine.fetch(query)
-        return _store_rows(ctx, _numbered(_sorted(found, wanted.cluster), wanted), kind, schema, ids)
+        rows = _numbered(_sorted(found, wanted.cluster), wanted)
+        most = max(rows.num_rows, 1) if wanted.files == 1 else ctx.settings.file_row_limit
+        return _store_rows(ctx, rows, kind, schema, ids, most)
     if isinstance(query, Rows):
         if not query.table.num_rows:
             return ()
@@ -260,10 +262,9 @@ def _sorted(rows: pa.Table, cluster: Sequence[str]) -> pa.Table:
 
 
 def _store_rows(
-    ctx: Context, rows: pa.Table, kind: ObjectKind, schema: Schema, touched: tuple[ColumnId, ...]
+    ctx: Context, rows: pa.Table, kind: ObjectKind, schema: Schema, touched: tuple[ColumnId, ...], limit: int
 ) -> tuple[NewObject, ...]:
     made = []
-    limit = ctx.settings.file_row_limit
     for start in range(0, rows.num_rows, limit):
         part = rows.slice(start, limit)
         content = parquet.encode(part, ctx.settings.row_group_rows)
