@@ -68,6 +68,7 @@ class _Work:
 
     def __post_init__(self) -> None:
         self.of = {str(i): t.id for t in self.trios for i in t.ids}
+        self.known = {t.id: t for t in self.trios}
 
     def merge_columns(self) -> None:
         for trio in self.trios:
@@ -136,18 +137,18 @@ class _Work:
         return None
 
     def _is_named_by_ours(self, id_: str) -> bool:
-        ours = self._trio(id_).ours
+        ours = self.known[id_].ours
         return ours is not None and ours.name.lower() == self.columns[id_].name.lower()
 
     def _choose_name(self, mine: str, other: str, *, can_decide: bool) -> Side:
-        x, y, name = self._trio(mine), self._trio(other), self.columns[mine].name
+        x, y, name = self.known[mine], self.known[other], self.columns[mine].name
         kind = f"{_name_verb(x, x.ours)}/{_name_verb(y, y.theirs)}"
         values = (None, shown(x.ours or self.columns[mine]), shown(y.theirs or self.columns[other]))
         return self.judge.choose("schema", kind, values, name, [*x.ids, *y.ids], can_decide=can_decide)
 
     def _rename_back(self, id_: str, chosen: Side) -> None:
         """Take from a column the name that only the other side gave it; one that only that side has goes."""
-        there: Column | None = getattr(self._trio(id_), chosen)
+        there: Column | None = getattr(self.known[id_], chosen)
         if there is None:
             del self.columns[id_]
         else:
@@ -192,7 +193,7 @@ class _Work:
         return tuple(self.columns[i].id for i in key)
 
     def _check_key_type(self, id_: str) -> None:
-        trio, column = self._trio(id_), self.columns[id_]
+        trio, column = self.known[id_], self.columns[id_]
         before = {c.type.name for c in (trio.ours, trio.theirs) if c is not None}
         # Days and microseconds don't compare in key ranges.
         if column.type.can_be_key and not (column.type.name == "timestamp_ntz" and "date" in before):
@@ -227,9 +228,6 @@ class _Work:
 
     def _key(self, side: ThingSide) -> tuple[str, ...]:
         return tuple(self.of[i] for i in self.schema_of(side).key)
-
-    def _trio(self, id_: str) -> Trio:
-        return next(t for t in self.trios if t.id == id_)
 
     def schema_of(self, side: ThingSide) -> Schema:
         assert side.schema is not None
