@@ -210,6 +210,16 @@ def test_a_name_that_is_taken_at_the_target_is_a_conflict(case: Taken) -> None:
             assert (kinds(result), paths(result)) == ([], wanted)
 
 
+def test_what_is_in_a_new_namespace_goes_with_its_name() -> None:
+    sales = created(namespace())
+    ours, theirs = [created(table("sales"))], [sales, created(table(parent=sales))]
+    (found,) = merge_things([], ours, theirs).conflicts
+    kept = merge_things([], ours, theirs, decisions={found.id: "ours"})
+    assert (kinds(kept), paths(kept)) == ([], ["sales"])
+    taken = merge_things([], ours, theirs, decisions={found.id: "theirs"})
+    assert (kinds(taken), paths(taken)) == ([], ["sales", "sales.orders"])
+
+
 def test_two_tables_that_swap_names_do_not_conflict() -> None:
     a, b = table("a"), table("b")
     result = merge_things([a, b], [a, b], [move("b")(a), move("a")(b)])
@@ -426,7 +436,7 @@ def test_rules_reach_the_columns_by_the_names_of_either_side() -> None:
     given = {"orders.a": "sum", "sales": "theirs", "elsewhere": "ours"}
     (thing,) = merge_things([base], [ours], [theirs], rules=given).things
     assert thing.rows
-    words = {schema_of(thing.result).column(n).id: w for n, w in (("id", "theirs"), ("price", "sum"), ("b", "theirs"))}
+    words = {schema_of(thing.result).column(n).id: w for n, w in (("price", "sum"), ("b", "theirs"))}
     assert {i: r.word for i, r in thing.rows.rules.items()} == words
     assert thing.rows.rule.word == "theirs"
 
@@ -435,7 +445,7 @@ def test_a_tables_own_rules_are_its_properties() -> None:
     base = after(table(), put(**{"merge.rule.a": "max", "merge.rule": "newest"}))
     policy = rows_of(base, update("a")(base), update("a")(base))
     assert policy.rule.word == "newest"
-    assert sorted(r.word for r in policy.rules.values()) == ["max", "newest", "newest"]
+    assert sorted(r.word for r in policy.rules.values()) == ["max", "newest"]
 
 
 def test_a_tables_own_rule_for_no_column_is_refused() -> None:

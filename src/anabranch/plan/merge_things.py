@@ -76,6 +76,7 @@ def merge_things(
     work.keep_needed_namespaces()
     work.refuse_circles()
     work.settle_places()
+    work.leave_out_orphans()
     return work.finish()
 
 
@@ -182,12 +183,14 @@ class _Work:
 
     def keep_needed_namespaces(self) -> None:
         """Keep a dropped namespace that something is still in; ask, unless it was asked about what is in it."""
-        todo = True
-        while todo:
-            gone = [(i, t) for i, t in self.things.items() if t.result is None and self._inside(i)]
-            todo = bool(gone)
-            for id_, thing in gone:
-                self._ask_about_namespace(id_, thing)
+        while gone := self._needed():
+            for id_ in gone:
+                self._ask_about_namespace(id_, self.things[id_])
+
+    def _needed(self) -> list[str]:
+        """The namespaces that are gone, with something in them."""
+        above = {self.ids.of(t.result.parent_id) for t in self.things.values() if t.result}
+        return [i for i, t in self.things.items() if t.result is None and i in above]
 
     def _inside(self, namespace: str) -> list[_Thing]:
         return [t for t in self.things.values() if t.result and self.ids.of(t.result.parent_id) == namespace]
@@ -252,6 +255,16 @@ class _Work:
     def _is_put_by_ours(self, id_: str) -> bool:
         thing = self.things[id_]
         return bool(thing.ours and thing.result and self._place(thing.ours) == self._place(thing.result))
+
+    def leave_out_orphans(self) -> None:
+        """Where names were settled, let what is in a namespace that was left out go with it."""
+        while gone := self._needed():
+            for id_ in gone:
+                namespace = self.things[id_]
+                if namespace.base is not None:
+                    namespace.result = namespace.ours or namespace.theirs or namespace.base
+                for thing in self._inside(id_) if namespace.base is None else ():
+                    thing.result, thing.rows = None, None
 
     def _choose_place(self, mine: _Thing, other: _Thing, *, can_decide: bool) -> Side:
         kind = f"{self._verb(mine, 'ours')}/{self._verb(other, 'theirs')}"
