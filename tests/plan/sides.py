@@ -103,7 +103,9 @@ def check(name: str, text: str | None, *columns: str) -> Edit:
 
     def edit(thing: ThingSide) -> ThingSide:
         known = {n: t for n, t in thing.told("checks").items() if n != name} | ({name: text} if text else {})
-        spoken = {**thing.check_columns, name: frozenset(schema_of(thing).column(c).id for c in columns)}
+        spoken = {n: ids for n, ids in thing.check_columns.items() if n != name}
+        if text:
+            spoken[name] = frozenset(schema_of(thing).column(c).id for c in columns)
         return did(thing, "alter column", attributes={**thing.attributes, "checks": known}, check_columns=spoken)
 
     return edit

@@ -284,6 +284,15 @@ def _sorted(text: str) -> list[str]:
     return [*sorted(columns.split(", ")), key]
 
 
+def test_sides_that_together_drop_every_column_are_a_conflict() -> None:
+    base = table(key=())
+    ours, theirs = after(base, drop("id"), drop("a")), after(base, drop("b"))
+    (found,) = merged(base, ours, theirs).conflicts
+    assert (found.kind, found.ours, found.theirs) == ("drop column/drop column", ["b"], ["id", "a"])
+    assert shown(merged(base, ours, theirs, decisions={found.id: "ours"})) == "b int by nothing"
+    assert shown(merged(base, ours, theirs, decisions={found.id: "theirs"})) == "id bigint, a int by nothing"
+
+
 def test_a_conflict_keeps_its_id_when_the_merge_is_planned_again() -> None:
     base = table()
     ours, theirs = after(base, update("a")), after(base, drop("a"))

@@ -44,6 +44,8 @@ def merge_schema(
     work.merge_columns()
     checks = work.merge_checks()
     work.settle_names()
+    work.keep_some()
+    checks = {name: text for name, text in checks.items() if work.has_columns_of(name, text)}
     key_of = work.choose_key()
     key = work.key_ids(key_of)
     columns = tuple(replace(c, nullable=False) if c.id in key else c for c in work.ordered())
@@ -90,15 +92,23 @@ class _Work:
         return {name: text for name, text in merged.items() if self._holds(name, text)}
 
     def _holds(self, name: str, text: str) -> bool:
-        """Tell whether a check still means what it meant where it was written."""
-        old = self.base.told("checks").get(name) if self.base else None
-        if text == old:
-            return True  # its columns could be neither dropped nor renamed on either side
-        whose: Side = "ours" if self.ours.told("checks").get(name) == text else "theirs"
-        spoken = list(spoken_columns(getattr(self, whose), name))
+        """Tell whether a check means what it meant where it was written; ask about columns with another name."""
+        whose, spoken = self._spoken(name, text)
         if any(self.of[c.id] not in self.columns for c in spoken):
             return False  # that the column went was a conflict of its own
         return all(self._keeps_name(c, whose, name, text) for c in spoken)
+
+    def has_columns_of(self, name: str, text: str) -> bool:
+        """Tell whether the columns of a check are still there: it follows what was decided about them."""
+        _, spoken = self._spoken(name, text)
+        found = [(c, self.columns.get(self.of[c.id])) for c in spoken]
+        return all(there is not None and there.name.lower() == c.name.lower() for c, there in found)
+
+    def _spoken(self, name: str, text: str) -> tuple[Side, list[Column]]:
+        """Who wrote a check since the base, and of which columns; one that is older could lose none of its."""
+        whose: Side = "ours" if self.ours.told("checks").get(name) == text else "theirs"
+        is_old = self.base is not None and self.base.told("checks").get(name) == text
+        return whose, [] if is_old else list(spoken_columns(getattr(self, whose), name))
 
     def _keeps_name(self, column: Column, whose: Side, check: str, text: str) -> bool:
         found = self.columns[self.of[column.id]]
@@ -153,6 +163,15 @@ class _Work:
             del self.columns[id_]
         else:
             self.columns[id_] = replace(self.columns[id_], name=there.name)
+
+    def keep_some(self) -> None:
+        """A table needs a column: where the sides together dropped all, ask whose columns stay."""
+        if self.columns:
+            return
+        names = ([t.name for t in self.trios if getattr(t, s)] for s in ("base", "ours", "theirs"))
+        chosen = self.judge.choose("schema", "drop column/drop column", names, None, self.of)
+        there = {t.id: t.ours if chosen == "ours" else t.theirs for t in self.trios}
+        self.columns = {id_: column for id_, column in there.items() if column is not None}
 
     # --- key and order ---
 
