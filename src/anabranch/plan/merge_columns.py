@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from anabranch.model.ids import ColumnId
-from anabranch.model.schema import Column
+from anabranch.model.schema import Column, Schema
 from anabranch.model.types import DataType, can_widen
 from anabranch.plan.merge_rows import Strictness
 from anabranch.plan.merge_sides import Ids, Judge, Side, ThingSide
@@ -38,6 +38,15 @@ def shown(column: Column | None) -> str | None:
         return None
     default = f" DEFAULT {column.default}" if column.default is not None else ""
     return f"{column.name} {column.type}{'' if column.nullable else ' NOT NULL'}{default}"
+
+
+def have_equal_columns(one: Schema | None, other: Schema | None) -> bool:
+    """Tell whether two schemas of one table say the same, by whatever ids they know columns."""
+    if one is None or other is None:
+        return one is other
+    pairs = [(c, other.written_as(c)) for c in one]
+    equal = len(one) == len(other) and all(there is not None and _verb(c, there) is None for c, there in pairs)
+    return equal and [one.written_as(c) for c in other.key_columns] == list(one.key_columns)
 
 
 def columns_of(side: ThingSide | None) -> tuple[Column, ...]:

@@ -44,6 +44,8 @@ def merge_schema(
     work.merge_columns()
     checks = work.merge_checks()
     work.settle_names()
+    work.keep_some()
+    checks = {name: text for name, text in checks.items() if work.has_columns_of(name, text)}
     key_of = work.choose_key()
     key = work.key_ids(key_of)
     columns = tuple(replace(c, nullable=False) if c.id in key else c for c in work.ordered())
@@ -68,6 +70,7 @@ class _Work:
 
     def __post_init__(self) -> None:
         self.of = {str(i): t.id for t in self.trios for i in t.ids}
+        self.known = {t.id: t for t in self.trios}
 
     def merge_columns(self) -> None:
         for trio in self.trios:
@@ -89,15 +92,23 @@ class _Work:
         return {name: text for name, text in merged.items() if self._holds(name, text)}
 
     def _holds(self, name: str, text: str) -> bool:
-        """Tell whether a check still means what it meant where it was written."""
-        old = self.base.told("checks").get(name) if self.base else None
-        if text == old:
-            return True  # its columns could be neither dropped nor renamed on either side
-        whose: Side = "ours" if self.ours.told("checks").get(name) == text else "theirs"
-        spoken = list(spoken_columns(getattr(self, whose), name))
+        """Tell whether a check means what it meant where it was written; ask about columns with another name."""
+        whose, spoken = self._spoken(name, text)
         if any(self.of[c.id] not in self.columns for c in spoken):
             return False  # that the column went was a conflict of its own
         return all(self._keeps_name(c, whose, name, text) for c in spoken)
+
+    def has_columns_of(self, name: str, text: str) -> bool:
+        """Tell whether the columns of a check are still there: it follows what was decided about them."""
+        _, spoken = self._spoken(name, text)
+        found = [(c, self.columns.get(self.of[c.id])) for c in spoken]
+        return all(there is not None and there.name.lower() == c.name.lower() for c, there in found)
+
+    def _spoken(self, name: str, text: str) -> tuple[Side, list[Column]]:
+        """Who wrote a check since the base, and of which columns; one that is older could lose none of its."""
+        whose: Side = "ours" if self.ours.told("checks").get(name) == text else "theirs"
+        is_old = self.base is not None and self.base.told("checks").get(name) == text
+        return whose, [] if is_old else list(spoken_columns(getattr(self, whose), name))
 
     def _keeps_name(self, column: Column, whose: Side, check: str, text: str) -> bool:
         found = self.columns[self.of[column.id]]
@@ -136,22 +147,31 @@ class _Work:
         return None
 
     def _is_named_by_ours(self, id_: str) -> bool:
-        ours = self._trio(id_).ours
+        ours = self.known[id_].ours
         return ours is not None and ours.name.lower() == self.columns[id_].name.lower()
 
     def _choose_name(self, mine: str, other: str, *, can_decide: bool) -> Side:
-        x, y, name = self._trio(mine), self._trio(other), self.columns[mine].name
+        x, y, name = self.known[mine], self.known[other], self.columns[mine].name
         kind = f"{_name_verb(x, x.ours)}/{_name_verb(y, y.theirs)}"
         values = (None, shown(x.ours or self.columns[mine]), shown(y.theirs or self.columns[other]))
         return self.judge.choose("schema", kind, values, name, [*x.ids, *y.ids], can_decide=can_decide)
 
     def _rename_back(self, id_: str, chosen: Side) -> None:
         """Take from a column the name that only the other side gave it; one that only that side has goes."""
-        there: Column | None = getattr(self._trio(id_), chosen)
+        there: Column | None = getattr(self.known[id_], chosen)
         if there is None:
             del self.columns[id_]
         else:
             self.columns[id_] = replace(self.columns[id_], name=there.name)
+
+    def keep_some(self) -> None:
+        """A table needs a column: where the sides together dropped all, ask whose columns stay."""
+        if self.columns:
+            return
+        names = ([t.name for t in self.trios if getattr(t, s)] for s in ("base", "ours", "theirs"))
+        chosen = self.judge.choose("schema", "drop column/drop column", names, None, self.of)
+        there = {t.id: t.ours if chosen == "ours" else t.theirs for t in self.trios}
+        self.columns = {id_: column for id_, column in there.items() if column is not None}
 
     # --- key and order ---
 
@@ -192,7 +212,7 @@ class _Work:
         return tuple(self.columns[i].id for i in key)
 
     def _check_key_type(self, id_: str) -> None:
-        trio, column = self._trio(id_), self.columns[id_]
+        trio, column = self.known[id_], self.columns[id_]
         before = {c.type.name for c in (trio.ours, trio.theirs) if c is not None}
         # Days and microseconds don't compare in key ranges.
         if column.type.can_be_key and not (column.type.name == "timestamp_ntz" and "date" in before):
@@ -227,9 +247,6 @@ class _Work:
 
     def _key(self, side: ThingSide) -> tuple[str, ...]:
         return tuple(self.of[i] for i in self.schema_of(side).key)
-
-    def _trio(self, id_: str) -> Trio:
-        return next(t for t in self.trios if t.id == id_)
 
     def schema_of(self, side: ThingSide) -> Schema:
         assert side.schema is not None

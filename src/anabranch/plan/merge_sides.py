@@ -78,20 +78,21 @@ class Ids:
     """Which ids are of one thing: read through what earlier merges united."""
 
     def __init__(self, united: Iterable[Iterable[str]] = ()) -> None:
-        self._first: dict[str, str] = {}
+        self._above: dict[str, str] = {}
         for ids in united:
             self.unite(*ids)
 
     def of(self, id_: str) -> str:
         """The id that stands for all that are one with this one."""
-        return self._first.get(id_, id_)
+        while id_ in self._above:
+            id_ = self._above[id_]
+        return id_
 
     def unite(self, *ids: str) -> None:
         """Let several ids be one, and all that were one with any of them."""
         old = {self.of(i) for i in ids}
         best = min(old)
-        self._first |= {i: best for i, first in self._first.items() if first in old}
-        self._first |= dict.fromkeys((*ids, *old), best)
+        self._above |= dict.fromkeys(old - {best}, best)
 
 
 class Judge:

@@ -7,7 +7,8 @@ from typing import Any
 
 from anabranch.model.schema import Schema
 from anabranch.plan import matrices
-from anabranch.plan.merge_rows import CONFLICT, RowPolicy, Rules, Strictness
+from anabranch.plan.merge_columns import have_equal_columns
+from anabranch.plan.merge_rows import CONFLICT, RowPolicy, Rules, Strictness, check_properties_of
 from anabranch.plan.merge_schema import SchemaMerge, merge_schema
 from anabranch.plan.merge_sides import Judge, Side, ThingSide, merge_named
 
@@ -85,11 +86,7 @@ def letters(base: ThingSide | None, thing: ThingSide) -> tuple[str, ...]:
 
 def has_other_columns(base: ThingSide, there: ThingSide) -> bool:
     """Tell whether columns, key or checks differ from the base's."""
-    return _description(base.schema) != _description(there.schema) or base.told("checks") != there.told("checks")
-
-
-def _description(schema: Schema | None) -> Any:
-    return (schema.columns, schema.key) if schema else None
+    return not have_equal_columns(base.schema, there.schema) or base.told("checks") != there.told("checks")
 
 
 # --- on both sides ---
@@ -102,21 +99,21 @@ def _merge_both(
     attributes["properties"] = _merged_properties(base, ours, theirs, strictness, judge)
     attributes["united"] = sorted((ours.ids | theirs.ids) - {ours.id})
     if ours.schema is None or theirs.schema is None:
-        return Merged(_with(ours, attributes, theirs))
-    if strictness == "table" and base and _has_changed(base, ours) and _has_changed(base, theirs):
-        return _whole_table(_with(ours, attributes, theirs), theirs, judge)
+        return Merged(_with(ours, attributes))
+    if strictness == "table" and _has_changed(base, ours) and _has_changed(base, theirs):
+        verb = "update" if base else "create"
+        return _whole_table(_with(ours, attributes), theirs, judge, f"{verb}/{verb}")
     merged = merge_schema(base, ours, theirs, strictness, judge.decisions)
     judge.add(merged.conflicts)
     attributes |= {"checks": dict(merged.checks), "cluster_by": list(merged.cluster_by)}
     rows = _merged_rows(base, ours, theirs, strictness, merged, judge)
     if rows is not None:
         rows = _with_rules(rows, ours, theirs, merged.schema, rules, attributes["properties"])
-    return Merged(replace(_with(ours, attributes, theirs), schema=merged.schema), rows)
+    return Merged(replace(_with(ours, attributes), schema=merged.schema), rows)
 
 
-def _with(ours: ThingSide, attributes: dict[str, Any], theirs: ThingSide) -> ThingSide:
-    told = {name: value for name, value in attributes.items() if value}
-    return replace(ours, attributes=told, operations=theirs.operations)
+def _with(ours: ThingSide, attributes: dict[str, Any]) -> ThingSide:
+    return replace(ours, attributes={name: value for name, value in attributes.items() if value})
 
 
 def _merged_properties(
@@ -173,9 +170,9 @@ def _replayed_rows(policy: RowPolicy, ours: ThingSide, theirs: ThingSide, judge:
     )
 
 
-def _whole_table(ours: ThingSide, theirs: ThingSide, judge: Judge) -> Merged:
+def _whole_table(ours: ThingSide, theirs: ThingSide, judge: Judge, kind: str) -> Merged:
     """Ask which side's columns and rows the table has."""
-    if judge.choose("objects", "update/update", (None, _told(ours), _told(theirs))) == "ours":
+    if judge.choose("objects", kind, (None, _told(ours), _told(theirs))) == "ours":
         return Merged(ours)
     told = {n: v for n, v in theirs.attributes.items() if n in ("checks", "cluster_by")}
     rest = {n: v for n, v in ours.attributes.items() if n not in ("checks", "cluster_by")}
@@ -202,8 +199,8 @@ def _lost_key_kind(ours: ThingSide, theirs: ThingSide, merged: SchemaMerge) -> s
     return "key/rows" if theirs.rows_changed else None
 
 
-def _has_changed(base: ThingSide, there: ThingSide) -> bool:
-    return there.rows_changed or has_other_columns(base, there)
+def _has_changed(base: ThingSide | None, there: ThingSide) -> bool:
+    return base is None or there.rows_changed or has_other_columns(base, there)
 
 
 def _with_rules(
@@ -211,8 +208,9 @@ def _with_rules(
 ) -> RowPolicy:
     """Look up the rule for each column, by the names that it and its table have on either side."""
     paths = list(dict.fromkeys((ours.path, theirs.path)))
+    check_properties_of(ours.path, properties, [s for s in (ours.schema, theirs.schema) if s])
     found = {}
-    for column in schema.columns:
+    for column in schema.plain_columns:
         there = [c for s in (ours.schema, theirs.schema) if s for c in s if c.ids & column.ids]
         names = {column.name, *(c.name for c in there)}
         rule = rules.of_column(paths, names, column.type, properties)

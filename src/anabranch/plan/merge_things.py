@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from anabranch.model.ids import ROOT_NAMESPACE, ThingId
-from anabranch.model.schema import Schema
+from anabranch.model.schema import Column, Schema
 from anabranch.plan.merge_columns import are_alike
 from anabranch.plan.merge_rows import RowPolicy, Rules, Strictness, read_rules
 from anabranch.plan.merge_sides import Decisions, Ids, Judge, Side
@@ -24,7 +24,7 @@ class ThingMerge:
     ours: ThingSide | None
     theirs: ThingSide | None
     result: ThingSide | None
-    """With name, parent, attributes and schema after the merge; None if it is not there."""
+    """With name, parent, attributes and schema after the merge, and theirs' operations; None if it is not there."""
     rows: RowPolicy | None
     """How rows are merged; None: as `action` says, ours' rows stay, or theirs' are taken with all their history."""
 
@@ -36,6 +36,13 @@ class ThingMerge:
         if self.ours is None:
             return "take"
         return "keep" if self.rows is None and _is_same(self.ours, self.result) else "merge"
+
+    @property
+    def new_columns(self) -> tuple[Column, ...]:
+        """The columns that the table gets by the merge; one that ours dropped before needs its values written."""
+        mine = self.ours.schema if self.ours else None
+        schema = self.result.schema if self.result else None
+        return tuple(c for c in schema or () if mine is None or mine.written_as(c) is None)
 
 
 @dataclass(frozen=True)
@@ -69,6 +76,7 @@ def merge_things(
     work.keep_needed_namespaces()
     work.refuse_circles()
     work.settle_places()
+    work.leave_out_orphans()
     return work.finish()
 
 
@@ -113,16 +121,17 @@ class _Work:
 
     def unite_alike(self) -> None:
         """Let namespaces and like tables that both sides made under one name be one; outer ones first."""
+        there = {self.ids.of(i) for i in self.theirs}
+        known = {self.ids.of(i) for i in (*self.base, *self.ours)}
+        new: dict[str, list[ThingSide]] = {}
+        for other in self.theirs.values():
+            if self.ids.of(other.id) not in known:
+                new.setdefault(other.name, []).append(other)
+        old = {self.ids.of(i) for i in self.base} | there
         for mine in sorted(self.ours.values(), key=lambda t: t.path.count(".")):
-            place = self._place(mine)
-            other = next((t for t in self.theirs.values() if self._place(t) == place), None)
-            if other and self._is_new(mine, self.theirs) and self._is_new(other, self.ours) and _fit(mine, other):
-                self.ids.unite(mine.id, other.id)
-
-    def _is_new(self, thing: ThingSide, there: Mapping[ThingId, ThingSide]) -> bool:
-        """Tell whether only one side has a thing."""
-        known = {self.ids.of(i) for i in (*self.base, *there)}
-        return self.ids.of(thing.id) not in known
+            for other in new.get(mine.name, ()) if self.ids.of(mine.id) not in old else ():
+                if self._place(mine) == self._place(other) and _fit(mine, other):
+                    self.ids.unite(mine.id, other.id)
 
     def _place(self, thing: ThingSide) -> tuple[str, str]:
         return self.ids.of(thing.parent_id), thing.name
@@ -174,12 +183,14 @@ class _Work:
 
     def keep_needed_namespaces(self) -> None:
         """Keep a dropped namespace that something is still in; ask, unless it was asked about what is in it."""
-        todo = True
-        while todo:
-            gone = [(i, t) for i, t in self.things.items() if t.result is None and self._inside(i)]
-            todo = bool(gone)
-            for id_, thing in gone:
-                self._ask_about_namespace(id_, thing)
+        while gone := self._needed():
+            for id_ in gone:
+                self._ask_about_namespace(id_, self.things[id_])
+
+    def _needed(self) -> list[str]:
+        """The namespaces that are gone, with something in them."""
+        above = {self.ids.of(t.result.parent_id) for t in self.things.values() if t.result}
+        return [i for i, t in self.things.items() if t.result is None and i in above]
 
     def _inside(self, namespace: str) -> list[_Thing]:
         return [t for t in self.things.values() if t.result and self.ids.of(t.result.parent_id) == namespace]
@@ -202,11 +213,10 @@ class _Work:
     def refuse_circles(self) -> None:
         """Two namespaces that each side moved into the other stay where ours has them."""
         for id_, thing in self.things.items():
-            if thing.result and self._is_above_itself(id_):
+            if thing.result and thing.ours and not self._is_put_by_ours(id_) and self._is_above_itself(id_):
                 told = (_path(thing.base), _path(thing.ours), _path(thing.theirs))
                 thing.judge.choose("objects", "alter name/alter name", told, can_decide=False)
-                if thing.ours:
-                    thing.result = replace(thing.result, parent_id=thing.ours.parent_id, name=thing.ours.name)
+                self._put_back(thing, "ours")
 
     def _is_above_itself(self, id_: str) -> bool:
         seen, at = set(), id_
@@ -246,6 +256,16 @@ class _Work:
         thing = self.things[id_]
         return bool(thing.ours and thing.result and self._place(thing.ours) == self._place(thing.result))
 
+    def leave_out_orphans(self) -> None:
+        """Where names were settled, let what is in a namespace that was left out go with it."""
+        while gone := self._needed():
+            for id_ in gone:
+                namespace = self.things[id_]
+                if namespace.base is not None:
+                    namespace.result = namespace.ours or namespace.theirs or namespace.base
+                for thing in self._inside(id_) if namespace.base is None else ():
+                    thing.result, thing.rows = None, None
+
     def _choose_place(self, mine: _Thing, other: _Thing, *, can_decide: bool) -> Side:
         kind = f"{self._verb(mine, 'ours')}/{self._verb(other, 'theirs')}"
         values = (None, _told(mine.ours or mine.result), _told(other.theirs or other.result))
@@ -283,7 +303,9 @@ class _Work:
             settled = self._settled(above)
             assert settled is not None
             path, parent = f"{settled.path}.{thing.result.name}", settled.id
-        return replace(thing.result, parent_id=parent, path=path)
+        r, done = thing.result, thing.theirs.operations if thing.theirs else ()
+        changed = thing.ours is None or thing.rows is not None
+        return ThingSide(r.id, r.kind, parent, r.name, path, r.attributes, r.schema, done, rows_changed=changed)
 
 
 def _fit(ours: ThingSide, theirs: ThingSide) -> bool:
