@@ -47,8 +47,12 @@ class TableState:
         return found
 
     def read_as(self, schema: Schema) -> TableState:
-        """The table under another schema: a column that it does not show has its initial default."""
+        """The table under another schema: a column that it does not show has its initial default.
+
+        Its changes are told by its own key, so it keeps that.
+        """
         hidden = {i for c in schema if not self.schema.written_as(c) for i in c.ids}
+        schema = _with_key_of(schema, self.schema)
         if not hidden:
             return replace(self, schema=schema)
         known = {
@@ -60,6 +64,16 @@ class TableState:
     @property
     def next_turn(self) -> int:
         return max((layer.turn for layer in self.layers), default=-1) + 1
+
+
+def _with_key_of(schema: Schema, own: Schema) -> Schema:
+    """The columns of one schema with the key of another."""
+    if not own.key:
+        return replace(schema, key=()) if schema.key else schema
+    shown = [schema.written_as(c) for c in own.key_columns]
+    lost = [c for c, there in zip(own.key_columns, shown, strict=True) if there is None]
+    key = tuple((there or c).id for c, there in zip(own.key_columns, shown, strict=True))
+    return schema if key == schema.key else replace(schema, columns=(*schema.columns, *lost), key=key)
 
 
 @dataclass(frozen=True)

@@ -38,6 +38,7 @@ from anabranch.queries.query import (
     subquery,
     table,
     text,
+    union_all,
 )
 
 BASE, OURS, THEIRS = "0", "1", "2"
@@ -360,6 +361,17 @@ def with_settled(query: Query, settled: str, how: Decision) -> Query:
     ]
     join = joined(table(settled, "s"), on, "left")
     return query.over(select(picked, subquery(query.expression, "d"), join=join))
+
+
+def all_rows(ours: Query, decided: Query, how: Decision, sources: Sources) -> Query:
+    """All rows after the merge: those of ours that were not decided, and those that were and stay."""
+    names = [str(c.id) for c in how.schema.stored]
+    anti = joined(
+        subquery(decided.expression.copy(), "d"), same_key([str(k) for k in how.schema.key_ids], "o", "d"), "left anti"
+    )
+    kept = select([col(n, "o") for n in names], subquery(ours.expression, "o"), join=anti)
+    stays = select([col(n) for n in names], subquery(decided.expression, "d"), where=_is_set(STAYS))
+    return Query(union_all([kept, stays]), sources.named)
 
 
 def against(query: Query, side: str, how: Decision) -> Query:

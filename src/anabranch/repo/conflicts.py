@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from anabranch.errors import NotFound
+from anabranch.model.ids import ThingId
 from anabranch.plan.merge_sides import ThingConflict
 
 if TYPE_CHECKING:
@@ -21,6 +22,7 @@ class TableConflicts:
     """The rows of one table that are in conflict."""
 
     table: str
+    id: ThingId
     decided: pa.Table
     """The three rows at each key, with what is in conflict."""
     decision: Decision

@@ -21,13 +21,13 @@ from anabranch.queries import changes, three_way
 from anabranch.queries.expressions import Expression
 from anabranch.queries.meeting import Meeting, met_keys
 from anabranch.queries.path_fold import Path, labelled_keys, touched_keys, without_keys
-from anabranch.queries.query import OP, Query, Rows, Source, Sources, reading_of, table
+from anabranch.queries.query import OP, Query, Rows, Source, Sources, reading_from, reading_of, table
 from anabranch.queries.scan import Access, Keys, scan
 from anabranch.queries.three_way import OURS, THEIRS, Decision
 from anabranch.repo.context import Context
 from anabranch.repo.net import compared_pairs, counts_of, store_difference
 from anabranch.repo.reading import not_in_duck, reading, rendered, unproven
-from anabranch.repo.writing import Kept, Layout, Scratch, scratch, store
+from anabranch.repo.writing import Kept, Layout, Scratch, layout_of, scratch, store
 
 
 @dataclass(frozen=True)
@@ -69,15 +69,26 @@ class MergedRows:
     """Decided rows that are in conflict."""
     decision: Decision | None = None
     made: tuple[NewObject, ...] = ()
+    version: tuple[NewObject, ...] | None = None
+    """All rows, written again, where the table has another key now."""
 
 
 def merge_rows(
-    ctx: Context, sides: Sides, schema: Schema, policy: RowPolicy, settled: pa.Table | None = None
+    ctx: Context,
+    sides: Sides,
+    schema: Schema,
+    policy: RowPolicy,
+    settled: pa.Table | None = None,
+    *,
+    go_on: bool = False,
 ) -> MergedRows:
-    """Merge theirs' change into ours. `settled` are rows that were decided before, by whoever resolved them."""
+    """Merge theirs' change into ours. `settled` are rows that were decided before, by whoever resolved them.
+
+    With conflicts nothing is written; with `go_on` it is, as if ours were taken.
+    """
     work = _prepare(ctx, sides, schema, policy)
     with scratch(ctx, work.engine) as place, reading(ctx, work.everything):
-        return _RowMerge(ctx, work, place).run(settled)
+        return _RowMerge(ctx, work, place).run(settled, go_on)
 
 
 @dataclass(frozen=True)
@@ -144,15 +155,17 @@ class _RowMerge:
         layers = (*self.sides.paths, *exceptions, *(x for s in self.sides.states for x in s.layers))
         return self.ctx.access(layers, self.sides.pending)
 
-    def run(self, settled: pa.Table | None) -> MergedRows:
+    def run(self, settled: pa.Table | None, go_on: bool) -> MergedRows:
         keys = self._met() if self._links else self._all_keys()
         if settled is not None and settled.num_rows:
             keys = self._with_settled(keys, settled)
         decided = self._decide(keys, settled) if keys is not None and keys.row_count else None
-        if decided is not None:
-            conflicts = self.engine.fetch(three_way.in_conflict(self._reading(decided), self.decision))
-            if conflicts.num_rows:
-                return MergedRows(conflicts=conflicts, decision=self.decision)
+        conflicts = self._conflicts(decided) if decided is not None else None
+        if conflicts is not None and not go_on:
+            return MergedRows(conflicts=conflicts, decision=self.decision)
+        if self._has_new_key:
+            version = self._store_version(keys, decided)
+            return MergedRows((), None, False, conflicts, self.decision, version, version)
         steps = self._linked_steps(keys) if self._links else []
         made = [o for s in steps for o in s.objects if o.stored.id not in self._their_ids]
         exceptions = None
@@ -162,7 +175,31 @@ class _RowMerge:
             steps += [Statement("update", last, counts_of(last))] if last else []
             exceptions = self._store_exceptions(decided) if self.sides.told else None
             made += [exceptions] if exceptions else []
-        return MergedRows(tuple(steps), exceptions, self.sides.told, None, self.decision, tuple(made))
+        return MergedRows(tuple(steps), exceptions, self.sides.told, conflicts, self.decision, tuple(made))
+
+    def _conflicts(self, decided: Kept) -> pa.Table | None:
+        found = self.engine.fetch(three_way.in_conflict(self._reading(decided), self.decision))
+        return found if found.num_rows else None
+
+    @property
+    def _has_new_key(self) -> bool:
+        """Whether rows are told apart by other columns than on ours, so that all are written again."""
+        was = [self.sides.ours.schema.written_as(c) for c in self.schema.key_columns]
+        return [c.id if c else None for c in was] != list(self.sides.ours.schema.key_ids)
+
+    def _store_version(self, keys: Kept | None, decided: Kept | None) -> tuple[NewObject, ...]:
+        """All rows after the merge: ours' that were not decided, and those that were and stay."""
+        sources, schema = Sources(), self.schema
+        if self.decision.policy.replaces_all or decided is None or keys is None:
+            state = self.sides.theirs if self.decision.policy.replaces_all else self.sides.ours
+            query = scan(self._as_merged(state), schema.stored, self.access, sources=sources)
+        else:
+            ours = scan(self._as_merged(self.sides.ours), schema.stored, self.access, sources=sources)
+            kept = reading_from(decided.source, [n for n, _ in three_way.pairs(self.decision)], sources)
+            query = three_way.all_rows(ours, kept, self.decision, sources)
+        by_key = tuple(str(k) for k in schema.key_ids)
+        cluster = layout_of(replace(self.sides.ours, schema=schema)).cluster or by_key
+        return store(self.ctx, self.engine, query, "rows", schema, schema.columns, Layout(cluster))
 
     @property
     def engine(self) -> Engine:
@@ -224,16 +261,21 @@ class _RowMerge:
 
     def _decide(self, keys: Kept, settled: pa.Table | None) -> Kept:
         sources = Sources()
-        limited = Keys(keys.source, keys.key_range)
         names = (three_way.BASE, OURS, THEIRS)
-        states = {
-            side: scan(self._as_merged(state), self._columns, self.access, keys=limited, sources=sources)
-            for side, state in zip(names, self.sides.states, strict=True)
-        }
+        states = {side: self._rows_at(s, keys, sources) for side, s in zip(names, self.sides.states, strict=True)}
         query = three_way.decided(table(sources.add(keys.source), "k"), states, self.decision, sources)
         if settled is not None and settled.num_rows:
             query = three_way.with_settled(query, sources.add(Rows(settled)), self.decision)
         return self.place.keep(query, three_way.pairs(self.decision), self.schema.key_columns)
+
+    def _rows_at(self, state: TableState, keys: Kept, sources: Sources) -> Query:
+        """The rows of a state at some keys; where it has another key, it is read in full."""
+        shown = self._as_merged(state)
+        if shown.schema.key_ids == self.schema.key_ids:
+            limited = Keys(keys.source, keys.key_range)
+            return scan(shown, self._columns, self.access, keys=limited, sources=sources)
+        whole = scan(shown, self._columns, self.access, sources=sources)
+        return changes.at_keys(whole, self.schema, sources.add(keys.source))
 
     def _reading(self, kept: Kept) -> Query:
         return reading_of(kept.source, [name for name, _ in three_way.pairs(self.decision)])

@@ -14,11 +14,12 @@ from anabranch.model.ids import ObjectId, ThingId
 from anabranch.model.objects import Layer, NewObject
 from anabranch.model.schema import Schema
 from anabranch.model.tables import Operation, TableState
-from anabranch.plan.commit import Bound, Draft, Statement, ThingDraft, draft_state, place_of
+from anabranch.plan.commit import Bound, Draft, Statement, ThingDraft, draft_state, place_of, with_version
 from anabranch.plan.merge_rows import Strictness
 from anabranch.plan.merge_things import ThingMerge, ThingsMerge, merge_things
 from anabranch.repo.conflicts import Conflicts, TableConflicts, Violation
 from anabranch.repo.context import Context
+from anabranch.repo.merge_checks import MergedTable, violations
 from anabranch.repo.merge_reading import Gathered, Target
 from anabranch.repo.merge_rows import MergedRows, Sides, merge_rows
 from anabranch.repo.state import schema_of
@@ -34,6 +35,8 @@ class How:
     """Which side was chosen, by the id of a conflict of tables or columns."""
     settled: Mapping[ThingId, Any] = field(default_factory=dict)
     """Rows that were resolved, by table: decided rows as they were, with what they become."""
+    go_on: bool = False
+    """Whether to go on past conflicts, as if ours were taken: to look at what would come."""
 
 
 @dataclass
@@ -101,7 +104,10 @@ class _Merging:
             return replace(draft, dropped=True, operations=(*draft.operations, "drop"))
         assert thing.result is not None
         draft = self._described(draft, thing)
-        return self._with_rows(draft, thing) if thing.rows is not None else draft
+        if thing.rows is not None:
+            return self._with_rows(draft, thing)
+        checks = thing.theirs is not None and thing.ours is not None and thing.ours.rows_changed
+        return self._checked(draft, thing, self._sides(draft, thing), MergedRows()) if checks else draft
 
     def _ours(self, thing: ThingMerge) -> ThingDraft:
         """A thing as the target has it, to start from."""
@@ -175,17 +181,33 @@ class _Merging:
         assert draft.schema is not None
         sides = self._sides(draft, thing)
         settled = self.how.settled.get(draft.id)
-        merged = merge_rows(self.ctx, sides, draft.schema, thing.rows, settled)
+        merged = merge_rows(self.ctx, sides, draft.schema, thing.rows, settled, go_on=self.how.go_on)
         if merged.conflicts is not None:
             assert merged.decision is not None
-            self.rows[draft.name] = TableConflicts(draft.name, merged.conflicts, merged.decision, self.ctx)
-            return draft
+            self.rows[draft.name] = TableConflicts(draft.name, draft.id, merged.conflicts, merged.decision, self.ctx)
+            if not self.how.go_on:
+                return draft
         self._keep(merged, sides)
         self.merged[draft.id] = merged
+        if merged.version is not None:
+            return self._checked(self._new_version(draft, merged.version), thing, sides, merged)
         after = replace(draft, statements=(*draft.statements, *merged.statements))
         known = {**sides.theirs.schemas, **after.schemas}
         linked = draft.linked_schemas | {str(i) for i in sides.theirs.schemas if i != draft.schema.id}
-        return replace(after, schemas=known, linked_schemas=linked, operations=_with_writes(after))
+        after = replace(after, schemas=known, linked_schemas=linked, operations=_with_writes(after))
+        return self._checked(after, thing, sides, merged)
+
+    def _checked(self, after: ThingDraft, thing: ThingMerge, sides: Sides, merged: MergedRows) -> ThingDraft:
+        """Keep the rows that break a constraint after the merge."""
+        table = MergedTable(draft_state(after), thing, sides, merged.version is not None, merged.made)
+        self.broken += violations(self.ctx, table)
+        return after
+
+    def _new_version(self, draft: ThingDraft, rows: tuple[NewObject, ...]) -> ThingDraft:
+        """The table under another key, all its rows written again."""
+        assert draft.schema is not None
+        made = with_version(draft, draft.schema, rows)
+        return replace(made, replaced_rows=sum(o.stored.row_count for o in rows))
 
     def _sides(self, draft: ThingDraft, thing: ThingMerge) -> Sides:
         """The states of a table and the changes that lead to them, each knowing the schemas of all objects."""
