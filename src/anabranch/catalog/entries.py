@@ -140,6 +140,16 @@ def entries_of(cx: Connection, position: Position) -> list[Entry]:
     return [_entry(row) for row in cx.execute(query)]
 
 
+def entries_between(
+    cx: Connection, line: LineId, low: int, high: int, things: Sequence[ThingId]
+) -> list[tuple[int, Entry]]:
+    """List what commits on a stretch of a line say of some things, with the commits' indexes."""
+    e = t.entries.c
+    query = select(t.entries).where(e.thing_id.in_(things), e.line_id == line, ~e.carried)
+    query = query.where(e.commit_index.between(low, high)).order_by(e.commit_index)
+    return [(row.commit_index, _entry(row)) for row in cx.execute(query)]
+
+
 def _entry(row: Row[tuple[object, ...]]) -> Entry:
     return Entry(
         ThingId(row.thing_id),

@@ -7,10 +7,12 @@ from dataclasses import replace
 
 from sqlalchemy import Connection, select
 
+from anabranch.catalog import entries
 from anabranch.catalog import tables as t
 from anabranch.catalog.history import Lines
 from anabranch.catalog.views import Known, learn
 from anabranch.model.clock import Position
+from anabranch.model.content import Entry
 from anabranch.model.ids import LineId, ObjectId, ThingId
 from anabranch.model.objects import Layer
 from anabranch.model.tables import Operation
@@ -36,6 +38,28 @@ def operations(cx: Connection, legs: Sequence[Leg], things: Sequence[ThingId]) -
             for told in cx.scalars(query.where(e.thing_id.in_(things)).order_by(e.commit_index)):
                 found += [o for o in told if found[-1:] != [o]]
     return tuple(found)
+
+
+def makers(cx: Connection, legs: Sequence[Leg], things: Sequence[ThingId]) -> dict[ObjectId, Position]:
+    """Say which commit on a way brought which object of a table."""
+    found: dict[ObjectId, Position] = {}
+    c = t.changes.c
+    for ranges in _ranges(cx, legs, things):
+        for line, low, high in ranges:
+            query = select(c.commit_index, c.object_id).where(c.thing_id.in_(things), c.line_id == line)
+            for row in cx.execute(query.where(c.commit_index.between(low, high))):
+                found[ObjectId(row.object_id)] = Position(line, row.commit_index)
+    return found
+
+
+def tellers(cx: Connection, legs: Sequence[Leg], things: Sequence[ThingId]) -> list[tuple[Position, Entry]]:
+    """List what the commits on a way say of some things, in order."""
+    found: list[tuple[Position, Entry]] = []
+    for ranges in _ranges(cx, legs, things):
+        for line, low, high in ranges:
+            for n, entry in entries.entries_between(cx, line, low, high, things):
+                found.append((Position(line, n), entry))
+    return found
 
 
 def _ranges(cx: Connection, legs: Sequence[Leg], things: Sequence[ThingId]) -> Iterator[Ranges]:

@@ -43,7 +43,8 @@ def publish(cx: Connection, publication: Publication, store_id: str, depth_limit
     _check_links(cx, publication)
     finished_at = max(now(), *(p.finished_at for p in publication.parents))
     first = publication.parents[0]
-    position, carries = _place(cx, repository, branch, first, store_id, depth_limit)
+    owner = publication.line_of or branch
+    position, carries = _place(cx, repository, owner, first, store_id, depth_limit, publication.starts_line)
     made = CommitHead(
         position,
         publication.id,
@@ -189,12 +190,18 @@ _EXTEND = update(t.lines).where(t.lines.c.id == bindparam("line")).values(tip=bi
 
 
 def _place(
-    cx: Connection, repository: RepositoryId, branch: BranchHead, parent: CommitHead, store_id: str, depth_limit: int
+    cx: Connection,
+    repository: RepositoryId,
+    branch: BranchHead,
+    parent: CommitHead,
+    store_id: str,
+    depth_limit: int,
+    starts_line: bool,
 ) -> tuple[Position, bool]:
     """Give the commit its line and index: the parent's line if it is its tip and began on this branch in this store."""
     line, index = parent.position
     row = cx.execute(_LINE, {"line": line}).one()
-    if row.tip == index and row.branch_id == branch.id and row.store_id == store_id:
+    if not starts_line and row.tip == index and row.branch_id == branch.id and row.store_id == store_id:
         cx.execute(_EXTEND, {"line": line, "next": index + 1})
         return Position(line, index + 1), False
     carries = row.depth + 1 >= depth_limit

@@ -129,3 +129,7 @@ class Publication:
     """The open commit that this one finishes, and its version; its rows go in the same transaction."""
     open_merge: str | None = None
     """The open merge that this commit finishes; its rows go, too."""
+    line_of: BranchHead | None = None
+    """The branch whose line it is, where it is made aside to be shown by that branch later."""
+    starts_line: bool = False
+    """Whether it begins a line in any case."""

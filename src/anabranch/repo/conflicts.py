@@ -168,6 +168,11 @@ class Conflicts(Mapping[str, TableConflicts]):
         """Count all conflicts."""
         return sum(t.count() for t in self.tables.values()) + len(self.things) + len(self.broken)
 
+    def told(self) -> str:
+        """Say in a line how many conflicts there are, and where."""
+        total = self.count()
+        return f"{total} conflict{'' if total == 1 else 's'} in {self.summary()}"
+
     def summary(self) -> str:
         """Say in a line where the conflicts are."""
         parts = [f"{name} ({t.count()})" for name, t in self.tables.items()]

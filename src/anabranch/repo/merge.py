@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any, Literal, get_args
 
 from anabranch.catalog import branches, history
@@ -12,7 +13,7 @@ from anabranch.catalog.publish import HeadMoved, publish
 from anabranch.catalog.store import Connection, lock_repository, now
 from anabranch.errors import AnabranchError, BranchMoved, InvalidRequest, MergeConflict, OutcomeUnknown
 from anabranch.model.clock import Position
-from anabranch.model.commits import Commit, CommitHead
+from anabranch.model.commits import BranchHead, Commit, CommitHead
 from anabranch.model.content import ChangeReference, Content, Publication
 from anabranch.model.ids import CommitId, ObjectId, new_id
 from anabranch.model.objects import NewObject
@@ -23,6 +24,7 @@ from anabranch.repo.checks import check_words
 from anabranch.repo.commit import keep_draft_readable, publish_found_out
 from anabranch.repo.conflicts import Conflicts
 from anabranch.repo.context import Context
+from anabranch.repo.diff import Diff, diff
 from anabranch.repo.merge_reading import Target, gather
 from anabranch.repo.merging import How, Outcome, merge_source
 from anabranch.repo.refs import need_branch, resolve
@@ -67,8 +69,12 @@ class MergeResult:
     fast_forward: bool = False
     up_to_date: bool = False
     """Whether there was nothing to merge."""
-    counts: Mapping[str, dict[str, int]] = field(default_factory=dict)
-    """The rows that changed on the branch, by table."""
+    _diff: Callable[[], Diff] | None = field(default=None, repr=False, compare=False)
+
+    @cached_property
+    def counts(self) -> dict[str, dict[str, int]]:
+        """The rows that changed on the branch, by table."""
+        return self._diff().counts() if self._diff else {}
 
 
 def merge(ctx: Context, asked: MergeRequest) -> MergeResult:
@@ -130,7 +136,8 @@ def _forward(ctx: Context, asked: MergeRequest, target: Target, source: Position
             name = target.branch.name
             raise BranchMoved(f"branch {name!r} moved meanwhile", hint="try again", branch=name)
         branches.record_move(cx, ctx.record.id, target.branch, target.branch.position, source, author, "merge")
-        return MergeResult(history.describe(cx, [source])[0], fast_forward=True)
+        made = history.describe(cx, [source])[0]
+    return MergeResult(made, fast_forward=True, _diff=diff_since(ctx, target, made))
 
 
 # --- three-way ---
@@ -146,15 +153,6 @@ class Merged:
     references: list[ChangeReference]
     linked: set[ObjectId]
     made: list[NewObject]
-
-    def counts(self) -> dict[str, dict[str, int]]:
-        things = self.target.draft.things.values()
-        tables = [t for t in things if t.kind == "table" and not t.dropped and t.statements]
-        return {
-            t.name: {"inserted": c.inserted, "updated": c.updated, "deleted": c.deleted}
-            for t in tables
-            for c in [t.counts]
-        }
 
 
 def work_out(
@@ -223,15 +221,20 @@ def _merge_into(ctx: Context, asked: MergeRequest, target: Target, sources: Sequ
     if merged.conflicts:
         ctx.discard(merged.made)
         raise_conflict(asked, target, merged.conflicts)
-    commit = publish_merge(ctx, merged, asked)
-    return MergeResult(commit, counts=merged.counts())
+    made = publish_merge(ctx, merged, asked)
+    return MergeResult(made, _diff=diff_since(ctx, target, made))
+
+
+def diff_since(ctx: Context, target: Target, made: Commit) -> Callable[[], Diff]:
+    """What a branch shows now against what it showed before."""
+    return lambda: diff(ctx, target.parent.hash, made.hash)
 
 
 def raise_conflict(asked: MergeRequest, target: Target, conflicts: Conflicts) -> None:
     """Refuse, with the conflicts as data."""
     names = ", ".join(map(repr, asked.sources))
     raise MergeConflict(
-        f"{names} can't be merged into {target.branch.name!r}: {conflicts.count()} conflicts in {conflicts.summary()}",
+        f"{names} can't be merged into {target.branch.name!r}: {conflicts.told()}",
         hint="give rules=, or resolve them in repo.start_merge(…)",
         conflicts=conflicts,
         branch=target.branch.name,
@@ -246,20 +249,57 @@ def default_message(asked: MergeRequest, target: Target) -> str:
 
 def publish_merge(ctx: Context, merged: Merged, asked: MergeRequest, open_merge: str | None = None) -> Commit:
     """Publish one commit with all parents, or with the first only if it is a squash."""
-    target, squash = merged.target, asked.mode == "squash"
-    content = _content(merged, squash=squash)
+    squash = asked.mode == "squash"
+    sources = tuple(h.hash for h in merged.parents[1:])
+    if squash:
+        merged = replace(merged, parents=merged.parents[:1])
+    made = publish_content(
+        ctx,
+        merged,
+        message=default_message(asked, merged.target),
+        author=asked.author or ctx.author,
+        verb="merge",
+        provenance=sources if squash else (),
+        allow_empty=True,
+        open_merge=open_merge,
+    )
+    assert made is not None
+    return made
+
+
+def publish_content(
+    ctx: Context,
+    merged: Merged,
+    *,
+    message: str,
+    author: str,
+    verb: str,
+    provenance: tuple[str, ...] = (),
+    allow_empty: bool = False,
+    open_merge: str | None = None,
+    line_of: BranchHead | None = None,
+    starts_line: bool = False,
+) -> Commit | None:
+    """Publish what was worked out, on the head that it was worked out for; None if there is nothing to say."""
+    target, content = merged.target, _content(merged)
+    if content.is_empty and not allow_empty:
+        ctx.discard(merged.made)
+        return None
+    id_, started = CommitId(new_id("k")), now()
     publication = Publication(
         ctx.record.id,
         target.branch,
-        merged.parents[:1] if squash else merged.parents,
-        CommitId(new_id("k")),
-        asked.author or ctx.author,
-        default_message(asked, target),
-        now(),
-        tuple(h.hash for h in merged.parents[1:]) if squash else (),
-        "merge",
+        merged.parents,
+        id_,
+        author,
+        message,
+        started,
+        provenance,
+        verb,
         content,
         open_merge=open_merge,
+        line_of=line_of,
+        starts_line=starts_line,
     )
     try:
         with publish_found_out(ctx, publication) as found, ctx.catalog.write() as cx:
@@ -274,9 +314,9 @@ def publish_merge(ctx: Context, merged: Merged, asked: MergeRequest, open_merge:
     return found[0]
 
 
-def _content(merged: Merged, *, squash: bool) -> Content:
+def _content(merged: Merged) -> Content:
     content = content_of(merged.target.draft, merged.linked)
-    if squash:
+    if len(merged.parents) == 1:
         return content
     used = {r.exceptions for r in merged.references if r.exceptions}
     extra = tuple(o for o in merged.made if o.stored.id in used)

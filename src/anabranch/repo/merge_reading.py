@@ -49,6 +49,8 @@ class SideReader:
     legs: tuple[Leg, ...] | None
     """The way from the base; None where there is none that the changes tell."""
     draft: Draft = field(default_factory=Draft)
+    exact: bool = True
+    """Whether the way begins at the base; if not, it only says what may have been touched."""
 
     def states(self, things: Iterable[ThingId]) -> dict[ThingId, ThingSide]:
         """The things that are there."""
@@ -80,7 +82,7 @@ class SideReader:
 
     def _with_changes(self, made: ThingSide) -> ThingSide:
         """What was done to a table since the base."""
-        layers = self.layers(made.ids)
+        layers = self._layers(made.ids)
         known = layers or ()
         updates = [x.object for x in known if x.object.kind in ("update", "exceptions")]
         return replace(
@@ -99,6 +101,9 @@ class SideReader:
 
     def layers(self, ids: Iterable[ThingId]) -> tuple[Layer, ...] | None:
         """The objects that tell a table's change since the base; None if only its states can."""
+        return self._layers(ids) if self.exact else None
+
+    def _layers(self, ids: Iterable[ThingId]) -> tuple[Layer, ...] | None:
         if self.legs is None:
             return None
         wanted = sorted(set(ids))
@@ -137,6 +142,8 @@ class Gathered:
     ours: SideReader
     theirs: SideReader
     things: tuple[ThingId, ...]
+    backward: bool = False
+    """Whether theirs is older than the base: a commit is undone."""
 
     def sides(self) -> tuple[list[ThingSide], list[ThingSide], list[ThingSide]]:
         """All things that matter, on each side."""
@@ -160,19 +167,23 @@ def gather(ctx: Context, cx: Connection, target: Target, source: Position) -> Ga
     return Gathered(bases, readers[0], readers[1], readers[2], tuple(things))
 
 
-def around(
-    ctx: Context, cx: Connection, base: Clock, ours: Clock, theirs: Clock, draft: Draft | None = None
-) -> Gathered:
-    """Read three commits of which the base is no ancestor of ours: to pick or revert one."""
-    ahead = is_ancestor(history.Lines(cx), base.head, theirs.head)
-    legs = find_path(history.Lines(cx), base.head, theirs.head) if ahead else None
+def around(ctx: Context, cx: Connection, target: Target, base: Clock, theirs: Clock) -> Gathered:
+    """Read a change to make again on a target that need not descend from it: to pick or revert a commit.
+
+    One of base and theirs is an ancestor of the other; the way between them tells which rows may differ.
+    """
+    lines = history.Lines(cx)
+    forward = is_ancestor(lines, base.head, theirs.head)
+    between = find_path(lines, *((base.head, theirs.head) if forward else (theirs.head, base.head)))
+    common = merge_bases(lines, base.head, target.clock.head)[0]
+    to_ours = find_path(lines, common, target.clock.head)
     readers = (
         SideReader(ctx, cx, base, ()),
-        SideReader(ctx, cx, ours, None, draft or Draft()),
-        SideReader(ctx, cx, theirs, legs),
+        SideReader(ctx, cx, target.clock, to_ours, target.draft, exact=False),
+        SideReader(ctx, cx, theirs, between),
     )
-    things = _things(ctx, cx, (readers[0], readers[2]), draft or Draft())
-    return Gathered((base.head,), readers[0], readers[1], readers[2], tuple(things))
+    things = _things(ctx, cx, (readers[0], readers[2]), target.draft)
+    return Gathered((base.head,), readers[0], readers[1], readers[2], tuple(things), not forward)
 
 
 def _things(ctx: Context, cx: Connection, readers: Sequence[SideReader], draft: Draft) -> list[ThingId]:

@@ -224,7 +224,7 @@ class _RowMerge:
     def _all_keys(self) -> Kept:
         """Every key that theirs changed, or, where all rows become theirs, every key that differs from ours."""
         replaces = self.decision.policy.replaces_all
-        if self.sides.told and not replaces:
+        if self.sides.to_theirs is not None and not replaces and not self.decision.policy.full:
             path = Path(self.sides.to_theirs or (), None, self._as_merged(self.sides.theirs))
             return self._keep_keys(touched_keys(path, self.access, Sources()))
         sources = Sources()

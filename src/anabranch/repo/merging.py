@@ -15,7 +15,7 @@ from anabranch.model.objects import Layer, NewObject
 from anabranch.model.schema import Schema
 from anabranch.model.tables import Operation, TableState
 from anabranch.plan.commit import Bound, Draft, Statement, ThingDraft, draft_state, place_of, with_version
-from anabranch.plan.merge_rows import Strictness
+from anabranch.plan.merge_rows import RowPolicy, Strictness
 from anabranch.plan.merge_things import ThingMerge, ThingsMerge, merge_things
 from anabranch.repo.conflicts import Conflicts, TableConflicts, Violation
 from anabranch.repo.context import Context
@@ -57,7 +57,20 @@ def merge_source(
     """Merge theirs into the target's draft; with conflicts, the draft is of no use but to look at."""
     sides = gathered.sides()
     plan = merge_things(*sides, how.strictness, how.rules, how.decisions)
-    work = _Merging(ctx, cx, target, gathered, how, number if refers else None)
+    return apply_plan(ctx, cx, target, gathered, how, plan, number if refers else None)
+
+
+def apply_plan(
+    ctx: Context,
+    cx: Connection,
+    target: Target,
+    gathered: Gathered,
+    how: How,
+    plan: ThingsMerge,
+    number: int | None = None,
+) -> Outcome:
+    """Do to the target's draft what was decided about its things."""
+    work = _Merging(ctx, cx, target, gathered, how, number)
     work.run(plan)
     return work.outcome(plan)
 
@@ -104,6 +117,8 @@ class _Merging:
             return replace(draft, dropped=True, operations=(*draft.operations, "drop"))
         assert thing.result is not None
         draft = self._described(draft, thing)
+        if thing.rows is None and self.gathered.backward and _shows_again(thing):
+            thing = replace(thing, rows=RowPolicy(self.how.strictness))
         if thing.rows is not None:
             return self._with_rows(draft, thing)
         checks = thing.theirs is not None and thing.ours is not None and thing.ours.rows_changed
@@ -145,6 +160,7 @@ class _Merging:
             schema=result.schema,
             schemas=schemas,
             operations=(*draft.operations, *told),
+            linked_schemas=draft.linked_schemas | _in_catalogue(thing),
         )
 
     def _taken(self, thing: ThingMerge) -> ThingDraft:
@@ -172,7 +188,17 @@ class _Merging:
         if statements:
             statements[0] = replace(statements[0], counts=Counts(inserted=state.row_count))
         schemas = {str(k): v for k, v in state.schemas.items()}
-        return replace(made, statements=tuple(statements), schemas=schemas, linked_schemas=frozenset(schemas))
+        made = replace(made, statements=tuple(statements), schemas=schemas, linked_schemas=frozenset(schemas))
+        return self._come_back(made) if self._was_here(made.id) else made
+
+    def _was_here(self, thing: ThingId) -> bool:
+        """Whether the target had a table before, and dropped it."""
+        return entries.find_entry(self.cx, self.target.clock, thing) is not None
+
+    def _come_back(self, made: ThingDraft) -> ThingDraft:
+        """A table that was dropped and is there again: a new version, because no change tells what became of rows."""
+        steps = tuple(replace(s, counts=Counts()) for s in made.statements)
+        return replace(made, statements=steps, operations=("alter name",), replaced_rows=made.row_count)
 
     # --- rows ---
 
@@ -193,7 +219,7 @@ class _Merging:
             return self._checked(self._new_version(draft, merged.version), thing, sides, merged)
         after = replace(draft, statements=(*draft.statements, *merged.statements))
         known = {**sides.theirs.schemas, **after.schemas}
-        linked = draft.linked_schemas | {str(i) for i in sides.theirs.schemas if i != draft.schema.id}
+        linked = draft.linked_schemas | {str(i) for i in sides.theirs.schemas if i not in draft.schemas}
         after = replace(after, schemas=known, linked_schemas=linked, operations=_with_writes(after))
         return self._checked(after, thing, sides, merged)
 
@@ -219,6 +245,8 @@ class _Merging:
         base = gathered.base.table(thing.base) if thing.base else replace(theirs, layers=(), row_count=0)
         ids = {*thing.ours.ids, *thing.theirs.ids, *(thing.base.ids if thing.base else ())}
         to_ours, to_theirs = gathered.ours.layers(ids), gathered.theirs.layers(ids)
+        if gathered.backward and _shows_again(thing):
+            to_theirs = None  # The values of a column that was dropped are in no change: states are compared.
         shared = self._schemas((base, ours, theirs), (*(to_ours or ()), *(to_theirs or ())))
         assert draft.schema is not None
         shared[str(draft.schema.id)] = draft.schema
@@ -275,6 +303,18 @@ class _Merging:
         """What a name stands for at the target's head."""
         found = entries.find_name(self.cx, self.ctx.record.id, self.target.clock, *place)
         return cast(Bound, (found.kind, found.thing_id)) if found else None
+
+
+def _in_catalogue(thing: ThingMerge) -> frozenset[str]:
+    """The schemas of base and theirs: both are commits, so the catalogue has them."""
+    return frozenset(str(s.schema.id) for s in (thing.base, thing.theirs) if s and s.schema)
+
+
+def _shows_again(thing: ThingMerge) -> bool:
+    """Whether theirs shows a column that the base does not."""
+    if thing.base is None or thing.base.schema is None or thing.theirs is None or thing.theirs.schema is None:
+        return False
+    return any(thing.base.schema.written_as(c) is None for c in thing.theirs.schema)
 
 
 def _operations(draft: ThingDraft, thing: ThingMerge) -> tuple[Operation, ...]:

@@ -253,6 +253,54 @@ class Repository:
         asked = MergeRequest(as_sources(source), into, message, rules or {}, strictness, mode, ff, author)
         return merge(self._ctx, asked)
 
+    def cherry_pick(
+        self,
+        commit: str,
+        on: str | None = None,
+        *,
+        parent: int | None = None,
+        rules: Mapping[str, str] | None = None,
+        strictness: str = "cell",
+        message: str | None = None,
+        author: str | None = None,
+    ) -> Commit | None:
+        """Make the change of one commit again on a branch; None if it changes nothing there."""
+        from anabranch.repo.cherry_pick import cherry_pick
+
+        return cherry_pick(self._ctx, commit, on, parent, rules or {}, strictness, message, author)
+
+    def revert(
+        self,
+        commit: str,
+        on: str | None = None,
+        *,
+        parent: int | None = None,
+        three_way: bool = False,
+        rules: Mapping[str, str] | None = None,
+        message: str | None = None,
+        author: str | None = None,
+    ) -> Commit | None:
+        """Undo one commit by a new one; refused where later commits depend on it, unless `three_way` merges it."""
+        from anabranch.repo.revert import RevertRequest, revert
+
+        return revert(self._ctx, RevertRequest(commit, on, parent, three_way, rules or {}, message, author))
+
+    def rebase(
+        self, branch: str, onto: str, *, rules: Mapping[str, str] | None = None, strictness: str = "cell"
+    ) -> list[Commit]:
+        """Make the commits of a branch again on top of another ref, and move the branch there."""
+        from anabranch.repo.rebase import rebase
+
+        return rebase(self._ctx, branch, onto, rules or {}, strictness)
+
+    def restore(
+        self, table: str, to: str, on: str | None = None, *, message: str | None = None, author: str | None = None
+    ) -> Commit | None:
+        """Give a table the columns and rows that it had at a ref, as a new commit; also one that was dropped."""
+        from anabranch.repo.restore import restore
+
+        return restore(self._ctx, table, to, on, message, author)
+
     @property
     def spark_session(self) -> Any:
         """The Spark session that is used; one is started if there is none."""
