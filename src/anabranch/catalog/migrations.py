@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 
 from sqlalchemy import Connection, inspect, select, text, update
 
-from anabranch.catalog.tables import metadata, store
+from anabranch.catalog.tables import metadata, open_merges, settled_rows, store
 from anabranch.errors import Corrupt, InvalidRequest
 
 FORMAT_VERSION = 3
@@ -22,8 +22,9 @@ def _to_2(cx: Connection) -> None:
 
 
 def _to_3(cx: Connection) -> None:
-    """Objects of a change have steps, so far one for each commit."""
+    """Objects of a change have steps, so far one for each commit; merges can be kept open."""
     cx.execute(text("ALTER TABLE changes ADD COLUMN step INTEGER NOT NULL DEFAULT 0"))
+    metadata.create_all(cx, tables=[open_merges, settled_rows])
 
 
 MIGRATIONS: Mapping[int, Migration] = {1: _to_2, 2: _to_3}

@@ -7,7 +7,7 @@ from typing import Any
 
 from sqlalchemy import Connection, Table, bindparam, select, update
 
-from anabranch.catalog import branches, entries, history, objects, open_commits
+from anabranch.catalog import branches, entries, history, objects, open_commits, open_merges
 from anabranch.catalog import tables as t
 from anabranch.catalog.store import lock_repository, now
 from anabranch.errors import AlreadyExists, BranchMoved, Corrupt
@@ -40,6 +40,9 @@ def publish(cx: Connection, publication: Publication, store_id: str, depth_limit
     if publication.open_commit and not open_commits.remove(cx, *publication.open_commit):
         hint = "look at the open commits and the log, then go on from there"
         raise BranchMoved(f"open commit {publication.open_commit[0]} was changed or finished elsewhere", hint=hint)
+    if publication.open_merge and not open_merges.remove(cx, publication.open_merge):
+        hint = "look at the open merges and the log, then go on from there"
+        raise BranchMoved(f"open merge {publication.open_merge} was finished or aborted elsewhere", hint=hint)
     _check_links(cx, publication)
     finished_at = max(now(), *(p.finished_at for p in publication.parents))
     first = publication.parents[0]

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from sqlglot import exp
 
@@ -361,6 +362,39 @@ def with_settled(query: Query, settled: str, how: Decision) -> Query:
     ]
     join = joined(table(settled, "s"), on, "left")
     return query.over(select(picked, subquery(query.expression, "d"), join=join))
+
+
+def shown_rows(query: Query, how: Decision) -> Query:
+    """One row for each key in conflict under the names that users know: ours if there is one, else theirs, or base."""
+    picked: list[exp.Expr] = [aliased(col(c.id), c.id) for c in how.schema.key_columns]
+    picked += [aliased(col(c.id), c.name) for c in how.schema if c.id in how.schema.key]
+    for c in how.cells:
+        value = choose(
+            (_is_set(there(OURS)), col(value_of(c, OURS))),
+            (_is_set(there(THEIRS)), col(value_of(c, THEIRS))),
+            otherwise=col(value_of(c, BASE)),
+        )
+        picked.append(aliased(value, c.name))
+    return query.over(select(picked, subquery(query.expression, "d")))
+
+
+def tested(query: Query, schema: Schema, test: exp.Expr, args: Mapping[str, Any]) -> Query:
+    """The keys of shown rows that meet a condition."""
+    found = select([col(k) for k in schema.key_ids], subquery(query.expression, "w"), where=test)
+    return Query(found, query.sources, args)
+
+
+def computed(query: Query, column: Column, tree: exp.Expr, schema: Schema) -> Query:
+    """The value of an expression over base, ours and theirs of a cell, by key, as `v`."""
+    sides = {"base": col(value_of(column, BASE)), "ours": col(value_of(column, OURS))}
+    value = cast_to(_filled(tree, {**sides, "theirs": col(value_of(column, THEIRS))}), column.type)
+    picked = [*(col(k) for k in schema.key_ids), aliased(value, "v")]
+    return query.over(select(picked, subquery(query.expression, "c")))
+
+
+def with_args(query: Query, args: Mapping[str, Any]) -> Query:
+    """A query with users' arguments."""
+    return Query(query.expression, query.sources, args)
 
 
 def all_rows(ours: Query, decided: Query, how: Decision, sources: Sources) -> Query:

@@ -89,7 +89,7 @@ def merge(ctx: Context, asked: MergeRequest) -> MergeResult:
         if not sources:
             return _as_it_is(ctx, target, up_to_date=True)
         if may_forward(ctx, asked, target, sources):
-            return _forward(ctx, asked, target, sources[0])
+            return forward(ctx, asked, target, sources[0])
         try:
             return _merge_into(ctx, asked, target, sources)
         except HeadMoved:
@@ -128,7 +128,8 @@ def _as_it_is(ctx: Context, target: Target, *, up_to_date: bool) -> MergeResult:
         return MergeResult(history.describe(cx, [target.clock.head])[0], up_to_date=up_to_date)
 
 
-def _forward(ctx: Context, asked: MergeRequest, target: Target, source: Position) -> MergeResult:
+def forward(ctx: Context, asked: MergeRequest, target: Target, source: Position) -> MergeResult:
+    """Move the branch on to a commit that descends from the one it shows."""
     author = asked.author or ctx.author
     with ctx.catalog.write() as cx:
         lock_repository(cx, ctx.record.id)

@@ -26,7 +26,7 @@ from anabranch.queries.scan import Access, Keys, scan
 from anabranch.queries.three_way import OURS, THEIRS, Decision
 from anabranch.repo.context import Context
 from anabranch.repo.net import compared_pairs, counts_of, store_difference
-from anabranch.repo.reading import not_in_duck, reading, rendered, unproven
+from anabranch.repo.reading import not_in_duck, reading, unproven
 from anabranch.repo.writing import Kept, Layout, Scratch, layout_of, scratch, store
 
 
@@ -114,8 +114,13 @@ def _prepare(ctx: Context, sides: Sides, schema: Schema, policy: RowPolicy) -> _
     engine = ctx.engines.pick(
         Work(read, unproven=strange, not_in_duck=not_in_duck(schema, name)), f"merging rows of {name!r}"
     )
-    texts = {str(c.id): rendered(e, engine, rule_schema(c)) for c, e in rules.items()}
+    texts = {str(c.id): rule_tree(e, c, engine) for c, e in rules.items()}
     return _Work(sides, Decision(schema, cells, policy, texts), engine, {})
+
+
+def rule_tree(rule: Expression, column: Column, engine: Engine) -> Any:
+    """A user's expression over base, ours and theirs, as the engine gets it once the values are filled in."""
+    return rule.for_duck(rule_schema(column))[0] if engine.in_process else rule.tree("the rule")
 
 
 def _has_sql(policy: RowPolicy, column: Column) -> bool:

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 
 from anabranch.catalog import branches, history
 from anabranch.catalog.store import Connection, lock_repository
 from anabranch.errors import BranchMoved, InvalidRequest
 from anabranch.model.clock import Position
 from anabranch.model.commits import BranchHead, Commit
-from anabranch.model.ids import new_id
 from anabranch.plan.history import is_ancestor, merge_bases
 from anabranch.plan.merge_rows import check_strictness
+from anabranch.repo.aside import aside
 from anabranch.repo.context import Context
 from anabranch.repo.merge import MergeRequest, MergeResult, diff_since, read_ends
 from anabranch.repo.merging import How
@@ -64,7 +63,7 @@ def _replay(
     ctx: Context, branch: BranchHead, onto: Position, todo: Sequence[Position], how: How, verb: str
 ) -> list[Commit]:
     made: list[Commit] = []
-    with _aside(ctx, branch, onto) as aside:
+    with aside(ctx, branch, onto) as name:
         for position in todo:
             with ctx.catalog.read() as cx:
                 told = history.describe(cx, [position])[0]
@@ -72,34 +71,17 @@ def _replay(
             assert before is not None
             what = f"{verb} of {short(told)}"
             asked = Picked(before, position, what, told.message, told.author, verb, (told.hash,), how, branch, not made)
-            commit = pick(ctx, aside, asked)
+            commit = pick(ctx, name, asked)
             made += [commit] if commit else []
-        _move(ctx, branch, aside, verb)
+        _move(ctx, branch, name, verb)
     return made
 
 
-@contextmanager
-def _aside(ctx: Context, branch: BranchHead, onto: Position) -> Iterator[str]:
-    """A branch to work on that goes at the end; until then nobody's branch moves."""
-    name = f"{branch.name}.{new_id('x')[1:9]}"
-    with ctx.catalog.write() as cx:
-        lock_repository(cx, ctx.record.id)
-        branches.create(cx, ctx.record.id, name, onto, ctx.author)
-    try:
-        yield name
-    finally:
-        with ctx.catalog.write() as cx:
-            lock_repository(cx, ctx.record.id)
-            found = branches.find(cx, ctx.record.id, name)
-            if found:
-                branches.remove(cx, ctx.record.id, found, ctx.author)
-
-
-def _move(ctx: Context, branch: BranchHead, aside: str, verb: str) -> None:
+def _move(ctx: Context, branch: BranchHead, made_on: str, verb: str) -> None:
     """Let the branch show what was made, if it is still where it was."""
     with ctx.catalog.write() as cx:
         lock_repository(cx, ctx.record.id)
-        found = branches.find(cx, ctx.record.id, aside)
+        found = branches.find(cx, ctx.record.id, made_on)
         assert found is not None
         if found.position == branch.position:
             return

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from anabranch.repo.files import FileRows
     from anabranch.repo.merge import FastForward, MergeResult, Mode
     from anabranch.repo.open_commit import OpenCommit
+    from anabranch.repo.open_merge import OpenMerge
+    from anabranch.repo.preview import Preview
     from anabranch.repo.reading import Table
 
 
@@ -252,6 +254,45 @@ class Repository:
 
         asked = MergeRequest(as_sources(source), into, message, rules or {}, strictness, mode, ff, author)
         return merge(self._ctx, asked)
+
+    def start_merge(
+        self,
+        source: str | Sequence[str],
+        into: str | None = None,
+        *,
+        message: str | None = None,
+        rules: Mapping[str, str] | None = None,
+        strictness: str = "cell",
+        mode: Mode = "merge",
+        ff: FastForward = "auto",
+        author: str | None = None,
+    ) -> OpenMerge:
+        """Keep a merge open to look at its conflicts, resolve them and finish; it survives the process."""
+        from anabranch.repo.merge import MergeRequest, as_sources
+        from anabranch.repo.open_merge import start_merge
+
+        asked = MergeRequest(as_sources(source), into, message, rules or {}, strictness, mode, ff, author)
+        return start_merge(self._ctx, asked)
+
+    def open_merges(self) -> list[OpenMerge]:
+        """List the merges that are neither finished nor aborted, oldest first."""
+        from anabranch.repo.open_merge import list_merges
+
+        return list_merges(self._ctx)
+
+    def preview(
+        self,
+        source: str | Sequence[str],
+        into: str | None = None,
+        *,
+        rules: Mapping[str, str] | None = None,
+        strictness: str = "cell",
+    ) -> Preview:
+        """Show what a merge would make, conflicts and all, without moving anything."""
+        from anabranch.repo.merge import MergeRequest, as_sources
+        from anabranch.repo.preview import preview
+
+        return preview(self._ctx, MergeRequest(as_sources(source), into, None, rules or {}, strictness))
 
     def cherry_pick(
         self,
