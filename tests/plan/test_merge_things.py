@@ -373,7 +373,10 @@ def test_a_key_given_up_against_changed_rows_is_a_conflict() -> None:
     keyless, changed = rekey()(base), update("a")(base)
     assert kinds(merge_things([base], [keyless], [changed])) == ["key/rows"]
     assert kinds(merge_things([base], [changed], [keyless])) == ["rows/key"]
-    assert kinds(merge_things([base], [keyless], [after(keyless, update("a"))])) == ["key/key"]
+    both = after(keyless, update("a"))
+    assert kinds(merge_things([base], [both], [both])) == ["key/key"]
+    assert rows_of(base, keyless, both) == RowPolicy(full=True, replaces_all=True)
+    assert one(base, both, keyless).rows is None
     assert one(base, keyless, add("x")(base)).rows is None
     assert rows_of(base, base, keyless) == RowPolicy(full=True, by_key_of="theirs", replaces_all=True)
 
@@ -394,8 +397,8 @@ def test_taking_a_side_about_a_key_that_was_given_up_settles_key_and_rows(strict
     assert chosen(changed, keyless, "ours") == ("id", None)
     assert chosen(changed, both, "ours") == ("id", False)
     assert chosen(changed, keyless, "theirs") == ("nothing", True)
-    assert chosen(keyless, both, "ours") == ("nothing", None)
-    assert chosen(keyless, both, "theirs") == ("nothing", True)
+    assert chosen(both, both, "ours") == ("nothing", None)
+    assert chosen(both, both, "theirs") == ("nothing", True)
 
 
 def test_two_overwrites_of_a_keyless_table_conflict() -> None:

@@ -207,7 +207,7 @@ class _Work:
                 return "ours"
             self.rows_of = "theirs"
         elif self.theirs.rows_changed and not self._key(self.theirs):
-            self.rows_of = self._ask_about_key("key/key")
+            self.rows_of = self._ask_about_key("key/key") if self.ours.rows_changed else "theirs"
         elif self.theirs.rows_changed:
             if self._ask_about_key("key/rows") == "theirs":
                 return "theirs"
