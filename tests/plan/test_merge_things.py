@@ -10,7 +10,7 @@ import pytest
 from anabranch.errors import InvalidRequest
 from anabranch.model.ids import ThingId
 from anabranch.plan.merge_rows import STRICTNESSES, RowPolicy, Strictness
-from anabranch.plan.merge_sides import Decisions
+from anabranch.plan.merge_sides import Decisions, Side
 from anabranch.plan.merge_things import ThingMerge, ThingSide, ThingsMerge, merge_things
 from tests.plan.sides import (
     Edit,
@@ -373,12 +373,32 @@ def test_a_key_given_up_against_changed_rows_is_a_conflict() -> None:
     keyless, changed = rekey()(base), update("a")(base)
     assert kinds(merge_things([base], [keyless], [changed])) == ["key/rows"]
     assert kinds(merge_things([base], [changed], [keyless])) == ["rows/key"]
-    both = merge_things([base], [keyless], [after(keyless, update("a"))])
-    assert kinds(both) == ["key/key"]
-    (found,) = both.conflicts
-    chosen = one(base, keyless, after(keyless, update("a")), decisions={found.id: "theirs"}).rows
-    assert chosen
-    assert chosen.replaces_all
+    both = after(keyless, update("a"))
+    assert kinds(merge_things([base], [both], [both])) == ["key/key"]
+    assert rows_of(base, keyless, both) == RowPolicy(full=True, replaces_all=True)
+    assert one(base, both, keyless).rows is None
+    assert one(base, keyless, add("x")(base)).rows is None
+    assert rows_of(base, base, keyless) == RowPolicy(full=True, by_key_of="theirs", replaces_all=True)
+
+
+@pytest.mark.parametrize("strictness", ["cell", "operations"])
+def test_taking_a_side_about_a_key_that_was_given_up_settles_key_and_rows(strictness: Strictness) -> None:
+    base = table()
+    keyless, changed, both = rekey()(base), update("a")(base), after(base, rekey(), update("a"))
+
+    def chosen(ours: ThingSide, theirs: ThingSide, side: Side) -> tuple[str, bool | None]:
+        (found,) = merge_things([base], [ours], [theirs], strictness).conflicts
+        thing = one(base, ours, theirs, strictness, {found.id: side})
+        return described(thing.result).split(" by ")[1], thing.rows.replaces_all if thing.rows else None
+
+    assert chosen(keyless, changed, "ours") == ("nothing", None)
+    assert chosen(keyless, changed, "theirs") == ("id", True)
+    assert chosen(both, changed, "theirs") == ("id", False)
+    assert chosen(changed, keyless, "ours") == ("id", None)
+    assert chosen(changed, both, "ours") == ("id", False)
+    assert chosen(changed, keyless, "theirs") == ("nothing", True)
+    assert chosen(both, both, "ours") == ("nothing", None)
+    assert chosen(both, both, "theirs") == ("nothing", True)
 
 
 def test_two_overwrites_of_a_keyless_table_conflict() -> None:
@@ -397,9 +417,20 @@ def test_under_table_a_table_changed_on_both_sides_conflicts(left: Edit, right: 
         assert found.kind == "update/update"
         assert one(base, ours, theirs, "table", {found.id: "ours"}).action == "keep"
         taken = one(base, ours, theirs, "table", {found.id: "theirs"})
-        assert taken.rows == RowPolicy("table", by_key_of="theirs", replaces_all=True)
-        assert taken.result
-        assert taken.result.schema == theirs.schema
+        assert taken.rows == RowPolicy("table", replaces_all=True)
+        assert described(taken.result) == described(theirs)
+
+
+def test_under_table_a_table_taken_from_theirs_keeps_ours_ids() -> None:
+    start = table()
+    ours, theirs = after(start, add("x")), after(start, add("x"))
+    base, united = replace(theirs, operations=()), one(start, ours, theirs).result
+    assert united
+    mine, other = update("x")(united), after(base, update("x"), drop("a"))
+    (found,) = merge_things([base], [mine], [other], "table").conflicts
+    taken = one(base, mine, other, "table", {found.id: "theirs"}).result
+    assert described(taken) == "id bigint, b int, x int by id"
+    assert schema_of(taken).column("x").id == schema_of(ours).column("x").id
 
 
 def test_under_table_a_change_of_name_and_one_of_rows_do_not_meet() -> None:

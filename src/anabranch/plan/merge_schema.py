@@ -24,6 +24,8 @@ class SchemaMerge:
     """Whose key it is; ours where both have the same."""
     key_changed: frozenset[Side] = frozenset()
     """Which sides have another key than the base."""
+    rows_of: Side | None = None
+    """Whose rows stay as they are, because no key tells which are the other side's."""
     conflicts: tuple[ThingConflict, ...] = ()
 
 
@@ -52,7 +54,7 @@ def merge_schema(
     schema = work.schema_of(ours)
     if columns != schema.columns or key != schema.key:
         schema = Schema(SchemaId(new_id("s")), columns, key)
-    return SchemaMerge(schema, checks, work.cluster_by(), key_of, work.key_changed(), judge.conflicts)
+    return SchemaMerge(schema, checks, work.cluster_by(), key_of, work.key_changed(), work.rows_of, judge.conflicts)
 
 
 @dataclass
@@ -67,6 +69,7 @@ class _Work:
     trios: tuple[Trio, ...]
     columns: dict[str, Column] = field(default_factory=dict)
     """What is there after the merge, by the id that stands for the column."""
+    rows_of: Side | None = None
 
     def __post_init__(self) -> None:
         self.of = {str(i): t.id for t in self.trios for i in t.ids}
@@ -186,15 +189,34 @@ class _Work:
     def choose_key(self) -> Side:
         """Take the key of the side that changed it; if both did, differently, ask."""
         mine, other = self._key(self.ours), self._key(self.theirs)
-        if mine == other:
-            return "ours"
         changed = self.key_changed()
-        if len(changed) != 1:
-            names = tuple(_key_names(s) for s in (self.base, self.ours, self.theirs))
-            chosen = self.judge.choose("schema", "key/key", names)
-        else:
+        if mine == other:
+            chosen: Side = "ours"
+        elif len(changed) == 1:
             (chosen,) = changed
+        else:
+            chosen = self._ask_about_key("key/key")
+        if self.base is not None and self._key(self.base) and not self._key(getattr(self, chosen)):
+            chosen = self._give_up_key(chosen)
         return self._firm_key(chosen)
+
+    def _give_up_key(self, chosen: Side) -> Side:
+        """Rows that had a key get new hidden ids: nothing tells which row of the other side they were."""
+        if chosen == "theirs":
+            if self.ours.rows_changed and self._ask_about_key("rows/key") == "ours":
+                return "ours"
+            self.rows_of = "theirs"
+        elif self.theirs.rows_changed and not self._key(self.theirs):
+            self.rows_of = self._ask_about_key("key/key") if self.ours.rows_changed else "theirs"
+        elif self.theirs.rows_changed:
+            if self._ask_about_key("key/rows") == "theirs":
+                return "theirs"
+            self.rows_of = "ours"
+        return chosen
+
+    def _ask_about_key(self, kind: str) -> Side:
+        names = [_key_names(s) for s in (self.base, self.ours, self.theirs)]
+        return self.judge.choose("schema", kind, names)
 
     def _firm_key(self, chosen: Side) -> Side:
         """Where a column of the key was given up for the other side, so is the key."""

@@ -139,20 +139,17 @@ def _merged_rows(
     judge: Judge,
 ) -> RowPolicy | None:
     """Say how rows are merged; None where ours' stay as they are."""
-    if not theirs.rows_changed and "theirs" not in merged.key_changed:
-        return None
-    if not theirs.rows_changed and merged.key_of == "ours":
+    if merged.rows_of == "ours" or (merged.key_of == "ours" and not theirs.rows_changed):
         return None
     policy = RowPolicy(strictness, base is None, bool(merged.key_changed), merged.key_of)
+    if merged.rows_of == "theirs" or (merged.key_of == "theirs" and not ours.rows_changed):
+        return replace(policy, replaces_all=True)
     if strictness == "operations":
         return _replayed_rows(policy, ours, theirs, judge)
-    if merged.key_of == "theirs" and not ours.rows_changed:
-        return replace(policy, replaces_all=True)
-    kind = _rows_kind(ours, theirs, merged)
-    if kind is None:
-        return policy
-    chosen = judge.choose("objects", kind, (_told(base), _told(ours), _told(theirs)))
-    return replace(policy, replaces_all=True) if chosen == "theirs" else None
+    if not merged.schema.key and all("overwrite" in s.operations for s in (ours, theirs)):
+        chosen = judge.choose("objects", "overwrite/overwrite", (None, _told(ours), _told(theirs)))
+        return replace(policy, replaces_all=True) if chosen == "theirs" else None
+    return policy
 
 
 def _replayed_rows(policy: RowPolicy, ours: ThingSide, theirs: ThingSide, judge: Judge) -> RowPolicy | None:
@@ -174,29 +171,12 @@ def _whole_table(ours: ThingSide, theirs: ThingSide, judge: Judge, kind: str) ->
     """Ask which side's columns and rows the table has."""
     if judge.choose("objects", kind, (None, _told(ours), _told(theirs))) == "ours":
         return Merged(ours)
-    told = {n: v for n, v in theirs.attributes.items() if n in ("checks", "cluster_by")}
-    rest = {n: v for n, v in ours.attributes.items() if n not in ("checks", "cluster_by")}
-    result = replace(ours, schema=theirs.schema, attributes={**rest, **told})
-    return Merged(result, RowPolicy("table", by_key_of="theirs", replaces_all=True))
-
-
-def _rows_kind(ours: ThingSide, theirs: ThingSide, merged: SchemaMerge) -> str | None:
-    """The kind of conflict that rows are in as a whole, whichever they are."""
-    if merged.schema.key:
-        return None
-    if merged.key_changed:
-        # Rows that had a key got new hidden ids: nothing tells which row of the other side they were.
-        return _lost_key_kind(ours, theirs, merged)
-    both = "overwrite" in ours.operations and "overwrite" in theirs.operations
-    return "overwrite/overwrite" if both else None
-
-
-def _lost_key_kind(ours: ThingSide, theirs: ThingSide, merged: SchemaMerge) -> str | None:
-    if merged.key_of == "theirs":
-        return "rows/key" if ours.rows_changed else None
-    if "theirs" in merged.key_changed:
-        return "key/key"
-    return "key/rows" if theirs.rows_changed else None
+    # Against ours as its own base, all that theirs has is new, and columns keep ours' ids.
+    mine = replace(ours, operations=(), rows_changed=False, rows_inserted=False, touched=frozenset())
+    merged = merge_schema(mine, mine, theirs)
+    attributes = {**ours.attributes, "checks": dict(merged.checks), "cluster_by": list(merged.cluster_by)}
+    rows = RowPolicy("table", full=bool(merged.key_changed), by_key_of=merged.key_of, replaces_all=True)
+    return Merged(replace(_with(ours, attributes), schema=merged.schema), rows)
 
 
 def _has_changed(base: ThingSide | None, there: ThingSide) -> bool:
