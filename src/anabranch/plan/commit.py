@@ -228,6 +228,12 @@ def _has_new_schema(thing: ThingDraft) -> bool:
     return thing.replaced or schema_document(thing.schema) != schema_document(thing.base.schema)
 
 
+def writes_rows_only(thing: ThingDraft) -> bool:
+    """Tell whether a table was changed in nothing but rows, each by its key: an overwrite touches all of them."""
+    done = set(_operations(thing))
+    return thing.kind == "table" and not thing.replaced and not thing.dropped and done <= {"insert", "update", "delete"}
+
+
 def _is_new_version(thing: ThingDraft) -> bool:
     return not thing.dropped and (thing.created or thing.replaced)
 
