@@ -244,6 +244,14 @@ def differing(query: Query, columns: Sequence[Column]) -> Query:
     return query.over(select(picked, subquery(query.expression, "m")))
 
 
+def distinct_rows(queries: Sequence[Query], columns: Sequence[Column], sources: Sources) -> Query:
+    """The rows of several queries, once each."""
+    whole = union_all([select([col(c.id) for c in columns], subquery(q.expression, "q")) for q in queries])
+    found = select([col(c.id) for c in columns], subquery(whole, "d"))
+    found.set("distinct", exp.Distinct())
+    return Query(found, sources.named)
+
+
 def picked_columns(query: Query, columns: Mapping[str, str]) -> Query:
     """Columns of a query under other names."""
     picked = [aliased(col(old), new) for new, old in columns.items()]

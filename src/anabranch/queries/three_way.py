@@ -378,6 +378,12 @@ def against(query: Query, side: str, how: Decision) -> Query:
     return query.over(select([*picked, aliased(op, OP)], subquery(query.expression, "d")))
 
 
+def staying(query: Query, schema: Schema) -> Query:
+    """The rows that are there after the merge."""
+    picked = [col(c.id) for c in schema.stored]
+    return query.over(select(picked, subquery(query.expression, "d"), where=_is_set(STAYS)))
+
+
 def in_conflict(query: Query, how: Decision) -> Query:
     """The keys that are in conflict, with all that is known of them."""
     return query.over(select([exp.Star()], subquery(query.expression, "d"), where=conflict_test(how)))

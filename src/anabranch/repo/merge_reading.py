@@ -35,8 +35,13 @@ class Target:
 
     def pending(self) -> dict[ObjectId, bytes]:
         """The bytes of small objects that only this merge knows."""
-        made = [o for t in self.draft.things.values() for o in objects_of(t)]
-        return {o.stored.id: o.content for o in made if o.content is not None}
+        return inline_bytes(self.draft)
+
+
+def inline_bytes(draft: Draft) -> dict[ObjectId, bytes]:
+    """The bytes of a draft's small objects."""
+    made = [o for t in draft.things.values() for o in objects_of(t)]
+    return {o.stored.id: o.content for o in made if o.content is not None}
 
 
 @dataclass(frozen=True)
@@ -102,12 +107,18 @@ class SideReader:
         if self.legs is None:
             return None
         wanted = sorted(set(ids))
+        if any(t in self.draft.things and self.draft.things[t].replaced for t in wanted):
+            return None
         found = paths.layers_along(self.cx, self.legs, wanted, self.ctx.known_objects)
         if found is None:
             return None
         top = max((x.turn for x in found), default=0)
         pending = [s for t in wanted if t in self.draft.things for s in self.draft.things[t].statements]
         return (*found, *(Layer(top + 1 + n, o.stored) for n, s in enumerate(pending) for o in s.objects))
+
+    def pending(self) -> dict[ObjectId, bytes]:
+        """The bytes of small objects that only the draft knows."""
+        return inline_bytes(self.draft)
 
     def table(self, side: ThingSide) -> TableState:
         """A table as it is here, to read its rows."""

@@ -10,6 +10,7 @@ from typing import Any
 import pyarrow as pa
 
 from anabranch.engines.engine import Engine
+from anabranch.model.changes import Counts
 from anabranch.model.ids import ObjectId
 from anabranch.model.objects import Layer, NewObject, may_meet, size_of
 from anabranch.model.schema import Column, Schema
@@ -22,7 +23,7 @@ from anabranch.queries.expressions import Expression
 from anabranch.queries.meeting import Meeting, met_keys
 from anabranch.queries.path_fold import Path, labelled_keys, touched_keys, without_keys
 from anabranch.queries.query import OP, Query, Rows, Source, Sources, reading_of, table
-from anabranch.queries.scan import Access, Keys, scan
+from anabranch.queries.scan import Access, Keys, scan_as
 from anabranch.queries.three_way import OURS, THEIRS, Decision
 from anabranch.repo.context import Context
 from anabranch.repo.net import compared_pairs, counts_of, store_difference
@@ -69,6 +70,8 @@ class MergedRows:
     """Decided rows that are in conflict."""
     decision: Decision | None = None
     made: tuple[NewObject, ...] = ()
+    replaced: bool = False
+    """Whether the statement holds all rows: the key is another than ours, so nothing that was written stays."""
 
 
 def merge_rows(
@@ -145,7 +148,7 @@ class _RowMerge:
         return self.ctx.access(layers, self.sides.pending)
 
     def run(self, settled: pa.Table | None) -> MergedRows:
-        keys = self._met() if self._links else self._all_keys()
+        keys = self._keys_to_decide()
         if settled is not None and settled.num_rows:
             keys = self._with_settled(keys, settled)
         decided = self._decide(keys, settled) if keys is not None and keys.row_count else None
@@ -153,6 +156,8 @@ class _RowMerge:
             conflicts = self.engine.fetch(three_way.in_conflict(self._reading(decided), self.decision))
             if conflicts.num_rows:
                 return MergedRows(conflicts=conflicts, decision=self.decision)
+        if self._is_new_version:
+            return self._new_version(decided)
         steps = self._linked_steps(keys) if self._links else []
         made = [o for s in steps for o in s.objects if o.stored.id not in self._their_ids]
         exceptions = None
@@ -175,7 +180,24 @@ class _RowMerge:
         special = p.full or p.only_new_rows or p.replaces_all or p.theirs_deletes_win
         return self.sides.told and not special
 
+    @property
+    def _is_new_version(self) -> bool:
+        """Whether the table gets another key than ours has."""
+        return self._as_merged(self.sides.ours).schema.key_ids != self.schema.key_ids
+
     # --- which keys are to be decided ---
+
+    def _keys_to_decide(self) -> Kept | None:
+        if self._is_new_version:
+            return self._every_key()
+        return self._met() if self._links else self._all_keys()
+
+    def _every_key(self) -> Kept:
+        """The keys of all rows that may be there after."""
+        sides = (self.sides.theirs,) if self.decision.policy.replaces_all else (self.sides.ours, self.sides.theirs)
+        sources = Sources()
+        rows = [scan_as(s, self.schema, self.schema.key_columns, self.access, sources) for s in sides]
+        return self._keep_keys(changes.distinct_rows(rows, self.schema.key_columns, sources))
 
     def _met(self) -> Kept | None:
         """The keys that both sides touched."""
@@ -192,9 +214,7 @@ class _RowMerge:
             return self._keep_keys(touched_keys(path, self.access, Sources()))
         sources = Sources()
         before = self.sides.ours if replaces else self.sides.base
-        old, new = (
-            scan(self._as_merged(s), self._columns, self.access, sources=sources) for s in (before, self.sides.theirs)
-        )
+        old, new = (scan_as(s, self.schema, self._columns, self.access, sources) for s in (before, self.sides.theirs))
         compared = changes.changed_only(changes.compared(old, new, self.schema, self._columns, sources))
         names = {str(k): str(k) for k in self.schema.key_ids}
         return self._keep_keys(changes.picked_columns(compared, names))
@@ -227,7 +247,7 @@ class _RowMerge:
         limited = Keys(keys.source, keys.key_range)
         names = (three_way.BASE, OURS, THEIRS)
         states = {
-            side: scan(self._as_merged(state), self._columns, self.access, keys=limited, sources=sources)
+            side: scan_as(state, self.schema, self._columns, self.access, sources, limited)
             for side, state in zip(names, self.sides.states, strict=True)
         }
         query = three_way.decided(table(sources.add(keys.source), "k"), states, self.decision, sources)
@@ -237,6 +257,15 @@ class _RowMerge:
 
     def _reading(self, kept: Kept) -> Query:
         return reading_of(kept.source, [name for name, _ in three_way.pairs(self.decision)])
+
+    def _new_version(self, decided: Kept | None) -> MergedRows:
+        """All rows under another key than ours has."""
+        made: tuple[NewObject, ...] = ()
+        if decided is not None:
+            query = three_way.staying(self._reading(decided), self.schema)
+            made = store(self.ctx, self.engine, query, "rows", self.schema, self.schema.columns)
+        steps = (Statement("alter column", made, Counts()),) if made else ()
+        return MergedRows(steps, None, False, None, self.decision, made, replaced=True)
 
     def _store_difference(self, decided: Kept) -> tuple[NewObject, ...]:
         """What the merged rows change on ours."""

@@ -21,6 +21,7 @@ from anabranch.repo.conflicts import Conflicts, TableConflicts, Violation
 from anabranch.repo.context import Context
 from anabranch.repo.merge_reading import Gathered, Target
 from anabranch.repo.merge_rows import MergedRows, Sides, merge_rows
+from anabranch.repo.merge_touched import with_real_updates
 from anabranch.repo.state import schema_of
 
 
@@ -52,7 +53,7 @@ def merge_source(
     ctx: Context, cx: Connection, target: Target, gathered: Gathered, how: How, number: int, *, refers: bool
 ) -> Outcome:
     """Merge theirs into the target's draft; with conflicts, the draft is of no use but to look at."""
-    sides = gathered.sides()
+    sides = with_real_updates(ctx, gathered, gathered.sides())
     plan = merge_things(*sides, how.strictness, how.rules, how.decisions)
     work = _Merging(ctx, cx, target, gathered, how, number if refers else None)
     work.run(plan)
@@ -182,7 +183,7 @@ class _Merging:
             return draft
         self._keep(merged, sides)
         self.merged[draft.id] = merged
-        after = replace(draft, statements=(*draft.statements, *merged.statements))
+        after = _with_merged(draft, merged)
         known = {**sides.theirs.schemas, **after.schemas}
         linked = draft.linked_schemas | {str(i) for i in sides.theirs.schemas if i != draft.schema.id}
         return replace(after, schemas=known, linked_schemas=linked, operations=_with_writes(after))
@@ -261,6 +262,14 @@ def _operations(draft: ThingDraft, thing: ThingMerge) -> tuple[Operation, ...]:
     told = [o for o in thing.result.operations if o not in ("create", "drop")]
     wanted: list[Operation] = ["alter name", "alter properties", "alter column", "alter partition"]
     return tuple(dict.fromkeys((*told, *wanted)))
+
+
+def _with_merged(draft: ThingDraft, merged: MergedRows) -> ThingDraft:
+    """A table with what its rows have become."""
+    if not merged.replaced:
+        return replace(draft, statements=(*draft.statements, *merged.statements))
+    rows = sum(o.stored.row_count for s in merged.statements for o in s.objects)
+    return replace(draft, statements=merged.statements, replaced_rows=rows)
 
 
 def _with_writes(draft: ThingDraft) -> tuple[Operation, ...]:
