@@ -142,14 +142,13 @@ def _merged_rows(
     judge: Judge,
 ) -> RowPolicy | None:
     """Say how rows are merged; None where ours' stay as they are."""
-    if not theirs.rows_changed and "theirs" not in merged.key_changed:
-        return None
-    if not theirs.rows_changed and merged.key_of == "ours":
+    changed = theirs.rows_changed or theirs.in_doubt
+    if not changed and ("theirs" not in merged.key_changed or merged.key_of == "ours"):
         return None
     policy = RowPolicy(strictness, base is None, bool(merged.key_changed), merged.key_of)
     if strictness == "operations":
         return _replayed_rows(policy, ours, theirs, judge)
-    if merged.key_of == "theirs" and not ours.rows_changed:
+    if merged.key_of == "theirs" and not ours.rows_changed and not ours.in_doubt:
         return replace(policy, replaces_all=True)
     kind = _rows_kind(ours, theirs, merged)
     if kind is None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -26,6 +26,7 @@ from anabranch.queries.query import OP, Query, Rows, Source, Sources, reading_of
 from anabranch.queries.scan import Access, Keys, scan_as
 from anabranch.queries.three_way import OURS, THEIRS, Decision
 from anabranch.repo.context import Context
+from anabranch.repo.merge_base import BaseRows
 from anabranch.repo.net import compared_pairs, counts_of, store_difference
 from anabranch.repo.reading import not_in_duck, reading, rendered, unproven
 from anabranch.repo.writing import Kept, Layout, Scratch, scratch, store
@@ -35,7 +36,7 @@ from anabranch.repo.writing import Kept, Layout, Scratch, scratch, store
 class Sides:
     """A table at base, ours and theirs, and the changes from the base to each."""
 
-    base: TableState
+    base: BaseRows
     ours: TableState
     theirs: TableState
     to_ours: tuple[Layer, ...] | None
@@ -49,11 +50,11 @@ class Sides:
 
     @property
     def paths(self) -> tuple[Layer, ...]:
-        return (*(self.to_ours or ()), *(self.to_theirs or ()))
+        return (*(self.to_ours or ()), *(self.to_theirs or ()), *self.base.layers)
 
     @property
-    def states(self) -> tuple[TableState, TableState, TableState]:
-        return self.base, self.ours, self.theirs
+    def states(self) -> tuple[TableState, ...]:
+        return (self.ours, self.theirs, *self.base.states)
 
 
 @dataclass(frozen=True)
@@ -107,7 +108,8 @@ def _prepare(ctx: Context, sides: Sides, schema: Schema, policy: RowPolicy) -> _
         Work(read, unproven=strange, not_in_duck=not_in_duck(schema, name)), f"merging rows of {name!r}"
     )
     texts = {str(c.id): rendered(e, engine, rule_schema(c)) for c, e in rules.items()}
-    return _Work(sides, Decision(schema, cells, policy, texts), engine, {})
+    decision = Decision(schema, cells, policy, texts, has_unknown=bool(sides.base.joined))
+    return _Work(sides, decision, engine, {})
 
 
 def _has_sql(policy: RowPolicy, column: Column) -> bool:
@@ -121,6 +123,14 @@ def rule_schema(column: Column) -> Schema:
 
 
 _NO_SCHEMA: Any = "rule"
+
+
+@dataclass(frozen=True)
+class _Virtual:
+    """Rows that nobody committed, and how they were decided."""
+
+    kept: Kept
+    how: Decision
 
 
 @dataclass(frozen=True)
@@ -190,7 +200,12 @@ class _RowMerge:
     def _keys_to_decide(self) -> Kept | None:
         if self._is_new_version:
             return self._every_key()
-        return self._met() if self._links else self._all_keys()
+        found = self._met() if self._links else self._all_keys()
+        doubtful = list(self._doubtful_keys(self.sides.base))
+        if not doubtful:
+            return found
+        kept = [k.source for k in (found, *doubtful) if k is not None and k.row_count]
+        return self._keep_keys(changes.distinct_keys(kept, self.schema.key_columns)) if kept else None
 
     def _every_key(self) -> Kept:
         """The keys of all rows that may be there after."""
@@ -210,11 +225,25 @@ class _RowMerge:
         """Every key that theirs changed, or, where all rows become theirs, every key that differs from ours."""
         replaces = self.decision.policy.replaces_all
         if self.sides.told and not replaces:
-            path = Path(self.sides.to_theirs or (), None, self._as_merged(self.sides.theirs))
-            return self._keep_keys(touched_keys(path, self.access, Sources()))
+            return self._touched_keys(self.sides.to_theirs or (), self.sides.theirs)
+        return self._differing_keys(self.sides.ours if replaces else self.sides.base.first, self.sides.theirs)
+
+    def _doubtful_keys(self, base: BaseRows) -> Iterator[Kept]:
+        """The keys at which a base may be other than the first of the commits that it is made of."""
+        for other in base.joined:
+            if other.path is not None:
+                yield self._touched_keys(other.path, other.theirs)
+            else:
+                yield self._differing_keys(other.base.first, other.theirs)
+            yield from self._doubtful_keys(other.base)
+
+    def _touched_keys(self, layers: tuple[Layer, ...], state: TableState) -> Kept:
+        query = touched_keys(Path(layers, None, self._as_merged(state)), self.access, Sources())
+        return self._keep_keys(query)
+
+    def _differing_keys(self, before: TableState, after: TableState) -> Kept:
         sources = Sources()
-        before = self.sides.ours if replaces else self.sides.base
-        old, new = (scan_as(s, self.schema, self._columns, self.access, sources) for s in (before, self.sides.theirs))
+        old, new = (scan_as(s, self.schema, self._columns, self.access, sources) for s in (before, after))
         compared = changes.changed_only(changes.compared(old, new, self.schema, self._columns, sources))
         names = {str(k): str(k) for k in self.schema.key_ids}
         return self._keep_keys(changes.picked_columns(compared, names))
@@ -243,17 +272,30 @@ class _RowMerge:
     # --- what becomes of them ---
 
     def _decide(self, keys: Kept, settled: pa.Table | None) -> Kept:
-        sources = Sources()
-        limited = Keys(keys.source, keys.key_range)
-        names = (three_way.BASE, OURS, THEIRS)
-        states = {
-            side: scan_as(state, self.schema, self._columns, self.access, sources, limited)
-            for side, state in zip(names, self.sides.states, strict=True)
-        }
-        query = three_way.decided(table(sources.add(keys.source), "k"), states, self.decision, sources)
+        sources, limited = Sources(), Keys(keys.source, keys.key_range)
+        sides = (self._joined(self.sides.base, limited), self.sides.ours, self.sides.theirs)
+        query = self._three_way(self.decision, sides, limited, sources)
         if settled is not None and settled.num_rows:
             query = three_way.with_settled(query, sources.add(Rows(settled)), self.decision)
         return self.place.keep(query, three_way.pairs(self.decision), self.schema.key_columns)
+
+    def _three_way(self, how: Decision, sides: Sequence[TableState | _Virtual], keys: Keys, sources: Sources) -> Query:
+        states = {
+            name: three_way.as_base(sources.add(side.kept.source), side.how, sources)
+            if isinstance(side, _Virtual)
+            else scan_as(side, self.schema, self._columns, self.access, sources, keys)
+            for name, side in zip(three_way.SIDES, sides, strict=True)
+        }
+        return three_way.decided(table(sources.add(keys.source), "k"), states, how, sources)
+
+    def _joined(self, base: BaseRows, keys: Keys) -> TableState | _Virtual:
+        """The rows of a base; commits that are joined in it are merged one after another, under the same rules."""
+        now: TableState | _Virtual = base.first
+        for n, other in enumerate(base.joined):
+            how = self.decision.for_base(has_unknown=bool(other.base.joined), ours_has_unknown=n > 0)
+            query = self._three_way(how, (self._joined(other.base, keys), now, other.theirs), keys, Sources())
+            now = _Virtual(self.place.keep(query, three_way.pairs(how), self.schema.key_columns), how)
+        return now
 
     def _reading(self, kept: Kept) -> Query:
         return reading_of(kept.source, [name for name, _ in three_way.pairs(self.decision)])

@@ -19,6 +19,7 @@ from anabranch.plan.merge_rows import Strictness
 from anabranch.plan.merge_things import ThingMerge, ThingsMerge, merge_things
 from anabranch.repo.conflicts import Conflicts, TableConflicts, Violation
 from anabranch.repo.context import Context
+from anabranch.repo.merge_base import rows_at
 from anabranch.repo.merge_reading import Gathered, Target
 from anabranch.repo.merge_rows import MergedRows, Sides, merge_rows
 from anabranch.repo.merge_touched import with_real_updates
@@ -53,7 +54,7 @@ def merge_source(
     ctx: Context, cx: Connection, target: Target, gathered: Gathered, how: How, number: int, *, refers: bool
 ) -> Outcome:
     """Merge theirs into the target's draft; with conflicts, the draft is of no use but to look at."""
-    sides = with_real_updates(ctx, gathered, gathered.sides())
+    sides = with_real_updates(ctx, gathered, gathered.sides(how.strictness, how.rules))
     plan = merge_things(*sides, how.strictness, how.rules, how.decisions)
     work = _Merging(ctx, cx, target, gathered, how, number if refers else None)
     work.run(plan)
@@ -195,14 +196,14 @@ class _Merging:
         assert thing.theirs is not None
         ours = draft_state(replace(draft, schema=thing.ours.schema))
         theirs = gathered.theirs.table(thing.theirs)
-        base = gathered.base.table(thing.base) if thing.base else replace(theirs, layers=(), row_count=0)
         ids = {*thing.ours.ids, *thing.theirs.ids, *(thing.base.ids if thing.base else ())}
+        base = rows_at(gathered.ancestor, ids, replace(theirs, layers=(), row_count=0))
         to_ours, to_theirs = gathered.ours.layers(ids), gathered.theirs.layers(ids)
-        shared = self._schemas((base, ours, theirs), (*(to_ours or ()), *(to_theirs or ())))
+        shared = self._schemas((ours, theirs, *base.states), (*(to_ours or ()), *(to_theirs or ()), *base.layers))
         assert draft.schema is not None
         shared[str(draft.schema.id)] = draft.schema
-        states = [replace(s, schemas=shared) for s in (base, ours, theirs)]
-        return Sides(states[0], states[1], states[2], to_ours, to_theirs, self.target.pending())
+        ours, theirs = (replace(s, schemas=shared) for s in (ours, theirs))
+        return Sides(base.knowing(shared), ours, theirs, to_ours, to_theirs, self.target.pending())
 
     def _schemas(self, states: Sequence[TableState], layers: Sequence[Layer]) -> dict[str, Schema]:
         objects_ = [*(x.object for x in layers), *(o for x in layers for o in x.without)]
