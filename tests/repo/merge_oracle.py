@@ -329,6 +329,7 @@ def compare(before: Table, after: Table, bases: Sequence[Table | None]) -> Compa
             raise Unclear("bases do not agree on a column")
         if c in old or in_base == {False}:
             shown[c] = col
+
     def value(side: Table, there: Mapping[int, Col], k: int, c: int) -> Any:
         return side.rows[k][there[c].rep] if c in there else new[c].default
 
@@ -340,13 +341,15 @@ def compare(before: Table, after: Table, bases: Sequence[Table | None]) -> Compa
         if was is not None and now is not None and not differ:
             continue
         cells += [(k, shown[c].name, was[c], now[c]) for c in differ if was and now]
-        rows.append({
-            "change": "insert" if was is None else "delete" if now is None else "update",
-            "id": k,
-            "before": {shown[c].name: v for c, v in was.items() if c in old} if was is not None else None,
-            "after": {shown[c].name: v for c, v in now.items()} if now is not None else None,
-            "columns": {shown[c].name for c in differ},
-        })
+        rows.append(
+            {
+                "change": "insert" if was is None else "delete" if now is None else "update",
+                "id": k,
+                "before": {shown[c].name: v for c, v in was.items() if c in old} if was is not None else None,
+                "after": {shown[c].name: v for c, v in now.items()} if now is not None else None,
+                "columns": sorted(shown[c].name for c in differ),
+            }
+        )
     described = [[(c, col.name, col.type) for c, col in sorted(s.items())] for s in (old, new)]
     return Compared(rows, cells, not rows and described[0] == described[1] and before.key == after.key)
 

@@ -49,10 +49,10 @@ class TableState:
     def read_as(self, schema: Schema) -> TableState:
         """The table under another schema: a column that it does not show has its initial default.
 
-        Its changes are told by its own key, so it keeps that.
+        Its key stays its own, because its changes are known by that.
         """
+        schema = self._with_own_key(schema)
         hidden = {i for c in schema if not self.schema.written_as(c) for i in c.ids}
-        schema = _with_key_of(schema, self.schema)
         if not hidden:
             return replace(self, schema=schema)
         known = {
@@ -61,19 +61,17 @@ class TableState:
         }
         return replace(self, schema=schema, schemas=known)
 
+    def _with_own_key(self, schema: Schema) -> Schema:
+        columns, key = list(schema.columns), []
+        for own in self.schema.key_columns if self.schema.has_key else ():
+            found = next((c for c in columns if c.ids & own.ids), None)
+            columns += [own] if found is None else []
+            key.append((found or own).id)
+        return schema if tuple(key) == schema.key else Schema(schema.id, tuple(columns), tuple(key))
+
     @property
     def next_turn(self) -> int:
         return max((layer.turn for layer in self.layers), default=-1) + 1
-
-
-def _with_key_of(schema: Schema, own: Schema) -> Schema:
-    """The columns of one schema with the key of another."""
-    if not own.key:
-        return replace(schema, key=()) if schema.key else schema
-    shown = [schema.written_as(c) for c in own.key_columns]
-    lost = [c for c, there in zip(own.key_columns, shown, strict=True) if there is None]
-    key = tuple((there or c).id for c, there in zip(own.key_columns, shown, strict=True))
-    return schema if key == schema.key else replace(schema, columns=(*schema.columns, *lost), key=key)
 
 
 @dataclass(frozen=True)

@@ -35,6 +35,8 @@ class ThingSide:
     """Whether it was there at the base and is not there any more."""
     rows_changed: bool = False
     """Whether rows may have been changed since the base."""
+    in_doubt: bool = False
+    """Whether rows may differ from the base's although nothing changed them since the first commit that it is of."""
     rows_inserted: bool = False
     """Whether rows may have been inserted, where the operations alone do not say so: an upsert is an update."""
     touched: frozenset[ColumnId] = frozenset()

@@ -139,10 +139,11 @@ def _merged_rows(
     judge: Judge,
 ) -> RowPolicy | None:
     """Say how rows are merged; None where ours' stay as they are."""
-    if merged.rows_of == "ours" or (merged.key_of == "ours" and not theirs.rows_changed):
+    changed = {side: s.rows_changed or s.in_doubt for side, s in (("ours", ours), ("theirs", theirs))}
+    if merged.rows_of == "ours" or (merged.key_of == "ours" and not changed["theirs"]):
         return None
     policy = RowPolicy(strictness, base is None, bool(merged.key_changed), merged.key_of)
-    if merged.rows_of == "theirs" or (merged.key_of == "theirs" and not ours.rows_changed):
+    if merged.rows_of == "theirs" or (merged.key_of == "theirs" and not changed["ours"]):
         return replace(policy, replaces_all=True)
     if strictness == "operations":
         return _replayed_rows(policy, ours, theirs, judge)

@@ -93,6 +93,24 @@ def scan(
     return Query(plan.build(layers), bound.named)
 
 
+def scan_as(
+    state: TableState,
+    schema: Schema,
+    columns: Sequence[Column],
+    access: Access,
+    sources: Sources,
+    keys: Keys | None = None,
+) -> Query:
+    """Read a table under another schema; with `keys`, only rows that these keys of that schema tell."""
+    shown = state.read_as(schema)
+    if keys is None or shown.schema.key_ids == schema.key_ids:
+        return scan(shown, columns, access, keys=keys, sources=sources)
+    whole = scan(shown, columns, access, sources=sources)
+    same = same_key([str(k) for k in schema.key_ids], "w", "k")
+    semi = joined(table(sources.add(keys.source), "k"), same, "left semi")
+    return whole.over(select([col(c.id, "w") for c in columns], subquery(whole.expression, "w"), join=semi))
+
+
 def plain_files(state: TableState, columns: Sequence[Column], access: Access) -> Files | None:
     """The files of a table that nothing has touched since they were written, all under its own schema, if it is so."""
     wanted = {i for c in columns for i in c.ids}

@@ -6,7 +6,7 @@ What comes out has, for each key, all three rows, the row that is to be, and whi
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from sqlglot import exp
@@ -39,7 +39,6 @@ from anabranch.queries.query import (
     subquery,
     table,
     text,
-    union_all,
 )
 
 BASE, OURS, THEIRS = "0", "1", "2"
@@ -72,6 +71,11 @@ def unknown_of(column: Column) -> str:
     return f"{column.id}_u"
 
 
+def _lost_of(column: Column) -> str:
+    """The column that tells whether ours is a base that does not know a cell."""
+    return f"{column.id}_v"
+
+
 def time_of(column: Column, side: str) -> str:
     """The column that tells when a side last changed a cell."""
     return f"{column.id}_w{side}"
@@ -94,7 +98,20 @@ class Decision:
     """Whether conflicts become cells that are unknown: the base of a criss-cross is made so."""
     has_unknown: bool = False
     """Whether the base has such cells."""
+    ours_has_unknown: bool = False
     has_times: bool = False
+
+    def for_base(self, *, has_unknown: bool, ours_has_unknown: bool) -> Decision:
+        """How commits are made one base, which no side is preferred in."""
+        plain = replace(self.policy, theirs_deletes_win=False, only_new_rows=False, replaces_all=False)
+        return replace(
+            self,
+            policy=plain,
+            virtual=True,
+            has_unknown=has_unknown,
+            ours_has_unknown=ours_has_unknown,
+            has_times=False,
+        )
 
 
 def decided(
@@ -135,6 +152,9 @@ class _Decide:
             if self.how.has_unknown:
                 lost = exp.Coalesce(this=col(unknown_of(c), "s0"), expressions=[number(0)])
                 picked.append(aliased(lost, unknown_of(c)))
+            if self.how.ours_has_unknown:
+                lost = exp.Coalesce(this=col(unknown_of(c), "s1"), expressions=[number(0)])
+                picked.append(aliased(lost, _lost_of(c)))
             picked += [aliased(col(time_of(c, s), f"w{s}"), time_of(c, s)) for s in times if self._by_time(c)]
         picked += [aliased(col(ROW_TIME[s], f"w{s}"), ROW_TIME[s]) for s in times]
         query = select(picked, keys)
@@ -152,9 +172,10 @@ class _Decide:
     def _changed(self, c: Column, side: str) -> exp.Expr:
         """Whether a side has another value than the base; to one that is unknown, every value is another."""
         test = differs(c.type, col(c.id, "s0"), col(c.id, f"s{side}"))
-        if self.how.has_unknown:
-            test = any_of([exp.EQ(this=col(unknown_of(c), "s0"), expression=number(1)), test])
-        return _flag(test)
+        unknown = ["s0"] if self.how.has_unknown else []
+        unknown += ["s1"] if self.how.ours_has_unknown and side == OURS else []
+        tests = [exp.EQ(this=col(unknown_of(c), s), expression=number(1)) for s in unknown]
+        return _flag(any_of([*tests, test]))
 
     def _edited(self, side: str) -> exp.Alias:
         """Whether a side did anything to the row since the base."""
@@ -178,6 +199,8 @@ class _Decide:
             clash = all_of([self._meet(), conflict])
             if self.how.virtual:
                 clash = any_of([self._one_went(), exp.Paren(this=clash)])
+            if self.how.ours_has_unknown:
+                clash = any_of([_is_set(_lost_of(c)), exp.Paren(this=clash)])
             picked.append(aliased(_flag(clash), conflict_of(c)))
         return select(picked, subquery(edited, "e"))
 
@@ -273,9 +296,8 @@ class _Decide:
         if self.how.virtual and self._rule(c).word not in ("sum", "min", "max", "union", "coalesce"):
             return []  # Which side is ours is nothing that a base knows.
         base, ours, theirs = (col(value_of(c, s)) for s in SIDES)
-        known = [_is_set(there(BASE)), *(exp.Not(this=is_null(v.copy())) for v in (base, ours, theirs))]
-        if self.how.has_unknown:
-            known.append(exp.EQ(this=col(unknown_of(c)), expression=number(0)))
+        known: list[exp.Expr] = [_is_set(there(BASE)), *(exp.Not(this=is_null(v.copy())) for v in (base, ours, theirs))]
+        known.append(self._is_known(c))
         word = self._rule(c).word
         none = [(is_null(ours.copy()), theirs.copy()), (is_null(theirs.copy()), ours.copy())]
         if word == "ours":
@@ -297,8 +319,12 @@ class _Decide:
             return [*none, (exp.true(), _union(ours, theirs))]
         if word == "expression":
             sides = {"base": base, "ours": ours, "theirs": theirs}
-            return [(exp.true(), _filled(self.how.expressions[str(c.id)], sides))]
+            return [(self._is_known(c), _filled(self.how.expressions[str(c.id)], sides))]
         return []
+
+    def _is_known(self, c: Column) -> exp.Expr:
+        """Whether the base knows the cell; an expression may speak of it."""
+        return _is_not_set(unknown_of(c)) if self.how.has_unknown else exp.true()
 
 
 def _filled(expression: exp.Expr, sides: Mapping[str, exp.Expr]) -> exp.Expr:
@@ -397,17 +423,6 @@ def with_args(query: Query, args: Mapping[str, Any]) -> Query:
     return Query(query.expression, query.sources, args)
 
 
-def all_rows(ours: Query, decided: Query, how: Decision, sources: Sources) -> Query:
-    """All rows after the merge: those of ours that were not decided, and those that were and stay."""
-    names = [str(c.id) for c in how.schema.stored]
-    anti = joined(
-        subquery(decided.expression.copy(), "d"), same_key([str(k) for k in how.schema.key_ids], "o", "d"), "left anti"
-    )
-    kept = select([col(n, "o") for n in names], subquery(ours.expression, "o"), join=anti)
-    stays = select([col(n) for n in names], subquery(decided.expression, "d"), where=_is_set(STAYS))
-    return Query(union_all([kept, stays]), sources.named)
-
-
 def against(query: Query, side: str, how: Decision) -> Query:
     """The difference from one side to the merged rows: one row per key, also where there is none."""
     has, stays = _is_set(there(side)), _is_set(STAYS)
@@ -422,6 +437,21 @@ def against(query: Query, side: str, how: Decision) -> Query:
     for c in how.cells:
         picked += [col(c.id), aliased(col(value_of(c, side)), c.before)]
     return query.over(select([*picked, aliased(op, OP)], subquery(query.expression, "d")))
+
+
+def staying(query: Query, schema: Schema) -> Query:
+    """The rows that are there after the merge."""
+    picked = [col(c.id) for c in schema.stored]
+    return query.over(select(picked, subquery(query.expression, "d"), where=_is_set(STAYS)))
+
+
+def as_base(source: str, how: Decision, sources: Sources) -> Query:
+    """Decided rows of a virtual base, as the base of another decision: what is in conflict is unknown."""
+    picked: list[exp.Expr] = [col(k) for k in how.schema.key_ids]
+    for c in how.cells:
+        known = choose((_is_set(conflict_of(c)), null_of(c.type)), otherwise=col(c.id))
+        picked += [aliased(known, c.id), aliased(col(conflict_of(c)), unknown_of(c))]
+    return Query(select(picked, table(source, "v"), where=_is_set(STAYS)), sources.named)
 
 
 def in_conflict(query: Query, how: Decision) -> Query:
@@ -441,6 +471,7 @@ def pairs(how: Decision) -> list[tuple[str, DataType]]:
     for c in how.cells:
         found += [(value_of(c, s), c.type) for s in SIDES] + [(_changed_of(c, s), INT) for s in (OURS, THEIRS)]
         found += [(unknown_of(c), INT)] if how.has_unknown else []
+        found += [(_lost_of(c), INT)] if how.ours_has_unknown else []
         found += [(str(c.id), c.type), (conflict_of(c), INT)]
     found += [(_EDITED[s], INT) for s in (OURS, THEIRS)]
     return [*found, (STAYS, INT), (KIND, STRING)]

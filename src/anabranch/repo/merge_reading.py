@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from anabranch.catalog import entries, history, paths
@@ -15,7 +15,9 @@ from anabranch.model.objects import Layer
 from anabranch.model.tables import Operation, TableState
 from anabranch.plan.commit import Draft, ThingDraft, draft_state, objects_of, place_of
 from anabranch.plan.history import is_ancestor, merge_bases
+from anabranch.plan.merge_rows import Strictness
 from anabranch.plan.merge_sides import ThingSide
+from anabranch.plan.merge_things import merge_things
 from anabranch.plan.path import Leg, find_path
 from anabranch.queries.expressions import Expression
 from anabranch.repo.context import Context
@@ -35,8 +37,13 @@ class Target:
 
     def pending(self) -> dict[ObjectId, bytes]:
         """The bytes of small objects that only this merge knows."""
-        made = [o for t in self.draft.things.values() for o in objects_of(t)]
-        return {o.stored.id: o.content for o in made if o.content is not None}
+        return inline_bytes(self.draft)
+
+
+def inline_bytes(draft: Draft) -> dict[ObjectId, bytes]:
+    """The bytes of a draft's small objects."""
+    made = [o for t in draft.things.values() for o in objects_of(t)]
+    return {o.stored.id: o.content for o in made if o.content is not None}
 
 
 @dataclass(frozen=True)
@@ -107,12 +114,18 @@ class SideReader:
         if self.legs is None:
             return None
         wanted = sorted(set(ids))
+        if any(t in self.draft.things and self.draft.things[t].replaced for t in wanted):
+            return None
         found = paths.layers_along(self.cx, self.legs, wanted, self.ctx.known_objects)
         if found is None:
             return None
         top = max((x.turn for x in found), default=0)
         pending = [s for t in wanted if t in self.draft.things for s in self.draft.things[t].statements]
         return (*found, *(Layer(top + 1 + n, o.stored) for n, s in enumerate(pending) for o in s.objects))
+
+    def pending(self) -> dict[ObjectId, bytes]:
+        """The bytes of small objects that only the draft knows."""
+        return inline_bytes(self.draft)
 
     def table(self, side: ThingSide) -> TableState:
         """A table as it is here, to read its rows."""
@@ -134,6 +147,70 @@ def _check_columns(made: ThingSide) -> dict[str, frozenset[ColumnId]]:
 
 
 @dataclass(frozen=True)
+class Ancestor:
+    """The nearest common ancestor of two sides: a commit, and where a criss-cross left several, those made one with it.
+
+    A path from any of them tells the same; so paths begin at the first.
+    """
+
+    first: SideReader
+    joined: tuple[Joining, ...] = ()
+
+    def states(
+        self, things: Sequence[ThingId], strictness: Strictness, rules: Mapping[str, str]
+    ) -> dict[ThingId, ThingSide]:
+        """The things that are there; what the commits disagree on is as the earlier one has it."""
+        found = self.first.states(things)
+        for joining in self.joined:
+            base = joining.base.states(things, strictness, rules)
+            theirs = joining.theirs.states(things)
+            sides = [list(s.values()) for s in (base, found, theirs)]
+            merged = merge_things(sides[0], sides[1], sides[2], strictness, rules)
+            found = {t.result.id: t.result for t in merged.things if t.result}
+        return found
+
+    def may_doubt(self, ids: Iterable[ThingId]) -> bool:
+        """Tell whether rows of a table may be others than at the first commit."""
+        return any(j.theirs.layers(ids) != () or j.base.may_doubt(ids) for j in self.joined)
+
+    def readers(self) -> Iterator[SideReader]:
+        """All commits that have a say."""
+        yield self.first
+        for joining in self.joined:
+            yield joining.theirs
+            yield from joining.base.readers()
+
+
+@dataclass(frozen=True)
+class Joining:
+    """One more commit that an ancestor is made of, and the ancestor that it has in common with those before."""
+
+    base: Ancestor
+    theirs: SideReader
+
+
+def common_ancestor(ctx: Context, cx: Connection, ours: Sequence[Position], theirs: Position) -> Ancestor:
+    """Find what a commit, or one that is about to have several parents, has in common with another."""
+    lines = history.Lines(cx)
+    found = merge_bases(lines, ours[0], theirs, *ours[1:])
+    if len(found) > 1:
+        found = tuple(sorted(found, key=lambda p: _age(cx, p)))
+    joined = []
+    for n, other in enumerate(found[1:], 1):
+        base = common_ancestor(ctx, cx, found[:n], other)
+        legs = find_path(lines, base.first.clock.head, other)
+        joined.append(Joining(base, SideReader(ctx, cx, history.clock(cx, other), legs)))
+    return Ancestor(SideReader(ctx, cx, history.clock(cx, found[0]), ()), tuple(joined))
+
+
+def _age(cx: Connection, position: Position) -> tuple[int, str]:
+    """Put commits in the order in which they were made; the same in every store."""
+    commit = history.head(cx, position)
+    assert commit is not None
+    return commit.finished_at, commit.hash
+
+
+@dataclass(frozen=True)
 class Gathered:
     """Base, ours and theirs of one merge."""
 
@@ -142,29 +219,37 @@ class Gathered:
     ours: SideReader
     theirs: SideReader
     things: tuple[ThingId, ...]
+    ancestor: Ancestor
     backward: bool = False
     """Whether theirs is older than the base: a commit is undone."""
 
-    def sides(self) -> tuple[list[ThingSide], list[ThingSide], list[ThingSide]]:
+    def sides(
+        self, strictness: Strictness = "cell", rules: Mapping[str, str] | None = None
+    ) -> tuple[list[ThingSide], list[ThingSide], list[ThingSide]]:
         """All things that matter, on each side."""
-        found = [list(r.states(self.things).values()) for r in (self.base, self.ours, self.theirs)]
-        return found[0], found[1], found[2]
+        base = self.ancestor.states(self.things, strictness, rules or {})
+        ours, theirs = (r.states(self.things).values() for r in (self.ours, self.theirs))
+        return list(base.values()), [self._doubted(t) for t in ours], [self._doubted(t) for t in theirs]
+
+    def _doubted(self, side: ThingSide) -> ThingSide:
+        return replace(side, in_doubt=side.kind == "table" and self.ancestor.may_doubt(side.ids))
 
 
 def gather(ctx: Context, cx: Connection, target: Target, source: Position) -> Gathered:
     """Read what differs from the base on either side, and what it stands beside."""
     lines = history.Lines(cx)
-    bases = merge_bases(lines, target.clock.head, source, *target.merged)
-    base, theirs = history.clock(cx, bases[0]), history.clock(cx, source)
-    reaches = is_ancestor(lines, bases[0], target.clock.head)
-    to_ours = find_path(lines, bases[0], target.clock.head) if reaches else None
-    readers = (
-        SideReader(ctx, cx, base, ()),
-        SideReader(ctx, cx, target.clock, to_ours, target.draft),
-        SideReader(ctx, cx, theirs, find_path(lines, bases[0], source)),
-    )
-    things = _things(ctx, cx, readers, target.draft)
-    return Gathered(bases, readers[0], readers[1], readers[2], tuple(things))
+    ancestor = common_ancestor(ctx, cx, (target.clock.head, *target.merged), source)
+    base = ancestor.first.clock.head
+    reaches = is_ancestor(lines, base, target.clock.head)
+    to_ours = find_path(lines, base, target.clock.head) if reaches else None
+    ours = SideReader(ctx, cx, target.clock, to_ours, target.draft)
+    theirs = SideReader(ctx, cx, history.clock(cx, source), find_path(lines, base, source))
+    things = _things(ctx, cx, (*ancestor.readers(), ours, theirs), target.draft)
+    return Gathered(_heads(ancestor), ancestor.first, ours, theirs, tuple(things), ancestor)
+
+
+def _heads(ancestor: Ancestor) -> tuple[Position, ...]:
+    return tuple(r.clock.head for r in (ancestor.first, *(j.theirs for j in ancestor.joined)))
 
 
 def around(ctx: Context, cx: Connection, target: Target, base: Clock, theirs: Clock) -> Gathered:
@@ -183,7 +268,7 @@ def around(ctx: Context, cx: Connection, target: Target, base: Clock, theirs: Cl
         SideReader(ctx, cx, theirs, between),
     )
     things = _things(ctx, cx, (readers[0], readers[2]), target.draft)
-    return Gathered((base.head,), readers[0], readers[1], readers[2], tuple(things), not forward)
+    return Gathered((base.head,), readers[0], readers[1], readers[2], tuple(things), Ancestor(readers[0]), not forward)
 
 
 def _things(ctx: Context, cx: Connection, readers: Sequence[SideReader], draft: Draft) -> list[ThingId]:

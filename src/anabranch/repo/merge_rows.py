@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -10,6 +10,7 @@ from typing import Any
 import pyarrow as pa
 
 from anabranch.engines.engine import Engine
+from anabranch.model.changes import Counts
 from anabranch.model.ids import ObjectId
 from anabranch.model.objects import Layer, NewObject, may_meet, size_of
 from anabranch.model.schema import Column, Schema
@@ -21,20 +22,21 @@ from anabranch.queries import changes, three_way
 from anabranch.queries.expressions import Expression
 from anabranch.queries.meeting import Meeting, met_keys
 from anabranch.queries.path_fold import Path, labelled_keys, touched_keys, without_keys
-from anabranch.queries.query import OP, Query, Rows, Source, Sources, reading_from, reading_of, table
-from anabranch.queries.scan import Access, Keys, scan
+from anabranch.queries.query import OP, Query, Rows, Source, Sources, reading_of, table
+from anabranch.queries.scan import Access, Keys, scan_as
 from anabranch.queries.three_way import OURS, THEIRS, Decision
 from anabranch.repo.context import Context
+from anabranch.repo.merge_base import BaseRows
 from anabranch.repo.net import compared_pairs, counts_of, store_difference
 from anabranch.repo.reading import not_in_duck, reading, unproven
-from anabranch.repo.writing import Kept, Layout, Scratch, layout_of, scratch, store
+from anabranch.repo.writing import Kept, Layout, Scratch, scratch, store
 
 
 @dataclass(frozen=True)
 class Sides:
     """A table at base, ours and theirs, and the changes from the base to each."""
 
-    base: TableState
+    base: BaseRows
     ours: TableState
     theirs: TableState
     to_ours: tuple[Layer, ...] | None
@@ -48,11 +50,11 @@ class Sides:
 
     @property
     def paths(self) -> tuple[Layer, ...]:
-        return (*(self.to_ours or ()), *(self.to_theirs or ()))
+        return (*(self.to_ours or ()), *(self.to_theirs or ()), *self.base.layers)
 
     @property
-    def states(self) -> tuple[TableState, TableState, TableState]:
-        return self.base, self.ours, self.theirs
+    def states(self) -> tuple[TableState, ...]:
+        return (self.ours, self.theirs, *self.base.states)
 
 
 @dataclass(frozen=True)
@@ -69,8 +71,8 @@ class MergedRows:
     """Decided rows that are in conflict."""
     decision: Decision | None = None
     made: tuple[NewObject, ...] = ()
-    version: tuple[NewObject, ...] | None = None
-    """All rows, written again, where the table has another key now."""
+    replaced: bool = False
+    """Whether the statement holds all rows: the key is another than ours, so nothing that was written stays."""
 
 
 def merge_rows(
@@ -115,7 +117,8 @@ def _prepare(ctx: Context, sides: Sides, schema: Schema, policy: RowPolicy) -> _
         Work(read, unproven=strange, not_in_duck=not_in_duck(schema, name)), f"merging rows of {name!r}"
     )
     texts = {str(c.id): rule_tree(e, c, engine) for c, e in rules.items()}
-    return _Work(sides, Decision(schema, cells, policy, texts), engine, {})
+    decision = Decision(schema, cells, policy, texts, has_unknown=bool(sides.base.joined))
+    return _Work(sides, decision, engine, {})
 
 
 def rule_tree(rule: Expression, column: Column, engine: Engine) -> Any:
@@ -134,6 +137,14 @@ def rule_schema(column: Column) -> Schema:
 
 
 _NO_SCHEMA: Any = "rule"
+
+
+@dataclass(frozen=True)
+class _Virtual:
+    """Rows that nobody committed, and how they were decided."""
+
+    kept: Kept
+    how: Decision
 
 
 @dataclass(frozen=True)
@@ -161,16 +172,15 @@ class _RowMerge:
         return self.ctx.access(layers, self.sides.pending)
 
     def run(self, settled: pa.Table | None, go_on: bool) -> MergedRows:
-        keys = self._met() if self._links else self._all_keys()
+        keys = self._keys_to_decide()
         if settled is not None and settled.num_rows:
             keys = self._with_settled(keys, settled)
         decided = self._decide(keys, settled) if keys is not None and keys.row_count else None
         conflicts = self._conflicts(decided) if decided is not None else None
         if conflicts is not None and not go_on:
             return MergedRows(conflicts=conflicts, decision=self.decision)
-        if self._has_new_key:
-            version = self._store_version(keys, decided)
-            return MergedRows((), None, False, conflicts, self.decision, version, version)
+        if self._is_new_version:
+            return replace(self._new_version(decided), conflicts=conflicts)
         steps = self._linked_steps(keys) if self._links else []
         made = [o for s in steps for o in s.objects if o.stored.id not in self._their_ids]
         exceptions = None
@@ -187,26 +197,6 @@ class _RowMerge:
         return found if found.num_rows else None
 
     @property
-    def _has_new_key(self) -> bool:
-        """Whether rows are told apart by other columns than on ours, so that all are written again."""
-        was = [self.sides.ours.schema.written_as(c) for c in self.schema.key_columns]
-        return [c.id if c else None for c in was] != list(self.sides.ours.schema.key_ids)
-
-    def _store_version(self, keys: Kept | None, decided: Kept | None) -> tuple[NewObject, ...]:
-        """All rows after the merge: ours' that were not decided, and those that were and stay."""
-        sources, schema = Sources(), self.schema
-        if self.decision.policy.replaces_all or decided is None or keys is None:
-            state = self.sides.theirs if self.decision.policy.replaces_all else self.sides.ours
-            query = scan(self._as_merged(state), schema.stored, self.access, sources=sources)
-        else:
-            ours = scan(self._as_merged(self.sides.ours), schema.stored, self.access, sources=sources)
-            kept = reading_from(decided.source, [n for n, _ in three_way.pairs(self.decision)], sources)
-            query = three_way.all_rows(ours, kept, self.decision, sources)
-        by_key = tuple(str(k) for k in schema.key_ids)
-        cluster = layout_of(replace(self.sides.ours, schema=schema)).cluster or by_key
-        return store(self.ctx, self.engine, query, "rows", schema, schema.columns, Layout(cluster))
-
-    @property
     def engine(self) -> Engine:
         return self.work.engine
 
@@ -217,7 +207,29 @@ class _RowMerge:
         special = p.full or p.only_new_rows or p.replaces_all or p.theirs_deletes_win
         return self.sides.told and not special
 
+    @property
+    def _is_new_version(self) -> bool:
+        """Whether the table gets another key than ours has."""
+        return self._as_merged(self.sides.ours).schema.key_ids != self.schema.key_ids
+
     # --- which keys are to be decided ---
+
+    def _keys_to_decide(self) -> Kept | None:
+        if self._is_new_version:
+            return self._every_key()
+        found = self._met() if self._links else self._all_keys()
+        doubtful = list(self._doubtful_keys(self.sides.base))
+        if not doubtful:
+            return found
+        kept = [k.source for k in (found, *doubtful) if k is not None and k.row_count]
+        return self._keep_keys(changes.distinct_keys(kept, self.schema.key_columns)) if kept else None
+
+    def _every_key(self) -> Kept:
+        """The keys of all rows that may be there after."""
+        sides = (self.sides.theirs,) if self.decision.policy.replaces_all else (self.sides.ours, self.sides.theirs)
+        sources = Sources()
+        rows = [scan_as(s, self.schema, self.schema.key_columns, self.access, sources) for s in sides]
+        return self._keep_keys(changes.distinct_rows(rows, self.schema.key_columns, sources))
 
     def _met(self) -> Kept | None:
         """The keys that both sides touched."""
@@ -230,13 +242,25 @@ class _RowMerge:
         """Every key that theirs changed, or, where all rows become theirs, every key that differs from ours."""
         replaces = self.decision.policy.replaces_all
         if self.sides.to_theirs is not None and not replaces and not self.decision.policy.full:
-            path = Path(self.sides.to_theirs or (), None, self._as_merged(self.sides.theirs))
-            return self._keep_keys(touched_keys(path, self.access, Sources()))
+            return self._touched_keys(self.sides.to_theirs or (), self.sides.theirs)
+        return self._differing_keys(self.sides.ours if replaces else self.sides.base.first, self.sides.theirs)
+
+    def _doubtful_keys(self, base: BaseRows) -> Iterator[Kept]:
+        """The keys at which a base may be other than the first of the commits that it is made of."""
+        for other in base.joined:
+            if other.path is not None:
+                yield self._touched_keys(other.path, other.theirs)
+            else:
+                yield self._differing_keys(other.base.first, other.theirs)
+            yield from self._doubtful_keys(other.base)
+
+    def _touched_keys(self, layers: tuple[Layer, ...], state: TableState) -> Kept:
+        query = touched_keys(Path(layers, None, self._as_merged(state)), self.access, Sources())
+        return self._keep_keys(query)
+
+    def _differing_keys(self, before: TableState, after: TableState) -> Kept:
         sources = Sources()
-        before = self.sides.ours if replaces else self.sides.base
-        old, new = (
-            scan(self._as_merged(s), self._columns, self.access, sources=sources) for s in (before, self.sides.theirs)
-        )
+        old, new = (scan_as(s, self.schema, self._columns, self.access, sources) for s in (before, after))
         compared = changes.changed_only(changes.compared(old, new, self.schema, self._columns, sources))
         names = {str(k): str(k) for k in self.schema.key_ids}
         return self._keep_keys(changes.picked_columns(compared, names))
@@ -265,25 +289,42 @@ class _RowMerge:
     # --- what becomes of them ---
 
     def _decide(self, keys: Kept, settled: pa.Table | None) -> Kept:
-        sources = Sources()
-        names = (three_way.BASE, OURS, THEIRS)
-        states = {side: self._rows_at(s, keys, sources) for side, s in zip(names, self.sides.states, strict=True)}
-        query = three_way.decided(table(sources.add(keys.source), "k"), states, self.decision, sources)
+        sources, limited = Sources(), Keys(keys.source, keys.key_range)
+        sides = (self._joined(self.sides.base, limited), self.sides.ours, self.sides.theirs)
+        query = self._three_way(self.decision, sides, limited, sources)
         if settled is not None and settled.num_rows:
             query = three_way.with_settled(query, sources.add(Rows(settled)), self.decision)
         return self.place.keep(query, three_way.pairs(self.decision), self.schema.key_columns)
 
-    def _rows_at(self, state: TableState, keys: Kept, sources: Sources) -> Query:
-        """The rows of a state at some keys; where it has another key, it is read in full."""
-        shown = self._as_merged(state)
-        if shown.schema.key_ids == self.schema.key_ids:
-            limited = Keys(keys.source, keys.key_range)
-            return scan(shown, self._columns, self.access, keys=limited, sources=sources)
-        whole = scan(shown, self._columns, self.access, sources=sources)
-        return changes.at_keys(whole, self.schema, sources.add(keys.source))
+    def _three_way(self, how: Decision, sides: Sequence[TableState | _Virtual], keys: Keys, sources: Sources) -> Query:
+        states = {
+            name: three_way.as_base(sources.add(side.kept.source), side.how, sources)
+            if isinstance(side, _Virtual)
+            else scan_as(side, self.schema, self._columns, self.access, sources, keys)
+            for name, side in zip(three_way.SIDES, sides, strict=True)
+        }
+        return three_way.decided(table(sources.add(keys.source), "k"), states, how, sources)
+
+    def _joined(self, base: BaseRows, keys: Keys) -> TableState | _Virtual:
+        """The rows of a base; commits that are joined in it are merged one after another, under the same rules."""
+        now: TableState | _Virtual = base.first
+        for n, other in enumerate(base.joined):
+            how = self.decision.for_base(has_unknown=bool(other.base.joined), ours_has_unknown=n > 0)
+            query = self._three_way(how, (self._joined(other.base, keys), now, other.theirs), keys, Sources())
+            now = _Virtual(self.place.keep(query, three_way.pairs(how), self.schema.key_columns), how)
+        return now
 
     def _reading(self, kept: Kept) -> Query:
         return reading_of(kept.source, [name for name, _ in three_way.pairs(self.decision)])
+
+    def _new_version(self, decided: Kept | None) -> MergedRows:
+        """All rows under another key than ours has."""
+        made: tuple[NewObject, ...] = ()
+        if decided is not None:
+            query = three_way.staying(self._reading(decided), self.schema)
+            made = store(self.ctx, self.engine, query, "rows", self.schema, self.schema.columns)
+        steps = (Statement("alter column", made, Counts()),) if made else ()
+        return MergedRows(steps, None, False, None, self.decision, made, replaced=True)
 
     def _store_difference(self, decided: Kept) -> tuple[NewObject, ...]:
         """What the merged rows change on ours."""

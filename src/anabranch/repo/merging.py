@@ -14,14 +14,16 @@ from anabranch.model.ids import ObjectId, ThingId
 from anabranch.model.objects import Layer, NewObject
 from anabranch.model.schema import Schema
 from anabranch.model.tables import Operation, TableState
-from anabranch.plan.commit import Bound, Draft, Statement, ThingDraft, draft_state, place_of, with_version
+from anabranch.plan.commit import Bound, Draft, Statement, ThingDraft, draft_state, place_of
 from anabranch.plan.merge_rows import RowPolicy, Strictness
 from anabranch.plan.merge_things import ThingMerge, ThingsMerge, merge_things
 from anabranch.repo.conflicts import Conflicts, TableConflicts, Violation
 from anabranch.repo.context import Context
+from anabranch.repo.merge_base import rows_at
 from anabranch.repo.merge_checks import MergedTable, violations
 from anabranch.repo.merge_reading import Gathered, Target
 from anabranch.repo.merge_rows import MergedRows, Sides, merge_rows
+from anabranch.repo.merge_touched import with_real_updates
 from anabranch.repo.state import schema_of
 
 
@@ -55,7 +57,7 @@ def merge_source(
     ctx: Context, cx: Connection, target: Target, gathered: Gathered, how: How, number: int, *, refers: bool
 ) -> Outcome:
     """Merge theirs into the target's draft; with conflicts, the draft is of no use but to look at."""
-    sides = gathered.sides()
+    sides = with_real_updates(ctx, gathered, gathered.sides(how.strictness, how.rules))
     plan = merge_things(*sides, how.strictness, how.rules, how.decisions)
     return apply_plan(ctx, cx, target, gathered, how, plan, number if refers else None)
 
@@ -215,9 +217,7 @@ class _Merging:
                 return draft
         self._keep(merged, sides)
         self.merged[draft.id] = merged
-        if merged.version is not None:
-            return self._checked(self._new_version(draft, merged.version), thing, sides, merged)
-        after = replace(draft, statements=(*draft.statements, *merged.statements))
+        after = _with_merged(draft, merged)
         known = {**sides.theirs.schemas, **after.schemas}
         linked = draft.linked_schemas | {str(i) for i in sides.theirs.schemas if i not in draft.schemas}
         after = replace(after, schemas=known, linked_schemas=linked, operations=_with_writes(after))
@@ -225,15 +225,9 @@ class _Merging:
 
     def _checked(self, after: ThingDraft, thing: ThingMerge, sides: Sides, merged: MergedRows) -> ThingDraft:
         """Keep the rows that break a constraint after the merge."""
-        table = MergedTable(draft_state(after), thing, sides, merged.version is not None, merged.made)
+        table = MergedTable(draft_state(after), thing, sides, merged.replaced, merged.made)
         self.broken += violations(self.ctx, table)
         return after
-
-    def _new_version(self, draft: ThingDraft, rows: tuple[NewObject, ...]) -> ThingDraft:
-        """The table under another key, all its rows written again."""
-        assert draft.schema is not None
-        made = with_version(draft, draft.schema, rows)
-        return replace(made, replaced_rows=sum(o.stored.row_count for o in rows))
 
     def _sides(self, draft: ThingDraft, thing: ThingMerge) -> Sides:
         """The states of a table and the changes that lead to them, each knowing the schemas of all objects."""
@@ -242,16 +236,16 @@ class _Merging:
         assert thing.theirs is not None
         ours = draft_state(replace(draft, schema=thing.ours.schema))
         theirs = gathered.theirs.table(thing.theirs)
-        base = gathered.base.table(thing.base) if thing.base else replace(theirs, layers=(), row_count=0)
         ids = {*thing.ours.ids, *thing.theirs.ids, *(thing.base.ids if thing.base else ())}
+        base = rows_at(gathered.ancestor, ids, replace(theirs, layers=(), row_count=0))
         to_ours, to_theirs = gathered.ours.layers(ids), gathered.theirs.layers(ids)
         if gathered.backward and _shows_again(thing):
             to_theirs = None  # The values of a column that was dropped are in no change: states are compared.
-        shared = self._schemas((base, ours, theirs), (*(to_ours or ()), *(to_theirs or ())))
+        shared = self._schemas((ours, theirs, *base.states), (*(to_ours or ()), *(to_theirs or ()), *base.layers))
         assert draft.schema is not None
         shared[str(draft.schema.id)] = draft.schema
-        states = [replace(s, schemas=shared) for s in (base, ours, theirs)]
-        return Sides(states[0], states[1], states[2], to_ours, to_theirs, self.target.pending())
+        ours, theirs = (replace(s, schemas=shared) for s in (ours, theirs))
+        return Sides(base.knowing(shared), ours, theirs, to_ours, to_theirs, self.target.pending())
 
     def _schemas(self, states: Sequence[TableState], layers: Sequence[Layer]) -> dict[str, Schema]:
         objects_ = [*(x.object for x in layers), *(o for x in layers for o in x.without)]
@@ -323,6 +317,14 @@ def _operations(draft: ThingDraft, thing: ThingMerge) -> tuple[Operation, ...]:
     told = [o for o in thing.result.operations if o not in ("create", "drop")]
     wanted: list[Operation] = ["alter name", "alter properties", "alter column", "alter partition"]
     return tuple(dict.fromkeys((*told, *wanted)))
+
+
+def _with_merged(draft: ThingDraft, merged: MergedRows) -> ThingDraft:
+    """A table with what its rows have become."""
+    if not merged.replaced:
+        return replace(draft, statements=(*draft.statements, *merged.statements))
+    rows = sum(o.stored.row_count for s in merged.statements for o in s.objects)
+    return replace(draft, statements=merged.statements, replaced_rows=rows)
 
 
 def _with_writes(draft: ThingDraft) -> tuple[Operation, ...]:

@@ -15,7 +15,7 @@ from anabranch.plan.merge_things import ThingMerge, ThingsMerge
 from anabranch.repo.conflicts import Conflicts
 from anabranch.repo.context import Context
 from anabranch.repo.merge import Merged, publish_content
-from anabranch.repo.merge_reading import Gathered, SideReader, Target
+from anabranch.repo.merge_reading import Ancestor, Gathered, SideReader, Target
 from anabranch.repo.merging import How, apply_plan
 from anabranch.repo.picking import read_target
 from anabranch.repo.refs import resolve
@@ -51,7 +51,7 @@ def _work_out(ctx: Context, cx: Connection, target: Target, then: Clock, thing: 
     """The table at the head becomes the one at the ref: as a merge in which theirs wins everything."""
     ours = SideReader(ctx, cx, target.clock, None)
     theirs = SideReader(ctx, cx, then, None)
-    gathered = Gathered((target.clock.head,), ours, ours, theirs, (thing,), backward=True)
+    gathered = Gathered((target.clock.head,), ours, ours, theirs, (thing,), Ancestor(ours), backward=True)
     mine, other = ours.states([thing]).get(thing), theirs.states([thing])[thing]
     result = _result(ctx, cx, target, mine, other)
     rows = RowPolicy(replaces_all=True, full=True) if mine else None

@@ -35,7 +35,7 @@ from anabranch.queries.query import (
     subquery,
     union_all,
 )
-from anabranch.queries.scan import Keys, scan
+from anabranch.queries.scan import Keys, scan, scan_as
 from anabranch.repo.context import Context
 from anabranch.repo.look_up import key_row
 from anabranch.repo.outputs import to_dicts
@@ -96,8 +96,8 @@ class RowChanges:
         """The columns besides the key that can differ, by what the catalogue knows of the changes."""
         plain = [c for c in self.columns if c.id not in self.schema.key_ids]
         sides = [{x.object.kind for x in side or ()} for side in (self.ends.to_before, self.ends.to_after)]
-        if all(kinds & {"rows", "exceptions"} for kinds in sides):
-            return tuple(plain)  # Both may have brought in the same key.
+        if self._may_be_unknown() or all(kinds & {"rows", "exceptions"} for kinds in sides):
+            return tuple(plain)  # A key may have gone and come again, or both may have brought in the same one.
         touched = {c for x in self.ends.layers if x.object.kind in ("update", "exceptions") for c in x.object.touched}
         return tuple(c for c in plain if touched & c.ids)
 
@@ -251,10 +251,10 @@ class RowChanges:
     def _matching(self, engine: Engine, keys: Keys, where: Expression) -> Keys:
         """The keys whose row before or after meets a condition."""
         found = []
-        for state in (self._shown_before(), self.ends.after):
+        for state in (self.ends.before, self.ends.after):
             read = tuple(dict.fromkeys((*self.schema.key_columns, *where.columns(self.schema))))
             test = rendered(where, engine, self.schema)
-            query = scan(state, read, self._access(), keys=keys)
+            query = scan_as(state, self.schema, read, self._access(), Sources(), keys)
             alias = state.name.rsplit(".", 1)[-1]
             chosen = changes.selected_keys(query, read, self.schema, alias, test)
             found.append(engine.fetch(replace(chosen, args=dict(where.args))))
@@ -310,34 +310,30 @@ class RowChanges:
 
     def _at_keys(self, keys: Keys, cells: Sequence[Column], sources: Sources) -> Query:
         columns = (*self.schema.key_columns, *cells)
-        old = scan(self._shown_before(), columns, self._access(), keys=keys, sources=sources)
+        old = scan_as(self.ends.before, self.schema, columns, self._access(), sources, keys)
         new = scan(self.ends.after, columns, self._access(), keys=keys, sources=sources)
         return changes.compared(old, new, self.schema, columns, sources)
 
-    def _shown_before(self) -> TableState:
-        """The earlier state, read under the later schema: a column that it did not show has its initial default."""
-        return self.ends.before.read_as(self.schema)
-
     def _compared_in_full(self, engine: Engine) -> tuple[Query, tuple[Column, ...]]:
         """Compare all rows: by the later key, or, where the earlier rows have none that fits it, as whole rows."""
-        sources, schema, before = Sources(), self.schema, self._shown_before()
+        sources, schema = Sources(), self.schema
         plain = tuple(c for c in self.columns if c.id not in schema.key_ids)
-        keyed = self._key_fits(engine, before)
+        keyed = self._key_fits(engine)
         columns = (*schema.key_columns, *plain) if keyed else schema.columns
-        old = scan(before, columns, self._access(), sources=sources)
+        old = scan_as(self.ends.before, schema, columns, self._access(), sources)
         new = scan(self.ends.after, columns, self._access(), sources=sources)
         if keyed:
             return changes.changed_only(changes.compared(old, new, schema, columns, sources)), plain
         return changes.changed_only(changes.compared_values(old, new, schema.columns, sources)), schema.columns
 
-    def _key_fits(self, engine: Engine, before: TableState) -> bool:
+    def _key_fits(self, engine: Engine) -> bool:
         schema, had = self.schema, self.ends.before.schema
         was = [had.written_as(c) for c in schema.key_columns]
         if [c.id if c else None for c in was] == list(had.key_ids):
             return True
         if not schema.has_key or None in was:
             return False
-        keys = scan(before, schema.key_columns, self._access())
+        keys = scan_as(self.ends.before, schema, schema.key_columns, self._access(), Sources())
         return not engine.fetch(changes.repeated_keys(keys, schema, 1)).num_rows
 
     def _access(self) -> Any:
