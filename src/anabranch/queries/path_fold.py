@@ -81,6 +81,19 @@ def key_events(
     return union_all([plan.keys_of(inside, n, label) for n, inside in layers.items()])
 
 
+def path_events(
+    state: TableState,
+    layers: Sequence[Layer],
+    cells: Sequence[Column],
+    access: Access,
+    sources: Sources,
+    keys: str | None = None,
+) -> exp.Select | exp.Union:
+    """What layers did to which key in which turn, one row for each; cells that it did not touch have no turn."""
+    plan = _PathFold(state, tuple(cells), access, sources, keys, False)
+    return plan.events(layers)
+
+
 def touched_keys(path: Path, access: Access, sources: Sources) -> Query:
     """The keys that a path touches, once each."""
     plan = _PathFold(path.state, (), access, sources, None, False)
@@ -148,10 +161,14 @@ class _PathFold(Scan):
         picked = [*(col(k) for k in self.key_ids), aliased(cast_to(number(label), INT), name)]
         return select(picked, subquery(found, "g"))
 
+    def events(self, layers: Sequence[Layer]) -> exp.Select | exp.Union:
+        parts = [self._events(g, without) for g, without in self._pieces(layers)]
+        return union_all(parts) if parts else self._no_events(TURN)
+
     def fold(self, path: Path) -> exp.Select:
         parts = [self._events(g, without) for g, without in self._pieces(path.layers)]
         if not parts:
-            return self._no_events(path)
+            return self._no_events()
         events = union_all(parts)
         if len({x.turn for x in path.layers}) == 1 and not any(x.object.kind == "exceptions" for x in path.layers):
             return self._result(events, path, col(OP))  # A step changes a key once: there is nothing to fold.
@@ -238,8 +255,9 @@ class _PathFold(Scan):
             [exp.Star()], subquery(select(inner, subquery(events, "n")), "r"), where=all_of([is_change, real])
         )
 
-    def _no_events(self, path: Path) -> exp.Select:
+    def _no_events(self, *numbers: str) -> exp.Select:
         picked = [aliased(null_of(c.type), c.id) for c in self.key] + [aliased(null_of(STRING), OP)]
+        picked += [aliased(null_of(INT), n) for n in numbers]
         for c in self.columns:
             names = ((str(c.id), c.type), (c.before, c.type), (turn_of(c), INT))
             picked += [aliased(null_of(type_), name) for name, type_ in names]

@@ -17,6 +17,7 @@ from anabranch.repo.listing import list_namespaces, list_tables_at, list_tags, n
 from anabranch.repo.log import TableChange
 
 if TYPE_CHECKING:
+    from anabranch.repo.changes import Changes
     from anabranch.repo.commit import CommitBlock
     from anabranch.repo.diff import Diff
     from anabranch.repo.files import FileRows
@@ -236,6 +237,25 @@ class Repository:
         from anabranch.repo.diff import diff
 
         return diff(self._ctx, before, after, table)
+
+    def changes(
+        self,
+        table: str,
+        since: str | None = None,
+        to: str | None = None,
+        *,
+        columns: Iterable[str] | str | None = None,
+        where: str | None = None,
+        args: Mapping[str, Any] | None = None,
+        key: Any = None,
+    ) -> Changes:
+        """Follow every change of every commit after `since` up to `to`, with whole rows in Spark's form.
+
+        A change is kept if its row before or after meets `where`; one that touches none of `columns` is left out.
+        """
+        from anabranch.repo.changes import changes
+
+        return changes(self._ctx, table, since, to, columns, where, args, key)
 
     def merge(
         self,

@@ -142,7 +142,7 @@ class RowChanges:
     def query(self, engine: Engine) -> tuple[Query, tuple[Column, ...]]:
         """The difference, one row per key, and the cells that it has."""
         if not self.ends.told:
-            return self._compared_in_full(engine)
+            return self.compared_in_full(engine)
         cells, sources = self._cells, Sources()
         query = self._from_changes(cells, sources)
         if not self._may_be_unknown():
@@ -225,7 +225,7 @@ class RowChanges:
         elif self.ends.told:
             keys = self._changed_keys(engine)
         else:
-            query, cells = self._compared_in_full(engine)
+            query, cells = self.compared_in_full(engine)
             keyed = cells is not self.schema.columns
             if where is not None and not keyed:
                 raise InvalidRequest("where= needs a key that both states have", hint="read all changes, then filter")
@@ -314,9 +314,9 @@ class RowChanges:
         new = scan(self.ends.after, columns, self._access(), keys=keys, sources=sources)
         return changes.compared(old, new, self.schema, columns, sources)
 
-    def _compared_in_full(self, engine: Engine) -> tuple[Query, tuple[Column, ...]]:
+    def compared_in_full(self, engine: Engine, sources: Sources | None = None) -> tuple[Query, tuple[Column, ...]]:
         """Compare all rows: by the later key, or, where the earlier rows have none that fits it, as whole rows."""
-        sources, schema = Sources(), self.schema
+        sources, schema = sources or Sources(), self.schema
         plain = tuple(c for c in self.columns if c.id not in schema.key_ids)
         keyed = self._key_fits(engine)
         columns = (*schema.key_columns, *plain) if keyed else schema.columns
@@ -334,7 +334,8 @@ class RowChanges:
         if not schema.has_key or None in was:
             return False
         keys = scan_as(self.ends.before, schema, schema.key_columns, self._access(), Sources())
-        return not engine.fetch(changes.repeated_keys(keys, schema, 1)).num_rows
+        nulls = changes.missing_values(keys, schema.key_columns, (), 1)
+        return not any(engine.fetch(q).num_rows for q in (nulls, changes.repeated_keys(keys, schema, 1)))
 
     def _access(self) -> Any:
         exceptions = [Layer(0, o) for x in self.ends.layers for o in x.without]
