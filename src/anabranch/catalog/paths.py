@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from sqlalchemy import Connection, select
+from sqlalchemy import BindParameter, Connection, bindparam, select
 
 from anabranch.catalog import entries
 from anabranch.catalog import tables as t
@@ -31,11 +31,10 @@ def change_layers(
 def operations(cx: Connection, legs: Sequence[Leg], things: Sequence[ThingId]) -> tuple[Operation, ...]:
     """List what was done to a thing on a way, in order; a repeated operation is told once."""
     found: list[Operation] = []
-    e = t.entries.c
     for ranges in _ranges(cx, legs, things):
         for line, low, high in ranges:
-            query = select(e.operations).where(e.line_id == line, e.commit_index.between(low, high), ~e.carried)
-            for told in cx.scalars(query.where(e.thing_id.in_(things)).order_by(e.commit_index)):
+            where = {"line": line, "low": low, "high": high, "things": list(things)}
+            for told in cx.scalars(_OPERATIONS, where):
                 found += [o for o in told if found[-1:] != [o]]
     return tuple(found)
 
@@ -89,18 +88,37 @@ def layers_along(
     return tuple(found)
 
 
+_e, _c, _r = t.entries.c, t.changes.c, t.change_references.c
+_THINGS: BindParameter[list[str]] = bindparam("things", expanding=True)
+_REPLACED = (
+    select(_e.thing_id)
+    .where(_e.thing_id.in_(_THINGS), _e.line_id == bindparam("line"))
+    .where(_e.commit_index.between(bindparam("low"), bindparam("high")), ~_e.carried, _e.replaced)
+    .limit(1)
+)
+_CHANGES = (
+    select(_c.commit_index, _c.step, _c.object_id)
+    .where(_c.thing_id.in_(_THINGS), _c.line_id == bindparam("line"))
+    .where(_c.commit_index.between(bindparam("low"), bindparam("high")))
+    .order_by(_c.commit_index, _c.number)
+)
+_OPERATIONS = (
+    select(_e.operations)
+    .where(_e.thing_id.in_(_THINGS), _e.line_id == bindparam("line"))
+    .where(_e.commit_index.between(bindparam("low"), bindparam("high")), ~_e.carried)
+    .order_by(_e.commit_index)
+)
+
+
 def _stretch(cx: Connection, ranges: Ranges, things: Sequence[ThingId], known: Known) -> list[Layer] | None:
     """The changes of commits that follow one another; None if one of them gave the table another key."""
-    e, c = t.entries.c, t.changes.c
     turns: dict[tuple[str, int, int], int] = {}
     found: list[tuple[int, ObjectId]] = []
     for line, low, high in ranges:
-        here = (e.line_id == line) & e.commit_index.between(low, high) & e.thing_id.in_(things) & ~e.carried
-        if cx.execute(select(e.thing_id).where(here, e.replaced).limit(1)).first():
+        where = {"line": line, "low": low, "high": high, "things": list(things)}
+        if cx.execute(_REPLACED, where).first():
             return None
-        query = select(c.commit_index, c.step, c.object_id).where(c.thing_id.in_(things), c.line_id == line)
-        query = query.where(c.commit_index.between(low, high)).order_by(c.commit_index, c.number)
-        for row in cx.execute(query):
+        for row in cx.execute(_CHANGES, where):
             turn = turns.setdefault((line, row.commit_index, row.step), len(turns) + 1)
             found.append((turn, ObjectId(row.object_id)))
     learn(cx, [id_ for _, id_ in found], known)

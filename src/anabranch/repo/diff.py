@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
@@ -15,7 +15,8 @@ from anabranch.model.content import Entry
 from anabranch.model.ids import ThingId
 from anabranch.model.schema import Schema
 from anabranch.model.tables import TableState
-from anabranch.plan.history import is_ancestor, merge_bases
+from anabranch.plan.history import merge_bases
+from anabranch.plan.path import Leg, find_path
 from anabranch.plan.schema_diff import SchemaChange, attribute_changes, schema_changes
 from anabranch.repo.context import Context
 from anabranch.repo.refs import resolve
@@ -42,8 +43,16 @@ def diff(ctx: Context, before: str | None, after: str | None = None, table: str 
     """Compare two refs; `a..b` and `a...b` may be given as one text, the second meaning b since their base."""
     with ctx.catalog.read() as cx:
         sides = _sides(ctx, cx, before, after)
-        found = _tables(ctx, cx, sides, table)
-        spaces = _namespaces(cx, sides)
+        things, _ = touched_between(cx, sides.before, sides.after)
+        old, new = (_shown(cx, at, things) for at in (sides.before, sides.after))
+        spaces = _namespaces(old, new)
+        if table is not None:
+            things = _named(ctx, cx, sides, table)
+        elif spaces:
+            things = _below(cx, ctx, sides) | things
+        if table is not None or spaces:
+            old, new = (_shown(cx, at, things) for at in (sides.before, sides.after))
+        found = _tables(ctx, cx, sides, _of_kind(old, "table"), _of_kind(new, "table"))
     return Diff(tuple(sorted(found, key=lambda t: t.name)), spaces, lambda name: diff(ctx, before, after, name))
 
 
@@ -56,13 +65,7 @@ def _sides(ctx: Context, cx: Connection, before: str | None, after: str | None) 
         one, _, other = before.partition("..." if since_base else "..")
         before, after = one or None, other or None
     ends = [resolve(ctx, cx, ref) for ref in (before, after)]
-    lines = history.Lines(cx)
-    if is_ancestor(lines, ends[0], ends[1]):
-        base = ends[0]
-    elif is_ancestor(lines, ends[1], ends[0]):
-        base = ends[1]
-    else:
-        base = merge_bases(lines, ends[0], ends[1])[0]  # Any common ancestor tells the same.
+    base = merge_bases(history.Lines(cx), ends[0], ends[1])[0]  # Any common ancestor tells the same.
     first = base if since_base else ends[0]
     return Sides(history.clock(cx, first), history.clock(cx, ends[1]), base)
 
@@ -95,29 +98,30 @@ class _Shown:
     entry: Entry
 
 
-def _shown(cx: Connection, at: Clock, things: set[str], kind: str) -> dict[ThingId, _Shown]:
+def _shown(cx: Connection, at: Clock, things: set[str]) -> dict[ThingId, _Shown]:
     found = entries.find_entries(cx, at, [ThingId(x) for x in sorted(things)])
     there = {}
     for thing, entry in found.items():
-        if entry.kind == kind and not entry.dropped and entries.place_of(cx, at, thing):
+        if not entry.dropped and entries.place_of(cx, at, thing):
             there[thing] = _Shown(entries.full_name(cx, at, thing) or thing, entry)
     return there
 
 
-def _tables(ctx: Context, cx: Connection, sides: Sides, only: str | None) -> list[TableDiff]:
-    things, _ = touched_between(cx, sides.before, sides.after)
-    if only is not None:
-        things = _named(ctx, cx, sides, only)
-    elif any(kind == "namespace" for kind in _kinds(cx, sides, things)):
-        things = things | _below(cx, ctx, sides)
-    old, new = (_shown(cx, at, things, "table") for at in (sides.before, sides.after))
+def _of_kind(shown: Mapping[ThingId, _Shown], kind: str) -> dict[ThingId, _Shown]:
+    return {thing: s for thing, s in shown.items() if s.entry.kind == kind}
+
+
+def _tables(
+    ctx: Context, cx: Connection, sides: Sides, old: Mapping[ThingId, _Shown], new: Mapping[ThingId, _Shown]
+) -> list[TableDiff]:
+    lines = history.Lines(cx)
+    legs = tuple(find_path(lines, sides.base, at.head) for at in (sides.before, sides.after))
     same = _united(old, new)
     found = []
     for thing in dict.fromkeys((*old, *(same.get(t, t) for t in new))):
         one = old.get(thing)
         other_id = next((t for t in new if same.get(t, t) == thing), thing)
-        other = new.get(other_id)
-        made = _table(ctx, cx, sides, thing, one, other_id, other)
+        made = _table(ctx, cx, sides, legs, thing, one, other_id, new.get(other_id))
         if made:
             found.append(made)
     return found
@@ -132,11 +136,6 @@ def _united(old: Mapping[ThingId, _Shown], new: Mapping[ThingId, _Shown]) -> dic
             if thing not in old and ids & {other, *was.entry.attributes.get("united", ())}:
                 found[thing] = other
     return found
-
-
-def _kinds(cx: Connection, sides: Sides, things: set[str]) -> set[str]:
-    asked = [ThingId(x) for x in sorted(things)]
-    return {e.kind for at in (sides.before, sides.after) for e in entries.find_entries(cx, at, asked).values()}
 
 
 def _below(cx: Connection, ctx: Context, sides: Sides) -> set[str]:
@@ -164,6 +163,7 @@ def _table(
     ctx: Context,
     cx: Connection,
     sides: Sides,
+    legs: Sequence[tuple[Leg, ...]],
     thing: ThingId,
     before: _Shown | None,
     other_id: ThingId,
@@ -176,8 +176,7 @@ def _table(
     ids = tuple(dict.fromkeys((thing, other_id)))
     to_before = to_after = None
     if old and new:
-        to_before = paths.change_layers(cx, sides.base, sides.before.head, ids, ctx.known_objects)
-        to_after = paths.change_layers(cx, sides.base, sides.after.head, ids, ctx.known_objects)
+        to_before, to_after = (paths.layers_along(cx, way, ids, ctx.known_objects) for way in legs)
     base = _base_schema(ctx, cx, sides, ids)
     from anabranch.repo.row_changes import ends_of
 
@@ -218,9 +217,8 @@ class NamespaceDiff:
     schema: tuple[SchemaChange, ...]
 
 
-def _namespaces(cx: Connection, sides: Sides) -> tuple[NamespaceDiff, ...]:
-    things, _ = touched_between(cx, sides.before, sides.after)
-    old, new = (_shown(cx, at, things, "namespace") for at in (sides.before, sides.after))
+def _namespaces(before: Mapping[ThingId, _Shown], after: Mapping[ThingId, _Shown]) -> tuple[NamespaceDiff, ...]:
+    old, new = _of_kind(before, "namespace"), _of_kind(after, "namespace")
     found = []
     for thing in sorted({*old, *new}):
         one, other = old.get(thing), new.get(thing)

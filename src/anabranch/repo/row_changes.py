@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 from anabranch.engines.engine import Engine
 from anabranch.errors import InvalidRequest
 from anabranch.model.ids import ObjectId
-from anabranch.model.objects import Layer, size_of
+from anabranch.model.objects import Layer, may_meet, size_of
 from anabranch.model.schema import ROW_ID, Column, Schema
 from anabranch.model.tables import TableState
 from anabranch.objects.parquet import table_range
@@ -95,9 +95,8 @@ class RowChanges:
     def _cells(self) -> tuple[Column, ...]:
         """The columns besides the key that can differ, by what the catalogue knows of the changes."""
         plain = [c for c in self.columns if c.id not in self.schema.key_ids]
-        sides = [{x.object.kind for x in side or ()} for side in (self.ends.to_before, self.ends.to_after)]
-        if self._may_be_unknown() or all(kinds & {"rows", "exceptions"} for kinds in sides):
-            return tuple(plain)  # A key may have gone and come again, or both may have brought in the same one.
+        if self._both_may_bring_one_key():
+            return tuple(plain)
         touched = {c for x in self.ends.layers if x.object.kind in ("update", "exceptions") for c in x.object.touched}
         return tuple(c for c in plain if touched & c.ids)
 
@@ -296,6 +295,14 @@ class RowChanges:
         if not self.ends.to_before:
             return difference.of_one_side(sides[1], self.schema, cells)
         return difference.of_two_sides(sides[0], sides[1], self.schema, cells, sources)
+
+    def _both_may_bring_one_key(self) -> bool:
+        """Whether some key may have come on both sides, so that its rows are compared."""
+        sides = [
+            [x.object.key_range for x in side or () if x.object.kind in ("rows", "exceptions")]
+            for side in (self.ends.to_before, self.ends.to_after)
+        ]
+        return any(may_meet(one, other) for one in sides[0] for other in sides[1])
 
     def _may_be_unknown(self) -> bool:
         """Whether some key may have gone and come again on one side."""
