@@ -204,7 +204,7 @@ class _RowMerge:
     def _links(self) -> bool:
         """Whether objects of theirs can stand for themselves, but for rows that meet."""
         p = self.decision.policy
-        special = p.full or p.only_new_rows or p.replaces_all or p.theirs_deletes_win
+        special = p.full or p.only_new_rows or p.replaces_all
         return self.sides.told and not special
 
     @property
