@@ -106,7 +106,7 @@ def decide_at(
 
 
 def _fitting(settled: pa.Table | None, how: Decision) -> pa.Table | None:
-    """Rows that were resolved under the columns that are decided about now; under others, they are asked about again."""
+    """Rows that were resolved under the columns that are decided about now; others are asked about again."""
     fits = settled is not None and settled.column_names == [name for name, _ in three_way.pairs(how)]
     return settled if fits else None
 
