@@ -42,7 +42,7 @@ class Case:
 
     def turned(self) -> Case:
         found = tuple((name, "/".join(reversed(kind.split("/"))), column) for name, kind, column in self.conflicts)
-        return Case(f"{self.name}, turned", self.theirs, self.ours, found, self.columns)
+        return Case(self.name, self.theirs, self.ours, found, self.columns)
 
 
 PLAIN = "id int, a int, s string"
@@ -127,11 +127,19 @@ CASES = [
     ),
     Case("a key changed and nothing", t("set_key", ["id", "s"]), t("set_properties", {"p": "1"}), columns=PLAIN),
 ]
-BOTH_WAYS = [pytest.param(c, id=c.name) for one in CASES for c in (one, one.turned())]
 
 
-@pytest.mark.parametrize("case", BOTH_WAYS)
+@pytest.mark.parametrize("case", [pytest.param(c, id=c.name) for c in CASES])
 def test_tables_and_columns_are_merged_as_the_table_of_cases_says(repo: ab.Repository, case: Case) -> None:
+    check(repo, case)
+
+
+@pytest.mark.parametrize("case", [pytest.param(c.turned(), id=c.name) for c in CASES])
+def test_with_the_sides_exchanged_the_cases_come_out_alike(duck: ab.Repository, case: Case) -> None:
+    check(duck, case)
+
+
+def check(repo: ab.Repository, case: Case) -> None:
     fork(repo, make_t, case.ours, case.theirs)
     before = repo.show("ours").hash
     if case.conflicts:

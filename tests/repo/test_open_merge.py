@@ -57,8 +57,19 @@ RESOLUTIONS: list[tuple[dict[str, Any], int, list[tuple[Any, ...]], dict[int, An
 
 @pytest.mark.parametrize(("asked", "count", "open_", "after"), RESOLUTIONS)
 def test_conflicts_of_rows_are_resolved_as_asked(
+    duck: ab.Repository, asked: dict[str, Any], count: int, open_: list[Any], after: dict[int, Any]
+) -> None:
+    check(duck, asked, count, open_, after)
+
+
+@pytest.mark.parametrize(("asked", "count", "open_", "after"), [RESOLUTIONS[1], RESOLUTIONS[4], RESOLUTIONS[11]])
+def test_conflicts_of_rows_are_resolved_on_both_engines(
     repo: ab.Repository, asked: dict[str, Any], count: int, open_: list[Any], after: dict[int, Any]
 ) -> None:
+    check(repo, asked, count, open_, after)
+
+
+def check(repo: ab.Repository, asked: dict[str, Any], count: int, open_: list[Any], after: dict[int, Any]) -> None:
     merge = started(repo, OURS, THEIRS)
     assert left(merge) == ALL
     assert merge.resolve("t", **asked) == count

@@ -37,7 +37,16 @@ CHANGES: dict[str, tuple[Act, ...]] = {
 
 
 @pytest.mark.parametrize("what", CHANGES)
-def test_a_table_is_given_back_what_it_had(repo: ab.Repository, what: str) -> None:
+def test_a_table_is_given_back_what_it_had(duck: ab.Repository, what: str) -> None:
+    check(duck, what)
+
+
+@pytest.mark.parametrize("what", ["rows", "a column dropped", "another key", "changed, then dropped"])
+def test_a_table_is_given_back_what_it_had_on_both_engines(repo: ab.Repository, what: str) -> None:
+    check(repo, what)
+
+
+def check(repo: ab.Repository, what: str) -> None:
     act(repo, "main", make_t)
     repo.tag("v1")
     act(repo, "main", *CHANGES[what])
