@@ -144,14 +144,15 @@ class _PathFold(Scan):
 
     def keys_of(self, layers: Sequence[Layer], label: int, name: str) -> exp.Select:
         """The keys of layers, with a label."""
-        found = union_all([self._events(g, without) for g, without in self._pieces(layers)])
+        parts = [self._events(g, without) for g, without in self._pieces(layers)]
+        found = union_all(parts) if parts else self._no_events()
         picked = [*(col(k) for k in self.key_ids), aliased(cast_to(number(label), INT), name)]
         return select(picked, subquery(found, "g"))
 
     def fold(self, path: Path) -> exp.Select:
         parts = [self._events(g, without) for g, without in self._pieces(path.layers)]
         if not parts:
-            return self._no_events(path)
+            return self._no_events()
         events = union_all(parts)
         if len({x.turn for x in path.layers}) == 1 and not any(x.object.kind == "exceptions" for x in path.layers):
             return self._result(events, path, col(OP))  # A step changes a key once: there is nothing to fold.
@@ -192,10 +193,11 @@ class _PathFold(Scan):
         if group.kind == "rows":
             values: tuple[exp.Expr, ...] = (group.value(c), null_of(c.type), turn.copy())
             return [aliased(value, name) for name, value in zip(names, values, strict=True)]
-        touched = group.changes(c)
+        values = (group.value(c), group.before(c) if group.touches(c) else null_of(c.type), turn.copy())
+        tests = [group.changes(c)] if group.touches(c) else []
         if group.kind == "exceptions":
-            touched = any_of([exp.EQ(this=col(OP, "o"), expression=text(INSERT)), touched])
-        values = (group.value(c), group.before(c), turn.copy())
+            tests.append(exp.EQ(this=col(OP, "o"), expression=text(INSERT)))
+        touched = any_of(tests)
         return [
             aliased(choose((touched.copy(), value), otherwise=exp.Null()), name)
             for name, value in zip(names, values, strict=True)
@@ -238,7 +240,7 @@ class _PathFold(Scan):
             [exp.Star()], subquery(select(inner, subquery(events, "n")), "r"), where=all_of([is_change, real])
         )
 
-    def _no_events(self, path: Path) -> exp.Select:
+    def _no_events(self) -> exp.Select:
         picked = [aliased(null_of(c.type), c.id) for c in self.key] + [aliased(null_of(STRING), OP)]
         for c in self.columns:
             names = ((str(c.id), c.type), (c.before, c.type), (turn_of(c), INT))
