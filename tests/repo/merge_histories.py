@@ -22,7 +22,7 @@ import anabranch as ab
 from anabranch.errors import MergeConflict
 from tests.repo.merge_oracle import Col, Conflict, Oracle, Rules, Table, Unclear, compare, without
 
-KEYS = range(5)
+KEYS = range(6)
 VALUES: dict[str, tuple[Any, ...]] = {"int": (None, 0, 1, 2), "bigint": (None, 0, 1, 2), "string": (None, "x", "y")}
 TABLES = ("t", "u")
 
@@ -54,10 +54,10 @@ class History:
         """Make the history; raises Differs at the first answer that is wrong."""
         self._start()
         verbs: list[tuple[Callable[[], None], int]] = [
-            (self._branch, 3),
+            (self._branch, 1),
             (self._commit, 10),
             (self._merge, 9),
-            (self._criss_cross, 1),
+            (self._criss_cross, 2),
             (self._optimize, 1),
         ]
         chosen = [verb for verb, weight in verbs for _ in range(weight)]
@@ -81,12 +81,14 @@ class History:
                 )
                 made = {"id": "int", "twin": "int NOT NULL", "a": "int", "b": "int", "s": "string"}
                 tx.create_table(name, schema=made, key="id")
-                new = {k: {c.rep: self._value(c) for c in cols} for k in self.random.sample(KEYS, 3)}
+                new = {k: {c.rep: self._value(c) for c in cols} for k in self.random.sample(KEYS, 4)}
                 tables[name] = Table(cols, new)
                 tx.table(name).insert([_shown(k, row, cols) for k, row in new.items()])
         self.branches["main"] = self._keep(tx.commit, tables, ())
         self.log.append(f"0: main {_told(tables)}")
-        self._branch()
+        for branch in ("b1", "b2"):
+            self._branch()
+            self._commit(branch)
 
     def _branch(self) -> None:
         if len(self.branches) >= 4:
@@ -134,14 +136,21 @@ class History:
         rules = self._rules()
         self._merge_into(one, [tips[1]], rules, "never")
         self._merge_into(other, [tips[0]], rules, "never")
+        if self.random.random() < 0.7:
+            self._commit(other)
+            self._merge_into(one, [self.branches[other]], self._rules(), "auto")
 
     def _merge(self) -> None:
         into = self._any_branch()
-        heads = sorted(set(self.branches.values()))
-        sources = [self.random.choice(sorted(self.hashes)[-6:] if self.random.random() < 0.35 else heads)]
+        head = self.branches[into]
+        known = self.oracle.ancestors
+        new = [c for c in sorted(self.hashes) if c not in known[head]]
+        apart = [c for c in new if head not in known[c]]
+        sources = [self.random.choice(apart or new)] if new and self.random.random() < 0.9 else [head]
         if self.random.random() < 0.25:
+            heads = sorted(set(self.branches.values()))
             sources = self.random.sample(heads, min(len(heads), self.random.choice([2, 2, 3])))
-        self._merge_into(into, sources, self._rules(), "never" if self.random.random() < 0.2 else "auto")
+        self._merge_into(into, sources, self._rules(), "never" if self.random.random() < 0.3 else "auto")
 
     def _merge_into(self, into: str, sources: list[int], given: dict[str, str], ff: str) -> None:
         head = self.branches[into]

@@ -157,7 +157,8 @@ class _PathFold(Scan):
 
     def keys_of(self, layers: Sequence[Layer], label: int, name: str) -> exp.Select:
         """The keys of layers, with a label."""
-        found = union_all([self._events(g, without) for g, without in self._pieces(layers)])
+        parts = [self._events(g, without) for g, without in self._pieces(layers)]
+        found = union_all(parts) if parts else self._no_events()
         picked = [*(col(k) for k in self.key_ids), aliased(cast_to(number(label), INT), name)]
         return select(picked, subquery(found, "g"))
 
@@ -209,10 +210,11 @@ class _PathFold(Scan):
         if group.kind == "rows":
             values: tuple[exp.Expr, ...] = (group.value(c), null_of(c.type), turn.copy())
             return [aliased(value, name) for name, value in zip(names, values, strict=True)]
-        touched = group.changes(c)
+        values = (group.value(c), group.before(c) if group.touches(c) else null_of(c.type), turn.copy())
+        tests = [group.changes(c)] if group.touches(c) else []
         if group.kind == "exceptions":
-            touched = any_of([exp.EQ(this=col(OP, "o"), expression=text(INSERT)), touched])
-        values = (group.value(c), group.before(c), turn.copy())
+            tests.append(exp.EQ(this=col(OP, "o"), expression=text(INSERT)))
+        touched = any_of(tests)
         return [
             aliased(choose((touched.copy(), value), otherwise=exp.Null()), name)
             for name, value in zip(names, values, strict=True)

@@ -210,7 +210,11 @@ class _RowMerge:
     @property
     def _is_new_version(self) -> bool:
         """Whether the table gets another key than ours has."""
-        return self._as_merged(self.sides.ours).schema.key_ids != self.schema.key_ids
+        return not self._has_key(self.sides.ours)
+
+    def _has_key(self, state: TableState) -> bool:
+        """Whether a state is known by the key that the table has after the merge."""
+        return self._as_merged(state).schema.key_ids == self.schema.key_ids
 
     # --- which keys are to be decided ---
 
@@ -248,7 +252,7 @@ class _RowMerge:
     def _doubtful_keys(self, base: BaseRows) -> Iterator[Kept]:
         """The keys at which a base may be other than the first of the commits that it is made of."""
         for other in base.joined:
-            if other.path is not None:
+            if other.path is not None and self._has_key(other.theirs):
                 yield self._touched_keys(other.path, other.theirs)
             else:
                 yield self._differing_keys(other.base.first, other.theirs)

@@ -47,10 +47,10 @@ def _refined(
     old, other = (next((t for t in there if t.ids & side.ids), None) for there in (base, others))
     if old is None or other is None or not (old.schema and other.schema and side.schema):
         return side
-    if old.id not in gathered.base.states(old.ids):
-        return side
     lost = [c for c in old.schema if not any(c.ids & x.ids for x in other.schema)]
     columns = [c for c in side.schema if any(c.ids & x.ids for x in lost) and c.id not in side.schema.key]
+    if not columns or old.id not in gathered.base.states(old.ids):
+        return side
     layers = reader.layers({*side.ids, *old.ids})
     asked = [c for c in columns if _may_be_updated(c, layers)]
     real = _updated(ctx, gathered, old, side, reader, layers, asked) if asked else []
