@@ -45,7 +45,7 @@ from anabranch.queries.query import (
     text,
     union_all,
 )
-from anabranch.queries.scan import INT, Access, named, turn_of
+from anabranch.queries.scan import INT, Access, turn_of
 
 NUMBER = "_ana_number"
 """The number of the commit in the feed."""

@@ -14,7 +14,7 @@ from anabranch.engines.engine import Engine
 from anabranch.errors import InvalidRequest
 from anabranch.model.clock import Position
 from anabranch.model.objects import Layer, may_meet, size_of
-from anabranch.model.schema import Column, Schema
+from anabranch.model.schema import Schema
 from anabranch.model.tables import TableState
 from anabranch.objects.parquet import table_range
 from anabranch.plan.engine import Work

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from anabranch.repo.commit import CommitBlock
     from anabranch.repo.diff import Diff
     from anabranch.repo.files import FileRows
+    from anabranch.repo.history import RowHistoryEntry, TableHistoryEntry
     from anabranch.repo.merge import FastForward, MergeResult, Mode
     from anabranch.repo.open_commit import OpenCommit
     from anabranch.repo.reading import Table
@@ -174,6 +175,22 @@ class Repository:
     def show_changes(self, ref: str | None = None) -> list[TableChange]:
         """List what one commit did, table by table."""
         return log_verbs.show_changes(self._ctx, ref)
+
+    def history(
+        self,
+        table: str,
+        key: Any = None,
+        *,
+        author: str | None = None,
+        limit: int | None = None,
+        at: str | None = None,
+    ) -> list[RowHistoryEntry] | list[TableHistoryEntry]:
+        """List the commits that touched a table, or one row of it, newest first, with what they did."""
+        from anabranch.repo.history import row_history, table_history
+
+        if key is None:
+            return table_history(self._ctx, table, author, limit, at)
+        return row_history(self._ctx, table, key, author, limit, at)
 
     def merge_base(self, ours: str, theirs: str) -> list[Commit]:
         """Find the nearest common ancestors of two refs."""
