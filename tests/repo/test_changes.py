@@ -79,10 +79,9 @@ def test_the_feed_has_the_types_of_the_table_and_of_spark(shop: ab.Repository) -
     assert (empty.num_rows, empty.schema) == (0, rows.schema)
 
 
-def test_as_a_spark_frame(shop: ab.Repository, spark: Any) -> None:
-    frame = shop.changes("orders").spark() if shop._ctx.engines.setting == "spark" else None
-    if frame is None:
-        pytest.skip("this repository was opened without Spark")
+@pytest.mark.parametrize("engine", ["spark"], indirect=True)
+def test_as_a_spark_frame(shop: ab.Repository) -> None:
+    frame = shop.changes("orders").spark()
     rows = [r.asDict() for r in frame.select("id", "qty", "note", "_change_type", "_commit_version").collect()]
     told = [{k: v for k, v in r.items() if k != "_commit_timestamp"} for r in feed(shop, "orders")]
     assert sorted(rows, key=repr) == sorted(told, key=repr)

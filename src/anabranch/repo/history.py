@@ -203,9 +203,7 @@ class _Row:
         if not near:
             return set()
         everything = [x for inside in near.values() for x in inside]
-        state = TableState(
-            self.past.state.id, self.past.state.name, version.schema, 0, tuple(everything), {**schemas}
-        )
+        state = TableState(self.past.state.id, self.past.state.name, version.schema, 0, tuple(everything), {**schemas})
         engine = self._engine(state, size_of(everything))
         sources = Sources()
         query = labelled_keys(state, near, self.past.ctx.access(everything), sources, sources.add(Rows(version.key)))

@@ -17,6 +17,7 @@ from anabranch.repo.listing import list_namespaces, list_tables_at, list_tags, n
 from anabranch.repo.log import TableChange
 
 if TYPE_CHECKING:
+    from anabranch.repo.blame import Blame
     from anabranch.repo.changes import Changes
     from anabranch.repo.commit import CommitBlock
     from anabranch.repo.diff import Diff
@@ -191,6 +192,21 @@ class Repository:
         if key is None:
             return table_history(self._ctx, table, author, limit, at)
         return row_history(self._ctx, table, key, author, limit, at)
+
+    def blame(
+        self,
+        table: str,
+        at: str | None = None,
+        *,
+        cells: bool = False,
+        key: Any = None,
+        where: str | None = None,
+        args: Mapping[str, Any] | None = None,
+    ) -> Blame:
+        """Find the commit that last changed each row, or with `cells` each cell; a merge only where it decided."""
+        from anabranch.repo.blame import blame
+
+        return blame(self._ctx, table, at, cells, key, where, args)
 
     def merge_base(self, ours: str, theirs: str) -> list[Commit]:
         """Find the nearest common ancestors of two refs."""
