@@ -76,8 +76,8 @@ def test_as_tables(shop: ab.Repository) -> None:
     assert len(shop.blame("orders").pandas()) == 4
     if shop._ctx.engines.setting == "spark":
         frame = shop.blame("orders", cells=True).spark()
-        told = [(r["id"], r["_column"], r["_commit_hash"]) for r in by_cell.to_pylist()]
-        assert sorted(tuple(r) for r in frame.select("id", "_column", "_commit_hash").collect()) == sorted(told)
+        makers = [(r["id"], r["_column"], r["_commit_hash"]) for r in by_cell.to_pylist()]
+        assert sorted(tuple(r) for r in frame.select("id", "_column", "_commit_hash").collect()) == sorted(makers)
         assert dict(frame.dtypes)["_commit_timestamp"] == "timestamp"
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from anabranch.catalog import history, paths, touching
+from anabranch.catalog import history, paths, touching, views
 from anabranch.engines.engine import Engine
 from anabranch.errors import InvalidRequest
 from anabranch.model.clock import Position
@@ -138,7 +138,7 @@ def _steps(past: Past, leg: Leg) -> list[_Step]:
     if not isinstance(leg, Stretch):
         return [_Step(leg.merge, paths.layers_along(past.cx, [leg], past.ids, known))]
     found = touching.touches(past.cx, leg.ranges, past.ids)
-    paths.learn(past.cx, [o for f in found for _, o in f.objects], known)
+    views.learn(past.cx, [o for f in found for _, o in f.objects], known)
     return [
         _Step(f.position, None if f.replaced else tuple(Layer(step + 1, known[o]) for step, o in f.objects))
         for f in found

@@ -271,7 +271,7 @@ class _Row:
         if after is None or before is None or version is None or self._name(before.schema) in self.versions:
             return
         from anabranch.queries.changes import at_keys, picked_columns
-        from anabranch.queries.query import Rows, Sources
+        from anabranch.queries.query import Sources
         from anabranch.queries.scan import scan
 
         keys = _keys_for(after, version)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from datetime import datetime
+from datetime import date, datetime
+from decimal import Decimal
 from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 from anabranch.model.changes import Optimized
 from anabranch.model.commits import Branch, BranchMove, Commit, Tag
@@ -26,6 +27,9 @@ if TYPE_CHECKING:
     from anabranch.repo.merge import FastForward, MergeResult, Mode
     from anabranch.repo.open_commit import OpenCommit
     from anabranch.repo.reading import Table
+
+Key = Mapping[str, Any] | int | str | bytes | date | Decimal
+"""A row's key: its columns by name, or the value of the only one."""
 
 
 class Repository:
@@ -177,10 +181,20 @@ class Repository:
         """List what one commit did, table by table."""
         return log_verbs.show_changes(self._ctx, ref)
 
+    @overload
+    def history(
+        self, table: str, key: None = None, *, author: str | None = ..., limit: int | None = ..., at: str | None = ...
+    ) -> list[TableHistoryEntry]: ...
+
+    @overload
+    def history(
+        self, table: str, key: Key, *, author: str | None = ..., limit: int | None = ..., at: str | None = ...
+    ) -> list[RowHistoryEntry]: ...
+
     def history(
         self,
         table: str,
-        key: Any = None,
+        key: Key | None = None,
         *,
         author: str | None = None,
         limit: int | None = None,
