@@ -133,6 +133,17 @@ def test_a_table_that_a_merge_brought_has_its_own_past(repo: ab.Repository) -> N
     assert cells(repo.blame("t", cells=True), 1) == {"id": "make", "qty": "change", "note": "make"}
 
 
+def test_several_branches_that_were_merged_at_once_are_told_apart(shop: ab.Repository) -> None:
+    for n, name in enumerate(("one", "two")):
+        shop.branch(name)
+        with shop.commit(name, name) as tx:
+            tx.table("orders").update({"qty": 50 + n}, where="id = :n", args={"n": n})
+    with shop.commit("main", "beside") as tx:
+        tx.table("orders").update({"note": "'x'"}, where="id = 2")
+    shop.merge(["one", "two"], into="main", message="both")
+    assert rows(shop.blame("orders")) == {0: "one", 1: "two", 2: "beside", 3: "again"}
+
+
 def test_a_squash_is_named_because_its_source_is_no_ancestor(shop: ab.Repository) -> None:
     shop.branch("dev")
     with shop.commit("dev", "theirs") as tx:

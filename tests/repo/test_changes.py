@@ -226,6 +226,24 @@ def test_from_a_branch_that_was_merged_in_the_merge_brings_what_it_lacked(shop: 
     assert versions(shop.changes("orders", since="dev")) == [shop.show("main~1").id, shop.show("main").id]
 
 
+def test_from_one_of_several_branches_that_were_merged_at_once(shop: ab.Repository) -> None:
+    for n, name in enumerate(("one", "two")):
+        shop.branch(name)
+        with shop.commit(name, name) as tx:
+            tx.table("orders").update({"qty": 50 + n}, where="id = :n", args={"n": n * 2})
+    with shop.commit("main", "beside") as tx:
+        tx.table("orders").delete(where="id = 5")
+    shop.merge(["one", "two"], into="main", message="both")
+    found = shop.changes("orders", since="one").rows()
+    assert [(r["id"], r["qty"], r["_change_type"]) for r in found] == [
+        (2, 2, "update_preimage"),
+        (2, 51, "update_postimage"),
+        (5, 15, "delete"),
+    ]
+    assert {r["_commit_version"] for r in found} == {shop.show("main").id}
+    assert shop.changes("orders").rows() == feed(shop, "orders")
+
+
 def test_a_table_that_a_merge_brought_is_there_from_the_merge(repo: ab.Repository) -> None:
     repo.branch("dev")
     with repo.commit("dev", "make") as tx:
