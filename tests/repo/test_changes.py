@@ -79,10 +79,9 @@ def test_the_feed_has_the_types_of_the_table_and_of_spark(shop: ab.Repository) -
     assert (empty.num_rows, empty.schema) == (0, rows.schema)
 
 
-def test_as_a_spark_frame(shop: ab.Repository, spark: Any) -> None:
-    frame = shop.changes("orders").spark() if shop._ctx.engines.setting == "spark" else None
-    if frame is None:
-        pytest.skip("this repository was opened without Spark")
+@pytest.mark.parametrize("engine", ["spark"], indirect=True)
+def test_as_a_spark_frame(shop: ab.Repository) -> None:
+    frame = shop.changes("orders").spark()
     rows = [r.asDict() for r in frame.select("id", "qty", "note", "_change_type", "_commit_version").collect()]
     told = [{k: v for k, v in r.items() if k != "_commit_timestamp"} for r in feed(shop, "orders")]
     assert sorted(rows, key=repr) == sorted(told, key=repr)
@@ -225,6 +224,24 @@ def test_from_a_branch_that_was_merged_in_the_merge_brings_what_it_lacked(shop: 
             rows[r["id"]] = shown
     assert sorted(rows.values(), key=lambda r: r["id"]) == shop.table("orders").head(20)
     assert versions(shop.changes("orders", since="dev")) == [shop.show("main~1").id, shop.show("main").id]
+
+
+def test_from_one_of_several_branches_that_were_merged_at_once(shop: ab.Repository) -> None:
+    for n, name in enumerate(("one", "two")):
+        shop.branch(name)
+        with shop.commit(name, name) as tx:
+            tx.table("orders").update({"qty": 50 + n}, where="id = :n", args={"n": n * 2})
+    with shop.commit("main", "beside") as tx:
+        tx.table("orders").delete(where="id = 5")
+    shop.merge(["one", "two"], into="main", message="both")
+    found = shop.changes("orders", since="one").rows()
+    assert [(r["id"], r["qty"], r["_change_type"]) for r in found] == [
+        (2, 2, "update_preimage"),
+        (2, 51, "update_postimage"),
+        (5, 15, "delete"),
+    ]
+    assert {r["_commit_version"] for r in found} == {shop.show("main").id}
+    assert shop.changes("orders").rows() == feed(shop, "orders")
 
 
 def test_a_table_that_a_merge_brought_is_there_from_the_merge(repo: ab.Repository) -> None:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from datetime import datetime
+from datetime import date, datetime
+from decimal import Decimal
 from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 from anabranch.model.changes import Optimized
 from anabranch.model.commits import Branch, BranchMove, Commit, Tag
@@ -17,15 +18,20 @@ from anabranch.repo.listing import list_namespaces, list_tables_at, list_tags, n
 from anabranch.repo.log import TableChange
 
 if TYPE_CHECKING:
+    from anabranch.repo.blame import Blame
     from anabranch.repo.changes import Changes
     from anabranch.repo.commit import CommitBlock
     from anabranch.repo.diff import Diff
     from anabranch.repo.files import FileRows
+    from anabranch.repo.history import RowHistoryEntry, TableHistoryEntry
     from anabranch.repo.merge import FastForward, MergeResult, Mode
     from anabranch.repo.open_commit import OpenCommit
     from anabranch.repo.open_merge import OpenMerge
     from anabranch.repo.preview import Preview
     from anabranch.repo.reading import Table
+
+Key = Mapping[str, Any] | int | str | bytes | date | Decimal
+"""A row's key: its columns by name, or the value of the only one."""
 
 
 class Repository:
@@ -176,6 +182,47 @@ class Repository:
     def show_changes(self, ref: str | None = None) -> list[TableChange]:
         """List what one commit did, table by table."""
         return log_verbs.show_changes(self._ctx, ref)
+
+    @overload
+    def history(
+        self, table: str, key: None = None, *, author: str | None = ..., limit: int | None = ..., at: str | None = ...
+    ) -> list[TableHistoryEntry]: ...
+
+    @overload
+    def history(
+        self, table: str, key: Key, *, author: str | None = ..., limit: int | None = ..., at: str | None = ...
+    ) -> list[RowHistoryEntry]: ...
+
+    def history(
+        self,
+        table: str,
+        key: Key | None = None,
+        *,
+        author: str | None = None,
+        limit: int | None = None,
+        at: str | None = None,
+    ) -> list[RowHistoryEntry] | list[TableHistoryEntry]:
+        """List the commits that touched a table, or one row of it, newest first, with what they did."""
+        from anabranch.repo.history import row_history, table_history
+
+        if key is None:
+            return table_history(self._ctx, table, author, limit, at)
+        return row_history(self._ctx, table, key, author, limit, at)
+
+    def blame(
+        self,
+        table: str,
+        at: str | None = None,
+        *,
+        cells: bool = False,
+        key: Any = None,
+        where: str | None = None,
+        args: Mapping[str, Any] | None = None,
+    ) -> Blame:
+        """Find the commit that last changed each row, or with `cells` each cell; a merge only where it decided."""
+        from anabranch.repo.blame import blame
+
+        return blame(self._ctx, table, at, cells, key, where, args)
 
     def merge_base(self, ours: str, theirs: str) -> list[Commit]:
         """Find the nearest common ancestors of two refs."""
