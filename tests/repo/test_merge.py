@@ -233,7 +233,7 @@ def test_disjoint_changes_of_one_column_may_not_meet_in_a_row(repo: ab.Repositor
 
 
 def test_an_unknown_strictness_is_refused(duck: ab.Repository) -> None:
-    with pytest.raises(ab.InvalidRequest, match="'rows' is not a strictness .did you mean 'row'"):
+    with pytest.raises(ab.InvalidRequest, match=r"'rows' is not a strictness .did you mean 'row'"):
         duck.merge("main", strictness="rows")
 
 
