@@ -15,6 +15,7 @@ from anabranch.model.content import Entry
 from anabranch.model.ids import ThingId
 from anabranch.model.schema import Schema
 from anabranch.model.tables import TableState
+from anabranch.model.types import can_widen
 from anabranch.plan.history import merge_bases
 from anabranch.plan.path import Leg, find_path
 from anabranch.plan.schema_diff import SchemaChange, attribute_changes, schema_changes
@@ -205,6 +206,37 @@ def _base_schema(ctx: Context, cx: Connection, sides: Sides, ids: tuple[ThingId,
         if entry and entry.schema_id and not entry.dropped:
             return schema_of(ctx, cx, {entry.schema_id})[entry.schema_id]
     return None
+
+
+def diff_tables(ctx: Context, one: str, other: str, at: str | None, other_at: str | None) -> TableDiff:
+    """Compare two tables, columns by name and rows by the second's key."""
+    from anabranch.repo.row_changes import ends_of
+
+    with ctx.catalog.read() as cx:
+        clocks = [history.clock(cx, resolve(ctx, cx, ref)) for ref in (at, other_at if other_at is not None else at)]
+        found = [
+            table_state(ctx, cx, clock, find_table(ctx, cx, clock, name), name)
+            for clock, name in zip(clocks, (one, other), strict=True)
+        ]
+    before, after = found
+    shared = _named_alike(before.schema, after.schema)
+    schemas = {**before.schemas, **after.schemas, shared.id: shared}
+    sides = replace(before, schemas=schemas), replace(after, schema=shared, schemas=schemas)
+    return TableDiff(ctx, other, sides[0], sides[1], ends_of(sides[0], sides[1], None, None, None))
+
+
+def _named_alike(before: Schema, after: Schema) -> Schema:
+    """The second schema, each column also under the id that the first has for its name."""
+    columns = []
+    for column in after:
+        was = before.find(column.name)
+        if was is not None and was.id != column.id and not can_widen(was.type, column.type):
+            hint = "cast the column in one of them first"
+            message = f"column {column.name!r} is {was.type} in one table and {column.type} in the other"
+            raise InvalidRequest(message, hint=hint, column=column.name)
+        also = (*column.also, was.id) if was is not None and was.id != column.id else column.also
+        columns.append(replace(column, also=also))
+    return replace(after, columns=tuple(columns))
 
 
 @dataclass(frozen=True)

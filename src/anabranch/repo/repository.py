@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from anabranch.repo.blame import Blame
     from anabranch.repo.changes import Changes
     from anabranch.repo.commit import CommitBlock
-    from anabranch.repo.diff import Diff
+    from anabranch.repo.diff import Diff, TableDiff
     from anabranch.repo.files import FileRows
     from anabranch.repo.history import RowHistoryEntry, TableHistoryEntry
     from anabranch.repo.merge import FastForward, MergeResult, Mode
@@ -303,6 +303,12 @@ class Repository:
         from anabranch.repo.changes import changes
 
         return changes(self._ctx, table, since, to, columns, where, args, key)
+
+    def diff_tables(self, one: str, other: str, *, at: str | None = None, other_at: str | None = None) -> TableDiff:
+        """Compare two tables, at one ref or two: columns by name, rows by the key of the second."""
+        from anabranch.repo.diff import diff_tables
+
+        return diff_tables(self._ctx, one, other, at, other_at)
 
     def merge(
         self,
