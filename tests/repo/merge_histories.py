@@ -20,7 +20,7 @@ from typing import Any
 
 import anabranch as ab
 from anabranch.errors import MergeConflict
-from tests.repo.merge_oracle import Col, Conflict, Oracle, Rules, Table, Unclear, compare, without
+from tests.repo.merge_oracle import Col, Conflict, Oracle, Rules, State, Table, Unclear, compare, without
 
 KEYS = range(6)
 VALUES: dict[str, tuple[Any, ...]] = {"int": (None, 0, 1, 2), "bigint": (None, 0, 1, 2), "string": (None, "x", "y")}
@@ -152,7 +152,7 @@ class History:
             sources = self.random.sample(heads, min(len(heads), self.random.choice([2, 2, 3])))
         self._merge_into(into, sources, self._rules(), "never" if self.random.random() < 0.3 else "auto")
 
-    def _merge_into(self, into: str, sources: list[int], given: dict[str, str], ff: str) -> None:
+    def _merge_into(self, into: str, sources: list[int], given: dict[str, str], ff: Any) -> None:
         head = self.branches[into]
         try:
             number, conflicts, chain = self._expected(head, sources, Rules(given), ff)
@@ -316,7 +316,7 @@ class History:
     def _row(self, table: Table) -> dict[int, Any]:
         return {c.rep: self._value(c) for c in table.cols}
 
-    def _keep(self, commit: Any, state: dict[str, Table], parents: Sequence[int]) -> int:
+    def _keep(self, commit: Any, state: State, parents: Sequence[int]) -> int:
         number = self.oracle.put(len(self.hashes), state, parents)
         self.hashes[number] = commit.hash
         return number

@@ -420,6 +420,15 @@ def as_base(source: str, how: Decision, sources: Sources) -> Query:
     return Query(select(picked, table(source, "v"), where=_is_set(STAYS)), sources.named)
 
 
+def updated_cells(query: Query, how: Decision) -> Query:
+    """Whether theirs changed a cell in a row that base and theirs have, column by column."""
+    both = all_of([_is_set(there(BASE)), _is_set(there(THEIRS))])
+    picked = [
+        aliased(exp.Max(this=_flag(all_of([both.copy(), _is_set(_changed_of(c, THEIRS))]))), c.id) for c in how.cells
+    ]
+    return query.over(select(picked, subquery(query.expression, "d")))
+
+
 def in_conflict(query: Query, how: Decision) -> Query:
     """The keys that are in conflict, with all that is known of them."""
     return query.over(select([exp.Star()], subquery(query.expression, "d"), where=conflict_test(how)))

@@ -84,6 +84,14 @@ def merge_rows(
         return _RowMerge(ctx, work, place).run(settled)
 
 
+def updated_columns(ctx: Context, sides: Sides, columns: Sequence[Column], policy: RowPolicy) -> list[Column]:
+    """Which of these columns differ from the base in a row that both have; ours and theirs are one side."""
+    work = _prepare(ctx, sides, sides.ours.schema, policy)
+    work = replace(work, decision=replace(work.decision, cells=tuple(columns)))
+    with scratch(ctx, work.engine) as place, reading(ctx, work.everything):
+        return _RowMerge(ctx, work, place).updated()
+
+
 @dataclass(frozen=True)
 class _Work:
     sides: Sides
@@ -179,6 +187,15 @@ class _RowMerge:
             made += [exceptions] if exceptions else []
         return MergedRows(tuple(steps), exceptions, self.sides.told, None, self.decision, tuple(made))
 
+    def updated(self) -> list[Column]:
+        """The columns of which theirs changed a cell."""
+        keys = self.with_doubtful(self._all_keys())
+        if keys is None or not keys.row_count:
+            return []
+        query = three_way.updated_cells(self._reading(self._decide(keys, None)), self.decision)
+        (told,) = self.engine.fetch(query).to_pylist()
+        return [c for c in self.decision.cells if told[str(c.id)]]
+
     @property
     def engine(self) -> Engine:
         return self.work.engine
@@ -204,7 +221,10 @@ class _RowMerge:
     def _keys_to_decide(self) -> Kept | None:
         if self._is_new_version:
             return self._every_key()
-        found = self._met() if self._links else self._all_keys()
+        return self.with_doubtful(self._met() if self._links else self._all_keys())
+
+    def with_doubtful(self, found: Kept | None) -> Kept | None:
+        """Keys, and those at which the base is to be merged itself."""
         doubtful = list(self._doubtful_keys(self.sides.base))
         if not doubtful:
             return found

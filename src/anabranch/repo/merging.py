@@ -54,7 +54,7 @@ def merge_source(
     ctx: Context, cx: Connection, target: Target, gathered: Gathered, how: How, number: int, *, refers: bool
 ) -> Outcome:
     """Merge theirs into the target's draft; with conflicts, the draft is of no use but to look at."""
-    sides = with_real_updates(ctx, gathered, gathered.sides(how.strictness, how.rules))
+    sides = with_real_updates(ctx, gathered, gathered.sides(how.strictness, how.rules), how.rules)
     plan = merge_things(*sides, how.strictness, how.rules, how.decisions)
     work = _Merging(ctx, cx, target, gathered, how, number if refers else None)
     work.run(plan)
