@@ -259,6 +259,13 @@ def distinct_rows(queries: Sequence[Query], columns: Sequence[Column], sources: 
     return Query(found, sources.named)
 
 
+def with_ranks(keys: Source, schema: Schema, names: Sequence[str], rank: int, sources: Sources) -> Query:
+    """Keys with the same number in each of some columns."""
+    picked: list[exp.Expr] = [col(k, "o") for k in schema.key_ids]
+    picked += [aliased(number(rank), name) for name in names]
+    return Query(select(picked, table(sources.add(keys), "o")), sources.named)
+
+
 def picked_columns(query: Query, columns: Mapping[str, str]) -> Query:
     """Columns of a query under other names."""
     picked = [aliased(col(old), new) for new, old in columns.items()]

@@ -102,6 +102,12 @@ def touched_keys(path: Path, access: Access, sources: Sources) -> Query:
     return Query(found, sources.named)
 
 
+def last_turns(path: Path, cells: Mapping[str, Column], row: str, access: Access, sources: Sources, keys: str) -> Query:
+    """The last turn in which a path touched each of these keys, and each of the cells, under the names given."""
+    plan = _PathFold(path.state, tuple(cells.values()), access, sources, keys, False)
+    return Query(plan.last_turns(path.layers, cells, row), sources.named)
+
+
 def labelled_keys(
     state: TableState, layers: Mapping[int, Sequence[Layer]], access: Access, sources: Sources, keys: str
 ) -> Query:
@@ -165,6 +171,14 @@ class _PathFold(Scan):
     def events(self, layers: Sequence[Layer]) -> exp.Select | exp.Union:
         parts = [self._events(g, without) for g, without in self._pieces(layers)]
         return union_all(parts) if parts else self._no_events(TURN)
+
+    def last_turns(self, layers: Sequence[Layer], cells: Mapping[str, Column], row: str) -> exp.Select:
+        parts = [self._events(g, without) for g, without in self._pieces(layers)]
+        picked = [*(col(k) for k in self.key_ids), aliased(exp.Max(this=col(TURN)), row)]
+        picked += [aliased(exp.Max(this=col(turn_of(c))), name) for name, c in cells.items()]
+        found = select(picked, subquery(union_all(parts) if parts else self._no_events(TURN), "e"))
+        found.set("group", exp.Group(expressions=[col(k) for k in self.key_ids]))
+        return found
 
     def fold(self, path: Path) -> exp.Select:
         parts = [self._events(g, without) for g, without in self._pieces(path.layers)]

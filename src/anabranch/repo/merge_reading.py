@@ -164,10 +164,9 @@ class Ancestor:
         """The things that are there; what the commits disagree on is as the earlier one has it."""
         found = self.first.states(things)
         for joining in self.joined:
-            base = joining.base.states(things, strictness, rules)
-            theirs = joining.theirs.states(things)
-            sides = [list(s.values()) for s in (base, found, theirs)]
-            merged = merge_things(sides[0], sides[1], sides[2], strictness, rules)
+            base = list(joining.base.states(things, strictness, rules).values())
+            theirs = list(joining.theirs.states(things).values())
+            merged = merge_things(base, list(found.values()), theirs, strictness, rules)
             found = {t.result.id: t.result for t in merged.things if t.result}
         return found
 
