@@ -66,9 +66,14 @@ def touches(cx: Connection, ranges: Iterable[tuple[LineId, int, int]], things: S
     return found
 
 
-def touch(cx: Connection, position: Position, things: Sequence[ThingId]) -> Touch | None:
-    """Read what one commit did to a table, if anything."""
-    return next(iter(touches(cx, [(position.line, position.index, position.index)], things)), None)
+def touches_at(cx: Connection, positions: Sequence[Position], things: Sequence[ThingId]) -> list[Touch]:
+    """Read what some commits did to a table, in their order; they are those of a stretch of history, or most of it."""
+    ranges: dict[LineId, tuple[int, int]] = {}
+    for line, index in positions:
+        low, high = ranges.get(line, (index, index))
+        ranges[line] = (min(low, index), max(high, index))
+    found = {f.position: f for f in touches(cx, [(line, *ends) for line, ends in ranges.items()], things)}
+    return [found[p] for p in positions if p in found]
 
 
 def _linked(

@@ -94,6 +94,13 @@ def path_events(
     return plan.events(layers)
 
 
+def turns_holding(state: TableState, layers: Sequence[Layer], access: Access, sources: Sources, keys: str) -> Query:
+    """The turns of the layers that hold one of these keys."""
+    found = select([col(TURN)], subquery(path_events(state, layers, (), access, sources, keys), "t"))
+    found.set("distinct", exp.Distinct())
+    return Query(found, sources.named)
+
+
 def touched_keys(path: Path, access: Access, sources: Sources) -> Query:
     """The keys that a path touches, once each."""
     plan = _PathFold(path.state, (), access, sources, None, False)

@@ -81,19 +81,24 @@ def _with_united(cx: Connection, at: Position, things: Sequence[ThingId]) -> tup
 def _table_entries(
     ctx: Context, cx: Connection, found: Iterator[Position], things: Sequence[ThingId]
 ) -> Iterator[TableHistoryEntry]:
-    for position in found:
-        touch = touching.touch(cx, position, things)
-        if touch is None:
-            continue
-        views.learn(cx, [o for _, o in touch.objects], ctx.known_objects)
-        objects = [ctx.known_objects[o] for _, o in touch.objects]
-        if touching.is_merge(cx, position):
-            objects = _decided(ctx, cx, touch, things)
-            if not objects:
+    while page := list(islice(found, _PAGE)):
+        for touch in touching.touches_at(cx, page, things):
+            objects = _told_objects(ctx, cx, touch, things)
+            if objects is None:
                 continue
-        counts = [0 if touch.replaced else _rows(objects, kind) for kind in ("rows", "update", "delete")]
-        commit = history.describe(cx, [position])[0]
-        yield TableHistoryEntry(commit, touch.operations, counts[0], counts[1], counts[2])
+            counts = [0 if touch.replaced else _rows(objects, kind) for kind in ("rows", "update", "delete")]
+            commit = history.describe(cx, [touch.position])[0]
+            yield TableHistoryEntry(commit, touch.operations, counts[0], counts[1], counts[2])
+
+
+def _told_objects(
+    ctx: Context, cx: Connection, touch: Touch, things: Sequence[ThingId]
+) -> Sequence[StoredObject] | None:
+    """The objects whose rows count as a commit's own; None for a merge that decided nothing."""
+    views.learn(cx, [o for _, o in touch.objects], ctx.known_objects)
+    if touching.is_merge(cx, touch.position):
+        return _decided(ctx, cx, touch, things) or None
+    return [ctx.known_objects[o] for _, o in touch.objects]
 
 
 def _rows(objects: Sequence[StoredObject], kind: str) -> int:
@@ -155,18 +160,16 @@ class _Row:
 
     def _pages(self) -> Iterator[list[Touch]]:
         """The commits that touched the table; a page ends where the table got another key, which is then followed."""
-        page: list[Touch] = []
-        for position in walk(self.past.cx, self.past.clock.head, LogFilter(self.past.ids), _PAGE):
-            touch = touching.touch(self.past.cx, position, self.past.ids)
-            if touch is None:
-                continue
-            if touch.replaced:
-                self._follow(touch)
-            page.append(touch)
-            if touch.replaced or len(page) == _PAGE:
-                yield page
-                page = []
-        yield page
+        found = walk(self.past.cx, self.past.clock.head, LogFilter(self.past.ids), _PAGE)
+        while positions := list(islice(found, _PAGE)):
+            page: list[Touch] = []
+            for touch in touching.touches_at(self.past.cx, positions, self.past.ids):
+                page.append(touch)
+                if touch.replaced:
+                    self._follow(touch)
+                    yield page
+                    page = []
+            yield page
 
     def _name(self, schema: Schema) -> tuple[str, ...]:
         """What tells one key of the table from another: its columns, by the ids that they have in the end."""
@@ -183,30 +186,28 @@ class _Row:
         schemas = schema_of(ctx, cx, {o.schema_id for o in objects.values()})
         found: set[int] = set()
         for name, version in self.versions.items():
-            layers = {
-                n: [Layer(1, objects[o]) for _, o in touch.objects if self._name(schemas[objects[o].schema_id]) == name]
+            layers = [
+                Layer(n, objects[o])
                 for n, touch in enumerate(page)
-            }
+                for _, o in touch.objects
+                if self._name(schemas[objects[o].schema_id]) == name
+            ]
             found |= self._hits(version, layers, schemas)
         return [touch for n, touch in enumerate(page) if n in found]
 
-    def _hits(
-        self, version: _Version, layers: Mapping[int, Sequence[Layer]], schemas: Mapping[str, Schema]
-    ) -> set[int]:
+    def _hits(self, version: _Version, layers: Sequence[Layer], schemas: Mapping[str, Schema]) -> set[int]:
+        """The turns of the layers that hold the row."""
         from anabranch.objects.parquet import table_range
-        from anabranch.queries.path_fold import labelled_keys
+        from anabranch.queries.path_fold import turns_holding
         from anabranch.queries.query import Rows, Sources
 
         wanted = table_range(version.key, version.schema.key_columns)
-        near = {n: [x for x in inside if may_meet(x.object.key_range, wanted)] for n, inside in layers.items()}
-        near = {n: inside for n, inside in near.items() if inside}
+        near = tuple(x for x in layers if may_meet(x.object.key_range, wanted))
         if not near:
             return set()
-        everything = [x for inside in near.values() for x in inside]
-        state = TableState(self.past.state.id, self.past.state.name, version.schema, 0, tuple(everything), {**schemas})
-        engine = self._engine(state, size_of(everything))
-        sources = Sources()
-        query = labelled_keys(state, near, self.past.ctx.access(everything), sources, sources.add(Rows(version.key)))
+        state = TableState(self.past.state.id, self.past.state.name, version.schema, 0, near, {**schemas})
+        engine, sources = self._engine(state, size_of(near)), Sources()
+        query = turns_holding(state, near, self.past.ctx.access(near), sources, sources.add(Rows(version.key)))
         with reading(self.past.ctx, state):
             return set(engine.fetch(query).column(0).to_pylist())
 
