@@ -286,6 +286,14 @@ def repeated_keys(query: Query, schema: Schema, limit: int) -> Query:
     return query.over(found)
 
 
+def told_apart(query: Query, schema: Schema, columns: Sequence[Column]) -> Query:
+    """The rows whose key no other row has."""
+    rows = exp.Window(this=exp.Count(this=exp.Star()), partition_by=[col(k) for k in schema.key_ids])
+    inner = select([*(col(c.id) for c in columns), aliased(rows, _NUMBER)], subquery(query.expression, "k"))
+    once = exp.EQ(this=col(_NUMBER), expression=number(1))
+    return query.over(select([col(c.id) for c in columns], subquery(inner, "n"), where=once))
+
+
 def ordered(query: Query, key: Sequence[str]) -> Query:
     """The rows of a query in the order of the key."""
     whole = select(everything(), subquery(query.expression, "q"))

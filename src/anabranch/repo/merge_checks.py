@@ -22,7 +22,7 @@ from anabranch.queries.expressions import Expression
 from anabranch.queries.meeting import Meeting, met_keys
 from anabranch.queries.path_fold import Path, touched_keys
 from anabranch.queries.query import Query, Rows, Sources
-from anabranch.queries.scan import Access, Keys, scan
+from anabranch.queries.scan import Access, Keys, scan, scan_as
 from anabranch.repo.conflicts import Violation
 from anabranch.repo.context import Context
 from anabranch.repo.merge_rows import Sides
@@ -39,14 +39,13 @@ class MergedTable:
     state: TableState
     thing: ThingMerge
     sides: Sides
-    new_key: bool
     made: Sequence[NewObject]
 
 
 def violations(ctx: Context, merged: MergedTable) -> list[Violation]:
     """Find the rows of a merged table that break its constraints."""
     wanted = list(_wanted(merged))
-    if not wanted and not merged.new_key:
+    if not wanted:
         return []
     schema, name = merged.state.schema, merged.state.name
     tests = [w.check for w in wanted if w.check is not None]
@@ -54,8 +53,29 @@ def violations(ctx: Context, merged: MergedTable) -> list[Violation]:
     engine = ctx.engines.pick(work, f"checking merged rows of {name!r}")
     plan = _Checking(ctx, engine, merged)
     with reading(ctx, merged.state):
-        found = [v for w in wanted for v in plan.broken(w)]
-        return found + (list(plan.repeated()) if merged.new_key else [])
+        return [v for w in wanted for v in plan.broken(w)]
+
+
+def unfit_keys(ctx: Context, sides: Sides, schema: Schema, name: str) -> list[Violation]:
+    """Find rows of either side that a key which only the other side has can't tell apart, or that have none.
+
+    Asked before rows are merged by that key: of two rows under one key, one would be lost.
+    """
+    states = [s for s in (sides.ours, sides.theirs) if s.read_as(schema).schema.key_ids != schema.key_ids]
+    if not states or not schema.has_key:
+        return []
+    work = Work(sum(size_of(s.layers) for s in states), not_in_duck=not_in_duck(schema.key_columns, name))
+    engine = ctx.engines.pick(work, f"rows of {name!r} under another key")
+    found = []
+    for state in states:
+        with reading(ctx, state):
+            query = scan_as(state, schema, schema.key_columns, ctx.access(state.layers, sides.pending), Sources())
+            twice = engine.fetch(changes.repeated_keys(query, schema, _SHOWN_AT_MOST))
+            null = engine.fetch(changes.missing_values(query, schema.key_columns, (), _SHOWN_AT_MOST))
+        for row in (*to_dicts(twice), *to_dicts(null)):
+            told = {c.name: row[c.id] for c in schema.key_columns}
+            found.append(Violation(name, "key", ", ".join(schema.key_names), told, told))
+    return found
 
 
 @dataclass(frozen=True)
@@ -125,17 +145,6 @@ class _Checking:
             found = self.engine.fetch(missing).rename_columns([c.name for c in shown])
         for row in to_dicts(found):
             yield self._violation(wanted.kind, wanted.name, row)
-
-    def repeated(self) -> Iterator[Violation]:
-        """The keys that come more than once, or are null, where the table got another key."""
-        key = self.schema.key_columns
-        query = scan(self.merged.state, key, self._access())
-        names = ", ".join(c.name for c in key)
-        twice = self.engine.fetch(changes.repeated_keys(query, self.schema, _SHOWN_AT_MOST))
-        null = self.engine.fetch(changes.missing_values(query, list(key), key, _SHOWN_AT_MOST))
-        for row in (*to_dicts(twice), *to_dicts(null)):
-            told = {c.name: row[c.id] for c in key}
-            yield Violation(self.merged.state.name, "key", names, told, told)
 
     def _violation(self, kind: str, name: str, row: Mapping[str, Any]) -> Violation:
         keys = self.schema.key_names

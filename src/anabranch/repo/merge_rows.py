@@ -308,10 +308,17 @@ class _RowMerge:
 
     def _differing_keys(self, before: TableState, after: TableState) -> Kept:
         sources = Sources()
-        old, new = (scan_as(s, self.schema, self._columns, self.access, sources) for s in (before, after))
+        old, new = (self._read(s, sources) for s in (before, after))
         compared = changes.changed_only(changes.compared(old, new, self.schema, self._columns, sources))
         names = {str(k): str(k) for k in self.schema.key_ids}
         return self._keep_keys(changes.picked_columns(compared, names))
+
+    def _read(self, state: TableState, sources: Sources, keys: Keys | None = None) -> Query:
+        """Rows of a state; under a key that they were not written for, only those that it tells apart."""
+        query = scan_as(state, self.schema, self._columns, self.access, sources, keys)
+        if self._as_merged(state).schema.key_ids == self.schema.key_ids:
+            return query
+        return changes.told_apart(query, self.schema, self._columns)
 
     def _with_settled(self, keys: Kept | None, settled: pa.Table) -> Kept:
         names = [str(k) for k in self.schema.key_ids]
@@ -348,7 +355,7 @@ class _RowMerge:
         states = {
             name: three_way.as_base(sources.add(side.kept.source), side.how, sources)
             if isinstance(side, _Virtual)
-            else scan_as(side, self.schema, self._columns, self.access, sources, keys)
+            else self._read(side, sources, keys)
             for name, side in zip(three_way.SIDES, sides, strict=True)
         }
         times = self._times(keys, sources) if how.has_times else {}

@@ -20,7 +20,7 @@ from anabranch.plan.merge_things import ThingMerge, ThingsMerge, merge_things
 from anabranch.repo.conflicts import Conflicts, TableConflicts, Violation
 from anabranch.repo.context import Context
 from anabranch.repo.merge_base import rows_at
-from anabranch.repo.merge_checks import MergedTable, violations
+from anabranch.repo.merge_checks import MergedTable, unfit_keys, violations
 from anabranch.repo.merge_reading import Gathered, Target
 from anabranch.repo.merge_rows import MergedRows, Sides, Times, merge_rows
 from anabranch.repo.merge_touched import with_real_updates
@@ -208,6 +208,9 @@ class _Merging:
         assert thing.rows is not None
         assert draft.schema is not None
         sides = self._sides(draft, thing)
+        if thing.rows.full and (unfit := unfit_keys(self.ctx, sides, draft.schema, draft.name)):
+            self.broken += unfit
+            return draft
         settled = self.how.settled.get(draft.id)
         merged = merge_rows(self.ctx, sides, draft.schema, thing.rows, settled, go_on=self.how.go_on)
         if merged.conflicts is not None:
@@ -225,7 +228,7 @@ class _Merging:
 
     def _checked(self, after: ThingDraft, thing: ThingMerge, sides: Sides, merged: MergedRows) -> ThingDraft:
         """Keep the rows that break a constraint after the merge."""
-        table = MergedTable(draft_state(after), thing, sides, merged.replaced, merged.made)
+        table = MergedTable(draft_state(after), thing, sides, merged.made)
         self.broken += violations(self.ctx, table)
         return after
 

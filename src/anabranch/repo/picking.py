@@ -62,7 +62,12 @@ def pick(ctx: Context, on: str | None, picked: Picked) -> Commit | None:
             )
         except HeadMoved:
             continue
-    raise BranchMoved(f"branch {target.branch.name!r} moved {_ATTEMPTS} times meanwhile", hint="try again")
+    raise BranchMoved(f"branch {_shown(picked, target)!r} moved {_ATTEMPTS} times meanwhile", hint="try again")
+
+
+def _shown(picked: Picked, target: Target) -> str:
+    """The branch as users know it, also where the commit is made aside."""
+    return picked.line_of.name if picked.line_of else target.branch.name
 
 
 def read_target(ctx: Context, cx: Connection, on: str | None) -> Target:
@@ -83,9 +88,9 @@ def _work_out(ctx: Context, cx: Connection, target: Target, picked: Picked) -> M
 
 
 def _refused(picked: Picked, target: Target, conflicts: Conflicts) -> MergeConflict:
-    name = target.branch.name
+    name = _shown(picked, target)
     return MergeConflict(
-        f"{picked.what} can't go on {name!r}: {conflicts.told()}",
+        f"{picked.what} can't be made on {name!r}: {conflicts.told()}",
         hint="give rules=, or change the rows first",
         conflicts=conflicts,
         branch=name,

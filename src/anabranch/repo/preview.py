@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from anabranch.catalog import history
@@ -11,7 +11,7 @@ from anabranch.repo.aside import aside
 from anabranch.repo.conflicts import Conflicts
 from anabranch.repo.context import Context
 from anabranch.repo.diff import Diff, diff
-from anabranch.repo.merge import MergeRequest, may_forward, publish_merge, read_ends, work_out
+from anabranch.repo.merge import MergeRequest, default_message, may_forward, publish_merge, read_ends, work_out
 from anabranch.repo.merging import How
 from anabranch.repo.picking import read_target
 from anabranch.repo.reading import Table
@@ -56,5 +56,5 @@ def preview(ctx: Context, asked: MergeRequest) -> Preview:
             elsewhere = read_target(ctx, cx, name)
         how = How(check_strictness(asked.strictness), asked.rules, go_on=True)
         merged = work_out(ctx, elsewhere, sources, how, stop_at_conflicts=False)
-        made = publish_merge(ctx, merged, asked)
+        made = publish_merge(ctx, merged, replace(asked, message=default_message(asked, target)))
     return Preview(made.hash, merged.conflicts, ctx, into)
