@@ -205,7 +205,7 @@ def test_a_merge_again_and_again_brings_only_what_is_new(start: ab.Repository) -
             insert(start, "main", {"id": 1000 + 3 * n + m, "a": 0, "b": 0})
         insert(start, "dev", {"id": 10000 + n, "a": 0, "b": 0})
         counts = start.merge("dev", into="main").counts
-        assert counts == {"t": {"inserted": 1, "updated": 0, "deleted": 0}}
+        assert counts == {"t": {"inserted": 1, "updated": 0, "deleted": 0, "cells": 0}}
     assert len(rows(start)) == 1 + 12 * 4
 
 
