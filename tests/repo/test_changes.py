@@ -363,3 +363,8 @@ def test_random_histories_with_merges(duck: ab.Repository, seed: int) -> None:
     for commit, rows in graph.rows.items():
         # From any ancestor, also one on a branch that was merged in, the feed leads to what is there.
         assert applied(list(rows.values()), duck.changes("t", since=commit).rows()) == last
+
+
+def test_changes_too_many_to_look_up_are_joined(shop: ab.Repository, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("anabranch.repo.changes._KEYS_AT_MOST", 0)
+    assert shop.changes("orders", since="main~2").rows() == feed(shop, "orders", since="main~2")
