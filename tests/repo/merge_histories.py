@@ -166,9 +166,8 @@ class History:
         new = [c for c in sorted(self.hashes) if c not in known[head]]
         apart = [c for c in new if head not in known[c]]
         sources = [self.random.choice(apart or new)] if new and self.random.random() < 0.9 else [head]
-        if self.random.random() < 0.25:
-            heads = sorted(set(self.branches.values()))
-            sources = self.random.sample(heads, min(len(heads), self.random.choice([2, 2, 3])))
+        if len(new) > 1 and self.random.random() < 0.3:
+            sources = self.random.sample(new, min(len(new), self.random.choice([2, 2, 3])))
         self._merge_into(into, sources, self._rules(), "never" if self.random.random() < 0.3 else "auto")
 
     def _merge_into(self, into: str, sources: list[int], given: dict[str, str], ff: Any) -> None:

@@ -231,3 +231,14 @@ def test_the_order_of_sources_decides_where_one_of_them_knows_more(start: ab.Rep
     else:
         start.merge([other, one], into="main")
         assert rows(start) == {1: (5, 1), 7: (0, 0)}
+
+
+def test_what_only_ours_changed_is_new_to_each_of_several_sources(start: ab.Repository) -> None:
+    start.branch("qa", at="main")
+    with start.commit("dev", "make") as tx:
+        tx.create_table("u", schema={"id": "int"}, key="id")
+    with start.commit("qa", "make") as tx:
+        tx.create_table("v", schema={"id": "int"}, key="id")
+    update(start, "main", a=2)
+    start.merge(["dev", "qa"], into="main")
+    assert changed_cells(start, "dev") == changed_cells(start, "qa") == [(1, "a", 1, 2)]
