@@ -88,7 +88,7 @@ def test_a_replay_with_a_conflict_midway_changes_nothing(repo: ab.Repository) ->
     fork(repo, make_t, set_a(2, 21), set_a(1, 11))
     act(repo, "theirs", set_a(2, 22))
     before = _seen(repo)
-    with pytest.raises(ab.MergeConflict, match="merge of .* can't be made on 'ours'"):
+    with pytest.raises(ab.MergeConflict, match=r"merge of .* can't be made on 'ours'"):
         repo.merge("theirs", into="ours", mode="replay")
     assert _seen(repo) == before
 

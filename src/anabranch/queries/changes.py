@@ -156,8 +156,18 @@ def matched(rows: Source, existing: Query, schema: Schema, given: Sequence[Colum
     return Query(select([*picked, aliased(op, OP)], table(sources.add(rows), "i"), join=join), sources.named)
 
 
-def compared(before: Query, after: Query, schema: Schema, columns: Sequence[Column], sources: Sources) -> Query:
-    """The difference of two states at the same keys: one row per key, with what became of it."""
+def compared(
+    before: Query,
+    after: Query,
+    schema: Schema,
+    columns: Sequence[Column],
+    sources: Sources,
+    lost: Sequence[Column] = (),
+) -> Query:
+    """The difference of two states at the same keys: one row per key, with what became of it.
+
+    Of columns that are `lost` only the state before has values; they are shown and not compared.
+    """
     ids = [str(k) for k in schema.key_ids]
     plain = [c for c in columns if c.id not in schema.key_ids]
     differ = any_of([differs(c.type, col(c.id, "b"), col(c.id, "a")) for c in plain])
@@ -170,6 +180,7 @@ def compared(before: Query, after: Query, schema: Schema, columns: Sequence[Colu
     picked = [aliased(exp.Coalesce(this=col(k, "a"), expressions=[col(k, "b")]), k) for k in ids]
     for c in plain:
         picked += [aliased(col(c.id, "a"), c.id), aliased(col(c.id, "b"), c.before)]
+    picked += [aliased(col(c.id, "b"), c.before) for c in lost]
     join = joined(subquery(after.expression, "a"), same_key(ids, "b", "a"), "full")
     return Query(select([*picked, aliased(op, OP)], subquery(before.expression, "b"), join=join), sources.named)
 

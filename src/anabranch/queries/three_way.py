@@ -100,6 +100,8 @@ class Decision:
     """Whether the base has such cells."""
     ours_has_unknown: bool = False
     has_times: bool = False
+    dropped: frozenset[tuple[str, str]] = frozenset()
+    """Columns that the base has and a side has dropped, by the side and the column's id: it changed no cell of them."""
 
     def for_base(self, *, has_unknown: bool, ours_has_unknown: bool) -> Decision:
         """How commits are made one base, which no side is preferred in."""
@@ -168,6 +170,8 @@ class _Decide:
 
     def _changed(self, c: Column, side: str) -> exp.Expr:
         """Whether a side has another value than the base; to one that is unknown, every value is another."""
+        if (side, str(c.id)) in self.how.dropped:
+            return number(0)
         test = differs(c.type, col(c.id, "s0"), col(c.id, f"s{side}"))
         unknown = ["s0"] if self.how.has_unknown else []
         unknown += ["s1"] if self.how.ours_has_unknown and side == OURS else []

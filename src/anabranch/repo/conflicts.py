@@ -118,6 +118,8 @@ class Violation:
     """The check, or the columns."""
     key: Mapping[str, Any]
     row: Mapping[str, Any]
+    at: tuple[Any, ...] = ()
+    """The values of the key, hidden or not, to find the row by."""
 
 
 @dataclass(frozen=True)
@@ -127,6 +129,8 @@ class Conflicts(Mapping[str, TableConflicts]):
     tables: Mapping[str, TableConflicts] = field(default_factory=dict)
     things: tuple[ThingConflict, ...] = ()
     broken: tuple[Violation, ...] = ()
+    breaking: Mapping[str, TableConflicts] = field(default_factory=dict)
+    """By table, the three rows at each key that breaks a constraint, so that they can be resolved, too."""
 
     def __getitem__(self, name: str) -> TableConflicts:
         if name not in self.tables:

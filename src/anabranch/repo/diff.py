@@ -290,7 +290,7 @@ class TableDiff:
         if self._before is None or self._after is None:
             return ()
         changed = schema_changes(self._before.schema, self._after.schema)
-        return (*changed, *attribute_changes(self._before.attributes, self._after.attributes))
+        return (*changed, *attribute_changes(_named_layout(self._before), _named_layout(self._after)))
 
     @cached_property
     def _changes(self) -> RowChanges:
@@ -343,6 +343,12 @@ class TableDiff:
         return self._changes.is_empty()
 
 
+def _named_layout(table: TableState) -> dict[str, Any]:
+    """A table's attributes, with clustering told by names."""
+    names = {c.id: c.name for c in table.schema}
+    return {**table.attributes, "cluster_by": [names.get(c, c) for c in table.attributes.get("cluster_by", ())]}
+
+
 class Diff:
     """What differs between two commits; `diff["orders"]` is one table."""
 
@@ -355,25 +361,25 @@ class Diff:
         return f"Diff({', '.join(self.tables) or 'nothing'})"
 
     @cached_property
-    def _tables(self) -> dict[str, TableDiff]:
-        return {t.name: t for t in self._all if not t.is_empty}
+    def _tables(self) -> tuple[TableDiff, ...]:
+        return tuple(t for t in self._all if not t.is_empty)
 
     @property
     def tables(self) -> tuple[str, ...]:
         """The names of the tables that differ."""
-        return tuple(self._tables)
+        return tuple(dict.fromkeys(t.name for t in self._tables))
 
     def __getitem__(self, name: str) -> TableDiff:
-        """One table; one that does not differ has no changes."""
-        found = next((t for t in self._all if t.name == name), None)
-        found = found or next((t for t in self._all if t.renamed_from == name), None)
-        return found or self._one(name)._all[0]
+        """One table; of two that had the name one after another, the later; one that does not differ has no changes."""
+        named = sorted((t for t in self._all if t.name == name), key=lambda t: t.change == "dropped")
+        named += [t for t in self._all if t.renamed_from == name]
+        return named[0] if named else self._one(name)._all[0]
 
     def __contains__(self, name: str) -> bool:
-        return name in self._tables
+        return name in self.tables
 
     def __iter__(self) -> Iterator[TableDiff]:
-        return iter(self._tables.values())
+        return iter(self._tables)
 
     def __len__(self) -> int:
         return len(self._tables)
@@ -383,4 +389,8 @@ class Diff:
 
     def counts(self) -> dict[str, dict[str, int]]:
         """Count what differs, by table."""
-        return {name: t.counts() for name, t in self._tables.items()}
+        found: dict[str, dict[str, int]] = {}
+        for t in self._tables:
+            known = found.get(t.name, {})
+            found[t.name] = {word: n + known.get(word, 0) for word, n in t.counts().items()}
+        return found

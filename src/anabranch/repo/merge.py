@@ -204,6 +204,7 @@ def _add(merged: Merged, found: Outcome) -> None:
         {**both.tables, **found.conflicts.tables},
         (*both.things, *found.conflicts.things),
         (*both.broken, *found.conflicts.broken),
+        {**both.breaking, **found.conflicts.breaking},
     )
     merged.references += found.references
     merged.linked |= found.linked

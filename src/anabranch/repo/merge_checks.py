@@ -9,11 +9,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+import pyarrow as pa
+
 from anabranch.engines.engine import Engine
 from anabranch.model.ids import ObjectId
 from anabranch.model.objects import Layer, NewObject, size_of
 from anabranch.model.schema import Column, Schema
 from anabranch.model.tables import TableState
+from anabranch.objects.arrow import arrow_type
 from anabranch.objects.parquet import table_range
 from anabranch.plan.engine import Work
 from anabranch.plan.merge_things import ThingMerge
@@ -149,7 +152,8 @@ class _Checking:
     def _violation(self, kind: str, name: str, row: Mapping[str, Any]) -> Violation:
         keys = self.schema.key_names
         shown = {c.name: row[c.name] for c in self.schema}
-        return Violation(self.merged.state.name, kind, name, {k: row[k] for k in keys}, shown)
+        at = tuple(row[c.name] for c in self.schema.key_columns)
+        return Violation(self.merged.state.name, kind, name, {k: row[k] for k in keys}, shown, at)
 
     def _keys(self, touched_by: str) -> Keys | None:
         """The keys that a side changed, or that both did; None for all."""
@@ -166,7 +170,7 @@ class _Checking:
             layers = (sides.to_ours if touched_by == "ours" else sides.to_theirs) or ()
             query = touched_keys(Path(layers, None, as_merged), self._access(), sources) if layers else None
         if query is None:
-            return Keys(Rows(_no_keys(self.schema)), None)
+            return Keys(Rows(broken_keys((), self.schema)), None)
         found = self.engine.fetch(query)
         return Keys(Rows(found), table_range(found, self.schema.key_columns))
 
@@ -178,9 +182,8 @@ class _Checking:
         return self.ctx.access(layers, {**sides.pending, **made})
 
 
-def _no_keys(schema: Schema) -> Any:
-    import pyarrow as pa
-
-    from anabranch.objects.arrow import arrow_type
-
-    return pa.table({str(c.id): pa.array([], arrow_type(c.type)) for c in schema.key_columns})
+def broken_keys(found: Sequence[Violation], schema: Schema) -> pa.Table:
+    """The keys of rows that break constraints, each once."""
+    at = list(dict.fromkeys(v.at for v in found))
+    columns = enumerate(schema.key_columns)
+    return pa.table({str(c.id): pa.array([key[n] for key in at], arrow_type(c.type)) for n, c in columns})

@@ -106,7 +106,25 @@ def merge_rows(
     """
     work = _prepare(ctx, sides, schema, policy)
     with scratch(ctx, work.engine) as place, reading(ctx, work.everything):
-        return _RowMerge(ctx, work, place).run(settled, go_on)
+        return _RowMerge(ctx, work, place).run(_fitting(settled, work.decision), go_on)
+
+
+def decide_at(
+    ctx: Context, sides: Sides, schema: Schema, policy: RowPolicy, keys: pa.Table, settled: pa.Table | None
+) -> tuple[pa.Table, Decision]:
+    """Decide the rows at some keys, to look at them; nothing is written."""
+    work = _prepare(ctx, sides, schema, policy)
+    with scratch(ctx, work.engine) as place, reading(ctx, work.everything):
+        merge = _RowMerge(ctx, work, place)
+        kept = merge._keep_keys(reading_of(Rows(keys), keys.column_names))
+        decided = merge._decide(kept, _fitting(settled, work.decision))
+        return work.engine.fetch(merge._reading(decided)), work.decision
+
+
+def _fitting(settled: pa.Table | None, how: Decision) -> pa.Table | None:
+    """Rows that were resolved under the columns that are decided about now; others are asked about again."""
+    fits = settled is not None and settled.column_names == [name for name, _ in three_way.pairs(how)]
+    return settled if fits else None
 
 
 def updated_columns(ctx: Context, sides: Sides, columns: Sequence[Column], policy: RowPolicy) -> list[Column]:
@@ -141,11 +159,22 @@ def _prepare(ctx: Context, sides: Sides, schema: Schema, policy: RowPolicy) -> _
         Work(read, unproven=strange, not_in_duck=not_in_duck(schema, name)), f"merging rows of {name!r}"
     )
     texts = {str(c.id): rule_tree(e, c, engine) for c, e in rules.items()}
-    unknown = bool(sides.base.joined)
     decision = Decision(
-        schema, cells, policy, texts, has_unknown=unknown, has_times=sides.times is not None and policy.goes_by_time
+        schema,
+        cells,
+        policy,
+        texts,
+        has_unknown=bool(sides.base.joined),
+        has_times=sides.times is not None and policy.goes_by_time,
+        dropped=_dropped(sides, cells),
     )
     return _Work(sides, decision, engine, {})
+
+
+def _dropped(sides: Sides, cells: Sequence[Column]) -> frozenset[tuple[str, str]]:
+    had = [c for c in cells if sides.base.first.schema.written_as(c)]
+    states = ((OURS, sides.ours), (THEIRS, sides.theirs))
+    return frozenset((side, str(c.id)) for side, s in states for c in had if not s.schema.written_as(c))
 
 
 def rule_tree(rule: Expression, column: Column, engine: Engine) -> Any:
@@ -245,7 +274,7 @@ class _RowMerge:
     def _links(self) -> bool:
         """Whether objects of theirs can stand for themselves, but for rows that meet."""
         p = self.decision.policy
-        special = p.full or p.only_new_rows or p.replaces_all or p.theirs_deletes_win
+        special = p.full or p.only_new_rows or p.replaces_all
         return self.sides.told and not special
 
     @property

@@ -20,9 +20,9 @@ from anabranch.plan.merge_things import ThingMerge, ThingsMerge, merge_things
 from anabranch.repo.conflicts import Conflicts, TableConflicts, Violation
 from anabranch.repo.context import Context
 from anabranch.repo.merge_base import rows_at
-from anabranch.repo.merge_checks import MergedTable, unfit_keys, violations
+from anabranch.repo.merge_checks import MergedTable, broken_keys, unfit_keys, violations
 from anabranch.repo.merge_reading import Gathered, Target
-from anabranch.repo.merge_rows import MergedRows, Sides, Times, merge_rows
+from anabranch.repo.merge_rows import MergedRows, Sides, Times, decide_at, merge_rows
 from anabranch.repo.merge_touched import with_real_updates
 from anabranch.repo.state import schema_of
 
@@ -89,6 +89,7 @@ class _Merging:
     rows: dict[str, TableConflicts] = field(default_factory=dict)
     merged: dict[ThingId, MergedRows] = field(default_factory=dict)
     broken: list[Violation] = field(default_factory=list)
+    breaking: dict[str, TableConflicts] = field(default_factory=dict)
     references: list[ChangeReference] = field(default_factory=list)
     linked: set[ObjectId] = field(default_factory=set)
     made: list[NewObject] = field(default_factory=list)
@@ -104,7 +105,7 @@ class _Merging:
         self._bind(drafts)
 
     def outcome(self, plan: ThingsMerge) -> Outcome:
-        found = Conflicts(self.rows, plan.conflicts, tuple(self.broken))
+        found = Conflicts(self.rows, plan.conflicts, tuple(self.broken), self.breaking)
         return Outcome(found, self.references, self.linked, self.made)
 
     # --- one thing ---
@@ -119,7 +120,7 @@ class _Merging:
             return replace(draft, dropped=True, operations=(*draft.operations, "drop"))
         assert thing.result is not None
         draft = self._described(draft, thing)
-        if thing.rows is None and self.gathered.backward and _shows_again(thing):
+        if thing.rows is None and (draft.id in self.how.settled or (self.gathered.backward and _shows_again(thing))):
             thing = replace(thing, rows=RowPolicy(self.how.strictness))
         if thing.rows is not None:
             return self._with_rows(draft, thing)
@@ -229,8 +230,20 @@ class _Merging:
     def _checked(self, after: ThingDraft, thing: ThingMerge, sides: Sides, merged: MergedRows) -> ThingDraft:
         """Keep the rows that break a constraint after the merge."""
         table = MergedTable(draft_state(after), thing, sides, merged.made)
-        self.broken += violations(self.ctx, table)
+        found = violations(self.ctx, table)
+        self.broken += found
+        if found and not self.how.go_on:
+            self.breaking[after.name] = self._breaking(after, thing, sides, found)
         return after
+
+    def _breaking(
+        self, after: ThingDraft, thing: ThingMerge, sides: Sides, found: Sequence[Violation]
+    ) -> TableConflicts:
+        """What each side has at the keys that break a constraint."""
+        assert after.schema is not None
+        policy, keys = thing.rows or RowPolicy(self.how.strictness), broken_keys(found, after.schema)
+        rows, how = decide_at(self.ctx, sides, after.schema, policy, keys, self.how.settled.get(after.id))
+        return TableConflicts(after.name, after.id, rows, how, self.ctx)
 
     def _sides(self, draft: ThingDraft, thing: ThingMerge) -> Sides:
         """The states of a table and the changes that lead to them, each knowing the schemas of all objects."""

@@ -82,7 +82,7 @@ class OpenMerge:
 
     def __init__(self, ctx: Context, record: MergeRecord, ff: FastForward = "auto") -> None:
         self._ctx, self._record, self._ff = ctx, record, ff
-        self._conflicts: tuple[Position, Conflicts] | None = None
+        self._conflicts: tuple[Position, int, Conflicts] | None = None
 
     def __repr__(self) -> str:
         return f"OpenMerge({self.id!r}, {', '.join(self.sources)} into {self.into!r})"
@@ -116,13 +116,24 @@ class OpenMerge:
     @property
     def conflicts(self) -> Conflicts:
         """What is left to resolve, as the branch is now."""
+        self._read_again()
         with self._ctx.catalog.read() as cx:
             head = need_branch(self._ctx, cx, self.into).position
-        if self._conflicts is None or self._conflicts[0] != head:
+        now = (head, self._record.version)
+        if self._conflicts is None or self._conflicts[:2] != now:
             merged = self._work_out()
             self._ctx.discard(merged.made)
-            self._conflicts = (head, merged.conflicts)
-        return self._conflicts[1]
+            self._conflicts = (*now, merged.conflicts)
+        return self._conflicts[2]
+
+    def _read_again(self) -> None:
+        """See what was resolved elsewhere, and the branch under the name that it has now."""
+        with self._ctx.catalog.read() as cx:
+            found = open_merges.find(cx, self.id)
+        if found is None:
+            hint = f"it was finished or aborted: look at repo.open_merges() and repo.log({self.into!r})"
+            raise NotFound(f"merge {self.id} of {', '.join(self.sources)} is not open any more", hint=hint)
+        self._record = found
 
     def resolve(
         self,
@@ -157,10 +168,9 @@ class OpenMerge:
 
     def finish(self, message: str | None = None) -> MergeResult:
         """Publish the merge; refused while conflicts are left."""
-        if message is not None:
-            self._record = replace(self._record, message=message)
+        self._read_again()
+        asked = self._asked if message is None else replace(self._asked, message=message)
         for _ in range(_ATTEMPTS):
-            asked = self._asked
             with self._ctx.catalog.read() as cx:
                 target, sources = read_ends(self._ctx, cx, asked)
             if not sources:

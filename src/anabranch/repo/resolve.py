@@ -70,15 +70,28 @@ def resolve_rows(
     ctx: Context, merge: OpenMerge, conflicts: Conflicts, asked: Resolution
 ) -> tuple[dict[ThingId, pa.Table], int]:
     """Decide rows and cells in conflict; gives the settled rows of the table, and how many conflicts were settled."""
-    if asked.table not in conflicts:
+    table = conflicts.tables.get(asked.table) or conflicts.breaking.get(asked.table)
+    if table is None:
+        _refuse_keys(conflicts, asked.table)
         return {}, 0
-    table = conflicts[asked.table]
-    work = _Resolving(ctx, table, asked)
+    decided = {c.column for c in conflicts.things if c.table == asked.table}
+    for name in asked.columns or ():
+        if name not in decided:
+            table.decision.schema.column(name)
+    work = _Resolving(ctx, table, asked, broken=asked.table not in conflicts)
     rows, count = work.run()
     if not count:
         return {}, 0
     known = merge._how().settled.get(table.id)
     return {table.id: _replaced(known, rows, table.decision.schema)}, count
+
+
+def _refuse_keys(conflicts: Conflicts, table: str) -> None:
+    """Rows that a key does not tell apart can't be settled one by one."""
+    names = [v.name for v in conflicts.broken if v.table == table and v.kind == "key"]
+    if names:
+        hint = "change these rows on one of the branches, then merge again"
+        raise InvalidRequest(f"rows of {table!r} that break its key ({names[0]}) can't be resolved", hint=hint)
 
 
 def _replaced(known: pa.Table | None, rows: pa.Table, schema: Schema) -> pa.Table:
@@ -87,8 +100,8 @@ def _replaced(known: pa.Table | None, rows: pa.Table, schema: Schema) -> pa.Tabl
         return rows
     keys = [str(k) for k in schema.key_ids]
     new = set(_tuples(rows, keys))
-    old = [i for i, key in enumerate(_tuples(known, keys)) if key not in new]
-    return pa.concat_tables([known.take(old).cast(rows.schema), rows])
+    old = pa.array([key not in new for key in _tuples(known, keys)], pa.bool_())
+    return pa.concat_tables([known.filter(old).cast(rows.schema), rows])
 
 
 def _tuples(rows: pa.Table, names: Sequence[str]) -> list[tuple[Any, ...]]:
@@ -100,6 +113,8 @@ class _Resolving:
     ctx: Context
     table: TableConflicts
     asked: Resolution
+    broken: bool = False
+    """Whether the rows are not in conflict but break a constraint."""
 
     @property
     def schema(self) -> Schema:
@@ -127,7 +142,7 @@ class _Resolving:
         if self.asked.key is not None:
             wanted = key_values(self.schema, self.asked.key, self.asked.table)
             keys = _tuples(found, [str(k) for k in self.schema.key_ids])
-            found = found.take([i for i, key in enumerate(keys) if key == wanted])
+            found = found.filter(pa.array([key == wanted for key in keys], pa.bool_()))
         if self.asked.where is not None:
             found = found.filter(self._test(found, Expression.of(self.asked.where, self.asked.args, "where=")))
         return found
@@ -170,6 +185,8 @@ class _Resolving:
 
     def _settle(self, row: dict[str, Any], given: Mapping[Column, Any]) -> int:
         """Settle what was asked for in one row; returns how many conflicts that were."""
+        if self.broken:
+            return self._settle_broken(row, given)
         if row[KIND] is not None:
             return self._settle_row(row, given)
         wanted = [c for c in self.cells if row[conflict_of(c)] and self._is_wanted(c, given)]
@@ -179,6 +196,19 @@ class _Resolving:
         for c in given:
             row[str(c.id)] = given[c]
         return len(wanted)
+
+    def _settle_broken(self, row: dict[str, Any], given: Mapping[Column, Any]) -> int:
+        """Give a row that breaks a constraint the values that were given, or those that a side has."""
+        for c in given:
+            row[str(c.id)] = given[c]
+        if not given:
+            side = _SIDES[str(self.asked.take)]
+            if self.asked.columns is None:
+                row[STAYS] = row[there(side)]
+            for c in self.cells:
+                if self._is_wanted(c, given):
+                    row[str(c.id)] = row[value_of(c, side)]
+        return 1
 
     def _settle_row(self, row: dict[str, Any], given: Mapping[Column, Any]) -> int:
         """Settle a row that one side deleted: it is as the side has it, or stays with the values that were given."""
@@ -195,4 +225,4 @@ class _Resolving:
     def _is_wanted(self, column: Column, given: Mapping[Column, Any]) -> bool:
         if given:
             return column in given
-        return self.asked.columns is None or column.name in self.asked.columns
+        return self.asked.columns is None or column.name.lower() in {n.lower() for n in self.asked.columns}

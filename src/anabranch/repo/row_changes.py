@@ -92,6 +92,15 @@ class RowChanges:
         return tuple(c for c in self.schema if had.written_as(c) or base is None or not base.written_as(c))
 
     @property
+    def lost(self) -> tuple[Column, ...]:
+        """The columns that only the rows before have; one whose name another column has now is told by its end."""
+        gone = [
+            c for c in self.ends.before.schema if self.schema.written_as(c) is None and c.id not in self.schema.key_ids
+        ]
+        taken = {c.name.lower() for c in self.columns if self._was_shown(c)}
+        return tuple(replace(c, name=f"{c.name} (dropped)") if c.name.lower() in taken else c for c in gone)
+
+    @property
     def _cells(self) -> tuple[Column, ...]:
         """The columns besides the key that can differ, by what the catalogue knows of the changes."""
         plain = [c for c in self.columns if c.id not in self.schema.key_ids]
@@ -160,8 +169,11 @@ class RowChanges:
         """List the changes with whole rows."""
         found, columns, keyed = self._whole(key, where, args, limit)
         ids = [c for c in self.schema.key_columns if keyed and self.schema.has_key]
-        had = [c for c in columns if self._was_shown(c)]
+        had = [c for c in columns if self._was_shown(c)] + self._lost_of(found)
         return [self._told(row, ids, columns, had) for row in to_dicts(found)]
+
+    def _lost_of(self, found: pa.Table) -> list[Column]:
+        return [c for c in self.lost if c.before in found.column_names]
 
     def cells(self, limit: int | None) -> list[dict[str, Any]]:
         """List the cells that differ in rows that both states have."""
@@ -194,7 +206,8 @@ class RowChanges:
     def wide(self, *, key: Any = None, where: str | None = None, args: Mapping[str, Any] | None = None) -> pa.Table:
         """One row per change, with both sides as structs."""
         found, columns, keyed = self._whole(key, where, args, None)
-        return wide_table(found, self.schema if keyed else None, columns, [c for c in columns if self._was_shown(c)])
+        had = [c for c in columns if self._was_shown(c)] + self._lost_of(found)
+        return wide_table(found, self.schema if keyed else None, columns, had)
 
     def _long(self, engine: Engine, key: Any, where: str | None, args: Mapping[str, Any] | None) -> Query:
         query, columns, keyed = self._compared(engine, key, where, args)
@@ -224,7 +237,7 @@ class RowChanges:
         elif self.ends.told:
             keys = self._changed_keys(engine)
         else:
-            query, cells = self.compared_in_full(engine)
+            query, cells = self.compared_in_full(engine, lost=self.lost)
             keyed = cells is not self.schema.columns
             if where is not None and not keyed:
                 raise InvalidRequest("where= needs a key that both states have", hint="read all changes, then filter")
@@ -236,7 +249,7 @@ class RowChanges:
             keys = self._matching(engine, keys, Expression.of(where, args or {}, "where="))
         plain = [c for c in self.columns if c.id not in self.schema.key_ids]
         return (
-            changes.changed_only(self._at_keys(keys, plain, Sources())),
+            changes.changed_only(self._at_keys(keys, plain, Sources(), self.lost)),
             [*self.schema.key_columns, *plain],
             True,
         )
@@ -273,7 +286,7 @@ class RowChanges:
         def side(chosen: Sequence[Column], name: Callable[[Column], str]) -> dict[str, Any]:
             return {c.name: row[c.id if c.id in key_ids else name(c)] for c in chosen}
 
-        before = side([c for c in had if c in shown], lambda c: c.before) if op != INSERT else None
+        before = side([c for c in had if c not in ROW_ID], lambda c: c.before) if op != INSERT else None
         after = side(shown, lambda c: str(c.id)) if op != DELETE else None
         differ = [c.name for c in shown if c.id not in key_ids and not _equal(row[c.before], row[c.id])]
         return {
@@ -315,22 +328,30 @@ class RowChanges:
             if came.object.kind in ("rows", "exceptions")
         )
 
-    def _at_keys(self, keys: Keys, cells: Sequence[Column], sources: Sources) -> Query:
+    def _at_keys(self, keys: Keys, cells: Sequence[Column], sources: Sources, lost: Sequence[Column] = ()) -> Query:
         columns = (*self.schema.key_columns, *cells)
-        old = scan_as(self.ends.before, self.schema, columns, self._access(), sources, keys)
+        old = self._before((*columns, *lost), sources, keys)
         new = scan(self.ends.after, columns, self._access(), keys=keys, sources=sources)
-        return changes.compared(old, new, self.schema, columns, sources)
+        return changes.compared(old, new, self.schema, columns, sources, lost)
 
-    def compared_in_full(self, engine: Engine, sources: Sources | None = None) -> tuple[Query, tuple[Column, ...]]:
+    def _before(self, columns: Sequence[Column], sources: Sources, keys: Keys | None = None) -> Query:
+        """The rows before under the later schema, and with columns that it lacks."""
+        more = [c for c in columns if c not in self.schema.columns and c not in self.schema.key_columns]
+        schema = replace(self.schema, columns=(*self.schema.columns, *more)) if more else self.schema
+        return scan_as(self.ends.before, schema, columns, self._access(), sources, keys)
+
+    def compared_in_full(
+        self, engine: Engine, sources: Sources | None = None, lost: Sequence[Column] = ()
+    ) -> tuple[Query, tuple[Column, ...]]:
         """Compare all rows: by the later key, or, where the earlier rows have none that fits it, as whole rows."""
         sources, schema = sources or Sources(), self.schema
         plain = tuple(c for c in self.columns if c.id not in schema.key_ids)
         keyed = self._key_fits(engine)
         columns = (*schema.key_columns, *plain) if keyed else schema.columns
-        old = scan_as(self.ends.before, schema, columns, self._access(), sources)
+        old = self._before((*columns, *(lost if keyed else ())), sources)
         new = scan(self.ends.after, columns, self._access(), sources=sources)
         if keyed:
-            return changes.changed_only(changes.compared(old, new, schema, columns, sources)), plain
+            return changes.changed_only(changes.compared(old, new, schema, columns, sources, lost)), plain
         return changes.changed_only(changes.compared_values(old, new, schema.columns, sources)), schema.columns
 
     def _key_fits(self, engine: Engine) -> bool:
