@@ -25,6 +25,7 @@ MODULES = {
     "commit": "commit",
     "log": "log",
     "show": "show",
+    "diff": "diff",
     "branch": "branch",
     "switch": "switch",
     "checkout": "checkout",
