@@ -112,6 +112,24 @@ class OpenCommit(Transaction):
             if t.operations
         }
 
+    def discard(self, name: str) -> None:
+        """Give up what is staged of one table or namespace; the rest stays."""
+        from anabranch.repo.discard import may_discard
+
+        self._open()
+        thing = may_discard(self._ctx, self._draft, self._start, name)
+        mine = [o.stored for o in objects_of(thing) if o.stored.id in self._registered]
+        ids = [o.id for o in mine]
+        with self._ctx.catalog.write() as cx:
+            if not open_commits.save(cx, self._ctx.record.id, self.id, self._version, [(thing.id, None)], []):
+                raise _changed_elsewhere(self.id)
+            open_commits.unlink(cx, self.id, ids)
+            objects.remove(cx, ids)
+        self._ctx.discard([NewObject(o) for o in mine])
+        self._version += 1
+        with self._ctx.catalog.read() as cx:
+            self.load(cx)
+
     def diff(self) -> Diff:
         """What is staged, compared with the commit that it starts from."""
         from anabranch.repo.draft_diff import draft_diff
