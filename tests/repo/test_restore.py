@@ -98,7 +98,7 @@ def test_a_dropped_table_whose_name_is_taken_is_refused(duck: ab.Repository) -> 
     act(duck, "main", make_t)
     duck.tag("v1")
     act(duck, "main", t("drop"), make_t)
-    with pytest.raises(ab.AlreadyExists, match="there is another table or namespace 't' .rename or drop"):
+    with pytest.raises(ab.AlreadyExists, match=r"there is another table or namespace 't' .rename or drop"):
         duck.restore("t", to="v1")
 
 
@@ -106,7 +106,7 @@ def test_a_dropped_table_whose_namespace_is_gone_is_refused(duck: ab.Repository)
     act(duck, "main", lambda tx: (tx.create_namespace("n"), tx.create_table("n.t", [{"id": 1}], key="id")))
     duck.tag("v1")
     act(duck, "main", lambda tx: (tx.table("n.t").drop(), tx.drop_namespace("n")))
-    with pytest.raises(ab.NotFound, match="the namespace of 'n.t' is not there any more"):
+    with pytest.raises(ab.NotFound, match=r"the namespace of 'n.t' is not there any more"):
         duck.restore("n.t", to="v1")
 
 

@@ -30,6 +30,14 @@ class Heading:
     right: bool = False
 
 
+@dataclass(frozen=True)
+class Styled:
+    """A cell with a style of rich's."""
+
+    value: Any
+    style: str
+
+
 def print_table(headings: Sequence[Heading], rows: Sequence[Sequence[Any]]) -> None:
     """Print a table."""
     for line in table_lines(headings, rows, screen_width()):
@@ -38,14 +46,23 @@ def print_table(headings: Sequence[Heading], rows: Sequence[Sequence[Any]]) -> N
 
 def table_lines(headings: Sequence[Heading], rows: Sequence[Sequence[Any]], width: int) -> list[str]:
     """Draw a table; long cells are cut, columns that don't fit are left out, and that is said."""
-    cells = [[cell(value) for value in row] for row in rows]
-    natural = [max([len(h.title), *(len(row[i]) for row in cells)]) for i, h in enumerate(headings)]
-    widths = fit(natural, width)
+    widths = fit(_natural(headings, rows), width)
     lines = _drawn(_table(headings, rows, widths))
     if len(widths) == len(headings):
         return lines
     left = ", ".join(clean(h.title) for h in headings[len(widths) :])
     return [*lines, cut(f"{len(headings) - len(widths)} more columns: {left}", width)]
+
+
+def fits(headings: Sequence[Heading], rows: Sequence[Sequence[Any]], width: int) -> bool:
+    """Tell whether a table has room for all of its columns."""
+    return len(fit(_natural(headings, rows), width)) == len(headings)
+
+
+def _natural(headings: Sequence[Heading], rows: Sequence[Sequence[Any]]) -> list[int]:
+    """How wide each column would like to be."""
+    cells = [[cell(value) for value in row] for row in rows]
+    return [max([len(h.title), *(len(row[i]) for row in cells)]) for i, h in enumerate(headings)]
 
 
 def fit(natural: Sequence[int], room: int) -> list[int]:
@@ -72,19 +89,21 @@ def screen_width() -> int:
     return max(get_terminal_size().columns, 40) if sys.stdout.isatty() else _PIPE_WIDTH
 
 
-def cell(value: Any) -> str:
+def cell(value: Any, limit: int = CELL_LIMIT) -> str:
     """A value as people read it, in one line."""
+    if isinstance(value, Styled):
+        return cell(value.value, limit)
     if value is None:
         return "NULL"
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, bytes):
-        return cut(f"x'{value.hex()}'", CELL_LIMIT)
+        return cut(f"x'{value.hex()}'", limit)
     if isinstance(value, Decimal):
         return f"{value:f}"
     if isinstance(value, datetime):
         return (value.astimezone() if value.tzinfo else value).isoformat(" ")
-    return cut(clean(value.isoformat() if isinstance(value, date) else str(value)), CELL_LIMIT)
+    return cut(clean(value.isoformat() if isinstance(value, date) else str(value)), limit)
 
 
 def _table(headings: Sequence[Heading], rows: Sequence[Sequence[Any]], widths: Sequence[int]) -> RenderableType:
@@ -104,4 +123,5 @@ def _table(headings: Sequence[Heading], rows: Sequence[Sequence[Any]], widths: S
 def _text(value: Any, width: int) -> Text:
     from rich.text import Text
 
-    return Text(cut(cell(value), width), style="dim" if value is None else "")
+    style = value.style if isinstance(value, Styled) else "dim" if value is None else ""
+    return Text(cut(cell(value), width), style=style)

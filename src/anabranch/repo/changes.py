@@ -37,12 +37,13 @@ from anabranch.queries.path_fold import Path, touched_keys
 from anabranch.queries.query import TURN, Query, Rows, Sources, union_all
 from anabranch.queries.scan import Access, Keys, count_rows, scan
 from anabranch.repo.context import Context
+from anabranch.repo.ends import ends_of
 from anabranch.repo.look_up import key_row
 from anabranch.repo.outputs import to_dicts, to_pandas
 from anabranch.repo.past import Past, open_past, refuse_taken_names, whole_path
 from anabranch.repo.reading import Selection, make_selection, not_in_duck, reading, rendered, unproven
 from anabranch.repo.refs import resolve
-from anabranch.repo.row_changes import RowChanges, ends_of
+from anabranch.repo.row_changes import RowChanges
 
 if TYPE_CHECKING:
     import pandas

@@ -20,6 +20,7 @@ from anabranch.plan.history import merge_bases
 from anabranch.plan.path import Leg, find_path
 from anabranch.plan.schema_diff import SchemaChange, attribute_changes, schema_changes
 from anabranch.repo.context import Context
+from anabranch.repo.ends import Ends, ends_of
 from anabranch.repo.refs import resolve
 from anabranch.repo.state import find_table, schema_of, table_state
 
@@ -179,8 +180,6 @@ def _table(
     if old and new:
         to_before, to_after = (paths.layers_along(cx, way, ids, ctx.known_objects) for way in legs)
     base = _base_schema(ctx, cx, sides, ids)
-    from anabranch.repo.row_changes import ends_of
-
     known = _with_schemas(ctx, cx, old, new, (*(to_before or ()), *(to_after or ())))
     ends = ends_of(known[0], known[1], base, to_before, to_after)
     return TableDiff(ctx, (new or old).name, old, new, ends)  # type: ignore[union-attr]
@@ -267,7 +266,9 @@ def _namespaces(before: Mapping[ThingId, _Shown], after: Mapping[ThingId, _Shown
 class TableDiff:
     """What differs in one table. Rows are read when they are asked for."""
 
-    def __init__(self, ctx: Context, name: str, before: TableState | None, after: TableState | None, ends: Any) -> None:
+    def __init__(
+        self, ctx: Context, name: str, before: TableState | None, after: TableState | None, ends: Ends
+    ) -> None:
         self._ctx, self.name = ctx, name
         self._before, self._after, self._ends = before, after, ends
 
@@ -283,6 +284,22 @@ class TableDiff:
     def renamed_from(self) -> str | None:
         """The name before, if the table has another one now."""
         return self._before.name if self._before and self._after and self._before.name != self._after.name else None
+
+    @property
+    def columns(self) -> Schema:
+        """The columns that the table has after; those it had, if it was dropped."""
+        return self._ends.after.schema
+
+    @property
+    def touched(self) -> dict[str, int] | None:
+        """The rows that the commits between touched, told without reading data; None if only rows can tell.
+
+        A row that was changed twice counts twice, and one that was changed back counts too.
+        """
+        if self.change == "changed":
+            return self._ends.touched
+        rows = self._ends.after.row_count + self._ends.before.row_count
+        return {"inserted": 0, "updated": 0, "deleted": 0, "inserted" if self.change == "added" else "deleted": rows}
 
     @cached_property
     def schema(self) -> tuple[SchemaChange, ...]:
@@ -368,6 +385,11 @@ class Diff:
     def tables(self) -> tuple[str, ...]:
         """The names of the tables that differ."""
         return tuple(dict.fromkeys(t.name for t in self._tables))
+
+    @property
+    def candidates(self) -> tuple[TableDiff, ...]:
+        """The tables that commits between touched: told without reading data, so some may not differ after all."""
+        return self._all
 
     def __getitem__(self, name: str) -> TableDiff:
         """One table; of two that had the name one after another, the later; one that does not differ has no changes."""

@@ -16,6 +16,7 @@ from anabranch.repo import log as log_verbs
 from anabranch.repo.context import Context
 from anabranch.repo.listing import list_namespaces, list_tables_at, list_tags, namespace_properties
 from anabranch.repo.log import TableChange
+from anabranch.repo.waiting_merges import WaitingMerge, list_waiting
 
 if TYPE_CHECKING:
     from anabranch.repo.blame import Blame
@@ -352,6 +353,10 @@ class Repository:
         from anabranch.repo.open_merge import list_merges
 
         return list_merges(self._ctx)
+
+    def waiting_merges(self, into: str | None = None) -> list[WaitingMerge]:
+        """Name the open merges, those into one branch or all, without working them out."""
+        return list_waiting(self._ctx, into)
 
     def preview(
         self,
