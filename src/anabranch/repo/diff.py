@@ -209,8 +209,6 @@ def _base_schema(ctx: Context, cx: Connection, sides: Sides, ids: tuple[ThingId,
 
 def diff_tables(ctx: Context, one: str, other: str, at: str | None, other_at: str | None) -> TableDiff:
     """Compare two tables, columns by name and rows by the second's key."""
-    from anabranch.repo.ends import ends_of
-
     with ctx.catalog.read() as cx:
         clocks = [history.clock(cx, resolve(ctx, cx, ref)) for ref in (at, other_at if other_at is not None else at)]
         found = [
