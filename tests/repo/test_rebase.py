@@ -123,3 +123,14 @@ def test_unknown_names_are_refused(duck: ab.Repository) -> None:
     for branch, onto in (("nowhere", "main"), ("main", "nowhere")):
         with pytest.raises(ab.NotFound, match="nowhere"):
             duck.rebase(branch, onto=onto)
+
+
+def test_what_a_merge_brought_from_elsewhere_is_not_lost(repo: ab.Repository) -> None:
+    fork(repo, make_t, put(1, a=11), put(2, a=21))
+    repo.branch("third", at="main")
+    act(repo, "third", put(3, a=31), put(4, a=40, s="q"))
+    repo.merge("third", into="theirs", message="third")
+    act(repo, "theirs", put(2, a=22))
+    made = repo.rebase("theirs", onto="ours")
+    assert [c.message for c in made] == ["work on theirs", "third", "work on theirs"]
+    assert [row[1] for row in rows(repo, "theirs")] == [11, 22, 31, 40]

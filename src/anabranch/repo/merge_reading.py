@@ -268,18 +268,24 @@ def around(ctx: Context, cx: Connection, target: Target, base: Clock, theirs: Cl
         SideReader(ctx, cx, target.clock, to_ours, target.draft, exact=False),
         SideReader(ctx, cx, theirs, between),
     )
-    things = _things(ctx, cx, (readers[0], readers[2]), target.draft)
+    things = _things(ctx, cx, (readers[0], readers[2]), target.draft, beside=(readers[1],))
     return Gathered((base.head,), readers[0], readers[1], readers[2], tuple(things), Ancestor(readers[0]), not forward)
 
 
-def _things(ctx: Context, cx: Connection, readers: Sequence[SideReader], draft: Draft) -> list[ThingId]:
-    """What some side touched, the namespaces above, and what has a name that was touched."""
+def _things(
+    ctx: Context, cx: Connection, readers: Sequence[SideReader], draft: Draft, beside: Sequence[SideReader] = ()
+) -> list[ThingId]:
+    """What some side touched, the namespaces above, what is in them, and what has a name that was touched.
+
+    Of those `beside`, what they touched does not matter, only what they have there.
+    """
     things: set[str] = {str(t) for t in draft.things}
     names: set[tuple[str, str]] = {(str(p), n) for p, n in draft.names}
     for reader in readers[1:]:
         more, named = touched_between(cx, readers[0].clock, reader.clock)
         things |= more
         names |= named
+    readers = (*readers, *beside)
     for parent, name in names:
         for reader in readers:
             bound = entries.find_name(cx, ctx.record.id, reader.clock, ThingId(parent), name)

@@ -209,7 +209,8 @@ class _Merging:
         assert thing.rows is not None
         assert draft.schema is not None
         sides = self._sides(draft, thing)
-        if thing.rows.full and (unfit := unfit_keys(self.ctx, sides, draft.schema, draft.name)):
+        by_key = thing.rows.full and not thing.rows.replaces_all
+        if by_key and (unfit := unfit_keys(self.ctx, sides, draft.schema, draft.name)):
             self.broken += unfit
             return draft
         settled = self.how.settled.get(draft.id)

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import logging
+from bisect import bisect
 from collections.abc import Mapping, Sequence
 
 from anabranch.catalog import branches, history
 from anabranch.catalog.store import Connection, lock_repository
-from anabranch.errors import BranchMoved, InvalidRequest
-from anabranch.model.clock import Position
+from anabranch.errors import BranchMoved
+from anabranch.model.clock import Clock, Position
 from anabranch.model.commits import BranchHead, Commit
-from anabranch.plan.history import is_ancestor, merge_bases
+from anabranch.plan.history import is_ancestor
 from anabranch.plan.merge_rows import check_strictness
 from anabranch.repo.aside import aside
 from anabranch.repo.context import Context
@@ -55,19 +56,29 @@ def _is_on_top(cx: Connection, onto: Position, tip: Position) -> bool:
 
 
 def _commits(cx: Connection, onto: Position, tip: Position) -> list[Position]:
-    """The commits that a tip has and `onto` lacks, oldest first; merges are left out, for their parents are in."""
+    """The first parents of a tip that `onto` lacks, oldest first, without merges of what `onto` has.
+
+    Other merges are made again as one change, so that nothing that they brought is lost.
+    """
     lines = history.Lines(cx)
     if is_ancestor(lines, tip, onto):
         return []
-    bases = merge_bases(lines, onto, tip)
     clock = history.clock(cx, tip)
-    fork = next((b for b in bases if clock.holds(b)), None)
-    if fork is None:
-        hint = "merge it instead: its own first commits came in by a merge"
-        raise InvalidRequest("this branch has no line of commits since the base", hint=hint)
+    fork = _fork(lines, clock, onto)
     found = [Position(line, n) for line, low, high in clock.since(fork) for n in range(low, high + 1)]
-    merges = {edge.merge for edge in lines.edges(clock, -1)}
-    return [p for p in found if p not in merges]
+    merged: dict[Position, list[Position]] = {}
+    for edge in lines.edges(clock, -1):
+        merged.setdefault(edge.merge, []).append(edge.parent)
+    return [p for p in found if p not in merged or not all(is_ancestor(lines, m, onto) for m in merged[p])]
+
+
+def _fork(lines: history.Lines, clock: Clock, onto: Position) -> Position:
+    """The newest commit on a path of first parents that another commit descends from."""
+    for line, index in clock:
+        known = bisect(range(index + 1), 0, key=lambda n: not is_ancestor(lines, Position(line, n), onto))
+        if known:
+            return Position(line, known - 1)
+    raise AssertionError("two commits of a repository have the first one in common")
 
 
 def _replay(

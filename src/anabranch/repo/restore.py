@@ -5,10 +5,11 @@ from __future__ import annotations
 from anabranch.catalog import entries, history
 from anabranch.catalog.publish import HeadMoved
 from anabranch.catalog.store import Connection
-from anabranch.errors import AlreadyExists, BranchMoved
+from anabranch.errors import AlreadyExists, BranchMoved, NotFound
 from anabranch.model.clock import Clock
 from anabranch.model.commits import Commit
 from anabranch.model.ids import ROOT_NAMESPACE, ThingId
+from anabranch.model.types import can_widen
 from anabranch.plan.merge_rows import RowPolicy
 from anabranch.plan.merge_sides import ThingSide
 from anabranch.plan.merge_things import ThingMerge, ThingsMerge
@@ -54,10 +55,21 @@ def _work_out(ctx: Context, cx: Connection, target: Target, then: Clock, thing: 
     gathered = Gathered((target.clock.head,), ours, ours, theirs, (thing,), Ancestor(ours), backward=True)
     mine, other = ours.states([thing]).get(thing), theirs.states([thing])[thing]
     result = _result(ctx, cx, target, mine, other)
-    rows = RowPolicy(replaces_all=True, full=True) if mine else None
-    plan = ThingsMerge((ThingMerge(mine, mine, other, result, rows),), ())
+    if mine is None or _is_narrower(other, mine):
+        made = ThingMerge(None, None, other, result, None)
+    else:
+        made = ThingMerge(mine, mine, other, result, RowPolicy(replaces_all=True, full=True))
+    plan = ThingsMerge((made,), ())
     found = apply_plan(ctx, cx, target, gathered, How(), plan)
     return Merged(target, (target.parent,), Conflicts(), [], found.linked, found.made)
+
+
+def _is_narrower(then: ThingSide, now: ThingSide) -> bool:
+    """Whether values of now may not fit the types of then: rows can't be compared, so a new version is taken whole."""
+    assert then.schema is not None
+    assert now.schema is not None
+    pairs = [(c, now.schema.written_as(c)) for c in then.schema]
+    return any(is_ is not None and not can_widen(is_.type, was.type) for was, is_ in pairs)
 
 
 def _result(ctx: Context, cx: Connection, target: Target, mine: ThingSide | None, other: ThingSide) -> ThingSide:
@@ -70,5 +82,5 @@ def _result(ctx: Context, cx: Connection, target: Target, mine: ThingSide | None
         raise AlreadyExists(f"there is another table or namespace {other.path!r}", hint=hint, table=other.path)
     if other.parent_id != ROOT_NAMESPACE and not entries.place_of(cx, target.clock, other.parent_id):
         hint = "create the namespace first, or restore the table from a branch that has it"
-        raise AlreadyExists(f"the namespace of {other.path!r} is not there any more", hint=hint, table=other.path)
+        raise NotFound(f"the namespace of {other.path!r} is not there any more", hint=hint, table=other.path)
     return other

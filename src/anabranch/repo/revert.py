@@ -75,6 +75,9 @@ def dependents(ctx: Context, cx: Connection, before: Position, commit: Position,
     found: dict[Position, None] = {}
     for entry in entries.entries_of(cx, commit):
         things = [entry.thing_id]
+        if entry.kind == "namespace":
+            inside = entries.list_names(cx, ctx.record.id, history.clock(cx, head), entry.thing_id)
+            things += [named.thing_id for named in inside]
         told = paths.tellers(cx, later, things)
         if "create" in entry.operations:
             found.update((p, None) for p, _ in told)

@@ -88,8 +88,11 @@ class RowChanges:
     @property
     def sure(self) -> bool:
         """Whether something differs for certain, known without reading: one step never changes nothing."""
-        turns = {x.turn for x in self.ends.to_after or ()}
-        return self.ends.to_before == () and self.ends.told and len(turns) == 1
+        path = self.ends.to_after or ()
+        shown = {i for c in self.columns for i in c.ids}
+        # A step may have written nothing but cells of a column that was dropped after it.
+        is_seen = any(x.object.kind != "update" or shown & set(x.object.touched) for x in path)
+        return self.ends.to_before == () and self.ends.told and len({x.turn for x in path}) == 1 and is_seen
 
     @property
     def _nothing(self) -> bool:
