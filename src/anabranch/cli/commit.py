@@ -20,6 +20,9 @@ from anabranch.cli.staging import commit_line, counts_text, publish, staged_docu
 def command(session: Session, message: str, author: str | None, everything: bool) -> None:
     """Publish what is staged on the current branch. Exit code 1: there is nothing to commit.
 
+    \b
+    $ ana commit -m 'new prices'
+
     JSON: branch, commit (null if there was nothing), staged (as in status).
     """
     opened = session.working_set()
