@@ -20,6 +20,9 @@ from anabranch.cli.staging import commit_line, counts_text, publish, staged_docu
 def command(session: Session, message: str, author: str | None, everything: bool) -> None:
     """Publish what is staged on the current branch. Exit code 1: there is nothing to commit.
 
+    \b
+    $ ana commit -m 'new prices'
+
     JSON: branch, commit (null if there was nothing), staged (as in status).
     """
     opened = session.working_set()
@@ -32,6 +35,8 @@ def command(session: Session, message: str, author: str | None, everything: bool
     elif made is None:
         why = "what was staged changes nothing" if opened else "nothing is staged"
         emit(f"nothing to commit on {session.branch}: {why}")
+        if session.repo.waiting_merges(session.branch):
+            emit("A merge is open; `ana merge --continue` publishes it.")
     else:
         emit(commit_line(session.branch, made))
         rows = [(what["state"], clean(what["name"]), counts_text(what)) for what in staged if what["kind"] == "table"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +18,7 @@ from anabranch.cli.session import Session
 from anabranch.errors import NotFound
 
 if TYPE_CHECKING:
-    from anabranch.repo.diff import Diff, TableDiff
+    from anabranch.repo.diff import Diff, NamespaceDiff, TableDiff
 
 FORMATS = ("table", "json", "ndjson", "csv", "sql", "html")
 DIFFERENT = 1
@@ -47,6 +48,23 @@ class Wanted:
     @property
     def is_all(self) -> bool:
         return self.where is None and not self.key
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What is to be told."""
+
+    tables: Sequence[TableDiff]
+    namespaces: Sequence[NamespaceDiff]
+    rows: Wanted
+    stat: bool
+    summary: bool
+
+    @property
+    def differs(self) -> bool:
+        if self.namespaces or self.summary:
+            return bool(self.namespaces or self.tables)
+        return any(not table.is_empty for table in self.tables)
 
 
 @make_command("diff", cls=DiffCommand, short_help="Show what differs, row by row and cell by cell.")
@@ -83,26 +101,35 @@ def command(session: Session, refs: tuple[str, ...], stat: bool, summary: bool, 
         raise BadUsage("--stat and --summary are two things", hint="give one of them")
     named, found, tables = find(session, refs)
     wanted = Wanted(chosen["where"], chosen["key"], _limit(chosen["limit"], format))
-    picked = [found[name] for name in tables] if tables else list(found.candidates if summary else found)
-    with_spaces = found.namespaces if not tables else ()
-    differs = _differs(picked, summary) or bool(with_spaces)
+    with nullcontext() if summary else session.progress("comparing"):
+        picked = [found[name] for name in tables] if tables else list(found.candidates if summary else found)
+        asked = Asked(picked, () if tables else found.namespaces, wanted, stat, summary)
+        differs = asked.differs
+        told = {**named, **_document(asked)} if format == "json" else _lines(format, asked)
     session.exit_code = DIFFERENT if chosen["exit_code"] and differs else 0
-    if format == "json":
-        from anabranch.cli.diff_documents import document
-
-        emit_json({**named, **document(picked, with_spaces, wanted, stat=stat, summary=summary)})
-    elif stat or summary:
-        from anabranch.cli.diff_text import overview
-
-        show_lines(overview(picked, with_spaces, exact=stat), paged=chosen["pager"])
-    elif format == "table":
-        from anabranch.cli.diff_text import whole_text
-
-        show_lines(whole_text(picked, with_spaces, wanted), paged=chosen["pager"])
+    if isinstance(told, dict):
+        emit_json(told)
     else:
-        from anabranch.cli.diff_formats import write
+        show_lines(told, paged=chosen["pager"] and (format == "table" or stat or summary))
 
-        write(format, picked, wanted)
+
+def _document(asked: Asked) -> dict[str, Any]:
+    from anabranch.cli.diff_documents import document
+
+    return document(asked.tables, asked.namespaces, asked.rows, stat=asked.stat, summary=asked.summary)
+
+
+def _lines(format: str, asked: Asked) -> list[str]:
+    """The text to print; all of it is known before any of it is shown."""
+    if asked.stat or asked.summary or format == "table":
+        from anabranch.cli.diff_text import overview, whole_text
+
+        if asked.stat or asked.summary:
+            return list(overview(asked.tables, asked.namespaces, exact=asked.stat))
+        return list(whole_text(asked.tables, asked.namespaces, asked.rows))
+    from anabranch.cli.diff_formats import written
+
+    return list(written(format, asked.tables, asked.namespaces, asked.rows))
 
 
 def find(session: Session, given: Sequence[str]) -> tuple[dict[str, str | None], Diff, tuple[str, ...]]:
@@ -147,7 +174,3 @@ def _is_table(session: Session, name: str, refs: Sequence[str]) -> bool:
 
 def _limit(given: int | None, format: str) -> int | None:
     return _SHOWN if given is None and format in ("table", "html") else given
-
-
-def _differs(picked: Sequence[TableDiff], summary: bool) -> bool:
-    return bool(picked) if summary else any(not table.is_empty for table in picked)

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from html import escape
 from typing import TYPE_CHECKING, Any
 
 from anabranch.cli.diff_documents import chosen_rows, key_of
-from anabranch.cli.diff_text import schema_line, summary_line
+from anabranch.cli.diff_text import schema_words, summary_line
 from anabranch.cli.failures import BadUsage
-from anabranch.cli.output import emit, finite, plain
+from anabranch.cli.output import finite, plain
 from anabranch.cli.tables import cell
 
 if TYPE_CHECKING:
     from anabranch.cli.diff import Wanted
-    from anabranch.repo.diff import TableDiff
+    from anabranch.repo.diff import NamespaceDiff, TableDiff
 
 _STYLE = (
     "body{font:14px/1.4 system-ui,sans-serif;margin:2em;color:#222}table{border-collapse:collapse;margin:.5em 0}"
@@ -25,11 +25,13 @@ _STYLE = (
 )
 
 
-def write(format: str, tables: Sequence[TableDiff], wanted: Wanted) -> None:
-    """Print all rows that differ in a format."""
-    writers = {"ndjson": _ndjson, "csv": _csv, "sql": _sql, "html": _html}
-    for line in writers[format](tables, wanted):
-        emit(line)
+def written(
+    format: str, tables: Sequence[TableDiff], namespaces: Sequence[NamespaceDiff], wanted: Wanted
+) -> Iterable[str]:
+    """All rows that differ, in lines of a format."""
+    if format == "sql":
+        return _sql(tables, namespaces, wanted)
+    return {"ndjson": _ndjson, "csv": _csv, "html": _html}[format](tables, wanted)
 
 
 def _ndjson(tables: Sequence[TableDiff], wanted: Wanted) -> Iterator[str]:
@@ -54,12 +56,11 @@ def _csv(tables: Sequence[TableDiff], wanted: Wanted) -> Iterator[str]:
             yield csv_lines(batch, CsvStyle()).decode("utf-8", "surrogatepass").removesuffix("\n")
 
 
-def _sql(tables: Sequence[TableDiff], wanted: Wanted) -> Iterator[str]:
-    from anabranch.repo.diff_script import statements
+def _sql(tables: Sequence[TableDiff], namespaces: Sequence[NamespaceDiff], wanted: Wanted) -> list[str]:
+    from anabranch.repo.diff_script import around, statements
 
-    for table in tables:
-        for text in statements(table, key_of(table, wanted), wanted.where, wanted.limit):
-            yield text if text.startswith("--") else f"{text};"
+    inner = [text for t in tables for text in statements(t, key_of(t, wanted), wanted.where, wanted.limit)]
+    return [text if text.startswith("--") else f"{text};" for text in around(namespaces, inner)]
 
 
 def _html(tables: Sequence[TableDiff], wanted: Wanted) -> Iterator[str]:
@@ -74,7 +75,7 @@ def _section(table: TableDiff, wanted: Wanted) -> Iterator[str]:
     what = f"renamed from {table.renamed_from}" if table.renamed_from else table.change
     yield f"<h2>{escape(table.name)}: {escape(what)}</h2>"
     if table.schema:
-        lines = (f"<li>{escape(schema_line(change, table.columns.columns))}</li>" for change in table.schema)
+        lines = (f"<li>{escape(schema_words(change, table.columns.columns))}</li>" for change in table.schema)
         yield f"<ul>{''.join(lines)}</ul>"
     rows, more = chosen_rows(table, wanted)
     if rows:

@@ -78,14 +78,26 @@ def summary_line(counts: Mapping[str, int], schema: Sequence[SchemaChange]) -> s
 
 
 def schema_line(change: SchemaChange, known: Sequence[Column]) -> str:
-    """A change of a column, the key or the like, in a line."""
+    """A change of a column, the key or the like, in a line and its colour."""
+    text = schema_words(change, known)
+    return paint(text, {"+": "green", "-": "red", "~": "yellow"}[text[0]])
+
+
+def schema_words(change: SchemaChange, known: Sequence[Column]) -> str:
+    """A change of a column, the key or the like, in words after a mark."""
     name, before, after = clean(change.name or ""), _plain(change.before, known), _plain(change.after, known)
-    words = {"add": "column", "drop": "column", "check": "check", "property": "property", "cluster": "order of files"}
+    words = {
+        "add": f"column {name}",
+        "drop": f"column {name}",
+        "check": f"check {name}:",
+        "property": f"property {name}:",
+        "cluster": "order of files:",
+    }
     what = words.get(change.change)
     if what and change.before in (None, (), []):
-        return paint(f"+ {what} {name} {after}".replace("  ", " "), "green")
+        return f"+ {what} {after}"
     if what and change.after in (None, (), []):
-        return paint(f"- {what} {name} {before}".replace("  ", " "), "red")
+        return f"- {what} {before}"
     texts = {
         "rename": f"column {before}{_ARROW}{name}",
         "type": f"column {name}: {before}{_ARROW}{after}",
@@ -93,7 +105,7 @@ def schema_line(change: SchemaChange, known: Sequence[Column]) -> str:
         "default": f"column {name}: default {before}{_ARROW}{after}",
         "key": f"key: {before}{_ARROW}{after}",
     }
-    return paint(f"~ {texts.get(change.change) or f'{what} {name}: {before}{_ARROW}{after}'}", "yellow")
+    return f"~ {texts.get(change.change) or f'{what} {before}{_ARROW}{after}'}"
 
 
 def _plain(value: Any, known: Sequence[Column]) -> str:
@@ -147,7 +159,8 @@ def _rows(table: TableDiff, rows: Sequence[dict[str, Any]]) -> list[str]:
 
 
 def _drawn(shown: Sequence[Column], rows: Sequence[dict[str, Any]]) -> tuple[list[Heading], list[list[Any]]]:
-    headings = [Heading(""), *(Heading(c.name, right=c.type.is_number) for c in shown)]
+    touched = {name for row in rows for name in row["columns"]}
+    headings = [Heading(""), *(Heading(c.name, c.type.is_number, c.name in touched) for c in shown)]
     return headings, [_row(shown, row) for row in rows]
 
 

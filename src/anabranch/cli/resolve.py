@@ -31,7 +31,7 @@ def command(session: Session, table: str, take: Any, values: tuple[str, ...], in
 
     \b
     $ ana resolve orders --theirs --column price
-    $ ana resolve orders --key 7 --set 'price=greatest(ours, theirs)'
+    $ ana resolve orders --key 9 --set 'price=greatest(ours, theirs)'
     $ ana resolve orders --ours
 
     JSON: table, resolved, left (how many conflicts).

@@ -16,6 +16,9 @@ _COLOURS = {"created": "green", "changed": "yellow", "dropped": "red"}
 def command(session: Session) -> None:
     """Show the current branch and what is staged on it.
 
+    \b
+    $ ana status
+
     JSON: repository, branch, commit, commit_id, staged (list of name, kind, state, operations, inserted, updated,
     deleted), merges (open ones: list of id, into, sources, started_at).
     """

@@ -24,10 +24,11 @@ _GAP = 3
 
 @dataclass(frozen=True)
 class Heading:
-    """A column of a table: its title, and whether its cells are numbers."""
+    """A column of a table: its title, whether its cells are numbers, and whether it is cut after all others."""
 
     title: str
     right: bool = False
+    firm: bool = False
 
 
 @dataclass(frozen=True)
@@ -46,7 +47,7 @@ def print_table(headings: Sequence[Heading], rows: Sequence[Sequence[Any]]) -> N
 
 def table_lines(headings: Sequence[Heading], rows: Sequence[Sequence[Any]], width: int) -> list[str]:
     """Draw a table; long cells are cut, columns that don't fit are left out, and that is said."""
-    widths = fit(_natural(headings, rows), width)
+    widths = fit(_natural(headings, rows), width, [h.firm for h in headings])
     lines = _drawn(_table(headings, rows, widths))
     if len(widths) == len(headings):
         return lines
@@ -65,13 +66,17 @@ def _natural(headings: Sequence[Heading], rows: Sequence[Sequence[Any]]) -> list
     return [max([len(h.title), *(len(row[i]) for row in cells)]) for i, h in enumerate(headings)]
 
 
-def fit(natural: Sequence[int], room: int) -> list[int]:
+def fit(natural: Sequence[int], room: int, firm: Sequence[bool] = ()) -> list[int]:
     """The widths of as many columns as there is room for; the widest are cut first, to a readable width at least."""
     widths = list(natural)
     while len(widths) > 1 and sum(min(w, CELL_MINIMUM) + _GAP for w in widths) - _GAP > room:
         widths.pop()
-    while sum(widths) + _GAP * (len(widths) - 1) > room and max(widths) > CELL_MINIMUM:
-        widths[widths.index(max(widths))] -= 1
+    loose = [i for i in range(len(widths)) if not any(firm[i : i + 1])]
+    for chosen in (loose, range(len(widths))):
+        while (
+            sum(widths) + _GAP * (len(widths) - 1) > room and max((widths[i] for i in chosen), default=0) > CELL_MINIMUM
+        ):
+            widths[max(chosen, key=lambda i: widths[i])] -= 1
     return widths
 
 

@@ -33,6 +33,13 @@ def renamed(old: str, new: str) -> str:
     return f"ALTER TABLE {_table(old)} RENAME TO {_table(new)}"
 
 
+def namespace(name: str, change: str, renamed_from: str | None) -> str:
+    """The statement that makes or drops a namespace; Spark can't rename one, so that is a comment."""
+    if change == "changed":
+        return f"-- namespace {_table(name)}" + (f" was {_table(renamed_from)}" if renamed_from else " has changed")
+    return f"{'CREATE' if change == 'added' else 'DROP'} NAMESPACE {_table(name)}"
+
+
 def altered(table: str, changes: Sequence[SchemaChange], schema: Schema) -> Iterator[str]:
     """The statements that change columns, checks and properties; what Spark has no statement for is a comment."""
     known = {column.name: column for column in schema}

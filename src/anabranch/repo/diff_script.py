@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from anabranch.queries import script
-from anabranch.repo.diff import TableDiff
+from anabranch.repo.diff import NamespaceDiff, TableDiff
+
+
+def around(namespaces: Sequence[NamespaceDiff], inner: Sequence[str]) -> list[str]:
+    """Statements of tables between those that make their namespaces and those that drop them."""
+    told = [(n.change, script.namespace(n.name, n.change, n.renamed_from)) for n in namespaces]
+    first = [text for change, text in told if change != "dropped"]
+    return [*first, *inner, *(text for change, text in reversed(told) if change == "dropped")]
 
 
 def statements(table: TableDiff, key: Any, where: str | None, limit: int | None) -> Iterator[str]:
