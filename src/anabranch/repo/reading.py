@@ -234,8 +234,9 @@ class Table:
         access = self._ctx.access(state.layers, self._pending)
         apart = broadcast and condition.keys is None and self._ctx.engines.setting != "spark"
         fold = self._ctx.fold_now if apart else None
+        patch = self._ctx.patch_now if apart and engine.in_process else None
         with reading(self._ctx, state):  # folds the changes at once
-            query = scan(state, read, access, keys=condition.keys, broadcast=broadcast, fold=fold)
+            query = scan(state, read, access, keys=condition.keys, broadcast=broadcast, fold=fold, patch=patch)
         alias = state.name.rsplit(".", 1)[-1]
         query = select_rows(query, read, self._shown, alias, condition.test, self._selection.limit, order)
         return replace(query, args=condition.args)
