@@ -157,7 +157,7 @@ class Scan:
         ]
         hit = [any(_acts_on(d, r) for d in deltas) for r in rows]
         plain, merged = ([r for r, h in zip(rows, hit, strict=True) if h is wanted] for wanted in (False, True))
-        parts = [self._leaf(group, self.columns, None) for group in self._groups(plain)]
+        parts = [self._leaf(self._group(m, turned=False), self.columns, None) for m in self._alike(plain)]
         if merged:
             parts += self._merge(merged, [d for d in deltas if any(_acts_on(d, r) for r in merged)])
         return union_all(parts) if parts else self._nothing()
@@ -310,9 +310,10 @@ class Scan:
         schema = self.state.schemas[first.schema_id]
         touched = frozenset(c for m in members for c in m.object.touched)
         if first.id in self.access.tables:
-            parts = [_with_turn(self.access.tables[m.object.id], m.turn) for m in members]
+            held = [(self.access.tables[m.object.id], m.turn) for m in members]
+            parts = [_with_turn(*each) for each in held] if turned else [rows for rows, _ in held]
             whole = pa.concat_tables(parts, promote_options="default")
-            return Group(first.kind, schema, touched, Rows(whole), members[0].turn, True)
+            return Group(first.kind, schema, touched, Rows(whole), members[0].turn, turned)
         uris = tuple(self.access.uris[m.object.id] for m in members)
         turns = tuple(m.turn for m in members) if turned and len({m.turn for m in members}) > 1 else ()
         files = Files(uris, _physical(first, schema), turns, places)
