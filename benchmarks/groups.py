@@ -25,6 +25,7 @@ GROUPS = (
     Group("process", "benchmarks.in_process", ("update-where", "update-rows", "slowest-commit", "branch")),
     Group("folds", "benchmarks.folds", ("fold-process", "fold-spark")),
     Group("overwrites", "benchmarks.overwrites", ("overwrite-process", "overwrite-spark")),
+    Group("merges", "benchmarks.merges", ("merge-process", "merge-by-size", "merge-rounds", "merge-spark")),
     Group("flat", "benchmarks.flat", ("commits", "branches", "tables")),
 )
 NAMES = tuple(name for group in GROUPS for name in (group.name, *group.benchmarks))

@@ -17,4 +17,9 @@ LIMITS: Mapping[str, float] = {
     "fold-scan": 1.5,
     "overwrite-bytes": 0.005,
     "overwrite-time": 2.0,
+    "diff": 1.0,
+    "merge": 1.0,
+    "by-size": 1.5,
+    "rounds": 2.0,
+    "spark-join": 0.25,
 }

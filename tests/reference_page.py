@@ -11,6 +11,9 @@ from typing import Any
 
 import anabranch as ab
 from anabranch.cli.main import MODULES, cli
+from anabranch.repo.blame import Blame, BlameEntry
+from anabranch.repo.changes import Changes
+from anabranch.repo.history import RowHistoryEntry, TableHistoryEntry
 from anabranch.repo.open_commit import OpenCommit
 from anabranch.repo.reading import Table
 from anabranch.repo.table_writer import TableWriter
@@ -24,8 +27,21 @@ CLASSES = {
     "open_commit": OpenCommit,
     "table": Table,
     "table in a commit": TableWriter,
+    "changes": Changes,
+    "blame": Blame,
 }
-VALUES = (ab.Commit, ab.Branch, ab.Tag, ab.BranchMove, ab.Counts, ab.Optimized, ab.Settings)
+VALUES = (
+    ab.Commit,
+    ab.Branch,
+    ab.Tag,
+    ab.BranchMove,
+    ab.Counts,
+    ab.Optimized,
+    RowHistoryEntry,
+    TableHistoryEntry,
+    BlameEntry,
+    ab.Settings,
+)
 INNER = {Transaction: ("state_of", "pending", "add", "alter", "drop", "rename"), OpenCommit: ("load",)}
 """What the rooms of the package ask of a transaction; no user does."""
 

@@ -68,6 +68,7 @@ def plain(text: str, folder: Path) -> str:
         "docs/expressions.md",
         "docs/reference.md",
         "docs/design/README.md",
+        "docs/design/merge.md",
     ],
 )
 def test_links_between_pages_lead_somewhere(page: str) -> None:

@@ -117,6 +117,9 @@ def _back_to_the_first_version(cx: Connection) -> None:
     """Undo what the migrations do."""
     cx.execute(text("ALTER TABLE branches DROP COLUMN author"))
     cx.execute(text("ALTER TABLE view_objects DROP COLUMN turn"))
+    cx.execute(text("ALTER TABLE changes DROP COLUMN step"))
+    for table in (tables.open_merges, tables.settled_rows):
+        table.drop(cx)
     cx.execute(update(tables.store).where(tables.store.c.key == "format_version").values(value="1"))
 
 

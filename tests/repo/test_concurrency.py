@@ -234,10 +234,10 @@ def test_a_commit_that_is_refused_or_entered_does_not_warn(repo: ab.Repository) 
 # Two writers
 
 
-def test_publish_fails_when_both_touched_a_table(store: stores.Store, filed: ab.Repository) -> None:
+def test_publish_fails_when_both_touched_a_row(store: stores.Store, filed: ab.Repository) -> None:
     make_table(filed, "t")
-    with pytest.raises(ab.BranchMoved, match="'t'") as caught, filed.commit("main", "late") as tx:
-        tx.table("t").insert([{"id": 2, "v": 2}])
+    with pytest.raises(ab.BranchMoved, match=r"'t' .id=3") as caught, filed.commit("main", "late") as tx:
+        tx.table("t").insert([{"id": 2, "v": 2}, {"id": 3, "v": 3}])
         early = put(filed, "t", 3)
         files = store.files()
     assert (caught.value.branch, caught.value.tables, caught.value.found) == ("main", ("t",), early.hash)
@@ -247,6 +247,54 @@ def test_publish_fails_when_both_touched_a_table(store: stores.Store, filed: ab.
     assert ids(filed, "t") == [1, 3]
     assert store.files() < files, "what the late commit wrote is gone"
     assert filed.verify() == 2
+
+
+def test_writers_of_different_rows_of_one_table_both_go_through(repo: ab.Repository) -> None:
+    make_table(repo, "t", [{"id": n, "v": 0} for n in range(5)])
+    with repo.commit("main", "late") as tx:
+        tx.table("t").insert([{"id": 7, "v": 7}])
+        tx.table("t").update({"v": "v + 1"}, where="id < 2")
+        tx.table("t").delete(where="id = 2")
+        with repo.commit("main", "early") as other:
+            other.table("t").update({"v": "v + 10"}, where="id = 3")
+            other.table("t").insert([{"id": 8, "v": 8}])
+    assert tx.commit.parents == (other.commit.hash,)
+    rows = {row["id"]: row["v"] for row in repo.table("t").rows()}
+    assert rows == {0: 1, 1: 1, 3: 10, 4: 0, 7: 7, 8: 8}
+    assert repo.table("t").count() == 6
+    assert repo.diff("main~1", "main")["t"].counts() == {"inserted": 1, "updated": 2, "deleted": 1, "cells": 2}
+
+
+def test_writers_of_different_cells_of_one_row_conflict(repo: ab.Repository) -> None:
+    make_table(repo, "t", [{"id": 1, "v": 0, "w": 0}])
+    with pytest.raises(ab.BranchMoved, match="id=1"), repo.commit("main", "late") as tx:
+        tx.table("t").update({"v": 1})
+        with repo.commit("main", "early") as other:
+            other.table("t").update({"w": 1})
+
+
+@pytest.mark.parametrize("whole", ["overwrite", "add_column", "rename", "set_properties"])
+@pytest.mark.parametrize("late", [False, True])
+def test_what_touches_a_table_as_a_whole_conflicts_with_any_row(repo: ab.Repository, whole: str, late: bool) -> None:
+    arguments = {
+        "overwrite": ([{"id": 1, "v": 5}],),
+        "add_column": ("w", "int"),
+        "rename": ("u",),
+        "set_properties": ({"a": "b"},),
+    }
+    make_table(repo, "t")
+
+    def as_a_whole(tx: ab.Transaction) -> None:
+        getattr(tx.table("t"), whole)(*arguments[whole])
+
+    def a_row(tx: ab.Transaction) -> None:
+        tx.table("t").insert([{"id": 9, "v": 9}])
+
+    first, second = (a_row, as_a_whole) if late else (as_a_whole, a_row)
+    with pytest.raises(ab.BranchMoved), repo.commit("main", "late") as tx:
+        second(tx)
+        with repo.commit("main", "early") as other:
+            first(other)
 
 
 def test_two_writers_of_one_row_conflict_even_with_the_same_value(repo: ab.Repository) -> None:

@@ -102,10 +102,10 @@ def test_an_open_commit_goes_on_the_new_head_if_its_tables_were_left_alone(repo:
 
 
 @pytest.mark.parametrize("reopened", [False, True])
-def test_an_open_commit_whose_table_moved_is_refused_and_stays_open(repo: ab.Repository, reopened: bool) -> None:
+def test_an_open_commit_whose_rows_moved_is_refused_and_stays_open(repo: ab.Repository, reopened: bool) -> None:
     make_table(repo, "t")
     opened = repo.start("main", message="slowly")
-    opened.table("t").insert([{"id": 2, "v": 2}])
+    opened.table("t").insert([{"id": 2, "v": 2}, {"id": 3, "v": 2}])
     put(repo, "t", 3)
     opened = only(repo) if reopened else opened
     with pytest.raises(ab.BranchMoved, match="'t'") as caught:
@@ -227,7 +227,7 @@ def open_and_be_refused(repo: ab.Repository) -> None:
     opened = repo.start("main", message="late")
     opened.table("t").insert([{"id": 2, "v": 2}])
     opened.table("t").update({"v": 3}, where="id = 2")
-    put(repo, "t", 3)
+    put(repo, "t", 2)
     with pytest.raises(ab.BranchMoved):
         opened.finish()
     assert only(repo).table("t").get(2) == {"id": 2, "v": 3}

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, Row, Select, bindparam, column, select, values
+from sqlalchemy import Connection, Row, Select, Table, bindparam, column, select, values
 
 from anabranch.catalog import tables as t
 from anabranch.model.clock import Clock, Position
@@ -56,28 +56,40 @@ def list_names(cx: Connection, repository: RepositoryId, at: Clock, parent: Thin
     return sorted(n for n in found.values() if n)
 
 
+_PLACE = (
+    select(t.names.c.repository_id, t.names.c.parent_id, t.names.c.name)
+    .where(t.names.c.thing_id == bindparam("thing"), t.names.c.line_id == bindparam("line"))
+    .where(t.names.c.commit_index <= bindparam("at"))
+    .order_by(t.names.c.commit_index.desc())
+    .limit(1)
+)
+
+
+def _last_place(cx: Connection, at: Clock, thing: str) -> Any:
+    """Find the name that a thing was given last on the way to a commit."""
+    for line, index in at.entry_positions:
+        row = cx.execute(_PLACE, {"thing": thing, "line": line, "at": index}).first()
+        if row:
+            return row
+    return None
+
+
 def place_of(cx: Connection, at: Clock, thing: ThingId) -> tuple[ThingId, str] | None:
     """Find the namespace and the own name of a thing at a commit; None if it has none there."""
-    c = t.names.c
-    for line, index in at.entry_positions:
-        query = select(c.repository_id, c.parent_id, c.name).where(c.thing_id == thing, c.line_id == line)
-        row = cx.execute(query.where(c.commit_index <= index).order_by(c.commit_index.desc()).limit(1)).first()
-        if row:
-            here = find_name(cx, row.repository_id, at, ThingId(row.parent_id), row.name)
-            return (ThingId(row.parent_id), row.name) if here and here.thing_id == thing else None
-    return None
+    row = _last_place(cx, at, thing)
+    if row is None:
+        return None
+    here = find_name(cx, row.repository_id, at, ThingId(row.parent_id), row.name)
+    return (ThingId(row.parent_id), row.name) if here and here.thing_id == thing else None
 
 
 def full_name(cx: Connection, at: Clock, thing: str) -> str | None:
     """Find the name that a thing has at a commit, with its namespaces."""
-    c = t.names.c
-    for line, index in at.entry_positions:
-        query = select(c.repository_id, c.parent_id, c.name).where(c.thing_id == thing, c.line_id == line)
-        row = cx.execute(query.where(c.commit_index <= index).order_by(c.commit_index.desc()).limit(1)).first()
-        if row:
-            above = full_name(cx, at, row.parent_id) if row.parent_id != ROOT_NAMESPACE else None
-            return f"{above}.{row.name}" if above else row.name
-    return None
+    row = _last_place(cx, at, thing)
+    if row is None:
+        return None
+    above = full_name(cx, at, row.parent_id) if row.parent_id != ROOT_NAMESPACE else None
+    return f"{above}.{row.name}" if above else str(row.name)
 
 
 _ENTRY = (
@@ -120,16 +132,24 @@ def _newest_entries(things: Sequence[ThingId], line: LineId, index: int) -> Sele
     return query.where(e.line_id == line, e.commit_index == newest.correlate(wanted).scalar_subquery())
 
 
+def _on_stretch(table: Table, *columns: Any) -> Select[Any]:
+    c = table.c
+    inside = c.commit_index.between(bindparam("low"), bindparam("high"))
+    return select(*columns).where(c.line_id == bindparam("line"), inside, ~c.carried).distinct()
+
+
+_TOUCHED_THINGS = _on_stretch(t.entries, t.entries.c.thing_id)
+_TOUCHED_NAMES = _on_stretch(t.names, t.names.c.parent_id, t.names.c.name)
+
+
 def touched(cx: Connection, ranges: Iterable[tuple[LineId, int, int]]) -> tuple[set[str], set[tuple[str, str]]]:
     """Name the things and the names that the commits in these ranges of lines touched."""
     things: set[str] = set()
     names: set[tuple[str, str]] = set()
-    e, n = t.entries.c, t.names.c
     for line, low, high in ranges:
-        inside = (e.line_id == line) & e.commit_index.between(low, high) & ~e.carried
-        things.update(cx.scalars(select(e.thing_id).where(inside).distinct()))
-        inside = (n.line_id == line) & n.commit_index.between(low, high) & ~n.carried
-        names.update((r.parent_id, r.name) for r in cx.execute(select(n.parent_id, n.name).where(inside)))
+        where = {"line": line, "low": low, "high": high}
+        things.update(cx.scalars(_TOUCHED_THINGS, where))
+        names.update((r.parent_id, r.name) for r in cx.execute(_TOUCHED_NAMES, where))
     return things, names
 
 
@@ -138,6 +158,16 @@ def entries_of(cx: Connection, position: Position) -> list[Entry]:
     e = t.entries.c
     query = select(t.entries).where(e.line_id == position.line, e.commit_index == position.index, ~e.carried)
     return [_entry(row) for row in cx.execute(query)]
+
+
+def entries_between(
+    cx: Connection, line: LineId, low: int, high: int, things: Sequence[ThingId]
+) -> list[tuple[int, Entry]]:
+    """List what commits on a stretch of a line say of some things, with the commits' indexes."""
+    e = t.entries.c
+    query = select(t.entries).where(e.thing_id.in_(things), e.line_id == line, ~e.carried)
+    query = query.where(e.commit_index.between(low, high)).order_by(e.commit_index)
+    return [(row.commit_index, _entry(row)) for row in cx.execute(query)]
 
 
 def _entry(row: Row[tuple[object, ...]]) -> Entry:

@@ -13,6 +13,7 @@ from anabranch.model.clock import Clock, Position
 from anabranch.model.commits import Commit, CommitHead
 from anabranch.model.ids import CommitId, LineId, RepositoryId
 from anabranch.plan.history import Step
+from anabranch.plan.path import Edge
 
 
 def to_datetime(micros: int) -> datetime:
@@ -130,6 +131,19 @@ class Lines:
         if above.parent_line is not None:
             parent = Position(LineId(above.parent_line), above.parent_index)
             yield Step(0, above.parent_generation + 1, parent, above.parent_generation)
+
+    def clock(self, position: Position) -> Clock:
+        return clock(self.cx, position)
+
+    def edges(self, at: Clock, above: int) -> Iterator[Edge]:
+        """Yield the edges to further parents on a clock from commits above a generation, oldest first."""
+        c = t.merge_edges.c
+        for line, index in reversed(at.positions):
+            query = select(c.commit_index, c.number, c.parent_line, c.parent_index).where(c.line_id == line)
+            query = query.where(c.commit_index <= index, c.generation > above).order_by(c.commit_index, c.number)
+            for row in self.cx.execute(query):
+                parent = Position(LineId(row.parent_line), row.parent_index)
+                yield Edge(Position(line, row.commit_index), row.number, parent)
 
 
 @dataclass(frozen=True)

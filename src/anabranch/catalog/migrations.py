@@ -7,10 +7,10 @@ from collections.abc import Callable, Mapping
 
 from sqlalchemy import Connection, inspect, select, text, update
 
-from anabranch.catalog.tables import metadata, store
+from anabranch.catalog.tables import metadata, open_merges, settled_rows, store
 from anabranch.errors import Corrupt, InvalidRequest
 
-FORMAT_VERSION = 2
+FORMAT_VERSION = 3
 
 Migration = Callable[[Connection], None]
 
@@ -21,7 +21,13 @@ def _to_2(cx: Connection) -> None:
     cx.execute(text("ALTER TABLE view_objects ADD COLUMN turn INTEGER NOT NULL DEFAULT 0"))
 
 
-MIGRATIONS: Mapping[int, Migration] = {1: _to_2}
+def _to_3(cx: Connection) -> None:
+    """Objects of a change have steps, so far one for each commit; merges can be kept open."""
+    cx.execute(text("ALTER TABLE changes ADD COLUMN step INTEGER NOT NULL DEFAULT 0"))
+    metadata.create_all(cx, tables=[open_merges, settled_rows])
+
+
+MIGRATIONS: Mapping[int, Migration] = {1: _to_2, 2: _to_3}
 """From version n to n + 1. A migration runs in the opening transaction, so that a crash leaves the old version."""
 
 

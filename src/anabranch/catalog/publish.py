@@ -7,7 +7,7 @@ from typing import Any
 
 from sqlalchemy import Connection, Table, bindparam, select, update
 
-from anabranch.catalog import branches, entries, history, objects, open_commits
+from anabranch.catalog import branches, entries, history, objects, open_commits, open_merges
 from anabranch.catalog import tables as t
 from anabranch.catalog.store import lock_repository, now
 from anabranch.errors import AlreadyExists, BranchMoved, Corrupt
@@ -40,10 +40,14 @@ def publish(cx: Connection, publication: Publication, store_id: str, depth_limit
     if publication.open_commit and not open_commits.remove(cx, *publication.open_commit):
         hint = "look at the open commits and the log, then go on from there"
         raise BranchMoved(f"open commit {publication.open_commit[0]} was changed or finished elsewhere", hint=hint)
+    if publication.open_merge and not open_merges.remove(cx, publication.open_merge):
+        hint = "look at the open merges and the log, then go on from there"
+        raise BranchMoved(f"open merge {publication.open_merge} was finished or aborted elsewhere", hint=hint)
     _check_links(cx, publication)
     finished_at = max(now(), *(p.finished_at for p in publication.parents))
     first = publication.parents[0]
-    position, carries = _place(cx, repository, branch, first, store_id, depth_limit)
+    owner = publication.line_of or branch
+    position, carries = _place(cx, repository, owner, first, store_id, depth_limit, publication.starts_line)
     made = CommitHead(
         position,
         publication.id,
@@ -105,7 +109,7 @@ def write_commit(cx: Connection, publication: Publication, made: CommitHead) -> 
     _insert(cx, t.entries, [_entry_values(at, e, carried=False) for e in content.entries])
     _insert(cx, t.names, [_name_values(publication.repository, at, n, carried=False) for n in content.names])
     links = [
-        {**at, "thing_id": c.thing_id, "number": n, "object_id": o}
+        {**at, "thing_id": c.thing_id, "number": n, "step": c.steps[n] if c.steps else 0, "object_id": o}
         for c in content.changes
         for n, o in enumerate(c.objects)
     ]
@@ -115,8 +119,8 @@ def write_commit(cx: Connection, publication: Publication, made: CommitHead) -> 
             **at,
             "thing_id": r.thing_id,
             "parent_number": r.parent_number,
-            "base_line": r.base.line,
-            "base_index": r.base.index,
+            "base_line": r.base.line if r.base else "",
+            "base_index": r.base.index if r.base else 0,
             "exceptions_id": r.exceptions,
         }
         for r in content.references
@@ -128,7 +132,7 @@ def write_commit(cx: Connection, publication: Publication, made: CommitHead) -> 
     ]
     _insert(cx, t.views, views)
     shown = [
-        {"view_id": v.id, "number": n, "turn": 0, "object_id": o}
+        {"view_id": v.id, "number": n, "turn": v.turns[n] if v.turns else 0, "object_id": o}
         for v in content.views
         for n, o in enumerate(v.objects)
     ]
@@ -189,12 +193,18 @@ _EXTEND = update(t.lines).where(t.lines.c.id == bindparam("line")).values(tip=bi
 
 
 def _place(
-    cx: Connection, repository: RepositoryId, branch: BranchHead, parent: CommitHead, store_id: str, depth_limit: int
+    cx: Connection,
+    repository: RepositoryId,
+    branch: BranchHead,
+    parent: CommitHead,
+    store_id: str,
+    depth_limit: int,
+    starts_line: bool,
 ) -> tuple[Position, bool]:
     """Give the commit its line and index: the parent's line if it is its tip and began on this branch in this store."""
     line, index = parent.position
     row = cx.execute(_LINE, {"line": line}).one()
-    if row.tip == index and row.branch_id == branch.id and row.store_id == store_id:
+    if not starts_line and row.tip == index and row.branch_id == branch.id and row.store_id == store_id:
         cx.execute(_EXTEND, {"line": line, "next": index + 1})
         return Position(line, index + 1), False
     carries = row.depth + 1 >= depth_limit

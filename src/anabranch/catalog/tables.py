@@ -178,6 +178,7 @@ changes = Table(
     Column("line_id", _Text, primary_key=True),
     Column("commit_index", BigInteger, primary_key=True),
     Column("number", Integer, primary_key=True),
+    Column("step", Integer, nullable=False, server_default="0"),
     Column("object_id", _Text, nullable=False),
     Index("changes_by_object", "object_id"),
     sqlite_with_rowid=False,
@@ -270,6 +271,32 @@ open_commits = Table(
     Column("version", BigInteger, nullable=False),
     Column("working_branch", _Text),
     UniqueConstraint("repository_id", "working_branch"),
+)
+
+open_merges = Table(
+    "open_merges",
+    metadata,
+    Column("id", _Text, primary_key=True),
+    Column("repository_id", _Text, nullable=False),
+    Column("branch", _Text, nullable=False),
+    Column("sources", JSON, nullable=False),
+    Column("message", _Text),
+    Column("author", _Text, nullable=False),
+    Column("started_at", BigInteger, nullable=False),
+    Column("rules", JSON, nullable=False),
+    Column("strictness", _Text, nullable=False),
+    Column("mode", _Text, nullable=False),
+    Column("decisions", JSON, nullable=False),
+    Column("version", BigInteger, nullable=False),
+    Index("open_merges_by_branch", "repository_id", "branch"),
+)
+
+settled_rows = Table(
+    "settled_rows",
+    metadata,
+    Column("open_id", _Text, primary_key=True),
+    Column("thing_id", _Text, primary_key=True),
+    Column("content", LargeBinary, nullable=False),
 )
 
 open_entries = Table(

@@ -30,7 +30,7 @@ _NEWEST_FOLD = (
     .limit(1)
 )
 _CHANGES_ON_LINE = (
-    select(_c.line_id, _c.commit_index, _c.object_id)
+    select(_c.line_id, _c.commit_index, _c.step, _c.object_id)
     .where(_c.thing_id == bindparam("thing"), _c.line_id == bindparam("line"))
     .where(_c.commit_index.between(bindparam("low"), bindparam("high")))
     .order_by(_c.commit_index, _c.number)
@@ -46,7 +46,7 @@ def layers(cx: Connection, at: Clock, thing: ThingId, known: Known) -> tuple[Lay
         turned += _objects(cx, fold[0], "fold", _top(turned))
     newest = fold or snapshot
     turned += _changes(cx, at, thing, newest[1] if newest else None, _top(turned))
-    _learn(cx, [id_ for _, id_, _ in turned if id_ not in known], known)
+    learn(cx, [id_ for _, id_, _ in turned], known)
     return tuple(Layer(turn, known[id_], view) for turn, id_, view in turned)
 
 
@@ -75,12 +75,12 @@ def _objects(cx: Connection, view: ViewId, kind: ViewKind, above: int) -> Turned
 
 
 def _changes(cx: Connection, at: Clock, thing: ThingId, base: Position | None, above: int) -> Turned:
-    """The changes after a view, each commit's with one turn."""
-    turns: dict[tuple[str, int], int] = {}
+    """The changes after a view, each step of each commit with one turn."""
+    turns: dict[tuple[str, int, int], int] = {}
     found: Turned = []
     for line, low, high in _ranges(at, base):
         for row in cx.execute(_CHANGES_ON_LINE, {"thing": thing, "line": line, "low": low, "high": high}):
-            turn = turns.setdefault((row.line_id, row.commit_index), above + len(turns) + 1)
+            turn = turns.setdefault((row.line_id, row.commit_index, row.step), above + len(turns) + 1)
             found.append((turn, ObjectId(row.object_id), None))
     return found
 
@@ -96,7 +96,9 @@ def _top(turned: Turned) -> int:
     return max((turn for turn, _, _ in turned), default=0)
 
 
-def _learn(cx: Connection, missing: list[ObjectId], known: Known) -> None:
+def learn(cx: Connection, wanted: list[ObjectId], known: Known) -> None:
+    """Read what is not known yet of objects."""
+    missing = [id_ for id_ in wanted if id_ not in known]
     if missing:
         known.update(objects.find(cx, missing))
     gone = [id_ for id_ in missing if id_ not in known]

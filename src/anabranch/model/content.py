@@ -44,15 +44,18 @@ class Change:
 
     thing_id: ThingId
     objects: tuple[ObjectId, ...]
+    steps: tuple[int, ...] = ()
+    """The step of each object; those of one step change a key once. Without any, it is one step."""
 
 
 @dataclass(frozen=True)
 class ChangeReference:
-    """The difference to a further parent: the path from a base, and an object of exceptions."""
+    """The difference to a further parent: the path from a base to the first parent, and an object of exceptions."""
 
     thing_id: ThingId
     parent_number: int
-    base: Position
+    base: Position | None
+    """None: it can't be told from the changes; states are compared."""
     exceptions: ObjectId | None
 
 
@@ -65,6 +68,8 @@ class View:
     kind: ViewKind
     objects: tuple[ObjectId, ...]
     row_count: int
+    turns: tuple[int, ...] = ()
+    """The turn of each object; 0 for all where it is empty."""
 
 
 @dataclass(frozen=True)
@@ -122,3 +127,9 @@ class Publication:
     creates_branch: bool = False
     open_commit: tuple[str, int] | None = None
     """The open commit that this one finishes, and its version; its rows go in the same transaction."""
+    open_merge: str | None = None
+    """The open merge that this commit finishes; its rows go, too."""
+    line_of: BranchHead | None = None
+    """The branch whose line it is, where it is made aside to be shown by that branch later."""
+    starts_line: bool = False
+    """Whether it begins a line in any case."""

@@ -12,7 +12,7 @@ from anabranch.model.ids import ColumnId, ObjectId, SchemaId
 KeyValue = int | str | Decimal | bytes | bool
 """A key's value in comparable form: dates are days, times are microseconds since 1970."""
 
-ObjectKind = Literal["rows", "update", "delete"]
+ObjectKind = Literal["rows", "update", "delete", "exceptions"]
 Place = Literal["inline", "root"]
 
 
@@ -53,7 +53,7 @@ class StoredObject:
     """One object as the catalogue describes it.
 
     `rows` holds full rows (an insert, or part of a snapshot), `update` the key and the touched
-    columns before and after, `delete` the keys.
+    columns before and after, `delete` the keys. `exceptions` tells all of this of the rows that met in a merge.
     """
 
     id: ObjectId
@@ -87,6 +87,8 @@ class Layer:
     object: StoredObject
     view: ViewKind | None = None
     """The kind of view that it was found in; None for a change that no view holds."""
+    without: tuple[StoredObject, ...] = ()
+    """Objects of exceptions: their keys do not count here, because a merge decided them otherwise."""
 
 
 def size_of(layers: Sequence[Layer]) -> int:

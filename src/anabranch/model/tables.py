@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from anabranch.model.ids import ThingId
@@ -45,6 +45,29 @@ class TableState:
     def properties(self) -> Mapping[str, str]:
         found: Mapping[str, str] = self.attributes.get("properties", {})
         return found
+
+    def read_as(self, schema: Schema) -> TableState:
+        """The table under another schema: a column that it does not show has its initial default.
+
+        Its key stays its own, because its changes are known by that.
+        """
+        schema = self._with_own_key(schema)
+        hidden = {i for c in schema if not self.schema.written_as(c) for i in c.ids}
+        if not hidden:
+            return replace(self, schema=schema)
+        known = {
+            id_: replace(s, columns=tuple(c for c in s.columns if not c.ids & hidden))
+            for id_, s in self.schemas.items()
+        }
+        return replace(self, schema=schema, schemas=known)
+
+    def _with_own_key(self, schema: Schema) -> Schema:
+        columns, key = list(schema.columns), []
+        for own in self.schema.key_columns if self.schema.has_key else ():
+            found = next((c for c in columns if c.ids & own.ids), None)
+            columns += [own] if found is None else []
+            key.append((found or own).id)
+        return schema if tuple(key) == schema.key else Schema(schema.id, tuple(columns), tuple(key))
 
     @property
     def next_turn(self) -> int:

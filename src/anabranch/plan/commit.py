@@ -49,6 +49,8 @@ class ThingDraft:
     """How many rows the table had when a new key made it a new version; None if none did."""
     superseded: tuple[NewObject, ...] = ()
     """Objects of statements that a new version made needless."""
+    linked_schemas: frozenset[str] = frozenset()
+    """Schemas that the catalogue has already: those of objects that a merge links."""
 
     @property
     def created(self) -> bool:
@@ -226,6 +228,12 @@ def _has_new_schema(thing: ThingDraft) -> bool:
     return thing.replaced or schema_document(thing.schema) != schema_document(thing.base.schema)
 
 
+def writes_rows_only(thing: ThingDraft) -> bool:
+    """Tell whether a table was changed in nothing but rows, each by its key: an overwrite touches all of them."""
+    done = set(_operations(thing))
+    return thing.kind == "table" and not thing.replaced and not thing.dropped and done <= {"insert", "update", "delete"}
+
+
 def _is_new_version(thing: ThingDraft) -> bool:
     return not thing.dropped and (thing.created or thing.replaced)
 
@@ -237,7 +245,7 @@ def _new_schemas(thing: ThingDraft) -> list[Schema]:
     used = {o.stored.schema_id for o in objects_of(thing)} | ({_schema_of(thing).id})
     old = thing.base.schemas if thing.base else {}
     made = {**thing.schemas, thing.schema.id: thing.schema}
-    return [made[i] for i in sorted(used) if i not in old]
+    return [made[i] for i in sorted(used) if i not in old and i not in thing.linked_schemas]
 
 
 def _schema_of(thing: ThingDraft) -> Schema:
@@ -255,13 +263,21 @@ def _entry(thing: ThingDraft) -> Entry:
 
 
 def _change(thing: ThingDraft) -> Change:
-    return Change(thing.id, tuple(o.stored.id for o in objects_of(thing)))
+    return Change(thing.id, tuple(o.stored.id for o in objects_of(thing)), _steps(thing))
+
+
+def _steps(thing: ThingDraft) -> tuple[int, ...]:
+    """The step of each object, where later ones may change what earlier ones did: a merge links many commits'."""
+    if all(o.stored.kind == "rows" for o in objects_of(thing)):
+        return ()
+    found = tuple(n for n, s in enumerate(thing.statements) for _ in s.objects)
+    return found if len(set(found)) > 1 else ()
 
 
 def _first_view(thing: ThingDraft) -> View:
     """The snapshot of a new table, or of one with a new key, is also its change."""
     ids = tuple(o.stored.id for o in objects_of(thing))
-    return View(ViewId(new_id("v")), thing.id, "snapshot", ids, thing.row_count)
+    return View(ViewId(new_id("v")), thing.id, "snapshot", ids, thing.row_count, _steps(thing))
 
 
 @dataclass(frozen=True)

@@ -43,6 +43,9 @@ def commit_document(publication: Publication, finished_at: int) -> dict[str, Any
         ),
         "names": sorted([n.parent_id, n.name, n.thing_id or ""] for n in content.names),
         "schemas": sorted([s.id, schema_document(s)] for s in content.schemas),
-        "changes": sorted([c.thing_id, [content.sha256[o] for o in c.objects]] for c in content.changes),
+        "changes": sorted(
+            [c.thing_id, [content.sha256[o] for o in c.objects], *([list(c.steps)] if c.steps else [])]
+            for c in content.changes
+        ),
         "references": sorted([r.thing_id, r.parent_number] for r in content.references),
     }

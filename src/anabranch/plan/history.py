@@ -91,9 +91,12 @@ def is_ancestor(lines: LineReader, ancestor: Position, *commits: Position) -> bo
     return side.holds(ancestor)
 
 
-def merge_bases(lines: LineReader, ours: Position, theirs: Position) -> tuple[Position, ...]:
-    """Find the nearest common ancestors: those that no other common ancestor comes after."""
-    one, two = _Side(lines, ours), _Side(lines, theirs)
+def merge_bases(lines: LineReader, ours: Position, theirs: Position, *merged: Position) -> tuple[Position, ...]:
+    """Find the nearest common ancestors: those that no other common ancestor comes after.
+
+    With `merged`, ours is about to be a commit that has these as parents, too.
+    """
+    one, two = _Side(lines, ours, *merged), _Side(lines, theirs)
     found: list[Position] = []
     while one.heap or two.heap:
         side, other = (one, two) if one.newest >= two.newest else (two, one)

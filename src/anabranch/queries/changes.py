@@ -11,6 +11,11 @@ from anabranch.model.schema import Column, Schema
 from anabranch.model.types import DataType
 from anabranch.queries.forms import comparable, differs, fitted, from_memory
 from anabranch.queries.query import (
+    DELETE,
+    INSERT,
+    OP,
+    SAME,
+    UPDATE,
     Query,
     Rows,
     Source,
@@ -38,9 +43,6 @@ from anabranch.queries.scan import named
 
 Types = Mapping[str, DataType | None]
 """The types of an input's columns, by their names there; None where every value is null."""
-
-OP = "_ana_op"
-INSERT, UPDATE, DELETE, SAME = "I", "U", "D", "="
 
 
 def updated(
@@ -194,6 +196,20 @@ def compared_rows(before: Query, after: Query, schema: Schema, sources: Sources)
     return Query(select(picked, subquery(old, "b"), join=joined(subquery(new, "a"), same, "full")), sources.named)
 
 
+def compared_values(before: Query, after: Query, columns: Sequence[Column], sources: Sources) -> Query:
+    """The difference of two states that no key relates: whole rows that came and went, as often as they did."""
+    old, new = _numbered(before, columns, []), _numbered(after, columns, [])
+    pairs = [(comparable(c.type, col(c.id, "b")), comparable(c.type, col(c.id, "a"))) for c in columns]
+    same = all_of([*(not_distinct(one, other) for one, other in pairs), _same_number()])
+    op = choose(
+        (is_null(col(_NUMBER, "b")), text(INSERT)), (is_null(col(_NUMBER, "a")), text(DELETE)), otherwise=text(SAME)
+    )
+    values = [(col(c.id, side), name) for c in columns for side, name in (("a", str(c.id)), ("b", c.before))]
+    picked = [aliased(value, name) for value, name in values]
+    join = joined(subquery(new, "a"), same, "full")
+    return Query(select([*picked, aliased(op, OP)], subquery(old, "b"), join=join), sources.named)
+
+
 def _same_number() -> exp.Expr:
     return exp.EQ(this=col(_NUMBER, "b"), expression=col(_NUMBER, "a"))
 
@@ -226,6 +242,21 @@ def differing(query: Query, columns: Sequence[Column]) -> Query:
         counted = exp.Max(this=choose((changed, number(1)), otherwise=number(0)))
         picked.append(aliased(counted, c.id))
     return query.over(select(picked, subquery(query.expression, "m")))
+
+
+def at_keys(query: Query, schema: Schema, keys: str) -> Query:
+    """The rows of a query that have one of these keys."""
+    same = same_key([str(k) for k in schema.key_ids], "w", "k")
+    join = joined(table(keys, "k"), same, "left semi")
+    return query.over(select(everything(), subquery(query.expression, "w"), join=join))
+
+
+def distinct_rows(queries: Sequence[Query], columns: Sequence[Column], sources: Sources) -> Query:
+    """The rows of several queries, once each."""
+    whole = union_all([select([col(c.id) for c in columns], subquery(q.expression, "q")) for q in queries])
+    found = select([col(c.id) for c in columns], subquery(whole, "d"))
+    found.set("distinct", exp.Distinct())
+    return Query(found, sources.named)
 
 
 def picked_columns(query: Query, columns: Mapping[str, str]) -> Query:

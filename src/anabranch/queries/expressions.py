@@ -85,6 +85,13 @@ class Expression:
         """The text, as Spark will parse it."""
         return exp.Paren(this=exp.Var(this=f"{self.text}\n"))
 
+    def tree(self, what: str) -> exp.Expr:
+        """The expression taken apart, so that names in it can be filled in; functions keep Spark's names."""
+        parsed = _parsed(self.text)
+        if parsed is None:
+            raise InvalidRequest(f"{what} {self.text!r} can't be read", hint="write it with plain SQL operators")
+        return parsed.copy()
+
     def for_duck(self, schema: Schema) -> tuple[exp.Expr, DataType | None]:
         """The expression as DuckDB may run it, and its type; Unproven if some part of it is not proven equal."""
         types = tuple((k, type_of_value(v, k), _digits(v)) for k, v in sorted(self.args.items()))

@@ -8,10 +8,13 @@ from sqlglot import exp
 
 from anabranch.model.schema import Column
 from anabranch.model.tables import TableState
-from anabranch.queries.changes import DELETE, OP, SAME, UPDATE
 from anabranch.queries.forms import differs, last_of
 from anabranch.queries.query import (
+    DELETE,
+    OP,
+    SAME,
     TURN,
+    UPDATE,
     Query,
     Sources,
     aliased,

@@ -14,6 +14,9 @@ from anabranch.model.types import DataType
 
 TURN = "_ana_turn"
 PLACE = "_ana_place_in_file"
+OP = "_ana_op"
+"""The column that tells what became of a key."""
+INSERT, UPDATE, DELETE, SAME = "I", "U", "D", "="
 
 
 @dataclass(frozen=True)
@@ -188,7 +191,7 @@ JoinKind = Literal["left", "left semi", "left anti", "inner", "full"]
 def joined(source: exp.Table | exp.Subquery, on: exp.Expr, kind: JoinKind) -> exp.Join:
     """A relation to join with."""
     side, _, kind_word = kind.upper().partition(" ")
-    return exp.Join(this=source, side=side, kind=kind_word or None, on=on)
+    return exp.Join(this=source, side=None if side == "INNER" else side, kind=kind_word or None, on=on)
 
 
 def select(

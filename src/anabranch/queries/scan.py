@@ -21,6 +21,7 @@ from anabranch.model.types import DataType
 from anabranch.queries.acting import acting
 from anabranch.queries.forms import differs, last_of
 from anabranch.queries.query import (
+    OP,
     PLACE,
     TURN,
     Files,
@@ -97,6 +98,24 @@ def scan(
         layers = [x for x in layers if x.object.id not in access.tables or access.tables[x.object.id].num_rows]
     plan = Scan(state, tuple(columns), access, bound, bound.add(keys.source) if keys else None, broadcast, fold, patch)
     return Query(plan.build(layers), bound.named)
+
+
+def scan_as(
+    state: TableState,
+    schema: Schema,
+    columns: Sequence[Column],
+    access: Access,
+    sources: Sources,
+    keys: Keys | None = None,
+) -> Query:
+    """Read a table under another schema; with `keys`, only rows that these keys of that schema tell."""
+    shown = state.read_as(schema)
+    if keys is None or shown.schema.key_ids == schema.key_ids:
+        return scan(shown, columns, access, keys=keys, sources=sources)
+    whole = scan(shown, columns, access, sources=sources)
+    same = same_key([str(k) for k in schema.key_ids], "w", "k")
+    semi = joined(table(sources.add(keys.source), "k"), same, "left semi")
+    return whole.over(select([col(c.id, "w") for c in columns], subquery(whole.expression, "w"), join=semi))
 
 
 def plain_files(state: TableState, columns: Sequence[Column], access: Access) -> Files | None:
@@ -405,8 +424,10 @@ def _physical(o: StoredObject, schema: Schema) -> tuple[tuple[str, DataType], ..
     if o.kind == "rows":
         return tuple((str(c.id), c.type) for c in schema.stored)
     pairs = [(str(c.id), c.type) for c in schema.key_columns]
+    if o.kind == "exceptions":
+        pairs.append((OP, DataType("string")))
     for c in schema:
-        if c.id in o.touched and c.id not in schema.key and o.kind == "update":
+        if c.id in o.touched and c.id not in schema.key and o.kind != "delete":
             pairs += [(str(c.id), c.type), (c.before, c.type)]
     return tuple(pairs)
 

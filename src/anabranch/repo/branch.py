@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from anabranch.catalog import branches, history, open_commits
+from anabranch.catalog import branches, history, open_commits, open_merges
 from anabranch.catalog.store import Connection, lock_repository, now
 from anabranch.errors import AlreadyExists, BranchMoved, InvalidRequest, NotFound
 from anabranch.model.clock import Position
@@ -46,6 +46,7 @@ def rename_branch(ctx: Context, old: str, new: str) -> None:
         _refuse_taken(ctx, cx, new)
         branches.rename(cx, ctx.record.id, head, new, ctx.author)
         open_commits.rename_branch(cx, ctx.record.id, old, new)
+        open_merges.rename_branch(cx, ctx.record.id, old, new)
 
 
 def delete_branch(ctx: Context, name: str, force: bool) -> None:
@@ -64,6 +65,7 @@ def delete_branch(ctx: Context, name: str, force: bool) -> None:
             raise InvalidRequest(f"branch {name!r} has work that is not committed yet", hint=hint, open_commits=opened)
         for id_ in opened:
             open_commits.remove(cx, id_)
+        open_merges.remove_on(cx, ctx.record.id, name)
         branches.remove(cx, ctx.record.id, head, ctx.author)
 
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import logging
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from types import TracebackType
 
-from anabranch.catalog import branches, entries, history
+from anabranch.catalog import branches, history
 from anabranch.catalog.publish import HeadMoved, publish
 from anabranch.catalog.store import Connection, lock_repository, now
 from anabranch.errors import AnabranchError, BranchMoved, InvalidRequest, OutcomeUnknown, Unavailable
@@ -16,7 +17,7 @@ from anabranch.model.clock import Position
 from anabranch.model.commits import BranchHead, Commit, CommitHead
 from anabranch.model.content import Content, Publication
 from anabranch.model.ids import CommitId, ObjectId, new_id
-from anabranch.plan.commit import Draft, Moved, clashes, content_of, objects_of
+from anabranch.plan.commit import Draft, content_of, objects_of
 from anabranch.plan.folding import is_due
 from anabranch.repo.checks import check_provenance, check_words
 from anabranch.repo.context import Context
@@ -84,11 +85,11 @@ def finish(
         ctx.discard(loose)
         raise
     ctx.discard([o for o in loose if o.stored.id not in content.sha256])
-    _keep_readable(ctx, start.branch.name, netted)
+    keep_draft_readable(ctx, start.branch.name, netted)
     return commit
 
 
-def _keep_readable(ctx: Context, branch: str, draft: Draft) -> None:
+def keep_draft_readable(ctx: Context, branch: str, draft: Draft) -> None:
     """Fold the changes of tables that this commit changed once too often."""
     limit = ctx.settings.fold_commit_limit
     changed = [t for t in draft.things.values() if t.base and t.statements and not t.dropped]
@@ -119,25 +120,55 @@ def _publication(
 
 
 def publish_draft(ctx: Context, publication: Publication, draft: Draft, strict: bool) -> Commit:
-    """Publish; if the branch moved, put the commit on the new head as long as nothing that it touched was touched.
-
-    The new head is found and judged in the publishing transaction, where it can't move again.
-    """
-    try:
-        with ctx.catalog.write() as cx:
+    """Publish; if the branch moved, put the commit on the new head as long as no row that it touched was touched."""
+    with publish_found_out(ctx, publication) as found:
+        for attempt in range(_ATTEMPTS):
             try:
-                made = publish(cx, publication, ctx.store_id, ctx.settings.clock_depth_limit)
+                made, line = _attempt(ctx, publication)
+                break
             except HeadMoved as moved:
-                publication = _onto(cx, publication, draft, strict, moved.found)
-                made = publish(cx, publication, ctx.store_id, ctx.settings.clock_depth_limit)
-            line = history.line_name(cx, made.position)
-        return _described(publication, draft, made, line)
+                if attempt == _ATTEMPTS - 1:
+                    made, line, publication = _last_attempt(ctx, publication, draft, strict)
+                    break
+                with ctx.catalog.read() as cx:
+                    publication = _onto(ctx, cx, publication, draft, strict, moved.found)
+        found.append(_described(publication, draft, made, line))
+    return found[0]
+
+
+_ATTEMPTS = 4
+
+
+def _attempt(ctx: Context, publication: Publication) -> tuple[CommitHead, str]:
+    with ctx.catalog.write() as cx:
+        made = publish(cx, publication, ctx.store_id, ctx.settings.clock_depth_limit)
+        return made, history.line_name(cx, made.position)
+
+
+def _last_attempt(
+    ctx: Context, publication: Publication, draft: Draft, strict: bool
+) -> tuple[CommitHead, str, Publication]:
+    """Look at the head and publish in one transaction, so that a writer among many quick ones comes through."""
+    with ctx.catalog.write() as cx:
+        lock_repository(cx, ctx.record.id)
+        moved = branches.find(cx, ctx.record.id, publication.branch.name)
+        publication = _onto(ctx, cx, publication, draft, strict, moved)
+        made = publish(cx, publication, ctx.store_id, ctx.settings.clock_depth_limit)
+        return made, history.line_name(cx, made.position), publication
+
+
+@contextmanager
+def publish_found_out(ctx: Context, publication: Publication) -> Iterator[list[Commit]]:
+    """A block that publishes and keeps the commit; if its outcome is unknown, the branch's moves are asked."""
+    found: list[Commit] = []
+    try:
+        yield found
     except OutcomeUnknown as error:
-        found = _find_out(ctx, publication, error)
-        if found is None:
+        where = _find_out(ctx, publication, error)
+        if where is None:
             message = "the connection was lost while publishing; nothing was published"
             raise Unavailable(message, hint="try again") from error
-        return _published(ctx, publication, found)
+        found.append(_published(ctx, publication, where))
 
 
 def _published(ctx: Context, publication: Publication, found: Position) -> Commit:
@@ -182,7 +213,7 @@ def _find_out(ctx: Context, publication: Publication, error: OutcomeUnknown) -> 
 
 
 def _onto(
-    cx: Connection, publication: Publication, draft: Draft, strict: bool, found: BranchHead | None
+    ctx: Context, cx: Connection, publication: Publication, draft: Draft, strict: bool, found: BranchHead | None
 ) -> Publication:
     """Move a publication to the new head, or refuse."""
     name = publication.branch.name
@@ -194,13 +225,16 @@ def _onto(
     if not clock.holds(base) or head is None:
         hint = "read the branch again and retry"
         raise BranchMoved(f"branch {name!r} was reset meanwhile", hint=hint, branch=name)
-    things, names = entries.touched(cx, clock.since(base))
-    both = clashes(draft, publication.content, Moved(frozenset(things), frozenset(names)), strict)
-    if both:
-        message = f"branch {name!r} moved: others changed {', '.join(map(repr, both))}, which this commit also touches"
-        raise BranchMoved(message, hint="read the branch again and retry", branch=name, tables=both, found=head.hash)
+    from anabranch.repo.beside import look_beside, on_top
+
+    beside = look_beside(ctx, cx, draft, publication.content, base, clock, strict)
+    if beside.clash:
+        tables = beside.names or tuple(beside.rows)
+        message = f"branch {name!r} moved: {beside.told()}"
+        raise BranchMoved(message, hint="read the branch again and retry", branch=name, tables=tables, found=head.hash)
     log.debug("branch %s moved to %s; the commit goes on it", name, head.hash)
-    return _reparented(publication, found, head)
+    content = on_top(publication.content, draft, beside)
+    return _reparented(replace(publication, content=content), found, head)
 
 
 def _reparented(publication: Publication, branch: BranchHead, head: CommitHead) -> Publication:

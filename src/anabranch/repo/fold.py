@@ -23,9 +23,8 @@ from anabranch.model.types import DataType
 from anabranch.plan import folding
 from anabranch.plan.engine import Work
 from anabranch.plan.folding import Limits, Run
-from anabranch.queries import changes
 from anabranch.queries.fold import folded
-from anabranch.queries.query import Query, Rows
+from anabranch.queries.query import DELETE, OP, UPDATE, Query, Rows
 from anabranch.queries.scan import scan
 from anabranch.repo.context import Context
 from anabranch.repo.net import touched_columns
@@ -172,8 +171,8 @@ class Refit:
             found: list[StoredObject] = []
             if touched:
                 names = [*keys, *(n for c in touched for n in (str(c.id), c.before))]
-                found += self._store(kept.of_kind(changes.UPDATE, names), "update", touched, kept.row_count)
-            gone = kept.of_kind(changes.DELETE, keys)
+                found += self._store(kept.of_kind(UPDATE, names), "update", touched, kept.row_count)
+            gone = kept.of_kind(DELETE, keys)
             return found + self._store(gone, "delete", schema.columns, kept.row_count)
 
     def _part(self, layers: tuple[Layer, ...]) -> TableState:
@@ -210,4 +209,4 @@ class Refit:
 
 def _pairs(key: Sequence[Column], cells: Sequence[Column]) -> list[tuple[str, DataType]]:
     values = [pair for c in cells for pair in ((str(c.id), c.type), (c.before, c.type))]
-    return [*((str(c.id), c.type) for c in key), *values, (changes.OP, DataType("string"))]
+    return [*((str(c.id), c.type) for c in key), *values, (OP, DataType("string"))]

@@ -10,7 +10,7 @@ import pyarrow as pa
 from anabranch.errors import InvalidRequest
 from anabranch.model.ids import ObjectId
 from anabranch.model.objects import may_meet, size_of
-from anabranch.model.schema import Column
+from anabranch.model.schema import Column, Schema
 from anabranch.model.tables import TableState
 from anabranch.objects.arrow import arrow_type
 from anabranch.objects.parquet import table_range
@@ -26,7 +26,7 @@ def get_row(
     ctx: Context, state: TableState, shown: Sequence[Column], key: Any, pending: Mapping[ObjectId, bytes]
 ) -> dict[str, Any] | None:
     """Find the row of one key."""
-    rows = _key_row(state, key)
+    rows = key_row(state, key)
     keys = Keys(Rows(rows), table_range(rows, state.schema.key_columns))
     layers = [x for x in state.layers if may_meet(x.object.key_range, keys.key_range)]
     engine = ctx.engines.pick(
@@ -49,20 +49,28 @@ def keys_source(state: TableState, values: Sequence[Any]) -> Keys | None:
     return Keys(Rows(rows), table_range(rows, state.schema.key_columns))
 
 
-def _key_row(state: TableState, key: Any) -> pa.Table:
+def key_row(state: TableState, key: Any) -> pa.Table:
+    """One key as a row, checked."""
     columns = state.schema.key_columns
-    if not state.schema.has_key:
-        raise InvalidRequest(f"table {state.name!r} has no key", hint="read it with where=")
+    values = key_values(state.schema, key, state.name)
+    return pa.table({str(c.id): pa.array([v], arrow_type(c.type)) for c, v in zip(columns, values, strict=True)})
+
+
+def key_values(schema: Schema, key: Any, table: str) -> tuple[Any, ...]:
+    """One key as values in the order of the key's columns, as they are stored."""
+    columns = schema.key_columns
+    if not schema.has_key:
+        raise InvalidRequest(f"table {table!r} has no key", hint="read it with where=")
     if not isinstance(key, Mapping):
         if len(columns) > 1:
             names = ", ".join(c.name for c in columns)
-            raise InvalidRequest(f"the key of {state.name!r} has several columns", hint=f"give a dict with {names}")
+            raise InvalidRequest(f"the key of {table!r} has several columns", hint=f"give a dict with {names}")
         key = {columns[0].name: key}
-    given = {state.schema.column(str(name)).id: value for name, value in key.items()}
-    if set(given) != set(state.schema.key):
+    given = {schema.column(str(name)).id: value for name, value in key.items()}
+    if set(given) != set(schema.key):
         names = ", ".join(c.name for c in columns)
         raise InvalidRequest(f"get was given {', '.join(map(str, key))}", hint=f"give just the key: {names}")
     try:
-        return pa.table({str(c.id): pa.array([given[c.id]], arrow_type(c.type)) for c in columns})
+        return tuple(pa.array([given[c.id]], arrow_type(c.type))[0].as_py() for c in columns)
     except (pa.ArrowException, OverflowError, TypeError, ValueError) as error:
-        raise InvalidRequest(f"{key!r} is not a key of {state.name!r}: {error}", hint="check its type") from error
+        raise InvalidRequest(f"{key!r} is not a key of {table!r}: {error}", hint="check its type") from error

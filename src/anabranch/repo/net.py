@@ -16,7 +16,7 @@ from anabranch.model.types import DataType
 from anabranch.plan.commit import Statement, ThingDraft, draft_state, objects_of
 from anabranch.plan.engine import Work
 from anabranch.queries import changes
-from anabranch.queries.query import Rows, Sources, reading_of
+from anabranch.queries.query import DELETE, INSERT, OP, UPDATE, Rows, Sources, reading_of
 from anabranch.queries.scan import Keys, scan
 from anabranch.repo.context import Context
 from anabranch.repo.reading import not_in_duck, reading
@@ -61,9 +61,9 @@ def touched_columns(engine: Engine, kept: Kept, columns: Sequence[Column]) -> li
         return []
     if isinstance(kept.source, Rows):
         rows = kept.source.table
-        updated = rows.filter(pc.equal(rows.column(changes.OP), changes.UPDATE))
+        updated = rows.filter(pc.equal(rows.column(OP), UPDATE))
         return [c for c in columns if updated.num_rows and _differs(updated, c)]
-    names = [changes.OP, *(n for c in columns for n in (str(c.id), c.before))]
+    names = [OP, *(n for c in columns for n in (str(c.id), c.before))]
     (told,) = engine.fetch(changes.differing(reading_of(kept.source, names), columns)).to_pylist()
     return [c for c in columns if told[str(c.id)]]
 
@@ -87,13 +87,13 @@ def store_difference(
     keys = [str(k) for k in schema.key_ids]
     made: list[NewObject] = []
     if {c.id for c in columns}.issuperset(c.id for c in schema):
-        rows = compared.of_kind(changes.INSERT, [str(c.id) for c in schema.stored])
+        rows = compared.of_kind(INSERT, [str(c.id) for c in schema.stored])
         made += store(ctx, engine, rows, "rows", schema, schema.columns)
     touched = touched_columns(engine, compared, [c for c in columns if c.id not in schema.key_ids])
     if touched:
         names = [*keys, *(n for c in touched for n in (str(c.id), c.before))]
-        made += store(ctx, engine, compared.of_kind(changes.UPDATE, names), "update", schema, touched)
-    made += store(ctx, engine, compared.of_kind(changes.DELETE, keys), "delete", schema, schema.columns)
+        made += store(ctx, engine, compared.of_kind(UPDATE, names), "update", schema, touched)
+    made += store(ctx, engine, compared.of_kind(DELETE, keys), "delete", schema, schema.columns)
     return tuple(made)
 
 
@@ -127,4 +127,4 @@ def compared_pairs(schema: Schema, columns: Sequence[Column]) -> list[tuple[str,
     """The columns of compared rows, with their types."""
     plain = [c for c in columns if c.id not in schema.key_ids]
     values = [p for c in plain for p in ((str(c.id), c.type), (c.before, c.type))]
-    return [*_key_pairs(schema), *values, (changes.OP, DataType("string"))]
+    return [*_key_pairs(schema), *values, (OP, DataType("string"))]

@@ -15,7 +15,7 @@ from anabranch.model.types import DataType
 from anabranch.plan.commit import Statement
 from anabranch.plan.engine import Work
 from anabranch.queries import changes
-from anabranch.queries.query import Query, Sources, reading_from
+from anabranch.queries.query import DELETE, INSERT, OP, Query, Sources, reading_from
 from anabranch.queries.scan import scan
 from anabranch.repo.context import Context
 from anabranch.repo.inputs import fitted, match_columns, read_input
@@ -84,11 +84,11 @@ def _store_rows(
     """Store whole rows that came and went; what came gets new ids."""
     schema = state.schema
     kept = place.keep(compared, _row_pairs(schema), schema.key_columns)
-    came = kept.of_kind(changes.INSERT, [str(c.id) for c in schema])
-    went = kept.of_kind(changes.DELETE, [str(k) for k in schema.key_ids])
+    came = kept.of_kind(INSERT, [str(c.id) for c in schema])
+    went = kept.of_kind(DELETE, [str(k) for k in schema.key_ids])
     made = store(ctx, engine, came, "rows", schema, schema.columns, layout_of(state))
     return (*made, *store(ctx, engine, went, "delete", schema, schema.columns))
 
 
 def _row_pairs(schema: Schema) -> list[tuple[str, DataType]]:
-    return [*((str(c.id), c.type) for c in schema.stored), (changes.OP, DataType("string"))]
+    return [*((str(c.id), c.type) for c in schema.stored), (OP, DataType("string"))]

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from datetime import datetime
+from datetime import date, datetime
+from decimal import Decimal
 from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 from anabranch.model.changes import Optimized
 from anabranch.model.commits import Branch, BranchMove, Commit, Tag
@@ -17,10 +18,20 @@ from anabranch.repo.listing import list_namespaces, list_tables_at, list_tags, n
 from anabranch.repo.log import TableChange
 
 if TYPE_CHECKING:
+    from anabranch.repo.blame import Blame
+    from anabranch.repo.changes import Changes
     from anabranch.repo.commit import CommitBlock
+    from anabranch.repo.diff import Diff
     from anabranch.repo.files import FileRows
+    from anabranch.repo.history import RowHistoryEntry, TableHistoryEntry
+    from anabranch.repo.merge import FastForward, MergeResult, Mode
     from anabranch.repo.open_commit import OpenCommit
+    from anabranch.repo.open_merge import OpenMerge
+    from anabranch.repo.preview import Preview
     from anabranch.repo.reading import Table
+
+Key = Mapping[str, Any] | int | str | bytes | date | Decimal
+"""A row's key: its columns by name, or the value of the only one."""
 
 
 class Repository:
@@ -172,6 +183,47 @@ class Repository:
         """List what one commit did, table by table."""
         return log_verbs.show_changes(self._ctx, ref)
 
+    @overload
+    def history(
+        self, table: str, key: None = None, *, author: str | None = ..., limit: int | None = ..., at: str | None = ...
+    ) -> list[TableHistoryEntry]: ...
+
+    @overload
+    def history(
+        self, table: str, key: Key, *, author: str | None = ..., limit: int | None = ..., at: str | None = ...
+    ) -> list[RowHistoryEntry]: ...
+
+    def history(
+        self,
+        table: str,
+        key: Key | None = None,
+        *,
+        author: str | None = None,
+        limit: int | None = None,
+        at: str | None = None,
+    ) -> list[RowHistoryEntry] | list[TableHistoryEntry]:
+        """List the commits that touched a table, or one row of it, newest first, with what they did."""
+        from anabranch.repo.history import row_history, table_history
+
+        if key is None:
+            return table_history(self._ctx, table, author, limit, at)
+        return row_history(self._ctx, table, key, author, limit, at)
+
+    def blame(
+        self,
+        table: str,
+        at: str | None = None,
+        *,
+        cells: bool = False,
+        key: Any = None,
+        where: str | None = None,
+        args: Mapping[str, Any] | None = None,
+    ) -> Blame:
+        """Find the commit that last changed each row, or with `cells` each cell; a merge only where it decided."""
+        from anabranch.repo.blame import blame
+
+        return blame(self._ctx, table, at, cells, key, where, args)
+
     def merge_base(self, ours: str, theirs: str) -> list[Commit]:
         """Find the nearest common ancestors of two refs."""
         return log_verbs.merge_base(self._ctx, ours, theirs)
@@ -226,6 +278,136 @@ class Repository:
 
         request = make_request(paths, format, schema, bad_rows, equal_columns, needed, options)
         return read_files(self._ctx, request, tell)
+
+    def diff(self, before: str | None = None, after: str | None = None, *, table: str | None = None) -> Diff:
+        """Compare two refs: `diff("main", "dev")`, `diff("main..dev")`, or since their base, `diff("main...dev")`."""
+        from anabranch.repo.diff import diff
+
+        return diff(self._ctx, before, after, table)
+
+    def changes(
+        self,
+        table: str,
+        since: str | None = None,
+        to: str | None = None,
+        *,
+        columns: Iterable[str] | str | None = None,
+        where: str | None = None,
+        args: Mapping[str, Any] | None = None,
+        key: Any = None,
+    ) -> Changes:
+        """Follow every change of every commit after `since` up to `to`, with whole rows in Spark's form.
+
+        A change is kept if its row before or after meets `where`; one that touches none of `columns` is left out.
+        """
+        from anabranch.repo.changes import changes
+
+        return changes(self._ctx, table, since, to, columns, where, args, key)
+
+    def merge(
+        self,
+        source: str | Sequence[str],
+        into: str | None = None,
+        *,
+        message: str | None = None,
+        rules: Mapping[str, str] | None = None,
+        strictness: str = "cell",
+        mode: Mode = "merge",
+        ff: FastForward = "auto",
+        author: str | None = None,
+    ) -> MergeResult:
+        """Merge one branch or several into another; conflicts raise MergeConflict and change nothing."""
+        from anabranch.repo.merge import MergeRequest, as_sources, merge
+
+        asked = MergeRequest(as_sources(source), into, message, rules or {}, strictness, mode, ff, author)
+        return merge(self._ctx, asked)
+
+    def start_merge(
+        self,
+        source: str | Sequence[str],
+        into: str | None = None,
+        *,
+        message: str | None = None,
+        rules: Mapping[str, str] | None = None,
+        strictness: str = "cell",
+        mode: Mode = "merge",
+        ff: FastForward = "auto",
+        author: str | None = None,
+    ) -> OpenMerge:
+        """Keep a merge open to look at its conflicts, resolve them and finish; it survives the process."""
+        from anabranch.repo.merge import MergeRequest, as_sources
+        from anabranch.repo.open_merge import start_merge
+
+        asked = MergeRequest(as_sources(source), into, message, rules or {}, strictness, mode, ff, author)
+        return start_merge(self._ctx, asked)
+
+    def open_merges(self) -> list[OpenMerge]:
+        """List the merges that are neither finished nor aborted, oldest first."""
+        from anabranch.repo.open_merge import list_merges
+
+        return list_merges(self._ctx)
+
+    def preview(
+        self,
+        source: str | Sequence[str],
+        into: str | None = None,
+        *,
+        rules: Mapping[str, str] | None = None,
+        strictness: str = "cell",
+    ) -> Preview:
+        """Show what a merge would make, conflicts and all, without moving anything."""
+        from anabranch.repo.merge import MergeRequest, as_sources
+        from anabranch.repo.preview import preview
+
+        return preview(self._ctx, MergeRequest(as_sources(source), into, None, rules or {}, strictness))
+
+    def cherry_pick(
+        self,
+        commit: str,
+        on: str | None = None,
+        *,
+        parent: int | None = None,
+        rules: Mapping[str, str] | None = None,
+        strictness: str = "cell",
+        message: str | None = None,
+        author: str | None = None,
+    ) -> Commit | None:
+        """Make the change of one commit again on a branch; None if it changes nothing there."""
+        from anabranch.repo.cherry_pick import cherry_pick
+
+        return cherry_pick(self._ctx, commit, on, parent, rules or {}, strictness, message, author)
+
+    def revert(
+        self,
+        commit: str,
+        on: str | None = None,
+        *,
+        parent: int | None = None,
+        three_way: bool = False,
+        rules: Mapping[str, str] | None = None,
+        message: str | None = None,
+        author: str | None = None,
+    ) -> Commit | None:
+        """Undo one commit by a new one; refused where later commits depend on it, unless `three_way` merges it."""
+        from anabranch.repo.revert import RevertRequest, revert
+
+        return revert(self._ctx, RevertRequest(commit, on, parent, three_way, rules or {}, message, author))
+
+    def rebase(
+        self, branch: str, onto: str, *, rules: Mapping[str, str] | None = None, strictness: str = "cell"
+    ) -> list[Commit]:
+        """Make the commits of a branch again on top of another ref, and move the branch there."""
+        from anabranch.repo.rebase import rebase
+
+        return rebase(self._ctx, branch, onto, rules or {}, strictness)
+
+    def restore(
+        self, table: str, to: str, on: str | None = None, *, message: str | None = None, author: str | None = None
+    ) -> Commit | None:
+        """Give a table the columns and rows that it had at a ref, as a new commit; also one that was dropped."""
+        from anabranch.repo.restore import restore
+
+        return restore(self._ctx, table, to, on, message, author)
 
     @property
     def spark_session(self) -> Any:

@@ -52,11 +52,11 @@ def table_state(ctx: Context, cx: Connection, at: Clock, table: ThingId, name: s
     if len(ctx.known_objects) > _KNOWN_AT_MOST:
         ctx.known_objects.clear()
     layers = views.layers(cx, at, table, ctx.known_objects)
-    known = _schemas(ctx, cx, {entry.schema_id, *(x.object.schema_id for x in layers)})
+    known = schema_of(ctx, cx, {entry.schema_id, *(x.object.schema_id for x in layers)})
     return TableState(table, name, known[entry.schema_id], entry.row_count or 0, layers, known, entry.attributes)
 
 
-def _schemas(ctx: Context, cx: Connection, ids: set[SchemaId]) -> dict[str, Schema]:
+def schema_of(ctx: Context, cx: Connection, ids: set[SchemaId]) -> dict[str, Schema]:
     """Read schemas that were not read before; they never change."""
     missing = [i for i in ids if i not in ctx.known_schemas]
     if missing:

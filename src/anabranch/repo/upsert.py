@@ -16,7 +16,7 @@ from anabranch.plan.commit import Statement
 from anabranch.plan.engine import Work
 from anabranch.queries import changes
 from anabranch.queries.forms import needs_spark_to_take
-from anabranch.queries.query import Query, Rows, Sources, limited, reading_of
+from anabranch.queries.query import INSERT, OP, UPDATE, Query, Rows, Sources, limited, reading_of
 from anabranch.queries.scan import Keys, scan
 from anabranch.repo.context import Context
 from anabranch.repo.inputs import Input, fitted, match_columns, read_input
@@ -82,7 +82,7 @@ def _store_updates(
     if not touched:
         return ()
     names = [*(str(k) for k in schema.key), *(n for c in touched for n in (str(c.id), c.before))]
-    return store(ctx, engine, matched.of_kind(changes.UPDATE, names), "update", schema, touched)
+    return store(ctx, engine, matched.of_kind(UPDATE, names), "update", schema, touched)
 
 
 def _store_inserts(
@@ -96,7 +96,7 @@ def _store_inserts(
 ) -> tuple[NewObject, ...]:
     """Complete the rows whose keys are new with defaults and store them."""
     schema = state.schema
-    new = matched.of_kind(changes.INSERT, [str(c.id) for c in columns])
+    new = matched.of_kind(INSERT, [str(c.id) for c in columns])
     if not _any(engine, new):
         return ()
     names = {str(c.id): str(c.id) for c in columns}
@@ -131,7 +131,7 @@ def _pairs(columns: list[Column]) -> list[tuple[str, DataType]]:
 
 def _matched_pairs(schema: Schema, columns: list[Column]) -> list[tuple[str, DataType]]:
     before = [(c.before, c.type) for c in columns if c.id not in schema.key]
-    return [*_pairs(columns), *before, (changes.OP, DataType("string"))]
+    return [*_pairs(columns), *before, (OP, DataType("string"))]
 
 
 def _default(column: Column) -> Any:

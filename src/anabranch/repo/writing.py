@@ -21,7 +21,7 @@ from anabranch.model.types import DataType
 from anabranch.objects import parquet
 from anabranch.objects.root import SealedFile
 from anabranch.queries import changes
-from anabranch.queries.query import Files, Query, Rows, Source, reading_of
+from anabranch.queries.query import OP, Files, Query, Rows, Source, reading_of
 from anabranch.queries.results import plain
 from anabranch.repo.context import Context
 
@@ -41,8 +41,8 @@ class Kept:
         """The rows of one kind among matched or compared ones; those at hand need no engine."""
         if isinstance(self.source, Rows):
             rows = self.source.table
-            return Rows(rows.filter(pc.equal(rows.column(changes.OP), op)).select(list(columns)))
-        return changes.of_kind(reading_of(self.source, [*columns, changes.OP]), op, columns)
+            return Rows(rows.filter(pc.equal(rows.column(OP), op)).select(list(columns)))
+        return changes.of_kind(reading_of(self.source, [*columns, OP]), op, columns)
 
 
 @dataclass
@@ -100,7 +100,7 @@ class Layout:
     cluster: tuple[str, ...]
     write_id: str | None = None
     files: int | None = None
-    """How many files Spark is to write; it decides itself for None."""
+    """How many files Spark is to write; it decides itself for None. One means one, in the process too."""
 
 
 def store(
@@ -117,7 +117,9 @@ def store(
     ids = tuple(c.id for c in touched)
     if engine.in_process:
         found = query.table if isinstance(query, Rows) else engine.fetch(query)
-        return _store_rows(ctx, _numbered(_sorted(found, wanted.cluster), wanted), kind, schema, ids)
+        rows = _numbered(_sorted(found, wanted.cluster), wanted)
+        most = max(rows.num_rows, 1) if wanted.files == 1 else ctx.settings.file_row_limit
+        return _store_rows(ctx, rows, kind, schema, ids, most)
     if isinstance(query, Rows):
         if not query.table.num_rows:
             return ()
@@ -262,10 +264,9 @@ def _sorted(rows: pa.Table, cluster: Sequence[str]) -> pa.Table:
 
 
 def _store_rows(
-    ctx: Context, rows: pa.Table, kind: ObjectKind, schema: Schema, touched: tuple[ColumnId, ...]
+    ctx: Context, rows: pa.Table, kind: ObjectKind, schema: Schema, touched: tuple[ColumnId, ...], limit: int
 ) -> tuple[NewObject, ...]:
     made = []
-    limit = ctx.settings.file_row_limit
     for start in range(0, rows.num_rows, limit):
         part = rows.slice(start, limit)
         content = parquet.encode(part, ctx.settings.row_group_rows)

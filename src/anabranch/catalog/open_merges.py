@@ -1,0 +1,99 @@
+"""Open merges: what was asked and what was resolved, until they are finished or aborted."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from sqlalchemy import Connection, delete, select, update
+
+from anabranch.catalog import tables as t
+from anabranch.model.ids import RepositoryId, ThingId
+
+
+@dataclass(frozen=True)
+class MergeRecord:
+    """An open merge as the catalogue keeps it."""
+
+    id: str
+    branch: str
+    sources: tuple[str, ...]
+    """The hashes of the commits to merge, each after a space followed by the ref it was given as."""
+    message: str | None
+    author: str
+    started_at: int
+    rules: Mapping[str, str]
+    strictness: str
+    mode: str
+    decisions: Mapping[str, str] = field(default_factory=dict)
+    """Which side was chosen for tables and columns, by the id of the conflict."""
+    version: int = 0
+    """Counts the resolutions, so that two processes can't overwrite each other's."""
+
+
+def insert(cx: Connection, repository: RepositoryId, record: MergeRecord) -> None:
+    """Register an open merge."""
+    values: dict[str, Any] = {name: getattr(record, name) for name in _PLAIN}
+    more = {"sources": list(record.sources), "rules": dict(record.rules), "decisions": dict(record.decisions)}
+    cx.execute(t.open_merges.insert(), {**values, **more, "repository_id": repository})
+
+
+_PLAIN = ("id", "branch", "message", "author", "started_at", "strictness", "mode", "version")
+
+
+def all_records(cx: Connection, repository: RepositoryId) -> list[MergeRecord]:
+    """List the open merges of a repository, oldest first."""
+    c = t.open_merges.c
+    rows = cx.execute(select(t.open_merges).where(c.repository_id == repository).order_by(c.started_at, c.id))
+    return [_record(row) for row in rows]
+
+
+def find(cx: Connection, id_: str) -> MergeRecord | None:
+    """Find an open merge."""
+    row = cx.execute(select(t.open_merges).where(t.open_merges.c.id == id_)).first()
+    return _record(row) if row else None
+
+
+def settled(cx: Connection, id_: str) -> dict[ThingId, bytes]:
+    """Read the rows that were resolved, by table."""
+    c = t.settled_rows.c
+    rows = cx.execute(select(c.thing_id, c.content).where(c.open_id == id_))
+    return {ThingId(row.thing_id): row.content for row in rows}
+
+
+def resolve(cx: Connection, record: MergeRecord, decisions: Mapping[str, str], rows: Mapping[ThingId, bytes]) -> bool:
+    """Keep what was resolved; False if the merge was changed or ended elsewhere."""
+    c, s = t.open_merges.c, t.settled_rows.c
+    told = update(t.open_merges).where(c.id == record.id, c.version == record.version)
+    found = cx.execute(told.values(decisions=dict(decisions), version=record.version + 1))
+    if found.rowcount != 1:
+        return False
+    for thing, content in rows.items():
+        cx.execute(delete(t.settled_rows).where(s.open_id == record.id, s.thing_id == thing))
+        cx.execute(t.settled_rows.insert(), {"open_id": record.id, "thing_id": thing, "content": content})
+    return True
+
+
+def remove(cx: Connection, id_: str) -> bool:
+    """Forget an open merge; False if it is not there."""
+    cx.execute(delete(t.settled_rows).where(t.settled_rows.c.open_id == id_))
+    return cx.execute(delete(t.open_merges).where(t.open_merges.c.id == id_)).rowcount == 1
+
+
+def remove_on(cx: Connection, repository: RepositoryId, branch: str) -> None:
+    """Forget the open merges into a branch."""
+    for record in all_records(cx, repository):
+        if record.branch == branch:
+            remove(cx, record.id)
+
+
+def rename_branch(cx: Connection, repository: RepositoryId, old: str, new: str) -> None:
+    """Let open merges follow a branch that got another name."""
+    c = t.open_merges.c
+    cx.execute(update(t.open_merges).where(c.repository_id == repository, c.branch == old).values(branch=new))
+
+
+def _record(row: Any) -> MergeRecord:
+    values = {name: getattr(row, name) for name in _PLAIN}
+    return MergeRecord(**values, sources=tuple(row.sources), rules=dict(row.rules), decisions=dict(row.decisions))

@@ -1,0 +1,158 @@
+"""The changes of a table on the way from one commit to another, as layers with rising turns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from sqlalchemy import BindParameter, Connection, bindparam, select
+
+from anabranch.catalog import entries
+from anabranch.catalog import tables as t
+from anabranch.catalog.history import Lines
+from anabranch.catalog.views import Known, learn
+from anabranch.model.clock import Position
+from anabranch.model.content import Entry
+from anabranch.model.ids import LineId, ObjectId, ThingId
+from anabranch.model.objects import Layer
+from anabranch.model.tables import Operation
+from anabranch.plan.path import Crossing, Leg, Stretch, find_path
+
+Ranges = Sequence[tuple[LineId, int, int]]
+
+
+def change_layers(
+    cx: Connection, base: Position, tip: Position, things: Sequence[ThingId], known: Known
+) -> tuple[Layer, ...] | None:
+    """Find the objects that tell a table's change from a commit to a descendant; None if only its states can tell."""
+    return layers_along(cx, find_path(Lines(cx), base, tip), things, known)
+
+
+def operations(cx: Connection, legs: Sequence[Leg], things: Sequence[ThingId]) -> tuple[Operation, ...]:
+    """List what was done to a thing on a way, in order; a repeated operation is told once."""
+    found: list[Operation] = []
+    for ranges in _ranges(cx, legs, things):
+        for line, low, high in ranges:
+            where = {"line": line, "low": low, "high": high, "things": list(things)}
+            for told in cx.scalars(_OPERATIONS, where):
+                found += [o for o in told if found[-1:] != [o]]
+    return tuple(found)
+
+
+def makers(cx: Connection, legs: Sequence[Leg], things: Sequence[ThingId]) -> dict[ObjectId, Position]:
+    """Say which commit on a way brought which object of a table."""
+    found: dict[ObjectId, Position] = {}
+    c = t.changes.c
+    for ranges in _ranges(cx, legs, things):
+        for line, low, high in ranges:
+            query = select(c.commit_index, c.object_id).where(c.thing_id.in_(things), c.line_id == line)
+            for row in cx.execute(query.where(c.commit_index.between(low, high))):
+                found[ObjectId(row.object_id)] = Position(line, row.commit_index)
+    return found
+
+
+def tellers(cx: Connection, legs: Sequence[Leg], things: Sequence[ThingId]) -> list[tuple[Position, Entry]]:
+    """List what the commits on a way say of some things, in order."""
+    found: list[tuple[Position, Entry]] = []
+    for ranges in _ranges(cx, legs, things):
+        for line, low, high in ranges:
+            for n, entry in entries.entries_between(cx, line, low, high, things):
+                found.append((Position(line, n), entry))
+    return found
+
+
+def _ranges(cx: Connection, legs: Sequence[Leg], things: Sequence[ThingId]) -> Iterator[Ranges]:
+    """The stretches of a way, those that a crossing stands for among them."""
+    for leg in legs:
+        if isinstance(leg, Stretch):
+            yield leg.ranges
+            continue
+        found = _reference(cx, leg, things)
+        if found and found[0]:
+            yield from _ranges(cx, find_path(Lines(cx), found[0], leg.first_parent), things)
+
+
+def layers_along(
+    cx: Connection, legs: Sequence[Leg], things: Sequence[ThingId], known: Known
+) -> tuple[Layer, ...] | None:
+    """Find the objects that tell a table's change on a way; None if only its states can tell."""
+    found: list[Layer] = []
+    for leg in legs:
+        part = (
+            _stretch(cx, leg.ranges, things, known) if isinstance(leg, Stretch) else _crossing(cx, leg, things, known)
+        )
+        if part is None:
+            return None
+        top = max((x.turn for x in found), default=0)
+        found += [replace(x, turn=top + x.turn) for x in part]
+    return tuple(found)
+
+
+_e, _c, _r = t.entries.c, t.changes.c, t.change_references.c
+_THINGS: BindParameter[list[str]] = bindparam("things", expanding=True)
+_REPLACED = (
+    select(_e.thing_id)
+    .where(_e.thing_id.in_(_THINGS), _e.line_id == bindparam("line"))
+    .where(_e.commit_index.between(bindparam("low"), bindparam("high")), ~_e.carried, _e.replaced)
+    .limit(1)
+)
+_CHANGES = (
+    select(_c.commit_index, _c.step, _c.object_id)
+    .where(_c.thing_id.in_(_THINGS), _c.line_id == bindparam("line"))
+    .where(_c.commit_index.between(bindparam("low"), bindparam("high")))
+    .order_by(_c.commit_index, _c.number)
+)
+_OPERATIONS = (
+    select(_e.operations)
+    .where(_e.thing_id.in_(_THINGS), _e.line_id == bindparam("line"))
+    .where(_e.commit_index.between(bindparam("low"), bindparam("high")), ~_e.carried)
+    .order_by(_e.commit_index)
+)
+
+
+def _stretch(cx: Connection, ranges: Ranges, things: Sequence[ThingId], known: Known) -> list[Layer] | None:
+    """The changes of commits that follow one another; None if one of them gave the table another key."""
+    turns: dict[tuple[str, int, int], int] = {}
+    found: list[tuple[int, ObjectId]] = []
+    for line, low, high in ranges:
+        where = {"line": line, "low": low, "high": high, "things": list(things)}
+        if cx.execute(_REPLACED, where).first():
+            return None
+        for row in cx.execute(_CHANGES, where):
+            turn = turns.setdefault((line, row.commit_index, row.step), len(turns) + 1)
+            found.append((turn, ObjectId(row.object_id)))
+    learn(cx, [id_ for _, id_ in found], known)
+    return [Layer(turn, known[id_]) for turn, id_ in found]
+
+
+def _crossing(cx: Connection, leg: Crossing, things: Sequence[ThingId], known: Known) -> list[Layer] | None:
+    """What a merge brought to its further parent: what the first parent did since the base, but for exceptions."""
+    found = _reference(cx, leg, things)
+    if found is None:
+        return []
+    base, exceptions_id = found
+    inner = change_layers(cx, base, leg.first_parent, things, known) if base else None
+    if inner is None or exceptions_id is None:
+        return None if inner is None else list(inner)
+    learn(cx, [exceptions_id], known)
+    exceptions = known[exceptions_id]
+    top = max((x.turn for x in inner), default=0)
+    return [*(replace(x, without=(*x.without, exceptions)) for x in inner), Layer(top + 1, exceptions)]
+
+
+def _reference(
+    cx: Connection, leg: Crossing, things: Sequence[ThingId]
+) -> tuple[Position | None, ObjectId | None] | None:
+    """The base and the exceptions of a merge, seen from a further parent; None if the table did not change for it."""
+    r = t.change_references.c
+    query = select(r.base_line, r.base_index, r.exceptions_id).where(
+        r.thing_id.in_(things),
+        r.line_id == leg.merge.line,
+        r.commit_index == leg.merge.index,
+        r.parent_number == leg.number,
+    )
+    row = cx.execute(query).first()
+    if row is None:
+        return None
+    base = Position(LineId(row.base_line), row.base_index) if row.base_line else None
+    return base, ObjectId(row.exceptions_id) if row.exceptions_id else None

@@ -1,0 +1,138 @@
+"""The commits that touched a table, with the objects that tell how; and which commits link an object."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from sqlalchemy import Connection, select
+
+from anabranch.catalog import tables as t
+from anabranch.catalog.history import to_datetime
+from anabranch.model.clock import Position
+from anabranch.model.ids import LineId, ObjectId, SchemaId, ThingId
+
+_CHUNK = 400
+
+
+@dataclass(frozen=True)
+class Touch:
+    """What one commit did to a table."""
+
+    position: Position
+    schema_id: SchemaId | None
+    """The schema after; None if the table was dropped."""
+    replaced: bool
+    """Whether it gave the table another key, so that no key relates its rows to those before."""
+    operations: tuple[str, ...]
+    objects: tuple[tuple[int, ObjectId], ...]
+    """Its objects, each with its step; those of one step change a key once."""
+
+
+@dataclass(frozen=True)
+class Told:
+    """A commit as rows of a result tell it."""
+
+    hash: str
+    id: str
+    author: str
+    message: str
+    finished_at: datetime
+
+
+def touches(cx: Connection, ranges: Iterable[tuple[LineId, int, int]], things: Sequence[ThingId]) -> list[Touch]:
+    """List the commits in ranges of lines that touched a table, in the order of the ranges."""
+    found: list[Touch] = []
+    for line, low, high in ranges:
+        linked = _linked(cx, line, low, high, things)
+        e = t.entries.c
+        query = select(e.commit_index, e.schema_id, e.replaced, e.dropped, e.operations).where(e.line_id == line)
+        query = query.where(e.commit_index.between(low, high), e.thing_id.in_(things), ~e.carried)
+        by_index: dict[int, Touch] = {}
+        for row in cx.execute(query.order_by(e.commit_index, e.dropped)):
+            schema = SchemaId(row.schema_id) if row.schema_id and not row.dropped else None
+            by_index.setdefault(
+                row.commit_index,  # Where a merge united two tables, the one that stays is told.
+                Touch(
+                    Position(line, row.commit_index),
+                    schema,
+                    bool(row.replaced),
+                    tuple(row.operations),
+                    tuple(linked.get(row.commit_index, ())),
+                ),
+            )
+        found += by_index.values()
+    return found
+
+
+def touch(cx: Connection, position: Position, things: Sequence[ThingId]) -> Touch | None:
+    """Read what one commit did to a table, if anything."""
+    return next(iter(touches(cx, [(position.line, position.index, position.index)], things)), None)
+
+
+def _linked(
+    cx: Connection, line: LineId, low: int, high: int, things: Sequence[ThingId]
+) -> dict[int, list[tuple[int, ObjectId]]]:
+    c = t.changes.c
+    query = select(c.commit_index, c.step, c.object_id).where(c.thing_id.in_(things), c.line_id == line)
+    query = query.where(c.commit_index.between(low, high)).order_by(c.commit_index, c.number)
+    found: dict[int, list[tuple[int, ObjectId]]] = {}
+    for row in cx.execute(query):
+        found.setdefault(row.commit_index, []).append((row.step, ObjectId(row.object_id)))
+    return found
+
+
+def links(cx: Connection, objects: Sequence[ObjectId]) -> dict[ObjectId, list[Position]]:
+    """Find the commits that link objects as part of a change."""
+    c, found = t.changes.c, dict[ObjectId, list[Position]]()
+    for start in range(0, len(objects), _CHUNK):
+        query = select(c.object_id, c.line_id, c.commit_index).where(c.object_id.in_(objects[start : start + _CHUNK]))
+        for row in cx.execute(query.distinct()):
+            found.setdefault(ObjectId(row.object_id), []).append(Position(LineId(row.line_id), row.commit_index))
+    return found
+
+
+@dataclass(frozen=True)
+class Reference:
+    """How a merge relates a table to a further parent."""
+
+    number: int
+    told: bool
+    """Whether changes tell the difference; else only states can."""
+    exceptions: ObjectId | None
+    """The rows that met, if there are some."""
+
+
+def references(cx: Connection, merge: Position, things: Sequence[ThingId]) -> list[Reference]:
+    """Find how a merge relates a table to its further parents; one that its first parent did not touch has none."""
+    r = t.change_references.c
+    query = select(r.parent_number, r.base_line, r.exceptions_id)
+    query = query.where(r.line_id == merge.line, r.commit_index == merge.index, r.thing_id.in_(things))
+    return [
+        Reference(row.parent_number, bool(row.base_line), ObjectId(row.exceptions_id) if row.exceptions_id else None)
+        for row in cx.execute(query.order_by(r.parent_number))
+    ]
+
+
+def tell(cx: Connection, positions: Iterable[Position]) -> dict[Position, Told]:
+    """Read what rows of a result say of commits, a line at a time."""
+    wanted: dict[LineId, list[int]] = {}
+    for line, index in dict.fromkeys(positions):
+        wanted.setdefault(line, []).append(index)
+    found: dict[Position, Told] = {}
+    c = t.commits.c
+    query = select(t.commits, t.lines.c.name.label("line_name")).join(t.lines, t.lines.c.id == c.line_id)
+    for line, indexes in wanted.items():
+        for start in range(0, len(indexes), _CHUNK):
+            inside = c.commit_index.in_(indexes[start : start + _CHUNK])
+            for row in cx.execute(query.where(c.line_id == line, inside)):
+                at, id_ = Position(line, row.commit_index), f"{row.line_name}/{row.commit_index}"
+                found[at] = Told(row.hash, id_, row.author, row.message, to_datetime(row.finished_at))
+    return found
+
+
+def is_merge(cx: Connection, position: Position) -> bool:
+    """Tell whether a commit has several parents."""
+    c = t.commits.c
+    return bool(cx.scalar(select(c.is_merge).where(c.line_id == position.line, c.commit_index == position.index)))

@@ -1,0 +1,207 @@
+"""One namespace or table on three sides: whether it is there after the merge, its attributes, schema and rows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+from anabranch.model.schema import Schema
+from anabranch.plan import matrices
+from anabranch.plan.merge_columns import have_equal_columns
+from anabranch.plan.merge_rows import CONFLICT, RowPolicy, Rules, Strictness, check_properties_of
+from anabranch.plan.merge_schema import SchemaMerge, merge_schema
+from anabranch.plan.merge_sides import Judge, Side, ThingSide, merge_named
+
+
+@dataclass(frozen=True)
+class Merged:
+    """What becomes of a thing, before names are settled."""
+
+    result: ThingSide | None
+    rows: RowPolicy | None = None
+    was_asked: bool = False
+    """Whether it is there, or not, because of an answer about it."""
+
+
+def merge_thing(
+    base: ThingSide | None,
+    ours: ThingSide | None,
+    theirs: ThingSide | None,
+    strictness: Strictness,
+    rules: Rules,
+    judge: Judge,
+) -> Merged:
+    """Decide about one thing; a side that does not have it is None."""
+    if ours and theirs:
+        return _merge_both(base, ours, theirs, strictness, rules, judge)
+    if base and (ours or theirs):
+        return _merge_dropped(base, ours, theirs, strictness, judge)
+    return Merged(ours or theirs)
+
+
+# --- dropped on one side ---
+
+
+def _merge_dropped(
+    base: ThingSide, ours: ThingSide | None, theirs: ThingSide | None, strictness: Strictness, judge: Judge
+) -> Merged:
+    """Drop a thing that the other side did nothing with that would be lost; else ask."""
+    keeper: Side = "ours" if ours else "theirs"
+    there = ours or theirs
+    assert there is not None
+    verb = _lost_by_letter(base, there, keeper) if strictness == "operations" else _lost(base, there)
+    if verb is None:
+        return Merged(None)
+    kind = f"{verb}/drop" if keeper == "ours" else f"drop/{verb}"
+    values = (base.path, ours and _told(ours), theirs and _told(theirs))
+    return Merged(there if judge.choose("objects", kind, values) == keeper else None, was_asked=True)
+
+
+def _lost(base: ThingSide, there: ThingSide) -> str | None:
+    """What a drop would lose: rows or columns. Names and properties are nothing without the table."""
+    if there.rows_changed:
+        return "update"
+    return "alter column" if has_other_columns(base, there) else None
+
+
+def _lost_by_letter(base: ThingSide, there: ThingSide, keeper: Side) -> str | None:
+    """By the matrices a drop at the source goes through, and whatever the source did conflicts with a drop."""
+    if keeper == "ours":
+        return None
+    found = matrices.judge(_matrix(there), letters(base, there), ["drop"])
+    return next((m.source for m in found if m.cell.verdict == "conflict"), None)
+
+
+def _matrix(thing: ThingSide) -> matrices.Matrix:
+    return matrices.TABLES if thing.kind == "table" else matrices.NAMESPACES
+
+
+def letters(base: ThingSide | None, thing: ThingSide) -> tuple[str, ...]:
+    """What was done to a thing in the words of its matrix."""
+    if thing.kind == "table" or base is None:
+        return thing.operations
+    renamed = ("alter name",) if (base.parent_id, base.name) != (thing.parent_id, thing.name) else ()
+    return (*renamed, *matrices.namespace_operations(base.told("properties"), thing.told("properties")))
+
+
+def has_other_columns(base: ThingSide, there: ThingSide) -> bool:
+    """Tell whether columns, key or checks differ from the base's."""
+    return not have_equal_columns(base.schema, there.schema) or base.told("checks") != there.told("checks")
+
+
+# --- on both sides ---
+
+
+def _merge_both(
+    base: ThingSide | None, ours: ThingSide, theirs: ThingSide, strictness: Strictness, rules: Rules, judge: Judge
+) -> Merged:
+    attributes: dict[str, Any] = dict(ours.attributes)
+    attributes["properties"] = _merged_properties(base, ours, theirs, strictness, judge)
+    attributes["united"] = sorted((ours.ids | theirs.ids) - {ours.id})
+    if ours.schema is None or theirs.schema is None:
+        return Merged(_with(ours, attributes))
+    if strictness == "table" and _has_changed(base, ours) and _has_changed(base, theirs):
+        verb = "update" if base else "create"
+        return _whole_table(_with(ours, attributes), theirs, judge, f"{verb}/{verb}")
+    merged = merge_schema(base, ours, theirs, strictness, judge.decisions)
+    judge.add(merged.conflicts)
+    attributes |= {"checks": dict(merged.checks), "cluster_by": list(merged.cluster_by)}
+    rows = _merged_rows(base, ours, theirs, strictness, merged, judge)
+    if rows is not None:
+        rows = _with_rules(rows, ours, theirs, merged.schema, rules, attributes["properties"])
+    return Merged(replace(_with(ours, attributes), schema=merged.schema), rows)
+
+
+def _with(ours: ThingSide, attributes: dict[str, Any]) -> ThingSide:
+    return replace(ours, attributes={name: value for name, value in attributes.items() if value})
+
+
+def _merged_properties(
+    base: ThingSide | None, ours: ThingSide, theirs: ThingSide, strictness: Strictness, judge: Judge
+) -> dict[str, str]:
+    """Make theirs' changes of properties again on ours; by the letter, a namespace's can't be unset twice."""
+    old, mine, other = (s.told("properties") if s else {} for s in (base, ours, theirs))
+    merged, _ = merge_named(old, mine, other)
+    if strictness == "operations" and ours.kind == "namespace":
+        for name in sorted(old.keys() - mine.keys() - other.keys()):
+            judge.choose(
+                "objects", "unset properties/unset properties", (f"{name}={old[name]}", None, None), None, [name]
+            )
+    return merged
+
+
+def _merged_rows(
+    base: ThingSide | None,
+    ours: ThingSide,
+    theirs: ThingSide,
+    strictness: Strictness,
+    merged: SchemaMerge,
+    judge: Judge,
+) -> RowPolicy | None:
+    """Say how rows are merged; None where ours' stay as they are."""
+    changed = {side: s.rows_changed or s.in_doubt for side, s in (("ours", ours), ("theirs", theirs))}
+    if merged.rows_of == "ours" or (merged.key_of == "ours" and not changed["theirs"]):
+        return None
+    policy = RowPolicy(strictness, base is None, bool(merged.key_changed), merged.key_of)
+    if merged.rows_of == "theirs" or (merged.key_of == "theirs" and not changed["ours"]):
+        return replace(policy, replaces_all=True)
+    if strictness == "operations":
+        return _replayed_rows(policy, ours, theirs, judge)
+    if not merged.schema.key and all("overwrite" in s.operations for s in (ours, theirs)):
+        chosen = judge.choose("objects", "overwrite/overwrite", (None, _told(ours), _told(theirs)))
+        return replace(policy, replaces_all=True) if chosen == "theirs" else None
+    return policy
+
+
+def _replayed_rows(policy: RowPolicy, ours: ThingSide, theirs: ThingSide, judge: Judge) -> RowPolicy | None:
+    """Replay what the source did to rows on the target, with the notes of the matrix."""
+    for met in matrices.judge(matrices.TABLES, theirs.operations, ours.operations):
+        if met.cell.verdict == "conflict":
+            kind = f"{met.destination}/{met.source}"
+            if judge.choose("objects", kind, (None, _told(ours), _told(theirs))) == "ours":
+                return None
+    return replace(
+        policy,
+        theirs_deletes_win=True,
+        only_new_rows="overwrite" in ours.operations,
+        replaces_all="overwrite" in theirs.operations,
+    )
+
+
+def _whole_table(ours: ThingSide, theirs: ThingSide, judge: Judge, kind: str) -> Merged:
+    """Ask which side's columns and rows the table has."""
+    if judge.choose("objects", kind, (None, _told(ours), _told(theirs))) == "ours":
+        return Merged(ours)
+    # Against ours as its own base, all that theirs has is new, and columns keep ours' ids.
+    mine = replace(ours, operations=(), rows_changed=False, rows_inserted=False, touched=frozenset())
+    merged = merge_schema(mine, mine, theirs)
+    attributes = {**ours.attributes, "checks": dict(merged.checks), "cluster_by": list(merged.cluster_by)}
+    rows = RowPolicy("table", full=bool(merged.key_changed), by_key_of=merged.key_of, replaces_all=True)
+    return Merged(replace(_with(ours, attributes), schema=merged.schema), rows)
+
+
+def _has_changed(base: ThingSide | None, there: ThingSide) -> bool:
+    return base is None or there.rows_changed or has_other_columns(base, there)
+
+
+def _with_rules(
+    policy: RowPolicy, ours: ThingSide, theirs: ThingSide, schema: Schema, rules: Rules, properties: dict[str, str]
+) -> RowPolicy:
+    """Look up the rule for each column, by the names that it and its table have on either side."""
+    paths = list(dict.fromkeys((ours.path, theirs.path)))
+    check_properties_of(ours.path, properties, [s for s in (ours.schema, theirs.schema) if s])
+    found = {}
+    for column in schema.plain_columns:
+        there = [c for s in (ours.schema, theirs.schema) if s for c in s if c.ids & column.ids]
+        names = {column.name, *(c.name for c in there)}
+        rule = rules.of_column(paths, names, column.type, properties)
+        if rule.word != CONFLICT.word:
+            found[column.id] = rule
+    return replace(policy, rule=rules.of_table(paths, properties), rules=found)
+
+
+def _told(thing: ThingSide | None) -> str | None:
+    """What a side did, as people read it."""
+    if thing is None:
+        return None
+    return ", ".join(thing.operations) or thing.path

@@ -1,0 +1,68 @@
+"""The way from a commit to a descendant: along first parents, and into merges from their further parents."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import NamedTuple, Protocol
+
+from anabranch.model.clock import Clock, Position
+from anabranch.model.ids import LineId
+from anabranch.plan.history import LineReader, is_ancestor
+
+
+@dataclass(frozen=True)
+class Stretch:
+    """Commits that follow one another by first parents: (line, low, high), oldest first."""
+
+    ranges: tuple[tuple[LineId, int, int], ...]
+
+
+@dataclass(frozen=True)
+class Crossing:
+    """A merge commit that is entered from its further parent of this number, and its first parent."""
+
+    merge: Position
+    number: int
+    first_parent: Position
+
+
+Leg = Stretch | Crossing
+
+
+class Edge(NamedTuple):
+    """From a merge commit to a further parent."""
+
+    merge: Position
+    number: int
+    parent: Position
+
+
+class PathReader(LineReader, Protocol):
+    """What finding a way needs to know."""
+
+    def clock(self, position: Position) -> Clock:
+        """Return the path of first parents that leads to a commit."""
+
+    def edges(self, clock: Clock, above: int) -> Iterator[Edge]:
+        """Yield the edges to further parents from commits on a clock of a greater generation, oldest first."""
+
+
+def find_path(reader: PathReader, base: Position, tip: Position) -> tuple[Leg, ...]:
+    """Find a way from a commit to a descendant, oldest leg first. All ways between two commits tell the same change."""
+    legs: list[Leg] = []
+    oldest = reader.generation(base)
+    clock = reader.clock(tip)
+    while not clock.holds(base):
+        # The lowest merge that brought the base in: above it, first parents lead on.
+        edge = next(e for e in reader.edges(clock, oldest) if is_ancestor(reader, base, e.parent))
+        first = reader.clock(edge.merge).back(1)
+        assert first is not None
+        legs = [Crossing(edge.merge, edge.number, first), *_stretch(clock, edge.merge), *legs]
+        clock = reader.clock(edge.parent)
+    return (*_stretch(clock, base), *legs)
+
+
+def _stretch(clock: Clock, base: Position) -> list[Leg]:
+    ranges = clock.since(base)
+    return [Stretch(ranges)] if ranges else []

@@ -1,0 +1,72 @@
+"""What differs between two schemas of a table, or between what its entries say: columns matched by id."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from anabranch.model.schema import Column, Schema
+
+SchemaChangeKind = Literal[
+    "add", "drop", "rename", "type", "nullable", "default", "key", "check", "property", "cluster"
+]
+
+
+@dataclass(frozen=True)
+class SchemaChange:
+    """One change of a table's description."""
+
+    change: SchemaChangeKind
+    name: str | None
+    """The column, check or property, as it is called after; None for the key and the clustering."""
+    before: Any
+    after: Any
+
+
+def schema_changes(before: Schema, after: Schema) -> tuple[SchemaChange, ...]:
+    """List what changed from one schema to the other."""
+    found: list[SchemaChange] = []
+    for column in before:
+        if after.written_as(column) is None:
+            found.append(SchemaChange("drop", column.name, _told(column), None))
+    for column in after:
+        was = before.written_as(column)
+        found += [SchemaChange("add", column.name, None, _told(column))] if was is None else _altered(was, column)
+    old, new = list(before.key_names), list(after.key_names)
+    kept = [before.written_as(c) for c in after.key_columns] if after.has_key else []
+    if [c.id if c else None for c in kept] != list(before.key):
+        found.append(SchemaChange("key", None, old, new))
+    return tuple(found)
+
+
+def _altered(was: Column, now: Column) -> list[SchemaChange]:
+    sides: tuple[tuple[SchemaChangeKind, Any, Any], ...] = (
+        ("rename", was.name, now.name),
+        ("type", str(was.type), str(now.type)),
+        ("nullable", was.nullable, now.nullable),
+        ("default", was.default, now.default),
+    )
+    return [SchemaChange(kind, now.name, one, other) for kind, one, other in sides if one != other]
+
+
+def _told(column: Column) -> str:
+    """A column as a schema in text has it."""
+    firm = "" if column.nullable else " NOT NULL"
+    return f"{column.type}{firm}" + (f" DEFAULT {column.default}" if column.default is not None else "")
+
+
+def attribute_changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> tuple[SchemaChange, ...]:
+    """List what changed in properties, checks and clustering."""
+    kinds: tuple[tuple[str, SchemaChangeKind], ...] = (("properties", "property"), ("checks", "check"))
+    found: list[SchemaChange] = []
+    for key, kind in kinds:
+        old, new = before.get(key, {}), after.get(key, {})
+        found += [
+            SchemaChange(kind, name, old.get(name), new.get(name))
+            for name in sorted({*old, *new})
+            if old.get(name) != new.get(name)
+        ]
+    if before.get("cluster_by") != after.get("cluster_by"):
+        found.append(SchemaChange("cluster", None, before.get("cluster_by"), after.get("cluster_by")))
+    return tuple(found)

@@ -1,0 +1,477 @@
+"""Merging rows: base, ours and theirs at the same keys, decided row by row and cell by cell.
+
+What comes out has, for each key, all three rows, the row that is to be, and which cells or rows are in conflict.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from sqlglot import exp
+
+from anabranch.model.schema import Column, Schema
+from anabranch.model.types import DataType
+from anabranch.plan.merge_rows import CONFLICT, RowPolicy, Rule
+from anabranch.queries.forms import comparable, differs
+from anabranch.queries.query import (
+    DELETE,
+    INSERT,
+    OP,
+    SAME,
+    UPDATE,
+    Query,
+    Sources,
+    aliased,
+    all_of,
+    any_of,
+    cast_to,
+    choose,
+    col,
+    is_null,
+    joined,
+    not_distinct,
+    null_of,
+    number,
+    same_key,
+    select,
+    subquery,
+    table,
+    text,
+)
+
+BASE, OURS, THEIRS = "0", "1", "2"
+SIDES = (BASE, OURS, THEIRS)
+KIND = "_ana_kind"
+"""What ours and theirs did to a row that is in conflict as a whole; null for others."""
+STAYS = "_ana_stays"
+"""Whether the row is there after the merge."""
+_EDITED = {OURS: "_ana_edited_1", THEIRS: "_ana_edited_2"}
+INT, STRING = DataType("int"), DataType("string")
+
+
+def there(side: str) -> str:
+    """The column that tells whether a side has the row."""
+    return f"_ana_there_{side}"
+
+
+def value_of(column: Column, side: str) -> str:
+    """The name of a side's value of a column; the merged value has the column's own."""
+    return f"{column.id}_{side}"
+
+
+def conflict_of(column: Column) -> str:
+    """The column that tells whether a cell is in conflict."""
+    return f"{column.id}_c"
+
+
+def unknown_of(column: Column) -> str:
+    """The column that tells whether the bases of a criss-cross disagree on a cell."""
+    return f"{column.id}_u"
+
+
+def _lost_of(column: Column) -> str:
+    """The column that tells whether ours is a base that does not know a cell."""
+    return f"{column.id}_v"
+
+
+def time_of(column: Column, side: str) -> str:
+    """The column that tells when a side last changed a cell."""
+    return f"{column.id}_w{side}"
+
+
+ROW_TIME = {OURS: "_ana_when_1", THEIRS: "_ana_when_2"}
+
+
+@dataclass(frozen=True)
+class Decision:
+    """How rows are decided."""
+
+    schema: Schema
+    cells: tuple[Column, ...]
+    """The columns besides the key, as they are after the merge."""
+    policy: RowPolicy
+    expressions: Mapping[str, exp.Expr] = field(default_factory=dict)
+    """Users' rules by column id, over columns `base`, `ours` and `theirs`."""
+    virtual: bool = False
+    """Whether conflicts become cells that are unknown: the base of a criss-cross is made so."""
+    has_unknown: bool = False
+    """Whether the base has such cells."""
+    ours_has_unknown: bool = False
+    has_times: bool = False
+
+    def for_base(self, *, has_unknown: bool, ours_has_unknown: bool) -> Decision:
+        """How commits are made one base, which no side is preferred in."""
+        plain = replace(self.policy, theirs_deletes_win=False, only_new_rows=False, replaces_all=False)
+        return replace(
+            self,
+            policy=plain,
+            virtual=True,
+            has_unknown=has_unknown,
+            ours_has_unknown=ours_has_unknown,
+            has_times=False,
+        )
+
+
+def decided(
+    keys: exp.Table | exp.Subquery,
+    states: Mapping[str, Query],
+    how: Decision,
+    sources: Sources,
+    times: Mapping[str, Query] | None = None,
+) -> Query:
+    """Decide the rows at these keys."""
+    return Query(_Decide(how).build(keys, states, times or {}), sources.named)
+
+
+@dataclass(frozen=True)
+class _Decide:
+    how: Decision
+
+    @property
+    def key(self) -> list[str]:
+        return [str(k) for k in self.how.schema.key_ids]
+
+    def build(
+        self, keys: exp.Table | exp.Subquery, states: Mapping[str, Query], times: Mapping[str, Query]
+    ) -> exp.Select:
+        found = self._side_by_side(keys, states, times)
+        edited = select([exp.Star(), *(self._edited(s) for s in (OURS, THEIRS))], subquery(found, "s"))
+        return self._results(edited)
+
+    def _side_by_side(
+        self, keys: exp.Table | exp.Subquery, states: Mapping[str, Query], times: Mapping[str, Query]
+    ) -> exp.Select:
+        """The three rows at each key, and which cells each side changed."""
+        picked: list[exp.Expr] = [col(k, "k") for k in self.key]
+        picked += [aliased(_flag(exp.Not(this=is_null(col(self.key[0], f"s{s}")))), there(s)) for s in SIDES]
+        for c in self.how.cells:
+            picked += [aliased(col(c.id, f"s{s}"), value_of(c, s)) for s in SIDES]
+            picked += [aliased(self._changed(c, s), _changed_of(c, s)) for s in (OURS, THEIRS)]
+            if self.how.has_unknown:
+                lost = exp.Coalesce(this=col(unknown_of(c), "s0"), expressions=[number(0)])
+                picked.append(aliased(lost, unknown_of(c)))
+            if self.how.ours_has_unknown:
+                lost = exp.Coalesce(this=col(unknown_of(c), "s1"), expressions=[number(0)])
+                picked.append(aliased(lost, _lost_of(c)))
+            picked += [aliased(col(time_of(c, s), f"w{s}"), time_of(c, s)) for s in times if self._by_time(c)]
+        picked += [aliased(col(ROW_TIME[s], f"w{s}"), ROW_TIME[s]) for s in times]
+        query = select(picked, keys)
+        beside = {**{f"s{s}": states[s] for s in SIDES}, **{f"w{s}": when for s, when in times.items()}}
+        for alias, rows in beside.items():
+            query.append("joins", joined(subquery(rows.expression, alias), same_key(self.key, "k", alias), "left"))
+        return query
+
+    def _by_time(self, c: Column) -> bool:
+        return self._rule(c).word == "newest"
+
+    def _rule(self, c: Column) -> Rule:
+        return self.how.policy.rules.get(c.id, CONFLICT)
+
+    def _changed(self, c: Column, side: str) -> exp.Expr:
+        """Whether a side has another value than the base; to one that is unknown, every value is another."""
+        test = differs(c.type, col(c.id, "s0"), col(c.id, f"s{side}"))
+        unknown = ["s0"] if self.how.has_unknown else []
+        unknown += ["s1"] if self.how.ours_has_unknown and side == OURS else []
+        tests = [exp.EQ(this=col(unknown_of(c), s), expression=number(1)) for s in unknown]
+        return _flag(any_of([*tests, test]))
+
+    def _edited(self, side: str) -> exp.Alias:
+        """Whether a side did anything to the row since the base."""
+        came_or_went = exp.NEQ(this=col(there(BASE)), expression=col(there(side)))
+        both = all_of([_is_set(there(BASE)), _is_set(there(side))])
+        changed = any_of([_is_set(_changed_of(c, side)) for c in self.how.cells])
+        test = any_of([came_or_went, all_of([both, exp.Paren(this=changed)])])
+        if side == THEIRS and self.how.policy.only_new_rows:
+            test = all_of([_is_not_set(there(BASE)), exp.Paren(this=test)])
+        return aliased(_flag(test), _EDITED[side])
+
+    # --- decisions ---
+
+    def _results(self, edited: exp.Select) -> exp.Select:
+        picked: list[exp.Expr] = [exp.Star()]
+        merged = [self._cell(c) for c in self.how.cells]
+        picked.append(aliased(self._stays(), STAYS))
+        picked.append(aliased(self._kind(), KIND))
+        for c, (value, conflict) in zip(self.how.cells, merged, strict=True):
+            picked.append(aliased(cast_to(self._value(c, value), c.type), c.id))
+            clash = all_of([self._meet(), conflict])
+            if self.how.virtual:
+                clash = any_of([self._one_went(), exp.Paren(this=clash)])
+            if self.how.ours_has_unknown:
+                clash = any_of([_is_set(_lost_of(c)), exp.Paren(this=clash)])
+            picked.append(aliased(_flag(clash), conflict_of(c)))
+        return select(picked, subquery(edited, "e"))
+
+    def _meet(self) -> exp.Condition:
+        """Both sides have the row, and did something to it."""
+        return all_of([*(_is_set(n) for n in (there(OURS), there(THEIRS), _EDITED[OURS], _EDITED[THEIRS]))])
+
+    def _takes_theirs(self) -> exp.Condition:
+        """Rows that become theirs': ours did nothing to them, or a rule says so."""
+        if self.how.policy.replaces_all:
+            return exp.true()
+        cases = [all_of([_is_set(_EDITED[THEIRS]), _is_not_set(_EDITED[OURS])])]
+        lost = self._one_went()
+        if self.how.policy.theirs_deletes_win:
+            cases.append(all_of([lost.copy(), _is_not_set(there(THEIRS))]))
+        rule = self.how.policy.rule.word
+        if rule == "theirs":
+            cases.append(lost.copy())
+        if rule == "newest" and self.how.has_times:
+            newer = exp.GT(this=col(ROW_TIME[THEIRS]), expression=col(ROW_TIME[OURS]))
+            cases.append(all_of([lost.copy(), newer]))
+        return any_of([exp.Paren(this=case) for case in cases])
+
+    def _one_went(self) -> exp.Condition:
+        """One side deleted the row, the other changed it."""
+        return all_of(
+            [
+                _is_set(_EDITED[OURS]),
+                _is_set(_EDITED[THEIRS]),
+                exp.NEQ(this=col(there(OURS)), expression=col(there(THEIRS))),
+            ]
+        )
+
+    def _stays(self) -> exp.Expr:
+        if self.how.virtual:
+            return _flag(any_of([self._one_went(), exp.Paren(this=self._plain_stay())]))
+        return _flag(self._plain_stay())
+
+    def _plain_stay(self) -> exp.Condition:
+        taken = choose((self._takes_theirs(), col(there(THEIRS))), otherwise=col(there(OURS)))
+        return exp.EQ(this=taken, expression=number(1))
+
+    def _kind(self) -> exp.Expr:
+        """The kind of a conflict of whole rows: one side deleted what the other changed."""
+        tests = [all_of([self._one_went(), exp.Not(this=exp.Paren(this=self._takes_theirs())), *self._not_ours()])]
+        if self.how.policy.strictness == "disjoint":
+            tests.append(all_of([_is_set(_EDITED[OURS]), _is_set(_EDITED[THEIRS]), _is_not_set(there(OURS))]))
+        kinds = exp.Concat(expressions=[_did(OURS), text("/"), _did(THEIRS)], safe=True)
+        return choose((any_of([exp.Paren(this=t) for t in tests]), kinds), otherwise=null_of(STRING))
+
+    def _not_ours(self) -> list[exp.Expr]:
+        if self.how.virtual or self.how.policy.rule.word == "ours":
+            return [exp.false()]
+        if self.how.policy.rule.word == "newest" and self.how.has_times:
+            return [exp.false()]
+        return []
+
+    def _value(self, c: Column, merged: exp.Expr) -> exp.Expr:
+        """The value of a cell after the merge."""
+        return choose(
+            (self._takes_theirs(), col(value_of(c, THEIRS))),
+            (self._meet(), merged),
+            otherwise=col(value_of(c, OURS)),
+        )
+
+    def _cell(self, c: Column) -> tuple[exp.Expr, exp.Expr]:
+        """The value of a cell in a row that both sides have and touched, and whether it is in conflict."""
+        ours, theirs = col(value_of(c, OURS)), col(value_of(c, THEIRS))
+        differ = differs(c.type, ours.copy(), theirs.copy())
+        had = _is_set(there(BASE))
+        only_theirs = all_of([had.copy(), _is_not_set(_changed_of(c, OURS))])
+        only_ours = all_of([had.copy(), _is_not_set(_changed_of(c, THEIRS))])
+        cases: list[tuple[exp.Expr, exp.Expr]] = [(only_theirs, theirs), (only_ours, ours)]
+        ruled = self._ruled(c)
+        if self._rule(c).word == "sum":
+            cases += ruled  # Both deltas count, equal ones too.
+        cases.append((exp.Not(this=exp.Paren(this=differ)), ours.copy()))
+        if self._rule(c).word != "sum":
+            cases += ruled
+        value = choose(*cases, otherwise=ours.copy())
+        if self.how.policy.strictness in ("row", "disjoint"):
+            return value, exp.false() if ruled else self._strict(c, differ)
+        free = any_of([exp.Paren(this=test.copy()) for test, _ in cases])
+        return value, exp.Not(this=exp.Paren(this=free))
+
+    def _strict(self, c: Column, differ: exp.Expr) -> exp.Expr:
+        """A cell of a row that both sides changed: one that either touched, under `row` only if they differ."""
+        touched = any_of([_is_set(_changed_of(c, s)) for s in (OURS, THEIRS)])
+        return touched if self.how.policy.strictness == "disjoint" else differ.copy()
+
+    def _ruled(self, c: Column) -> list[tuple[exp.Expr, exp.Expr]]:
+        """When a rule decides a cell that both sides changed differently, and to what."""
+        if self.how.virtual and self._rule(c).word not in ("sum", "min", "max", "union", "coalesce"):
+            return []  # Which side is ours is nothing that a base knows.
+        base, ours, theirs = (col(value_of(c, s)) for s in SIDES)
+        known: list[exp.Expr] = [_is_set(there(BASE)), *(exp.Not(this=is_null(v.copy())) for v in (base, ours, theirs))]
+        known.append(self._is_known(c))
+        word = self._rule(c).word
+        none = [(is_null(ours.copy()), theirs.copy()), (is_null(theirs.copy()), ours.copy())]
+        if word == "ours":
+            return [(exp.true(), ours)]
+        if word == "theirs":
+            return [(exp.true(), theirs)]
+        if word == "newest":
+            newer = exp.GT(this=col(time_of(c, THEIRS)), expression=col(time_of(c, OURS)))
+            return [(newer, theirs), (exp.true(), ours)] if self.how.has_times else []
+        if word == "sum":
+            total = exp.Sub(this=exp.Add(this=ours, expression=theirs), expression=base)
+            return [(all_of(known), total)]
+        if word in ("min", "max"):
+            least = exp.LTE if word == "min" else exp.GTE
+            return [*none, (least(this=ours.copy(), expression=theirs.copy()), ours), (exp.true(), theirs)]
+        if word == "coalesce":
+            return [*none]
+        if word == "union":
+            return [*none, (exp.true(), _union(ours, theirs))]
+        if word == "expression":
+            sides = {"base": base, "ours": ours, "theirs": theirs}
+            return [(self._is_known(c), _filled(self.how.expressions[str(c.id)], sides))]
+        return []
+
+    def _is_known(self, c: Column) -> exp.Expr:
+        """Whether the base knows the cell; an expression may speak of it."""
+        return _is_not_set(unknown_of(c)) if self.how.has_unknown else exp.true()
+
+
+def _filled(expression: exp.Expr, sides: Mapping[str, exp.Expr]) -> exp.Expr:
+    """A user's rule with the three values in the place of their names."""
+
+    def put(node: exp.Expr) -> exp.Expr:
+        if isinstance(node, exp.Column) and node.name.lower() in sides and not node.table:
+            return sides[node.name.lower()].copy()
+        return node
+
+    return exp.Paren(this=expression.copy().transform(put))
+
+
+def _union(ours: exp.Expr, theirs: exp.Expr) -> exp.Expr:
+    """The elements of ours, then those of theirs that ours lacks."""
+    item = exp.column("ana_item")
+    has = exp.ArrayContains(this=ours.copy(), expression=item)
+    lacks = exp.Not(this=exp.Coalesce(this=has, expressions=[exp.true()]))
+    new = exp.ArrayFilter(this=theirs, expression=exp.Lambda(this=lacks, expressions=[exp.to_identifier("ana_item")]))
+    return exp.ArrayConcat(this=ours, expressions=[new])
+
+
+def _did(side: str) -> exp.Case:
+    """What a side did to a row."""
+    had, has = _is_set(there(BASE)), _is_set(there(side))
+    return choose((all_of([had, has]), text("update")), (had.copy(), text("delete")), otherwise=text("insert"))
+
+
+def _changed_of(column: Column, side: str) -> str:
+    return f"{column.id}_d{side}"
+
+
+def _flag(test: exp.Expr) -> exp.Case:
+    return choose((test, number(1)), otherwise=number(0))
+
+
+def _is_set(name: str) -> exp.EQ:
+    return exp.EQ(this=col(name), expression=number(1))
+
+
+def _is_not_set(name: str) -> exp.EQ:
+    return exp.EQ(this=col(name), expression=number(0))
+
+
+def with_settled(query: Query, settled: str, how: Decision) -> Query:
+    """Decided rows, with what was resolved before in its place wherever base, ours and theirs are as they were."""
+    ids = [str(k) for k in how.schema.key_ids]
+    same: list[exp.Expr] = [exp.EQ(this=col(there(s), "d"), expression=col(there(s), "s")) for s in SIDES]
+    same += [
+        not_distinct(comparable(c.type, col(value_of(c, s), "d")), comparable(c.type, col(value_of(c, s), "s")))
+        for c in how.cells
+        for s in SIDES
+    ]
+    on = all_of([same_key(ids, "d", "s"), *same])
+    found = exp.Not(this=is_null(col(ids[0], "s")))
+    # A row that was settled in part keeps its other conflicts.
+    own = {STAYS, KIND, *(n for c in how.cells for n in (str(c.id), conflict_of(c)))}
+    picked = [
+        aliased(choose((found.copy(), col(n, "s")), otherwise=col(n, "d")), n) if n in own else col(n, "d")
+        for n, _ in pairs(how)
+    ]
+    join = joined(table(settled, "s"), on, "left")
+    return query.over(select(picked, subquery(query.expression, "d"), join=join))
+
+
+def shown_rows(query: Query, how: Decision) -> Query:
+    """One row for each key in conflict under the names that users know: ours if there is one, else theirs, or base."""
+    picked: list[exp.Expr] = [aliased(col(c.id), c.id) for c in how.schema.key_columns]
+    picked += [aliased(col(c.id), c.name) for c in how.schema if c.id in how.schema.key]
+    for c in how.cells:
+        value = choose(
+            (_is_set(there(OURS)), col(value_of(c, OURS))),
+            (_is_set(there(THEIRS)), col(value_of(c, THEIRS))),
+            otherwise=col(value_of(c, BASE)),
+        )
+        picked.append(aliased(value, c.name))
+    return query.over(select(picked, subquery(query.expression, "d")))
+
+
+def tested(query: Query, schema: Schema, test: exp.Expr, args: Mapping[str, Any]) -> Query:
+    """The keys of shown rows that meet a condition."""
+    found = select([col(k) for k in schema.key_ids], subquery(query.expression, "w"), where=test)
+    return Query(found, query.sources, args)
+
+
+def computed(query: Query, column: Column, tree: exp.Expr, schema: Schema) -> Query:
+    """The value of an expression over base, ours and theirs of a cell, by key, as `v`."""
+    sides = {"base": col(value_of(column, BASE)), "ours": col(value_of(column, OURS))}
+    value = cast_to(_filled(tree, {**sides, "theirs": col(value_of(column, THEIRS))}), column.type)
+    picked = [*(col(k) for k in schema.key_ids), aliased(value, "v")]
+    return query.over(select(picked, subquery(query.expression, "c")))
+
+
+def with_args(query: Query, args: Mapping[str, Any]) -> Query:
+    """A query with users' arguments."""
+    return Query(query.expression, query.sources, args)
+
+
+def against(query: Query, side: str, how: Decision) -> Query:
+    """The difference from one side to the merged rows: one row per key, also where there is none."""
+    has, stays = _is_set(there(side)), _is_set(STAYS)
+    differ = any_of([differs(c.type, col(value_of(c, side)), col(c.id)) for c in how.cells])
+    op = choose(
+        (all_of([_is_not_set(there(side)), stays]), text(INSERT)),
+        (all_of([has, _is_not_set(STAYS)]), text(DELETE)),
+        (all_of([has.copy(), stays.copy(), exp.Paren(this=differ)]), text(UPDATE)),
+        otherwise=text(SAME),
+    )
+    picked: list[exp.Expr] = [col(k) for k in how.schema.key_ids]
+    for c in how.cells:
+        picked += [col(c.id), aliased(col(value_of(c, side)), c.before)]
+    return query.over(select([*picked, aliased(op, OP)], subquery(query.expression, "d")))
+
+
+def staying(query: Query, schema: Schema) -> Query:
+    """The rows that are there after the merge."""
+    picked = [col(c.id) for c in schema.stored]
+    return query.over(select(picked, subquery(query.expression, "d"), where=_is_set(STAYS)))
+
+
+def as_base(source: str, how: Decision, sources: Sources) -> Query:
+    """Decided rows of a virtual base, as the base of another decision: what is in conflict is unknown."""
+    picked: list[exp.Expr] = [col(k) for k in how.schema.key_ids]
+    for c in how.cells:
+        known = choose((_is_set(conflict_of(c)), null_of(c.type)), otherwise=col(c.id))
+        picked += [aliased(known, c.id), aliased(col(conflict_of(c)), unknown_of(c))]
+    return Query(select(picked, table(source, "v"), where=_is_set(STAYS)), sources.named)
+
+
+def in_conflict(query: Query, how: Decision) -> Query:
+    """The keys that are in conflict, with all that is known of them."""
+    return query.over(select([exp.Star()], subquery(query.expression, "d"), where=conflict_test(how)))
+
+
+def conflict_test(how: Decision) -> exp.Condition:
+    """Whether a row or one of its cells is in conflict."""
+    return any_of([exp.Not(this=is_null(col(KIND))), *(_is_set(conflict_of(c)) for c in how.cells)])
+
+
+def pairs(how: Decision) -> list[tuple[str, DataType]]:
+    """The columns of decided rows, with their types."""
+    found = [(str(c.id), c.type) for c in how.schema.key_columns]
+    found += [(there(s), INT) for s in SIDES]
+    for c in how.cells:
+        found += [(value_of(c, s), c.type) for s in SIDES] + [(_changed_of(c, s), INT) for s in (OURS, THEIRS)]
+        found += [(unknown_of(c), INT)] if how.has_unknown else []
+        found += [(_lost_of(c), INT)] if how.ours_has_unknown else []
+        found += [(str(c.id), c.type), (conflict_of(c), INT)]
+    found += [(_EDITED[s], INT) for s in (OURS, THEIRS)]
+    return [*found, (STAYS, INT), (KIND, STRING)]

@@ -1,0 +1,194 @@
+"""Conflicts as data: what ours and theirs disagree on, by table, row and cell."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from anabranch.errors import NotFound
+from anabranch.model.ids import ThingId
+from anabranch.plan.merge_sides import ThingConflict
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from anabranch.queries.three_way import Decision
+    from anabranch.repo.context import Context
+
+
+@dataclass(frozen=True)
+class TableConflicts:
+    """The rows of one table that are in conflict."""
+
+    table: str
+    id: ThingId
+    decided: pa.Table
+    """The three rows at each key, with what is in conflict."""
+    decision: Decision
+    ctx: Context | None = field(default=None, repr=False)
+
+    def rows(self) -> list[dict[str, Any]]:
+        """List the conflicts: one for each cell, or for each row where one side deleted it."""
+        from anabranch.repo.outputs import to_dicts
+
+        return [told for row in to_dicts(self.decided) for told in self._told(row)]
+
+    def count(self) -> int:
+        """Count the conflicts."""
+        import pyarrow.compute as pc
+
+        from anabranch.queries.three_way import KIND, conflict_of
+
+        whole = self.decided.num_rows - self.decided.column(KIND).null_count
+        parts = [pc.sum(self.decided.column(conflict_of(c))).as_py() or 0 for c in self.decision.cells]
+        return int(whole + sum(parts))
+
+    def arrow(self) -> pa.Table:
+        """The conflicts as a table: the key, `kind`, `column`, and the three values as text."""
+        import pyarrow as pa
+
+        from anabranch.objects.arrow import arrow_type
+
+        keys = self._keys
+        found = self.rows()
+        columns: dict[str, Any] = {
+            k.name: pa.array([row["key"][k.name] for row in found], arrow_type(k.type)) for k in keys
+        }
+        for name in ("kind", "column"):
+            columns[name] = pa.array([row[name] for row in found], pa.string())
+        for name in ("base", "ours", "theirs"):
+            columns[name] = pa.array([_text(row[name]) for row in found], pa.string())
+        return pa.table(columns)
+
+    def spark(self) -> Any:
+        """The conflicts as a Spark DataFrame, in the form of `arrow`."""
+        from anabranch.queries.query import Rows, reading_of
+
+        assert self.ctx is not None
+        rows = self.arrow()
+        return self.ctx.engines.spark().frame(reading_of(Rows(rows), rows.column_names))
+
+    def pandas(self) -> Any:
+        """The conflicts as a pandas DataFrame, in the form of `arrow`."""
+        return self.arrow().to_pandas()
+
+    @property
+    def _keys(self) -> Sequence[Any]:
+        schema = self.decision.schema
+        return schema.key_columns if schema.has_key else ()
+
+    def _told(self, row: dict[str, Any]) -> Iterator[dict[str, Any]]:
+        from anabranch.queries.three_way import BASE, KIND, OURS, THEIRS, conflict_of, there, value_of
+
+        key = {k.name: row[k.id] for k in self._keys}
+        names = {"base": BASE, "ours": OURS, "theirs": THEIRS}
+        if row[KIND] is not None:
+            sides = {name: self._row(row, side) if row[there(side)] else None for name, side in names.items()}
+            yield {"key": key, "kind": row[KIND], "column": None, **sides}
+        word = "update/update" if row[there(BASE)] else "insert/insert"
+        for c in self.decision.cells:
+            if row[conflict_of(c)]:
+                cells = {name: row[value_of(c, side)] for name, side in names.items()}
+                yield {"key": key, "kind": word, "column": c.name, **cells}
+
+    def _row(self, row: dict[str, Any], side: str) -> dict[str, Any]:
+        from anabranch.queries.three_way import value_of
+
+        keys = {c.id: row[c.id] for c in self.decision.schema.key_columns}
+        return {c.name: keys[c.id] if c.id in keys else row[value_of(c, side)] for c in self.decision.schema}
+
+
+def _text(value: Any) -> str | None:
+    if value is None or isinstance(value, str):
+        return value
+    if isinstance(value, dict):
+        return ", ".join(f"{k}={_text(v)}" for k, v in value.items())
+    return str(value)
+
+
+@dataclass(frozen=True)
+class Violation:
+    """A row of the merged table that breaks one of its constraints."""
+
+    table: str
+    kind: str
+    """`check`, `not null` or `key`."""
+    name: str
+    """The check, or the columns."""
+    key: Mapping[str, Any]
+    row: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Conflicts(Mapping[str, TableConflicts]):
+    """All that keeps a merge from being published; `conflicts["orders"]` are rows of one table."""
+
+    tables: Mapping[str, TableConflicts] = field(default_factory=dict)
+    things: tuple[ThingConflict, ...] = ()
+    broken: tuple[Violation, ...] = ()
+
+    def __getitem__(self, name: str) -> TableConflicts:
+        if name not in self.tables:
+            there = ", ".join(self.tables) or "none"
+            raise NotFound(f"no rows of table {name!r} are in conflict", hint=f"tables with some: {there}", table=name)
+        return self.tables[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.tables)
+
+    def __len__(self) -> int:
+        return len(self.tables)
+
+    def __bool__(self) -> bool:
+        return bool(self.tables or self.things or self.broken)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.tables
+
+    @property
+    def objects(self) -> list[dict[str, Any]]:
+        """Conflicts of whole tables and namespaces."""
+        return [_thing(c) for c in self.things if c.level == "objects"]
+
+    @property
+    def schema(self) -> list[dict[str, Any]]:
+        """Conflicts of columns, keys and checks."""
+        return [_thing(c) for c in self.things if c.level == "schema"]
+
+    @property
+    def violations(self) -> list[dict[str, Any]]:
+        """Merged rows that break a constraint."""
+        return [
+            {"table": v.table, "kind": v.kind, "name": v.name, "key": dict(v.key), "row": dict(v.row)}
+            for v in self.broken
+        ]
+
+    def count(self) -> int:
+        """Count all conflicts."""
+        return sum(t.count() for t in self.tables.values()) + len(self.things) + len(self.broken)
+
+    def told(self) -> str:
+        """Say in a line how many conflicts there are, and where."""
+        total = self.count()
+        return f"{total} conflict{'' if total == 1 else 's'} in {self.summary()}"
+
+    def summary(self) -> str:
+        """Say in a line where the conflicts are."""
+        parts = [f"{name} ({t.count()})" for name, t in self.tables.items()]
+        parts += [f"{c.table}{'.' + c.column if c.column else ''} ({c.kind})" for c in self.things]
+        parts += [f"{v.table} ({v.kind} {v.name})" for v in self.broken]
+        shown = ", ".join(dict.fromkeys(parts[:10]))
+        return shown + (", …" if len(parts) > 10 else "")
+
+
+def _thing(c: ThingConflict) -> dict[str, Any]:
+    return {
+        "table": c.table,
+        "kind": c.kind,
+        "column": c.column,
+        "base": c.base,
+        "ours": c.ours,
+        "theirs": c.theirs,
+        "id": c.id,
+    }

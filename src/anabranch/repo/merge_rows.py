@@ -1,0 +1,399 @@
+"""The rows of one table, merged: objects of theirs are linked where nothing meets, the rest is decided and written."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+import pyarrow as pa
+
+from anabranch.engines.engine import Engine
+from anabranch.model.changes import Counts
+from anabranch.model.ids import ObjectId
+from anabranch.model.objects import Layer, NewObject, may_meet, size_of
+from anabranch.model.schema import Column, Schema
+from anabranch.model.tables import TableState
+from anabranch.plan.commit import Statement
+from anabranch.plan.engine import Work
+from anabranch.plan.merge_rows import RowPolicy
+from anabranch.queries import changes, three_way
+from anabranch.queries.expressions import Expression
+from anabranch.queries.meeting import Meeting, met_keys
+from anabranch.queries.path_fold import Path, labelled_keys, touched_keys, without_keys
+from anabranch.queries.query import OP, Query, Rows, Source, Sources, reading_of, table
+from anabranch.queries.scan import Access, Keys, scan_as
+from anabranch.queries.three_way import OURS, THEIRS, Decision
+from anabranch.repo.context import Context
+from anabranch.repo.merge_base import BaseRows
+from anabranch.repo.net import compared_pairs, counts_of, store_difference
+from anabranch.repo.reading import not_in_duck, reading, unproven
+from anabranch.repo.writing import Kept, Layout, Scratch, scratch, store
+
+
+@dataclass(frozen=True)
+class Sides:
+    """A table at base, ours and theirs, and the changes from the base to each."""
+
+    base: BaseRows
+    ours: TableState
+    theirs: TableState
+    to_ours: tuple[Layer, ...] | None
+    """None if only the states can tell."""
+    to_theirs: tuple[Layer, ...] | None
+    pending: Mapping[ObjectId, bytes] = field(default_factory=dict)
+
+    @property
+    def told(self) -> bool:
+        return self.to_ours is not None and self.to_theirs is not None
+
+    @property
+    def paths(self) -> tuple[Layer, ...]:
+        return (*(self.to_ours or ()), *(self.to_theirs or ()), *self.base.layers)
+
+    @property
+    def states(self) -> tuple[TableState, ...]:
+        return (self.ours, self.theirs, *self.base.states)
+
+
+@dataclass(frozen=True)
+class MergedRows:
+    """What a merge makes of a table's rows: nothing of it is seen yet."""
+
+    statements: tuple[Statement, ...] = ()
+    """Steps against ours, in order; objects of theirs among them are linked."""
+    exceptions: NewObject | None = None
+    """What the rows that met have become, against theirs."""
+    told: bool = True
+    """Whether the changes tell the difference to theirs, so that it can be referred to."""
+    conflicts: pa.Table | None = None
+    """Decided rows that are in conflict."""
+    decision: Decision | None = None
+    made: tuple[NewObject, ...] = ()
+    replaced: bool = False
+    """Whether the statement holds all rows: the key is another than ours, so nothing that was written stays."""
+
+
+def merge_rows(
+    ctx: Context,
+    sides: Sides,
+    schema: Schema,
+    policy: RowPolicy,
+    settled: pa.Table | None = None,
+    *,
+    go_on: bool = False,
+) -> MergedRows:
+    """Merge theirs' change into ours. `settled` are rows that were decided before, by whoever resolved them.
+
+    With conflicts nothing is written; with `go_on` it is, as if ours were taken.
+    """
+    work = _prepare(ctx, sides, schema, policy)
+    with scratch(ctx, work.engine) as place, reading(ctx, work.everything):
+        return _RowMerge(ctx, work, place).run(settled, go_on)
+
+
+@dataclass(frozen=True)
+class _Work:
+    sides: Sides
+    decision: Decision
+    engine: Engine
+    args: Mapping[str, Any]
+
+    @property
+    def everything(self) -> TableState:
+        layers = (*self.sides.paths, *(x for s in self.sides.states for x in s.layers))
+        return replace(self.sides.ours, layers=layers)
+
+
+def _prepare(ctx: Context, sides: Sides, schema: Schema, policy: RowPolicy) -> _Work:
+    """Choose the engine and let it read users' rules."""
+    cells = tuple(c for c in schema if c.id not in schema.key_ids)
+    rules = {c: Expression.of(policy.rules[c.id].expression or "", {}, "rules=") for c in cells if _has_sql(policy, c)}
+    strange = next((u for c, e in rules.items() if (u := unproven([e], rule_schema(c)))), None)
+    name = sides.ours.name
+    read = size_of(sides.paths) if sides.told else sum(size_of(s.layers) for s in sides.states)
+    engine = ctx.engines.pick(
+        Work(read, unproven=strange, not_in_duck=not_in_duck(schema, name)), f"merging rows of {name!r}"
+    )
+    texts = {str(c.id): rule_tree(e, c, engine) for c, e in rules.items()}
+    decision = Decision(schema, cells, policy, texts, has_unknown=bool(sides.base.joined))
+    return _Work(sides, decision, engine, {})
+
+
+def rule_tree(rule: Expression, column: Column, engine: Engine) -> Any:
+    """A user's expression over base, ours and theirs, as the engine gets it once the values are filled in."""
+    return rule.for_duck(rule_schema(column))[0] if engine.in_process else rule.tree("the rule")
+
+
+def _has_sql(policy: RowPolicy, column: Column) -> bool:
+    return column.id in policy.rules and policy.rules[column.id].word == "expression"
+
+
+def rule_schema(column: Column) -> Schema:
+    """What a user's rule for a column can speak of."""
+    named = tuple(replace(column, id=column.id, name=n) for n in ("base", "ours", "theirs"))
+    return Schema(_NO_SCHEMA, named, ())
+
+
+_NO_SCHEMA: Any = "rule"
+
+
+@dataclass(frozen=True)
+class _Virtual:
+    """Rows that nobody committed, and how they were decided."""
+
+    kept: Kept
+    how: Decision
+
+
+@dataclass(frozen=True)
+class _RowMerge:
+    ctx: Context
+    work: _Work
+    place: Scratch
+
+    @property
+    def sides(self) -> Sides:
+        return self.work.sides
+
+    @property
+    def decision(self) -> Decision:
+        return self.work.decision
+
+    @property
+    def schema(self) -> Schema:
+        return self.decision.schema
+
+    @cached_property
+    def access(self) -> Access:
+        exceptions = [Layer(0, o) for x in self.sides.paths for o in x.without]
+        layers = (*self.sides.paths, *exceptions, *(x for s in self.sides.states for x in s.layers))
+        return self.ctx.access(layers, self.sides.pending)
+
+    def run(self, settled: pa.Table | None, go_on: bool) -> MergedRows:
+        keys = self._keys_to_decide()
+        if settled is not None and settled.num_rows:
+            keys = self._with_settled(keys, settled)
+        decided = self._decide(keys, settled) if keys is not None and keys.row_count else None
+        conflicts = self._conflicts(decided) if decided is not None else None
+        if conflicts is not None and not go_on:
+            return MergedRows(conflicts=conflicts, decision=self.decision)
+        if self._is_new_version:
+            return replace(self._new_version(decided), conflicts=conflicts)
+        steps = self._linked_steps(keys) if self._links else []
+        made = [o for s in steps for o in s.objects if o.stored.id not in self._their_ids]
+        exceptions = None
+        if decided is not None:
+            last = self._store_difference(decided)
+            made += last
+            steps += [Statement("update", last, counts_of(last))] if last else []
+            exceptions = self._store_exceptions(decided) if self.sides.told else None
+            made += [exceptions] if exceptions else []
+        return MergedRows(tuple(steps), exceptions, self.sides.told, conflicts, self.decision, tuple(made))
+
+    def _conflicts(self, decided: Kept) -> pa.Table | None:
+        found = self.engine.fetch(three_way.in_conflict(self._reading(decided), self.decision))
+        return found if found.num_rows else None
+
+    @property
+    def engine(self) -> Engine:
+        return self.work.engine
+
+    @property
+    def _links(self) -> bool:
+        """Whether objects of theirs can stand for themselves, but for rows that meet."""
+        p = self.decision.policy
+        special = p.full or p.only_new_rows or p.replaces_all or p.theirs_deletes_win
+        return self.sides.told and not special
+
+    @property
+    def _is_new_version(self) -> bool:
+        """Whether the table gets another key than ours has."""
+        return not self._has_key(self.sides.ours)
+
+    def _has_key(self, state: TableState) -> bool:
+        """Whether a state is known by the key that the table has after the merge."""
+        return self._as_merged(state).schema.key_ids == self.schema.key_ids
+
+    # --- which keys are to be decided ---
+
+    def _keys_to_decide(self) -> Kept | None:
+        if self._is_new_version:
+            return self._every_key()
+        found = self._met() if self._links else self._all_keys()
+        doubtful = list(self._doubtful_keys(self.sides.base))
+        if not doubtful:
+            return found
+        kept = [k.source for k in (found, *doubtful) if k is not None and k.row_count]
+        return self._keep_keys(changes.distinct_keys(kept, self.schema.key_columns)) if kept else None
+
+    def _every_key(self) -> Kept:
+        """The keys of all rows that may be there after."""
+        sides = (self.sides.theirs,) if self.decision.policy.replaces_all else (self.sides.ours, self.sides.theirs)
+        sources = Sources()
+        rows = [scan_as(s, self.schema, self.schema.key_columns, self.access, sources) for s in sides]
+        return self._keep_keys(changes.distinct_rows(rows, self.schema.key_columns, sources))
+
+    def _met(self) -> Kept | None:
+        """The keys that both sides touched."""
+        rows = self.decision.policy.strictness in ("row", "disjoint")
+        meeting = Meeting(self.sides.to_ours or (), self.sides.to_theirs or (), rows)
+        query = met_keys(meeting, self._as_merged(self.sides.ours), self.decision.cells, self.access, Sources())
+        return self._keep_keys(query) if query else None
+
+    def _all_keys(self) -> Kept:
+        """Every key that theirs changed, or, where all rows become theirs, every key that differs from ours."""
+        replaces = self.decision.policy.replaces_all
+        if self.sides.to_theirs is not None and not replaces and not self.decision.policy.full:
+            return self._touched_keys(self.sides.to_theirs or (), self.sides.theirs)
+        return self._differing_keys(self.sides.ours if replaces else self.sides.base.first, self.sides.theirs)
+
+    def _doubtful_keys(self, base: BaseRows) -> Iterator[Kept]:
+        """The keys at which a base may be other than the first of the commits that it is made of."""
+        for other in base.joined:
+            if other.path is not None and self._has_key(other.theirs):
+                yield self._touched_keys(other.path, other.theirs)
+            else:
+                yield self._differing_keys(other.base.first, other.theirs)
+            yield from self._doubtful_keys(other.base)
+
+    def _touched_keys(self, layers: tuple[Layer, ...], state: TableState) -> Kept:
+        query = touched_keys(Path(layers, None, self._as_merged(state)), self.access, Sources())
+        return self._keep_keys(query)
+
+    def _differing_keys(self, before: TableState, after: TableState) -> Kept:
+        sources = Sources()
+        old, new = (scan_as(s, self.schema, self._columns, self.access, sources) for s in (before, after))
+        compared = changes.changed_only(changes.compared(old, new, self.schema, self._columns, sources))
+        names = {str(k): str(k) for k in self.schema.key_ids}
+        return self._keep_keys(changes.picked_columns(compared, names))
+
+    def _with_settled(self, keys: Kept | None, settled: pa.Table) -> Kept:
+        names = [str(k) for k in self.schema.key_ids]
+        parts: list[Source] = [Rows(settled.select(names))]
+        if keys is not None and keys.row_count:
+            parts.append(keys.source)
+        return self._keep_keys(changes.distinct_keys(parts, self.schema.key_columns))
+
+    def _keep_keys(self, query: Query) -> Kept:
+        return self.place.keep(query, self._key_pairs, self.schema.key_columns)
+
+    @property
+    def _key_pairs(self) -> list[tuple[str, Any]]:
+        return [(str(c.id), c.type) for c in self.schema.key_columns]
+
+    @property
+    def _columns(self) -> tuple[Column, ...]:
+        return (*self.schema.key_columns, *self.decision.cells)
+
+    def _as_merged(self, state: TableState) -> TableState:
+        return state.read_as(self.schema)
+
+    # --- what becomes of them ---
+
+    def _decide(self, keys: Kept, settled: pa.Table | None) -> Kept:
+        sources, limited = Sources(), Keys(keys.source, keys.key_range)
+        sides = (self._joined(self.sides.base, limited), self.sides.ours, self.sides.theirs)
+        query = self._three_way(self.decision, sides, limited, sources)
+        if settled is not None and settled.num_rows:
+            query = three_way.with_settled(query, sources.add(Rows(settled)), self.decision)
+        return self.place.keep(query, three_way.pairs(self.decision), self.schema.key_columns)
+
+    def _three_way(self, how: Decision, sides: Sequence[TableState | _Virtual], keys: Keys, sources: Sources) -> Query:
+        states = {
+            name: three_way.as_base(sources.add(side.kept.source), side.how, sources)
+            if isinstance(side, _Virtual)
+            else scan_as(side, self.schema, self._columns, self.access, sources, keys)
+            for name, side in zip(three_way.SIDES, sides, strict=True)
+        }
+        return three_way.decided(table(sources.add(keys.source), "k"), states, how, sources)
+
+    def _joined(self, base: BaseRows, keys: Keys) -> TableState | _Virtual:
+        """The rows of a base; commits that are joined in it are merged one after another, under the same rules."""
+        now: TableState | _Virtual = base.first
+        for n, other in enumerate(base.joined):
+            how = self.decision.for_base(has_unknown=bool(other.base.joined), ours_has_unknown=n > 0)
+            query = self._three_way(how, (self._joined(other.base, keys), now, other.theirs), keys, Sources())
+            now = _Virtual(self.place.keep(query, three_way.pairs(how), self.schema.key_columns), how)
+        return now
+
+    def _reading(self, kept: Kept) -> Query:
+        return reading_of(kept.source, [name for name, _ in three_way.pairs(self.decision)])
+
+    def _new_version(self, decided: Kept | None) -> MergedRows:
+        """All rows under another key than ours has."""
+        made: tuple[NewObject, ...] = ()
+        if decided is not None:
+            query = three_way.staying(self._reading(decided), self.schema)
+            made = store(self.ctx, self.engine, query, "rows", self.schema, self.schema.columns)
+        steps = (Statement("alter column", made, Counts()),) if made else ()
+        return MergedRows(steps, None, False, None, self.decision, made, replaced=True)
+
+    def _store_difference(self, decided: Kept) -> tuple[NewObject, ...]:
+        """What the merged rows change on ours."""
+        query = three_way.against(self._reading(decided), OURS, self.decision)
+        kept = self.place.keep(query, compared_pairs(self.schema, self._columns), self.schema.key_columns)
+        return store_difference(self.ctx, self.engine, kept, self.schema, self._columns)
+
+    def _store_exceptions(self, decided: Kept) -> NewObject | None:
+        """What the merged rows change on theirs, in one object; rows that stay the same are told, too."""
+        query = three_way.against(self._reading(decided), THEIRS, self.decision)
+        names = [*(str(k) for k in self.schema.key_ids), OP]
+        names += [n for c in self.decision.cells for n in (str(c.id), c.before)]
+        shaped = changes.picked_columns(query, {n: n for n in names})
+        whole = Layout(tuple(str(k) for k in self.schema.key_ids), files=1)
+        made = store(self.ctx, self.engine, shaped, "exceptions", self.schema, self.schema.columns, whole)
+        return made[0] if made else None
+
+    # --- what is linked ---
+
+    @property
+    def _their_ids(self) -> set[ObjectId]:
+        return {x.object.id for x in self.sides.to_theirs or ()}
+
+    def _linked_steps(self, keys: Kept | None) -> list[Statement]:
+        """Theirs' changes in order: linked as they are, or rewritten without the rows that meet."""
+        path = self.sides.to_theirs or ()
+        touched = self._touched_by(keys, path)
+        steps = []
+        for turn in sorted({x.turn for x in path}):
+            inside = [x for x in path if x.turn == turn]
+            whole = [x for x in inside if x not in touched and self._fits(x)]
+            objects = [NewObject(x.object) for x in whole]
+            objects += self._rewritten([x for x in inside if x not in whole], keys)
+            if objects:
+                steps.append(Statement("update", tuple(objects), counts_of(objects)))
+        return steps
+
+    def _fits(self, layer: Layer) -> bool:
+        """Whether an object can be linked as it is: all that it holds is visible, and nothing in it is an exception."""
+        if layer.object.kind == "exceptions" or layer.without:
+            return False
+        if layer.object.kind != "update":
+            return True
+        seen = {i for s in (self.schema, self.sides.ours.schema) for c in s for i in c.ids}
+        return seen.issuperset(layer.object.touched)
+
+    def _touched_by(self, keys: Kept | None, path: Sequence[Layer]) -> list[Layer]:
+        """The objects that hold a row that met."""
+        if keys is None or not keys.row_count:
+            return []
+        near = [x for x in path if may_meet(x.object.key_range, keys.key_range)]
+        if not near:
+            return []
+        sources = Sources()
+        state = self._as_merged(self.sides.theirs)
+        query = labelled_keys(state, dict(enumerate([x] for x in near)), self.access, sources, sources.add(keys.source))
+        found = self.engine.fetch(query)
+        return [near[n] for n in found.column(0).to_pylist()]
+
+    def _rewritten(self, layers: Sequence[Layer], keys: Kept | None) -> list[NewObject]:
+        """Changes of one step without the rows that meet, and without what nobody sees."""
+        made: list[NewObject] = []
+        state = self._as_merged(self.sides.theirs)
+        for layer in layers:
+            pieces = without_keys(state, layer, self.decision.cells, self.access, keys.source if keys else None)
+            for kind, touched, query in pieces:
+                made += store(self.ctx, self.engine, query, kind, self.schema, touched)
+        return made

@@ -1,0 +1,217 @@
+"""Open merges: kept until they are finished or aborted; conflicts are resolved one by one or many at once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Literal
+
+from anabranch.catalog import history, open_merges
+from anabranch.catalog.open_merges import MergeRecord
+from anabranch.catalog.publish import HeadMoved
+from anabranch.catalog.store import lock_repository, now
+from anabranch.errors import BranchMoved, InvalidRequest, NotFound
+from anabranch.model.clock import Position
+from anabranch.model.commits import Commit
+from anabranch.model.ids import ThingId, new_id
+from anabranch.plan.merge_rows import check_strictness
+from anabranch.repo.conflicts import Conflicts
+from anabranch.repo.context import Context
+from anabranch.repo.merge import (
+    FastForward,
+    Merged,
+    MergeRequest,
+    MergeResult,
+    diff_since,
+    forward,
+    may_forward,
+    publish_merge,
+    raise_conflict,
+    read_ends,
+    work_out,
+)
+from anabranch.repo.merge_reading import Target
+from anabranch.repo.merging import How
+from anabranch.repo.refs import need_branch, resolve
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+Take = Literal["ours", "theirs", "base"]
+_ATTEMPTS = 5
+
+
+def start_merge(ctx: Context, asked: MergeRequest) -> OpenMerge:
+    """Keep a merge, with conflicts or without; sources are fixed from here on."""
+    if asked.mode == "replay":
+        raise InvalidRequest("a replay can't be kept open", hint="use mode='merge' or 'squash'")
+    with ctx.catalog.write() as cx:
+        head = need_branch(ctx, cx, asked.into or ctx.default_branch(cx))
+        fixed = [(resolve(ctx, cx, ref), ref) for ref in asked.sources]
+        told = history.describe(cx, [p for p, _ in fixed])
+        sources = tuple(f"{c.hash} {ref}" for c, (_, ref) in zip(told, fixed, strict=True))
+        record = MergeRecord(
+            new_id("g"),
+            head.name,
+            sources,
+            asked.message,
+            asked.author or ctx.author,
+            now(),
+            dict(asked.rules),
+            asked.strictness,
+            asked.mode,
+        )
+        open_merges.insert(cx, ctx.record.id, record)
+    made = OpenMerge(ctx, record, asked.ff)
+    try:
+        _ = made.conflicts
+    except BaseException:
+        made.abort()
+        raise
+    return made
+
+
+def list_merges(ctx: Context) -> list[OpenMerge]:
+    """List the open merges, oldest first."""
+    with ctx.catalog.read() as cx:
+        return [OpenMerge(ctx, record) for record in open_merges.all_records(cx, ctx.record.id)]
+
+
+class OpenMerge:
+    """A merge that is not finished. Its conflicts shrink as they are resolved."""
+
+    def __init__(self, ctx: Context, record: MergeRecord, ff: FastForward = "auto") -> None:
+        self._ctx, self._record, self._ff = ctx, record, ff
+        self._conflicts: tuple[Position, Conflicts] | None = None
+
+    def __repr__(self) -> str:
+        return f"OpenMerge({self.id!r}, {', '.join(self.sources)} into {self.into!r})"
+
+    @property
+    def id(self) -> str:
+        return self._record.id
+
+    @property
+    def into(self) -> str:
+        """The branch that will move."""
+        return self._record.branch
+
+    @property
+    def sources(self) -> tuple[str, ...]:
+        """The refs that are merged, as they were given."""
+        return tuple(text.partition(" ")[2] for text in self._record.sources)
+
+    @property
+    def message(self) -> str | None:
+        return self._record.message
+
+    @property
+    def _asked(self) -> MergeRequest:
+        r = self._record
+        hashes = tuple(text.partition(" ")[0] for text in r.sources)
+        named = f"merge {', '.join(self.sources)} into {r.branch}"
+        mode: Any = r.mode
+        return MergeRequest(hashes, r.branch, r.message or named, r.rules, r.strictness, mode, self._ff, r.author)
+
+    @property
+    def conflicts(self) -> Conflicts:
+        """What is left to resolve, as the branch is now."""
+        with self._ctx.catalog.read() as cx:
+            head = need_branch(self._ctx, cx, self.into).position
+        if self._conflicts is None or self._conflicts[0] != head:
+            merged = self._work_out()
+            self._ctx.discard(merged.made)
+            self._conflicts = (head, merged.conflicts)
+        return self._conflicts[1]
+
+    def resolve(
+        self,
+        table: str,
+        *,
+        take: Take | None = None,
+        where: str | None = None,
+        args: Mapping[str, Any] | None = None,
+        key: Any = None,
+        columns: str | Sequence[str] | None = None,
+        set: Mapping[str, Any] | None = None,
+    ) -> int:
+        """Resolve conflicts of a table by side, or by values; all of them, or those of some rows and columns.
+
+        In `set`, text is SQL over base, ours and theirs of the cell, anything else a value. Returns how many were
+        resolved.
+        """
+        from anabranch.repo.resolve import Resolution, resolve_rows, resolve_things
+
+        if (take is None) == (set is None):
+            raise InvalidRequest("resolve needs take= or set=, one of them", hint="such as take='ours'")
+        named = (columns,) if isinstance(columns, str) else tuple(columns) if columns is not None else None
+        asked = Resolution(table, take, where, dict(args or {}), key, named, dict(set or {}))
+        conflicts = self.conflicts
+        decisions = resolve_things(conflicts, asked)
+        rows, count = resolve_rows(self._ctx, self, conflicts, asked)
+        if not decisions and not count:
+            hint = f"there are conflicts in: {conflicts.summary() or 'nothing'}"
+            raise NotFound(f"nothing in {table!r} that is in conflict was asked for", hint=hint, table=table)
+        self._keep({**self._record.decisions, **decisions}, rows)
+        return count + len(decisions)
+
+    def finish(self, message: str | None = None) -> MergeResult:
+        """Publish the merge; refused while conflicts are left."""
+        if message is not None:
+            self._record = replace(self._record, message=message)
+        for _ in range(_ATTEMPTS):
+            asked = self._asked
+            with self._ctx.catalog.read() as cx:
+                target, sources = read_ends(self._ctx, cx, asked)
+            if not sources:
+                self.abort()
+                return MergeResult(self._shown(target), up_to_date=True)
+            if may_forward(self._ctx, asked, target, sources):
+                made = forward(self._ctx, asked, target, sources[0])
+                self.abort()
+                return made
+            merged = work_out(self._ctx, target, sources, self._how())
+            if merged.conflicts:
+                self._ctx.discard(merged.made)
+                raise_conflict(replace(asked, sources=self.sources), target, merged.conflicts)
+            try:
+                commit = publish_merge(self._ctx, merged, asked, self.id)
+            except HeadMoved:
+                continue
+            return MergeResult(commit, _diff=diff_since(self._ctx, target, commit))
+        raise BranchMoved(f"branch {self.into!r} moved {_ATTEMPTS} times meanwhile", hint="try again", branch=self.into)
+
+    def abort(self) -> None:
+        """Forget the merge; nothing is left of it."""
+        with self._ctx.catalog.write() as cx:
+            open_merges.remove(cx, self.id)
+
+    def _shown(self, target: Target) -> Commit:
+        with self._ctx.catalog.read() as cx:
+            return history.describe(cx, [target.clock.head])[0]
+
+    def _how(self) -> How:
+        from anabranch.objects.parquet import decode
+
+        with self._ctx.catalog.read() as cx:
+            settled = open_merges.settled(cx, self.id)
+        rows = {thing: decode(content) for thing, content in settled.items()}
+        r = self._record
+        return How(check_strictness(r.strictness), r.rules, r.decisions, rows)
+
+    def _work_out(self) -> Merged:
+        with self._ctx.catalog.read() as cx:
+            target, sources = read_ends(self._ctx, cx, self._asked)
+        return work_out(self._ctx, target, sources, self._how())
+
+    def _keep(self, decisions: Mapping[str, str], rows: Mapping[ThingId, pa.Table]) -> None:
+        from anabranch.objects.parquet import encode
+
+        content = {thing: encode(table, self._ctx.settings.row_group_rows) for thing, table in rows.items()}
+        with self._ctx.catalog.write() as cx:
+            lock_repository(cx, self._ctx.record.id)
+            if not open_merges.resolve(cx, self._record, decisions, content):
+                hint = "look at repo.open_merges() and the log, then go on from there"
+                raise BranchMoved(f"open merge {self.id} was changed or ended elsewhere", hint=hint)
+        self._record = replace(self._record, decisions=dict(decisions), version=self._record.version + 1)
+        self._conflicts = None

@@ -1,0 +1,110 @@
+"""Making a change again elsewhere: what one commit did to another is merged into a branch, as one commit of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from anabranch.catalog import history
+from anabranch.catalog.publish import HeadMoved
+from anabranch.catalog.store import Connection
+from anabranch.errors import BranchMoved, InvalidRequest, MergeConflict
+from anabranch.model.clock import Clock, Position
+from anabranch.model.commits import BranchHead, Commit
+from anabranch.repo.conflicts import Conflicts
+from anabranch.repo.context import Context
+from anabranch.repo.merge import Merged, publish_content
+from anabranch.repo.merge_reading import Target, around
+from anabranch.repo.merging import How, merge_source
+from anabranch.repo.refs import need_branch
+
+_ATTEMPTS = 5
+
+
+@dataclass(frozen=True)
+class Picked:
+    """A change between two commits, and what the new commit says of itself."""
+
+    base: Position
+    theirs: Position
+    what: str
+    """For messages: such as `revert of 12ab34cd`."""
+    message: str
+    author: str
+    verb: str
+    provenance: tuple[str, ...] = ()
+    how: How = field(default_factory=How)
+    line_of: BranchHead | None = None
+    """The branch that will show the commit, where it is made aside."""
+    starts_line: bool = False
+
+
+def pick(ctx: Context, on: str | None, picked: Picked) -> Commit | None:
+    """Make a change again on a branch; None if it changes nothing there."""
+    for _ in range(_ATTEMPTS):
+        with ctx.catalog.read() as cx:
+            target = read_target(ctx, cx, on)
+            merged = _work_out(ctx, cx, target, picked)
+        if merged.conflicts:
+            ctx.discard(merged.made)
+            raise _refused(picked, target, merged.conflicts)
+        try:
+            return publish_content(
+                ctx,
+                merged,
+                message=picked.message,
+                author=picked.author,
+                verb=picked.verb,
+                provenance=picked.provenance,
+                line_of=picked.line_of,
+                starts_line=picked.starts_line,
+            )
+        except HeadMoved:
+            continue
+    raise BranchMoved(f"branch {target.branch.name!r} moved {_ATTEMPTS} times meanwhile", hint="try again")
+
+
+def read_target(ctx: Context, cx: Connection, on: str | None) -> Target:
+    """Find the branch that moves."""
+    head = need_branch(ctx, cx, on or ctx.default_branch(cx))
+    parent = history.head(cx, head.position)
+    assert parent is not None
+    return Target(head, parent, history.clock(cx, head.position))
+
+
+def _work_out(ctx: Context, cx: Connection, target: Target, picked: Picked) -> Merged:
+    merged = Merged(target, (target.parent,), Conflicts(), [], set(), [])
+    ends: Sequence[Clock] = [history.clock(cx, p) for p in (picked.base, picked.theirs)]
+    gathered = around(ctx, cx, target, ends[0], ends[1])
+    found = merge_source(ctx, cx, target, gathered, picked.how, 0, refers=False)
+    merged.conflicts, merged.linked, merged.made = found.conflicts, found.linked, found.made
+    return merged
+
+
+def _refused(picked: Picked, target: Target, conflicts: Conflicts) -> MergeConflict:
+    name = target.branch.name
+    return MergeConflict(
+        f"{picked.what} can't go on {name!r}: {conflicts.told()}",
+        hint="give rules=, or change the rows first",
+        conflicts=conflicts,
+        branch=name,
+    )
+
+
+def parent_of(cx: Connection, commit: Position, number: int | None, what: str) -> Position:
+    """The parent that a commit is compared with: a merge commit has several, so it must be named."""
+    further = history.further_parents(cx, commit)
+    if further and number is None:
+        hint = "say which parent counts, parent=1 for the branch that was merged into"
+        raise InvalidRequest(f"{what}: it is a merge commit with {1 + len(further)} parents", hint=hint)
+    found = history.parent(cx, commit, number or 1)
+    if found is None:
+        problem = "the first commit has no parent" if number in (None, 1) else f"it has no parent number {number}"
+        raise InvalidRequest(f"{what}: {problem}", hint="choose another commit")
+    return found
+
+
+def short(commit: Any) -> str:
+    """A commit as messages name it."""
+    return f"{commit.hash[:8]} ({commit.message.splitlines()[0]})" if commit.message else str(commit.hash[:8])

@@ -1,0 +1,60 @@
+"""preview: the state that a merge would make, as a ref to read, diff and check; no branch moves."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from anabranch.catalog import history
+from anabranch.plan.merge_rows import check_strictness
+from anabranch.repo.aside import aside
+from anabranch.repo.conflicts import Conflicts
+from anabranch.repo.context import Context
+from anabranch.repo.diff import Diff, diff
+from anabranch.repo.merge import MergeRequest, may_forward, publish_merge, read_ends, work_out
+from anabranch.repo.merging import How
+from anabranch.repo.picking import read_target
+from anabranch.repo.reading import Table
+from anabranch.repo.table import open_table
+
+
+@dataclass(frozen=True)
+class Preview:
+    """A merge that was made on no branch. Where there are conflicts, it shows ours."""
+
+    ref: str
+    """The hash of a commit that no branch shows: good for every `at=`."""
+    conflicts: Conflicts
+    _ctx: Context
+    _into: str
+
+    def __repr__(self) -> str:
+        return f"Preview({self.ref[:12]}, {self.conflicts.told() if self.conflicts else 'no conflicts'})"
+
+    def table(self, name: str, **chosen: Any) -> Table:
+        """Open a table of the merged state."""
+        wanted = {"columns": None, "where": None, "args": None, "limit": None, **chosen}
+        return open_table(self._ctx, name, self.ref, **wanted)
+
+    def diff(self) -> Diff:
+        """What the merge would change on the branch."""
+        return diff(self._ctx, self._into, self.ref)
+
+
+def preview(ctx: Context, asked: MergeRequest) -> Preview:
+    """Work a merge out and publish it where nobody sees it but by its hash."""
+    with ctx.catalog.read() as cx:
+        target, sources = read_ends(ctx, cx, asked)
+        into = target.parent.hash
+        if not sources:
+            return Preview(into, Conflicts(), ctx, into)
+        shown = history.describe(cx, sources[:1])[0].hash
+    if may_forward(ctx, asked, target, sources):
+        return Preview(shown, Conflicts(), ctx, into)
+    with aside(ctx, target.branch, target.clock.head) as name:
+        with ctx.catalog.read() as cx:
+            elsewhere = read_target(ctx, cx, name)
+        how = How(check_strictness(asked.strictness), asked.rules, go_on=True)
+        merged = work_out(ctx, elsewhere, sources, how, stop_at_conflicts=False)
+        made = publish_merge(ctx, merged, asked)
+    return Preview(made.hash, merged.conflicts, ctx, into)

@@ -1,0 +1,198 @@
+"""resolve: decide conflicts by side, by values or by expressions; kept with the three rows that they are of."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from anabranch.errors import InvalidRequest
+from anabranch.model.ids import ThingId
+from anabranch.model.schema import Column, Schema
+from anabranch.objects.arrow import arrow_type
+from anabranch.plan.engine import Work
+from anabranch.queries import three_way
+from anabranch.queries.expressions import Expression
+from anabranch.queries.query import Rows, reading_of
+from anabranch.queries.three_way import BASE, KIND, OURS, STAYS, THEIRS, conflict_of, there, value_of
+from anabranch.repo.conflicts import Conflicts, TableConflicts
+from anabranch.repo.context import Context
+from anabranch.repo.look_up import key_values
+from anabranch.repo.merge_rows import rule_schema, rule_tree
+from anabranch.repo.outputs import objects_of
+from anabranch.repo.reading import not_in_duck, rendered, unproven
+
+if TYPE_CHECKING:
+    from anabranch.repo.open_merge import OpenMerge
+
+_SIDES = {"base": BASE, "ours": OURS, "theirs": THEIRS}
+
+
+@dataclass(frozen=True)
+class Resolution:
+    """What `resolve` was asked for."""
+
+    table: str
+    take: str | None = None
+    where: str | None = None
+    args: Mapping[str, Any] = field(default_factory=dict)
+    key: Any = None
+    columns: tuple[str, ...] | None = None
+    values: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if self.take is not None and self.take not in _SIDES:
+            raise InvalidRequest(f"take={self.take!r} is no side", hint="choose ours, theirs or base")
+
+    @property
+    def is_for_all(self) -> bool:
+        """Whether it speaks of the table as a whole."""
+        return self.where is None and self.key is None and not self.values
+
+
+def resolve_things(conflicts: Conflicts, asked: Resolution) -> dict[str, str]:
+    """Decide conflicts of the table itself and of its columns, where a side is taken."""
+    if not asked.is_for_all or asked.take not in ("ours", "theirs"):
+        return {}
+    found = {}
+    for c in conflicts.things:
+        if c.table == asked.table and (asked.columns is None or c.column in asked.columns):
+            if not c.can_decide:
+                hint = "change one of the branches, then merge again"
+                raise InvalidRequest(f"{c.kind} of {c.table!r} can't be settled by taking a side", hint=hint)
+            found[c.id] = str(asked.take)
+    return found
+
+
+def resolve_rows(
+    ctx: Context, merge: OpenMerge, conflicts: Conflicts, asked: Resolution
+) -> tuple[dict[ThingId, pa.Table], int]:
+    """Decide rows and cells in conflict; gives the settled rows of the table, and how many conflicts were settled."""
+    if asked.table not in conflicts:
+        return {}, 0
+    table = conflicts[asked.table]
+    work = _Resolving(ctx, table, asked)
+    rows, count = work.run()
+    if not count:
+        return {}, 0
+    known = merge._how().settled.get(table.id)
+    return {table.id: _replaced(known, rows, table.decision.schema)}, count
+
+
+def _replaced(known: pa.Table | None, rows: pa.Table, schema: Schema) -> pa.Table:
+    """Settled rows with newer ones in the place of those of the same key."""
+    if known is None or known.schema.names != rows.schema.names:
+        return rows
+    keys = [str(k) for k in schema.key_ids]
+    new = set(_tuples(rows, keys))
+    old = [i for i, key in enumerate(_tuples(known, keys)) if key not in new]
+    return pa.concat_tables([known.take(old).cast(rows.schema), rows])
+
+
+def _tuples(rows: pa.Table, names: Sequence[str]) -> list[tuple[Any, ...]]:
+    return list(zip(*(objects_of(rows.column(n)) for n in names), strict=True))
+
+
+@dataclass(frozen=True)
+class _Resolving:
+    ctx: Context
+    table: TableConflicts
+    asked: Resolution
+
+    @property
+    def schema(self) -> Schema:
+        return self.table.decision.schema
+
+    @property
+    def cells(self) -> tuple[Column, ...]:
+        return self.table.decision.cells
+
+    def run(self) -> tuple[pa.Table, int]:
+        chosen = self._chosen()
+        values = self._values(chosen) if self.asked.values else {}
+        count = 0
+        rows = chosen.to_pylist(maps_as_pydicts=None)
+        for n, row in enumerate(rows):
+            given = {c: column[n] for c, column in values.items()}
+            count += self._settle(row, given)
+        names = [name for name, _ in three_way.pairs(self.table.decision)]
+        columns = {name: pa.array([row[name] for row in rows], chosen.schema.field(name).type) for name in names}
+        return pa.table(columns), count
+
+    def _chosen(self) -> pa.Table:
+        """The rows in conflict that were asked for."""
+        found = self.table.decided
+        if self.asked.key is not None:
+            wanted = key_values(self.schema, self.asked.key, self.asked.table)
+            keys = _tuples(found, [str(k) for k in self.schema.key_ids])
+            found = found.take([i for i, key in enumerate(keys) if key == wanted])
+        if self.asked.where is not None:
+            found = found.filter(self._test(found, Expression.of(self.asked.where, self.asked.args, "where=")))
+        return found
+
+    def _test(self, rows: pa.Table, where: Expression) -> pa.Array:
+        """Which rows meet a condition, read as ours has them, or theirs, or the base."""
+        engine = self._engine([where], self.schema)
+        query = three_way.shown_rows(reading_of(Rows(rows), rows.column_names), self.table.decision)
+        test = rendered(where, engine, self.schema)
+        found = engine.fetch(three_way.tested(query, self.schema, test, dict(where.args)))
+        hits = set(_tuples(found, [str(k) for k in self.schema.key_ids]))
+        return pa.array([key in hits for key in _tuples(rows, [str(k) for k in self.schema.key_ids])], pa.bool_())
+
+    def _engine(self, expressions: Sequence[Expression], schema: Schema) -> Any:
+        work = Work(0, unproven=unproven(expressions, schema), not_in_duck=not_in_duck(self.schema, self.table.table))
+        return self.ctx.engines.pick(work, f"resolving {self.table.table!r}")
+
+    def _values(self, rows: pa.Table) -> dict[Column, list[Any]]:
+        """The values that were given: of an expression, one for each row."""
+        found = {}
+        for name, value in self.asked.values.items():
+            column = self.schema.column(name)
+            if column not in self.cells:
+                raise InvalidRequest(f"{name!r} is part of the key", hint="set other columns, or take a side")
+            if isinstance(value, str):
+                found[column] = self._computed(rows, column, Expression.of(value, self.asked.args, "set="))
+            else:
+                found[column] = pa.array([value], arrow_type(column.type)).to_pylist() * rows.num_rows
+        return found
+
+    def _computed(self, rows: pa.Table, column: Column, expression: Expression) -> list[Any]:
+        engine = self._engine([expression], rule_schema(column))
+        tree = rule_tree(expression, column, engine)
+        query = three_way.computed(reading_of(Rows(rows), rows.column_names), column, tree, self.schema)
+        args = dict(expression.args)
+        found = engine.fetch(query if not args else three_way.with_args(query, args))
+        keys = [str(k) for k in self.schema.key_ids]
+        by_key = dict(zip(_tuples(found, keys), objects_of(found.column("v")), strict=True))
+        return [by_key[key] for key in _tuples(rows, keys)]
+
+    def _settle(self, row: dict[str, Any], given: Mapping[Column, Any]) -> int:
+        """Settle what was asked for in one row; returns how many conflicts that were."""
+        if row[KIND] is not None:
+            return self._settle_row(row, given)
+        wanted = [c for c in self.cells if row[conflict_of(c)] and self._is_wanted(c, given)]
+        for c in wanted:
+            row[str(c.id)] = given[c] if c in given else row[value_of(c, _SIDES[str(self.asked.take)])]
+            row[conflict_of(c)] = 0
+        for c in given:
+            row[str(c.id)] = given[c]
+        return len(wanted)
+
+    def _settle_row(self, row: dict[str, Any], given: Mapping[Column, Any]) -> int:
+        """Settle a row that one side deleted: it is as the side has it, or stays with the values that were given."""
+        if self.asked.columns is not None:
+            return 0
+        side = _SIDES[self.asked.take] if self.asked.take else OURS if row[there(OURS)] else THEIRS
+        row[STAYS] = 1 if given else row[there(side)]
+        for c in self.cells:
+            row[str(c.id)] = given[c] if c in given else row[value_of(c, side)]
+            row[conflict_of(c)] = 0
+        row[KIND] = None
+        return 1
+
+    def _is_wanted(self, column: Column, given: Mapping[Column, Any]) -> bool:
+        if given:
+            return column in given
+        return self.asked.columns is None or column.name in self.asked.columns

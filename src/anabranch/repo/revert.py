@@ -1,0 +1,150 @@
+"""revert: undo one commit by a new one, unless later commits build on it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from anabranch.catalog import entries, history, paths
+from anabranch.catalog.store import Connection
+from anabranch.errors import InvalidRequest
+from anabranch.model.clock import Position
+from anabranch.model.commits import Commit
+from anabranch.model.content import Entry
+from anabranch.model.ids import ThingId
+from anabranch.model.objects import Layer, size_of
+from anabranch.model.schema import Schema
+from anabranch.model.tables import TableState
+from anabranch.plan.engine import Work
+from anabranch.plan.history import is_ancestor
+from anabranch.plan.path import Leg, find_path
+from anabranch.queries.meeting import Meeting, met_keys
+from anabranch.queries.path_fold import labelled_keys
+from anabranch.queries.query import Rows, Sources
+from anabranch.repo.context import Context
+from anabranch.repo.merging import How
+from anabranch.repo.picking import Picked, parent_of, pick, short
+from anabranch.repo.reading import not_in_duck, reading
+from anabranch.repo.refs import need_branch, resolve
+from anabranch.repo.state import schema_of
+
+_NAMED_AT_MOST = 5
+
+
+@dataclass(frozen=True)
+class RevertRequest:
+    """What `repo.revert(…)` was asked for."""
+
+    commit: str
+    on: str | None = None
+    parent: int | None = None
+    three_way: bool = False
+    rules: Mapping[str, str] = field(default_factory=dict)
+    message: str | None = None
+    author: str | None = None
+
+
+def revert(ctx: Context, asked: RevertRequest) -> Commit | None:
+    """Make the opposite of a commit's change, as a new commit."""
+    with ctx.catalog.read() as cx:
+        position = resolve(ctx, cx, asked.commit)
+        told = history.describe(cx, [position])[0]
+        what = f"revert of {short(told)}"
+        before = parent_of(cx, position, asked.parent, what)
+        head = need_branch(ctx, cx, asked.on or ctx.default_branch(cx))
+        if not is_ancestor(history.Lines(cx), position, head.position):
+            hint = "only what a branch has can be undone there; see cherry_pick for the other way"
+            raise InvalidRequest(f"{what}: branch {head.name!r} does not have this commit", hint=hint)
+        later = [] if asked.three_way else dependents(ctx, cx, before, position, head.position)
+    if later:
+        names = ", ".join(short(c) for c in later[:_NAMED_AT_MOST]) + (" …" if len(later) > _NAMED_AT_MOST else "")
+        hint = "revert those first, or merge the change out with three_way=True"
+        hashes = [c.hash for c in later]
+        raise InvalidRequest(f"{what}: later commits depend on it: {names}", hint=hint, commits=hashes)
+    message = asked.message or f'revert "{told.message}"'
+    author = asked.author or ctx.author
+    return pick(
+        ctx, asked.on, Picked(position, before, what, message, author, "revert", (told.hash,), How(rules=asked.rules))
+    )
+
+
+def dependents(ctx: Context, cx: Connection, before: Position, commit: Position, head: Position) -> list[Commit]:
+    """Find the commits up to a head that touched the rows that a commit touched, or what it made."""
+    lines = history.Lines(cx)
+    own, later = find_path(lines, before, commit), find_path(lines, commit, head)
+    found: dict[Position, None] = {}
+    for entry in entries.entries_of(cx, commit):
+        things = [entry.thing_id]
+        told = paths.tellers(cx, later, things)
+        if "create" in entry.operations:
+            found.update((p, None) for p, _ in told)
+        elif entry.kind == "table" and not entry.dropped:
+            work = _Table(ctx, cx, entry, own, later)
+            found.update((p, None) for p in (*work.on_rows(), *work.on_columns(before, told)))
+    ordered = sorted(found, key=lines.generation, reverse=True)
+    return history.describe(cx, ordered)
+
+
+@dataclass(frozen=True)
+class _Table:
+    """A table that the commit changed, and what came after."""
+
+    ctx: Context
+    cx: Connection
+    entry: Entry
+    own: Sequence[Leg]
+    later: Sequence[Leg]
+
+    @property
+    def things(self) -> list[ThingId]:
+        return [self.entry.thing_id]
+
+    def _layers(self, legs: Sequence[Leg]) -> tuple[Layer, ...] | None:
+        return paths.layers_along(self.cx, legs, self.things, self.ctx.known_objects)
+
+    def on_rows(self) -> list[Position]:
+        """The later commits that touched a row that the commit touched."""
+        mine, after = self._layers(self.own), self._layers(self.later)
+        if not mine or not after:
+            return []
+        makers = paths.makers(self.cx, self.later, self.things)
+        state = self._state((*mine, *after))
+        columns = state.schema.columns
+        work = Work(size_of((*mine, *after)), not_in_duck=not_in_duck(columns, state.name))
+        engine = self.ctx.engines.pick(work, f"what depends on a change of {state.name!r}")
+        exceptions = [Layer(0, o) for x in (*mine, *after) for o in x.without]
+        access = self.ctx.access((*mine, *after, *exceptions))
+        with reading(self.ctx, replace(state, layers=(*mine, *after))):
+            query = met_keys(Meeting(after, mine, rows=True), state, columns, access, Sources())
+            keys = engine.fetch(query) if query else None
+            if keys is None or not keys.num_rows:
+                return []
+            sources = Sources()
+            labels = labelled_keys(state, dict(enumerate([x] for x in after)), access, sources, sources.add(Rows(keys)))
+            found = [after[n] for n in engine.fetch(labels).column(0).to_pylist()]
+        return list(dict.fromkeys(makers[x.object.id] for x in found if x.object.id in makers))
+
+    def on_columns(self, before: Position, told: Sequence[tuple[Position, Entry]]) -> list[Position]:
+        """The later commits that wrote to a column that the commit made, or changed the schema on top of it."""
+        schema, old = self._schema(self.entry), self._schema_at(before)
+        if schema is None or old is None or schema.id == old.id:
+            return []
+        made = {i for c in schema if old.written_as(c) is None for i in c.ids}
+        found = [p for p, e in told if "alter column" in e.operations]
+        makers = paths.makers(self.cx, self.later, self.things)
+        touching = [x.object for x in self._layers(self.later) or () if made & set(x.object.touched)]
+        return [*found, *(makers[o.id] for o in touching if o.id in makers and o.kind == "update")]
+
+    def _schema(self, entry: Entry) -> Schema | None:
+        return schema_of(self.ctx, self.cx, {entry.schema_id})[entry.schema_id] if entry.schema_id else None
+
+    def _schema_at(self, position: Position) -> Schema | None:
+        entry = entries.find_entry(self.cx, history.clock(self.cx, position), self.entry.thing_id)
+        return self._schema(entry) if entry else None
+
+    def _state(self, layers: Sequence[Layer]) -> TableState:
+        schema = self._schema(self.entry)
+        assert schema is not None
+        ids = {x.object.schema_id for x in layers} | {o.schema_id for x in layers for o in x.without}
+        known = schema_of(self.ctx, self.cx, ids)
+        return TableState(self.entry.thing_id, str(self.entry.thing_id), schema, 0, (), known)

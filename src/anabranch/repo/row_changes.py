@@ -1,0 +1,400 @@
+"""The rows that differ between two states of a table: from the changes on the way, or by comparing states in full."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from anabranch.engines.engine import Engine
+from anabranch.errors import InvalidRequest
+from anabranch.model.ids import ObjectId
+from anabranch.model.objects import Layer, may_meet, size_of
+from anabranch.model.schema import ROW_ID, Column, Schema
+from anabranch.model.tables import TableState
+from anabranch.objects.parquet import table_range
+from anabranch.plan.engine import Work
+from anabranch.queries import changes, difference
+from anabranch.queries.expressions import Expression
+from anabranch.queries.path_fold import Path, folded_path
+from anabranch.queries.query import (
+    DELETE,
+    INSERT,
+    OP,
+    UPDATE,
+    Query,
+    Rows,
+    Sources,
+    col,
+    limited,
+    select,
+    subquery,
+    union_all,
+)
+from anabranch.queries.scan import Keys, scan, scan_as
+from anabranch.repo.context import Context
+from anabranch.repo.look_up import key_row
+from anabranch.repo.outputs import to_dicts
+from anabranch.repo.reading import not_in_duck, reading, rendered
+
+if TYPE_CHECKING:
+    from anabranch.engines.spark import DataFrame
+
+
+@dataclass(frozen=True)
+class Ends:
+    """A table at two commits, and the changes that lead to each from a common ancestor."""
+
+    before: TableState
+    after: TableState
+    base: Schema | None
+    """The schema at the common ancestor; None where the table was not there."""
+    to_before: tuple[Layer, ...] | None
+    """The changes from the ancestor to `before`; None if only the states can tell."""
+    to_after: tuple[Layer, ...] | None
+    pending: Mapping[ObjectId, bytes] = field(default_factory=dict)
+
+    @property
+    def told(self) -> bool:
+        """Whether the changes tell the difference, so that the states need not be compared."""
+        return self.to_before is not None and self.to_after is not None
+
+    @property
+    def layers(self) -> tuple[Layer, ...]:
+        return (*(self.to_before or ()), *(self.to_after or ()))
+
+    @property
+    def size_bytes(self) -> int:
+        states = (*self.before.layers, *self.after.layers)
+        return size_of(self.layers) if self.told else size_of(states)
+
+
+@dataclass(frozen=True)
+class RowChanges:
+    """Answers what became of which rows."""
+
+    ctx: Context
+    ends: Ends
+    change: str = "changed"
+
+    @property
+    def schema(self) -> Schema:
+        return self.ends.after.schema
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        """The columns that are compared: those after, without what the other side alone has dropped."""
+        had, base = self.ends.before.schema, self.ends.base
+        return tuple(c for c in self.schema if had.written_as(c) or base is None or not base.written_as(c))
+
+    @property
+    def _cells(self) -> tuple[Column, ...]:
+        """The columns besides the key that can differ, by what the catalogue knows of the changes."""
+        plain = [c for c in self.columns if c.id not in self.schema.key_ids]
+        if self._both_may_bring_one_key():
+            return tuple(plain)
+        touched = {c for x in self.ends.layers if x.object.kind in ("update", "exceptions") for c in x.object.touched}
+        return tuple(c for c in plain if touched & c.ids)
+
+    def _pick(self, what: str, *, spark: bool = False) -> Engine:
+        work = Work(self.ends.size_bytes, spark, not_in_duck=not_in_duck(self.columns, self.ends.after.name))
+        return self.ctx.engines.pick(work, what)
+
+    @property
+    def sure(self) -> bool:
+        """Whether something differs for certain, known without reading: one step never changes nothing."""
+        turns = {x.turn for x in self.ends.to_after or ()}
+        return self.ends.to_before == () and self.ends.told and len(turns) == 1
+
+    @property
+    def _nothing(self) -> bool:
+        """Whether nothing differs for certain, known without reading."""
+        return self.ends.told and not self.ends.layers
+
+    def is_empty(self) -> bool:
+        """Tell whether nothing differs."""
+        if self._nothing or self.sure:
+            return self._nothing
+        return not any(self.counts().values())
+
+    def counts(self) -> dict[str, int]:
+        """Count the rows that came, went and changed, and the cells."""
+        none = {"inserted": 0, "updated": 0, "deleted": 0, "cells": 0}
+        if self._nothing:
+            return none
+        if self.change != "changed":
+            came = self.change == "added"
+            rows = (self.ends.after if came else self.ends.before).row_count
+            return {**none, "inserted" if came else "deleted": rows}
+        engine = self._pick(f"counting the changes of {self.ends.after.name!r}")
+        with reading(self.ctx, self._all_layers()):
+            query, cells = self.query(engine)
+            found = {r[OP]: r for r in engine.fetch(difference.counted(query, cells)).to_pylist()}
+        words = {"I": "inserted", "U": "updated", "D": "deleted"}
+        counts = {word: int(found[op]["n"]) if op in found else 0 for op, word in words.items()}
+        return {**counts, "cells": int(found["U"]["cells"]) if "U" in found else 0}
+
+    def query(self, engine: Engine) -> tuple[Query, tuple[Column, ...]]:
+        """The difference, one row per key, and the cells that it has."""
+        if not self.ends.told:
+            return self.compared_in_full(engine)
+        cells, sources = self._cells, Sources()
+        query = self._from_changes(cells, sources)
+        if not self._may_be_unknown():
+            return query, cells
+        lost = engine.fetch(difference.keys_of(query, self.schema, difference.UNKNOWN))
+        known = difference.known_only(query)
+        if not lost.num_rows:
+            return known, cells
+        looked_up = changes.changed_only(self._at_keys(Keys(Rows(lost), None), cells, sources))
+        both = union_all([_shaped(q, self.schema, cells) for q in (known, looked_up)])
+        return Query(both, sources.named), cells
+
+    def rows(
+        self, key: Any, where: str | None, args: Mapping[str, Any] | None, limit: int | None
+    ) -> list[dict[str, Any]]:
+        """List the changes with whole rows."""
+        found, columns, keyed = self._whole(key, where, args, limit)
+        ids = [c for c in self.schema.key_columns if keyed and self.schema.has_key]
+        had = [c for c in columns if self._was_shown(c)]
+        return [self._told(row, ids, columns, had) for row in to_dicts(found)]
+
+    def cells(self, limit: int | None) -> list[dict[str, Any]]:
+        """List the cells that differ in rows that both states have."""
+        if self._nothing:
+            return []
+        engine = self._pick(f"the changed cells of {self.ends.after.name!r}")
+        with reading(self.ctx, self._all_layers()):
+            query, cells = self.query(engine)
+            found = to_dicts(engine.fetch(difference.of_kind(query, UPDATE)))
+        keys = [c for c in self.schema.key_columns if self.schema.has_key]
+        told = (
+            {"key": {k.name: row[k.id] for k in keys}, "column": c.name, "before": row[c.before], "after": row[c.id]}
+            for row in found
+            for c in cells
+            if not _equal(row[c.before], row[c.id])
+        )
+        return list(islice(told, limit))
+
+    def arrow(self, *, key: Any = None, where: str | None = None, args: Mapping[str, Any] | None = None) -> pa.Table:
+        """The changed rows in Spark's form, in memory."""
+        engine = self._pick(f"the changed rows of {self.ends.after.name!r}")
+        with reading(self.ctx, self._all_layers()):
+            return engine.fetch(self._long(engine, key, where, args))
+
+    def spark(self, *, key: Any = None, where: str | None = None, args: Mapping[str, Any] | None = None) -> DataFrame:
+        """The changed rows in Spark's form, as a DataFrame."""
+        engine = self.ctx.engines.spark()
+        return engine.frame(self._long(engine, key, where, args))
+
+    def wide(self, *, key: Any = None, where: str | None = None, args: Mapping[str, Any] | None = None) -> pa.Table:
+        """One row per change, with both sides as structs."""
+        found, columns, keyed = self._whole(key, where, args, None)
+        return wide_table(found, self.schema if keyed else None, columns, [c for c in columns if self._was_shown(c)])
+
+    def _long(self, engine: Engine, key: Any, where: str | None, args: Mapping[str, Any] | None) -> Query:
+        query, columns, keyed = self._compared(engine, key, where, args)
+        shown = [c for c in columns if c in self.schema.columns]
+        keys = self.schema.key_ids if keyed else ()
+        return difference.long_form(query, keys, shown, [c for c in shown if self._was_shown(c)])
+
+    def _whole(
+        self, key: Any, where: str | None, args: Mapping[str, Any] | None, limit: int | None
+    ) -> tuple[pa.Table, list[Column], bool]:
+        """Whole rows before and after, the columns that they have, and whether a key relates them."""
+        engine = self._pick(f"the changed rows of {self.ends.after.name!r}")
+        with reading(self.ctx, self._all_layers()):
+            query, columns, keyed = self._compared(engine, key, where, args)
+            wanted = limited(query, limit) if limit is not None else query
+            by = [str(k) for k in self.schema.key_ids] if keyed else []
+            found = engine.fetch(changes.ordered(wanted, by) if by else wanted)
+        return found, columns, keyed
+
+    def _compared(
+        self, engine: Engine, key: Any, where: str | None, args: Mapping[str, Any] | None
+    ) -> tuple[Query, list[Column], bool]:
+        """Both states where they differ: at one key, where a condition holds before or after, or everywhere."""
+        if key is not None:
+            rows = key_row(self.ends.after, key)
+            keys = Keys(Rows(rows), table_range(rows, self.schema.key_columns))
+        elif self.ends.told:
+            keys = self._changed_keys(engine)
+        else:
+            query, cells = self.compared_in_full(engine)
+            keyed = cells is not self.schema.columns
+            if where is not None and not keyed:
+                raise InvalidRequest("where= needs a key that both states have", hint="read all changes, then filter")
+            columns = [*self.schema.key_columns, *cells] if keyed else list(cells)
+            if where is None:
+                return query, columns, keyed
+            keys = Keys(Rows(engine.fetch(difference.keys_of(query, self.schema))), None)
+        if where is not None:
+            keys = self._matching(engine, keys, Expression.of(where, args or {}, "where="))
+        plain = [c for c in self.columns if c.id not in self.schema.key_ids]
+        return (
+            changes.changed_only(self._at_keys(keys, plain, Sources())),
+            [*self.schema.key_columns, *plain],
+            True,
+        )
+
+    def _changed_keys(self, engine: Engine) -> Keys:
+        """The keys of the rows that differ, once they are known."""
+        query, _ = self.query(engine)
+        found = engine.fetch(difference.keys_of(query, self.schema))
+        return Keys(Rows(found), table_range(found, self.schema.key_columns))
+
+    def _matching(self, engine: Engine, keys: Keys, where: Expression) -> Keys:
+        """The keys whose row before or after meets a condition."""
+        found = []
+        for state in (self.ends.before, self.ends.after):
+            read = tuple(dict.fromkeys((*self.schema.key_columns, *where.columns(self.schema))))
+            test = rendered(where, engine, self.schema)
+            query = scan_as(state, self.schema, read, self._access(), Sources(), keys)
+            alias = state.name.rsplit(".", 1)[-1]
+            chosen = changes.selected_keys(query, read, self.schema, alias, test)
+            found.append(engine.fetch(replace(chosen, args=dict(where.args))))
+        both = pa.concat_tables(found).group_by([str(k) for k in self.schema.key_ids]).aggregate([])
+        return Keys(Rows(both), table_range(both, self.schema.key_columns))
+
+    def _was_shown(self, column: Column) -> bool:
+        return column in ROW_ID or self.ends.before.schema.written_as(column) is not None
+
+    def _told(
+        self, row: dict[str, Any], keys: Sequence[Column], columns: Sequence[Column], had: Sequence[Column]
+    ) -> dict[str, Any]:
+        """One change as users see it."""
+        op, key_ids = row[OP], {c.id for c in self.schema.key_columns} if f"{columns[0].id}_b" not in row else set()
+        shown = [c for c in columns if c not in ROW_ID]
+
+        def side(chosen: Sequence[Column], name: Callable[[Column], str]) -> dict[str, Any]:
+            return {c.name: row[c.id if c.id in key_ids else name(c)] for c in chosen}
+
+        before = side([c for c in had if c in shown], lambda c: c.before) if op != INSERT else None
+        after = side(shown, lambda c: str(c.id)) if op != DELETE else None
+        differ = [c.name for c in shown if c.id not in key_ids and not _equal(row[c.before], row[c.id])]
+        return {
+            "change": WORDS[op],
+            "key": {k.name: row[k.id] for k in keys},
+            "before": before,
+            "after": after,
+            "columns": differ if op == UPDATE else [],
+        }
+
+    def _from_changes(self, cells: Sequence[Column], sources: Sources) -> Query:
+        sides = [
+            folded_path(Path(layers or (), self.ends.base, state), cells, self._access(), sources)
+            for layers, state in (
+                (self.ends.to_before, replace(self.ends.before, schema=self.schema)),
+                (self.ends.to_after, self.ends.after),
+            )
+        ]
+        if not self.ends.to_before:
+            return difference.of_one_side(sides[1], self.schema, cells)
+        return difference.of_two_sides(sides[0], sides[1], self.schema, cells, sources)
+
+    def _both_may_bring_one_key(self) -> bool:
+        """Whether some key may have come on both sides, so that its rows are compared."""
+        sides = [
+            [x.object.key_range for x in side or () if x.object.kind in ("rows", "exceptions")]
+            for side in (self.ends.to_before, self.ends.to_after)
+        ]
+        return any(may_meet(one, other) for one in sides[0] for other in sides[1])
+
+    def _may_be_unknown(self) -> bool:
+        """Whether some key may have gone and come again on one side."""
+        return any(
+            gone.turn < came.turn
+            for side in (self.ends.to_before or (), self.ends.to_after or ())
+            for gone in side
+            if gone.object.kind in ("delete", "exceptions")
+            for came in side
+            if came.object.kind in ("rows", "exceptions")
+        )
+
+    def _at_keys(self, keys: Keys, cells: Sequence[Column], sources: Sources) -> Query:
+        columns = (*self.schema.key_columns, *cells)
+        old = scan_as(self.ends.before, self.schema, columns, self._access(), sources, keys)
+        new = scan(self.ends.after, columns, self._access(), keys=keys, sources=sources)
+        return changes.compared(old, new, self.schema, columns, sources)
+
+    def compared_in_full(self, engine: Engine, sources: Sources | None = None) -> tuple[Query, tuple[Column, ...]]:
+        """Compare all rows: by the later key, or, where the earlier rows have none that fits it, as whole rows."""
+        sources, schema = sources or Sources(), self.schema
+        plain = tuple(c for c in self.columns if c.id not in schema.key_ids)
+        keyed = self._key_fits(engine)
+        columns = (*schema.key_columns, *plain) if keyed else schema.columns
+        old = scan_as(self.ends.before, schema, columns, self._access(), sources)
+        new = scan(self.ends.after, columns, self._access(), sources=sources)
+        if keyed:
+            return changes.changed_only(changes.compared(old, new, schema, columns, sources)), plain
+        return changes.changed_only(changes.compared_values(old, new, schema.columns, sources)), schema.columns
+
+    def _key_fits(self, engine: Engine) -> bool:
+        schema, had = self.schema, self.ends.before.schema
+        was = [had.written_as(c) for c in schema.key_columns]
+        if [c.id if c else None for c in was] == list(had.key_ids):
+            return True
+        if not schema.has_key or None in was:
+            return False
+        keys = scan_as(self.ends.before, schema, schema.key_columns, self._access(), Sources())
+        nulls = changes.missing_values(keys, schema.key_columns, (), 1)
+        return not any(engine.fetch(q).num_rows for q in (nulls, changes.repeated_keys(keys, schema, 1)))
+
+    def _access(self) -> Any:
+        exceptions = [Layer(0, o) for x in self.ends.layers for o in x.without]
+        layers = (*self.ends.before.layers, *self.ends.after.layers, *self.ends.layers, *exceptions)
+        return self.ctx.access(layers, self.ends.pending)
+
+    def _all_layers(self) -> TableState:
+        """Everything that may be read, to say which file is damaged if one is."""
+        layers = (*self.ends.layers, *self.ends.before.layers, *self.ends.after.layers)
+        return replace(self.ends.after, layers=layers)
+
+
+def _shaped(query: Query, schema: Schema, cells: Sequence[Column]) -> Any:
+    names = [*schema.key_ids, OP, *(n for c in cells for n in (str(c.id), c.before))]
+    return select([col(n) for n in names], subquery(query.expression, "u"))
+
+
+def ends_of(
+    before: TableState | None,
+    after: TableState | None,
+    base: Schema | None,
+    to_before: tuple[Layer, ...] | None,
+    to_after: tuple[Layer, ...] | None,
+) -> Ends:
+    """The two states to compare; a table that is not there is one without rows."""
+    shown = after or before
+    assert shown is not None
+    none = replace(shown, layers=(), row_count=0)
+    return Ends(before or none, after or none, base, to_before, to_after)
+
+
+def wide_table(found: pa.Table, schema: Schema | None, columns: Sequence[Column], had: Sequence[Column]) -> pa.Table:
+    """Compared rows with `before` and `after` as structs, null where there is none."""
+    keys = schema.key_ids if schema else ()
+    op = found.column(OP)
+    shown = [c for c in columns if c not in ROW_ID]
+
+    def side(chosen: Sequence[Column], is_before: bool, absent: str) -> pa.Array:
+        names = [c.before if is_before and c.id not in keys else str(c.id) for c in chosen]
+        parts = [found.column(n).combine_chunks() for n in names]
+        mask = pc.equal(op, absent).combine_chunks()
+        return pa.StructArray.from_arrays(parts, [c.name for c in chosen], mask=mask)
+
+    words = pa.array([WORDS[o] for o in op.to_pylist()], pa.string())
+    named = {c.name: found.column(str(c.id)) for c in shown if c.id in keys}
+    sides = {"before": side(had, True, INSERT), "after": side(shown, False, DELETE)}
+    return pa.table({"_change_type": words, **named, **sides})
+
+
+WORDS = {INSERT: "insert", UPDATE: "update", DELETE: "delete"}
+
+
+def _equal(one: Any, other: Any) -> bool:
+    """Whether two values are the same: NaN is itself."""
+    return bool(one == other or (one != one and other != other))

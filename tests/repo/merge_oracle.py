@@ -1,0 +1,360 @@
+"""A history as whole states, and a textbook three-way merge over them: what real merges are held against.
+
+Nothing here knows of changes, lines or objects. A commit is a state; ancestors are plain sets.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+
+class Unclear(Exception):
+    """The specification leaves open what comes out."""
+
+
+class _Unknown:
+    """A cell that the bases of a criss-cross disagree on: equal to nothing, not even to another one."""
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __eq__(self, other: object) -> bool:
+        return False
+
+    def __repr__(self) -> str:
+        return "?"
+
+
+UNKNOWN = _Unknown()
+Row = Mapping[int, Any]
+Conflict = tuple[str, Any, str | None]
+"""Table, key and column; a row as a whole has no column, and what is about columns has the key "schema"."""
+
+
+@dataclass(frozen=True)
+class Col:
+    """A column with all ids that it goes by."""
+
+    ids: frozenset[int]
+    name: str
+    type: str
+    default: Any = None
+
+    @property
+    def rep(self) -> int:
+        return min(self.ids)
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table as it is at one commit; rows are known by their id, whatever the declared key."""
+
+    cols: tuple[Col, ...]
+    rows: Mapping[int, Row] = field(default_factory=dict)
+    key: tuple[str, ...] = ("id",)
+    times: Mapping[tuple[int, int | None], int] = field(default_factory=dict)
+    """The commit that last touched a cell, or, without a column, the row."""
+
+    def names(self) -> dict[str, Col]:
+        return {c.name: c for c in self.cols}
+
+    def seen(self) -> list[dict[str, Any]]:
+        """The rows under the names that users know."""
+        return [{"id": k, **{c.name: row[c.rep] for c in self.cols}} for k, row in sorted(self.rows.items())]
+
+
+State = Mapping[str, Table]
+
+
+class Classes:
+    """Which column ids are one."""
+
+    def __init__(self, *sides: Table | None) -> None:
+        self.of: dict[int, int] = {}
+        for side in sides:
+            for col in side.cols if side else ():
+                self.unite(col.ids)
+
+    def unite(self, ids: Iterable[int]) -> None:
+        old = {self.of.get(i, i) for i in ids}
+        best = min(old)
+        self.of = {i: best if rep in old else rep for i, rep in self.of.items()}
+        self.of |= dict.fromkeys((*ids, *old), best)
+
+    def by(self, side: Table | None) -> dict[int, Col]:
+        """The columns of a side; the first where it has several that are one elsewhere."""
+        found: dict[int, Col] = {}
+        for col in side.cols if side else ():
+            found.setdefault(self.of[col.rep], col)
+        return found
+
+
+@dataclass(frozen=True)
+class Rules:
+    """Rules as users give them."""
+
+    given: Mapping[str, str] = field(default_factory=dict)
+
+    def of_row(self, table: str) -> str:
+        return self.given.get(table, self.given.get("*", "conflict"))
+
+    def of_cell(self, table: str, names: Iterable[str], type_: str) -> str:
+        near = [self.given.get(f"{table}.{n}") for n in sorted(set(names))]
+        near += [self.given.get(table), self.given.get("*")]
+        fits = [r for r in near if r and not (r == "sum" and type_ == "string")]
+        return fits[0] if fits else "conflict"
+
+
+@dataclass
+class TableMerge:
+    """One table on three sides."""
+
+    name: str
+    base: Table | None
+    ours: Table
+    theirs: Table
+    rules: Rules
+    virtual: bool
+    conflicts: set[Conflict] = field(default_factory=set)
+
+    def run(self) -> Table:
+        self.classes = Classes(self.base, self.ours, self.theirs)
+        self._unite_alike()
+        self.b, self.o, self.t = (self.classes.by(s) for s in (self.base, self.ours, self.theirs))
+        merged = self._columns()
+        key = self._key()
+        rows: dict[int, Row] = {}
+        there = {k for s in (self.base, self.ours, self.theirs) if s for k in s.rows}
+        for k in sorted(there):
+            row = self._row(k, merged)
+            if row is not None:
+                rows[k] = {col.rep: row[c] for c, col in merged.items()}
+        return Table(tuple(merged.values()), rows, key)
+
+    # --- columns ---
+
+    def _unite_alike(self) -> None:
+        of = self.classes.of
+        b, o, t = ({of[c.rep] for c in s.cols} if s else set() for s in (self.base, self.ours, self.theirs))
+        for x in self.ours.cols:
+            for y in self.theirs.cols:
+                new = of[x.rep] not in b | t and of[y.rep] not in b | o
+                if new and (x.name, x.type, x.default) == (y.name, y.type, y.default):
+                    self.classes.unite(x.ids | y.ids)
+
+    def _columns(self) -> dict[int, Col]:
+        merged: dict[int, Col] = {}
+        for c in dict.fromkeys((*self.o, *self.t)):
+            col = self._column(c)
+            if col is not None:
+                merged[c] = col
+        for side in (self.ours, self.theirs):
+            if len(self.classes.by(side)) < len(side.cols):
+                raise Unclear("two columns that are one elsewhere")
+        names = [c.name for c in merged.values()]
+        twins = {n for n in names if names.count(n) > 1}
+        if twins and self.virtual:
+            raise Unclear("columns of one name in a virtual base")
+        self.conflicts |= {(self.name, "schema", n) for n in twins}
+        return merged
+
+    def _column(self, c: int) -> Col | None:
+        b, o, t = self.b.get(c), self.o.get(c), self.t.get(c)
+        if o and t:
+            name = t.name if b is None or t.name != b.name else o.name
+            wide = o.type if can_widen(t.type, o.type) else t.type
+            return Col(o.ids | t.ids, name, wide, o.default)
+        there = o or t
+        assert there is not None
+        if b is None:
+            return there
+        user = self.ours if o else self.theirs
+        if (there.name, there.type) != (b.name, b.type) or self._touched(user, c):
+            self.conflicts.add((self.name, "schema", there.name))
+            return o
+        return None
+
+    def _touched(self, side: Table, c: int) -> bool:
+        """Whether a side changed a cell of a column in a row that the base has."""
+        assert self.base is not None
+        both = [k for k in side.rows if k in self.base.rows]
+        old = [self._value(self.base, k, c) for k in both]
+        if any(v is UNKNOWN for v in old):
+            raise Unclear("a column that was dropped has unknown cells in the base")
+        return any(self._value(side, k, c) != v for k, v in zip(both, old, strict=True))
+
+    def _key(self) -> tuple[str, ...]:
+        old = self.base.key if self.base else self.ours.key
+        changed = [s.key for s in (self.ours, self.theirs) if s.key != old]
+        if len(set(changed)) > 1:
+            self.conflicts.add((self.name, "schema", None))
+        return changed[0] if changed else old
+
+    # --- rows ---
+
+    def _value(self, side: Table, k: int, c: int) -> Any:
+        col = self.classes.by(side).get(c)
+        if col is not None:
+            return side.rows[k][col.rep]
+        return next(found[c].default for found in (self.b, self.o, self.t) if c in found)
+
+    def _edited(self, side: Table, k: int, columns: Iterable[int]) -> bool:
+        had, has = self.base is not None and k in self.base.rows, k in side.rows
+        if not had or not has:
+            return had != has
+        assert self.base is not None
+        return any(self._value(side, k, c) != self._value(self.base, k, c) for c in columns)
+
+    def _row(self, k: int, merged: Mapping[int, Col]) -> dict[int, Any] | None:
+        eo, et = self._edited(self.ours, k, merged), self._edited(self.theirs, k, merged)
+        in_ours, in_theirs = k in self.ours.rows, k in self.theirs.rows
+        if not eo or not et or (not in_ours and not in_theirs):
+            pick = self.ours if eo or not et else self.theirs
+            return {c: self._value(pick, k, c) for c in merged} if k in pick.rows else None
+        if in_ours != in_theirs:
+            return self._one_went(k, merged)
+        return {c: self._cell(k, c, col) for c, col in merged.items()}
+
+    def _one_went(self, k: int, merged: Mapping[int, Col]) -> dict[int, Any] | None:
+        rule = self.rules.of_row(self.name)
+        if self.virtual:
+            return dict.fromkeys(merged, UNKNOWN)
+        if rule not in ("ours", "theirs"):
+            self.conflicts.add((self.name, k, None))
+            return None
+        winner = self.ours if rule == "ours" else self.theirs
+        return {c: self._value(winner, k, c) for c in merged} if k in winner.rows else None
+
+    def _cell(self, k: int, c: int, col: Col) -> Any:
+        had = self.base is not None and k in self.base.rows
+        ours, theirs = self._value(self.ours, k, c), self._value(self.theirs, k, c)
+        base = self._value(self.base, k, c) if had and self.base else None
+        names = [s[c].name for s in (self.o, self.t) if c in s]
+        rule = self.rules.of_cell(self.name, [col.name, *names], col.type)
+        known = had and not any(v is None or v is UNKNOWN for v in (base, ours, theirs))
+        if had and ours == base:
+            return theirs
+        if had and theirs == base:
+            return ours
+        if rule == "sum" and known:
+            return ours + theirs - base
+        if ours == theirs:
+            return ours
+        if self.virtual:
+            return UNKNOWN
+        if rule in ("ours", "theirs"):
+            return ours if rule == "ours" else theirs
+        self.conflicts.add((self.name, k, col.name))
+        return None
+
+
+def can_widen(old: str, new: str) -> bool:
+    return old == new or (old, new) == ("int", "bigint")
+
+
+@dataclass
+class Oracle:
+    """All commits with their states, parents and ancestors, by number in the order that they were made."""
+
+    states: dict[int, State] = field(default_factory=dict)
+    parents: dict[int, tuple[int, ...]] = field(default_factory=dict)
+    ancestors: dict[int, frozenset[int]] = field(default_factory=dict)
+    _passing: int = 0
+
+    def put(self, number: int, state: State, parents: Sequence[int]) -> int:
+        self.states[number], self.parents[number] = state, tuple(parents)
+        self.ancestors[number] = frozenset({number}.union(*(self.ancestors[p] for p in parents)))
+        return number
+
+    def pass_by(self, state: State, parents: Sequence[int]) -> int:
+        """Keep a state that is no commit: a virtual base, or a merge between two sources."""
+        self._passing -= 1
+        return self.put(self._passing, state, parents)
+
+    def bases(self, one: int, other: int) -> list[int]:
+        both = [c for c in self.ancestors[one] & self.ancestors[other] if c >= 0]
+        return sorted(c for c in both if not any(c != d and c in self.ancestors[d] for d in both))
+
+    def merge(self, ours: int, theirs: int, rules: Rules, *, virtual: bool = False) -> tuple[State, set[Conflict]]:
+        base = self.states[self._base(ours, theirs, rules)]
+        found: dict[str, Table] = {}
+        conflicts: set[Conflict] = set()
+        for name in sorted({*self.states[ours], *self.states[theirs]}):
+            sides = [s.get(name) for s in (base, self.states[ours], self.states[theirs])]
+            if sides[1] is None or sides[2] is None:
+                there = sides[1] or sides[2]
+                assert there is not None
+                found[name] = there
+                continue
+            work = TableMerge(name, sides[0], sides[1], sides[2], rules, virtual)
+            found[name] = work.run()
+            conflicts |= work.conflicts
+        return found, conflicts
+
+    def _base(self, ours: int, theirs: int, rules: Rules) -> int:
+        first, *rest = self.bases(ours, theirs)
+        for other in rest:
+            state, _ = self.merge(first, other, rules, virtual=True)
+            first = self.pass_by(state, (first, other))
+        return first
+
+
+# --- differences ---
+
+
+@dataclass(frozen=True)
+class Compared:
+    """What a diff should say of one table."""
+
+    rows: list[dict[str, Any]]
+    cells: list[tuple[int, str, Any, Any]]
+    is_same: bool
+
+    @property
+    def counts(self) -> dict[str, int]:
+        words = {"inserted": "insert", "updated": "update", "deleted": "delete"}
+        counts = {word: sum(r["change"] == kind for r in self.rows) for word, kind in words.items()}
+        return {**counts, "cells": len(self.cells)}
+
+
+def compare(before: Table, after: Table, bases: Sequence[Table | None]) -> Compared:
+    """Compare two states of a table; a column that only `before` dropped since the base is left out."""
+    classes = Classes(before, after, *bases)
+    old, new = classes.by(before), classes.by(after)
+    shown: dict[int, Col] = {}
+    for c, col in new.items():
+        in_base = {b is not None and c in classes.by(b) for b in bases}
+        if c not in old and len(in_base) > 1:
+            raise Unclear("bases do not agree on a column")
+        if c in old or in_base == {False}:
+            shown[c] = col
+
+    def value(side: Table, there: Mapping[int, Col], k: int, c: int) -> Any:
+        return side.rows[k][there[c].rep] if c in there else new[c].default
+
+    rows, cells = [], []
+    for k in sorted({*before.rows, *after.rows}):
+        was = {c: value(before, old, k, c) for c in shown} if k in before.rows else None
+        now = {c: value(after, new, k, c) for c in shown} if k in after.rows else None
+        differ = [c for c in shown if was and now and was[c] != now[c]]
+        if was is not None and now is not None and not differ:
+            continue
+        cells += [(k, shown[c].name, was[c], now[c]) for c in differ if was and now]
+        rows.append(
+            {
+                "change": "insert" if was is None else "delete" if now is None else "update",
+                "id": k,
+                "before": {shown[c].name: v for c, v in was.items() if c in old} if was is not None else None,
+                "after": {shown[c].name: v for c, v in now.items()} if now is not None else None,
+                "columns": sorted(shown[c].name for c in differ),
+            }
+        )
+    described = [[(c, col.name, col.type) for c, col in sorted(s.items())] for s in (old, new)]
+    return Compared(rows, cells, not rows and described[0] == described[1] and before.key == after.key)
+
+
+def without(table: Table, c: Col) -> Table:
+    """A table without a column."""
+    rows = {k: {i: v for i, v in row.items() if i != c.rep} for k, row in table.rows.items()}
+    return replace(table, cols=tuple(x for x in table.cols if x != c), rows=rows)
