@@ -153,3 +153,38 @@ def test_command_lines_that_contradict_themselves_are_refused(shop: Ana) -> None
         ["resolve", "orders", "--ours", "--set", "a=1"],
     ):
         shop(*arguments, fails=2)
+
+
+def test_columns_tables_and_constraints_are_told_and_settled(shop: Ana, folder: Path) -> None:
+    with ab.open(folder, author="ann") as repo:
+        with repo.commit("main", "more") as tx:
+            tx.create_table("gone", [{"id": 1, "a": 1}], key="id")
+        repo.branch("dev")
+        with repo.commit("dev", "theirs") as tx:
+            tx.table("orders").update({"status": "'odd'"}, where="id = 1")
+            tx.table("orders").add_check("cheap", "price < 100")
+            tx.table("gone").update({"a": 2})
+        with repo.commit("main", "ours") as tx:
+            tx.table("orders").drop_column("status")
+            tx.table("orders").update({"price": 200.0}, where="id = 2")
+            tx.drop_table("gone")
+    assert shop("merge", "dev", fails=1).out.splitlines()[1:4] == [
+        "  gone           drop/update: nothing here, update there",
+        "  orders.status  drop column/update: nothing here, status string there",
+        "  orders         1 merged row would break check cheap",
+    ]
+    assert shop("conflicts", "orders").out.splitlines() == [
+        "status: drop column/update: nothing here, status string there",
+        "would break   id   price",
+        "────────────────────────",
+        "check cheap   2    200.0",
+        "2 conflicts",
+    ]
+    assert shop("conflicts", "gone", "--json").json["things"][0]["kind"] == "drop/update"
+    assert shop("resolve", "gone", "--ours").out == "gone: 1 resolved, 2 left\n"
+    assert shop("resolve", "orders", "--theirs").out == "orders: 1 resolved, 1 left\n"
+    assert "has to be changed on main first" in shop("conflicts").out
+    with ab.open(folder, author="ann") as repo, repo.commit("main", "cheaper") as tx:
+        tx.table("orders").update({"price": 20.0}, where="id = 2")
+    shop("merge", "--continue")
+    assert shown(shop)[1] == ("odd", 9.5)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from anabranch.cli.merging import conflict_lines, conflicts_document, next_steps, open_merge
+from anabranch.cli.merging import conflict_lines, conflicts_document, next_steps, open_merge, thing_text
 from anabranch.cli.options import command as make_command
 from anabranch.cli.output import clean, emit, emit_json, plural
 from anabranch.cli.session import Session
@@ -28,7 +28,8 @@ def command(session: Session, table: str | None, into: str | None, limit: int) -
     $ ana conflicts orders
 
     JSON: branch, sources, count, tables (list of table, count), schema, objects, violations (each a list of table,
-    kind and more); of one table: table, count, rows (list of key, kind, column, base, ours, theirs).
+    kind and more); of one table: table, count, rows (list of key, kind, column, base, ours, theirs), things (of the
+    table and its columns), violations.
     """
     branch = into or session.branch
     kept = open_merge(session, branch)
@@ -45,24 +46,29 @@ def command(session: Session, table: str | None, into: str | None, limit: int) -
         emit(f"{what}; `ana conflicts TABLE` shows rows:")
         for line in conflict_lines(conflicts):
             emit(line)
-        for line in next_steps(branch, session.branch):
+        for line in next_steps(conflicts, branch, session.branch):
             emit(line)
 
 
 def _show(session: Session, conflicts: Conflicts, table: str, limit: int) -> None:
-    things = [t for t in (*conflicts.objects, *conflicts.schema, *conflicts.violations) if t["table"] == table]
-    rows = conflicts[table].rows() if table in conflicts or not things else []
+    things = [t for t in (*conflicts.objects, *conflicts.schema) if t["table"] == table]
+    broken = [v for v in conflicts.violations if v["table"] == table]
+    rows = conflicts[table].rows() if table in conflicts or not (things or broken) else []
     if session.json:
-        emit_json({"table": table, "count": len(rows) + len(things), "rows": [*rows, *things][:limit]})
+        facts = {"table": table, "count": len(rows) + len(things) + len(broken), "rows": rows[:limit]}
+        emit_json({**facts, "things": things, "violations": broken[:limit]})
         return
     if rows:
         keys = list(rows[0]["key"])
         headings = [*keys, "kind", "column", "base", "ours", "theirs"]
         print_table([Heading(h) for h in headings], [_row(row, keys) for row in rows[:limit]])
     for thing in things:
-        emit("  " + ", ".join(f"{name}: {clean(str(value))}" for name, value in thing.items() if name != "id"))
-    more = f", {limit} of them shown (--limit)" if len(rows) > limit else ""
-    emit(plural(len(rows) + len(things), "conflict") + more)
+        emit(f"{clean(thing['column'] or table)}: {thing_text(thing)}")
+    if broken:
+        headings = [Heading("would break"), *(Heading(name) for name in broken[0]["row"])]
+        print_table(headings, [(f"{v['kind']} {v['name']}", *v["row"].values()) for v in broken[:limit]])
+    more = ", not all of them shown (--limit)" if max(len(rows), len(broken)) > limit else ""
+    emit(plural(len(rows) + len(things) + len(broken), "conflict") + more)
 
 
 def _row(row: dict[str, Any], keys: list[str]) -> list[Any]:

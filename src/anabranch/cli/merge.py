@@ -21,7 +21,7 @@ from anabranch.cli.options import paragraphs
 from anabranch.cli.output import clean, columns, emit, emit_json, paint, plural, short
 from anabranch.cli.session import Session
 from anabranch.cli.staging import commit_line, counts_text
-from anabranch.errors import InvalidRequest, MergeConflict
+from anabranch.errors import AnabranchError, InvalidRequest, MergeConflict
 
 if TYPE_CHECKING:
     from anabranch.repo.conflicts import Conflicts
@@ -119,10 +119,19 @@ def _merge(session: Session, branch: str, sources: list[str], chosen: dict[str, 
 
 def _taken(kept: OpenMerge, side: Any) -> MergeResult | None:
     """Let a side win what rules can't decide, such as a row that one side deleted; None if conflicts are left."""
-    if side:
-        for table in {*kept.conflicts, *(c["table"] for c in (*kept.conflicts.objects, *kept.conflicts.schema))}:
+    try:
+        for table in _names(kept.conflicts) if side else ():
             kept.resolve(table, take=side)
+    except AnabranchError:
+        kept.abort()
+        raise
     return None if kept.conflicts else kept.finish()
+
+
+def _names(conflicts: Conflicts) -> list[str]:
+    """The tables and namespaces that are in conflict themselves or have rows that are."""
+    things = (*conflicts.objects, *conflicts.schema)
+    return sorted({*conflicts, *(thing["table"] for thing in things)})
 
 
 def _go_on(session: Session, branch: str, message: str | None) -> None:
@@ -195,7 +204,7 @@ def _tell_conflicts(session: Session, kept: OpenMerge) -> None:
     emit(paint(f"{what}: {plural(conflicts.count(), 'conflict')}.", "yellow"))
     _emit_conflicts(conflicts)
     emit(f"`ana conflicts TABLE{'' if kept.into == session.branch else f' --into {kept.into}'}` shows them,")
-    for line in next_steps(kept.into, session.branch):
+    for line in next_steps(conflicts, kept.into, session.branch):
         emit(line)
 
 

@@ -59,18 +59,25 @@ def conflicts_document(conflicts: Conflicts) -> dict[str, Any]:
 def conflict_lines(conflicts: Conflicts) -> Iterator[str]:
     """A line for each table or thing that is in conflict."""
     rows = [(clean(name), _kinds(table.rows())) for name, table in conflicts.items()]
-    for thing in (*conflicts.objects, *conflicts.schema):
-        rows.append((_place(thing), f"{thing['kind']}: {_side(thing['ours'])} here, {_side(thing['theirs'])} there"))
+    rows += [(_place(thing), thing_text(thing)) for thing in (*conflicts.objects, *conflicts.schema)]
     for (table, kind, name), count in Counter((v["table"], v["kind"], v["name"]) for v in conflicts.violations).items():
         rows.append((clean(table), f"{plural(count, 'merged row')} would break {kind} {clean(name)}"))
     for line in columns(rows) if rows else []:
         yield f"  {line}"
 
 
-def next_steps(into: str, current: str) -> Iterator[str]:
+def thing_text(thing: Mapping[str, Any]) -> str:
+    """What each side did to a table or a column."""
+    return f"{thing['kind']}: {_side(thing['ours'])} here, {_side(thing['theirs'])} there"
+
+
+def next_steps(conflicts: Conflicts, into: str, current: str) -> Iterator[str]:
     """What can be done about an open merge."""
     there = "" if into == current else f" --into {into}"
-    yield f"`ana resolve TABLE --ours{there}` (or --theirs, --base, --set) settles them;"
+    if conflicts.tables or conflicts.things:
+        yield f"`ana resolve TABLE --ours{there}` (or --theirs, --base, --set) settles them;"
+    if conflicts.broken:
+        yield f"what would break a constraint has to be changed on {into} first;"
     yield f"`ana merge --continue{there}` then publishes the merge, `ana merge --abort{there}` gives it up."
 
 
