@@ -26,6 +26,16 @@ def nothing(tx: Transaction) -> None:
     """Do nothing."""
 
 
+def both(*acts: Act) -> Act:
+    """Do several things in one commit."""
+
+    def run(tx: Transaction) -> None:
+        for one in acts:
+            one(tx)
+
+    return run
+
+
 def act(repo: ab.Repository, branch: str, *acts: Act) -> ab.Commit:
     """Commit once for each act."""
     for one in acts:

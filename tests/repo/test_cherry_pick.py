@@ -93,17 +93,17 @@ def test_hidden_row_ids_are_kept_so_a_later_merge_finds_the_same_rows(repo: ab.R
 def test_a_pick_onto_a_branch_that_moves_meanwhile_is_planned_again(
     duck: ab.Repository, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from anabranch.repo import picking
+    from anabranch.repo.merge import publish_content
 
     fork(duck, make_t, put(1, a=11), put(2, a=21))
-    original, done = picking.publish_content, []
+    done: list[ab.Commit] = []
 
     def beside(*args: Any, **named: Any) -> Any:
         if not done:
             done.append(act(duck, "ours", put(3, a=31)))
-        return original(*args, **named)
+        return publish_content(*args, **named)
 
-    monkeypatch.setattr(picking, "publish_content", beside)
+    monkeypatch.setattr("anabranch.repo.picking.publish_content", beside)
     made = duck.cherry_pick("theirs", on="ours")
     assert made is not None
     assert made.parents == (done[0].hash,)

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import anabranch as ab
-from tests.repo.merge_cases import ROWS, Act, act, cells, conflict, fork, make_t, nothing, rows
+from tests.repo.merge_cases import ROWS, Act, act, both, cells, conflict, fork, make_t, nothing, rows
 
 OLD = [(1, 10, "x"), (2, 20, "y"), (3, 30, "z")]
 NAN = float("nan")
@@ -28,14 +28,6 @@ def put(id_: int, **values: Any) -> Act:
 
 def delete(id_: int) -> Act:
     return lambda tx: tx.table("t").delete(where=f"id = {id_}")
-
-
-def both(*acts: Act) -> Act:
-    def run(tx: Any) -> None:
-        for one in acts:
-            one(tx)
-
-    return run
 
 
 @dataclass(frozen=True)

@@ -8,20 +8,12 @@ from typing import Any
 import pytest
 
 import anabranch as ab
-from tests.repo.merge_cases import ROWS, SCHEMA, Act, act, cells, conflict, fork, make_t, nothing, rows, whole
+from tests.repo.merge_cases import ROWS, SCHEMA, Act, act, both, cells, conflict, fork, make_t, nothing, rows, whole
 
 
 def t(method: str, *args: Any, **named: Any) -> Act:
     """Call a method of the table `t`."""
     return lambda tx: getattr(tx.table("t"), method)(*args, **named)
-
-
-def both(*acts: Act) -> Act:
-    def run(tx: Any) -> None:
-        for one in acts:
-            one(tx)
-
-    return run
 
 
 insert_4 = t("insert", [{"id": 4, "a": 40, "s": "q"}])
@@ -164,12 +156,16 @@ def test_tables_that_both_made_are_one_and_their_rows_are_merged(repo: ab.Reposi
     assert rows(repo, table="u") == [(1, 1), (2, 2), (3, 3)]
 
 
+def put_u(n: int) -> Act:
+    return lambda tx: tx.table("u").upsert([{"id": n, "v": n}, {"id": 2, "v": n}])
+
+
 def test_after_tables_were_united_later_merges_find_them_by_both_ids(repo: ab.Repository) -> None:
     fork(repo, make_t, make_u(U, [{"id": 1, "v": 1}]), make_u(U, [{"id": 2, "v": 2}]))
     repo.merge("theirs", into="ours")
     assert repo.merge("theirs", into="ours").up_to_date
     for n, turn in enumerate(("theirs", "ours", "theirs"), 10):
-        act(repo, turn, lambda tx, n=n: tx.table("u").upsert([{"id": n, "v": n}, {"id": 2, "v": n}]))
+        act(repo, turn, put_u(n))
         repo.merge("theirs", into="ours")
         repo.merge("ours", into="theirs", ff="never")
     assert rows(repo, "ours", "u") == rows(repo, "theirs", "u") == [(1, 1), (10, 10), (11, 11), (12, 12), (2, 12)]

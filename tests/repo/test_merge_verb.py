@@ -14,7 +14,7 @@ from anabranch.catalog import tables
 from tests.catalog import stores
 from tests.catalog.stores import Store
 from tests.repo import test_crash as crash
-from tests.repo.merge_cases import Act, act, cells, conflict, fork, make_t, nothing, rows
+from tests.repo.merge_cases import Act, act, both, cells, conflict, fork, make_t, nothing, rows
 
 store = stores.store
 
@@ -204,7 +204,7 @@ def test_a_merge_that_was_reverted_stays_out_when_merged_again(repo: ab.Reposito
 
 
 def test_all_paths_through_a_merge_tell_the_same(repo: ab.Repository) -> None:
-    fork(repo, make_t, lambda tx: (set_a(1, 11)(tx), put(4, 1)(tx)), lambda tx: (set_a(2, 21)(tx), put(5, 2)(tx)))
+    fork(repo, make_t, both(set_a(1, 11), put(4, 1)), both(set_a(2, 21), put(5, 2)))
     act(repo, "ours", lambda tx: tx.table("t").delete(where="id = 3"))
     repo.merge("theirs", into="ours")
     inserted = {(r["key"]["id"], r["change"]) for r in repo.diff("theirs", "ours")["t"].rows()}
@@ -316,7 +316,8 @@ def test_a_merge_whose_target_moved_into_a_conflict_is_refused(
     from anabranch.repo import merge as verb
 
     fork(repo, make_t, set_a(2, 21), set_a(1, 11))
-    original, done = verb.publish_merge, []
+    original = verb.publish_merge
+    done: list[ab.Commit] = []
 
     def beside(*args: Any, **named: Any) -> ab.Commit:
         if not done:
@@ -357,7 +358,7 @@ def source(repo: ab.Repository, number: int) -> None:
 
 def test_a_merge_killed_at_any_step_is_there_whole_or_not_at_all(store: Store) -> None:
     with store.init(settings=crash.SMALL_FILES) as repo:
-        fork(repo, lambda tx: (make_t(tx), many(4, 100)(tx)), lambda tx: tx.table("t").update({"a": "id"}), nothing)
+        fork(repo, both(make_t, many(4, 100)), lambda tx: tx.table("t").update({"a": "id"}), nothing)
         for number in range(1, 40):
             source(repo, number)
         before, seen = repo.show("ours").hash, set()

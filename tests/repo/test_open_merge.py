@@ -9,19 +9,11 @@ import pytest
 
 import anabranch as ab
 from anabranch.repo.open_merge import OpenMerge
-from tests.repo.merge_cases import Act, act, cells, fork, make_t, nothing, rows, whole
+from tests.repo.merge_cases import Act, act, both, cells, fork, make_t, nothing, rows, whole
 
 
 def t(method: str, *args: Any, **named: Any) -> Act:
     return lambda tx: getattr(tx.table("t"), method)(*args, **named)
-
-
-def both(*acts: Act) -> Act:
-    def run(tx: Any) -> None:
-        for one in acts:
-            one(tx)
-
-    return run
 
 
 def put(id_: int, **values: Any) -> Act:
@@ -156,7 +148,7 @@ def test_a_column_is_resolved_first_and_then_rows(repo: ab.Repository, side: Any
     merge.resolve("t", take="theirs")
     merge.finish()
     assert [c.name for c in repo.table("t", at="ours").schema] == columns
-    assert repo.table("t", at="ours").get(1)["s"] == "q"
+    assert repo.table("t", at="ours", where="id = 1").rows()[0]["s"] == "q"
     if side == "theirs":
         assert [row[2] for row in rows(repo)] == [11, 21, 30]
 
@@ -175,7 +167,7 @@ def test_rows_that_were_resolved_before_a_column_was_are_asked_about_again(repo:
 def test_what_no_side_settles_says_so(duck: ab.Repository) -> None:
     fork(
         duck,
-        lambda tx: (tx.create_namespace("m"), tx.create_namespace("n")),
+        both(lambda tx: tx.create_namespace("m"), lambda tx: tx.create_namespace("n")),
         lambda tx: tx.rename_namespace("m", "n.m"),
         lambda tx: tx.rename_namespace("n", "m.n"),
     )

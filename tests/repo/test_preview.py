@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import anabranch as ab
-from tests.repo.merge_cases import Act, act, cells, fork, make_t, nothing, whole
+from tests.repo.merge_cases import Act, act, both, cells, fork, make_t, nothing, whole
 
 
 def put(id_: int, **values: Any) -> Act:
@@ -33,7 +33,7 @@ def test_a_preview_shows_the_merged_state_and_moves_nothing(repo: ab.Repository)
 
 
 def test_a_preview_with_conflicts_shows_them_and_ours_in_their_place(repo: ab.Repository) -> None:
-    fork(repo, make_t, put(1, a=11), lambda tx: (put(1, a=12, s="q")(tx), put(2, a=21)(tx)))
+    fork(repo, make_t, put(1, a=11), both(put(1, a=12, s="q"), put(2, a=21)))
     seen = repo.preview("theirs", into="ours")
     assert cells(seen.conflicts) == [((1,), "update/update", "a", 10, 11, 12)]
     assert [tuple(row.values()) for row in seen.table("t").rows()] == [(1, 11, "q"), (2, 21, "y"), (3, 30, "z")]
@@ -49,8 +49,8 @@ def test_a_preview_shows_conflicts_of_all_kinds_at_once(repo: ab.Repository) -> 
     fork(
         repo,
         make,
-        lambda tx: (put(1, a=11)(tx), tx.table("u").drop(), tx.table("w").add_check("small", "a < 9")),
-        lambda tx: (put(1, a=12)(tx), tx.table("u").insert([{"id": 2}]), tx.table("w").update({"a": 10})),
+        both(put(1, a=11), lambda tx: tx.table("u").drop(), lambda tx: tx.table("w").add_check("small", "a < 9")),
+        both(put(1, a=12), lambda tx: tx.table("u").insert([{"id": 2}]), lambda tx: tx.table("w").update({"a": 10})),
     )
     found = repo.preview("theirs", into="ours").conflicts
     assert cells(found) == [((1,), "update/update", "a", 10, 11, 12)]
@@ -68,7 +68,7 @@ def test_a_preview_of_several_sources(repo: ab.Repository) -> None:
 def test_a_preview_follows_rules_and_strictness(repo: ab.Repository) -> None:
     fork(repo, make_t, put(1, a=11), put(1, a=12))
     seen = repo.preview("theirs", into="ours", rules={"t.a": "sum"})
-    assert (bool(seen.conflicts), seen.table("t").get(1)["a"]) == (False, 13)
+    assert (bool(seen.conflicts), [row["a"] for row in seen.table("t").rows()]) == (False, [13, 20, 30])
     fork_again = repo.preview("theirs", into="ours", strictness="table")
     assert whole(fork_again.conflicts) == [("t", "update/update", None)]
 
@@ -100,5 +100,4 @@ def test_a_preview_is_not_in_the_branchs_history(duck: ab.Repository) -> None:
     moves, told = len(duck.reflog("ours")), len(duck.log("ours"))
     duck.preview("theirs", into="ours")
     assert (len(duck.reflog("ours")), len(duck.log("ours"))) == (moves, told)
-    act(duck, "ours", put(3, a=31))
-    assert duck.show("ours").id == f"ours/{told - 2 + 0}" or duck.show("ours").id.startswith("ours")
+    assert act(duck, "ours", put(3, a=31)).id == "ours/1"

@@ -66,16 +66,16 @@ def test_a_rebase_onto_what_it_stands_on_keeps_its_rows(duck: ab.Repository) -> 
 
 
 def test_a_branch_that_moves_meanwhile_is_left_alone(duck: ab.Repository, monkeypatch: pytest.MonkeyPatch) -> None:
-    from anabranch.repo import rebase as verb
+    from anabranch.repo.picking import pick
 
     fork(duck, make_t, put(1, a=11), put(2, a=21))
-    original, later = verb.pick, []
+    later: list[str] = []
 
     def beside(*args: Any) -> Any:
         later.append(act(duck, "theirs", put(3, a=31)).hash)
-        return original(*args)
+        return pick(*args)
 
-    monkeypatch.setattr(verb, "pick", beside)
+    monkeypatch.setattr("anabranch.repo.rebase.pick", beside)
     with pytest.raises(ab.BranchMoved, match="branch 'theirs' moved meanwhile; nothing was changed"):
         duck.rebase("theirs", onto="ours")
     assert duck.show("theirs").hash == later[-1]

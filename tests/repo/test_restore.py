@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import anabranch as ab
-from tests.repo.merge_cases import Act, act, make_t, rows
+from tests.repo.merge_cases import Act, act, both, make_t, rows
 
 
 def put(id_: int, **values: Any) -> Act:
@@ -103,9 +103,13 @@ def test_a_dropped_table_whose_name_is_taken_is_refused(duck: ab.Repository) -> 
 
 
 def test_a_dropped_table_whose_namespace_is_gone_is_refused(duck: ab.Repository) -> None:
-    act(duck, "main", lambda tx: (tx.create_namespace("n"), tx.create_table("n.t", [{"id": 1}], key="id")))
+    act(
+        duck,
+        "main",
+        both(lambda tx: tx.create_namespace("n"), lambda tx: tx.create_table("n.t", [{"id": 1}], key="id")),
+    )
     duck.tag("v1")
-    act(duck, "main", lambda tx: (tx.table("n.t").drop(), tx.drop_namespace("n")))
+    act(duck, "main", both(lambda tx: tx.table("n.t").drop(), lambda tx: tx.drop_namespace("n")))
     with pytest.raises(ab.NotFound, match=r"the namespace of 'n.t' is not there any more"):
         duck.restore("n.t", to="v1")
 
@@ -121,18 +125,18 @@ def test_unknown_tables_and_refs_are_refused(duck: ab.Repository) -> None:
 def test_a_restore_onto_a_branch_that_moves_meanwhile_is_planned_again(
     duck: ab.Repository, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from anabranch.repo import restore as verb
+    from anabranch.repo.merge import publish_content
 
     act(duck, "main", make_t)
     duck.tag("v1")
     act(duck, "main", put(1, a=11))
-    original, done = verb.publish_content, []
+    done: list[ab.Commit] = []
 
     def beside(*args: Any, **named: Any) -> Any:
         if not done:
             done.append(act(duck, "main", put(2, a=21)))
-        return original(*args, **named)
+        return publish_content(*args, **named)
 
-    monkeypatch.setattr(verb, "publish_content", beside)
+    monkeypatch.setattr("anabranch.repo.restore.publish_content", beside)
     duck.restore("t", to="v1")
     assert rows(duck, "main") == OLD

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import anabranch as ab
-from tests.repo.merge_cases import Act, act, cells, fork, make_t, rows
+from tests.repo.merge_cases import Act, act, both, cells, fork, make_t, rows
 
 
 def put(id_: int, **values: Any) -> Act:
@@ -107,7 +107,7 @@ def test_a_table_made_in_a_namespace_that_the_commit_made_depends_on_it(duck: ab
 
 def test_three_way_merges_the_change_out(repo: ab.Repository) -> None:
     act(repo, "main", make_t)
-    done = act(repo, "main", lambda tx: (put(1, a=11)(tx), put(2, a=21)(tx)))
+    done = act(repo, "main", both(put(1, a=11), put(2, a=21)))
     act(repo, "main", put(1, s="w"))
     repo.revert(done.hash, three_way=True)
     assert rows(repo, "main") == [(1, 10, "w"), (2, 20, "y"), (3, 30, "z")]
