@@ -11,7 +11,16 @@ from typing import Any
 
 import anabranch as ab
 from anabranch.cli.main import MODULES, cli
+from anabranch.plan.schema_diff import SchemaChange
+from anabranch.repo.blame import Blame, BlameEntry
+from anabranch.repo.changes import Changes
+from anabranch.repo.conflicts import Conflicts, TableConflicts
+from anabranch.repo.diff import Diff, TableDiff
+from anabranch.repo.history import RowHistoryEntry, TableHistoryEntry
+from anabranch.repo.merge import MergeResult
 from anabranch.repo.open_commit import OpenCommit
+from anabranch.repo.open_merge import OpenMerge
+from anabranch.repo.preview import Preview
 from anabranch.repo.reading import Table
 from anabranch.repo.table_writer import TableWriter
 from anabranch.repo.transaction import Transaction
@@ -24,8 +33,29 @@ CLASSES = {
     "open_commit": OpenCommit,
     "table": Table,
     "table in a commit": TableWriter,
+    "diff": Diff,
+    "one table of a diff": TableDiff,
+    "conflicts": Conflicts,
+    "conflicts of one table": TableConflicts,
+    "open_merge": OpenMerge,
+    "preview": Preview,
+    "changes": Changes,
+    "blame": Blame,
 }
-VALUES = (ab.Commit, ab.Branch, ab.Tag, ab.BranchMove, ab.Counts, ab.Optimized, ab.Settings)
+VALUES = (
+    ab.Commit,
+    ab.Branch,
+    ab.Tag,
+    ab.BranchMove,
+    ab.Counts,
+    ab.Optimized,
+    MergeResult,
+    SchemaChange,
+    RowHistoryEntry,
+    TableHistoryEntry,
+    BlameEntry,
+    ab.Settings,
+)
 INNER = {Transaction: ("state_of", "pending", "add", "alter", "drop", "rename"), OpenCommit: ("load",)}
 """What the rooms of the package ask of a transaction; no user does."""
 

@@ -65,6 +65,7 @@ def plain(text: str, folder: Path) -> str:
         "docs/format.md",
         "docs/types.md",
         "docs/files.md",
+        "docs/merge.md",
         "docs/expressions.md",
         "docs/reference.md",
         "docs/design/README.md",

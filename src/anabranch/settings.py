@@ -14,7 +14,7 @@ class Settings:
     spark_threshold_bytes: int = 512 * 1024 * 1024
     """`auto` takes Spark when more bytes than this must be read."""
     file_row_limit: int = 122_880
-    """Rows per Parquet file that the in-process engine writes."""
+    """Rows per Parquet file at most: a commit rewrites whole files by the way."""
     row_group_rows: int = 122_880
     """Rows per Parquet row group that the in-process engine writes."""
     broadcast_limit_bytes: int = 64 * 1024 * 1024
@@ -29,7 +29,7 @@ class Settings:
     """Rows that one commit folds into one run at most."""
     rewrite_row_limit: int = 131_072
     """Rows of the largest file that one commit rewrites; bigger ones are left to `optimize`."""
-    rewrite_share: float = 0.05
+    rewrite_share: float = 0.02
     """Share of a file's rows that the overlay touches from which on a commit rewrites the file."""
     optimize_share: float = 0.005
     """The same for `optimize`."""

@@ -18,11 +18,12 @@ GOLDEN = Path(__file__).parents[1] / "golden" / "cli"
 ORDERS = "id,customer,status,price\n1,ann,new,9.50\n2,bob,paid,20.00\n3,cid,sent,\n"
 PRICES = "id,price\n1,8.00\n4,5.00\n"
 LINES = '{"id": 5, "customer": "dee", "status": "new", "price": 1.25}\n'
+OTHERS = "id,price\n1,7.50\n2,21.00\n"
 
 
 @pytest.mark.parametrize("name", sorted(path.stem for path in GOLDEN.glob("*.txt")))
 def test_a_session_looks_as_it_always_did(name: str, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    for file, text in (("orders.csv", ORDERS), ("prices.csv", PRICES), ("lines.jsonl", LINES)):
+    for file, text in (("orders.csv", ORDERS), ("prices.csv", PRICES), ("lines.jsonl", LINES), ("others.csv", OTHERS)):
         (folder / file).write_text(text)
     golden = (GOLDEN / f"{name}.txt").read_text("utf-8")
     typed = [line.removeprefix("$ ana ") for line in golden.splitlines() if line.startswith("$ ana")]

@@ -8,7 +8,7 @@ import pytest
 
 from anabranch.model.ids import ObjectId, SchemaId, new_id
 from anabranch.model.objects import KeyRange, Layer, ObjectKind, StoredObject, ViewKind
-from anabranch.plan.folding import Limits, bite, groups, is_due, kept_beside, outgrown, runs, small, thick
+from anabranch.plan.folding import Limits, bite, groups, is_due, kept_beside, neighbours, outgrown, runs, small, thick
 
 LIMITS = Limits(fold_rows=1000, file_rows=400, rewrite_rows=300, share=0.05, turns=4)
 
@@ -89,6 +89,14 @@ def test_a_snapshot_keeps_other_files_and_only_changes_that_may_act_on_them() ->
     assert kept_beside(layers, [first]) == (second, right, both, late)
     assert kept_beside(layers, [second]) == (first, left, both, late)
     assert kept_beside(layers, [first, second]) == (late,)
+
+
+def test_files_with_a_kept_one_between_them_are_not_put_together() -> None:
+    one, two, three, four = (layer(0, "rows", 9, low, low + 8) for low in (0, 10, 20, 30))
+    assert neighbours([four, one, two], [three]) == ((one, two), (four,))
+    assert neighbours([one, two, three], [four]) == ((one, two, three),)
+    assert neighbours([one, four], [layer(0, "rows", 99, 0, 99)]) == ((one, four),)
+    assert neighbours([], [one]) == ()
 
 
 def test_files_are_rewritten_where_the_overlay_is_thick() -> None:

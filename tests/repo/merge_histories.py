@@ -20,11 +20,15 @@ from typing import Any
 
 import anabranch as ab
 from anabranch.errors import MergeConflict
-from tests.repo.merge_oracle import Col, Conflict, Oracle, Rules, Table, Unclear, compare, without
+from tests.repo.merge_oracle import Col, Conflict, Oracle, Rules, State, Table, Unclear, compare, without
 
-KEYS = range(5)
+KEYS = range(6)
 VALUES: dict[str, tuple[Any, ...]] = {"int": (None, 0, 1, 2), "bigint": (None, 0, 1, 2), "string": (None, "x", "y")}
 TABLES = ("t", "u")
+LATER = "v"
+"""A table that branches make later, each for itself."""
+KEYLESS = "k"
+"""A table without a key; its ids are never given twice."""
 
 
 class Differs(AssertionError):
@@ -48,16 +52,17 @@ class History:
         self.oracle = Oracle()
         self.hashes: dict[int, str] = {}
         self.branches: dict[str, int] = {}
-        self.next_column = 0
+        self.next_column = self.next_table = 0
+        self.next_id = 100
 
     def run(self) -> None:
         """Make the history; raises Differs at the first answer that is wrong."""
         self._start()
         verbs: list[tuple[Callable[[], None], int]] = [
-            (self._branch, 3),
+            (self._branch, 1),
             (self._commit, 10),
             (self._merge, 9),
-            (self._criss_cross, 1),
+            (self._criss_cross, 2),
             (self._optimize, 1),
         ]
         chosen = [verb for verb, weight in verbs for _ in range(weight)]
@@ -73,20 +78,30 @@ class History:
     def _start(self) -> None:
         tables = {}
         with self.repo.commit("main", "make") as tx:
-            for name in TABLES:
-                cols = (
-                    self._column("a", "int", None),
-                    self._column("b", "int", None),
-                    self._column("s", "string", None),
-                )
-                made = {"id": "int", "twin": "int NOT NULL", "a": "int", "b": "int", "s": "string"}
-                tx.create_table(name, schema=made, key="id")
-                new = {k: {c.rep: self._value(c) for c in cols} for k in self.random.sample(KEYS, 3)}
-                tables[name] = Table(cols, new)
-                tx.table(name).insert([_shown(k, row, cols) for k, row in new.items()])
+            for name in (*TABLES, KEYLESS):
+                tables[name] = self._made(tx, name)
+                new = {self._new_id(k, name): self._row(tables[name]) for k in self.random.sample(KEYS, 4)}
+                tables[name] = replace(tables[name], rows=new)
+                tx.table(name).insert([_shown(k, row, tables[name].cols) for k, row in new.items()])
         self.branches["main"] = self._keep(tx.commit, tables, ())
         self.log.append(f"0: main {_told(tables)}")
-        self._branch()
+        for branch in ("b1", "b2"):
+            self._branch()
+            self._commit(branch)
+
+    def _made(self, tx: Any, name: str, *types: str) -> Table:
+        described = dict(zip("abs", types or ("int", "int", "string"), strict=True))
+        key = () if name == KEYLESS else ("id",)
+        tx.create_table(name, schema={"id": "int", "twin": "int NOT NULL", **described}, key="id" if key else None)
+        self.next_table += 1
+        cols = tuple(self._column(n, type_, None) for n, type_ in described.items())
+        return Table(cols, {}, key, frozenset({self.next_table}))
+
+    def _new_id(self, wanted: int, name: str) -> int:
+        if name != KEYLESS:
+            return wanted
+        self.next_id += 1
+        return self.next_id
 
     def _branch(self) -> None:
         if len(self.branches) >= 4:
@@ -103,7 +118,12 @@ class History:
         state = dict(self.oracle.states[head])
         told: list[str] = []
         with self.repo.commit(branch, "change") as tx:
-            for name in self.random.sample(TABLES, self.random.choice([1, 1, 1, 2])):
+            there = sorted(state)
+            if LATER not in state and self.random.random() < 0.2:
+                state[LATER] = self._made(tx, LATER, "int", self.random.choice(["int", "int", "bigint"]), "string")
+                told.append(f"make {LATER}")
+                there = [LATER]
+            for name in self.random.sample(there, min(len(there), self.random.choice([1, 1, 1, 2]))):
                 for _ in range(self.random.choice([1, 1, 2, 3])):
                     state[name], what = self._statement(tx.table(name), state[name])
                     told.append(f"{name}: {what}")
@@ -118,7 +138,8 @@ class History:
         self._check_state(self.branches[branch])
 
     def _optimize(self) -> None:
-        at, name = self.random.choice(sorted(self.hashes)), self.random.choice(TABLES)
+        at = self.random.choice(sorted(self.hashes))
+        name = self.random.choice(sorted(self.oracle.states[at]))
         self.log.append(f"optimize {name} at {at}")
         self.repo.optimize(name, on=self.hashes[at])
         self._check_state(at)
@@ -134,16 +155,22 @@ class History:
         rules = self._rules()
         self._merge_into(one, [tips[1]], rules, "never")
         self._merge_into(other, [tips[0]], rules, "never")
+        if self.random.random() < 0.7:
+            self._commit(other)
+            self._merge_into(one, [self.branches[other]], self._rules(), "auto")
 
     def _merge(self) -> None:
         into = self._any_branch()
-        heads = sorted(set(self.branches.values()))
-        sources = [self.random.choice(sorted(self.hashes)[-6:] if self.random.random() < 0.35 else heads)]
-        if self.random.random() < 0.25:
-            sources = self.random.sample(heads, min(len(heads), self.random.choice([2, 2, 3])))
-        self._merge_into(into, sources, self._rules(), "never" if self.random.random() < 0.2 else "auto")
+        head = self.branches[into]
+        known = self.oracle.ancestors
+        new = [c for c in sorted(self.hashes) if c not in known[head]]
+        apart = [c for c in new if head not in known[c]]
+        sources = [self.random.choice(apart or new)] if new and self.random.random() < 0.9 else [head]
+        if len(new) > 1 and self.random.random() < 0.3:
+            sources = self.random.sample(new, min(len(new), self.random.choice([2, 2, 3])))
+        self._merge_into(into, sources, self._rules(), "never" if self.random.random() < 0.3 else "auto")
 
-    def _merge_into(self, into: str, sources: list[int], given: dict[str, str], ff: str) -> None:
+    def _merge_into(self, into: str, sources: list[int], given: dict[str, str], ff: Any) -> None:
         head = self.branches[into]
         try:
             number, conflicts, chain = self._expected(head, sources, Rules(given), ff)
@@ -203,11 +230,15 @@ class History:
         verbs = [self._insert, self._update, self._update, self._update, self._delete, self._replace, self._upsert]
         verbs += [self._add, self._drop, self._rename, self._widen] if self.random.random() < 0.5 else []
         verbs += [self._overwrite, self._set_key] if self.random.random() < 0.15 else []
+        if not now.key:
+            keyed = (self._replace, self._upsert, self._overwrite, self._set_key)
+            verbs = [v for v in verbs if v not in keyed]
         return self.random.choice(verbs)(table, now)
 
     def _insert(self, table: Any, now: Table) -> tuple[Table, str]:
         free = [k for k in KEYS if k not in now.rows]
-        new = {k: self._row(now) for k in self.random.sample(free, min(len(free), self.random.choice([1, 1, 2])))}
+        chosen = self.random.sample(free, min(len(free), self.random.choice([1, 1, 2])))
+        new = {k if now.key else self._new_id(k, KEYLESS): self._row(now) for k in chosen}
         table.insert([_shown(k, row, now.cols) for k, row in new.items()])
         return replace(now, rows={**now.rows, **new}), f"insert {_values(now, new)}"
 
@@ -216,8 +247,8 @@ class History:
             return self._insert(table, now)
         cols = self.random.sample(now.cols, self.random.randint(1, min(2, len(now.cols))))
         cells = {c: self._value(c) for c in cols}
-        low = self.random.choice(KEYS)
-        high = low if self.random.random() < 0.7 else max(KEYS)
+        low = self._any_key(now)
+        high = low if self.random.random() < 0.7 else low + 3
         given = {c.name: f"'{v}'" if isinstance(v, str) else v for c, v in cells.items()}
         table.update(given, where="id BETWEEN :l AND :h", args={"l": low, "h": high})
         new = {k: {**row, **{c.rep: v for c, v in cells.items()}} for k, row in now.rows.items() if low <= k <= high}
@@ -225,7 +256,7 @@ class History:
         return replace(now, rows={**now.rows, **new}), f"update {low}..{high} {told}"
 
     def _delete(self, table: Any, now: Table) -> tuple[Table, str]:
-        gone = self.random.choice(KEYS)
+        gone = self._any_key(now)
         table.delete(where="id = :k", args={"k": gone})
         return replace(now, rows={k: row for k, row in now.rows.items() if k != gone}), f"delete {gone}"
 
@@ -294,7 +325,7 @@ class History:
         return self.random.choice(sorted(self.branches))
 
     def _rules(self) -> dict[str, str]:
-        word = self.random.choice(["", "", "", "ours", "theirs", "sum"])
+        word = self.random.choice(["", "", "", "ours", "theirs", "sum", "min"])
         return {"*": word} if word else {}
 
     def _column(self, name: str, type_: str, default: Any) -> Col:
@@ -304,10 +335,13 @@ class History:
     def _value(self, col: Col) -> Any:
         return self.random.choice(VALUES[col.type])
 
+    def _any_key(self, now: Table) -> int:
+        return self.random.choice(KEYS if now.key or not now.rows else sorted(now.rows))
+
     def _row(self, table: Table) -> dict[int, Any]:
         return {c.rep: self._value(c) for c in table.cols}
 
-    def _keep(self, commit: Any, state: dict[str, Table], parents: Sequence[int]) -> int:
+    def _keep(self, commit: Any, state: State, parents: Sequence[int]) -> int:
         number = self.oracle.put(len(self.hashes), state, parents)
         self.hashes[number] = commit.hash
         return number
@@ -339,8 +373,10 @@ class History:
         else:
             bases = self.oracle.bases(one, other)
         found = self.repo.diff(self.hashes[one], self.hashes[other])
-        for name in TABLES:
+        for name in sorted(self.oracle.states[one].keys() & self.oracle.states[other].keys()):
             old, new = self.oracle.states[one][name], self.oracle.states[other][name]
+            if not old.ids & new.ids:
+                continue
             try:
                 wanted = compare(old, new, [self.oracle.states[b].get(name) for b in bases])
             except Unclear:
@@ -354,7 +390,8 @@ class History:
                 self.seen.append(repr(rows))
             else:
                 cells = sorted(((_id(c), c["column"], c["before"], c["after"]) for c in table.cells()), key=repr)
-                self._check(cells == sorted(wanted.cells, key=repr), f"{where}: {cells}, expected {wanted.cells}")
+                expected = sorted(((k if new.key else None, *cell) for k, *cell in wanted.cells), key=repr)
+                self._check(cells == expected, f"{where}: {cells}, expected {expected}")
                 self.seen.append(repr(cells))
             counts = table.counts()
             self._check(counts == wanted.counts, f"{where}: {counts}, expected {wanted.counts}")
@@ -372,13 +409,14 @@ class History:
 def _comparable(conflicts: set[Conflict]) -> set[Conflict]:
     """Conflicts as they can be compared: where columns are in doubt, rows only show how it might go on."""
     doubtful = {table for table, key, _ in conflicts if key == "schema"}
-    return {(t, k, c) for t, k, c in conflicts if t not in doubtful} | {(t, "schema", None) for t in doubtful}
+    told = {(t, None if t == KEYLESS else k, c) for t, k, c in conflicts if t not in doubtful}
+    return told | {(t, "schema", None) for t in doubtful}
 
 
-def _id(told: dict[str, Any]) -> int:
-    key = told["key"]
-    found: int = key.get("id", key.get("twin"))
-    return found
+def _id(told: dict[str, Any]) -> Any:
+    """The id of a change or conflict; of a table without a key, only whole rows have it."""
+    row = told["key"] or (told["after"] or told["before"] if isinstance(told.get("columns"), list) else {})
+    return row.get("id", row.get("twin"))
 
 
 def _plain(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -459,6 +497,7 @@ def main(arguments: Sequence[str]) -> int:
     total: Counter[str] = Counter()
     began, failed = time.monotonic(), 0
     for first in range(low, high, 50):
+        print(f"… {first}", file=sys.stderr, flush=True)
         with place() as folder:
             for seed in range(first, min(first + 50, high)):
                 try:

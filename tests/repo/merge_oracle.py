@@ -53,8 +53,8 @@ class Table:
     cols: tuple[Col, ...]
     rows: Mapping[int, Row] = field(default_factory=dict)
     key: tuple[str, ...] = ("id",)
-    times: Mapping[tuple[int, int | None], int] = field(default_factory=dict)
-    """The commit that last touched a cell, or, without a column, the row."""
+    ids: frozenset[int] = frozenset()
+    """All ids that the table goes by."""
 
     def names(self) -> dict[str, Col]:
         return {c.name: c for c in self.cols}
@@ -130,7 +130,7 @@ class TableMerge:
             row = self._row(k, merged)
             if row is not None:
                 rows[k] = {col.rep: row[c] for c, col in merged.items()}
-        return Table(tuple(merged.values()), rows, key)
+        return Table(tuple(merged.values()), rows, key, self.ours.ids | self.theirs.ids)
 
     # --- columns ---
 
@@ -241,6 +241,8 @@ class TableMerge:
             return ours + theirs - base
         if ours == theirs:
             return ours
+        if rule == "min" and ours is not UNKNOWN:
+            return min(v for v in (ours, theirs) if v is not None)
         if self.virtual:
             return UNKNOWN
         if rule in ("ours", "theirs"):
@@ -287,6 +289,12 @@ class Oracle:
                 assert there is not None
                 found[name] = there
                 continue
+            if not sides[1].ids & sides[2].ids:
+                if not _alike(sides[1], sides[2]):
+                    conflicts.add((name, "schema", None))
+                    found[name] = sides[1]
+                    continue
+                sides[0] = None
             work = TableMerge(name, sides[0], sides[1], sides[2], rules, virtual)
             found[name] = work.run()
             conflicts |= work.conflicts
@@ -298,6 +306,12 @@ class Oracle:
             state, _ = self.merge(first, other, rules, virtual=True)
             first = self.pass_by(state, (first, other))
         return first
+
+
+def _alike(one: Table, other: Table) -> bool:
+    """Whether two tables that were made under one name can be one."""
+    described = [sorted((c.name, c.type, c.default) for c in t.cols) for t in (one, other)]
+    return described[0] == described[1] and one.key == other.key
 
 
 # --- differences ---

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import random
 from typing import Any
 
 import pytest
 
 import anabranch as ab
+from anabranch.queries.feed import FEED_COLUMNS
+from tests.repo.graphs import grown
 from tests.repo.neighbours import feed
 
 ROWS = [{"id": i, "qty": i, "note": "n" if i % 2 else None} for i in range(6)]
@@ -31,6 +34,19 @@ def shop(repo: ab.Repository) -> ab.Repository:
 
 def versions(changes: Any) -> list[str]:
     return list(dict.fromkeys(r["_commit_version"] for r in changes.rows()))
+
+
+def applied(rows: list[dict[str, Any]], changes: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The rows after changes, each of which must fit what is there; in the order of the key."""
+    found = {r["id"]: r for r in rows}
+    for change in changes:
+        row = {k: v for k, v in change.items() if k not in FEED_COLUMNS}
+        if change["_change_type"] in ("delete", "update_preimage"):
+            assert found.pop(row["id"]) == row
+        else:
+            assert row["id"] not in found
+            found[row["id"]] = row
+    return [found[k] for k in sorted(found)]
 
 
 def test_the_feed_is_the_difference_of_neighbouring_commits(shop: ab.Repository) -> None:
@@ -79,10 +95,9 @@ def test_the_feed_has_the_types_of_the_table_and_of_spark(shop: ab.Repository) -
     assert (empty.num_rows, empty.schema) == (0, rows.schema)
 
 
-def test_as_a_spark_frame(shop: ab.Repository, spark: Any) -> None:
-    frame = shop.changes("orders").spark() if shop._ctx.engines.setting == "spark" else None
-    if frame is None:
-        pytest.skip("this repository was opened without Spark")
+@pytest.mark.parametrize("engine", ["spark"], indirect=True)
+def test_as_a_spark_frame(shop: ab.Repository) -> None:
+    frame = shop.changes("orders").spark()
     rows = [r.asDict() for r in frame.select("id", "qty", "note", "_change_type", "_commit_version").collect()]
     told = [{k: v for k, v in r.items() if k != "_commit_timestamp"} for r in feed(shop, "orders")]
     assert sorted(rows, key=repr) == sorted(told, key=repr)
@@ -216,15 +231,26 @@ def test_from_a_branch_that_was_merged_in_the_merge_brings_what_it_lacked(shop: 
     with shop.commit("main", "after") as tx:
         tx.table("orders").delete(where="id = 5")
     found = shop.changes("orders", since="dev").rows()
-    rows = {r["id"]: r for r in shop.table("orders", at="dev").rows()}
-    for r in found:
-        shown = {k: r[k] for k in ("id", "qty", "note")}
-        if r["_change_type"] in ("delete", "update_preimage"):
-            assert rows.pop(r["id"]) == shown
-        else:
-            rows[r["id"]] = shown
-    assert sorted(rows.values(), key=lambda r: r["id"]) == shop.table("orders").head(20)
+    assert applied(shop.table("orders", at="dev").rows(), found) == shop.table("orders").head(20)
     assert versions(shop.changes("orders", since="dev")) == [shop.show("main~1").id, shop.show("main").id]
+
+
+def test_from_one_of_several_branches_that_were_merged_at_once(shop: ab.Repository) -> None:
+    for n, name in enumerate(("one", "two")):
+        shop.branch(name)
+        with shop.commit(name, name) as tx:
+            tx.table("orders").update({"qty": 50 + n}, where="id = :n", args={"n": n * 2})
+    with shop.commit("main", "beside") as tx:
+        tx.table("orders").delete(where="id = 5")
+    shop.merge(["one", "two"], into="main", message="both")
+    found = shop.changes("orders", since="one").rows()
+    assert [(r["id"], r["qty"], r["_change_type"]) for r in found] == [
+        (2, 2, "update_preimage"),
+        (2, 51, "update_postimage"),
+        (5, 15, "delete"),
+    ]
+    assert {r["_commit_version"] for r in found} == {shop.show("main").id}
+    assert shop.changes("orders").rows() == feed(shop, "orders")
 
 
 def test_a_table_that_a_merge_brought_is_there_from_the_merge(repo: ab.Repository) -> None:
@@ -327,3 +353,18 @@ def test_nested_values_and_floats_are_whole(repo: ab.Repository) -> None:
     ]
     assert str(found[2]["a"][0]["x"]) == "-0.0"
     assert all(r["f"] != r["f"] for r in found)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_random_histories_with_merges(duck: ab.Repository, seed: int) -> None:
+    graph = grown(duck, random.Random(seed))
+    assert duck.changes("t").rows() == feed(duck, "t")
+    last = duck.table("t").head(20)
+    for commit, rows in graph.rows.items():
+        # From any ancestor, also one on a branch that was merged in, the feed leads to what is there.
+        assert applied(list(rows.values()), duck.changes("t", since=commit).rows()) == last
+
+
+def test_changes_too_many_to_look_up_are_joined(shop: ab.Repository, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("anabranch.repo.changes._KEYS_AT_MOST", 0)
+    assert shop.changes("orders", since="main~2").rows() == feed(shop, "orders", since="main~2")

@@ -236,7 +236,7 @@ def test_a_commit_that_is_refused_or_entered_does_not_warn(repo: ab.Repository) 
 
 def test_publish_fails_when_both_touched_a_row(store: stores.Store, filed: ab.Repository) -> None:
     make_table(filed, "t")
-    with pytest.raises(ab.BranchMoved, match="'t' .id=3") as caught, filed.commit("main", "late") as tx:
+    with pytest.raises(ab.BranchMoved, match=r"'t' .id=3") as caught, filed.commit("main", "late") as tx:
         tx.table("t").insert([{"id": 2, "v": 2}, {"id": 3, "v": 3}])
         early = put(filed, "t", 3)
         files = store.files()

@@ -49,6 +49,7 @@ INFERRED = (
 )
 
 
+@pytest.mark.contract
 def test_types_are_inferred_over_all_rows(repo: ab.Repository, folder: Path) -> None:
     (folder / "t.csv").write_text(INFERRED, "utf-8")
     rows = rows_of(repo, "t.csv")
@@ -119,6 +120,7 @@ BAD_LINES = {
 }
 
 
+@pytest.mark.contract
 def test_bad_rows_are_refused_with_their_lines(repo: ab.Repository, folder: Path) -> None:
     (folder / "t.csv").write_text(BAD)
     with pytest.raises(InvalidRequest) as told:

@@ -120,7 +120,6 @@ def test_ten_thousand_tables_in_a_commit(duck: ab.Repository) -> None:
     assert len(duck.tables(at="main~1")) == 10_000
 
 
-@pytest.mark.parametrize("engine", ["duck"], indirect=True)
 def test_a_row_of_fifty_megabytes(repo: ab.Repository) -> None:
     big = "x" * 50_000_000
     rows: list[dict[str, Any]] = [{"id": 1, "v": big}, {"id": 2, "v": "small"}]

@@ -65,7 +65,7 @@ _PLACE = (
 )
 
 
-def _last_place(cx: Connection, at: Clock, thing: str) -> Row[Any] | None:
+def _last_place(cx: Connection, at: Clock, thing: str) -> Any:
     """Find the name that a thing was given last on the way to a commit."""
     for line, index in at.entry_positions:
         row = cx.execute(_PLACE, {"thing": thing, "line": line, "at": index}).first()

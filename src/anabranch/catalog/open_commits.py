@@ -131,6 +131,12 @@ def linked(cx: Connection, open_id: str) -> list[ObjectId]:
     return [ObjectId(x) for x in cx.scalars(select(c.object_id).where(c.open_id == open_id))]
 
 
+def unlink(cx: Connection, open_id: str, ids: list[ObjectId]) -> None:
+    """Let go of objects that an open commit kept alive."""
+    c = t.open_objects.c
+    cx.execute(delete(t.open_objects).where(c.open_id == open_id, c.object_id.in_(ids)))
+
+
 def remove(cx: Connection, open_id: str, version: int | None = None) -> bool:
     """Forget an open commit, if it is there and nobody wrote to it since `version`; tell whether it was."""
     c = t.open_commits.c

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from sqlalchemy import BindParameter, Connection, bindparam, select
+from sqlalchemy import BindParameter, Connection, bindparam, func, select
 
 from anabranch.catalog import entries
 from anabranch.catalog import tables as t
@@ -156,3 +156,18 @@ def _reference(
         return None
     base = Position(LineId(row.base_line), row.base_index) if row.base_line else None
     return base, ObjectId(row.exceptions_id) if row.exceptions_id else None
+
+
+def times_of(cx: Connection, objects: Sequence[ObjectId]) -> dict[ObjectId, int]:
+    """When the first commit that tells of each object was finished: a merge that links one makes it no younger."""
+    told = (
+        (t.changes, t.changes.c.object_id),
+        (t.change_references, t.change_references.c.exceptions_id),
+    )
+    found: dict[ObjectId, int] = {}
+    for rows, object_id in told:
+        same = (t.commits.c.line_id == rows.c.line_id) & (t.commits.c.commit_index == rows.c.commit_index)
+        query = select(object_id, func.min(t.commits.c.finished_at)).join(t.commits, same)
+        for id_, finished_at in cx.execute(query.where(object_id.in_(objects)).group_by(object_id)):
+            found[ObjectId(id_)] = finished_at
+    return found

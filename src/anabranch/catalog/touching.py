@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -66,9 +66,14 @@ def touches(cx: Connection, ranges: Iterable[tuple[LineId, int, int]], things: S
     return found
 
 
-def touch(cx: Connection, position: Position, things: Sequence[ThingId]) -> Touch | None:
-    """Read what one commit did to a table, if anything."""
-    return next(iter(touches(cx, [(position.line, position.index, position.index)], things)), None)
+def touches_at(cx: Connection, positions: Sequence[Position], things: Sequence[ThingId]) -> list[Touch]:
+    """Read what some commits did to a table, in their order; they are those of a stretch of history, or most of it."""
+    ranges: dict[LineId, tuple[int, int]] = {}
+    for line, index in positions:
+        low, high = ranges.get(line, (index, index))
+        ranges[line] = (min(low, index), max(high, index))
+    found = {f.position: f for f in touches(cx, [(line, *ends) for line, ends in ranges.items()], things)}
+    return [found[p] for p in positions if p in found]
 
 
 def _linked(
@@ -93,12 +98,26 @@ def links(cx: Connection, objects: Sequence[ObjectId]) -> dict[ObjectId, list[Po
     return found
 
 
-def exceptions(cx: Connection, merge: Position, things: Sequence[ThingId]) -> dict[int, ObjectId | None]:
-    """Find the exceptions of a merge by the number of the further parent; parents that only states tell of lack."""
+@dataclass(frozen=True)
+class Reference:
+    """How a merge relates a table to a further parent."""
+
+    number: int
+    told: bool
+    """Whether changes tell the difference; else only states can."""
+    exceptions: ObjectId | None
+    """The rows that met, if there are some."""
+
+
+def references(cx: Connection, merge: Position, things: Sequence[ThingId]) -> list[Reference]:
+    """Find how a merge relates a table to its further parents; one that its first parent did not touch has none."""
     r = t.change_references.c
-    query = select(r.parent_number, r.exceptions_id).where(r.line_id == merge.line, r.commit_index == merge.index)
-    rows = cx.execute(query.where(r.thing_id.in_(things), r.base_line != ""))
-    return {row.parent_number: ObjectId(row.exceptions_id) if row.exceptions_id else None for row in rows}
+    query = select(r.parent_number, r.base_line, r.exceptions_id)
+    query = query.where(r.line_id == merge.line, r.commit_index == merge.index, r.thing_id.in_(things))
+    return [
+        Reference(row.parent_number, bool(row.base_line), ObjectId(row.exceptions_id) if row.exceptions_id else None)
+        for row in cx.execute(query.order_by(r.parent_number))
+    ]
 
 
 def tell(cx: Connection, positions: Iterable[Position]) -> dict[Position, Told]:
@@ -118,11 +137,7 @@ def tell(cx: Connection, positions: Iterable[Position]) -> dict[Position, Told]:
     return found
 
 
-def merges(cx: Connection, positions: Iterable[Position]) -> Mapping[Position, bool]:
-    """Tell which commits have several parents."""
+def is_merge(cx: Connection, position: Position) -> bool:
+    """Tell whether a commit has several parents."""
     c = t.commits.c
-    found = {}
-    for at in positions:
-        query = select(c.is_merge).where(c.line_id == at.line, c.commit_index == at.index)
-        found[at] = bool(cx.scalar(query))
-    return found
+    return bool(cx.scalar(select(c.is_merge).where(c.line_id == position.line, c.commit_index == position.index)))

@@ -20,6 +20,11 @@ from anabranch.errors import InvalidRequest
 def command(session: Session, names: tuple[str, ...], delete: bool, force_delete: bool, move: bool) -> None:
     """List branches, or make the branch NAME at AT (the current branch).
 
+    \b
+    $ ana branch
+    $ ana branch qa HEAD~1
+    $ ana branch -m dev qa
+
     JSON: branches (list of name, commit, created_at, current); branch; deleted (names); or renamed (from, to).
     """
     if delete or force_delete:

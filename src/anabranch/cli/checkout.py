@@ -16,6 +16,9 @@ from anabranch.cli.switch import go
 def command(session: Session, name: str, at: str | None, create: bool) -> None:
     """Go to another branch: switch by its older name.
 
+    \b
+    $ ana checkout -b qa
+
     JSON: branch, commit, made.
     """
     go(session, name, at, create)

@@ -5,21 +5,23 @@ from __future__ import annotations
 import click
 
 from anabranch.cli.documents import commit_document
+from anabranch.cli.made_commits import NOTHING
 from anabranch.cli.options import command as make_command
 from anabranch.cli.options import paragraphs
 from anabranch.cli.output import clean, columns, emit, emit_json
 from anabranch.cli.session import Session
 from anabranch.cli.staging import commit_line, counts_text, publish, staged_documents
 
-NOTHING = 1
-"""The exit code when there is nothing to commit, as in git."""
-
 
 @make_command("commit")
 @click.option("-m", "--message", multiple=True, required=True, callback=paragraphs, help="What it does and why.")
 @click.option("--author", metavar="NAME", help="The commit's author (you).")
-def command(session: Session, message: str, author: str | None) -> None:
+@click.option("-a", "--all", "everything", is_flag=True, help="Accepted, as in git: all that is staged is published.")
+def command(session: Session, message: str, author: str | None, everything: bool) -> None:
     """Publish what is staged on the current branch. Exit code 1: there is nothing to commit.
+
+    \b
+    $ ana commit -m 'new prices'
 
     JSON: branch, commit (null if there was nothing), staged (as in status).
     """
@@ -33,6 +35,8 @@ def command(session: Session, message: str, author: str | None) -> None:
     elif made is None:
         why = "what was staged changes nothing" if opened else "nothing is staged"
         emit(f"nothing to commit on {session.branch}: {why}")
+        if session.repo.waiting_merges(session.branch):
+            emit("A merge is open; `ana merge --continue` publishes it.")
     else:
         emit(commit_line(session.branch, made))
         rows = [(what["state"], clean(what["name"]), counts_text(what)) for what in staged if what["kind"] == "table"]

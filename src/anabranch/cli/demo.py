@@ -62,9 +62,9 @@ def command(session: Session, path: str | None, rows: int) -> None:
     """
     with _folder(path) as folder, ab.init(folder, repository="shop") as repo:
         scene = Scene(Telling(session, repo), repo, folder, rows)
-        for act in (_open, _load, _branch, _change_dev, _change_main, _compare, _travel, _history):
+        for act in _ACTS:
             act(scene)
-        state.save(folder, state.State(repo.name, {repo.name: "dev"}))
+        state.save(folder, state.State(repo.name, {repo.name: "main"}))
         _end(scene)
 
 
@@ -157,6 +157,57 @@ for ref in ("main", "dev"):
         scene.telling.table(headings, [_status_row(status, found) for status in _STATUSES])
 
 
+def _diff(scene: Scene) -> None:
+    code = """
+diff = repo.diff("main", "dev")
+diff["orders"].counts(); diff["orders"].cells(limit=3)"""
+    with scene.telling.step("What differs: told by the changes, not by comparing the tables", code):
+        with scene.telling.timed("comparing main and dev"):
+            table = scene.repo.diff("main", "dev")["orders"]
+            counts, cells = table.counts(), table.cells(limit=3)
+        kinds = ("inserted", "updated", "deleted", "cells")
+        scene.telling.table([Heading(k, right=True) for k in kinds], [[number(counts[k]) for k in kinds]])
+        scene.telling.say()
+        rows = [(cell["key"]["id"], cell["column"], f"{cell['before']} → {cell['after']}") for cell in cells]
+        scene.telling.table([Heading("id", right=True), Heading("column"), Heading("main → dev")], rows)
+
+
+def _merge(scene: Scene) -> None:
+    code = """
+repo.merge("dev", into="main")          # rows and cells that only one side changed are taken"""
+    with scene.telling.step("Merge, cell by cell; what does not meet is not written again", code):
+        with scene.telling.timed("merging dev into main"):
+            merged = scene.repo.merge("dev", into="main", author="ann")
+        counts = merged.counts["orders"]
+        kinds = ("inserted", "updated", "deleted", "cells")
+        scene.telling.table([Heading(k, right=True) for k in kinds], [[number(counts[k]) for k in kinds]])
+
+
+def _conflict(scene: Scene) -> None:
+    code = """
+merge = repo.start_merge("dev", into="main")
+merge.conflicts["orders"].rows()
+merge.resolve("orders", key={"id": 7}, set={"quantity": "ours + theirs - base"})
+merge.finish()"""
+    repo = scene.repo
+    for branch, quantity in (("main", 15), ("dev", 3)):
+        with repo.commit(branch, f"order 7: {quantity}", author="ann" if branch == "main" else "ben") as tx:
+            tx.table("orders").upsert([{"id": 7, "quantity": quantity}])
+    with scene.telling.step(
+        "Both change one cell: a conflict is data; nothing is published before it is resolved", code
+    ):
+        with scene.telling.timed("finding and resolving the conflict"):
+            merge = repo.start_merge("dev", into="main", author="ann")
+            found = merge.conflicts["orders"].rows()
+            merge.resolve("orders", key={"id": 7}, set={"quantity": "ours + theirs - base"})
+            merge.finish()
+        sides = ("base", "ours", "theirs")
+        headings = [Heading("id", right=True), Heading("column"), *(Heading(s, right=True) for s in sides)]
+        merged = repo.table("orders").get({"id": 7}) or {}
+        rows = [(c["key"]["id"], c["column"], *(c[s] for s in sides), merged["quantity"]) for c in found]
+        scene.telling.table([*headings, Heading("merged", right=True)], rows)
+
+
 def _travel(scene: Scene) -> None:
     key = 7
     refs = ("main", "main~1", f"main@{{{scene.loaded_at}}}", "v1", "dev")
@@ -172,13 +223,28 @@ for ref in ("main", "main~1", "main@{{…}}", "v1", "dev"):
 
 
 def _history(scene: Scene) -> None:
-    with scene.telling.step("History", 'repo.log("dev")                         # in a shell: ana log --graph'):
-        commits = scene.repo.log("dev")
+    with scene.telling.step("History", 'repo.log("main")                        # in a shell: ana log --graph'):
+        commits = scene.repo.log("main")
         names = {b.commit: [b.name] for b in scene.repo.branches()}
         edges = {commit.hash: commit.parents for commit in commits}
         tags = {tag.commit: [tag.name] for tag in scene.repo.tags()}
-        for line in graph_lines(commits, edges, Names("dev", names, tags), oneline=True):
+        for line in graph_lines(commits, edges, Names("main", names, tags), oneline=True):
             scene.telling.say(f"   {line}")
+
+
+_ACTS = (
+    _open,
+    _load,
+    _branch,
+    _change_dev,
+    _change_main,
+    _compare,
+    _diff,
+    _merge,
+    _conflict,
+    _travel,
+    _history,
+)
 
 
 def _reach_ana() -> tuple[str, ...]:

@@ -56,6 +56,10 @@ def command(
     exported can be imported again with the same values: in CSV an empty text has quotes and null has none; times are
     ISO 8601, those with a zone in UTC; bytes are hexadecimal digits; decimals in JSON are text.
 
+    \b
+    $ ana export orders orders.json --where 'price > 1'
+    $ ana export orders - --at HEAD~1
+
     JSON: table, ref, file, format, row_count.
     """
     if file == "-" and session.json:

@@ -86,6 +86,10 @@ def command(
     The rows are staged on the current branch; `ana commit` publishes them, -m does so at once. Types are those of the
     table or of --schema, else they are inferred over all rows. Large input is read on Spark.
 
+    \b
+    $ ana import customers customers.csv --key id
+    $ ana import orders prices.csv --upsert -m 'new prices'
+
     JSON: branch, table, created, inserted, updated, deleted, bad_rows (how many were set aside), commit (null if
     staged).
     """

@@ -25,6 +25,10 @@ def command(session: Session, store: str, objects: str | None, branch: str) -> N
     With postgresql://… this folder remembers the address, never a password; a repository that is there already is
     connected to.
 
+    \b
+    $ ana init
+    $ ana init postgresql://db.example/data --objects /data/objects
+
     JSON: store, repository, branch, made.
     """
     if "://" in store:

@@ -48,6 +48,10 @@ class Names:
 def command(session: Session, ref: str | None, oneline: bool, graph: bool, limit: int | None, **filters: Any) -> None:
     """List the commits that REF (the current branch) reaches, newest first; A..B leaves out what A reaches.
 
+    \b
+    $ ana log --graph --oneline
+    $ ana log --table orders -n 5 dev
+
     JSON: commits (list of hash, id, author, message, started_at, finished_at, parents, tables, provenance, branches,
     tags).
     """

@@ -33,6 +33,10 @@ class Listed:
 def command(session: Session, ref: str | None, namespace: str | None) -> None:
     """List the tables at REF; without it those of the current branch, with what is staged.
 
+    \b
+    $ ana ls
+    $ ana ls dev
+
     JSON: ref, tables (list of name, row_count, column_count, key, staged: created, changed or null).
     """
     at = session.ref(ref)

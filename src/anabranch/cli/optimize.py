@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 def command(session: Session, tables: tuple[str, ...], on: str | None) -> None:
     """Fold the changes of TABLEs, or of all tables, and rewrite the files that are worth it. History stays as it is.
 
+    \b
+    $ ana optimize orders
+
     JSON: tables (list of table, view, kept, rewritten, written, rows, objects_before, objects_after,
     size_bytes_before, size_bytes_after; view is null where there was nothing to do).
     """

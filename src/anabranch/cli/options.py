@@ -49,11 +49,11 @@ class Group(click.Group):
     command_class = Command
 
 
-def command(name: str, **settings: Any) -> Callable[[Callable[..., Any]], Command]:
+def command(name: str, cls: type[Command] = Command, **settings: Any) -> Callable[[Callable[..., Any]], Command]:
     """Make a command that is given the session first."""
 
     def decorate(function: Callable[..., Any]) -> Command:
-        return click.command(name, cls=Command, **settings)(click.make_pass_decorator(Session)(function))
+        return click.command(name, cls=cls, **settings)(click.make_pass_decorator(Session)(function))
 
     return decorate
 

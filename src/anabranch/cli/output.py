@@ -27,7 +27,7 @@ def emit_json(document: dict[str, Any]) -> None:
     """Print one JSON document."""
     import json
 
-    emit(json.dumps(_finite(document), indent=2, ensure_ascii=False, default=plain))
+    emit(json.dumps(finite(document), indent=2, ensure_ascii=False, default=plain))
 
 
 def flush() -> None:
@@ -114,13 +114,13 @@ def size(size_bytes: int) -> str:
     return f"{value:.0f} {unit}" if unit == "B" else f"{value:.1f} {unit}"
 
 
-def _finite(value: Any) -> Any:
+def finite(value: Any) -> Any:
     """JSON has no number for NaN and the infinities: they become text."""
     if isinstance(value, dict):
         # The keys of a map may be anything; those of JSON are text.
-        return {name if isinstance(name, str) else str(plain(name)): _finite(inner) for name, inner in value.items()}
+        return {name if isinstance(name, str) else str(plain(name)): finite(inner) for name, inner in value.items()}
     if isinstance(value, (list, tuple)):
-        return [_finite(inner) for inner in value]
+        return [finite(inner) for inner in value]
     return _INFINITE.get(str(value), value) if isinstance(value, float) else value
 
 

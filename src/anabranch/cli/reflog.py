@@ -16,6 +16,9 @@ from anabranch.cli.session import Session
 def command(session: Session, branch: str | None, limit: int | None) -> None:
     """List the moves of BRANCH (the current one), newest first; of a deleted one too.
 
+    \b
+    $ ana reflog main
+
     JSON: branch, moves (list of before, after, moved_at, author, verb).
     """
     name = session.ref(branch)

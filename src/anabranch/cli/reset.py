@@ -16,6 +16,10 @@ from anabranch.cli.session import Session
 def command(session: Session, ref: str | None, hard: bool) -> None:
     """Give up what is staged on the current branch; with REF, the branch moves there (see reflog for the way back).
 
+    \b
+    $ ana reset --hard
+    $ ana reset --hard HEAD~1
+
     JSON: branch, commit, discarded (names of tables and namespaces).
     """
     if not hard:

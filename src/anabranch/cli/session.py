@@ -22,6 +22,17 @@ if TYPE_CHECKING:
     from anabranch.repo.open_commit import OpenCommit
 
 
+_OPTIONS = {
+    "parent=1": "--parent 1",
+    "three_way=True": "--three-way",
+    "rules=": "rules (--rule TABLE.COLUMN=RULE)",
+    "ff='only'": "--ff-only",
+    "cherry_pick": "`ana cherry-pick`",
+    "repo.diff(…)": "`ana diff`",
+}
+"""What hints call in Python, as the command line calls it."""
+
+
 @dataclass
 class Choices:
     """The global options."""
@@ -96,7 +107,10 @@ class Session:
         named = (error.facts.get("branch"), error.facts.get("ref"))
         if isinstance(error, NotFound) and "branch" in self.__dict__ and self.branch in named:
             return "it was the current branch; go to another with `ana switch`"
-        return error.hint
+        hint = error.hint
+        for said, option in _OPTIONS.items():
+            hint = hint.replace(said, option) if hint else None
+        return hint
 
     @contextmanager
     def logged(self) -> Iterator[None]:

@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 def command(session: Session, ref: str | None, verbose: bool) -> None:
     """Show the commit at REF (the current branch), and what it did.
 
+    \b
+    $ ana show HEAD~1
+
     JSON: commit (as in log), changes (list of table, operations, row_count, inserted, updated, deleted, and with -v
     objects: id, kind, rows, size_bytes, place, path, sha256).
     """

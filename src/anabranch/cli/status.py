@@ -16,18 +16,25 @@ _COLOURS = {"created": "green", "changed": "yellow", "dropped": "red"}
 def command(session: Session) -> None:
     """Show the current branch and what is staged on it.
 
+    \b
+    $ ana status
+
     JSON: repository, branch, commit, commit_id, staged (list of name, kind, state, operations, inserted, updated,
-    deleted).
+    deleted), merges (open ones: list of id, into, sources, started_at).
     """
     head, opened = session.repo.show(session.branch), session.working_set()
     staged = staged_documents(opened)
+    merges = session.repo.waiting_merges(session.branch)
     if session.json:
         where = {"repository": session.repo.name, "branch": session.branch, "commit": head.hash, "commit_id": head.id}
-        emit_json({**where, "staged": staged})
+        emit_json({**where, "staged": staged, "merges": [vars(merge) for merge in merges]})
         return
     emit(f"On branch {paint(session.branch, 'bold')} of {session.repo.name}, at {short(head.hash)} ({head.id})")
     if opened and opened.parent != head.hash:
         emit(f"The branch moved since the first change was staged, at {short(opened.parent)}.")
+    for merge in merges:
+        emit(paint(f"A merge of {clean(', '.join(merge.sources))} into {merge.into} is open.", "yellow"))
+        emit("  See `ana conflicts`; `ana merge --continue` publishes it, `ana merge --abort` gives it up.")
     emit("Staged; publish with `ana commit -m MESSAGE`:" if staged else "Nothing is staged.")
     _list(staged)
 

@@ -20,6 +20,10 @@ from anabranch.model.commits import Branch
 def command(session: Session, name: str, at: str | None, create: bool) -> None:
     """Go to another branch. What is staged stays with its branch.
 
+    \b
+    $ ana switch dev
+    $ ana switch -c qa
+
     JSON: branch, commit, made.
     """
     go(session, name, at, create)

@@ -43,6 +43,10 @@ def show(
 ) -> None:
     """Show rows of a table, sorted by its key.
 
+    \b
+    $ ana table show orders --where 'price > 1'
+    $ ana table show orders --schema --at dev
+
     JSON: table, ref, key, columns (list of name, type, nullable, default, key), row_count, and unless --schema is
     given rows and more (whether more rows are there than --limit). Decimals are text, times ISO 8601, bytes
     hexadecimal digits.

@@ -24,10 +24,19 @@ _GAP = 3
 
 @dataclass(frozen=True)
 class Heading:
-    """A column of a table: its title, and whether its cells are numbers."""
+    """A column of a table: its title, whether its cells are numbers, and whether it is cut after all others."""
 
     title: str
     right: bool = False
+    firm: bool = False
+
+
+@dataclass(frozen=True)
+class Styled:
+    """A cell with a style of rich's."""
+
+    value: Any
+    style: str
 
 
 def print_table(headings: Sequence[Heading], rows: Sequence[Sequence[Any]]) -> None:
@@ -38,9 +47,7 @@ def print_table(headings: Sequence[Heading], rows: Sequence[Sequence[Any]]) -> N
 
 def table_lines(headings: Sequence[Heading], rows: Sequence[Sequence[Any]], width: int) -> list[str]:
     """Draw a table; long cells are cut, columns that don't fit are left out, and that is said."""
-    cells = [[cell(value) for value in row] for row in rows]
-    natural = [max([len(h.title), *(len(row[i]) for row in cells)]) for i, h in enumerate(headings)]
-    widths = fit(natural, width)
+    widths = fit(_natural(headings, rows), width, [h.firm for h in headings])
     lines = _drawn(_table(headings, rows, widths))
     if len(widths) == len(headings):
         return lines
@@ -48,13 +55,28 @@ def table_lines(headings: Sequence[Heading], rows: Sequence[Sequence[Any]], widt
     return [*lines, cut(f"{len(headings) - len(widths)} more columns: {left}", width)]
 
 
-def fit(natural: Sequence[int], room: int) -> list[int]:
+def fits(headings: Sequence[Heading], rows: Sequence[Sequence[Any]], width: int) -> bool:
+    """Tell whether a table has room for all of its columns."""
+    return len(fit(_natural(headings, rows), width)) == len(headings)
+
+
+def _natural(headings: Sequence[Heading], rows: Sequence[Sequence[Any]]) -> list[int]:
+    """How wide each column would like to be."""
+    cells = [[cell(value) for value in row] for row in rows]
+    return [max([len(h.title), *(len(row[i]) for row in cells)]) for i, h in enumerate(headings)]
+
+
+def fit(natural: Sequence[int], room: int, firm: Sequence[bool] = ()) -> list[int]:
     """The widths of as many columns as there is room for; the widest are cut first, to a readable width at least."""
     widths = list(natural)
     while len(widths) > 1 and sum(min(w, CELL_MINIMUM) + _GAP for w in widths) - _GAP > room:
         widths.pop()
-    while sum(widths) + _GAP * (len(widths) - 1) > room and max(widths) > CELL_MINIMUM:
-        widths[widths.index(max(widths))] -= 1
+    loose = [i for i in range(len(widths)) if not any(firm[i : i + 1])]
+    for chosen in (loose, range(len(widths))):
+        while (
+            sum(widths) + _GAP * (len(widths) - 1) > room and max((widths[i] for i in chosen), default=0) > CELL_MINIMUM
+        ):
+            widths[max(chosen, key=lambda i: widths[i])] -= 1
     return widths
 
 
@@ -72,19 +94,21 @@ def screen_width() -> int:
     return max(get_terminal_size().columns, 40) if sys.stdout.isatty() else _PIPE_WIDTH
 
 
-def cell(value: Any) -> str:
+def cell(value: Any, limit: int = CELL_LIMIT) -> str:
     """A value as people read it, in one line."""
+    if isinstance(value, Styled):
+        return cell(value.value, limit)
     if value is None:
         return "NULL"
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, bytes):
-        return cut(f"x'{value.hex()}'", CELL_LIMIT)
+        return cut(f"x'{value.hex()}'", limit)
     if isinstance(value, Decimal):
         return f"{value:f}"
     if isinstance(value, datetime):
         return (value.astimezone() if value.tzinfo else value).isoformat(" ")
-    return cut(clean(value.isoformat() if isinstance(value, date) else str(value)), CELL_LIMIT)
+    return cut(clean(value.isoformat() if isinstance(value, date) else str(value)), limit)
 
 
 def _table(headings: Sequence[Heading], rows: Sequence[Sequence[Any]], widths: Sequence[int]) -> RenderableType:
@@ -104,4 +128,5 @@ def _table(headings: Sequence[Heading], rows: Sequence[Sequence[Any]], widths: S
 def _text(value: Any, width: int) -> Text:
     from rich.text import Text
 
-    return Text(cut(cell(value), width), style="dim" if value is None else "")
+    style = value.style if isinstance(value, Styled) else "dim" if value is None else ""
+    return Text(cut(cell(value), width), style=style)

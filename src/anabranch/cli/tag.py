@@ -18,6 +18,9 @@ from anabranch.cli.session import Session
 def command(session: Session, name: str | None, at: str | None, delete: bool) -> None:
     """List tags, or give the commit at AT (the current branch) the name NAME for good.
 
+    \b
+    $ ana tag v1 HEAD~1
+
     JSON: tags (list of name, commit, created_at, author); tag (name, commit); or deleted (names).
     """
     if delete:

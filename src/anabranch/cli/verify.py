@@ -11,6 +11,9 @@ from anabranch.cli.session import Session
 def command(session: Session) -> None:
     """Check every object of the repository against its hash.
 
+    \b
+    $ ana verify
+
     JSON: objects (how many there are).
     """
     with session.progress("checking objects"):

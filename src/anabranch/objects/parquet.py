@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, BinaryIO
 
@@ -98,19 +98,26 @@ def table_range(table: pa.Table, key: Sequence[Column]) -> KeyRange | None:
     return KeyRange(tuple(lows), tuple(highs))
 
 
-def equal_neighbours(file: BinaryIO, key: Sequence[Column], limit: int) -> list[dict[str, Any]]:
-    """Find keys that stand next to each other twice; in a file sorted by key these are all duplicates."""
+def equal_neighbours(files: Iterable[BinaryIO], key: Sequence[Column], limit: int) -> list[dict[str, Any]]:
+    """Find keys that stand next to each other twice, in a file or at the ends of two.
+
+    In files that are sorted by key, whose ranges share no more than their ends, these are all duplicates.
+    """
     names = [c.id for c in key]
     found: list[dict[str, Any]] = []
-    last: pa.RecordBatch | None = None
-    for batch in pq.ParquetFile(file).iter_batches(batch_size=_BATCH_ROWS, columns=names):
-        rows = batch if last is None else _join(last, batch)
-        if rows.num_rows > 1:
-            found += _twins(rows).slice(0, limit - len(found)).to_pylist()
-        if len(found) >= limit:
-            break
-        last = batch.slice(batch.num_rows - 1)
-    return found
+    ends: list[pa.RecordBatch] = []
+    for file in files:
+        last: pa.RecordBatch | None = None
+        for batch in pq.ParquetFile(file).iter_batches(batch_size=_BATCH_ROWS, columns=names):
+            rows = batch if last is None else _join(last, batch)
+            found += _twins(rows).slice(0, limit - len(found)).to_pylist() if rows.num_rows > 1 else []
+            if len(found) >= limit:
+                return found
+            ends += [batch.slice(0, 1)] if last is None else []
+            last = rows.slice(rows.num_rows - 1)
+        if last is not None and not last.equals(ends[-1]):
+            ends.append(last)
+    return found + equal_rows(_in_order(ends), key, limit - len(found)) if len(ends) > 1 else found
 
 
 def equal_rows(rows: pa.Table, key: Sequence[Column], limit: int) -> list[dict[str, Any]]:
@@ -128,6 +135,11 @@ def _twins(rows: pa.RecordBatch) -> pa.RecordBatch:
         equal = pc.equal(one, other)
         same = equal if same is None else pc.and_(same, equal)
     return later.filter(same)
+
+
+def _in_order(parts: Sequence[pa.RecordBatch]) -> pa.Table:
+    rows = pa.Table.from_batches(parts)
+    return rows.sort_by([(name, "ascending") for name in rows.column_names])
 
 
 def _join(last: pa.RecordBatch, batch: pa.RecordBatch) -> pa.RecordBatch:

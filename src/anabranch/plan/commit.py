@@ -78,10 +78,11 @@ class ThingDraft:
         """
         kinds = {o.stored.kind for o in objects_of(self)}
         several = len([s for s in self.statements if s.objects]) > 1
-        return not all(s.exact for s in self.statements) or (several and kinds != {"rows"}) or self._has_lost_cells
+        return not all(s.exact for s in self.statements) or (several and kinds != {"rows"}) or self.has_lost_cells
 
     @property
-    def _has_lost_cells(self) -> bool:
+    def has_lost_cells(self) -> bool:
+        """Whether cells were updated of columns that are not there any more."""
         there = {c.id for c in self.schema or ()}
         updates = [o.stored for o in objects_of(self) if o.stored.kind == "update"]
         return any(not there.issuperset(o.touched) for o in updates)

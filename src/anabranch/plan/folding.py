@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from anabranch.model.objects import Layer, ObjectKind, may_meet
+from anabranch.model.objects import KeyRange, Layer, ObjectKind, around, may_meet
 
 
 @dataclass(frozen=True)
@@ -98,6 +98,21 @@ def kept_beside(layers: Sequence[Layer], rewritten: Iterable[Layer]) -> tuple[La
     rows = [x for x in _rows(layers) if _place(x) not in gone]
     changes = [x for x in _changes(layers) if any(acts_on(x, r) for r in rows)]
     return tuple(sorted((*rows, *changes), key=lambda x: x.turn))
+
+
+def neighbours(chosen: Sequence[Layer], kept: Sequence[Layer]) -> tuple[tuple[Layer, ...], ...]:
+    """Say which files may be written as one: those with no kept file between them, so that key ranges stay apart."""
+    free = [k for k in _rows(kept) if not any(may_meet(k.object.key_range, x.object.key_range) for x in chosen)]
+    found: list[list[Layer]] = []
+    box: KeyRange | None = None
+    for layer in sorted(chosen, key=lambda x: x.object.key_range.low if x.object.key_range else ()):
+        wider = around([box, layer.object.key_range]) if found else layer.object.key_range
+        if not found or (wider is not None and any(may_meet(k.object.key_range, wider) for k in free)):
+            found.append([])
+            wider = layer.object.key_range
+        found[-1].append(layer)
+        box = wider
+    return tuple(tuple(group) for group in found)
 
 
 def thick(layers: Sequence[Layer], limits: Limits) -> tuple[Layer, ...]:

@@ -70,6 +70,11 @@ class RowPolicy:
     rules: Mapping[ColumnId, Rule] = field(default_factory=dict)
     """For cells, by the column's id in the merged schema; a column without one conflicts."""
 
+    @property
+    def goes_by_time(self) -> bool:
+        """Whether some rule asks which side is newer."""
+        return any(rule.word == "newest" for rule in (self.rule, *self.rules.values()))
+
 
 @dataclass(frozen=True)
 class Rules:

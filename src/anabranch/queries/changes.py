@@ -255,12 +255,26 @@ def differing(query: Query, columns: Sequence[Column]) -> Query:
     return query.over(select(picked, subquery(query.expression, "m")))
 
 
+def at_keys(query: Query, schema: Schema, keys: str) -> Query:
+    """The rows of a query that have one of these keys."""
+    same = same_key([str(k) for k in schema.key_ids], "w", "k")
+    join = joined(table(keys, "k"), same, "left semi")
+    return query.over(select(everything(), subquery(query.expression, "w"), join=join))
+
+
 def distinct_rows(queries: Sequence[Query], columns: Sequence[Column], sources: Sources) -> Query:
     """The rows of several queries, once each."""
     whole = union_all([select([col(c.id) for c in columns], subquery(q.expression, "q")) for q in queries])
     found = select([col(c.id) for c in columns], subquery(whole, "d"))
     found.set("distinct", exp.Distinct())
     return Query(found, sources.named)
+
+
+def with_ranks(keys: Source, schema: Schema, names: Sequence[str], rank: int, sources: Sources) -> Query:
+    """Keys with the same number in each of some columns."""
+    picked: list[exp.Expr] = [col(k, "o") for k in schema.key_ids]
+    picked += [aliased(number(rank), name) for name in names]
+    return Query(select(picked, table(sources.add(keys), "o")), sources.named)
 
 
 def picked_columns(query: Query, columns: Mapping[str, str]) -> Query:

@@ -92,7 +92,7 @@ class _Whole:
 
     def shaped(self, events: exp.Select | exp.Union) -> exp.Select:
         """Events with touched cells put in a box each, so that a null in it is no untouched cell."""
-        picked = [col(k) for k in self.keys] + [col(OP), col(TURN)]
+        picked: list[exp.Expr] = [*(col(k) for k in self.keys), col(OP), col(TURN)]
         for c in self.cells:
             untouched = is_null(col(turn_of(c)))
             picked.append(aliased(choose((untouched, exp.Null()), otherwise=_boxed(col(c.id))), c.id))
@@ -100,7 +100,7 @@ class _Whole:
 
     def first(self, before: Query) -> exp.Select:
         """The rows before all changes, as if they came in turn 0."""
-        picked = [col(k) for k in self.keys]
+        picked: list[exp.Expr] = [*(col(k) for k in self.keys)]
         picked += [aliased(cast_to(text(INSERT), STRING), OP), aliased(cast_to(number(0), INT), TURN)]
         picked += [aliased(_boxed(col(c.id)), c.id) for c in self.cells]
         return select(picked, subquery(before.expression, "b"))
@@ -130,7 +130,7 @@ class _Whole:
 
     def paired(self, events: exp.Select) -> exp.Select:
         """Each change with what the row was before it."""
-        picked = [*(col(k) for k in self.keys), col(NUMBER), col(_LIVE)]
+        picked: list[exp.Expr] = [*(col(k) for k in self.keys), col(NUMBER), col(_LIVE)]
         picked.append(aliased(self._over(exp.Lag(this=col(_LIVE))), _WAS))
         for c in self.cells:
             picked.append(aliased(_unboxed(col(c.id)), c.id))

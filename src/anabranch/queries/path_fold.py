@@ -94,12 +94,25 @@ def path_events(
     return plan.events(layers)
 
 
+def turns_holding(state: TableState, layers: Sequence[Layer], access: Access, sources: Sources, keys: str) -> Query:
+    """The turns of the layers that hold one of these keys."""
+    found = select([col(TURN)], subquery(path_events(state, layers, (), access, sources, keys), "t"))
+    found.set("distinct", exp.Distinct())
+    return Query(found, sources.named)
+
+
 def touched_keys(path: Path, access: Access, sources: Sources) -> Query:
     """The keys that a path touches, once each."""
     plan = _PathFold(path.state, (), access, sources, None, False)
     found = select([col(k) for k in plan.key_ids], subquery(plan.keys_of(path.layers, 0, "_ana_group"), "t"))
     found.set("distinct", exp.Distinct())
     return Query(found, sources.named)
+
+
+def last_turns(path: Path, cells: Mapping[str, Column], row: str, access: Access, sources: Sources, keys: str) -> Query:
+    """The last turn in which a path touched each of these keys, and each of the cells, under the names given."""
+    plan = _PathFold(path.state, tuple(cells.values()), access, sources, keys, False)
+    return Query(plan.last_turns(path.layers, cells, row), sources.named)
 
 
 def labelled_keys(
@@ -157,13 +170,22 @@ class _PathFold(Scan):
 
     def keys_of(self, layers: Sequence[Layer], label: int, name: str) -> exp.Select:
         """The keys of layers, with a label."""
-        found = union_all([self._events(g, without) for g, without in self._pieces(layers)])
+        parts = [self._events(g, without) for g, without in self._pieces(layers)]
+        found = union_all(parts) if parts else self._no_events()
         picked = [*(col(k) for k in self.key_ids), aliased(cast_to(number(label), INT), name)]
         return select(picked, subquery(found, "g"))
 
     def events(self, layers: Sequence[Layer]) -> exp.Select | exp.Union:
         parts = [self._events(g, without) for g, without in self._pieces(layers)]
         return union_all(parts) if parts else self._no_events(TURN)
+
+    def last_turns(self, layers: Sequence[Layer], cells: Mapping[str, Column], row: str) -> exp.Select:
+        parts = [self._events(g, without) for g, without in self._pieces(layers)]
+        picked = [*(col(k) for k in self.key_ids), aliased(exp.Max(this=col(TURN)), row)]
+        picked += [aliased(exp.Max(this=col(turn_of(c))), name) for name, c in cells.items()]
+        found = select(picked, subquery(union_all(parts) if parts else self._no_events(TURN), "e"))
+        found.set("group", exp.Group(expressions=[col(k) for k in self.key_ids]))
+        return found
 
     def fold(self, path: Path) -> exp.Select:
         parts = [self._events(g, without) for g, without in self._pieces(path.layers)]
@@ -209,10 +231,11 @@ class _PathFold(Scan):
         if group.kind == "rows":
             values: tuple[exp.Expr, ...] = (group.value(c), null_of(c.type), turn.copy())
             return [aliased(value, name) for name, value in zip(names, values, strict=True)]
-        touched = group.changes(c)
+        values = (group.value(c), group.before(c) if group.touches(c) else null_of(c.type), turn.copy())
+        tests = [group.changes(c)] if group.touches(c) else []
         if group.kind == "exceptions":
-            touched = any_of([exp.EQ(this=col(OP, "o"), expression=text(INSERT)), touched])
-        values = (group.value(c), group.before(c), turn.copy())
+            tests.append(exp.EQ(this=col(OP, "o"), expression=text(INSERT)))
+        touched = any_of(tests)
         return [
             aliased(choose((touched.copy(), value), otherwise=exp.Null()), name)
             for name, value in zip(names, values, strict=True)

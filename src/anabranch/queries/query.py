@@ -13,6 +13,7 @@ from sqlglot import exp
 from anabranch.model.types import DataType
 
 TURN = "_ana_turn"
+PLACE = "_ana_place_in_file"
 OP = "_ana_op"
 """The column that tells what became of a key."""
 INSERT, UPDATE, DELETE, SAME = "I", "U", "D", "="
@@ -27,6 +28,8 @@ class Files:
     """The physical name and type of each column that the query may read."""
     turns: tuple[int, ...] = ()
     """The turn of each file, if they differ: then there is one more column, TURN."""
+    places: bool = False
+    """Whether there is one more column, PLACE: a number that no other row of these files has. DuckDB alone tells it."""
 
 
 @dataclass(frozen=True)
@@ -182,7 +185,7 @@ def choose(*cases: tuple[exp.Expr, exp.Expr], otherwise: exp.Expr) -> exp.Case:
     return exp.Case(ifs=[exp.If(this=test, true=value) for test, value in cases], default=otherwise)
 
 
-JoinKind = Literal["left", "left semi", "left anti", "full", "inner"]
+JoinKind = Literal["left", "left semi", "left anti", "inner", "full"]
 
 
 def joined(source: exp.Table | exp.Subquery, on: exp.Expr, kind: JoinKind) -> exp.Join:

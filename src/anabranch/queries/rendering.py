@@ -12,7 +12,7 @@ from anabranch.model.types import DataType
 from anabranch.queries.forms import BY_LIST, to_memory
 from anabranch.queries.proven import DuckText
 from anabranch.queries.proven import duck_text as proven_text
-from anabranch.queries.query import TURN, Files, Query, col, ident, sql_type
+from anabranch.queries.query import PLACE, TURN, Files, Query, col, ident, sql_type
 
 
 class _Duck(DuckDB.Generator):  # type: ignore[misc]
@@ -48,12 +48,16 @@ def duck_sql(query: Query) -> str:
 
 def _duck_files(files: Files) -> str:
     paths = ", ".join(duck_text(uri) for uri in files.uris)
-    if not files.turns:
+    if not files.turns and not files.places:
         return f"read_parquet([{paths}])"
-    # One reader for all files: a union of readers would cost each time as much as the look-up of a few keys.
-    turns = " ".join(f"WHEN {n} THEN {turn}" for n, turn in enumerate(files.turns))
-    names = ", ".join(f'"{name}"' for name, _ in files.columns)
-    return f'(SELECT {names}, CASE file_index {turns} END AS "{TURN}" FROM read_parquet([{paths}]))'
+    names = [f'"{name}"' for name, _ in files.columns]
+    if files.turns:
+        # One reader for all files: a union of readers would cost each time as much as the look-up of a few keys.
+        turns = " ".join(f"WHEN {n} THEN {turn}" for n, turn in enumerate(files.turns))
+        names.append(f'CASE file_index {turns} END AS "{TURN}"')
+    if files.places:
+        names.append(f'(file_index::BIGINT << 40) + file_row_number AS "{PLACE}"')
+    return f"(SELECT {', '.join(names)} FROM read_parquet([{paths}]))"
 
 
 def duck_text(value: str) -> str:

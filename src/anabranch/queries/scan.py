@@ -18,9 +18,11 @@ from anabranch.model.objects import KeyRange, Layer, StoredObject, may_meet
 from anabranch.model.schema import Column, Schema
 from anabranch.model.tables import TableState
 from anabranch.model.types import DataType
+from anabranch.queries.acting import acting
 from anabranch.queries.forms import differs, last_of
 from anabranch.queries.query import (
     OP,
+    PLACE,
     TURN,
     Files,
     Query,
@@ -47,6 +49,7 @@ from anabranch.queries.query import (
 )
 
 GONE = "_ana_gone"
+STAYS = "_ana_stays"
 INT = DataType("int")
 
 
@@ -58,8 +61,10 @@ class Access:
     tables: Mapping[ObjectId, pa.Table]
 
 
-FoldNow = Callable[[Query, Hashable], pa.Table]
-"""Runs the query that folds changes, or remembers what came of it; the second value tells it from others."""
+FoldNow = Callable[[Callable[[], Query], Hashable], pa.Table]
+"""Makes and runs the query that folds changes, or remembers what came of it; the second value tells it from others."""
+PatchNow = Callable[[Callable[[], Query], Hashable], pa.Table | None]
+"""The same for the rows that changes make of files; None as long as it is not worth it."""
 
 
 @dataclass(frozen=True)
@@ -79,17 +84,19 @@ def scan(
     sources: Sources | None = None,
     broadcast: bool = False,
     fold: FoldNow | None = None,
+    patch: PatchNow | None = None,
 ) -> Query:
     """Read columns of a table under their ids; with `keys`, only those rows.
 
-    With `fold`, the changes are folded beforehand, and the query only joins what comes of it.
+    With `fold`, the changes are folded beforehand, and the query only joins what comes of it. With `patch`, too, the
+    changed rows may be known by their places in files, so that neither keys are read nor values compared.
     """
     bound = sources or Sources()
     layers = [x for x in state.layers if keys is None or may_meet(x.object.key_range, keys.key_range)]
     if keys is not None and isinstance(keys.source, Rows):
         access = _only_keys(access, layers, state.schema.key_columns[0], keys.source.table)
         layers = [x for x in layers if x.object.id not in access.tables or access.tables[x.object.id].num_rows]
-    plan = Scan(state, tuple(columns), access, bound, bound.add(keys.source) if keys else None, broadcast, fold)
+    plan = Scan(state, tuple(columns), access, bound, bound.add(keys.source) if keys else None, broadcast, fold, patch)
     return Query(plan.build(layers), bound.named)
 
 
@@ -149,6 +156,7 @@ class Scan:
     keys: str | None
     broadcast: bool
     fold_now: FoldNow | None = None
+    patch_now: PatchNow | None = None
 
     @property
     def key(self) -> tuple[Column, ...]:
@@ -166,45 +174,93 @@ class Scan:
             for x in layers
             if x.object.kind == "delete" or (wanted & set(x.object.touched) and x.object.kind == "update")
         ]
-        plain = [r for r in rows if not any(_acts_on(d, r) for d in deltas)]
-        merged = [r for r in rows if r not in plain]
-        parts = [self._leaf(group, self.columns, None) for group in self._groups(plain)]
+        hit = [any(_acts_on(d, r) for d in deltas) for r in rows]
+        plain, merged = ([r for r, h in zip(rows, hit, strict=True) if h is wanted] for wanted in (False, True))
+        parts = [self._leaf(self._group(m, turned=False), self.columns, None) for m in self._alike(plain)]
         if merged:
-            parts.append(self._merge(merged, [d for d in deltas if any(_acts_on(d, r) for r in merged)]))
+            parts += self._merge(merged, [d for d in deltas if any(_acts_on(d, r) for r in merged)])
         return union_all(parts) if parts else self._nothing()
 
     def _nothing(self) -> exp.Select:
         empty = select([aliased(null_of(c.type), c.id) for c in self.columns])
         return select([col(c.id) for c in self.columns], subquery(empty, "none"), where=exp.false())
 
-    def _merge(self, rows: Sequence[Layer], deltas: Sequence[Layer]) -> exp.Select:
+    def _merge(self, rows: Sequence[Layer], deltas: Sequence[Layer]) -> list[exp.Select]:
         """Join rows with the changes that came after them."""
-        read = tuple(dict.fromkeys((*self.key, *self.columns)))
-        below = union_all([self._leaf(group, read, TURN) for group in self._groups(rows)])
         touched = {c for d in deltas if d.object.kind == "update" for c in d.object.touched}
-        cells = [c for c in self.columns if touched & c.ids and c not in self.key]
-        picked = [self._cell(c) if c in cells else aliased(col(c.id, "r"), c.id) for c in self.columns]
-        stays = None
-        if any(d.object.kind == "delete" for d in deltas):
-            stays = any_of([is_null(col(GONE, "d")), exp.LTE(this=col(GONE, "d"), expression=col(TURN, "r"))])
-        join = joined(self._overlay(deltas, cells), same_key(self.key_ids, "r", "d"), "left")
-        query = select(picked, subquery(below, "r"), join=join, where=stays)
+        cells = tuple(c for c in self.columns if touched & c.ids and c not in self.key)
+        if self.fold_now is None or any(c.type.only_spark for c in cells):
+            return [self._joined(rows, Overlay(subquery(self._fold(deltas, cells), "d"), cells))]
+        parts: list[exp.Select] = []
+        left: list[Layer] = []
+        for members in self._alike(rows):
+            patched = self._patched(members, deltas, cells)
+            parts += patched
+            left += [] if patched else members
+        return parts + self._overlaid(left, deltas, cells) if left else parts
+
+    def _overlaid(self, rows: Sequence[Layer], deltas: Sequence[Layer], cells: tuple[Column, ...]) -> list[exp.Select]:
+        """Join rows with changes that were folded before; files only with those that act on them, where it is known."""
+        whole = self._folded(deltas, cells)
+        files = [r for r in rows if r.object.id not in self.access.tables]
+        act = acting(whole, files, self.key_ids, [GONE, *map(turn_of, cells)]) if files else None
+        if act is None:
+            return [self._joined(rows, self._held(whole, cells))]
+        held = [r for r in rows if r.object.id in self.access.tables]
+        parts = [self._joined(held, self._held(whole, cells))] if held else []
+        return [*parts, self._joined(files, self._held(act, cells, has_turns=False))]
+
+    def _patched(self, files: list[Layer], deltas: Sequence[Layer], cells: tuple[Column, ...]) -> list[exp.Select]:
+        """The rows of files that nothing has changed, by their places, and what became of the others; or nothing."""
+        if self.patch_now is None or files[0].object.id in self.access.tables:
+            return []
+        layers = tuple((x.turn, x.object.id) for x in (*files, *deltas))
+        shape = tuple((str(c.id), str(c.type)) for c in self.columns)
+        rows = self.patch_now(lambda: self._patch(files, deltas, cells), (PLACE, layers, shape))
+        if rows is None:
+            return []
+        patch, columns = self.sources.add(Rows(rows)), [str(c.id) for c in self.columns]
+        same = exp.EQ(this=col(PLACE, "r"), expression=col(PLACE, "p"))
+        below = subquery(self._leaf(self._group(files, turned=False, places=True), self.columns, None), "r")
+        return [
+            select([col(c, "r") for c in columns], below, join=joined(table(patch, "p"), same, "left anti")),
+            select([col(c, "p") for c in columns], table(patch, "p"), where=col(STAYS, "p")),
+        ]
+
+    def _patch(self, files: Sequence[Layer], deltas: Sequence[Layer], cells: tuple[Column, ...]) -> Query:
+        """What became of rows that are changed, with their places in the files."""
+        apart = replace(self, sources=Sources())
+        changed = apart._joined(files, apart._held(self._folded(deltas, cells), cells), places=True)
+        return Query(changed, apart.sources.named)
+
+    def _joined(self, rows: Sequence[Layer], overlay: Overlay, places: bool = False) -> exp.Select:
+        """Rows as the changes leave them; with `places`, those that may be changed, with their places and ends."""
+        read = tuple(dict.fromkeys((*self.key, *self.columns)))
+        groups = [self._group(m, turned=overlay.has_turns, places=places) for m in self._alike(rows)]
+        below = union_all([self._leaf(group, read, TURN if overlay.has_turns else None) for group in groups])
+        picked = [overlay.cell(c) for c in self.columns]
+        same = same_key(self.key_ids, "r", "d")
+        if places:
+            picked += [aliased(col(PLACE, "r"), PLACE), aliased(overlay.stays(), STAYS)]
+            return select(picked, subquery(below, "r"), join=joined(overlay.relation, same, "inner"))
+        join = joined(overlay.relation, same, "left")
+        query = select(picked, subquery(below, "r"), join=join, where=overlay.stays())
         return hinted(query, "BROADCAST", exp.column("d")) if self.broadcast else query
 
-    def _overlay(self, deltas: Sequence[Layer], cells: Sequence[Column]) -> exp.Table | exp.Subquery:
-        """The folded changes: part of the query, or rows that were folded before, which say the same."""
-        if self.fold_now is None or any(c.type.only_spark for c in cells):
-            return subquery(self._fold(deltas, cells), "d")
-        apart = replace(self, sources=Sources(), fold_now=None)
-        query = Query(apart._fold(deltas, cells), apart.sources.named)
+    def _folded(self, deltas: Sequence[Layer], cells: Sequence[Column]) -> pa.Table:
+        """The folded changes as rows, which were folded before or are now."""
+        assert self.fold_now is not None
         shape = tuple((str(c.id), str(c.type)) for c in (*self.key, *cells))
-        rows = self.fold_now(query, (tuple((d.turn, d.object.id) for d in deltas), shape))
-        return table(self.sources.add(Rows(rows)), "d")
+        return self.fold_now(
+            lambda: self._folding(deltas, cells), (tuple((d.turn, d.object.id) for d in deltas), shape)
+        )
 
-    def _cell(self, column: Column) -> exp.Alias:
-        """The value of the last update that came after the row, else the row's own."""
-        newer = exp.GT(this=col(turn_of(column), "d"), expression=col(TURN, "r"))
-        return aliased(choose((newer, col(column.id, "d")), otherwise=col(column.id, "r")), column.id)
+    def _folding(self, deltas: Sequence[Layer], cells: Sequence[Column]) -> Query:
+        apart = replace(self, sources=Sources(), fold_now=None)
+        return Query(apart._fold(deltas, cells), apart.sources.named)
+
+    def _held(self, rows: pa.Table, cells: tuple[Column, ...], has_turns: bool = True) -> Overlay:
+        return Overlay(table(self.sources.add(Rows(rows)), "d"), cells, has_turns)
 
     def _fold(self, deltas: Sequence[Layer], cells: Sequence[Column]) -> exp.Select | exp.Union:
         """Fold changes to one row per key: the turn it went, and the last value and turn of each cell."""
@@ -243,6 +299,8 @@ class Scan:
         if turn:
             value = col(TURN, "o") if group.has_turns else number(group.turn)
             picked.append(aliased(cast_to(value, INT), turn))
+        if isinstance(group.source, Files) and group.source.places:
+            picked.append(aliased(col(PLACE, "o"), PLACE))
         return self._limited(picked, group)
 
     def _limited(self, picked: Sequence[exp.Expr], group: Group) -> exp.Select:
@@ -254,6 +312,9 @@ class Scan:
         return select(picked, source, join=joined(table(self.keys, "k"), same, "left semi"))
 
     def _groups(self, layers: Sequence[Layer]) -> list[Group]:
+        return [self._group(members) for members in self._alike(layers)]
+
+    def _alike(self, layers: Sequence[Layer]) -> list[list[Layer]]:
         """Put together what one source can read: objects of one kind and schema; files also with the same columns."""
         grouped: dict[tuple[object, ...], list[Layer]] = {}
         for layer in layers:
@@ -261,20 +322,45 @@ class Scan:
             inline = o.id in self.access.tables
             same_columns = () if inline else (o.touched,)
             grouped.setdefault((inline, o.kind, o.schema_id, *same_columns), []).append(layer)
-        return [self._group(members) for members in grouped.values()]
+        return list(grouped.values())
 
-    def _group(self, members: list[Layer]) -> Group:
+    def _group(self, members: list[Layer], turned: bool = True, places: bool = False) -> Group:
         first = members[0].object
         schema = self.state.schemas[first.schema_id]
         touched = frozenset(c for m in members for c in m.object.touched)
         if first.id in self.access.tables:
-            parts = [_with_turn(self.access.tables[m.object.id], m.turn) for m in members]
+            held = [(self.access.tables[m.object.id], m.turn) for m in members]
+            parts = [_with_turn(*each) for each in held] if turned else [rows for rows, _ in held]
             whole = pa.concat_tables(parts, promote_options="default")
-            return Group(first.kind, schema, touched, Rows(whole), members[0].turn, True)
+            return Group(first.kind, schema, touched, Rows(whole), members[0].turn, turned)
         uris = tuple(self.access.uris[m.object.id] for m in members)
-        turns = tuple(m.turn for m in members) if len({m.turn for m in members}) > 1 else ()
-        files = Files(uris, _physical(first, schema), turns)
+        turns = tuple(m.turn for m in members) if turned and len({m.turn for m in members}) > 1 else ()
+        files = Files(uris, _physical(first, schema), turns, places)
         return Group(first.kind, schema, touched, files, members[0].turn, bool(turns))
+
+
+@dataclass(frozen=True)
+class Overlay:
+    """Folded changes to join with: one row per key, with turns to compare with the row's, or only what acts on it."""
+
+    relation: exp.Table | exp.Subquery
+    cells: tuple[Column, ...]
+    has_turns: bool = True
+
+    def stays(self) -> exp.Expr:
+        """Whether a row is still there."""
+        return any_of([is_null(col(GONE, "d")), *self._older(GONE)])
+
+    def cell(self, column: Column) -> exp.Alias:
+        """The value of the last update that came after the row, else the row's own."""
+        own = col(column.id, "r")
+        if column not in self.cells:
+            return aliased(own, column.id)
+        untouched = any_of([is_null(col(turn_of(column), "d")), *self._older(turn_of(column))])
+        return aliased(choose((untouched, own), otherwise=col(column.id, "d")), column.id)
+
+    def _older(self, turn: str) -> list[exp.Expr]:
+        return [exp.LTE(this=col(turn, "d"), expression=col(TURN, "r"))] if self.has_turns else []
 
 
 @dataclass(frozen=True)

@@ -157,16 +157,13 @@ class _Decide:
             if self.how.ours_has_unknown:
                 lost = exp.Coalesce(this=col(unknown_of(c), "s1"), expressions=[number(0)])
                 picked.append(aliased(lost, _lost_of(c)))
-            picked += [aliased(col(time_of(c, s), f"w{s}"), time_of(c, s)) for s in times if self._by_time(c)]
-        picked += [aliased(col(ROW_TIME[s], f"w{s}"), ROW_TIME[s]) for s in times]
+            picked += [_when(time_of(c, s), s) for s in times if by_time(c, self.how)]
+        picked += [_when(ROW_TIME[s], s) for s in times]
         query = select(picked, keys)
         beside = {**{f"s{s}": states[s] for s in SIDES}, **{f"w{s}": when for s, when in times.items()}}
         for alias, rows in beside.items():
             query.append("joins", joined(subquery(rows.expression, alias), same_key(self.key, "k", alias), "left"))
         return query
-
-    def _by_time(self, c: Column) -> bool:
-        return self._rule(c).word == "newest"
 
     def _rule(self, c: Column) -> Rule:
         return self.how.policy.rules.get(c.id, CONFLICT)
@@ -331,6 +328,16 @@ class _Decide:
         return _is_not_set(unknown_of(c)) if self.how.has_unknown else exp.true()
 
 
+def by_time(c: Column, how: Decision) -> bool:
+    """Whether the newer side decides a column."""
+    return how.has_times and how.policy.rules.get(c.id, CONFLICT).word == "newest"
+
+
+def _when(name: str, side: str) -> exp.Alias:
+    """When a side last touched something; what it never touched is older than all."""
+    return aliased(exp.Coalesce(this=col(name, f"w{side}"), expressions=[number(0)]), name)
+
+
 def _filled(expression: exp.Expr, sides: Mapping[str, exp.Expr]) -> exp.Expr:
     """A user's rule with the three values in the place of their names."""
 
@@ -458,6 +465,15 @@ def as_base(source: str, how: Decision, sources: Sources) -> Query:
     return Query(select(picked, table(source, "v"), where=_is_set(STAYS)), sources.named)
 
 
+def updated_cells(query: Query, how: Decision) -> Query:
+    """Whether theirs changed a cell in a row that base and theirs have, column by column."""
+    both = all_of([_is_set(there(BASE)), _is_set(there(THEIRS))])
+    picked = [
+        aliased(exp.Max(this=_flag(all_of([both.copy(), _is_set(_changed_of(c, THEIRS))]))), c.id) for c in how.cells
+    ]
+    return query.over(select(picked, subquery(query.expression, "d")))
+
+
 def in_conflict(query: Query, how: Decision) -> Query:
     """The keys that are in conflict, with all that is known of them."""
     return query.over(select([exp.Star()], subquery(query.expression, "d"), where=conflict_test(how)))
@@ -477,5 +493,7 @@ def pairs(how: Decision) -> list[tuple[str, DataType]]:
         found += [(unknown_of(c), INT)] if how.has_unknown else []
         found += [(_lost_of(c), INT)] if how.ours_has_unknown else []
         found += [(str(c.id), c.type), (conflict_of(c), INT)]
+        found += [(time_of(c, s), INT) for s in (OURS, THEIRS)] if by_time(c, how) else []
+    found += [(ROW_TIME[s], INT) for s in (OURS, THEIRS)] if how.has_times else []
     found += [(_EDITED[s], INT) for s in (OURS, THEIRS)]
     return [*found, (STAYS, INT), (KIND, STRING)]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from anabranch.catalog import history, paths, touching
+from anabranch.catalog import history, paths, touching, views
 from anabranch.engines.engine import Engine
 from anabranch.errors import InvalidRequest
 from anabranch.model.clock import Position
@@ -37,12 +37,13 @@ from anabranch.queries.path_fold import Path, touched_keys
 from anabranch.queries.query import TURN, Query, Rows, Sources, union_all
 from anabranch.queries.scan import Access, Keys, count_rows, scan
 from anabranch.repo.context import Context
+from anabranch.repo.ends import ends_of
 from anabranch.repo.look_up import key_row
 from anabranch.repo.outputs import to_dicts, to_pandas
 from anabranch.repo.past import Past, open_past, refuse_taken_names, whole_path
 from anabranch.repo.reading import Selection, make_selection, not_in_duck, reading, rendered, unproven
 from anabranch.repo.refs import resolve
-from anabranch.repo.row_changes import RowChanges, ends_of
+from anabranch.repo.row_changes import RowChanges
 
 if TYPE_CHECKING:
     import pandas
@@ -88,6 +89,8 @@ class _Step:
 
     position: Position
     layers: tuple[Layer, ...] | None
+    before: Position | None = None
+    """The parent that it is entered from; None is the first."""
 
 
 def changes(
@@ -136,9 +139,10 @@ def _steps(past: Past, leg: Leg) -> list[_Step]:
     """The commits of a leg; a merge that is entered from a further parent is one."""
     known = past.ctx.known_objects
     if not isinstance(leg, Stretch):
-        return [_Step(leg.merge, paths.layers_along(past.cx, [leg], past.ids, known))]
+        theirs = history.parent(past.cx, leg.merge, leg.number + 1)
+        return [_Step(leg.merge, paths.layers_along(past.cx, [leg], past.ids, known), theirs)]
     found = touching.touches(past.cx, leg.ranges, past.ids)
-    paths.learn(past.cx, [o for f in found for _, o in f.objects], known)
+    views.learn(past.cx, [o for f in found for _, o in f.objects], known)
     return [
         _Step(f.position, None if f.replaced else tuple(Layer(step + 1, known[o]) for step, o in f.objects))
         for f in found
@@ -159,7 +163,8 @@ def _pieces(past: Past, before: TableState | None, steps: Sequence[_Step]) -> li
         if step.layers is not None:
             pending.append((number, step))
             continue
-        old, new = past.before(step.position), past.at(step.position)
+        old = past.at(step.before) if step.before else past.before(step.position)
+        new = past.at(step.position)
         finish(old)
         found.append(Untold(number, old, new))
         before = new

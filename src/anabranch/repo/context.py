@@ -6,7 +6,7 @@ import getpass
 import hashlib
 import threading
 from collections import OrderedDict
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -37,6 +37,7 @@ class RowCache:
     def __init__(self, limit_bytes: int) -> None:
         self._limit, self._size = limit_bytes, 0
         self._rows: OrderedDict[Hashable, pa.Table] = OrderedDict()
+        self._wanted: OrderedDict[Hashable, None] = OrderedDict()
         self._lock = threading.Lock()
 
     def get(self, id_: Hashable) -> pa.Table | None:
@@ -52,6 +53,18 @@ class RowCache:
                 self._size += rows.nbytes
             while self._size > self._limit and len(self._rows) > 1:
                 self._size -= self._rows.popitem(last=False)[1].nbytes
+
+    def wanted_before(self, id_: Hashable) -> bool:
+        """Tell whether somebody wanted these rows before; the next one will hear so."""
+        with self._lock:
+            found = id_ in self._wanted
+            self._wanted[id_] = None
+            while len(self._wanted) > _WANTED_AT_MOST:
+                self._wanted.popitem(last=False)
+            return found
+
+
+_WANTED_AT_MOST = 1024
 
 
 @dataclass(frozen=True)
@@ -93,13 +106,19 @@ class Context:
             return Rows(access.tables[o.id])
         return Files((access.uris[o.id],), columns)
 
-    def fold_now(self, query: Query, key: Hashable) -> pa.Table:
+    def fold_now(self, query: Callable[[], Query], key: Hashable) -> pa.Table:
         """Fold the changes of a table in the process, once for each state of it."""
         found = self.cache.get(key)
         if found is None:
-            found = self.engines.duck().fetch(query)
+            found = self.engines.duck().fetch(query())
             self.cache.put(key, found)
         return found
+
+    def patch_now(self, query: Callable[[], Query], key: Hashable) -> pa.Table | None:
+        """Find the rows that changes make of files; None for the first read of a state, which may be the only one."""
+        if self.cache.get(key) is None and not self.cache.wanted_before(key):
+            return None
+        return self.fold_now(query, key)
 
     def discard(self, made: Sequence[NewObject]) -> None:
         """Remove files of objects that will never be linked."""

@@ -15,10 +15,12 @@ from anabranch.model.content import Entry
 from anabranch.model.ids import ThingId
 from anabranch.model.schema import Schema
 from anabranch.model.tables import TableState
+from anabranch.model.types import can_widen
 from anabranch.plan.history import merge_bases
 from anabranch.plan.path import Leg, find_path
 from anabranch.plan.schema_diff import SchemaChange, attribute_changes, schema_changes
 from anabranch.repo.context import Context
+from anabranch.repo.ends import Ends, ends_of
 from anabranch.repo.refs import resolve
 from anabranch.repo.state import find_table, schema_of, table_state
 
@@ -178,8 +180,6 @@ def _table(
     if old and new:
         to_before, to_after = (paths.layers_along(cx, way, ids, ctx.known_objects) for way in legs)
     base = _base_schema(ctx, cx, sides, ids)
-    from anabranch.repo.row_changes import ends_of
-
     known = _with_schemas(ctx, cx, old, new, (*(to_before or ()), *(to_after or ())))
     ends = ends_of(known[0], known[1], base, to_before, to_after)
     return TableDiff(ctx, (new or old).name, old, new, ends)  # type: ignore[union-attr]
@@ -205,6 +205,35 @@ def _base_schema(ctx: Context, cx: Connection, sides: Sides, ids: tuple[ThingId,
         if entry and entry.schema_id and not entry.dropped:
             return schema_of(ctx, cx, {entry.schema_id})[entry.schema_id]
     return None
+
+
+def diff_tables(ctx: Context, one: str, other: str, at: str | None, other_at: str | None) -> TableDiff:
+    """Compare two tables, columns by name and rows by the second's key."""
+    with ctx.catalog.read() as cx:
+        clocks = [history.clock(cx, resolve(ctx, cx, ref)) for ref in (at, other_at if other_at is not None else at)]
+        found = [
+            table_state(ctx, cx, clock, find_table(ctx, cx, clock, name), name)
+            for clock, name in zip(clocks, (one, other), strict=True)
+        ]
+    before, after = found
+    shared = _named_alike(before.schema, after.schema)
+    schemas = {**before.schemas, **after.schemas, shared.id: shared}
+    sides = replace(before, schemas=schemas), replace(after, schema=shared, schemas=schemas)
+    return TableDiff(ctx, other, sides[0], sides[1], ends_of(sides[0], sides[1], None, None, None))
+
+
+def _named_alike(before: Schema, after: Schema) -> Schema:
+    """The second schema, each column also under the id that the first has for its name."""
+    columns = []
+    for column in after:
+        was = before.find(column.name)
+        if was is not None and was.id != column.id and not can_widen(was.type, column.type):
+            hint = "cast the column in one of them first"
+            message = f"column {column.name!r} is {was.type} in one table and {column.type} in the other"
+            raise InvalidRequest(message, hint=hint, column=column.name)
+        also = (*column.also, was.id) if was is not None and was.id != column.id else column.also
+        columns.append(replace(column, also=also))
+    return replace(after, columns=tuple(columns))
 
 
 @dataclass(frozen=True)
@@ -235,7 +264,9 @@ def _namespaces(before: Mapping[ThingId, _Shown], after: Mapping[ThingId, _Shown
 class TableDiff:
     """What differs in one table. Rows are read when they are asked for."""
 
-    def __init__(self, ctx: Context, name: str, before: TableState | None, after: TableState | None, ends: Any) -> None:
+    def __init__(
+        self, ctx: Context, name: str, before: TableState | None, after: TableState | None, ends: Ends
+    ) -> None:
         self._ctx, self.name = ctx, name
         self._before, self._after, self._ends = before, after, ends
 
@@ -251,6 +282,22 @@ class TableDiff:
     def renamed_from(self) -> str | None:
         """The name before, if the table has another one now."""
         return self._before.name if self._before and self._after and self._before.name != self._after.name else None
+
+    @property
+    def columns(self) -> Schema:
+        """The columns that the table has after; those it had, if it was dropped."""
+        return self._ends.after.schema
+
+    @property
+    def touched(self) -> dict[str, int] | None:
+        """The rows that the commits between touched, told without reading data; None if only rows can tell.
+
+        A row that was changed twice counts twice, and one that was changed back counts too.
+        """
+        if self.change == "changed":
+            return self._ends.touched
+        rows = self._ends.after.row_count + self._ends.before.row_count
+        return {"inserted": 0, "updated": 0, "deleted": 0, "inserted" if self.change == "added" else "deleted": rows}
 
     @cached_property
     def schema(self) -> tuple[SchemaChange, ...]:
@@ -336,6 +383,11 @@ class Diff:
     def tables(self) -> tuple[str, ...]:
         """The names of the tables that differ."""
         return tuple(dict.fromkeys(t.name for t in self._tables))
+
+    @property
+    def candidates(self) -> tuple[TableDiff, ...]:
+        """The tables that commits between touched: told without reading data, so some may not differ after all."""
+        return self._all
 
     def __getitem__(self, name: str) -> TableDiff:
         """One table; of two that had the name one after another, the later; one that does not differ has no changes."""

@@ -126,8 +126,9 @@ class Refit:
         top = max((x.turn for x in layers), default=0) + 1
         deltas = [x for x in layers if x.object.kind != "rows"]
         found = [*folding.kept_beside(layers, chosen)]
-        for batch in self._batches(chosen):
-            found += [Layer(top, o, "snapshot") for o in self._rows((*batch, *deltas))]
+        for near in folding.neighbours(chosen, found):
+            for batch in self._batches(near):
+                found += [Layer(top, o, "snapshot") for o in self._rows((*batch, *deltas))]
         return tuple(found)
 
     def publish(self, layers: Sequence[Layer], kind: ViewKind) -> bool:

@@ -43,7 +43,7 @@ def log(
     check_text(author or "", "author=")
     with ctx.catalog.read() as cx:
         low, high = _ends(ctx, cx, ref)
-        things = _things(ctx, cx, high, table) if table else None
+        things = things_named(ctx, cx, high, table) if table else None
         micros = [history.to_micros(parse_time(x, "log")) if x is not None else None for x in (since, until)]
         wanted = LogFilter(things, author, micros[0], micros[1])
         found = walk(cx, high, wanted, _PAGE if limit is None else min(limit + 1, _PAGE))
@@ -175,7 +175,7 @@ def _without(cx: Connection, found: Iterator[Position], low: Position) -> Iterat
     return (p for p in found if not is_ancestor(lines, p, low))
 
 
-def _things(ctx: Context, cx: Connection, at: Position, table: str) -> tuple[str, ...]:
+def things_named(ctx: Context, cx: Connection, at: Position, table: str) -> tuple[ThingId, ...]:
     """The table of this name at the ref; a table that was dropped is found by the name it had."""
     clock = history.clock(cx, at)
     try:

@@ -56,6 +56,27 @@ def key_row(state: TableState, key: Any) -> pa.Table:
     return pa.table({str(c.id): pa.array([v], arrow_type(c.type)) for c, v in zip(columns, values, strict=True)})
 
 
+def key_of_text(schema: Schema, given: Sequence[str], table: str) -> dict[str, Any]:
+    """A key as the command line gives it, `id=7` for each column or just the value of the only one."""
+    key = schema.key_columns if schema.has_key else ()
+    parts = [text.partition("=") for text in given]
+    if len(key) == 1 and len(given) == 1 and parts[0][0] != key[0].name:
+        parts = [(key[0].name, "=", given[0])]
+    named = {c.name: c for c in key}
+    if not key or any(name not in named for name, _, _ in parts):
+        wanted = " ".join(f"{c.name}=…" for c in key)
+        hint = f"its key is {wanted}" if key else "it has no key; choose rows with --where"
+        raise InvalidRequest(f"{', '.join(given)!r} is no key of {table!r}", hint=hint)
+    return {name: _value(named[name], text, table) for name, _, text in parts}
+
+
+def _value(column: Column, text: str, table: str) -> Any:
+    try:
+        return pa.array([text], pa.string()).cast(arrow_type(column.type))[0].as_py()
+    except pa.ArrowException as error:
+        raise InvalidRequest(f"{text!r} is no {column.name} of {table!r}: {error}", hint="check its type") from error
+
+
 def key_values(schema: Schema, key: Any, table: str) -> tuple[Any, ...]:
     """One key as values in the order of the key's columns, as they are stored."""
     columns = schema.key_columns

@@ -167,7 +167,7 @@ def work_out(
             _check_rules(ctx, cx, target, sources, how)
             for n, source in enumerate(sources, 1):
                 gathered = gather(ctx, cx, target, source)
-                found = merge_source(ctx, cx, target, gathered, how, n, refers=len(sources) == 1)
+                found = merge_source(ctx, cx, target, gathered, how, n, refers=True)
                 _add(merged, found)
                 head = history.head(cx, source)
                 assert head is not None
@@ -180,7 +180,7 @@ def work_out(
         raise
     merged.parents = (target.parent, *heads)
     if len(sources) > 1:
-        merged.references = _untold(target, len(sources))
+        merged.references = _untold(merged, len(sources))
     return merged
 
 
@@ -211,9 +211,13 @@ def _add(merged: Merged, found: Outcome) -> None:
     merged.made += found.made
 
 
-def _untold(target: Target, sources: int) -> list[ChangeReference]:
-    """With several sources, the difference to each is not told: states are compared where it matters."""
-    tables = [t.id for t in target.draft.things.values() if t.kind == "table"]
+def _untold(merged: Merged, sources: int) -> list[ChangeReference]:
+    """With several sources, the difference to each is not told: states are compared where it matters.
+
+    It matters for what some source changed, and for what only ours did: that is new to every source.
+    """
+    drafted = [t.id for t in merged.target.draft.things.values() if t.kind == "table"]
+    tables = dict.fromkeys((*drafted, *(r.thing_id for r in merged.references)))
     return [ChangeReference(t, n, None, None) for t in tables for n in range(1, sources + 1)]
 
 

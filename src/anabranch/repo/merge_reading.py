@@ -58,18 +58,18 @@ class SideReader:
     draft: Draft = field(default_factory=Draft)
     exact: bool = True
     """Whether the way begins at the base; if not, it only says what may have been touched."""
+    _committed: dict[ThingId, ThingSide | None] = field(default_factory=dict, repr=False, compare=False)
+    _ways: dict[tuple[ThingId, ...], tuple[Layer, ...] | None] = field(default_factory=dict, repr=False, compare=False)
 
     def states(self, things: Iterable[ThingId]) -> dict[ThingId, ThingSide]:
         """The things that are there."""
         wanted = list(dict.fromkeys(things))
-        told = entries.find_entries(self.cx, self.clock, [t for t in wanted if t not in self.draft.things])
-        found: dict[ThingId, ThingSide] = {}
-        for thing in wanted:
-            drafted = self.draft.things.get(thing)
-            side = self._drafted(drafted) if drafted else self._told(thing, told.get(thing))
-            if side is not None:
-                found[thing] = side
-        return found
+        new = [t for t in wanted if t not in self.draft.things and t not in self._committed]
+        told = entries.find_entries(self.cx, self.clock, new) if new else {}
+        self._committed.update((thing, self._told(thing, told.get(thing))) for thing in new)
+        drafted = self.draft.things
+        sides = ((t, self._drafted(drafted[t]) if t in drafted else self._committed[t]) for t in wanted)
+        return {thing: side for thing, side in sides if side is not None}
 
     def _drafted(self, thing: ThingDraft) -> ThingSide | None:
         if thing.dropped:
@@ -116,7 +116,9 @@ class SideReader:
         wanted = sorted(set(ids))
         if any(t in self.draft.things and self.draft.things[t].replaced for t in wanted):
             return None
-        found = paths.layers_along(self.cx, self.legs, wanted, self.ctx.known_objects)
+        if tuple(wanted) not in self._ways:
+            self._ways[tuple(wanted)] = paths.layers_along(self.cx, self.legs, wanted, self.ctx.known_objects)
+        found = self._ways[tuple(wanted)]
         if found is None:
             return None
         top = max((x.turn for x in found), default=0)
@@ -162,10 +164,9 @@ class Ancestor:
         """The things that are there; what the commits disagree on is as the earlier one has it."""
         found = self.first.states(things)
         for joining in self.joined:
-            base = joining.base.states(things, strictness, rules)
-            theirs = joining.theirs.states(things)
-            sides = [list(s.values()) for s in (base, found, theirs)]
-            merged = merge_things(sides[0], sides[1], sides[2], strictness, rules)
+            base = list(joining.base.states(things, strictness, rules).values())
+            theirs = list(joining.theirs.states(things).values())
+            merged = merge_things(base, list(found.values()), theirs, strictness, rules)
             found = {t.result.id: t.result for t in merged.things if t.result}
         return found
 

@@ -21,7 +21,7 @@ from anabranch.plan.merge_rows import RowPolicy
 from anabranch.queries import changes, three_way
 from anabranch.queries.expressions import Expression
 from anabranch.queries.meeting import Meeting, met_keys
-from anabranch.queries.path_fold import Path, labelled_keys, touched_keys, without_keys
+from anabranch.queries.path_fold import Path, labelled_keys, last_turns, touched_keys, without_keys
 from anabranch.queries.query import OP, Query, Rows, Source, Sources, reading_of, table
 from anabranch.queries.scan import Access, Keys, scan_as
 from anabranch.queries.three_way import OURS, THEIRS, Decision
@@ -30,6 +30,20 @@ from anabranch.repo.merge_base import BaseRows
 from anabranch.repo.net import compared_pairs, counts_of, store_difference
 from anabranch.repo.reading import not_in_duck, reading, unproven
 from anabranch.repo.writing import Kept, Layout, Scratch, scratch, store
+
+
+@dataclass(frozen=True)
+class Times:
+    """When objects were first committed, and when the two sides were, whose changes may not be told by objects."""
+
+    objects: Mapping[ObjectId, int]
+    """One that is not among them is made by this merge, and newer than all."""
+    ours: int
+    theirs: int
+
+    def ranks(self) -> dict[int, int]:
+        """The places of all times in their order, from 1."""
+        return {when: n for n, when in enumerate(sorted({*self.objects.values(), self.ours, self.theirs}), 1)}
 
 
 @dataclass(frozen=True)
@@ -43,6 +57,8 @@ class Sides:
     """None if only the states can tell."""
     to_theirs: tuple[Layer, ...] | None
     pending: Mapping[ObjectId, bytes] = field(default_factory=dict)
+    times: Times | None = None
+    """When what was said, if a rule asks for it."""
 
     @property
     def told(self) -> bool:
@@ -111,6 +127,14 @@ def _fitting(settled: pa.Table | None, how: Decision) -> pa.Table | None:
     return settled if fits else None
 
 
+def updated_columns(ctx: Context, sides: Sides, columns: Sequence[Column], policy: RowPolicy) -> list[Column]:
+    """Which of these columns differ from the base in a row that both have; ours and theirs are one side."""
+    work = _prepare(ctx, sides, sides.ours.schema, policy)
+    work = replace(work, decision=replace(work.decision, cells=tuple(columns)))
+    with scratch(ctx, work.engine) as place, reading(ctx, work.everything):
+        return _RowMerge(ctx, work, place).updated()
+
+
 @dataclass(frozen=True)
 class _Work:
     sides: Sides
@@ -136,7 +160,13 @@ def _prepare(ctx: Context, sides: Sides, schema: Schema, policy: RowPolicy) -> _
     )
     texts = {str(c.id): rule_tree(e, c, engine) for c, e in rules.items()}
     decision = Decision(
-        schema, cells, policy, texts, has_unknown=bool(sides.base.joined), dropped=_dropped(sides, cells)
+        schema,
+        cells,
+        policy,
+        texts,
+        has_unknown=bool(sides.base.joined),
+        has_times=sides.times is not None and policy.goes_by_time,
+        dropped=_dropped(sides, cells),
     )
     return _Work(sides, decision, engine, {})
 
@@ -163,6 +193,11 @@ def rule_schema(column: Column) -> Schema:
 
 
 _NO_SCHEMA: Any = "rule"
+
+
+def _rank(times: Times, ranks: Mapping[int, int], layer: Layer) -> int:
+    when = times.objects.get(layer.object.id)
+    return len(ranks) + 1 if when is None else ranks[when]
 
 
 @dataclass(frozen=True)
@@ -222,6 +257,15 @@ class _RowMerge:
         found = self.engine.fetch(three_way.in_conflict(self._reading(decided), self.decision))
         return found if found.num_rows else None
 
+    def updated(self) -> list[Column]:
+        """The columns of which theirs changed a cell."""
+        keys = self.with_doubtful(self._all_keys())
+        if keys is None or not keys.row_count:
+            return []
+        query = three_way.updated_cells(self._reading(self._decide(keys, None)), self.decision)
+        (told,) = self.engine.fetch(query).to_pylist()
+        return [c for c in self.decision.cells if told[str(c.id)]]
+
     @property
     def engine(self) -> Engine:
         return self.work.engine
@@ -236,14 +280,21 @@ class _RowMerge:
     @property
     def _is_new_version(self) -> bool:
         """Whether the table gets another key than ours has."""
-        return self._as_merged(self.sides.ours).schema.key_ids != self.schema.key_ids
+        return not self._has_key(self.sides.ours)
+
+    def _has_key(self, state: TableState) -> bool:
+        """Whether a state is known by the key that the table has after the merge."""
+        return self._as_merged(state).schema.key_ids == self.schema.key_ids
 
     # --- which keys are to be decided ---
 
     def _keys_to_decide(self) -> Kept | None:
         if self._is_new_version:
             return self._every_key()
-        found = self._met() if self._links else self._all_keys()
+        return self.with_doubtful(self._met() if self._links else self._all_keys())
+
+    def with_doubtful(self, found: Kept | None) -> Kept | None:
+        """Keys, and those at which the base is to be merged itself."""
         doubtful = list(self._doubtful_keys(self.sides.base))
         if not doubtful:
             return found
@@ -274,7 +325,7 @@ class _RowMerge:
     def _doubtful_keys(self, base: BaseRows) -> Iterator[Kept]:
         """The keys at which a base may be other than the first of the commits that it is made of."""
         for other in base.joined:
-            if other.path is not None:
+            if other.path is not None and self._has_key(other.theirs):
                 yield self._touched_keys(other.path, other.theirs)
             else:
                 yield self._differing_keys(other.base.first, other.theirs)
@@ -336,7 +387,28 @@ class _RowMerge:
             else self._read(side, sources, keys)
             for name, side in zip(three_way.SIDES, sides, strict=True)
         }
-        return three_way.decided(table(sources.add(keys.source), "k"), states, how, sources)
+        times = self._times(keys, sources) if how.has_times else {}
+        return three_way.decided(table(sources.add(keys.source), "k"), states, how, sources, times)
+
+    def _times(self, keys: Keys, sources: Sources) -> dict[str, Query]:
+        """When each side last touched the rows and cells at these keys, as ranks."""
+        times = self.sides.times
+        assert times is not None
+        ranks = times.ranks()
+        found = {}
+        for side, state, layers, head in (
+            (OURS, self.sides.ours, self.sides.to_ours, times.ours),
+            (THEIRS, self.sides.theirs, self.sides.to_theirs, times.theirs),
+        ):
+            row = three_way.ROW_TIME[side]
+            cells = {three_way.time_of(c, side): c for c in self.decision.cells if three_way.by_time(c, self.decision)}
+            if layers is None:  # Only the states tell: all is as new as the commit.
+                found[side] = changes.with_ranks(keys.source, self.schema, (row, *cells), ranks[head], sources)
+                continue
+            ranked = tuple(replace(x, turn=_rank(times, ranks, x)) for x in layers)
+            path = Path(ranked, None, self._as_merged(state))
+            found[side] = last_turns(path, cells, row, self.access, sources, sources.add(keys.source))
+        return found
 
     def _joined(self, base: BaseRows, keys: Keys) -> TableState | _Virtual:
         """The rows of a base; commits that are joined in it are merged one after another, under the same rules."""

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
-from anabranch.catalog import entries
+from anabranch.catalog import entries, history, paths
 from anabranch.catalog.store import Connection
 from anabranch.model.changes import Counts
 from anabranch.model.content import ChangeReference
@@ -22,7 +22,7 @@ from anabranch.repo.context import Context
 from anabranch.repo.merge_base import rows_at
 from anabranch.repo.merge_checks import MergedTable, broken_keys, unfit_keys, violations
 from anabranch.repo.merge_reading import Gathered, Target
-from anabranch.repo.merge_rows import MergedRows, Sides, decide_at, merge_rows
+from anabranch.repo.merge_rows import MergedRows, Sides, Times, decide_at, merge_rows
 from anabranch.repo.merge_touched import with_real_updates
 from anabranch.repo.state import schema_of
 
@@ -57,7 +57,7 @@ def merge_source(
     ctx: Context, cx: Connection, target: Target, gathered: Gathered, how: How, number: int, *, refers: bool
 ) -> Outcome:
     """Merge theirs into the target's draft; with conflicts, the draft is of no use but to look at."""
-    sides = with_real_updates(ctx, gathered, gathered.sides(how.strictness, how.rules))
+    sides = with_real_updates(ctx, gathered, gathered.sides(how.strictness, how.rules), how.rules)
     plan = merge_things(*sides, how.strictness, how.rules, how.decisions)
     return apply_plan(ctx, cx, target, gathered, how, plan, number if refers else None)
 
@@ -262,7 +262,16 @@ class _Merging:
         assert draft.schema is not None
         shared[str(draft.schema.id)] = draft.schema
         ours, theirs = (replace(s, schemas=shared) for s in (ours, theirs))
-        return Sides(base.knowing(shared), ours, theirs, to_ours, to_theirs, self.target.pending())
+        made = Sides(base.knowing(shared), ours, theirs, to_ours, to_theirs, self.target.pending())
+        asked = thing.rows is not None and thing.rows.goes_by_time
+        return replace(made, times=self._times(made)) if asked else made
+
+    def _times(self, sides: Sides) -> Times:
+        """When the objects on both ways were committed, for rules that ask which side is newer."""
+        objects_ = sorted({x.object.id for x in (*(sides.to_ours or ()), *(sides.to_theirs or ()))})
+        heads = [history.head(self.cx, r.clock.head) for r in (self.gathered.ours, self.gathered.theirs)]
+        ours, theirs = (h.finished_at if h else 0 for h in heads)
+        return Times(paths.times_of(self.cx, objects_), ours, theirs)
 
     def _schemas(self, states: Sequence[TableState], layers: Sequence[Layer]) -> dict[str, Schema]:
         objects_ = [*(x.object for x in layers), *(o for x in layers for o in x.without)]

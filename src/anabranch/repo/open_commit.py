@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from anabranch.catalog import branches, entries, history, objects, open_commits
 from anabranch.catalog.open_commits import OpenRecord
@@ -25,6 +25,9 @@ from anabranch.repo.refs import need_branch, resolve
 from anabranch.repo.state import table_state
 from anabranch.repo.table_writer import TableWriter
 from anabranch.repo.transaction import Start, Transaction
+
+if TYPE_CHECKING:
+    from anabranch.repo.diff import Diff
 
 _READS = "reads"
 """Stands in the place of a thing's id for the tables that a strict commit has read."""
@@ -108,6 +111,30 @@ class OpenCommit(Transaction):
             for t in self._draft.things.values()
             if t.operations
         }
+
+    def discard(self, name: str) -> None:
+        """Give up what is staged of one table or namespace; the rest stays."""
+        from anabranch.repo.discard import may_discard
+
+        self._open()
+        thing = may_discard(self._ctx, self._draft, self._start, name)
+        mine = [o.stored for o in objects_of(thing) if o.stored.id in self._registered]
+        ids = [o.id for o in mine]
+        with self._ctx.catalog.write() as cx:
+            if not open_commits.save(cx, self._ctx.record.id, self.id, self._version, [(thing.id, None)], []):
+                raise _changed_elsewhere(self.id)
+            open_commits.unlink(cx, self.id, ids)
+            objects.remove(cx, ids)
+        self._ctx.discard([NewObject(o) for o in mine])
+        self._version += 1
+        with self._ctx.catalog.read() as cx:
+            self.load(cx)
+
+    def diff(self) -> Diff:
+        """What is staged, compared with the commit that it starts from."""
+        from anabranch.repo.draft_diff import draft_diff
+
+        return draft_diff(self._ctx, self._draft, self.pending(), self._start)
 
     def _record(self, thing: ThingDraft) -> None:
         made = [o for o in objects_of(thing) if o.stored.id not in self._registered]

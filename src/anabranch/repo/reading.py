@@ -234,8 +234,10 @@ class Table:
         access = self._ctx.access(state.layers, self._pending)
         apart = broadcast and condition.keys is None and self._ctx.engines.setting != "spark"
         fold = self._ctx.fold_now if apart else None
+        small = _changed_size(state) <= self._ctx.settings.cache_limit_bytes
+        patch = self._ctx.patch_now if apart and engine.in_process and small else None
         with reading(self._ctx, state):  # folds the changes at once
-            query = scan(state, read, access, keys=condition.keys, broadcast=broadcast, fold=fold)
+            query = scan(state, read, access, keys=condition.keys, broadcast=broadcast, fold=fold, patch=patch)
         alias = state.name.rsplit(".", 1)[-1]
         query = select_rows(query, read, self._shown, alias, condition.test, self._selection.limit, order)
         return replace(query, args=condition.args)
@@ -320,3 +322,14 @@ class reading:
 
 def _snapshot_size(state: TableState) -> int:
     return sum(x.object.size_bytes for x in state.layers if x.object.kind == "rows")
+
+
+_UNPACKED = 8
+"""How many times bigger rows in memory may be than in files."""
+
+
+def _changed_size(state: TableState) -> int:
+    """Estimate how much memory the changed rows of a table take, whole; the cache would not keep more than it holds."""
+    rows = sum(x.object.row_count for x in state.layers if x.object.kind == "rows")
+    changed = sum(x.object.row_count for x in state.layers if x.object.kind != "rows")
+    return _UNPACKED * changed * _snapshot_size(state) // max(rows, 1)

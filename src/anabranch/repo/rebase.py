@@ -28,6 +28,8 @@ def rebase(ctx: Context, branch: str, onto: str, rules: Mapping[str, str], stric
     how = How(check_strictness(strictness), rules)
     with ctx.catalog.read() as cx:
         head, top = need_branch(ctx, cx, branch), resolve(ctx, cx, onto)
+        if _is_on_top(cx, top, head.position):
+            return []
         todo = _commits(cx, top, head.position)
     return _replay(ctx, head, top, todo, how, "rebase")
 
@@ -42,6 +44,15 @@ def replay(ctx: Context, asked: MergeRequest) -> MergeResult:
     with ctx.catalog.read() as cx:
         shown = history.describe(cx, [need_branch(ctx, cx, target.branch.name).position])[0]
     return MergeResult(shown, up_to_date=not made, _diff=diff_since(ctx, target, shown))
+
+
+def _is_on_top(cx: Connection, onto: Position, tip: Position) -> bool:
+    """Tell whether a tip follows from a commit by single commits already, so that nothing need be made again."""
+    clock = history.clock(cx, tip)
+    if tip == onto or not clock.holds(onto):
+        return False
+    since = {Position(line, n) for line, low, high in clock.since(onto) for n in range(low, high + 1)}
+    return since.isdisjoint(edge.merge for edge in history.Lines(cx).edges(clock, -1))
 
 
 def _commits(cx: Connection, onto: Position, tip: Position) -> list[Position]:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from datetime import datetime
+from datetime import date, datetime
+from decimal import Decimal
 from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 from anabranch.model.changes import Optimized
 from anabranch.model.commits import Branch, BranchMove, Commit, Tag
@@ -15,17 +16,23 @@ from anabranch.repo import log as log_verbs
 from anabranch.repo.context import Context
 from anabranch.repo.listing import list_namespaces, list_tables_at, list_tags, namespace_properties
 from anabranch.repo.log import TableChange
+from anabranch.repo.waiting_merges import WaitingMerge, list_waiting
 
 if TYPE_CHECKING:
+    from anabranch.repo.blame import Blame
     from anabranch.repo.changes import Changes
     from anabranch.repo.commit import CommitBlock
-    from anabranch.repo.diff import Diff
+    from anabranch.repo.diff import Diff, TableDiff
     from anabranch.repo.files import FileRows
+    from anabranch.repo.history import RowHistoryEntry, TableHistoryEntry
     from anabranch.repo.merge import FastForward, MergeResult, Mode
     from anabranch.repo.open_commit import OpenCommit
     from anabranch.repo.open_merge import OpenMerge
     from anabranch.repo.preview import Preview
     from anabranch.repo.reading import Table
+
+Key = Mapping[str, Any] | int | str | bytes | date | Decimal
+"""A row's key: its columns by name, or the value of the only one."""
 
 
 class Repository:
@@ -177,6 +184,47 @@ class Repository:
         """List what one commit did, table by table."""
         return log_verbs.show_changes(self._ctx, ref)
 
+    @overload
+    def history(
+        self, table: str, key: None = None, *, author: str | None = ..., limit: int | None = ..., at: str | None = ...
+    ) -> list[TableHistoryEntry]: ...
+
+    @overload
+    def history(
+        self, table: str, key: Key, *, author: str | None = ..., limit: int | None = ..., at: str | None = ...
+    ) -> list[RowHistoryEntry]: ...
+
+    def history(
+        self,
+        table: str,
+        key: Key | None = None,
+        *,
+        author: str | None = None,
+        limit: int | None = None,
+        at: str | None = None,
+    ) -> list[RowHistoryEntry] | list[TableHistoryEntry]:
+        """List the commits that touched a table, or one row of it, newest first, with what they did."""
+        from anabranch.repo.history import row_history, table_history
+
+        if key is None:
+            return table_history(self._ctx, table, author, limit, at)
+        return row_history(self._ctx, table, key, author, limit, at)
+
+    def blame(
+        self,
+        table: str,
+        at: str | None = None,
+        *,
+        cells: bool = False,
+        key: Any = None,
+        where: str | None = None,
+        args: Mapping[str, Any] | None = None,
+    ) -> Blame:
+        """Find the commit that last changed each row, or with `cells` each cell; a merge only where it decided."""
+        from anabranch.repo.blame import blame
+
+        return blame(self._ctx, table, at, cells, key, where, args)
+
     def merge_base(self, ours: str, theirs: str) -> list[Commit]:
         """Find the nearest common ancestors of two refs."""
         return log_verbs.merge_base(self._ctx, ours, theirs)
@@ -257,6 +305,12 @@ class Repository:
 
         return changes(self._ctx, table, since, to, columns, where, args, key)
 
+    def diff_tables(self, one: str, other: str, *, at: str | None = None, other_at: str | None = None) -> TableDiff:
+        """Compare two tables, at one ref or two: columns by name, rows by the key of the second."""
+        from anabranch.repo.diff import diff_tables
+
+        return diff_tables(self._ctx, one, other, at, other_at)
+
     def merge(
         self,
         source: str | Sequence[str],
@@ -299,6 +353,10 @@ class Repository:
         from anabranch.repo.open_merge import list_merges
 
         return list_merges(self._ctx)
+
+    def waiting_merges(self, into: str | None = None) -> list[WaitingMerge]:
+        """Name the open merges, those into one branch or all, without working them out."""
+        return list_waiting(self._ctx, into)
 
     def preview(
         self,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
@@ -12,8 +12,7 @@ import pyarrow.compute as pc
 
 from anabranch.engines.engine import Engine
 from anabranch.errors import InvalidRequest
-from anabranch.model.ids import ObjectId
-from anabranch.model.objects import Layer, may_meet, size_of
+from anabranch.model.objects import Layer, may_meet
 from anabranch.model.schema import ROW_ID, Column, Schema
 from anabranch.model.tables import TableState
 from anabranch.objects.parquet import table_range
@@ -37,40 +36,13 @@ from anabranch.queries.query import (
 )
 from anabranch.queries.scan import Keys, scan, scan_as
 from anabranch.repo.context import Context
+from anabranch.repo.ends import Ends
 from anabranch.repo.look_up import key_row
 from anabranch.repo.outputs import to_dicts
 from anabranch.repo.reading import not_in_duck, reading, rendered
 
 if TYPE_CHECKING:
     from anabranch.engines.spark import DataFrame
-
-
-@dataclass(frozen=True)
-class Ends:
-    """A table at two commits, and the changes that lead to each from a common ancestor."""
-
-    before: TableState
-    after: TableState
-    base: Schema | None
-    """The schema at the common ancestor; None where the table was not there."""
-    to_before: tuple[Layer, ...] | None
-    """The changes from the ancestor to `before`; None if only the states can tell."""
-    to_after: tuple[Layer, ...] | None
-    pending: Mapping[ObjectId, bytes] = field(default_factory=dict)
-
-    @property
-    def told(self) -> bool:
-        """Whether the changes tell the difference, so that the states need not be compared."""
-        return self.to_before is not None and self.to_after is not None
-
-    @property
-    def layers(self) -> tuple[Layer, ...]:
-        return (*(self.to_before or ()), *(self.to_after or ()))
-
-    @property
-    def size_bytes(self) -> int:
-        states = (*self.before.layers, *self.after.layers)
-        return size_of(self.layers) if self.told else size_of(states)
 
 
 @dataclass(frozen=True)
@@ -225,9 +197,9 @@ class RowChanges:
         engine = self._pick(f"the changed rows of {self.ends.after.name!r}")
         with reading(self.ctx, self._all_layers()):
             query, columns, keyed = self._compared(engine, key, where, args)
-            wanted = limited(query, limit) if limit is not None else query
             by = [str(k) for k in self.schema.key_ids] if keyed else []
-            found = engine.fetch(changes.ordered(wanted, by) if by else wanted)
+            wanted = changes.ordered(query, by) if by else query
+            found = engine.fetch(limited(wanted, limit) if limit is not None else wanted)
         return found, columns, keyed
 
     def _compared(
@@ -382,20 +354,6 @@ class RowChanges:
 def _shaped(query: Query, schema: Schema, cells: Sequence[Column]) -> Any:
     names = [*schema.key_ids, OP, *(n for c in cells for n in (str(c.id), c.before))]
     return select([col(n) for n in names], subquery(query.expression, "u"))
-
-
-def ends_of(
-    before: TableState | None,
-    after: TableState | None,
-    base: Schema | None,
-    to_before: tuple[Layer, ...] | None,
-    to_after: tuple[Layer, ...] | None,
-) -> Ends:
-    """The two states to compare; a table that is not there is one without rows."""
-    shown = after or before
-    assert shown is not None
-    none = replace(shown, layers=(), row_count=0)
-    return Ends(before or none, after or none, base, to_before, to_after)
 
 
 def wide_table(found: pa.Table, schema: Schema | None, columns: Sequence[Column], had: Sequence[Column]) -> pa.Table:

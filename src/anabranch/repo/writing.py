@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, BinaryIO
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -234,12 +234,14 @@ def refuse_repeated(ctx: Context, kept: Source, schema: Schema, what: str) -> No
     if isinstance(kept, Rows):
         found = parquet.equal_rows(kept.table, key, NAMED_AT_MOST)
     elif isinstance(kept, Files):
-        for uri in kept.uris:
-            with ctx.root.open_uri(uri) as file:
-                found += parquet.equal_neighbours(file, key, NAMED_AT_MOST - len(found))
-            if len(found) >= NAMED_AT_MOST:
-                break
+        found = parquet.equal_neighbours(_opened(ctx, kept.uris), key, NAMED_AT_MOST)
     refuse_keys(found, schema, f"{what}: the rows have a key more than once")
+
+
+def _opened(ctx: Context, uris: Sequence[str]) -> Iterator[BinaryIO]:
+    for uri in uris:
+        with ctx.root.open_uri(uri) as file:
+            yield file
 
 
 def refuse_keys(found: Sequence[dict[str, Any]], schema: Schema, problem: str) -> None:

@@ -1,0 +1,176 @@
+"""`ana diff`: what differs between two commits, or what is staged."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from anabranch.cli.failures import BadUsage
+from anabranch.cli.options import Command
+from anabranch.cli.options import command as make_command
+from anabranch.cli.output import emit_json
+from anabranch.cli.pager import show_lines
+from anabranch.cli.session import Session
+from anabranch.errors import NotFound
+
+if TYPE_CHECKING:
+    from anabranch.repo.diff import Diff, NamespaceDiff, TableDiff
+
+FORMATS = ("table", "json", "ndjson", "csv", "sql", "html")
+DIFFERENT = 1
+"""The exit code of --exit-code when something differs, as in git."""
+_SHOWN = 100
+
+
+class DiffCommand(Command):
+    """A command whose words after `--` are tables."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        if "--" in args:
+            at = args.index("--")
+            ctx.meta["tables"] = tuple(args[at + 1 :])
+            args = args[:at]
+        return super().parse_args(ctx, args)
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """Which rows are asked for, and how many of them."""
+
+    where: str | None
+    key: tuple[str, ...]
+    limit: int | None
+
+    @property
+    def is_all(self) -> bool:
+        return self.where is None and not self.key
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What is to be told."""
+
+    tables: Sequence[TableDiff]
+    namespaces: Sequence[NamespaceDiff]
+    rows: Wanted
+    stat: bool
+    summary: bool
+
+    @property
+    def differs(self) -> bool:
+        if self.namespaces or self.summary:
+            return bool(self.namespaces or self.tables)
+        return any(not table.is_empty for table in self.tables)
+
+
+@make_command("diff", cls=DiffCommand, short_help="Show what differs, row by row and cell by cell.")
+@click.argument("refs", metavar="[A [B]] [-- TABLE...]", nargs=-1)
+@click.option("--stat", is_flag=True, help="Only how many rows and cells differ.")
+@click.option("--summary", is_flag=True, help="Only which tables differ and how; reads no data.")
+@click.option("--where", metavar="EXPR", help="Only rows for which this holds before or after.")
+@click.option("--key", metavar="[COLUMN=]VALUE", multiple=True, help="Only the row with this key.")
+@click.option("-n", "--limit", type=click.IntRange(min=0), metavar="N", help="At most so many rows of each table.")
+@click.option("--format", type=click.Choice(FORMATS), default="table", help="How to write rows (table).")
+@click.option("--exit-code", is_flag=True, help="Exit code 1 if something differs, 0 if not.")
+@click.option("--pager/--no-pager", default=True, help="Whether to use a pager on a terminal (yes).")
+def command(session: Session, refs: tuple[str, ...], stat: bool, summary: bool, **chosen: Any) -> None:
+    """Show what differs from A to B; without B to the current branch, without both what is staged.
+
+    A..B is the same as A B, A...B is what B did since the two parted. Tables may be named after `--`, or after the
+    refs. Shown are 100 rows of each table, in csv, json, ndjson and sql all; --limit says otherwise. --summary
+    counts a row that was changed twice as two.
+
+    \b
+    $ ana diff                            what is staged
+    $ ana diff main dev -- orders         one table, from main to dev
+    $ ana diff main...dev --stat          what dev did since it left main
+    $ ana diff HEAD~1 --key 7             one row
+    $ ana diff HEAD~1 --format sql        statements that do the same
+
+    JSON: before, after (refs; null for what is staged), tables (list of name, change: added, dropped or changed,
+    renamed_from, schema: list of change, name, before, after; inserted, updated, deleted, cells; rows: list of
+    change, key, before, after, columns; more), namespaces (list of name, change, renamed_from, schema). --stat
+    leaves out rows and more, --summary the cells, too; its counts are null where only rows can tell.
+    """
+    format = "json" if session.json else chosen["format"]
+    if stat and summary:
+        raise BadUsage("--stat and --summary are two things", hint="give one of them")
+    named, found, tables = find(session, refs)
+    wanted = Wanted(chosen["where"], chosen["key"], _limit(chosen["limit"], format))
+    with nullcontext() if summary else session.progress("comparing"):
+        picked = [found[name] for name in tables] if tables else list(found.candidates if summary else found)
+        asked = Asked(picked, () if tables else found.namespaces, wanted, stat, summary)
+        differs = asked.differs
+        told = {**named, **_document(asked)} if format == "json" else _lines(format, asked)
+    session.exit_code = DIFFERENT if chosen["exit_code"] and differs else 0
+    if isinstance(told, dict):
+        emit_json(told)
+    else:
+        show_lines(told, paged=chosen["pager"] and (format == "table" or stat or summary))
+
+
+def _document(asked: Asked) -> dict[str, Any]:
+    from anabranch.cli.diff_documents import document
+
+    return document(asked.tables, asked.namespaces, asked.rows, stat=asked.stat, summary=asked.summary)
+
+
+def _lines(format: str, asked: Asked) -> list[str]:
+    """The text to print; all of it is known before any of it is shown."""
+    if asked.stat or asked.summary or format == "table":
+        from anabranch.cli.diff_text import overview, whole_text
+
+        if asked.stat or asked.summary:
+            return list(overview(asked.tables, asked.namespaces, exact=asked.stat))
+        return list(whole_text(asked.tables, asked.namespaces, asked.rows))
+    from anabranch.cli.diff_formats import written
+
+    return list(written(format, asked.tables, asked.namespaces, asked.rows))
+
+
+def find(session: Session, given: Sequence[str]) -> tuple[dict[str, str | None], Diff, tuple[str, ...]]:
+    """The two refs that are compared, what differs, and the tables that were named."""
+    refs, tables = _split(session, given)
+    if not refs:
+        staged = session.repo.working_set(session.branch)
+        head = session.branch
+        found = staged.diff() if staged else session.repo.diff(head, head)
+        return {"before": staged.parent if staged else head, "after": None}, found, tables
+    if len(refs) == 1 and ".." in refs[0]:
+        before, _, after = refs[0].rpartition("..")
+        return {"before": before.rstrip("."), "after": after}, session.repo.diff(refs[0]), tables
+    before, after = (*refs, session.branch)[:2]
+    return {"before": before, "after": after}, session.repo.diff(before, after), tables
+
+
+def _split(session: Session, given: Sequence[str]) -> tuple[list[str], tuple[str, ...]]:
+    """Tell refs from tables: what stands after `--` is a table, and so is what follows the first that is no ref."""
+    named: tuple[str, ...] | None = click.get_current_context().meta.get("tables")
+    refs: list[str] = []
+    for i, text in enumerate(given):
+        if ".." in text and not refs:
+            return [session.ref(text)], (*given[i + 1 :], *(named or ()))
+        try:
+            session.repo.show(session.ref(text))
+        except NotFound:
+            if named is not None or not _is_table(session, text, refs):
+                raise
+            return refs, tuple(given[i:])
+        refs.append(session.ref(text))
+    if len(refs) > 2:
+        raise BadUsage(f"two refs can be compared, {len(refs)} were given", hint="name tables after `--`")
+    return refs, named or ()
+
+
+def _is_table(session: Session, name: str, refs: Sequence[str]) -> bool:
+    staged = session.working_set() if not refs else None
+    at = {table.name for ref in (*refs, session.branch) for table in session.repo.tables(ref)}
+    return name in at or bool(staged and name in staged.status())
+
+
+def _limit(given: int | None, format: str) -> int | None:
+    return _SHOWN if given is None and format in ("table", "html") else given

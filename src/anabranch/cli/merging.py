@@ -1,0 +1,96 @@
+"""What the commands around merges share: the open merge of a branch, rules, and conflicts in words and as JSON."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from anabranch.cli.failures import BadUsage
+from anabranch.cli.output import clean, columns, plural
+from anabranch.errors import NotFound
+
+if TYPE_CHECKING:
+    from anabranch.cli.session import Session
+    from anabranch.repo.conflicts import Conflicts
+    from anabranch.repo.open_merge import OpenMerge
+
+STRICTNESSES = ("cell", "row", "disjoint", "table", "operations")
+
+
+def open_merge(session: Session, into: str) -> OpenMerge:
+    """Find the open merge into a branch; the newest, if there are several."""
+    found = session.repo.waiting_merges(into)
+    if not found:
+        hint = "`ana merge SOURCE` keeps one open if there are conflicts; `ana status` shows it"
+        raise NotFound(f"no merge into {into!r} is open", hint=hint)
+    return next(merge for merge in session.repo.open_merges() if merge.id == found[-1].id)
+
+
+def rules(_ctx: click.Context, _option: click.Parameter, texts: tuple[str, ...]) -> dict[str, str]:
+    """Read `orders.price=max`, several times, as rules."""
+    return pairs(texts, "--rule", "TABLE[.COLUMN]=RULE")
+
+
+def pairs(texts: Sequence[str], option: str, form: str) -> dict[str, str]:
+    """Read `name=value`, several times."""
+    found = {}
+    for text in texts:
+        name, is_pair, value = text.partition("=")
+        if not is_pair or not name.strip() or not value.strip():
+            raise BadUsage(f"{option} {text!r} can't be read", hint=f"write it as {form}")
+        found[name.strip()] = value.strip()
+    return found
+
+
+def conflicts_document(conflicts: Conflicts) -> dict[str, Any]:
+    """How many conflicts there are and where: count, tables (list of table, count), schema, objects, violations."""
+    return {
+        "count": conflicts.count(),
+        "tables": [{"table": name, "count": table.count()} for name, table in conflicts.items()],
+        "schema": conflicts.schema,
+        "objects": conflicts.objects,
+        "violations": conflicts.violations,
+    }
+
+
+def conflict_lines(conflicts: Conflicts) -> Iterator[str]:
+    """A line for each table or thing that is in conflict."""
+    rows = [(clean(name), _kinds(table.rows())) for name, table in conflicts.items()]
+    rows += [(_place(thing), thing_text(thing)) for thing in (*conflicts.objects, *conflicts.schema)]
+    for (table, kind, name), count in Counter((v["table"], v["kind"], v["name"]) for v in conflicts.violations).items():
+        rows.append((clean(table), f"{plural(count, 'merged row')} would break {kind} {clean(name)}"))
+    for line in columns(rows) if rows else []:
+        yield f"  {line}"
+
+
+def thing_text(thing: Mapping[str, Any]) -> str:
+    """What each side did to a table or a column."""
+    return f"{thing['kind']}: {_side(thing['ours'])} here, {_side(thing['theirs'])} there"
+
+
+def next_steps(conflicts: Conflicts, into: str, current: str) -> Iterator[str]:
+    """What can be done about an open merge."""
+    there = "" if into == current else f" --into {into}"
+    if conflicts.tables or conflicts.things:
+        yield f"`ana resolve TABLE --ours{there}` (or --theirs, --base, --set) settles them;"
+    if conflicts.broken:
+        yield f"what would break a constraint has to be changed on {into} first;"
+    yield f"`ana merge --continue{there}` then publishes the merge, `ana merge --abort{there}` gives it up."
+
+
+def _kinds(rows: Sequence[Mapping[str, Any]]) -> str:
+    """`2 conflicts: price (update/update), row (delete/update)`."""
+    parts = Counter((row["column"] or "row", row["kind"]) for row in rows)
+    told = ", ".join(f"{clean(column)} ({kind})" for column, kind in parts)
+    return f"{plural(len(rows), 'conflict')}: {told}"
+
+
+def _place(thing: Mapping[str, Any]) -> str:
+    return clean(f"{thing['table']}.{thing['column']}" if thing["column"] else str(thing["table"]))
+
+
+def _side(value: Any) -> str:
+    return "nothing" if value is None else clean(str(value))

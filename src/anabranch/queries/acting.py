@@ -1,0 +1,52 @@
+"""Which folded changes act on which files: decided by turn and key range, once, so that a scan compares no turns."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from anabranch.model.objects import KeyRange, Layer
+
+
+def acting(folded: pa.Table, files: Sequence[Layer], key: Sequence[str], turns: Sequence[str]) -> pa.Table | None:
+    """The folded changes without what is older than the file that may hold the key; in `turns`, null is no change.
+
+    None if files of several turns may hold the same key: then only the rows themselves can tell.
+    """
+    if len({x.turn for x in files}) == 1:
+        return _newer(folded, files[0].turn, turns)
+    ranges = [x.object.key_range for x in files]
+    known = [r for r in ranges if r is not None]
+    apart = next((n for n in range(len(key)) if len(known) == len(ranges) and _are_apart(known, n)), None)
+    if apart is None:
+        return None
+    parts = [_newer(_within(folded, key[apart], apart, x.object.key_range), x.turn, turns) for x in files]
+    return pa.concat_tables(parts)
+
+
+def _are_apart(ranges: Sequence[KeyRange], column: int) -> bool:
+    """Whether no two ranges share a value of one key column."""
+    ordered = sorted(((r.low[column], r.high[column]) for r in ranges), key=lambda ends: ends[0])
+    return all(one[1] < other[0] for one, other in pairwise(ordered))  # type: ignore[operator]
+
+
+def _within(folded: pa.Table, name: str, column: int, key_range: KeyRange | None) -> pa.Table:
+    assert key_range is not None
+    values = folded.column(name)
+    low, high = (pa.scalar(end[column], values.type) for end in (key_range.low, key_range.high))
+    return folded.filter(pc.and_(pc.greater_equal(values, low), pc.less_equal(values, high)))
+
+
+def _newer(folded: pa.Table, turn: int, turns: Sequence[str]) -> pa.Table:
+    """What came after a turn."""
+    acts = pa.repeat(False, folded.num_rows)
+    for name in turns:
+        values = folded.column(name)
+        newer = pc.fill_null(pc.greater(values, turn), False)
+        acts = pc.or_(acts, newer)
+        kept = pc.if_else(newer, values, pa.scalar(None, values.type))
+        folded = folded.set_column(folded.schema.get_field_index(name), name, kept)
+    return folded.filter(acts)

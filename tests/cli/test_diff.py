@@ -1,0 +1,207 @@
+"""What differs, as people and programs see it; what is staged, too."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from pathlib import Path
+
+import pytest
+
+import anabranch as ab
+from anabranch.cli.tables import table_lines
+from tests.cli.conftest import Ana
+from tests.cli.test_executable import imported, on_terminal
+
+
+@pytest.fixture
+def changed(shop: Ana, folder: Path) -> Ana:
+    """main has one more commit: a row came, one went, one changed; dev left before it."""
+    with ab.open(folder, author="ann") as repo:
+        repo.branch("dev")
+        with repo.commit("main", "a bit of all") as tx:
+            orders = tx.table("orders")
+            orders.insert([{"id": 4, "status": "new", "price": 5.0}])
+            orders.delete(where="id = 3")
+            orders.update({"status": "'sent'", "price": 7.0}, where="id = 1")
+    return shop
+
+
+SHOWN = """\
+orders: changed
+    id   status           price
+───────────────────────────────
+~    1   new → sent   9.5 → 7.0
+-    3   sent              NULL
++    4   new                5.0
+1 added, 1 deleted, 1 changed (2 cells)
+"""
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [["HEAD~1"], ["dev"], ["dev", "main"], ["dev..main"], ["dev..."], ["dev", "--", "orders"], ["dev", "orders"]],
+)
+def test_rows_and_cells_that_differ_are_shown(changed: Ana, arguments: list[str]) -> None:
+    assert changed("diff", *arguments).out == SHOWN
+
+
+def test_nothing_differs(changed: Ana) -> None:
+    for arguments in ((), ("HEAD",), ("main...dev",), ("dev", "HEAD~1", "--stat"), ("dev", "HEAD~1", "--summary")):
+        assert changed("diff", *arguments).out == "Nothing differs.\n"
+
+
+def test_what_is_staged_is_shown(changed: Ana, folder: Path) -> None:
+    (folder / "more.csv").write_text("id,status,price\n2,void,20\n9,new,1\n")
+    (folder / "again.csv").write_text("id,status\n9,odd\n")
+    (folder / "customers.csv").write_text("id,name\n1,ann\n")
+    changed("import", "orders", "more.csv", "--upsert")
+    changed("import", "orders", "again.csv", "--upsert")
+    changed("import", "customers", "customers.csv", "--key", "id")
+    found = {table["name"]: table for table in changed("diff", "--json").json["tables"]}
+    assert found["customers"]["change"] == "added"
+    assert found["customers"]["inserted"] == 1
+    assert [(r["change"], r["after"]["status"]) for r in found["orders"]["rows"]] == [
+        ("update", "void"),
+        ("insert", "odd"),
+    ]
+    assert changed("diff", "orders").out.splitlines()[-1] == "1 added, 1 changed (1 cell)"
+    staged = changed("diff", "--json").json["tables"]
+    changed("commit", "-m", "all that")
+    assert changed("diff", "HEAD~1", "--json").json["tables"] == staged
+
+
+def test_staged_columns_names_and_drops_are_shown(changed: Ana, folder: Path) -> None:
+    with ab.open(folder) as repo:
+        with repo.commit("main", "another") as tx:
+            tx.create_table("gone", [{"id": 1}], key="id")
+        work = repo.start("main", message="staged", working=True)
+        orders = work.table("orders")
+        orders.add_column("note", "string")
+        orders.drop_column("status")
+        orders.update({"note": "'x'"}, where="id = 1")
+        orders.rename("sales")
+        work.drop_table("gone")
+    assert changed("diff").out.splitlines() == [
+        "gone: dropped",
+        "    id",
+        "──────",
+        "-    1",
+        "1 deleted",
+        "",
+        "sales: renamed from orders",
+        "  - column status string",
+        "  + column note string",
+        "    id   price   note",
+        "─────────────────────────",
+        "~    1     7.0   NULL → x",
+        "1 changed (1 cell), 2 columns changed",
+    ]
+    before = changed("diff", "--json").json["tables"]
+    changed("commit", "-m", "publish")
+    assert changed("diff", "HEAD~1", "--json").json["tables"] == before
+
+
+@pytest.mark.parametrize(
+    ("arguments", "rows"),
+    [
+        (["--key", "3"], ["-    3   sent      NULL", "1 deleted"]),
+        (["--key", "id=4"], ["+    4   new        5.0", "1 added"]),
+        (["--where", "price = 7"], ["~    1   new → sent   9.5 → 7.0", "1 changed (2 cells)"]),
+        (["--where", "price = 700"], ["orders: changed", "no rows differ"]),
+    ],
+)
+def test_rows_are_chosen(changed: Ana, arguments: list[str], rows: list[str]) -> None:
+    assert changed("diff", "dev", *arguments).out.splitlines()[-2:] == rows
+
+
+def test_a_key_that_is_none_is_refused(changed: Ana) -> None:
+    assert "its key is id=…" in changed("diff", "dev", "--key", "4", "--key", "price=4", fails=2).err
+    assert "'x' is no id of 'orders'" in changed("diff", "dev", "--key", "x", fails=2).err
+
+
+def test_what_is_not_shown_is_said(changed: Ana) -> None:
+    lines = changed("diff", "dev", "--limit", "1").out.splitlines()
+    assert lines[3:] == ["~    1   new → sent   9.5 → 7.0", "… 2 more rows (--limit)", SHOWN.splitlines()[-1]]
+    assert changed("diff", "dev", "--limit", "1", "--json").json["tables"][0]["more"] is True
+
+
+def test_counts_are_a_line_for_each_table(changed: Ana) -> None:
+    assert changed("diff", "dev", "--stat").out == "changed  orders  1 added, 1 deleted, 1 changed (2 cells)\n"
+    assert changed("diff", "dev", "--summary").out == "changed  orders  1 added, 1 deleted, 1 changed\n"
+    assert "two things" in changed("diff", "--stat", "--summary", fails=2).err
+
+
+def test_the_summary_reads_no_data_and_loads_nothing_heavy(changed: Ana) -> None:
+    assert imported("diff", "dev", "--summary") == set()
+    assert imported("diff", "dev", "--summary", "--json") == set()
+
+
+def test_the_exit_code_tells_if_it_is_asked_to(changed: Ana) -> None:
+    changed("diff", "dev", "--exit-code", fails=1)
+    changed("diff", "dev", "--exit-code", "--summary", fails=1)
+    changed("diff", "--exit-code")
+
+
+def test_other_programs_get_what_they_read(changed: Ana) -> None:
+    lines = changed("diff", "dev", "--format", "ndjson").out.splitlines()
+    assert [json.loads(line)["change"] for line in lines] == ["update", "delete", "insert"]
+    rows = list(csv.DictReader(io.StringIO(changed("diff", "dev", "--format", "csv").out)))
+    assert sorted(row["_change_type"] for row in rows) == ["delete", "insert", "update_postimage", "update_preimage"]
+    assert changed("diff", "dev", "--format", "sql").out.splitlines() == [
+        "DELETE FROM `orders` WHERE `id` = 3;",
+        "UPDATE `orders` SET `status` = 'sent', `price` = CAST('7.0' AS DOUBLE) WHERE `id` = 1;",
+        "INSERT INTO `orders` (`id`, `status`, `price`) VALUES (4, 'new', CAST('5.0' AS DOUBLE));",
+    ]
+    page = changed("diff", "dev", "--format", "html").out
+    assert "<del>new</del> <ins>sent</ins>" in page
+    assert changed("diff", "dev", "--format", "json").json == changed("diff", "dev", "--json").json
+
+
+def test_html_and_sql_take_any_text(changed: Ana, folder: Path) -> None:
+    with ab.open(folder) as repo, repo.commit("main", "odd") as tx:
+        tx.table("orders").update({"status": "'<b>it''s'"}, where="id = 2")
+    assert "&lt;b&gt;it&#x27;s" in changed("diff", "HEAD~1", "--format", "html").out
+    assert r"`status` = '<b>it\'s'" in changed("diff", "HEAD~1", "--format", "sql").out
+
+
+def test_csv_is_of_one_table(changed: Ana) -> None:
+    assert changed("diff", "main/0", "dev", "--format", "csv").out.splitlines()[0] == "id,status,price,_change_type"
+    assert "--limit" in changed("diff", "dev", "--format", "csv", "--limit", "1", fails=2).err
+
+
+def test_what_is_neither_ref_nor_table_is_told(changed: Ana) -> None:
+    assert "no branch, tag or commit 'ordres'" in changed("diff", "ordres", fails=3).err
+    assert "no table 'ordres'" in changed("diff", "--", "ordres", fails=3).err
+    assert "two refs" in changed("diff", "main", "dev", "HEAD", fails=2).err
+
+
+def test_a_terminal_sees_colours_and_what_changed_first(changed: Ana, folder: Path) -> None:
+    with ab.open(folder) as repo:
+        with repo.commit("main", "wide") as tx:
+            tx.create_table("wide", [{"id": 1} | {f"c{i:02}": "some text" for i in range(40)}], key="id")
+        with repo.commit("main", "one cell") as tx:
+            tx.table("wide").update({"c39": "'other'"})
+    seen = on_terminal("diff", "HEAD~1", "--no-pager", columns=80, NO_COLOR="1")
+    assert "some text → other" in seen
+    assert max(map(len, seen.splitlines())) <= 80
+    assert "more columns" in seen
+    coloured = on_terminal("diff", "dev", "HEAD~2", columns=80)
+    assert "\x1b[32m+" in coloured
+    assert "\x1b[31m-" in coloured
+
+
+def test_long_texts_are_cut_where_they_begin_to_differ(changed: Ana, folder: Path) -> None:
+    with ab.open(folder) as repo:
+        for text in ("a" * 100 + "b", "a" * 100 + "c"):
+            with repo.commit("main", text) as tx:
+                tx.table("orders").update({"status": f"'{text}'"}, where="id = 1")
+    assert "…aaaab → …aaaac" in changed("diff", "HEAD~1").out
+
+
+def test_tables_draw_styled_cells_as_wide_as_plain_ones() -> None:
+    from anabranch.cli.tables import Heading, Styled
+
+    plain = table_lines([Heading("a")], [["x"]], 80)
+    assert table_lines([Heading("a")], [[Styled("x", "green")]], 80) == plain

@@ -1,0 +1,92 @@
+"""The examples in every command's help are run."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+import pytest
+
+import anabranch as ab
+from anabranch.cli.main import MODULES, cli, run
+
+ELSEWHERE = {"demo": "it has a test of its own", "postgresql://": "needs a server"}
+"""Examples that are not run here, and why."""
+
+
+def commands() -> Iterator[tuple[str, click.Command]]:
+    for name in MODULES:
+        found = cli.get_command(click.Context(cli), name)
+        assert found is not None
+        inner = found.commands.items() if isinstance(found, click.Group) else [("", found)]
+        yield from ((f"{name} {own}".strip(), command) for own, command in inner)
+
+
+def examples(command: click.Command) -> list[str]:
+    """The lines that begin with `$ ana`, without what is said beside them."""
+    return re.findall(r"^ *\$ ana (.*?)(?:\s{2,}.*)?$", command.help or "", flags=re.MULTILINE)
+
+
+EXAMPLES = [line for _, command in commands() for line in examples(command)]
+
+
+@pytest.fixture(scope="module")
+def stores(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Folders to copy: `plain` with main and dev, `staged` with staged work too, `merging` with an open merge."""
+    root = tmp_path_factory.mktemp("stores")
+    with ab.init(root / "plain", author="ann", repository="shop") as repo:
+        with repo.commit("main", "load orders") as tx:
+            tx.create_table("orders", [{"id": i, "status": "new", "price": float(i)} for i in (1, 2, 7)], key="id")
+        for i, branch in enumerate(("main", "main", "dev", "dev")):
+            if branch not in [b.name for b in repo.branches()]:
+                repo.branch(branch)
+            with repo.commit(branch, f"change {i}") as tx:
+                tx.table("orders").update({"price": 10.0 + i}, where=f"id = {1 + i % 2}")
+    (root / "plain" / "customers.csv").write_text("id,name\n1,ann\n")
+    (root / "plain" / "prices.csv").write_text("id,price\n1,5\n")
+    for name in ("staged", "merging"):
+        shutil.copytree(root / "plain", root / name)
+    with ab.open(root / "staged") as repo:
+        repo.start("main", message="staged", working=True).table("orders").update({"price": 3.0}, where="id = 7")
+    with ab.open(root / "merging") as repo:
+        with repo.commit("main", "met") as tx:
+            tx.table("orders").update({"price": 0.5}, where="id = 1")
+        with repo.commit("dev", "met, too") as tx:
+            tx.table("orders").insert([{"id": 9, "status": "new", "price": 0.7}])
+        with repo.commit("main", "nine here") as tx:
+            tx.table("orders").insert([{"id": 9, "status": "new", "price": 0.9}])
+        repo.start_merge("dev", into="main")
+    (root / "empty").mkdir()
+    return root
+
+
+def place(line: str) -> str:
+    """The folder that an example is about."""
+    if line == "init":
+        return "empty"
+    if line.startswith(("conflicts", "resolve", "merge --")):
+        return "merging"
+    return "staged" if line in ("restore orders", "restore .", "diff", "status") or "commit -m" in line else "plain"
+
+
+@pytest.mark.parametrize("name", [name for name, _ in commands() if name != "demo"])
+def test_every_command_has_an_example(name: str) -> None:
+    assert examples(dict(commands())[name])
+
+
+@pytest.mark.parametrize("line", [x for x in EXAMPLES if not any(word in x for word in ELSEWHERE)])
+def test_an_example_does_what_help_says(
+    line: str,
+    stores: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capfdbinary: pytest.CaptureFixture[bytes],
+) -> None:
+    shutil.copytree(stores / place(line), tmp_path / "shop")
+    monkeypatch.chdir(tmp_path / "shop")
+    wanted = {0, 1} if line.startswith("merge --continue") or "--three-way" in line else {0}
+    assert run(shlex.split(line)) in wanted, capfdbinary.readouterr().err.decode()

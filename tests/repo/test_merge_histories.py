@@ -1,0 +1,36 @@
+"""Random histories of commits, merges and diffs against states kept whole; `merge_histories.py` runs more by hand."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from tests.repo.merge_histories import place, play
+
+SHORT = 60
+
+
+@pytest.fixture(scope="module")
+def folder() -> Iterator[str]:
+    """One store for many histories: each has a repository of its own."""
+    with place() as found:
+        yield found
+
+
+@pytest.mark.parametrize("first", range(0, SHORT, 20))
+def test_merges_and_diffs_of_random_histories_are_those_of_whole_states(folder: str, first: int) -> None:
+    for seed in range(first, first + 20):
+        play(folder, seed, 3, engine="duck")
+
+
+def test_a_long_history_stays_right(folder: str) -> None:
+    assert play(folder, 100_000, 12, engine="duck").counts["merges"] > 0
+
+
+@pytest.mark.parametrize("seed", [200_000, 200_002, 200_003])
+def test_both_engines_say_the_same_of_random_histories(folder: str, spark: Any, seed: int) -> None:
+    duck = play(folder, seed, 3, engine="duck")
+    other = play(folder, seed, 3, engine="spark", spark=spark)
+    assert other.seen == duck.seen

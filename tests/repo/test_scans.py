@@ -1,0 +1,144 @@
+"""Reading a changed table: the same rows, whether changes are joined, decided beforehand or known by place."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import anabranch as ab
+from anabranch.queries.scan import Scan
+
+SCHEMA = {"id": "int", "g": "string", "a": "int", "b": "string", "c": "double"}
+FILES = ab.Settings(
+    fold_commit_limit=3,
+    file_row_limit=5,
+    rewrite_row_limit=8,
+    fold_row_limit=12,
+    rewrite_share=0.2,
+    inline_limit_bytes=0,
+)
+MIXED = ab.Settings(fold_commit_limit=3, file_row_limit=8, rewrite_row_limit=16, inline_limit_bytes=1165)
+
+Rows = dict[int, dict[str, Any]]
+
+
+def row(key: int, value: int) -> dict[str, Any]:
+    return {"id": key, "g": f"g{key % 3}", "a": value, "b": None if value % 4 == 0 else f"b{value}", "c": value / 2}
+
+
+class Walk:
+    """A table that changes at random, beside what it should hold."""
+
+    def __init__(self, repo: ab.Repository, key: Any, seed: int) -> None:
+        self.repo, self.random = repo, random.Random(seed)
+        self.rows: Rows = {k: row(k, k) for k in range(24)}
+        with repo.commit("main", "make") as tx:
+            tx.create_table("t", list(self.rows.values()), key=key, schema=SCHEMA)
+
+    def step(self) -> None:
+        """Change a few rows: values, nulls, rows that go, new ones, and old ones that come again."""
+        keys, value = self.random.sample(range(32), 4), self.random.randrange(99)
+        there = [k for k in keys if k in self.rows]
+        listed = ", ".join(map(str, keys))
+        with self.repo.commit("main", "change") as tx:
+            table = tx.table("t")
+            match self.random.choice(("update", "null", "delete", "insert")):
+                case "update":
+                    table.update({"a": value}, where=f"id IN ({listed})")
+                    self.rows.update({k: {**self.rows[k], "a": value} for k in there})
+                case "null":
+                    table.update({"b": None, "c": "c + 1"}, where=f"id IN ({listed})")
+                    self.rows.update({k: {**self.rows[k], "b": None, "c": self.rows[k]["c"] + 1} for k in there})
+                case "delete":
+                    table.delete(where=f"id IN ({listed})")
+                    self.rows = {k: r for k, r in self.rows.items() if k not in keys}
+                case "insert":
+                    new = {k: row(k, value) for k in keys if k not in self.rows}
+                    table.insert(list(new.values()))
+                    self.rows.update(new)
+
+    def expected(self, *columns: str) -> list[tuple[Any, ...]]:
+        return in_order(tuple(r[c] for c in columns or SCHEMA) for r in self.rows.values())
+
+
+def in_order(rows: Any) -> list[tuple[Any, ...]]:
+    return sorted(rows, key=repr)
+
+
+def values(rows: list[dict[str, Any]]) -> list[tuple[Any, ...]]:
+    return in_order(tuple(r.values()) for r in rows)
+
+
+@pytest.mark.parametrize("key", ["id", ("g", "id"), None])
+@pytest.mark.parametrize("settings", [FILES, MIXED], ids=["files", "mixed"])
+def test_a_state_reads_the_same_the_first_time_and_ever_after(
+    tmp_path: Path, settings: ab.Settings, key: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    by_place = []
+    patched = Scan._patched
+
+    def spied(*args: Any) -> Any:
+        found = patched(*args)
+        by_place.append(bool(found))
+        return found
+
+    monkeypatch.setattr(Scan, "_patched", spied)
+    with ab.init(tmp_path, engine="duck", settings=settings) as repo:
+        walk = Walk(repo, key, seed=7)
+        for _ in range(20):
+            walk.step()
+            for _ in range(3):
+                assert values(repo.table("t").rows()) == walk.expected()
+                assert values(repo.table("t", columns=["a", "b"]).rows()) == walk.expected("a", "b")
+                few = repo.table("t", columns=["c"], where="a > 20").rows()
+                assert values(few) == in_order((r["c"],) for r in walk.rows.values() if r["a"] > 20)
+    assert True in by_place
+    assert False in by_place
+
+
+def test_columns_that_came_later_and_wider_types_are_read_by_place_too(tmp_path: Path) -> None:
+    with ab.init(tmp_path, engine="duck", settings=FILES) as repo:
+        walk = Walk(repo, "id", seed=3)
+        with repo.commit("main", "alter") as tx:
+            tx.table("t").add_column("d", "string", default="'new'")
+            tx.table("t").alter_column("a", type="bigint")
+        for number in range(8):
+            walk.step()
+            with repo.commit("main", "more") as tx:
+                tx.table("t").update({"d": f"'{number}'"}, where="id = 1")
+            first, second = (values(repo.table("t", columns=["id", "a", "d"]).rows()) for _ in range(2))
+            assert first == second
+            assert in_order(r[:2] for r in first) == walk.expected("id", "a")
+
+
+def test_spark_reads_what_was_folded_in_the_process(tmp_path: Path, spark: Any) -> None:
+    with ab.init(tmp_path, spark=spark, settings=FILES) as repo:
+        walk = Walk(repo, "id", seed=11)
+        for number in range(12):
+            walk.step()
+            if number % 4 == 3:
+                frame = repo.table("t").spark()
+                assert in_order(tuple(r) for r in frame.collect()) == walk.expected()
+                assert values(repo.table("t").rows()) == walk.expected()
+
+
+def test_files_that_spark_writes_are_small_enough_to_be_rewritten_by_a_commit(tmp_path: Path, spark: Any) -> None:
+    with ab.init(tmp_path, spark=spark, settings=ab.Settings(file_row_limit=10)) as repo:
+        with repo.commit("main", "load") as tx:
+            tx.create_table("t", spark.range(35).withColumnRenamed("id", "k"), key="k")
+        files = repo.table("t").layout()
+        assert sum(f["rows"] for f in files) == 35
+        assert max(f["rows"] for f in files) <= 10
+
+
+def test_spark_finds_equal_keys_over_the_border_of_two_files(tmp_path: Path, spark: Any) -> None:
+    rows = spark.range(0, 20, numPartitions=1).selectExpr("id - (id % 20 DIV 10) AS k").coalesce(1)
+    with (
+        ab.init(tmp_path, spark=spark, settings=ab.Settings(file_row_limit=10)) as repo,
+        pytest.raises(ab.InvalidRequest, match="more than once"),
+        repo.commit("main", "load") as tx,
+    ):
+        tx.create_table("t", rows, key="k")
