@@ -347,6 +347,8 @@ def compare(before: Table, after: Table, bases: Sequence[Table | None]) -> Compa
     def value(side: Table, there: Mapping[int, Col], k: int, c: int) -> Any:
         return side.rows[k][there[c].rep] if c in there else new[c].default
 
+    taken = {shown[c].name for c in shown if c in old}
+    lost = {f"{col.name} (dropped)" if col.name in taken else col.name: col for c, col in old.items() if c not in new}
     rows, cells = [], []
     for k in sorted({*before.rows, *after.rows}):
         was = {c: value(before, old, k, c) for c in shown} if k in before.rows else None
@@ -359,7 +361,10 @@ def compare(before: Table, after: Table, bases: Sequence[Table | None]) -> Compa
             {
                 "change": "insert" if was is None else "delete" if now is None else "update",
                 "id": k,
-                "before": {shown[c].name: v for c, v in was.items() if c in old} if was is not None else None,
+                "before": {shown[c].name: v for c, v in was.items() if c in old}
+                | {name: before.rows[k][col.rep] for name, col in lost.items()}
+                if was is not None
+                else None,
                 "after": {shown[c].name: v for c, v in now.items()} if now is not None else None,
                 "columns": sorted(shown[c].name for c in differ),
             }

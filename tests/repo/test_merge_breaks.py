@@ -102,7 +102,7 @@ def test_a_delete_of_theirs_meets_a_column_that_ours_dropped(start: ab.Repositor
     start.merge("dev", into="main")
     assert rows(start) == {2: (0,)}
     (told,) = start.diff(changed, "main")["t"].rows()
-    assert (told["change"], told["before"]) == ("delete", {"id": 1, "b": 1})
+    assert (told["change"], told["before"]) == ("delete", {"id": 1, "b": 1, "a": 0})
 
 
 def test_a_column_added_alike_on_both_sides_stays_one(start: ab.Repository) -> None:
