@@ -14,7 +14,7 @@ class Settings:
     spark_threshold_bytes: int = 512 * 1024 * 1024
     """`auto` takes Spark when more bytes than this must be read."""
     file_row_limit: int = 122_880
-    """Rows per Parquet file at most: a commit rewrites whole files by the way."""
+    """Rows per Parquet file that the in-process engine writes: a commit rewrites whole files by the way."""
     row_group_rows: int = 122_880
     """Rows per Parquet row group that the in-process engine writes."""
     broadcast_limit_bytes: int = 64 * 1024 * 1024

@@ -103,7 +103,7 @@ def test_a_merge_with_conflicts_stays_open_until_they_are_settled(meeting: Ana) 
     assert "(no row)" in meeting("conflicts", "orders").out
     assert meeting("conflicts", "--json").json["count"] == 2
     said = meeting("resolve", "orders", "--key", "1", "--set", "price=ours + theirs - base").out
-    assert said == "orders: 1 resolved, 1 left\n"
+    assert said == "orders: 2 resolved, 1 left\n"
     assert meeting("merge", "--continue", fails=1).out.startswith("The merge of dev into main is open: 1 conflict.")
     said = meeting("resolve", "orders", "--theirs", "--where", "id = 2").out
     assert said == "orders: 1 resolved, none left; `ana merge --continue` publishes the merge\n"
@@ -182,7 +182,7 @@ def test_columns_tables_and_constraints_are_told_and_settled(shop: Ana, folder: 
     ]
     assert shop("conflicts", "gone", "--json").json["things"][0]["kind"] == "drop/update"
     assert shop("resolve", "gone", "--ours").out == "gone: 1 resolved, 2 left\n"
-    assert shop("resolve", "orders", "--theirs").out == "orders: 1 resolved, 1 left\n"
+    assert shop("resolve", "orders", "--theirs").out == "orders: 2 resolved, 1 left\n"
     assert "has to be changed on main first" in shop("conflicts").out
     with ab.open(folder, author="ann") as repo, repo.commit("main", "cheaper") as tx:
         tx.table("orders").update({"price": 20.0}, where="id = 2")

@@ -75,8 +75,8 @@ class SparkEngine:
     name = "spark"
     in_process = False
 
-    def __init__(self, session: SparkSession, file_rows: int = 0) -> None:
-        self.session, self._file_rows = session, file_rows
+    def __init__(self, session: SparkSession) -> None:
+        self.session = session
         self.sees_files = not is_remote(session)
         """Whether our files are known to be in sight: always, but for a server that may be elsewhere."""
         self._frames: OrderedDict[Hashable, DataFrame] = OrderedDict()
@@ -161,8 +161,7 @@ class SparkEngine:
         plain_leaves = [path for name, type_ in types.items() for path in _float_leaves(name, type_)]
         statistics = {f"parquet.column.statistics.enabled#{path}": "false" for path in plain_leaves}
         dictionaries = {f"parquet.enable.dictionary#{path}": "false" for path in plain_leaves}
-        most = {"maxRecordsPerFile": str(self._file_rows)}  # 0 is any, to Spark, too
-        return {**_WRITING, **most, **statistics, **dictionaries}
+        return {**_WRITING, **statistics, **dictionaries}
 
     def _bind(self, source: Source) -> DataFrame:
         if isinstance(source, Files):

@@ -63,8 +63,7 @@ class Engines:
 
         with self._lock:
             if self._spark is None:
-                session = self._session if self._session is not None else local_session()
-                self._spark = SparkEngine(session, self._settings.file_row_limit)
+                self._spark = SparkEngine(self._session if self._session is not None else local_session())
             return self._spark
 
     def look(self, root: ObjectRoot) -> None:

@@ -76,8 +76,8 @@ class RowChanges:
     def _cells(self) -> tuple[Column, ...]:
         """The columns besides the key that can differ, by what the catalogue knows of the changes."""
         plain = [c for c in self.columns if c.id not in self.schema.key_ids]
-        if self._both_may_bring_one_key():
-            return tuple(plain)
+        if self._both_may_bring_one_key() or self._may_be_unknown():
+            return tuple(plain)  # Whole rows are compared.
         touched = {c for x in self.ends.layers if x.object.kind in ("update", "exceptions") for c in x.object.touched}
         return tuple(c for c in plain if touched & c.ids)
 
