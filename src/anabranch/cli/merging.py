@@ -77,7 +77,8 @@ def next_steps(conflicts: Conflicts, into: str, current: str) -> Iterator[str]:
     if conflicts.tables or conflicts.things:
         yield f"`ana resolve TABLE --ours{there}` (or --theirs, --base, --set) settles them;"
     if conflicts.broken:
-        yield f"what would break a constraint has to be changed on {into} first;"
+        yield f"rows that would break a constraint are given values with `ana resolve TABLE --key … --set …{there}`,"
+        yield f"or changed on {into} first;"
     yield f"`ana merge --continue{there}` then publishes the merge, `ana merge --abort{there}` gives it up."
 
 
