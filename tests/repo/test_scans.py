@@ -125,15 +125,6 @@ def test_spark_reads_what_was_folded_in_the_process(tmp_path: Path, spark: Any) 
                 assert values(repo.table("t").rows()) == walk.expected()
 
 
-def test_files_that_spark_writes_are_small_enough_to_be_rewritten_by_a_commit(tmp_path: Path, spark: Any) -> None:
-    with ab.init(tmp_path, spark=spark, settings=ab.Settings(file_row_limit=10)) as repo:
-        with repo.commit("main", "load") as tx:
-            tx.create_table("t", spark.range(35).withColumnRenamed("id", "k"), key="k")
-        files = repo.table("t").layout()
-        assert sum(f["rows"] for f in files) == 35
-        assert max(f["rows"] for f in files) <= 10
-
-
 def test_spark_finds_equal_keys_over_the_border_of_two_files(tmp_path: Path, spark: Any) -> None:
     rows = spark.range(0, 20, numPartitions=1).selectExpr("id - (id % 20 DIV 10) AS k").coalesce(1)
     with (
