@@ -142,7 +142,9 @@ def _only_keys(access: Access, layers: Sequence[Layer], column: Column, keys: pa
     for layer in layers:
         rows = access.tables.get(layer.object.id)
         if rows is not None:
-            name = next(i for i in (column.id, *column.also) if i in rows.column_names)
+            name = next((i for i in (column.id, *column.also) if i in rows.column_names), None)
+            if name is None:  # Written under another id or key: the engine finds the keys in it.
+                continue
             tables[layer.object.id] = rows.filter(pc.is_in(rows.column(name).cast(wanted.type), wanted))
     return Access(access.uris, tables)
 
