@@ -144,6 +144,7 @@ def _only_keys(access: Access, layers: Sequence[Layer], column: Column, keys: pa
         if rows is not None:
             name = next((i for i in (column.id, *column.also) if i in rows.column_names), None)
             if name is None:  # Written under another id or key: the engine finds the keys in it.
+                tables[layer.object.id] = rows
                 continue
             tables[layer.object.id] = rows.filter(pc.is_in(rows.column(name).cast(wanted.type), wanted))
     return Access(access.uris, tables)
