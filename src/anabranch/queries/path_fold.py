@@ -297,9 +297,3 @@ def _at(value: exp.Expr, alias: str) -> exp.Expr:
     for column in value.find_all(exp.Column):
         column.set("table", exp.to_identifier(alias, quoted=True))
     return value
-
-
-def path_pairs(schema: Schema, cells: Sequence[Column]) -> list[tuple[str, DataType]]:
-    """The columns of a folded path, with their types."""
-    values = [p for c in cells for p in ((str(c.id), c.type), (c.before, c.type), (turn_of(c), INT))]
-    return [*((str(c.id), c.type) for c in schema.key_columns), (OP, STRING), *values]

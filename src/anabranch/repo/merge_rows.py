@@ -140,7 +140,6 @@ class _Work:
     sides: Sides
     decision: Decision
     engine: Engine
-    args: Mapping[str, Any]
 
     @property
     def everything(self) -> TableState:
@@ -168,7 +167,7 @@ def _prepare(ctx: Context, sides: Sides, schema: Schema, policy: RowPolicy) -> _
         has_times=sides.times is not None and policy.goes_by_time,
         dropped=_dropped(sides, cells),
     )
-    return _Work(sides, decision, engine, {})
+    return _Work(sides, decision, engine)
 
 
 def _dropped(sides: Sides, cells: Sequence[Column]) -> frozenset[tuple[str, str]]:

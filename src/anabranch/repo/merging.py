@@ -14,7 +14,7 @@ from anabranch.model.ids import ObjectId, ThingId
 from anabranch.model.objects import Layer, NewObject
 from anabranch.model.schema import Schema
 from anabranch.model.tables import Operation, TableState
-from anabranch.plan.commit import Bound, Draft, Statement, ThingDraft, draft_state, place_of
+from anabranch.plan.commit import Bound, Statement, ThingDraft, draft_state, place_of
 from anabranch.plan.merge_rows import RowPolicy, Strictness
 from anabranch.plan.merge_things import ThingMerge, ThingsMerge, merge_things
 from anabranch.repo.conflicts import Conflicts, TableConflicts, Violation
@@ -312,12 +312,10 @@ class _Merging:
                 draft.bind(before, None, (made.kind, made.id))
         for _, made in drafts:
             draft.things[made.id] = made
-            if not made.dropped and (made.created or place_of(made) != self._place_of_ours(made)):
+            if not made.dropped and (
+                made.created or place_of(made) != entries.place_of(self.cx, self.target.clock, made.id)
+            ):
                 draft.bind(place_of(made), (made.kind, made.id), self._bound(place_of(made)))
-
-    def _place_of_ours(self, made: ThingDraft) -> Any:
-        place = entries.place_of(self.cx, self.target.clock, made.id)
-        return place
 
     def _bound(self, place: tuple[ThingId, str]) -> Bound:
         """What a name stands for at the target's head."""
@@ -358,9 +356,3 @@ def _with_writes(draft: ThingDraft) -> tuple[Operation, ...]:
     if draft.statements and not writes & set(draft.operations):
         return (*draft.operations, "update")
     return draft.operations
-
-
-def new_objects(draft: Draft, linked: set[ObjectId]) -> list[NewObject]:
-    """The objects of a draft that are not in the catalogue yet."""
-    found = [o for t in draft.things.values() for s in t.statements for o in s.objects]
-    return [o for o in found if o.stored.id not in linked]
