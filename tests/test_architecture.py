@@ -17,9 +17,9 @@ SOURCE = Path(__file__).parents[1] / "src" / "anabranch"
 LINES = (
     ("cli", "server"),
     ("orm", "build"),
-    ("sql", "jobs", "live"),
+    ("jobs", "live"),
     ("repo",),
-    ("engines",),
+    ("engines", "sql"),
     ("queries",),
     ("catalog", "objects"),
     ("plan",),

@@ -113,6 +113,7 @@ def test_making_a_repository_twice_is_refused_and_the_first_stays(store: Store) 
 
 
 def test_opening_what_is_not_there_is_told(store: Store) -> None:
+    store.init("something").close()
     with pytest.raises(ab.NotFound, match="nothing") as caught:
         store.open("nothing")
     assert caught.value.repository == "nothing"

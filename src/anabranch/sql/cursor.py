@@ -1,0 +1,160 @@
+"""Walk over the tokens of a text; what is missing is told with its place and with what was expected."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+from anabranch.errors import InvalidRequest
+from anabranch.sql.tokens import Token, syntax_error
+
+T = TypeVar("T")
+_OPEN, _CLOSE = frozenset("([{"), frozenset(")]}")
+
+
+@dataclass
+class Cursor:
+    """A place among tokens."""
+
+    source: str
+    tokens: Sequence[Token]
+    at: int = 0
+    _expected: list[str] = field(default_factory=list)
+    """What was looked for at this place in vain."""
+
+    @property
+    def token(self) -> Token:
+        return self.tokens[self.at]
+
+    @property
+    def done(self) -> bool:
+        return self.token.kind == "end"
+
+    def look(self, ahead: int = 1) -> Token:
+        """The token after this one."""
+        return self.tokens[min(self.at + ahead, len(self.tokens) - 1)]
+
+    def step(self) -> Token:
+        """Take the token."""
+        taken = self.token
+        self.at += not self.done
+        self._expected.clear()
+        return taken
+
+    def sees(self, *words: str) -> bool:
+        """Tell whether these words come next."""
+        return all(self.look(i).word == word for i, word in enumerate(words))
+
+    def accept(self, *words: str) -> bool:
+        """Take these words if they come next."""
+        if self.sees(*words):
+            for _ in words:
+                self.step()
+            return True
+        self._expected.append(" ".join(words))
+        return False
+
+    def accept_symbol(self, symbol: str) -> bool:
+        if self.token.is_symbol(symbol):
+            self.step()
+            return True
+        self._expected.append(symbol)
+        return False
+
+    def accept_any(self, *words: str) -> str | None:
+        """Take one of these words if it comes next."""
+        return next((word for word in words if self.accept(word)), None)
+
+    def expect(self, *words: str) -> None:
+        if not self.accept(*words):
+            raise self.error()
+
+    def expect_symbol(self, symbol: str) -> None:
+        if not self.accept_symbol(symbol):
+            raise self.error()
+
+    def expect_any(self, *words: str) -> str:
+        found = self.accept_any(*words)
+        if found is None:
+            raise self.error()
+        return found
+
+    def expect_end(self) -> None:
+        if not self.done:
+            self._expected.append("the end")
+            raise self.error()
+
+    def name(self, what: str = "a name") -> str:
+        """Take one part of a name."""
+        if not self.token.is_name:
+            raise self.error(what)
+        return self.step().name
+
+    def path(self, what: str = "a name") -> str:
+        """Take a name with dots."""
+        parts = [self.name(what)]
+        while self.token.is_symbol(".") and self.look().is_name:
+            self.step()
+            parts.append(self.name(what))
+        return ".".join(parts)
+
+    def string(self, what: str = "a text in quotes") -> str:
+        """Take a text in quotes."""
+        if self.token.kind != "string":
+            raise self.error(what)
+        return self.step().value
+
+    def listed(self, item: Callable[[], T]) -> list[T]:
+        """Take items with commas between them."""
+        found = [item()]
+        while self.accept_symbol(","):
+            found.append(item())
+        return found
+
+    def in_brackets(self, item: Callable[[], T]) -> list[T]:
+        """Take a list in brackets."""
+        self.expect_symbol("(")
+        found = self.listed(item)
+        self.expect_symbol(")")
+        return found
+
+    def text_until(self, *words: str, comma: bool = False, what: str = "an expression") -> str:
+        """Take a text as it is written, up to one of these words, a closing bracket, or (if asked) a comma."""
+        first, depth, cases = self.token, 0, 0
+        last = first
+        while not self.done:
+            token = self.token
+            if depth == 0 and cases == 0 and self._ends(token, words, comma):
+                break
+            depth += (token.text in _OPEN) - (token.text in _CLOSE) if token.kind == "symbol" else 0
+            cases += (token.word == "CASE") - (token.word == "END" and cases > 0)
+            last = self.step()
+        if last is first and self.token is first:
+            raise self.error(what)
+        return self.source[first.start : last.end]
+
+    def _ends(self, token: Token, words: Sequence[str], comma: bool) -> bool:
+        return token.word in words or token.is_symbol(")", ";") or (comma and token.is_symbol(","))
+
+    def in_brackets_text(self, what: str = "an expression") -> str:
+        """Take a text in brackets, without them."""
+        self.expect_symbol("(")
+        text = self.text_until(what=what)
+        self.expect_symbol(")")
+        return text
+
+    def rest(self, what: str) -> str:
+        """Take all that is left."""
+        if self.done:
+            raise self.error(what)
+        start, end = self.token.start, self.tokens[-2].end
+        self.at = len(self.tokens) - 1
+        return self.source[start:end]
+
+    def error(self, *expected: str) -> InvalidRequest:
+        """The error of this place."""
+        wanted = list(dict.fromkeys((*self._expected, *expected)))
+        found = f"found {self.token.text!r}" if self.token.text else "the text ends"
+        told = f", expected {' or '.join(wanted)}" if wanted else ""
+        return syntax_error(self.source, self.token.start, f"{found}{told}")

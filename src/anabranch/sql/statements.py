@@ -1,0 +1,394 @@
+"""What a statement of SQL asks for, as values. Expressions and queries stay text: engines read them, we don't."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+
+@dataclass(frozen=True)
+class Statement:
+    """One statement of a script."""
+
+    text: str = field(default="", kw_only=True)
+    """As it is written."""
+
+
+class Reading(Statement):
+    """A statement that gives rows and changes nothing."""
+
+
+class Writing(Statement):
+    """A statement that changes tables: it belongs to a commit."""
+
+
+class Governing(Statement):
+    """A statement that moves branches: never part of a commit."""
+
+
+# Rows
+
+
+@dataclass(frozen=True)
+class Query(Reading):
+    """SELECT, VALUES, TABLE, WITH …, FROM …: the text itself."""
+
+
+@dataclass(frozen=True)
+class Insert(Writing):
+    """INSERT INTO or OVERWRITE."""
+
+    table: str
+    source: str
+    """The query, or VALUES."""
+    columns: tuple[str, ...] | None = None
+    by_name: bool = False
+    overwrite: bool = False
+
+
+@dataclass(frozen=True)
+class Update(Writing):
+    table: str
+    alias: str | None
+    values: tuple[tuple[str, str], ...]
+    where: str | None = None
+
+
+@dataclass(frozen=True)
+class Delete(Writing):
+    table: str
+    alias: str | None = None
+    where: str | None = None
+
+
+@dataclass(frozen=True)
+class MergeClause:
+    """One WHEN of a MERGE."""
+
+    when: Literal["matched", "not matched", "not matched by source"]
+    condition: str | None
+    action: Literal["update", "insert", "delete"]
+    values: tuple[tuple[str, str], ...] | None = None
+    """Columns and expressions; None for `*`, and for a delete."""
+
+
+@dataclass(frozen=True)
+class MergeInto(Writing):
+    table: str
+    alias: str | None
+    source: str
+    """A table reference or a query in brackets, without its alias."""
+    source_alias: str | None
+    on: str
+    clauses: tuple[MergeClause, ...]
+
+
+@dataclass(frozen=True)
+class Truncate(Writing):
+    table: str
+
+
+# Tables and namespaces
+
+
+@dataclass(frozen=True)
+class ColumnText:
+    """A column as it is defined."""
+
+    name: str
+    type: str
+    nullable: bool = True
+    default: str | None = None
+
+
+@dataclass(frozen=True)
+class CreateTable(Writing):
+    table: str
+    columns: tuple[ColumnText, ...] = ()
+    key: tuple[str, ...] = ()
+    checks: tuple[tuple[str, str], ...] = ()
+    properties: tuple[tuple[str, str], ...] = ()
+    cluster_by: tuple[str, ...] = ()
+    query: str | None = None
+    if_not_exists: bool = False
+    replace: bool = False
+
+
+@dataclass(frozen=True)
+class DropTable(Writing):
+    table: str
+    if_exists: bool = False
+
+
+@dataclass(frozen=True)
+class AddColumns:
+    columns: tuple[ColumnText, ...]
+    if_not_exists: bool = False
+
+
+@dataclass(frozen=True)
+class DropColumns:
+    names: tuple[str, ...]
+    if_exists: bool = False
+
+
+@dataclass(frozen=True)
+class RenameColumn:
+    old: str
+    new: str
+
+
+@dataclass(frozen=True)
+class RenameTable:
+    name: str
+
+
+@dataclass(frozen=True)
+class AlterColumn:
+    name: str
+    type: str | None = None
+    nullable: bool | None = None
+    default: str | None = None
+    drop_default: bool = False
+
+
+@dataclass(frozen=True)
+class AddCheck:
+    name: str
+    condition: str
+
+
+@dataclass(frozen=True)
+class DropCheck:
+    name: str
+    if_exists: bool = False
+
+
+@dataclass(frozen=True)
+class SetKey:
+    """ADD PRIMARY KEY; no columns for DROP PRIMARY KEY."""
+
+    columns: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class SetProperties:
+    properties: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True)
+class UnsetProperties:
+    names: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class ClusterBy:
+    columns: tuple[str, ...]
+
+
+Alteration = (
+    AddColumns
+    | DropColumns
+    | RenameColumn
+    | RenameTable
+    | AlterColumn
+    | AddCheck
+    | DropCheck
+    | SetKey
+    | SetProperties
+    | UnsetProperties
+    | ClusterBy
+)
+
+
+@dataclass(frozen=True)
+class AlterTable(Writing):
+    table: str
+    change: Alteration
+
+
+@dataclass(frozen=True)
+class CreateNamespace(Writing):
+    name: str
+    if_not_exists: bool = False
+    properties: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True)
+class DropNamespace(Writing):
+    name: str
+    if_exists: bool = False
+    cascade: bool = False
+
+
+@dataclass(frozen=True)
+class AlterNamespace(Writing):
+    name: str
+    change: SetProperties | UnsetProperties | RenameTable
+
+
+# Versions
+
+
+@dataclass(frozen=True)
+class CreateBranch(Governing):
+    name: str
+    at: str | None = None
+    if_not_exists: bool = False
+
+
+@dataclass(frozen=True)
+class DropBranch(Governing):
+    name: str
+    if_exists: bool = False
+    force: bool = False
+
+
+@dataclass(frozen=True)
+class RenameBranch(Governing):
+    old: str
+    new: str
+
+
+@dataclass(frozen=True)
+class UseBranch(Governing):
+    name: str
+
+
+@dataclass(frozen=True)
+class CreateTag(Governing):
+    name: str
+    at: str | None = None
+    if_not_exists: bool = False
+
+
+@dataclass(frozen=True)
+class DropTag(Governing):
+    name: str
+    if_exists: bool = False
+
+
+@dataclass(frozen=True)
+class Commit(Governing):
+    """COMMIT: publish what is staged."""
+
+    message: str
+
+
+@dataclass(frozen=True)
+class Rollback(Governing):
+    """ROLLBACK: give up what is staged."""
+
+
+@dataclass(frozen=True)
+class MergeBranch(Governing):
+    sources: tuple[str, ...]
+    into: str | None = None
+    dry_run: bool = False
+    rules: tuple[tuple[str, str], ...] = ()
+    strictness: str | None = None
+    mode: Literal["merge", "squash", "replay"] | None = None
+    ff: Literal["auto", "only", "never"] | None = None
+    message: str | None = None
+
+
+@dataclass(frozen=True)
+class Resolve(Governing):
+    """RESOLVE t TAKE side or SET column = expression, for all conflicts of the table or those of some rows."""
+
+    table: str
+    take: str | None = None
+    values: tuple[tuple[str, str], ...] = ()
+    where: str | None = None
+
+
+@dataclass(frozen=True)
+class FinishMerge(Governing):
+    """CONTINUE MERGE: publish a merge whose conflicts are resolved."""
+
+    message: str | None = None
+
+
+@dataclass(frozen=True)
+class AbortMerge(Governing):
+    """ABORT MERGE."""
+
+
+@dataclass(frozen=True)
+class Revert(Governing):
+    ref: str
+    parent: int | None = None
+    message: str | None = None
+
+
+@dataclass(frozen=True)
+class CherryPick(Governing):
+    ref: str
+    parent: int | None = None
+    message: str | None = None
+
+
+@dataclass(frozen=True)
+class RestoreTable(Governing):
+    table: str
+    to: str
+
+
+@dataclass(frozen=True)
+class ResetBranch(Governing):
+    """RESET BRANCH name TO ref."""
+
+    name: str
+    to: str
+
+
+@dataclass(frozen=True)
+class OptimizeTable(Governing):
+    """OPTIMIZE t: its views, not its content."""
+
+    table: str
+
+
+# Showing
+
+
+@dataclass(frozen=True)
+class Show(Reading):
+    """SHOW BRANCHES, TAGS, TABLES, NAMESPACES, LOG, STATUS, COLUMNS …"""
+
+    what: Literal["branches", "tags", "tables", "namespaces", "log", "status", "conflicts", "columns", "properties"]
+    name: str | None = None
+    """The namespace of tables, the ref of a log, the table of columns or properties."""
+    pattern: str | None = None
+    """LIKE."""
+    limit: int | None = None
+
+
+@dataclass(frozen=True)
+class ShowCreate(Reading):
+    """SHOW CREATE TABLE."""
+
+    table: str
+
+
+@dataclass(frozen=True)
+class Describe(Reading):
+    """DESCRIBE t: columns, types, key, defaults."""
+
+    table: str
+    extended: bool = False
+
+
+@dataclass(frozen=True)
+class DescribeHistory(Reading):
+    """DESCRIBE HISTORY t."""
+
+    table: str
+    limit: int | None = None
+
+
+@dataclass(frozen=True)
+class Explain(Reading):
+    """EXPLAIN of a query: the engine, why, and its plan."""
+
+    query: str
