@@ -67,8 +67,9 @@ class Cursor:
         return next((word for word in words if self.accept(word)), None)
 
     def expect(self, *words: str) -> None:
-        if not self.accept(*words):
-            raise self.error()
+        for word in words:
+            if not self.accept(word):
+                raise self.error()
 
     def expect_symbol(self, symbol: str) -> None:
         if not self.accept_symbol(symbol):

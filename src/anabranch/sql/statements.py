@@ -61,11 +61,14 @@ class Delete(Writing):
     where: str | None = None
 
 
+When = Literal["matched", "not matched", "not matched by source"]
+
+
 @dataclass(frozen=True)
 class MergeClause:
     """One WHEN of a MERGE."""
 
-    when: Literal["matched", "not matched", "not matched by source"]
+    when: When
     condition: str | None
     action: Literal["update", "insert", "delete"]
     values: tuple[tuple[str, str], ...] | None = None

@@ -1,0 +1,129 @@
+"""Read a script: statement by statement, each as a value. What can't be read is told with its place."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from difflib import get_close_matches
+
+from anabranch.errors import InvalidRequest
+from anabranch.sql import parse_rows, parse_show, parse_tables, parse_versions
+from anabranch.sql.cursor import Cursor
+from anabranch.sql.statements import Query, Statement
+from anabranch.sql.tokens import Token, syntax_error, tokenize
+
+_QUERY_WORDS = frozenset(("SELECT", "FROM", "VALUES", "TABLE", "MAP", "REDUCE"))
+
+_FIRST: dict[str, Callable[[Cursor], Statement]] = {
+    "INSERT": parse_rows.insert,
+    "UPDATE": parse_rows.update,
+    "DELETE": parse_rows.delete,
+    "MERGE": lambda cursor: (
+        parse_versions.merge_branch(cursor) if cursor.look().word == "BRANCH" else parse_rows.merge_into(cursor)
+    ),
+    "TRUNCATE": parse_rows.truncate,
+    "CREATE": lambda cursor: parse_versions.create(cursor) or parse_tables.create(cursor),
+    "REPLACE": parse_tables.create,
+    "DROP": lambda cursor: parse_versions.drop(cursor) or parse_tables.drop(cursor),
+    "ALTER": lambda cursor: parse_versions.alter(cursor) or parse_tables.alter(cursor),
+    "USE": parse_versions.use,
+    "CHECKOUT": parse_versions.use,
+    "COMMIT": parse_versions.commit,
+    "ROLLBACK": parse_versions.rollback,
+    "RESOLVE": parse_versions.resolve,
+    "CONTINUE": parse_versions.finish_merge,
+    "ABORT": parse_versions.abort_merge,
+    "REVERT": parse_versions.revert,
+    "CHERRY": parse_versions.cherry_pick,
+    "RESTORE": parse_versions.restore,
+    "RESET": parse_versions.reset,
+    "OPTIMIZE": parse_versions.optimize,
+    "SHOW": parse_show.show,
+    "DESCRIBE": parse_show.describe,
+    "DESC": parse_show.describe,
+    "EXPLAIN": parse_show.explain,
+}
+
+
+def parse_script(text: str) -> list[Statement]:
+    """Read all statements of a script; nothing is returned if one of them can't be read."""
+    if not isinstance(text, str):
+        raise InvalidRequest(f"SQL is text, this is a {type(text).__name__}", hint="such as 'SELECT * FROM orders'")
+    return [_statement(text, tokens) for tokens in _split(tokenize(text))]
+
+
+def parse_one(text: str) -> Statement:
+    """Read a text that is one statement."""
+    found = parse_script(text)
+    if len(found) == 1:
+        return found[0]
+    problem = f"this is {len(found)} statements, one was expected" if found else "there is no statement"
+    raise InvalidRequest(f"SQL: {problem}", hint="give one statement, without a semicolon inside")
+
+
+def _split(tokens: list[Token]) -> Iterator[list[Token]]:
+    """The tokens of each statement, with an end of its own; empty ones are passed over."""
+    current: list[Token] = []
+    for token in tokens:
+        if token.is_symbol(";") or token.kind == "end":
+            if current:
+                yield [*current, Token("end", "", current[-1].end, current[-1].end)]
+            current = []
+        else:
+            current.append(token)
+
+
+def _statement(text: str, tokens: list[Token]) -> Statement:
+    cursor = Cursor(text, tokens)
+    _refuse_open_brackets(text, tokens)
+    first = tokens[0]
+    written = text[first.start : tokens[-1].end]
+    if first.word == "WITH":
+        return replace(_with(cursor), text=written)
+    if first.word in _QUERY_WORDS or first.is_symbol("("):
+        return Query(text=written)
+    reader = _FIRST.get(first.word)
+    if reader is None:
+        raise _unknown(text, first)
+    made = reader(cursor)
+    cursor.expect_end()
+    return replace(made, text=written)
+
+
+def _with(cursor: Cursor) -> Statement:
+    """A query, or an INSERT that reads what WITH defines."""
+    depth, start = 0, cursor.token.start
+    for at, token in enumerate(cursor.tokens):
+        depth += token.is_symbol("(") - token.is_symbol(")")
+        if depth or token.word not in ("INSERT", "UPDATE", "DELETE", "MERGE", "SELECT", "FROM"):
+            continue
+        if token.word in ("SELECT", "FROM"):
+            return Query()
+        if token.word != "INSERT":
+            hint = "write the query in brackets where it is read"
+            raise syntax_error(cursor.source, token.start, f"WITH before {token.word} is not supported", hint)
+        inner = Cursor(cursor.source, cursor.tokens, at)
+        made = parse_rows.insert(inner)
+        inner.expect_end()
+        return replace(made, source=f"{cursor.source[start : token.start]}\n{made.source}")
+    return Query()
+
+
+def _refuse_open_brackets(text: str, tokens: list[Token]) -> None:
+    closing = {")": "(", "]": "[", "}": "{"}
+    opened: list[Token] = []
+    for token in tokens:
+        if token.is_symbol("(", "[", "{"):
+            opened.append(token)
+        elif token.is_symbol(*closing):
+            if not opened or opened[-1].text != closing[token.text]:
+                raise syntax_error(text, token.start, f"{token.text} closes what nothing opened")
+            opened.pop()
+    if opened:
+        raise syntax_error(text, opened[-1].start, f"{opened[-1].text} opens what nothing closes")
+
+
+def _unknown(text: str, first: Token) -> InvalidRequest:
+    near = get_close_matches(first.text.upper(), [*_FIRST, *_QUERY_WORDS, "WITH"], n=1)
+    hint = f"did you mean {near[0]}?" if near else "see docs/sql.md for the statements"
+    return syntax_error(text, first.start, f"found {first.text!r}, expected a statement", hint)

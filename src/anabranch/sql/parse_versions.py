@@ -1,0 +1,211 @@
+"""Statements about branches, tags, merges and the past."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from anabranch.sql import statements as s
+from anabranch.sql.cursor import Cursor
+from anabranch.sql.references import glued
+
+_REF = "a branch, a tag or a commit"
+
+
+def ref(cursor: Cursor, what: str = _REF) -> str:
+    """Take a ref: in quotes, or as it is written if nothing in it has a gap."""
+    if cursor.token.kind == "string":
+        return cursor.step().value
+    if not cursor.token.is_name and cursor.token.kind != "number":
+        raise cursor.error(what)
+    return glued(cursor)
+
+
+def create(cursor: Cursor) -> s.Statement | None:
+    """Read CREATE BRANCH and CREATE TAG."""
+    kind = cursor.look().word
+    if kind not in ("BRANCH", "TAG"):
+        return None
+    cursor.expect("CREATE", kind)
+    if_not_exists = cursor.accept("IF", "NOT", "EXISTS")
+    name = ref(cursor, "a name")
+    at = _place(cursor) if cursor.accept_any("AT", "FROM", "AS") else None
+    made = s.CreateBranch if kind == "BRANCH" else s.CreateTag
+    return made(name, at, if_not_exists)
+
+
+def _place(cursor: Cursor) -> str:
+    """`AT ref`, `AS OF VERSION ref`."""
+    if cursor.accept("OF"):
+        cursor.accept("VERSION")
+    return ref(cursor)
+
+
+def drop(cursor: Cursor) -> s.Statement | None:
+    """Read DROP BRANCH and DROP TAG."""
+    kind = cursor.look().word
+    if kind not in ("BRANCH", "TAG"):
+        return None
+    cursor.expect("DROP", kind)
+    if_exists = cursor.accept("IF", "EXISTS")
+    name = ref(cursor, "a name")
+    if kind == "TAG":
+        return s.DropTag(name, if_exists)
+    return s.DropBranch(name, if_exists, cursor.accept("FORCE"))
+
+
+def alter(cursor: Cursor) -> s.Statement | None:
+    """Read ALTER BRANCH … RENAME TO …"""
+    if cursor.look().word != "BRANCH":
+        return None
+    cursor.expect("ALTER", "BRANCH")
+    old = ref(cursor, "a branch")
+    cursor.expect("RENAME", "TO")
+    return s.RenameBranch(old, ref(cursor, "a name"))
+
+
+def use(cursor: Cursor) -> s.UseBranch:
+    """Read USE BRANCH."""
+    cursor.expect_any("USE", "CHECKOUT")
+    if not cursor.accept("BRANCH") and cursor.done:
+        raise cursor.error("a branch")
+    return s.UseBranch(ref(cursor, "a branch"))
+
+
+def commit(cursor: Cursor) -> s.Commit:
+    """Read COMMIT 'message'."""
+    cursor.expect("COMMIT")
+    return s.Commit(cursor.string("a message in quotes"))
+
+
+def rollback(cursor: Cursor) -> s.Rollback:
+    """Read ROLLBACK."""
+    cursor.expect("ROLLBACK")
+    return s.Rollback()
+
+
+def merge_branch(cursor: Cursor) -> s.MergeBranch:
+    """Read MERGE BRANCH [DRY RUN] source, … [TO|INTO branch] and its options."""
+    cursor.expect("MERGE", "BRANCH")
+    dry_run = cursor.accept("DRY", "RUN")
+    sources = tuple(cursor.listed(lambda: ref(cursor)))
+    into = ref(cursor, "a branch") if cursor.accept_any("INTO", "TO") else None
+    rules: list[tuple[str, str]] = []
+    strictness: str | None = None
+    mode: Literal["merge", "squash", "replay"] | None = None
+    ff: Literal["auto", "only", "never"] | None = None
+    message = None
+    while not cursor.done:
+        if cursor.accept("RULES"):
+            rules += cursor.in_brackets(lambda: _rule(cursor))
+        elif cursor.accept("STRICTNESS"):
+            strictness = ref(cursor, "a strictness: cell, row, disjoint, table or operations").lower()
+        elif cursor.accept("SQUASH"):
+            mode = "squash"
+        elif cursor.accept("REPLAY"):
+            mode = "replay"
+        elif cursor.accept("FF", "ONLY"):
+            ff = "only"
+        elif cursor.accept("NO", "FF"):
+            ff = "never"
+        elif cursor.accept("MESSAGE"):
+            message = cursor.string()
+        else:
+            raise cursor.error("the end")
+    return s.MergeBranch(sources, into, dry_run, tuple(rules), strictness, mode, ff, message)
+
+
+def _rule(cursor: Cursor) -> tuple[str, str]:
+    """`orders.price = theirs`, `orders = 'ours'`, `* = newest`, `orders.qty = 'ours + theirs - base'`."""
+    target = cursor.step().text if cursor.token.is_symbol("*") else cursor.path("a table, a column or *")
+    if not cursor.accept_symbol("="):
+        cursor.expect_symbol("=>")
+    return target, cursor.string() if cursor.token.kind == "string" else cursor.name("a rule")
+
+
+def resolve(cursor: Cursor) -> s.Resolve:
+    """Read RESOLVE t TAKE side | SET column = value, … [WHERE condition]."""
+    cursor.expect("RESOLVE")
+    if cursor.sees("TABLE") and cursor.look().is_name and cursor.look().word not in ("TAKE", "SET"):
+        cursor.step()
+    table = cursor.path("a table")
+    take, values = None, []
+    if cursor.expect_any("TAKE", "SET") == "TAKE":
+        take = cursor.expect_any("OURS", "THEIRS", "BASE").lower()
+    else:
+        values = cursor.listed(lambda: _value(cursor))
+    where = cursor.text_until(what="a condition") if cursor.accept("WHERE") else None
+    return s.Resolve(table, take, tuple(values), where)
+
+
+def _value(cursor: Cursor) -> tuple[str, str]:
+    column = cursor.name("a column")
+    cursor.expect_symbol("=")
+    return column, cursor.text_until("WHERE", comma=True, what="a value")
+
+
+def finish_merge(cursor: Cursor) -> s.FinishMerge:
+    """Read CONTINUE MERGE ['message']."""
+    cursor.expect("CONTINUE", "MERGE")
+    return s.FinishMerge(cursor.string() if cursor.token.kind == "string" else None)
+
+
+def abort_merge(cursor: Cursor) -> s.AbortMerge:
+    """Read ABORT MERGE."""
+    cursor.expect("ABORT", "MERGE")
+    return s.AbortMerge()
+
+
+def revert(cursor: Cursor) -> s.Revert:
+    """Read REVERT commit [PARENT n] [MESSAGE 'message']."""
+    cursor.expect("REVERT")
+    cursor.accept("COMMIT")
+    return s.Revert(ref(cursor), _parent(cursor), _message(cursor))
+
+
+def cherry_pick(cursor: Cursor) -> s.CherryPick:
+    """Read CHERRY PICK commit [PARENT n] [MESSAGE 'message']."""
+    cursor.expect("CHERRY", "PICK")
+    return s.CherryPick(ref(cursor), _parent(cursor), _message(cursor))
+
+
+def _parent(cursor: Cursor) -> int | None:
+    if not cursor.accept("PARENT"):
+        return None
+    if not cursor.token.text.isdigit():
+        raise cursor.error("the number of a parent")
+    return int(cursor.step().text)
+
+
+def _message(cursor: Cursor) -> str | None:
+    return cursor.string() if cursor.accept("MESSAGE") else None
+
+
+def restore(cursor: Cursor) -> s.RestoreTable:
+    """Read RESTORE TABLE t TO VERSION AS OF ref, or TO TIMESTAMP AS OF time."""
+    cursor.expect("RESTORE")
+    if cursor.sees("TABLE") and cursor.look().word != "TO":
+        cursor.step()
+    table = cursor.path("a table")
+    cursor.expect("TO")
+    if cursor.accept("TIMESTAMP"):
+        cursor.expect("AS", "OF")
+        return s.RestoreTable(table, f"@{{{cursor.string('a time in quotes')}}}")
+    if cursor.accept("VERSION"):
+        cursor.expect("AS", "OF")
+    return s.RestoreTable(table, ref(cursor))
+
+
+def reset(cursor: Cursor) -> s.ResetBranch:
+    """Read RESET BRANCH name TO ref."""
+    cursor.expect("RESET", "BRANCH")
+    name = ref(cursor, "a branch")
+    cursor.expect("TO")
+    return s.ResetBranch(name, ref(cursor))
+
+
+def optimize(cursor: Cursor) -> s.OptimizeTable:
+    """Read OPTIMIZE t."""
+    cursor.expect("OPTIMIZE")
+    if cursor.sees("TABLE") and cursor.look().is_name:
+        cursor.step()
+    return s.OptimizeTable(cursor.path("a table"))
