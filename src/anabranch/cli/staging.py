@@ -10,14 +10,13 @@ from typing import TYPE_CHECKING, Any
 from anabranch.cli.documents import counts_document
 from anabranch.cli.output import clean, number, short, subject
 from anabranch.errors import BranchMoved
+from anabranch.repo.staging import start_working_set
 
 if TYPE_CHECKING:
-    from anabranch import Commit, Counts, Repository
+    from anabranch import Commit, Counts
     from anabranch.cli.session import Session
     from anabranch.repo.open_commit import OpenCommit
     from anabranch.repo.transaction import Transaction
-
-_MESSAGE = "working set"
 
 
 @dataclass
@@ -60,14 +59,6 @@ def publish(opened: OpenCommit, message: str, author: str | None) -> Commit | No
     except BranchMoved as error:
         error.hint = "`ana reset --hard` gives up what is staged; then make the change again on the new state"
         raise
-
-
-def start_working_set(repo: Repository, branch: str) -> OpenCommit:
-    """Open a working set on the branch as it is now; an empty one that was left behind starts from an older commit."""
-    empty = repo.working_set(branch)
-    if empty is not None:
-        empty.abort()
-    return repo.start(branch, message=_MESSAGE, working=True)
 
 
 def staged_documents(opened: OpenCommit | None) -> list[dict[str, Any]]:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import io
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Mapping, Sequence
+from contextlib import redirect_stdout
 from datetime import UTC, date, datetime
+from difflib import get_close_matches
 from functools import reduce
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +20,7 @@ from pyspark.sql.pandas.types import from_arrow_schema
 
 from anabranch.engines.engine import out_of_sight
 from anabranch.engines.spark_sessions import functions_of, is_remote, local_session, refuse_foreign
-from anabranch.errors import InvalidRequest, Unavailable
+from anabranch.errors import InvalidRequest, NotFound, Unavailable
 from anabranch.model.ddl import parse_type
 from anabranch.model.types import FLOATS, VOID, DataType, array_of, map_of, struct_of
 from anabranch.queries.forms import has_other_form
@@ -28,7 +31,17 @@ from anabranch.queries.results import plain
 if TYPE_CHECKING:
     from anabranch.errors import AnabranchError
 
-__all__ = ["DataFrame", "SparkEngine", "frame_to_arrow", "frame_types", "is_spark_frame", "local_session"]
+__all__ = [
+    "DataFrame",
+    "SparkEngine",
+    "explained",
+    "frame_to_arrow",
+    "frame_to_memory",
+    "frame_types",
+    "frame_types_of",
+    "is_spark_frame",
+    "local_session",
+]
 
 
 _FAILURES = (PySparkException, Py4JJavaError)
@@ -49,6 +62,16 @@ def frame_types(frame: DataFrame) -> dict[str, DataType]:
     return {field.name: data_type(field.dataType) for field in fields}
 
 
+def frame_types_of(frame: DataFrame) -> tuple[tuple[str, DataType | None], ...]:
+    """The columns of a DataFrame in order, twins too; None for one of nothing but nulls."""
+    try:
+        fields = frame.schema.fields
+    except _FAILURES as error:  # Spark Connect looks at a DataFrame only now.
+        raise translate(error) from error
+    types = [(field.name, data_type(field.dataType)) for field in fields]
+    return tuple((name, None if type_ == VOID else type_) for name, type_ in types)
+
+
 def data_type(type_: Any) -> DataType:
     """One of PySpark's types as ours; nullability inside a type is not part of it."""
     if hasattr(type_, "elementType"):
@@ -59,6 +82,22 @@ def data_type(type_: Any) -> DataType:
         return struct_of([(f.name, data_type(f.dataType)) for f in type_.fields])
     text = type_.simpleString()
     return VOID if text == "void" else parse_type(text)
+
+
+def frame_to_memory(frame: DataFrame) -> pa.Table:
+    """Bring a DataFrame of a user's query into the process, in the form in which rows in memory are held."""
+    try:
+        return plain(_for_memory(frame).toArrow())
+    except _FAILURES as error:
+        raise translate(error) from error
+
+
+def explained(frame: DataFrame) -> str:
+    """How Spark would run a DataFrame, as it tells it."""
+    told = io.StringIO()
+    with redirect_stdout(told):
+        frame.explain()
+    return told.getvalue().strip()
 
 
 def frame_to_arrow(frame: DataFrame) -> pa.Table:
@@ -102,6 +141,25 @@ class SparkEngine:
             return self.session.sql(spark_sql(query), args=self._arguments(query.args) or None, **bound)
         except _FAILURES as error:
             raise translate(error) from error
+
+    def run_text(self, text: str, frames: Mapping[str, DataFrame], args: Mapping[str, Any]) -> DataFrame:
+        """Make a DataFrame of a user's query, in which the names of frames stand where it reads them."""
+        for frame in frames.values():
+            refuse_foreign(self.session, frame.sparkSession)
+        braced = text.replace("{", "{{").replace("}", "}}")
+        for name in frames:
+            braced = braced.replace(name, f"{{{name}}}")
+        try:
+            return self.session.sql(braced, args=self._arguments(args) or None, **frames)
+        except _FAILURES as error:
+            raise translate(error) from error
+
+    def has_table(self, name: str) -> bool:
+        """Tell whether the session has a table or view of this name."""
+        try:
+            return bool(self.session.catalog.tableExists(name))
+        except _FAILURES:
+            return False
 
     def read(self, files: Files, names: Sequence[tuple[str, str]]) -> DataFrame:
         """Read columns of files under other names; the same as by a query, without the price of its text."""
@@ -263,6 +321,9 @@ def translate(error: PySparkException | Py4JJavaError) -> AnabranchError:
     """Turn Spark's errors into ours, by their SQLSTATE."""
     state, message = _state_and_message(error)
     text = next((line.strip() for line in message.splitlines() if line.strip()), type(error).__name__)
+    unknown = _unknown_name(error)
+    if unknown is not None:
+        return unknown
     if state.startswith(_VALUE_STATES):
         return InvalidRequest(f"a value does not fit: {text}", hint="check the values and the column's type")
     if state == _NO_FILE:
@@ -270,6 +331,28 @@ def translate(error: PySparkException | Py4JJavaError) -> AnabranchError:
     if state.startswith(_REQUEST_STATES):
         return InvalidRequest(f"the expression can't be run: {text}", hint="check names and types")
     return Unavailable(f"Spark failed: {text}", hint="see Spark's log")
+
+
+def _unknown_name(error: PySparkException | Py4JJavaError) -> NotFound | None:
+    """The error of a name that Spark does not know, with the nearest that it does."""
+    if not isinstance(error, PySparkException):
+        return None
+    kind = str(error.getCondition() or "").partition(".")[0]
+    facts = error.getMessageParameters() or {}
+    if kind == "UNRESOLVED_COLUMN":
+        name, near = _bare(facts.get("objectName", "")), facts.get("proposal", "")
+        known = [_bare(part) for part in near.split(", ") if part]
+        hint = f"did you mean {known[0]!r}?" if get_close_matches(name, known[:1]) else f"columns: {', '.join(known)}"
+        return NotFound(f"there is no column {name!r}", hint=hint if known else None, column=name)
+    if kind == "UNRESOLVED_ROUTINE":
+        name = _bare(facts.get("routineName", ""))
+        return NotFound(f"there is no function {name!r}", hint="see Spark's list of functions", function=name)
+    return None
+
+
+def _bare(name: str) -> str:
+    """A name without backticks."""
+    return name.strip().replace("`", "")
 
 
 def _state_and_message(error: PySparkException | Py4JJavaError) -> tuple[str, str]:

@@ -73,6 +73,15 @@ def local_session() -> SparkSession:
         raise Unavailable(f"Spark could not be started: {error}", hint=hint) from error
 
 
+def has_active() -> bool:
+    """Tell whether the process has a session."""
+    try:
+        SparkSession.active()
+    except PySparkException:
+        return False
+    return True
+
+
 def _start() -> SparkSession:
     """Start a session of our own, which lives as long as the process."""
     log.debug("starting a local Spark session")

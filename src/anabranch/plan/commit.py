@@ -160,6 +160,10 @@ class Draft:
     reads: dict[ThingId, str] = field(default_factory=dict)
     """The tables that were opened, with their names."""
 
+    def copy(self) -> Draft:
+        """The draft as it is now, to go back to."""
+        return Draft(dict(self.things), dict(self.names), dict(self.base_names), dict(self.reads))
+
     def bind(self, place: Place, bound: Bound, before: Bound) -> None:
         """Let a name stand for a thing, or for nothing; `before` is what it stood for until now."""
         if place not in self.names:

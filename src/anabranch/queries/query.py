@@ -62,7 +62,7 @@ class Query:
         return Query(expression, self.sources, self.args)
 
 
-_TOKEN = secrets.token_hex(4)
+TOKEN = secrets.token_hex(4)
 """Part of the names of sources, so that no text of a user's can hold one by accident."""
 
 
@@ -77,7 +77,7 @@ class Sources:
         for name, known in self.named.items():
             if known is source:
                 return name
-        name = f"_ana_{_TOKEN}_{len(self.named)}"
+        name = f"_ana_{TOKEN}_{len(self.named)}"
         self.named[name] = source
         return name
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import logging
+import sys
 import threading
 from typing import TYPE_CHECKING, Any
 
@@ -45,6 +46,21 @@ class Engines:
     @property
     def has_spark(self) -> bool:
         return self._session is not None or importlib.util.find_spec("pyspark") is not None
+
+    @property
+    def is_open(self) -> bool:
+        """Whether a Spark session is at hand: given, in use, or active in the process."""
+        if self._session is not None or self._spark is not None:
+            return True
+        if "pyspark" not in sys.modules:
+            return False
+        from anabranch.engines.spark_sessions import has_active
+
+        return has_active()
+
+    def knows_table(self, name: str) -> bool:
+        """Whether the Spark session that is open has a table or view of this name."""
+        return self.setting != "duck" and self.is_open and self.spark().has_table(name)
 
     def duck(self) -> DuckEngine:
         """The in-process engine."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
@@ -40,6 +41,8 @@ class OpenCommit(Transaction):
         super().__init__(ctx, start)
         self._record_of, self._version = record, record.version
         self._registered: set[ObjectId] = set()
+        self._held: dict[ThingId, ThingDraft] | None = None
+        """What a block has recorded that is kept at its end."""
 
     def __repr__(self) -> str:
         return f"OpenCommit({self.id!r} on {self.branch!r}, {self.message!r})"
@@ -136,10 +139,35 @@ class OpenCommit(Transaction):
 
         return draft_diff(self._ctx, self._draft, self.pending(), self._start)
 
+    @contextmanager
+    def all_or_nothing(self) -> Iterator[None]:
+        """A block whose statements are kept in the catalogue together, at its end."""
+        if self._held is not None:
+            with super().all_or_nothing():
+                yield
+            return
+        self._held = {}
+        try:
+            with super().all_or_nothing():
+                yield
+            held = list(self._held.values())
+        finally:
+            self._held = None
+        self._keep(held)
+
     def _record(self, thing: ThingDraft) -> None:
-        made = [o for o in objects_of(thing) if o.stored.id not in self._registered]
-        self._save(thing.id, _document(thing), made)
+        if self._held is not None:
+            self._held[thing.id] = thing
+            super()._record(thing)
+            return
+        self._keep([thing])
         super()._record(thing)
+
+    def _keep(self, things: Sequence[ThingDraft]) -> None:
+        """Keep drafts of things in the catalogue."""
+        made = [o for t in things for o in objects_of(t) if o.stored.id not in self._registered]
+        if things:
+            self._save([(t.id, _document(t)) for t in things], made)
         self._registered.update(o.stored.id for o in made)
 
     def table(self, name: str, **selection: Any) -> TableWriter:
@@ -147,13 +175,13 @@ class OpenCommit(Transaction):
         known = len(self._draft.reads)
         found = super().table(name, **selection)
         if self._start.strict and len(self._draft.reads) != known:
-            self._save(_READS, {"reads": dict(self._draft.reads)}, [])
+            self._save([(_READS, {"reads": dict(self._draft.reads)})], [])
         return found
 
-    def _save(self, part: str, document: dict[str, Any], made: list[NewObject]) -> None:
-        """Keep one part of the draft, if nobody else wrote meanwhile."""
+    def _save(self, parts: Sequence[tuple[str, dict[str, Any]]], made: list[NewObject]) -> None:
+        """Keep parts of the draft, if nobody else wrote meanwhile."""
         with self._ctx.catalog.write() as cx:
-            if not open_commits.save(cx, self._ctx.record.id, self.id, self._version, [(part, document)], made):
+            if not open_commits.save(cx, self._ctx.record.id, self.id, self._version, parts, made):
                 raise _changed_elsewhere(self.id)
         self._version += 1
 

@@ -39,12 +39,14 @@ class Selection:
     limit: int | None = None
     ordered: bool = False
     """Whether the first rows by key are wanted, not any."""
+    hidden: bool = False
+    """Whether the row id of a table without a key is wanted, too."""
 
     @property
     def identity(self) -> tuple[object, ...]:
         """What tells this selection from others; 1, 1.0 and True are different arguments."""
         args = tuple((name, type(value), value) for name, value in sorted(self.args.items()))
-        return (self.columns, self.where, args, self.limit, self.ordered)
+        return (self.columns, self.where, args, self.limit, self.ordered, self.hidden)
 
 
 class Table:
@@ -210,7 +212,10 @@ class Table:
 
     @property
     def _shown(self) -> tuple[Column, ...]:
-        return self._state.schema.select(self._selection.columns)
+        schema, chosen = self._state.schema, self._selection
+        if not chosen.hidden:
+            return schema.select(chosen.columns)
+        return tuple(c for c in schema.stored if chosen.columns is None or c.name in chosen.columns)
 
     def _where(self) -> Expression | None:
         from anabranch.queries.expressions import Expression

@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from anabranch.repo.open_merge import OpenMerge
     from anabranch.repo.preview import Preview
     from anabranch.repo.reading import Table
+    from anabranch.repo.sql import SqlSession
+    from anabranch.repo.sql_result import SqlResult
 
 Key = Mapping[str, Any] | int | str | bytes | date | Decimal
 """A row's key: its columns by name, or the value of the only one."""
@@ -249,6 +251,31 @@ class Repository:
         from anabranch.repo.table import open_table
 
         return open_table(self._ctx, name, at, columns, where, args, limit)
+
+    def sql(
+        self,
+        text: str,
+        at: str | None = None,
+        *,
+        on: str | None = None,
+        args: Mapping[str, Any] | None = None,
+        message: str | None = None,
+        author: str | None = None,
+        **frames: Any,
+    ) -> SqlResult:
+        """Run SQL: a query reads at `at`; writing statements are one commit on `on`, or staged if there is a COMMIT.
+
+        `{name}` in the text stands for a frame given by name, `:name` for a value in `args`.
+        """
+        from anabranch.repo.sql import run_script
+
+        return run_script(self, text, at, on, args, message, author, frames)
+
+    def sql_session(self, branch: str | None = None, *, staging: bool = True, author: str | None = None) -> SqlSession:
+        """Start a session for statements one after the other, in which `USE BRANCH` lasts; writes are staged."""
+        from anabranch.repo.sql import SqlSession
+
+        return SqlSession(self, branch, staging=staging, author=author)
 
     def tables(self, at: str | None = None, namespace: str | None = None) -> list[TableEntry]:
         """List tables at a ref, with their sizes."""

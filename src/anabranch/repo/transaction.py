@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from anabranch.catalog import entries
 from anabranch.errors import AlreadyExists, InvalidRequest, NotFound
@@ -30,6 +31,9 @@ from anabranch.repo.context import Context
 from anabranch.repo.reading import Selection, make_selection
 from anabranch.repo.state import find_table, table_state
 from anabranch.repo.table_writer import TableWriter
+
+if TYPE_CHECKING:
+    from anabranch.repo.sql_result import SqlResult
 
 
 @dataclass(frozen=True)
@@ -150,6 +154,26 @@ class Transaction:
         """Remove properties of a namespace."""
         self._open()
         self._record(without_properties(self._find_namespace(name), properties))
+
+    def sql(self, text: str, args: Mapping[str, Any] | None = None, **frames: Any) -> SqlResult:
+        """Run statements of SQL in this commit: it reads its own writes; `{name}` stands for a frame given by name."""
+        from anabranch.repo.sql import run_in
+
+        self._open()
+        return run_in(self, text, args, frames)
+
+    @contextmanager
+    def all_or_nothing(self) -> Iterator[None]:
+        """A block whose statements are taken in together: if it fails, the commit is as it was before."""
+        kept = self._draft.copy()
+        try:
+            yield
+        except BaseException:
+            known = {o.stored.id for t in kept.things.values() for o in objects_of(t)}
+            made = [o for t in self._draft.things.values() for o in objects_of(t) if o.stored.id not in known]
+            self._draft = kept
+            self._ctx.discard(made)
+            raise
 
     @property
     def counts(self) -> dict[str, Counts]:
