@@ -8,7 +8,7 @@ from datetime import date, datetime
 from decimal import Decimal
 from functools import lru_cache
 from itertools import pairwise
-from typing import Any, ClassVar
+from typing import Any
 
 from sqlglot import exp
 from sqlglot.dialects import Spark
@@ -18,28 +18,11 @@ from sqlglot.tokenizer_core import Token, TokenType
 from anabranch.errors import InvalidRequest
 from anabranch.model.schema import Column, Schema
 from anabranch.model.types import DataType
+from anabranch.queries.plain_spark import PLAIN, TAKE_UNITS, WORDS
 from anabranch.queries.proof import Unproven, prove
 
 
-class _PlainParser(Spark.Parser):  # type: ignore[misc]
-    """Leaves functions as they are written: the table knows them by Spark's names."""
-
-    FUNCTIONS: ClassVar[dict[str, Any]] = {}
-    FUNCTION_PARSERS: ClassVar[dict[str, Any]] = {
-        name: Spark.Parser.FUNCTION_PARSERS[name]
-        for name in ("CAST", "TRY_CAST", "EXTRACT", "TRIM", "POSITION", "SUBSTRING", "SUBSTR", "OVERLAY")
-    }
-
-
-class _Plain(Spark):  # type: ignore[misc]
-    Parser = _PlainParser
-
-
-_SPARK, _PLAIN = Spark(), _Plain()
-_WORDS = frozenset(("current_date", "current_timestamp", "current_user", "current_catalog", "current_database", "user"))
-"""Functions that Spark takes without brackets."""
-_TAKE_UNITS = frozenset(("timestampadd", "timestampdiff", "dateadd", "date_add", "datediff", "date_diff"))
-"""Functions whose first argument of three is a unit of time."""
+_SPARK = Spark()
 
 __all__ = ["Expression", "Unproven", "type_of_value"]
 
@@ -78,7 +61,7 @@ class Expression:
             # A dotted name may reach into a value, and a few functions are written without brackets.
             if _is_unit(node):
                 continue
-            if not node.args.get("table") and isinstance(node.this, exp.Identifier) and node.name.lower() not in _WORDS:
+            if not node.args.get("table") and isinstance(node.this, exp.Identifier) and node.name.lower() not in WORDS:
                 schema.column(node.name)
 
     def for_spark(self) -> exp.Expr:
@@ -94,7 +77,7 @@ class Expression:
 
     def for_duck(self, schema: Schema) -> tuple[exp.Expr, DataType | None]:
         """The expression as DuckDB may run it, and its type; Unproven if some part of it is not proven equal."""
-        types = tuple((k, type_of_value(v, k), _digits(v)) for k, v in sorted(self.args.items()))
+        types = tuple((k, type_of_value(v, k), digits_of(v)) for k, v in sorted(self.args.items()))
         proven, type_ = _proven(self.text, types, schema)
         return proven.copy(), type_
 
@@ -138,7 +121,7 @@ class Expression:
 def _is_unit(node: exp.Expr) -> bool:
     """Tell whether a name is the unit in `timestampadd(MONTH, …)` and its like."""
     call = node.parent
-    if not isinstance(call, exp.Anonymous) or call.name.lower() not in _TAKE_UNITS:
+    if not isinstance(call, exp.Anonymous) or call.name.lower() not in TAKE_UNITS:
         return False
     return len(call.expressions) == 3 and call.expressions[0] is node
 
@@ -147,7 +130,7 @@ def _is_unit(node: exp.Expr) -> bool:
 def _parsed(text: str) -> exp.Expr | None:
     """Parse a text once; the choice of an engine, the checks and the plan all ask. None where only Spark can."""
     try:
-        parsed: list[exp.Expr | None] = _PLAIN.parse(text)
+        parsed: list[exp.Expr | None] = PLAIN.parse(text)
     except SqlglotError:
         return None
     return parsed[0]
@@ -172,7 +155,7 @@ def _proven(
     return prove(parsed, columns, types, {name: digits for name, _, digits in args})
 
 
-def _digits(value: Any) -> int:
+def digits_of(value: Any) -> int:
     """How many digits a whole number has; Spark takes it for a decimal of that size next to another."""
     return len(str(abs(value))) if isinstance(value, int) and not isinstance(value, bool) else 0
 

@@ -26,7 +26,7 @@ from anabranch.queries.proven_syntax import COMPARISONS, FIELDS, SYMBOLS, UNDERS
 from anabranch.queries.proven_table import CAST_ROWS, FUNCTIONS
 from anabranch.queries.query import cast_to, choose, col
 
-__all__ = ["Unproven", "assignable", "prove"]
+__all__ = ["Prover", "Unproven", "assignable", "prove"]
 
 
 def prove(
@@ -39,7 +39,7 @@ def prove(
 
     `digits` tells how many digits the whole numbers among the arguments have.
     """
-    proven = _Prover(columns, args, digits or {}).visit(node)
+    proven = Prover(columns, args, digits or {}).visit(node)
     return proven.node, proven.type
 
 
@@ -54,7 +54,9 @@ def assignable(source: DataType | None, target: DataType) -> bool:
 
 
 @dataclass(frozen=True)
-class _Prover:
+class Prover:
+    """Translates expressions over one set of columns."""
+
     columns: Mapping[str, tuple[str, DataType]]
     args: Mapping[str, DataType | None]
     digits: Mapping[str, int]
@@ -233,6 +235,10 @@ class _Prover:
         may_fail = any(v.may_fail for v in (*tests, *values, last))
         return marked(Value(node, last.type, may_fail), name)
 
+    def knows(self, name: str) -> bool:
+        """Tell whether a function is in the table."""
+        return name in FUNCTIONS or name in _SPECIAL
+
     def function(self, node: exp.Expr) -> Value:
         name = str(node.this).lower()
         special = _SPECIAL.get(name)
@@ -344,36 +350,36 @@ class _Prover:
         return self._brought_together(values)
 
 
-_METHODS: tuple[tuple[type | tuple[type, ...], Callable[[_Prover, exp.Expr], Value]], ...] = (
-    (exp.Literal, _Prover.literal),
-    (exp.Column, _Prover.column),
-    (exp.Placeholder, _Prover.placeholder),
-    (exp.Boolean, _Prover.boolean),
-    (exp.Null, _Prover.null),
-    (exp.Paren, _Prover.paren),
-    ((exp.And, exp.Or), _Prover.both),
-    (exp.Not, _Prover.negated),
-    (exp.Is, _Prover.is_),
-    (exp.In, _Prover.within),
-    (exp.Between, _Prover.between),
-    (exp.Like, _Prover.like),
-    (exp.Case, _Prover.case),
-    (exp.If, _Prover.if_),
-    (exp.Neg, _Prover.negation),
-    ((exp.Add, exp.Sub), _Prover.sum_),
-    (exp.Cast, _Prover.cast),
-    (exp.Extract, _Prover.part),
-    (exp.Trim, _Prover.trim),
-    ((exp.Substring, exp.Overlay, exp.StrPosition), _Prover.written),
-    (exp.Anonymous, _Prover.function),
+_METHODS: tuple[tuple[type | tuple[type, ...], Callable[[Prover, exp.Expr], Value]], ...] = (
+    (exp.Literal, Prover.literal),
+    (exp.Column, Prover.column),
+    (exp.Placeholder, Prover.placeholder),
+    (exp.Boolean, Prover.boolean),
+    (exp.Null, Prover.null),
+    (exp.Paren, Prover.paren),
+    ((exp.And, exp.Or), Prover.both),
+    (exp.Not, Prover.negated),
+    (exp.Is, Prover.is_),
+    (exp.In, Prover.within),
+    (exp.Between, Prover.between),
+    (exp.Like, Prover.like),
+    (exp.Case, Prover.case),
+    (exp.If, Prover.if_),
+    (exp.Neg, Prover.negation),
+    ((exp.Add, exp.Sub), Prover.sum_),
+    (exp.Cast, Prover.cast),
+    (exp.Extract, Prover.part),
+    (exp.Trim, Prover.trim),
+    ((exp.Substring, exp.Overlay, exp.StrPosition), Prover.written),
+    (exp.Anonymous, Prover.function),
 )
 _TYPE_NAMES = "tinyint smallint int bigint float double decimal string boolean date to_date timestamp binary"
-_SPECIAL: dict[str, Callable[[_Prover, exp.Expr, str], Value]] = {
-    "nvl2": _Prover.presence,
-    "nullif": _Prover.unless_equal,
-    **dict.fromkeys(("coalesce", "nvl", "ifnull"), _Prover.first),
-    **dict.fromkeys(("date_part", "datepart"), _Prover.date_part),
-    **dict.fromkeys(_TYPE_NAMES.split(), _Prover.cast_call),
+_SPECIAL: dict[str, Callable[[Prover, exp.Expr, str], Value]] = {
+    "nvl2": Prover.presence,
+    "nullif": Prover.unless_equal,
+    **dict.fromkeys(("coalesce", "nvl", "ifnull"), Prover.first),
+    **dict.fromkeys(("date_part", "datepart"), Prover.date_part),
+    **dict.fromkeys(_TYPE_NAMES.split(), Prover.cast_call),
 }
 _WRITTEN: dict[type[exp.Expr], tuple[str, tuple[str, ...]]] = {
     exp.Substring: ("substring", ("this", "start", "length")),

@@ -1,0 +1,167 @@
+"""Whole queries of Spark SQL that DuckDB answers with the same rows, names and types; anything else is unproven."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from typing import Any
+
+from sqlglot import exp
+from sqlglot.errors import SqlglotError
+
+from anabranch.errors import InvalidRequest
+from anabranch.model.types import DataType
+from anabranch.queries.expressions import digits_of, type_of_value
+from anabranch.queries.plain_spark import PLAIN
+from anabranch.queries.proof_scope import Derived, Ledger, Nameless, Surroundings, check_parts
+from anabranch.queries.proof_select import all_of_source, prove_block, prove_select
+from anabranch.queries.proof_sets import united
+from anabranch.queries.proof_sources import of_derived, of_values
+from anabranch.queries.proof_terms import Outer
+from anabranch.queries.proven import Unproven
+from anabranch.queries.query import Query, Sources, ident
+
+
+@dataclass(frozen=True)
+class ProvenQuery:
+    """A query in DuckDB's form, over relations that are still to be put in their places by `bound`."""
+
+    expression: exp.Query
+    columns: tuple[tuple[str, DataType | None], ...]
+    """The names and types that Spark's DataFrame would have; None for nothing but nulls. A name may come twice."""
+    used: Mapping[str, frozenset[str]]
+    """The columns that are read of each relation."""
+    ordered: bool
+    may_fail: bool
+    """Whether a value may not fit. The engines may look at values in another order, or at ones that a condition
+    leaves out: if DuckDB fails over a value, only Spark can tell whether the query does."""
+    args: Mapping[str, Any] = field(default_factory=dict)
+
+
+def prove_query(
+    text: str, relations: Mapping[str, Sequence[tuple[str, DataType]]], args: Mapping[str, Any]
+) -> ProvenQuery:
+    """Translate a query for DuckDB, or name what is unproven; names that are nowhere are an InvalidRequest."""
+    types = tuple((k, type_of_value(v, f"args[{k!r}]"), digits_of(v)) for k, v in sorted(args.items()))
+    known = tuple((name, tuple(columns)) for name, columns in relations.items())
+    proven = _proven(text, known, types)
+    wanted = {str(p.name) for p in proven.expression.find_all(exp.Placeholder)}
+    return replace(proven, args={k: v for k, v in args.items() if k in wanted})
+
+
+def bound(proven: ProvenQuery, relations: Mapping[str, Query]) -> Query:
+    """Put each relation's query in its place."""
+    sources, args = Sources(), dict(proven.args)
+    parts = {name: _renamed(query, sources) for name, query in relations.items()}
+    for query in relations.values():
+        if any(args.get(name, value) is not value for name, value in query.args.items()):
+            raise InvalidRequest("an argument has the name of another one", hint="give it another name")
+        args |= query.args
+    expression = proven.expression.copy()
+    for node in list(expression.find_all(exp.Table)):
+        if node.name in parts:
+            node.replace(exp.Subquery(this=parts[node.name].copy(), alias=node.args["alias"]))
+    return Query(expression, sources.named, args)  # type: ignore[arg-type]
+
+
+def _renamed(query: Query, sources: Sources) -> exp.Expr:
+    """A relation's expression with its sources under names that no other relation's have."""
+    names = {name: sources.add(source) for name, source in query.sources.items()}
+    expression = query.expression.copy()
+    for node in expression.find_all(exp.Table):
+        if node.name in names:
+            node.set("this", ident(names[node.name]))
+    return expression
+
+
+@lru_cache(256)
+def _proven(
+    text: str,
+    relations: tuple[tuple[str, tuple[tuple[str, DataType], ...]], ...],
+    args: tuple[tuple[str, DataType | None, int], ...],
+) -> ProvenQuery:
+    """Prove a text once."""
+    parsed = _parsed(text)
+    types = {name: type_ for name, type_, _ in args}
+    for node in parsed.find_all(exp.Placeholder):
+        if node.name not in types:
+            raise InvalidRequest(f"the query has no value for :{node.name}", hint="give it in args=")
+    ledger = Ledger()
+    digits = {name: count for name, _, count in args}
+    derived = _prove(parsed, Surroundings(dict(relations), types, digits, ledger, _prove))
+    return _finished(derived, ledger)
+
+
+def _parsed(text: str) -> exp.Expr:
+    if "\\" in text:
+        raise Unproven("a backslash")
+    try:
+        parsed = [node for node in PLAIN.parse(text) if node is not None]
+    except SqlglotError as error:
+        raise Unproven("syntax that only Spark reads") from error
+    if len(parsed) != 1 or not isinstance(parsed[0], (exp.Query, exp.Values)):
+        raise Unproven("anything but one query")
+    return parsed[0]
+
+
+def _prove(node: exp.Expr, around: Surroundings, outer: Outer | None = None) -> Derived:
+    """Prove a query, which may be inside another one."""
+    around = _with_common(node, around)
+    if isinstance(node, exp.Select):
+        return prove_select(node, around, outer)
+    if isinstance(node, exp.SetOperation):
+        source = of_derived(united(node, around, outer), around, None)
+        return prove_block(all_of_source(_without_operands(node), source, around))
+    if isinstance(node, exp.Values):
+        return prove_block(all_of_source(exp.Select(), of_values(node, around), around))
+    if isinstance(node, exp.Subquery):
+        check_parts(node, frozenset(("this", "with_")))
+        return _prove(node.this, around, outer)
+    raise Unproven(node.key.upper())
+
+
+def _without_operands(node: exp.Expr) -> exp.Select:
+    """The order and the limits of a set operation."""
+    return exp.Select(**{part: node.args.get(part) for part in ("order", "limit", "offset")})
+
+
+def _with_common(node: exp.Expr, around: Surroundings) -> Surroundings:
+    """Prove the queries of WITH, each in sight of those before it, and put them before the whole query."""
+    with_ = node.args.get("with_")
+    if with_ is None:
+        return around
+    check_parts(with_, frozenset(("expressions",)))
+    for cte in with_.expressions:
+        check_parts(cte, frozenset(("this", "alias")))
+        derived = _prove(cte.this, around)
+        names = [c.name for c in cte.args["alias"].args.get("columns") or []]
+        if names and len(names) != len(derived.columns):
+            raise Unproven("a list of names that is not as long as the list of columns")
+        if names:
+            renamed = tuple((n, *rest) for n, (_, *rest) in zip(names, derived.columns, strict=True))
+            derived = replace(derived, columns=renamed)  # type: ignore[arg-type]
+        inner = around.ledger.name("w")
+        alias = exp.TableAlias(this=ident(inner))
+        around.ledger.common.append(exp.CTE(this=derived.expression, alias=alias))
+        around = replace(around, common={**around.common, cte.alias.lower(): (inner, derived)})
+    return around
+
+
+def _finished(derived: Derived, ledger: Ledger) -> ProvenQuery:
+    """Give the columns of the outermost query their names, and count what is read."""
+    whole = derived.expression
+    for node, (name, _, _) in zip(whole.expressions, derived.columns, strict=True):
+        if isinstance(name, Nameless):
+            raise Unproven(f"{name}, so give it a name with AS")
+        node.set("alias", ident(name))
+    if ledger.common:
+        whole.set("with_", exp.With(expressions=ledger.common))
+    used: dict[str, set[str]] = {relation: set() for relation in ledger.tables.values()}
+    for node in whole.find_all(exp.Column):
+        relation = ledger.tables.get(node.table)
+        if relation is not None:
+            used[relation].add(node.name)
+    columns = tuple((str(name), type_) for name, _, type_ in derived.columns)
+    frozen = {relation: frozenset(names) for relation, names in used.items()}
+    return ProvenQuery(whole, columns, frozen, derived.ordered, ledger.may_fail)
