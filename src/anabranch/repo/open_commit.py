@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from anabranch.catalog import branches, entries, history, objects, open_commits
 from anabranch.catalog.open_commits import OpenRecord
@@ -25,9 +25,6 @@ from anabranch.repo.refs import need_branch, resolve
 from anabranch.repo.state import table_state
 from anabranch.repo.table_writer import TableWriter
 from anabranch.repo.transaction import Start, Transaction
-
-if TYPE_CHECKING:
-    from anabranch.repo.diff import Diff
 
 _READS = "reads"
 """Stands in the place of a thing's id for the tables that a strict commit has read."""
@@ -104,14 +101,6 @@ class OpenCommit(Transaction):
             objects.remove(cx, mine)
         self._ctx.discard([NewObject(o) for o in stored])
 
-    def status(self) -> dict[str, dict[str, Any]]:
-        """What is staged, by table: how it was touched, and how many rows."""
-        return {
-            t.name: {"operations": t.operations, "counts": t.counts, "dropped": t.dropped, "kind": t.kind}
-            for t in self._draft.things.values()
-            if t.operations
-        }
-
     def discard(self, name: str) -> None:
         """Give up what is staged of one table or namespace; the rest stays."""
         from anabranch.repo.discard import may_discard
@@ -129,12 +118,6 @@ class OpenCommit(Transaction):
         self._version += 1
         with self._ctx.catalog.read() as cx:
             self.load(cx)
-
-    def diff(self) -> Diff:
-        """What is staged, compared with the commit that it starts from."""
-        from anabranch.repo.draft_diff import draft_diff
-
-        return draft_diff(self._ctx, self._draft, self.pending(), self._start)
 
     def _record(self, thing: ThingDraft) -> None:
         made = [o for o in objects_of(thing) if o.stored.id not in self._registered]
