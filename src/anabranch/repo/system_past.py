@@ -11,7 +11,7 @@ from anabranch.repo.conflicts import Conflicts
 from anabranch.repo.diff import TableDiff
 from anabranch.repo.json_values import json_text
 from anabranch.repo.look_up import value_of_text
-from anabranch.repo.open_merge import OpenMerge
+from anabranch.repo.open_merge import newest_merge
 from anabranch.repo.system_table import BIGINT, INT, STRING, STRINGS, TIMESTAMP, Asked, SystemTable
 
 _COMMIT = (
@@ -116,17 +116,12 @@ def _json(row: dict[str, Any] | None) -> str | None:
 
 def conflicts(asked: Asked) -> SystemTable:
     """What keeps the open merge into the branch from being published; or the rows of one table."""
-    kept = newest_merge(asked.repo.open_merges(), asked.branch)
+    kept = newest_merge(asked.ctx, asked.branch)
     if not asked.arguments:
         return asked.in_memory(_CONFLICTS, lambda: _told(kept.conflicts) if kept else ())
     if kept is None:
         raise NotFound(f"no merge into {asked.branch!r} is open", hint="MERGE BRANCH keeps one open if it has to")
     return _of_table(asked, kept.conflicts)
-
-
-def newest_merge(open_merges: list[OpenMerge], into: str) -> OpenMerge | None:
-    """The open merge into a branch; the newest, if there are several."""
-    return next((merge for merge in reversed(open_merges) if merge.into == into), None)
 
 
 def _told(found: Conflicts) -> Iterator[dict[str, Any]]:
