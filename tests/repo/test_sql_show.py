@@ -31,7 +31,8 @@ def shop(duck: ab.Repository) -> ab.Repository:
 
 
 def told(repo: ab.Repository, statement: Any, at: str | None = None) -> list[dict[str, Any]]:
-    return show(repo, statement, "main", at).to_pylist()
+    rows: list[dict[str, Any]] = show(repo, statement, "main", at).to_pylist()
+    return rows
 
 
 def names(repo: ab.Repository, statement: Show) -> list[str]:

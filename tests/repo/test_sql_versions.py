@@ -32,7 +32,8 @@ def prices(repo: ab.Repository, at: str = "main") -> dict[int, int]:
 
 
 def run(repo: ab.Repository, statement: sql.Governing, branch: str = "main", **args: Any) -> list[dict[str, Any]]:
-    return govern(repo, statement, branch, args).to_pylist()
+    told: list[dict[str, Any]] = govern(repo, statement, branch, args).to_pylist()
+    return told
 
 
 def names(repo: ab.Repository) -> list[str]:

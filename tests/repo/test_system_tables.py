@@ -46,7 +46,8 @@ def found(repo: ab.Repository, name: str, *arguments: Any, branch: str = "main",
 
 
 def rows(repo: ab.Repository, name: str, *arguments: Any, **where: Any) -> list[dict[str, Any]]:
-    return found(repo, name, *arguments, **where).arrow().to_pylist()
+    told: list[dict[str, Any]] = found(repo, name, *arguments, **where).arrow().to_pylist()
+    return told
 
 
 def test_the_log_is_that_of_the_branch_of_a_ref_or_of_the_argument(shop: ab.Repository) -> None:

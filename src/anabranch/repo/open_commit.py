@@ -67,6 +67,11 @@ class OpenCommit(Transaction):
         return self._start.parent.hash
 
     @property
+    def version(self) -> int:
+        """How often it was written to."""
+        return self._version
+
+    @property
     def is_working_set(self) -> bool:
         return self._record_of.working
 
@@ -97,7 +102,7 @@ class OpenCommit(Transaction):
             mine = open_commits.linked(cx, self.id)
             stored = list(objects.find(cx, mine).values())
             if not open_commits.remove(cx, self.id, self._version):
-                raise _changed_elsewhere(self.id)
+                raise changed_elsewhere(self.id)
             objects.remove(cx, mine)
         self._ctx.discard([NewObject(o) for o in stored])
 
@@ -111,7 +116,7 @@ class OpenCommit(Transaction):
         ids = [o.id for o in mine]
         with self._ctx.catalog.write() as cx:
             if not open_commits.save(cx, self._ctx.record.id, self.id, self._version, [(thing.id, None)], []):
-                raise _changed_elsewhere(self.id)
+                raise changed_elsewhere(self.id)
             open_commits.unlink(cx, self.id, ids)
             objects.remove(cx, ids)
         self._ctx.discard([NewObject(o) for o in mine])
@@ -137,7 +142,7 @@ class OpenCommit(Transaction):
         """Keep one part of the draft, if nobody else wrote meanwhile."""
         with self._ctx.catalog.write() as cx:
             if not open_commits.save(cx, self._ctx.record.id, self.id, self._version, [(part, document)], made):
-                raise _changed_elsewhere(self.id)
+                raise changed_elsewhere(self.id)
         self._version += 1
 
     def load(self, cx: Connection) -> OpenCommit:
@@ -197,7 +202,8 @@ class OpenCommit(Transaction):
         )
 
 
-def _changed_elsewhere(id_: str) -> BranchMoved:
+def changed_elsewhere(id_: str) -> BranchMoved:
+    """The error of an open commit that is not what it was when it was read."""
     message = f"open commit {id_} was written to, finished or aborted elsewhere"
     return BranchMoved(message, hint="open it again, look at it, and repeat")
 
@@ -245,6 +251,15 @@ def working_set(ctx: Context, branch: str) -> OpenCommit | None:
     with ctx.catalog.read() as cx:
         found = [r for r in open_commits.all_records(cx, ctx.record.id) if r.working and r.branch == branch]
         return _reopen(ctx, cx, found[0]) if found else None
+
+
+def reopen(ctx: Context, id_: str) -> OpenCommit:
+    """Open a commit again by its id, as the catalogue has it now."""
+    with ctx.catalog.read() as cx:
+        found = next((r for r in open_commits.all_records(cx, ctx.record.id) if r.id == id_), None)
+        if found is None:
+            raise changed_elsewhere(id_)
+        return _reopen(ctx, cx, found)
 
 
 def _target(ctx: Context, cx: Connection, branch: str | None, parent: str | None) -> tuple[BranchHead, bool]:
