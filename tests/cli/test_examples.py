@@ -36,7 +36,7 @@ EXAMPLES = [line for _, command in commands() for line in examples(command)]
 
 @pytest.fixture(scope="module")
 def stores(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Folders to copy: `plain` with main and dev, `staged` with staged work too, `merging` with an open merge."""
+    """Folders to copy: `plain` with main and dev, `staged` and `stashed` with work, `merging` with an open merge."""
     root = tmp_path_factory.mktemp("stores")
     with ab.init(root / "plain", author="ann", repository="shop") as repo:
         with repo.commit("main", "load orders") as tx:
@@ -48,10 +48,13 @@ def stores(tmp_path_factory: pytest.TempPathFactory) -> Path:
                 tx.table("orders").update({"price": 10.0 + i}, where=f"id = {1 + i % 2}")
     (root / "plain" / "customers.csv").write_text("id,name\n1,ann\n")
     (root / "plain" / "prices.csv").write_text("id,price\n1,5\n")
-    for name in ("staged", "merging"):
+    for name in ("staged", "merging", "stashed"):
         shutil.copytree(root / "plain", root / name)
-    with ab.open(root / "staged") as repo:
-        repo.start("main", message="staged", working=True).table("orders").update({"price": 3.0}, where="id = 7")
+    for name in ("staged", "stashed"):
+        with ab.open(root / name) as repo:
+            repo.start("main", message="staged", working=True).table("orders").update({"price": 3.0}, where="id = 7")
+            if name == "stashed":
+                repo.stash("main")
     with ab.open(root / "merging") as repo:
         with repo.commit("main", "met") as tx:
             tx.table("orders").update({"price": 0.5}, where="id = 1")
@@ -70,7 +73,13 @@ def place(line: str) -> str:
         return "empty"
     if line.startswith(("conflicts", "resolve", "merge --")):
         return "merging"
-    return "staged" if line in ("restore orders", "restore .", "diff", "status") or "commit -m" in line else "plain"
+    if line.startswith("stash") and "push" not in line:
+        return "stashed"
+    return (
+        "staged"
+        if "stash push" in line or line in ("restore orders", "restore .", "diff", "status") or "commit -m" in line
+        else "plain"
+    )
 
 
 @pytest.mark.parametrize("name", [name for name, _ in commands() if name != "demo"])

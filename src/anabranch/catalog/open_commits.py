@@ -106,6 +106,31 @@ def save(
     return True
 
 
+def set_aside(cx: Connection, open_id: str, version: int, message: str, moment: int) -> bool:
+    """Let a working set be one no more, if nobody wrote to it since `version`; it counts as started now."""
+    values = {"working_branch": None, "message": message, "started_at": moment, "version": version + 1}
+    return _change(cx, open_id, version, values)
+
+
+def take_up(cx: Connection, open_id: str, version: int, branch: str, parent: Position, message: str) -> bool:
+    """Make an open commit the working set of a branch, on a parent, if nobody wrote to it since `version`."""
+    values = {
+        "branch": branch,
+        "working_branch": branch,
+        "parent_line": parent.line,
+        "parent_index": parent.index,
+        "message": message,
+        "version": version + 1,
+    }
+    return _change(cx, open_id, version, values)
+
+
+def _change(cx: Connection, open_id: str, version: int, values: dict[str, Any]) -> bool:
+    c = t.open_commits.c
+    unchanged = (c.id == open_id) & (c.version == version)
+    return cx.execute(update(t.open_commits).where(unchanged).values(values)).rowcount == 1
+
+
 def describe(cx: Connection, open_id: str, message: str, author: str) -> None:
     """Change the message and author of an open commit."""
     cx.execute(update(t.open_commits).where(t.open_commits.c.id == open_id).values(message=message, author=author))

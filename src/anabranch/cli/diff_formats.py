@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 from anabranch.cli.diff_documents import chosen_rows, key_of
 from anabranch.cli.diff_text import schema_words, summary_line
 from anabranch.cli.failures import BadUsage
-from anabranch.cli.output import finite, plain
 from anabranch.cli.tables import cell
+from anabranch.repo.json_values import finite, plain
 
 if TYPE_CHECKING:
     from anabranch.cli.diff import Wanted

@@ -40,6 +40,7 @@ MODULES = {
     "ls": "ls",
     "table": "table",
     "reset": "reset",
+    "stash": "stash",
     "reflog": "reflog",
     "history": "history",
     "blame": "blame",

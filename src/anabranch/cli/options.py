@@ -48,6 +48,10 @@ class Group(click.Group):
 
     command_class = Command
 
+    def __init__(self, *args: Any, **settings: Any) -> None:
+        super().__init__(*args, **settings)
+        self.params.extend(global_options(hidden=True))
+
 
 def command(name: str, cls: type[Command] = Command, **settings: Any) -> Callable[[Callable[..., Any]], Command]:
     """Make a command that is given the session first."""

@@ -8,9 +8,10 @@ from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import Any, TextIO
 
+from anabranch.repo.json_values import finite, plain
+
 HASH_LENGTH = 10
 _STYLES = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "blue": "34", "cyan": "36"}
-_INFINITE = {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}
 _CONTROL = {i: f"\\x{i:02x}" for i in (*range(0x20), *range(0x7F, 0xA0))} | {9: "\\t", 10: "\\n", 13: "\\r"}
 
 
@@ -112,20 +113,3 @@ def size(size_bytes: int) -> str:
             break
         value, unit = value / 1000, larger
     return f"{value:.0f} {unit}" if unit == "B" else f"{value:.1f} {unit}"
-
-
-def finite(value: Any) -> Any:
-    """JSON has no number for NaN and the infinities: they become text."""
-    if isinstance(value, dict):
-        # The keys of a map may be anything; those of JSON are text.
-        return {name if isinstance(name, str) else str(plain(name)): finite(inner) for name, inner in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [finite(inner) for inner in value]
-    return _INFINITE.get(str(value), value) if isinstance(value, float) else value
-
-
-def plain(value: Any) -> Any:
-    """A value that JSON has no form for: times as ISO 8601, decimals as text, bytes as hexadecimal digits."""
-    if isinstance(value, bytes):
-        return value.hex()
-    return value.isoformat() if hasattr(value, "isoformat") else str(value)

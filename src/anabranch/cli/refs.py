@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from datetime import datetime
 
-_HEAD = re.compile(r"^(?:HEAD|@(?!\{))?(?=$|[~^]|@\{)")
+from anabranch.model.refs import with_head
+
 _TIME = re.compile(r"@\{([^}]+)\}")
 
 
@@ -13,12 +14,7 @@ def translate(text: str | None, branch: str) -> str:
     """Put the current branch for HEAD, `@` and for nothing; in both ends of a range."""
     if text is None:
         return branch
-    return "".join(x if x in ("..", "...") else _one(x, branch) for x in re.split(r"(\.{2,3})", text))
-
-
-def _one(text: str, branch: str) -> str:
-    named = _HEAD.sub(lambda _: branch, text, count=1)
-    return _TIME.sub(lambda found: f"@{{{with_zone(found[1])}}}", named)
+    return _TIME.sub(lambda found: f"@{{{with_zone(found[1])}}}", with_head(text, branch))
 
 
 def with_zone(text: str) -> str:

@@ -12,6 +12,8 @@ from anabranch.model.names import is_clean
 HASH_PREFIX_MIN = 6
 
 _SUFFIX = re.compile(r"~(?P<back>[0-9]*)|\^(?P<parent>[0-9]*)|@\{(?P<when>[^}]*)\}")
+_HEAD = re.compile(r"^(?:HEAD|@(?!\{))?(?=$|[~^]|@\{)")
+_RANGE = re.compile(r"(\.{2,3})")
 _POSITION = re.compile(r"^(?P<line>.+)/(?P<index>[0-9]{1,18})$")
 _HASH = re.compile(r"^[0-9a-f]{6,64}$", re.IGNORECASE)
 
@@ -76,6 +78,12 @@ def parse_ref(text: str) -> Ref:
         steps.append(_step(found, text))
         rest = rest[found.end() :]
     return Ref(text, name or "HEAD", tuple(steps))
+
+
+def with_head(text: str, branch: str) -> str:
+    """Put a branch for HEAD, `@` and for nothing; in both ends of a range."""
+    parts = _RANGE.split(text)
+    return "".join(x if _RANGE.fullmatch(x) else _HEAD.sub(lambda _: branch, x, count=1) for x in parts)
 
 
 def _step(found: re.Match[str], text: str) -> Back | Parent | Shown:

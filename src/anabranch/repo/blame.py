@@ -16,6 +16,7 @@ from anabranch.model.commits import Commit
 from anabranch.model.objects import Layer, may_meet, size_of
 from anabranch.model.schema import Column
 from anabranch.model.tables import TableState
+from anabranch.model.types import DataType
 from anabranch.objects.parquet import table_range
 from anabranch.plan.engine import Work
 from anabranch.queries.blame import COLUMN, Attribution, Followed
@@ -83,6 +84,15 @@ class Blame:
 
     def __iter__(self) -> Iterator[BlameEntry]:
         return iter(self.rows())
+
+    @property
+    def columns(self) -> tuple[tuple[str, DataType], ...]:
+        """The names and types of the columns of `arrow` and `spark`."""
+        schema = self._state.schema
+        shown = schema.key_columns if schema.has_key else schema.columns
+        cell = [(COLUMN, DataType("string"))] if self._asked.cells else []
+        told = ((n, DataType("timestamp" if n == "_commit_timestamp" else "string")) for n in BLAME_COLUMNS)
+        return (*((c.name, c.type) for c in shown), *cell, *told)
 
     def rows(self) -> list[BlameEntry]:
         """List the rows in the order of the key, each with its commit; with cells, each cell's too."""

@@ -16,6 +16,7 @@ from anabranch.model.clock import Position
 from anabranch.model.objects import Layer, may_meet, size_of
 from anabranch.model.schema import Schema
 from anabranch.model.tables import TableState
+from anabranch.model.types import DataType
 from anabranch.objects.parquet import table_range
 from anabranch.plan.engine import Work
 from anabranch.plan.history import is_ancestor
@@ -199,6 +200,12 @@ class Changes:
     def commits(self) -> tuple[str, ...]:
         """The commits that touched the table, oldest first, as `_commit_version` names them."""
         return tuple(c.id for c in self._range.commits)
+
+    @property
+    def columns(self) -> tuple[tuple[str, DataType], ...]:
+        """The names and types of the columns of the feed."""
+        told = (DataType("string"), DataType("string"), DataType("timestamp"))
+        return (*((c.name, c.type) for c in self._shape.shown), *zip(FEED_COLUMNS, told, strict=True))
 
     def rows(self) -> list[dict[str, Any]]:
         """Read as a list of dicts."""

@@ -15,7 +15,7 @@ from anabranch.model.content import Entry
 from anabranch.model.ids import ThingId
 from anabranch.model.schema import Schema
 from anabranch.model.tables import TableState
-from anabranch.model.types import can_widen
+from anabranch.model.types import DataType, can_widen
 from anabranch.plan.history import merge_bases
 from anabranch.plan.path import Leg, find_path
 from anabranch.plan.schema_diff import SchemaChange, attribute_changes, schema_changes
@@ -312,6 +312,11 @@ class TableDiff:
         from anabranch.repo.row_changes import RowChanges
 
         return RowChanges(self._ctx, self._ends, self.change)
+
+    @property
+    def long_columns(self) -> tuple[tuple[str, DataType], ...]:
+        """The names and types of the columns of `arrow` and `spark`."""
+        return self._changes.long_columns
 
     def counts(self) -> dict[str, int]:
         """Count rows that came, changed and went, and the cells that changed."""

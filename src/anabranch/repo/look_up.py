@@ -67,10 +67,11 @@ def key_of_text(schema: Schema, given: Sequence[str], table: str) -> dict[str, A
         wanted = " ".join(f"{c.name}=…" for c in key)
         hint = f"its key is {wanted}" if key else "it has no key; choose rows with --where"
         raise InvalidRequest(f"{', '.join(given)!r} is no key of {table!r}", hint=hint)
-    return {name: _value(named[name], text, table) for name, _, text in parts}
+    return {name: value_of_text(named[name], text, table) for name, _, text in parts}
 
 
-def _value(column: Column, text: str, table: str) -> Any:
+def value_of_text(column: Column, text: str, table: str) -> Any:
+    """Read text as a value of a column."""
     try:
         return pa.array([text], pa.string()).cast(arrow_type(column.type))[0].as_py()
     except pa.ArrowException as error:

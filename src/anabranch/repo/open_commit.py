@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from anabranch.catalog import branches, entries, history, objects, open_commits
 from anabranch.catalog.open_commits import OpenRecord
@@ -26,9 +26,6 @@ from anabranch.repo.refs import need_branch, resolve
 from anabranch.repo.state import table_state
 from anabranch.repo.table_writer import TableWriter
 from anabranch.repo.transaction import Start, Transaction
-
-if TYPE_CHECKING:
-    from anabranch.repo.diff import Diff
 
 _READS = "reads"
 """Stands in the place of a thing's id for the tables that a strict commit has read."""
@@ -73,6 +70,11 @@ class OpenCommit(Transaction):
         return self._start.parent.hash
 
     @property
+    def version(self) -> int:
+        """How often it was written to."""
+        return self._version
+
+    @property
     def is_working_set(self) -> bool:
         return self._record_of.working
 
@@ -103,17 +105,9 @@ class OpenCommit(Transaction):
             mine = open_commits.linked(cx, self.id)
             stored = list(objects.find(cx, mine).values())
             if not open_commits.remove(cx, self.id, self._version):
-                raise _changed_elsewhere(self.id)
+                raise changed_elsewhere(self.id)
             objects.remove(cx, mine)
         self._ctx.discard([NewObject(o) for o in stored])
-
-    def status(self) -> dict[str, dict[str, Any]]:
-        """What is staged, by table: how it was touched, and how many rows."""
-        return {
-            t.name: {"operations": t.operations, "counts": t.counts, "dropped": t.dropped, "kind": t.kind}
-            for t in self._draft.things.values()
-            if t.operations
-        }
 
     def discard(self, name: str) -> None:
         """Give up what is staged of one table or namespace; the rest stays."""
@@ -125,19 +119,13 @@ class OpenCommit(Transaction):
         ids = [o.id for o in mine]
         with self._ctx.catalog.write() as cx:
             if not open_commits.save(cx, self._ctx.record.id, self.id, self._version, [(thing.id, None)], []):
-                raise _changed_elsewhere(self.id)
+                raise changed_elsewhere(self.id)
             open_commits.unlink(cx, self.id, ids)
             objects.remove(cx, ids)
         self._ctx.discard([NewObject(o) for o in mine])
         self._version += 1
         with self._ctx.catalog.read() as cx:
             self.load(cx)
-
-    def diff(self) -> Diff:
-        """What is staged, compared with the commit that it starts from."""
-        from anabranch.repo.draft_diff import draft_diff
-
-        return draft_diff(self._ctx, self._draft, self.pending(), self._start)
 
     @contextmanager
     def all_or_nothing(self) -> Iterator[None]:
@@ -182,7 +170,7 @@ class OpenCommit(Transaction):
         """Keep parts of the draft, if nobody else wrote meanwhile."""
         with self._ctx.catalog.write() as cx:
             if not open_commits.save(cx, self._ctx.record.id, self.id, self._version, parts, made):
-                raise _changed_elsewhere(self.id)
+                raise changed_elsewhere(self.id)
         self._version += 1
 
     def load(self, cx: Connection) -> OpenCommit:
@@ -242,7 +230,8 @@ class OpenCommit(Transaction):
         )
 
 
-def _changed_elsewhere(id_: str) -> BranchMoved:
+def changed_elsewhere(id_: str) -> BranchMoved:
+    """The error of an open commit that is not what it was when it was read."""
     message = f"open commit {id_} was written to, finished or aborted elsewhere"
     return BranchMoved(message, hint="open it again, look at it, and repeat")
 
@@ -290,6 +279,15 @@ def working_set(ctx: Context, branch: str) -> OpenCommit | None:
     with ctx.catalog.read() as cx:
         found = [r for r in open_commits.all_records(cx, ctx.record.id) if r.working and r.branch == branch]
         return _reopen(ctx, cx, found[0]) if found else None
+
+
+def reopen(ctx: Context, id_: str) -> OpenCommit:
+    """Open a commit again by its id, as the catalogue has it now."""
+    with ctx.catalog.read() as cx:
+        found = next((r for r in open_commits.all_records(cx, ctx.record.id) if r.id == id_), None)
+        if found is None:
+            raise changed_elsewhere(id_)
+        return _reopen(ctx, cx, found)
 
 
 def _target(ctx: Context, cx: Connection, branch: str | None, parent: str | None) -> tuple[BranchHead, bool]:

@@ -77,6 +77,12 @@ def list_merges(ctx: Context) -> list[OpenMerge]:
         return [OpenMerge(ctx, record) for record in open_merges.all_records(cx, ctx.record.id)]
 
 
+def newest_merge(ctx: Context, into: str) -> OpenMerge | None:
+    """Find the open merge into a branch; the newest, if there are several."""
+    found = [merge for merge in list_merges(ctx) if merge.into == into]
+    return found[-1] if found else None
+
+
 class OpenMerge:
     """A merge that is not finished. Its conflicts shrink as they are resolved."""
 

@@ -94,6 +94,11 @@ class Table:
         chosen = tuple(names[i] for i in self._state.attributes.get("cluster_by", ()) if i in names)
         return chosen or self.key
 
+    @property
+    def is_clustered(self) -> bool:
+        """Whether another order than the key's was asked for."""
+        return bool(self._state.attributes.get("cluster_by"))
+
     def spark(self) -> DataFrame:
         """Read as a Spark DataFrame; nothing runs yet."""
         engine, state = self._ctx.engines.spark(), self._state

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from anabranch.repo.reading import Table
     from anabranch.repo.sql import SqlSession
     from anabranch.repo.sql_result import SqlResult
+    from anabranch.repo.stash import Stash
 
 Key = Mapping[str, Any] | int | str | bytes | date | Decimal
 """A row's key: its columns by name, or the value of the only one."""
@@ -116,6 +117,36 @@ class Repository:
         from anabranch.repo.open_commit import list_open
 
         return list_open(self._ctx)
+
+    def stash(self, branch: str | None = None, message: str | None = None) -> Stash:
+        """Set the working set of a branch aside."""
+        from anabranch.repo.stash import push
+
+        return push(self._ctx, branch or self.default_branch, message)
+
+    def stashes(self) -> list[Stash]:
+        """List what was set aside, newest first."""
+        from anabranch.repo.stash import list_stashes
+
+        return list_stashes(self._ctx)
+
+    def find_stash(self, number: int = 0) -> Stash:
+        """Find what was set aside by its number; 0 is the newest."""
+        from anabranch.repo.stash import find_stash
+
+        return find_stash(self._ctx, number)
+
+    def pop_stash(self, number: int = 0, on: str | None = None) -> OpenCommit:
+        """Stage again what was set aside; on another branch only if nothing that it touched differs there."""
+        from anabranch.repo.stash import pop
+
+        return pop(self._ctx, number, on or self.default_branch)
+
+    def drop_stash(self, number: int = 0) -> Stash:
+        """Give up what was set aside."""
+        from anabranch.repo.stash import drop
+
+        return drop(self._ctx, number)
 
     # Branches and tags
 

@@ -15,6 +15,7 @@ from anabranch.errors import InvalidRequest
 from anabranch.model.objects import Layer, may_meet
 from anabranch.model.schema import ROW_ID, Column, Schema
 from anabranch.model.tables import TableState
+from anabranch.model.types import DataType
 from anabranch.objects.parquet import table_range
 from anabranch.plan.engine import Work
 from anabranch.queries import changes, difference
@@ -62,6 +63,13 @@ class RowChanges:
         """The columns that are compared: those after, without what the other side alone has dropped."""
         had, base = self.ends.before.schema, self.ends.base
         return tuple(c for c in self.schema if had.written_as(c) or base is None or not base.written_as(c))
+
+    @property
+    def long_columns(self) -> tuple[tuple[str, DataType], ...]:
+        """The names and types of the columns of the long form: the key, the others, and what became of the row."""
+        key = self.schema.key_columns if self.schema.has_key else ()
+        shown = dict.fromkeys((*key, *self.columns))
+        return (*((c.name, c.type) for c in shown), (difference.CHANGE_TYPE, DataType("string")))
 
     @property
     def lost(self) -> tuple[Column, ...]:

@@ -66,6 +66,11 @@ def schema_of(ctx: Context, cx: Connection, ids: set[SchemaId]) -> dict[str, Sch
 
 def list_tables(ctx: Context, cx: Connection, at: Clock, namespace: str | None) -> list[TableEntry]:
     """List tables with their sizes; all of them, or those of one namespace."""
+    return [entry for entry, _ in list_schemas(ctx, cx, at, namespace)]
+
+
+def list_schemas(ctx: Context, cx: Connection, at: Clock, namespace: str | None) -> list[tuple[TableEntry, Schema]]:
+    """List tables with their sizes and their columns, by name."""
     parts = tuple(namespace.split(".")) if namespace else ()
     start = find_namespace(ctx, cx, at, parts)
     found: list[tuple[str, ThingId]] = []
@@ -80,10 +85,11 @@ def list_tables(ctx: Context, cx: Connection, at: Clock, namespace: str | None) 
     told = entries.find_entries(cx, at, [thing for _, thing in found])
     known = objects.schemas(cx, [e.schema_id for e in told.values() if e.schema_id])
     return [
-        _describe(name, thing, told[thing].row_count or 0, known[told[thing].schema_id or ""])
+        describe_table(name, thing, told[thing].row_count or 0, known[told[thing].schema_id or ""])
         for name, thing in sorted(found)
     ]
 
 
-def _describe(name: str, thing: ThingId, rows: int, schema: Schema) -> TableEntry:
-    return TableEntry(name, thing, rows, len(schema), schema.key_names)
+def describe_table(name: str, thing: ThingId, rows: int, schema: Schema) -> tuple[TableEntry, Schema]:
+    """A table as lists show it, and its columns."""
+    return TableEntry(name, thing, rows, len(schema), schema.key_names), schema

@@ -33,6 +33,7 @@ from anabranch.repo.state import find_table, table_state
 from anabranch.repo.table_writer import TableWriter
 
 if TYPE_CHECKING:
+    from anabranch.repo.diff import Diff
     from anabranch.repo.sql_result import SqlResult
 
 
@@ -179,6 +180,20 @@ class Transaction:
     def counts(self) -> dict[str, Counts]:
         """What was touched so far, by table."""
         return {t.name: t.counts for t in self._draft.things.values() if t.kind == "table" and not t.dropped}
+
+    def status(self) -> dict[str, dict[str, Any]]:
+        """What is staged, by table: how it was touched, and how many rows."""
+        return {
+            t.name: {"operations": t.operations, "counts": t.counts, "dropped": t.dropped, "kind": t.kind}
+            for t in self._draft.things.values()
+            if t.operations
+        }
+
+    def diff(self) -> Diff:
+        """What is staged, compared with the commit that it starts from."""
+        from anabranch.repo.draft_diff import draft_diff
+
+        return draft_diff(self._ctx, self._draft, self.pending(), self._start)
 
     # What the tables of this transaction ask for.
 
