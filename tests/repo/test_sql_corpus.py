@@ -1,0 +1,38 @@
+"""Statement by statement, the same result on DuckDB, Spark classic and Spark Connect."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import anabranch as ab
+from tests.repo.sql_corpus import FOLDER, given_by, read_cases, write_cases
+
+FILES = sorted(FOLDER.glob("*.sql"))
+pytestmark = pytest.mark.contract
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda f: f.stem)
+def test_statements_give_the_same_on_every_engine(file: Path, repo: ab.Repository, engine: dict[str, Any]) -> None:
+    cases = read_cases(file)
+    session = repo.sql_session(staging=False)
+    found = [given_by(session, case) for case in cases]
+    if os.environ.get("ANABRANCH_WRITE_GOLDEN") and engine["engine"] == "spark":
+        write_cases(file, cases, found)
+        return
+    wrong = []
+    for case, given in zip(cases, found, strict=True):
+        if "spark" in case.directives and engine["engine"] == "duck":
+            if not (len(given) == 1 and "runs on Spark only" in given[0]):
+                wrong.append(f"{file.name}:{case.line}: {case.text}\n  DuckDB was to refuse it, but gave {given}")
+        elif tuple(given) != case.expected:
+            shown = "\n  ".join([*given, "expected:", *case.expected])
+            wrong.append(f"{file.name}:{case.line}: {case.text}\n  {shown}")
+    assert not wrong, "\n".join(wrong)
+
+
+def test_the_corpus_is_large() -> None:
+    assert sum(len(read_cases(file)) for file in FILES) >= 300
