@@ -68,7 +68,7 @@ def prove_select(node: exp.Expr, around: Surroundings, outside: Outer | None) ->
 
 def prove_block(block: Block) -> Derived:
     """Prove a SELECT whose FROM and list are known."""
-    node, args = block.node, block.node.args
+    args = block.node.args
     named = {w.name.lower(): w for w in args.get("windows") or []}
     rows = replace(Terms.over(block.scope, block.around, block.outside), windows=named)
     where = rows.at(WHERE).condition(args["where"].this).node if args.get("where") else None

@@ -217,7 +217,8 @@ class Terms(Prover):
                 part.set("this", str(part.this).lower())
             elif (found := self._found(part)) is not None:
                 part.set("table", None)
-                part.set("this", exp.to_identifier(found.node.sql(), quoted=True))
+                place = f"{found.node.table}.{found.node.name}" if isinstance(found.node, exp.Column) else id(found.node)
+                part.set("this", exp.to_identifier(str(place), quoted=True))
         return str(whole.sql("spark"))
 
     def _found(self, node: exp.Expr) -> Visible | None:
@@ -280,13 +281,12 @@ class Grouped(Terms):
     def aggregate(self, call: Call) -> Value:
         """Let the grouping compute an aggregate, and stand for it."""
         assert self.groups is not None
-        value = self._computed(call)
-        text = value.node.sql("duckdb")
+        text = repr((call.name, call.distinct, *(self.rows.key(p) for p in (*call.arguments, call.condition) if p)))
         if text not in self.groups.known:
-            name = self.around.ledger.name("a")
+            value, name = self._computed(call), self.around.ledger.name("a")
+            self.around.ledger.may_fail |= value.may_fail
             self.groups.columns[name] = value.node
             self.groups.known[text] = replace(value, node=self.groups.column(name), may_fail=False)
-        self.around.ledger.may_fail |= value.may_fail
         known = self.groups.known[text]
         return replace(known, node=known.node.copy())
 
