@@ -21,7 +21,6 @@ from anabranch.model.types import DataType
 from anabranch.queries.plain_spark import PLAIN, TAKE_UNITS, WORDS
 from anabranch.queries.proof import Unproven, prove
 
-
 _SPARK = Spark()
 
 __all__ = ["Expression", "Unproven", "type_of_value"]

@@ -120,7 +120,9 @@ def _average(name: str, values: Sequence[Value], called: Called) -> Value:
         return Value(DuckText(this=_MEAN, expressions=[total, count]), DOUBLE, value.may_fail)
     if type_.name == "decimal" and type_.precision <= _WIDEST_AVERAGE and type_.precision + type_.scale <= 30:
         mean = DataType("decimal", type_.precision + 4, type_.scale + 4)
-        node = DuckText(this=_DECIMAL_MEAN.replace("$scale", str(mean.scale)), expressions=[called("sum", [value.node]), count])
+        node = DuckText(
+            this=_DECIMAL_MEAN.replace("$scale", str(mean.scale)), expressions=[called("sum", [value.node]), count]
+        )
         return Value(cast_to(node, mean), mean, value.may_fail)
     raise Unproven(f"AVG of {type_}")
 

@@ -34,7 +34,7 @@ class Place:
 
 FROM, WHERE, SELECT = Place(), Place(scalars=True, predicates=True, outer=True), Place(windows=True, scalars=True)
 HAVING = Place(scalars=True, predicates=True)
-ORDER = Place(windows=True)
+QUALIFY = Place(windows=True)
 
 
 @dataclass
@@ -77,7 +77,10 @@ class Terms(Prover):
 
     def condition(self, node: exp.Expr) -> Value:
         """Translate a condition."""
-        return self._boolean(node)
+        value = self._boolean(node)
+        if value.type is None:
+            raise Unproven("a condition that is NULL")
+        return value
 
     def aggregate(self, call: Call) -> Value:
         """Refuse an aggregate; where rows are grouped, `Grouped` takes it."""
@@ -217,7 +220,9 @@ class Terms(Prover):
                 part.set("this", str(part.this).lower())
             elif (found := self._found(part)) is not None:
                 part.set("table", None)
-                place = f"{found.node.table}.{found.node.name}" if isinstance(found.node, exp.Column) else id(found.node)
+                place = (
+                    f"{found.node.table}.{found.node.name}" if isinstance(found.node, exp.Column) else id(found.node)
+                )
                 part.set("this", exp.to_identifier(str(place), quoted=True))
         return str(whole.sql("spark"))
 
