@@ -10,19 +10,21 @@ from sqlglot import exp
 from anabranch.model.types import DataType
 from anabranch.queries.proof_types import BOOLEAN, DOUBLE
 from anabranch.queries.proven import DuckText, Unproven, Value
-from anabranch.queries.query import all_of, cast_to, choose, is_null, number, sql_type
+from anabranch.queries.query import all_of, cast_to, choose, is_null, number
 
 INT, BIGINT = DataType("int"), DataType("bigint")
 _FRACTIONS = ("float", "double")
 _WIDEST_SUM = 28
 """Sums of longer decimals might pass 38 digits, which DuckDB does not notice."""
 _WIDEST_AVERAGE = 24
-"""A sum of longer decimals with four digits more may not fit a whole number."""
+"""A sum of longer decimals with four digits more may not fit a whole number.
+
+DuckDB reads digits and a power of ten only where both together have their place, which bounds the scale, too."""
 _MEAN = "CASE WHEN $2 > 0 THEN $1 / $2 END"
 _UNSCALED = "(CAST(replace(CAST($1 AS VARCHAR), '.', '') AS HUGEINT) * 10000)"
 _DECIMAL_MEAN = (
     f"CASE WHEN $2 > 0 THEN CAST(({_UNSCALED} // $2 + CASE WHEN 2 * abs({_UNSCALED} % $2) < $2 THEN 0"
-    " WHEN $1 < 0 THEN -1 ELSE 1 END) || 'e-$scale' AS $T) END"
+    " WHEN $1 < 0 THEN -1 ELSE 1 END) || 'e-$scale' AS DECIMAL(38, $scale)) END"
 )
 
 Called = Callable[[str, Sequence[exp.Expr]], exp.Expr]
@@ -116,10 +118,11 @@ def _average(name: str, values: Sequence[Value], called: Called) -> Value:
     if type_.is_integer or type_.name in _FRACTIONS:
         total = called("sum", [_as_double(value)])
         return Value(DuckText(this=_MEAN, expressions=[total, count]), DOUBLE, value.may_fail)
-    if type_.name == "decimal" and type_.precision <= _WIDEST_AVERAGE:
+    if type_.name == "decimal" and type_.precision <= _WIDEST_AVERAGE and type_.precision + type_.scale <= 30:
         mean = DataType("decimal", type_.precision + 4, type_.scale + 4)
-        text = _DECIMAL_MEAN.replace("$scale", str(mean.scale)).replace("$T", sql_type(mean).sql("duckdb"))
-        node = DuckText(this=text, expressions=[called("sum", [value.node]), count])
+        node = DuckText(
+            this=_DECIMAL_MEAN.replace("$scale", str(mean.scale)), expressions=[called("sum", [value.node]), count]
+        )
         return Value(cast_to(node, mean), mean, value.may_fail)
     raise Unproven(f"AVG of {type_}")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
@@ -14,6 +15,7 @@ from anabranch.errors import InvalidRequest
 from anabranch.model.types import DataType
 from anabranch.queries.expressions import digits_of, type_of_value
 from anabranch.queries.plain_spark import PLAIN
+from anabranch.queries.proof_pruning import prune
 from anabranch.queries.proof_scope import Derived, Ledger, Nameless, Surroundings, check_parts
 from anabranch.queries.proof_select import all_of_source, prove_block, prove_select
 from anabranch.queries.proof_sets import united
@@ -75,6 +77,11 @@ def _renamed(query: Query, sources: Sources) -> exp.Expr:
     return expression
 
 
+_LONE_PLUS = re.compile(
+    r"(?:[,(=<>+/%|&-]|(?<!/)\*|\b(?:select|distinct|when|then|else|and|or|not|by))\s*\+", re.IGNORECASE
+)
+
+
 @lru_cache(256)
 def _proven(
     text: str,
@@ -96,6 +103,8 @@ def _proven(
 def _parsed(text: str) -> exp.Expr:
     if "\\" in text:
         raise Unproven("a backslash")
+    if _LONE_PLUS.search(text):
+        raise Unproven("a plus with nothing before it")  # the parser drops it, but Spark shows it in names
     try:
         parsed = [node for node in PLAIN.parse(text) if node is not None]
     except SqlglotError as error:
@@ -157,6 +166,7 @@ def _finished(derived: Derived, ledger: Ledger) -> ProvenQuery:
         node.set("alias", ident(name))
     if ledger.common:
         whole.set("with_", exp.With(expressions=ledger.common))
+    prune(whole)
     used: dict[str, set[str]] = {relation: set() for relation in ledger.tables.values()}
     for node in whole.find_all(exp.Column):
         relation = ledger.tables.get(node.table)

@@ -122,13 +122,10 @@ def no_column(node: exp.Expr, scopes: Iterable[Scope]) -> InvalidRequest:
     """The error for a name that means nothing here; it names the nearest ones."""
     columns = [c for scope in scopes for c in scope.columns]
     qualifier = qualifier_of(node)
-    if qualifier:
-        names = [f"{c.qualifier}.{c.name}" for c in columns if c.qualifier]
-    else:
-        names = [c.name for c in columns]
+    names = [f"{c.qualifier}.{c.name}" if qualifier else c.name for c in columns if c.qualifier or not qualifier]
     written = f"{qualifier}.{node.name}" if qualifier else node.name
-    near = get_close_matches(written.lower(), {n.lower(): n for n in names}, n=1)
     shown = {n.lower(): n for n in names}
+    near = get_close_matches(written.lower(), shown, n=1)
     listed = ", ".join(dict.fromkeys(names[:20])) or "none"
     hint = f"did you mean {shown[near[0]]!r}?" if near else f"columns: {listed}"
     return InvalidRequest(f"there is no column {written!r}", hint=hint, column=written)

@@ -12,7 +12,7 @@ from anabranch.queries.proof_aggregates import call_of, has_aggregate, zero_made
 from anabranch.queries.proof_names import name_of
 from anabranch.queries.proof_scope import Derived, Scope, Surroundings, Visible, check_parts, naming
 from anabranch.queries.proof_sources import Source, source_of
-from anabranch.queries.proof_terms import HAVING, ORDER, SELECT, WHERE, Grouped, Groups, Outer, Terms
+from anabranch.queries.proof_terms import FROM, HAVING, QUALIFY, SELECT, WHERE, Grouped, Groups, Outer, Terms
 from anabranch.queries.proof_types import KNOWN
 from anabranch.queries.proof_windows import ordered
 from anabranch.queries.proven import Unproven, Value
@@ -68,15 +68,15 @@ def prove_select(node: exp.Expr, around: Surroundings, outside: Outer | None) ->
 
 def prove_block(block: Block) -> Derived:
     """Prove a SELECT whose FROM and list are known."""
-    node, args = block.node, block.node.args
+    args = block.node.args
     named = {w.name.lower(): w for w in args.get("windows") or []}
     rows = replace(Terms.over(block.scope, block.around, block.outside), windows=named)
     where = rows.at(WHERE).condition(args["where"].this).node if args.get("where") else None
     terms, groups = _grouped(block, rows)
     _compute(block, terms.at(SELECT))
     having = _having(block, terms) if args.get("having") else None
-    qualify = _condition(block, terms.at(ORDER), args["qualify"].this) if args.get("qualify") else None
-    order = _order(block, terms.at(ORDER)) if args.get("order") else None
+    qualify = _condition(block, terms.at(QUALIFY), args["qualify"].this) if args.get("qualify") else None
+    order = _order(block, terms.at(FROM)) if args.get("order") else None
     inner = [block.around.ledger.name("c") for _ in block.items]
     whole = select([aliased(v.node, n) for v, n in zip(block.values, inner, strict=True)], where=where)
     _from(whole, block.source)
@@ -146,7 +146,7 @@ def _item(node: exp.Expr, scope: Scope) -> list[Item]:
     if isinstance(node, exp.Alias):
         check_parts(node, frozenset(("this", "alias")))
         return [Item(node.alias, node.this, True)]
-    return [Item(name_of(node), node)]
+    return [Item(name_of(node, scope), node)]
 
 
 def _star(node: exp.Expr, columns: Sequence[Visible], scope: Scope) -> list[Item]:
@@ -226,7 +226,7 @@ def _group_nodes(block: Block, group: exp.Expr) -> list[exp.Expr]:
 
 def _group_node(block: Block, node: exp.Expr) -> exp.Expr:
     if isinstance(node, (exp.Rollup, exp.Cube, exp.GroupingSets, exp.Tuple)):
-        raise Unproven(node.key.upper())
+        raise Unproven("GROUPING SETS" if isinstance(node, exp.GroupingSets) else node.key.upper())
     place = _place(node, block)
     if place is not None:
         node = block.items[place].node

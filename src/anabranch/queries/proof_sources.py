@@ -76,7 +76,7 @@ def _relation(node: exp.Expr, around: Surroundings) -> Source:
         raise Unproven(f"{node.key.upper()} in FROM")
     check_parts(node, frozenset(("this", "alias")))
     if not isinstance(node.this, exp.Identifier):
-        raise Unproven(f"the function {node.name.upper()} in FROM")
+        raise Unproven(f"the function {str(node.this.this).upper()} in FROM")
     return _table(node, around)
 
 

@@ -34,7 +34,7 @@ class Place:
 
 FROM, WHERE, SELECT = Place(), Place(scalars=True, predicates=True, outer=True), Place(windows=True, scalars=True)
 HAVING = Place(scalars=True, predicates=True)
-ORDER = Place(windows=True)
+QUALIFY = Place(windows=True)
 
 
 @dataclass
@@ -77,7 +77,10 @@ class Terms(Prover):
 
     def condition(self, node: exp.Expr) -> Value:
         """Translate a condition."""
-        return self._boolean(node)
+        value = self._boolean(node)
+        if value.type is None:
+            raise Unproven("a condition that is NULL")
+        return value
 
     def aggregate(self, call: Call) -> Value:
         """Refuse an aggregate; where rows are grouped, `Grouped` takes it."""
@@ -217,7 +220,10 @@ class Terms(Prover):
                 part.set("this", str(part.this).lower())
             elif (found := self._found(part)) is not None:
                 part.set("table", None)
-                part.set("this", exp.to_identifier(found.node.sql(), quoted=True))
+                place = (
+                    f"{found.node.table}.{found.node.name}" if isinstance(found.node, exp.Column) else id(found.node)
+                )
+                part.set("this", exp.to_identifier(str(place), quoted=True))
         return str(whole.sql("spark"))
 
     def _found(self, node: exp.Expr) -> Visible | None:
@@ -280,13 +286,12 @@ class Grouped(Terms):
     def aggregate(self, call: Call) -> Value:
         """Let the grouping compute an aggregate, and stand for it."""
         assert self.groups is not None
-        value = self._computed(call)
-        text = value.node.sql("duckdb")
+        text = repr((call.name, call.distinct, *(self.rows.key(p) for p in (*call.arguments, call.condition) if p)))
         if text not in self.groups.known:
-            name = self.around.ledger.name("a")
+            value, name = self._computed(call), self.around.ledger.name("a")
+            self.around.ledger.may_fail |= value.may_fail
             self.groups.columns[name] = value.node
             self.groups.known[text] = replace(value, node=self.groups.column(name), may_fail=False)
-        self.around.ledger.may_fail |= value.may_fail
         known = self.groups.known[text]
         return replace(known, node=known.node.copy())
 
