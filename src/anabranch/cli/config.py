@@ -34,7 +34,7 @@ def command(
     \b
     $ ana config
     $ ana config author 'Ann Smith'
-    $ ana config author
+    $ ana config engine
     $ ana config --unset engine
 
     JSON: settings (list of name, value, where: folder, user or default); or name, value, where.

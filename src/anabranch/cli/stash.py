@@ -21,7 +21,7 @@ _number = click.argument("number", metavar="[N]", type=click.IntRange(min=0), de
 _message = click.option("-m", "--message", multiple=True, callback=paragraphs, help="What it is, for the list.")
 
 
-@click.group("stash", cls=Group, invoke_without_command=True)
+@click.group("stash", cls=Group, invoke_without_command=True, short_help="Set what is staged aside.")
 @_message
 @click.pass_context
 def command(ctx: click.Context, message: str | None) -> None:
