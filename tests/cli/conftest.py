@@ -39,6 +39,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for name in ("ANABRANCH_STORE", "NO_COLOR", "FORCE_COLOR", "COLUMNS"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("LOGNAME", "ann")
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "home"))
     return made
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from anabranch.cli.completing import refs, tables
 from anabranch.cli.documents import commit_document
 from anabranch.cli.history import key_of
 from anabranch.cli.options import command as make_command
@@ -21,9 +22,9 @@ if TYPE_CHECKING:
 
 
 @make_command("blame", short_help="Show who changed each row, or cell, last.")
-@click.argument("table")
+@click.argument("table", shell_complete=tables)
 @click.option("--cells", is_flag=True, help="For each cell, not each row.")
-@click.option("--at", metavar="REF", help="Where to look (the current branch).")
+@click.option("--at", metavar="REF", shell_complete=refs, help="Where to look (the current branch).")
 @click.option("--key", metavar="[COLUMN=]VALUE", multiple=True, help="Only the row with this key.")
 @click.option("--where", metavar="EXPR", help="Only rows for which this SQL expression holds.")
 @click.option("-n", "--limit", type=click.IntRange(min=0), default=100, metavar="N", help="At most so many rows (100).")

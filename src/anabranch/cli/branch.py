@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from anabranch.cli.completing import branches
 from anabranch.cli.documents import branch_document
 from anabranch.cli.failures import BadUsage
 from anabranch.cli.options import command as make_command
@@ -13,7 +14,7 @@ from anabranch.errors import InvalidRequest
 
 
 @make_command("branch", short_help="List, make, rename or delete branches.")
-@click.argument("names", metavar="[NAME [AT]]", nargs=-1)
+@click.argument("names", metavar="[NAME [AT]]", nargs=-1, shell_complete=branches)
 @click.option("-d", "--delete", is_flag=True, help="Delete the named branches.")
 @click.option("-D", "--force-delete", is_flag=True, help="Delete them even if their work is lost.")
 @click.option("-m", "--move", is_flag=True, help="Rename: -m [OLD] NEW.")

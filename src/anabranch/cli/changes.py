@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+from anabranch.cli.completing import refs, tables
 from anabranch.cli.history import key_of
 from anabranch.cli.options import command as make_command
 from anabranch.cli.options import names
@@ -17,9 +18,9 @@ _STYLES = {"insert": "green", "delete": "red", "update_preimage": "dim", "update
 
 
 @make_command("changes", short_help="List every change of every commit to a table.")
-@click.argument("table")
-@click.option("--since", metavar="REF", help="Only commits after this one.")
-@click.option("--to", metavar="REF", help="Only commits up to this one (the current branch).")
+@click.argument("table", shell_complete=tables)
+@click.option("--since", metavar="REF", shell_complete=refs, help="Only commits after this one.")
+@click.option("--to", metavar="REF", shell_complete=refs, help="Only commits up to this one (the current branch).")
 @click.option("--columns", metavar="A,B", callback=names, help="Only these columns, and changes of them.")
 @click.option("--where", metavar="EXPR", help="Only changes of rows for which this holds before or after.")
 @click.option("--key", metavar="[COLUMN=]VALUE", multiple=True, help="Only the row with this key.")

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import click
 
+from anabranch.cli.completing import branches, refs
 from anabranch.cli.options import command as make_command
 from anabranch.cli.session import Session
 from anabranch.cli.switch import go
 
 
 @make_command("checkout", short_help="The older name of switch.")
-@click.argument("name")
-@click.argument("at", required=False)
+@click.argument("name", shell_complete=branches)
+@click.argument("at", required=False, shell_complete=refs)
 @click.option("-b", "create", is_flag=True, help="Make the branch first, at AT (the current branch).")
 def command(session: Session, name: str, at: str | None, create: bool) -> None:
     """Go to another branch: switch by its older name.

@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+from anabranch.cli.completing import branches, refs
 from anabranch.cli.made_commits import tell_commits
 from anabranch.cli.merging import STRICTNESSES, rules
 from anabranch.cli.options import command as make_command
@@ -14,8 +15,8 @@ from anabranch.cli.session import Session
 
 
 @make_command("cherry-pick", short_help="Make the change of a commit again here.")
-@click.argument("commit")
-@click.option("--on", metavar="BRANCH", help="The branch that moves (the current one).")
+@click.argument("commit", shell_complete=refs)
+@click.option("--on", metavar="BRANCH", shell_complete=branches, help="The branch that moves (the current one).")
 @click.option("-m", "--message", multiple=True, callback=paragraphs, help="Else what the commit says.")
 @click.option("--parent", type=click.IntRange(min=1), metavar="N", help="Of a merge: the parent to compare with.")
 @click.option("--rule", metavar="TABLE[.COLUMN]=RULE", multiple=True, callback=rules, help="Decide cells by a rule.")

@@ -28,7 +28,7 @@ def command(session: Session, message: str, author: str | None, everything: bool
     opened = session.working_set()
     staged = staged_documents(opened)
     with session.progress("publishing"):
-        made = publish(opened, message, author) if opened else None
+        made = publish(opened, message, author or session.author) if opened else None
     session.exit_code = 0 if made else NOTHING
     if session.json:
         emit_json({"branch": session.branch, "commit": commit_document(made) if made else None, "staged": staged})

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from anabranch.cli.completing import branches, tables
 from anabranch.cli.merging import conflict_lines, conflicts_document, next_steps, open_merge, thing_text
 from anabranch.cli.options import command as make_command
 from anabranch.cli.output import clean, emit, emit_json, plural
@@ -17,8 +18,10 @@ if TYPE_CHECKING:
 
 
 @make_command("conflicts", short_help="List the conflicts of an open merge.")
-@click.argument("table", required=False)
-@click.option("--into", metavar="BRANCH", help="The branch that is merged into (the current one).")
+@click.argument("table", required=False, shell_complete=tables)
+@click.option(
+    "--into", metavar="BRANCH", shell_complete=branches, help="The branch that is merged into (the current one)."
+)
 @click.option("-n", "--limit", type=click.IntRange(min=0), default=100, metavar="N", help="At most so many rows (100).")
 def command(session: Session, table: str | None, into: str | None, limit: int) -> None:
     """List the conflicts that are left, or those of the rows of TABLE with base, ours and theirs.

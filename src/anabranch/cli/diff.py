@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from anabranch.cli.completing import refs
 from anabranch.cli.failures import BadUsage
 from anabranch.cli.options import Command
 from anabranch.cli.options import command as make_command
@@ -68,7 +69,7 @@ class Asked:
 
 
 @make_command("diff", cls=DiffCommand, short_help="Show what differs, row by row and cell by cell.")
-@click.argument("refs", metavar="[A [B]] [-- TABLE...]", nargs=-1)
+@click.argument("refs", metavar="[A [B]] [-- TABLE...]", nargs=-1, shell_complete=refs)
 @click.option("--stat", is_flag=True, help="Only how many rows and cells differ.")
 @click.option("--summary", is_flag=True, help="Only which tables differ and how; reads no data.")
 @click.option("--where", metavar="EXPR", help="Only rows for which this holds before or after.")

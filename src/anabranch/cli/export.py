@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 import click
 
+from anabranch.cli.completing import refs, tables
 from anabranch.cli.failures import BadUsage
 from anabranch.cli.file_options import FORMATS
 from anabranch.cli.options import command as make_command
@@ -23,9 +24,11 @@ if TYPE_CHECKING:
 
 
 @make_command("export", short_help="Export a table to a file.")
-@click.argument("table")
+@click.argument("table", shell_complete=tables)
 @click.argument("file", metavar="FILE|-")
-@click.option("--at", metavar="REF", help="Where to read; else the current branch, with what is staged.")
+@click.option(
+    "--at", metavar="REF", shell_complete=refs, help="Where to read; else the current branch, with what is staged."
+)
 @click.option("--where", metavar="EXPR", help="Only rows for which this SQL expression holds.")
 @click.option("--columns", metavar="A,B", callback=names, help="Only these columns.")
 @click.option("-n", "--limit", type=click.IntRange(min=0), metavar="N", help="At most so many rows, by key.")

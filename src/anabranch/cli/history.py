@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from anabranch.cli.completing import refs, tables
 from anabranch.cli.documents import commit_document
 from anabranch.cli.options import command as make_command
 from anabranch.cli.output import clean, columns, emit, emit_json, local, paint, short, subject
@@ -20,9 +21,9 @@ _COLOURS = {"insert": "green", "delete": "red", "update": "yellow"}
 
 
 @make_command("history", short_help="List the commits that touched a table or a row.")
-@click.argument("table")
+@click.argument("table", shell_complete=tables)
 @click.option("--key", metavar="[COLUMN=]VALUE", multiple=True, help="Only what became of the row with this key.")
-@click.option("--at", metavar="REF", help="Where to start (the current branch).")
+@click.option("--at", metavar="REF", shell_complete=refs, help="Where to start (the current branch).")
 @click.option("--author", metavar="NAME", help="Only commits of this author.")
 @click.option("-n", "--limit", type=click.IntRange(min=0), metavar="N", help="At most so many commits.")
 def command(session: Session, table: str, key: tuple[str, ...], at: str | None, **chosen: Any) -> None:

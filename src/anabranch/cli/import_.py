@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from anabranch.cli.completing import tables
 from anabranch.cli.documents import commit_document, counts_document
 from anabranch.cli.failures import BadUsage
 from anabranch.cli.file_options import FORMATS, delimiter_of, reading_options, text_options
@@ -48,7 +49,7 @@ class Outcome:
 
 
 @make_command("import", short_help="Import files into a table.")
-@click.argument("table")
+@click.argument("table", shell_complete=tables)
 @click.argument("files", metavar="FILE...", nargs=-1, required=True)
 @click.option("--key", metavar="A,B", callback=names, help="The columns that identify a row of a new table.")
 @click.option("-m", "--message", multiple=True, callback=paragraphs, help="Commit at once, with all that is staged.")

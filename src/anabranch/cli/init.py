@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import click
@@ -11,6 +12,7 @@ from anabranch.cli import state
 from anabranch.cli.failures import say
 from anabranch.cli.options import command as make_command
 from anabranch.cli.output import emit, emit_json
+from anabranch.cli.preferences import load_user
 from anabranch.cli.session import Session
 from anabranch.errors import AlreadyExists, InvalidRequest, NotFound
 
@@ -43,7 +45,9 @@ def _init_folder(session: Session, folder: Path, objects: str | None, branch: st
         hint = f"remove {folder / state.FOLDER / state.FILE}, or choose another folder"
         raise InvalidRequest(f"{folder} is connected to {remembered.store}", hint=hint)
     try:
-        repo = anabranch.init(folder, repository=session.choices.repository, objects=objects, branch=branch)
+        repo = anabranch.init(
+            folder, repository=session.choices.repository, objects=objects, branch=branch, author=_author()
+        )
     except AlreadyExists as error:
         error.hint = "it is ready to use (`ana status`); --repository makes another one in this store"
         raise
@@ -60,7 +64,7 @@ def _init_server(session: Session, url: str, objects: str | None, branch: str) -
     try:
         repo = anabranch.open(url, repository=name or "main")
     except NotFound:
-        repo, made = anabranch.init(url, repository=name, objects=objects, branch=branch), True
+        repo, made = anabranch.init(url, repository=name, objects=objects, branch=branch, author=_author()), True
     with repo:
         _remember(folder, repo, state.State(store=safe))
         _tell(session, safe, repo.name, repo.default_branch, made=made)
@@ -68,8 +72,13 @@ def _init_server(session: Session, url: str, objects: str | None, branch: str) -
         say("note: the password is not kept", "give it in PGPASSWORD or in ~/.pgpass")
 
 
+def _author() -> str | None:
+    """Who makes the first commit, if the user chose that for all folders."""
+    return load_user().get("author")
+
+
 def _remember(folder: Path, repo: anabranch.Repository, before: state.State) -> None:
-    after = state.State(repo.name, before.branches, before.store)
+    after = replace(before, repository=repo.name)
     state.save(folder, after.on_branch(repo.name, repo.default_branch))
 
 

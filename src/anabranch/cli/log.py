@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from anabranch.cli.completing import refs, tables
 from anabranch.cli.documents import commit_document
 from anabranch.cli.graph import Edges, draw, simplify
 from anabranch.cli.options import command as make_command
@@ -37,11 +38,11 @@ class Names:
 
 
 @make_command("log", short_help="List commits, newest first.")
-@click.argument("ref", required=False)
+@click.argument("ref", required=False, shell_complete=refs)
 @click.option("--oneline", is_flag=True, help="One line for each commit.")
 @click.option("--graph", is_flag=True, help="Draw branches and merges.")
 @click.option("-n", "--limit", type=click.IntRange(min=0), metavar="N", help="At most so many commits.")
-@click.option("--table", metavar="NAME", help="Only commits that changed this table.")
+@click.option("--table", metavar="NAME", shell_complete=tables, help="Only commits that changed this table.")
 @click.option("--author", metavar="NAME", help="Only commits of this author.")
 @click.option("--since", metavar="TIME", help="Only commits from then on.")
 @click.option("--until", metavar="TIME", help="Only commits up to then.")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from anabranch.cli.completing import refs
 from anabranch.cli.options import command as make_command
 from anabranch.cli.output import emit, emit_json, number
 from anabranch.cli.session import Session
@@ -28,7 +29,7 @@ class Listed:
 
 
 @make_command("ls", short_help="List tables.")
-@click.argument("ref", required=False)
+@click.argument("ref", required=False, shell_complete=refs)
 @click.option("--namespace", metavar="NAME", help="Only the tables of this namespace.")
 def command(session: Session, ref: str | None, namespace: str | None) -> None:
     """List the tables at REF; without it those of the current branch, with what is staged.

@@ -47,6 +47,8 @@ MODULES = {
     "changes": "changes",
     "optimize": "optimize",
     "verify": "verify",
+    "config": "config",
+    "completion": "completion",
     "demo": "demo",
 }
 """Every command and the module it is in, in the order that help shows; a module is imported when its command runs."""

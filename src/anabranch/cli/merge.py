@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from anabranch.cli.completing import branches, refs
 from anabranch.cli.documents import commit_document
 from anabranch.cli.failures import BadUsage
 from anabranch.cli.merging import (
@@ -32,8 +33,8 @@ CONFLICTS = MergeConflict.exit_code
 
 
 @make_command("merge", short_help="Merge branches into the current one.")
-@click.argument("sources", metavar="[SOURCE...]", nargs=-1)
-@click.option("--into", metavar="BRANCH", help="The branch that moves (the current one).")
+@click.argument("sources", metavar="[SOURCE...]", nargs=-1, shell_complete=refs)
+@click.option("--into", metavar="BRANCH", shell_complete=branches, help="The branch that moves (the current one).")
 @click.option("-m", "--message", multiple=True, callback=paragraphs, help="What the merge commit says.")
 @click.option("--ff-only", is_flag=True, help="Refuse to make a merge commit.")
 @click.option("--no-ff", is_flag=True, help="Make a commit even where the branch could just move on.")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from anabranch.cli.completing import refs, tables
 from anabranch.cli.options import command as make_command
 from anabranch.cli.output import emit_json, number, size
 from anabranch.cli.session import Session
@@ -17,8 +18,10 @@ if TYPE_CHECKING:
 
 
 @make_command("optimize", short_help="Fold changes and rewrite files, to read faster.")
-@click.argument("tables", nargs=-1, metavar="[TABLE]...")
-@click.option("--on", metavar="REF", help="The branch or commit whose tables are meant (the current branch).")
+@click.argument("tables", nargs=-1, metavar="[TABLE]...", shell_complete=tables)
+@click.option(
+    "--on", metavar="REF", shell_complete=refs, help="The branch or commit whose tables are meant (the current branch)."
+)
 def command(session: Session, tables: tuple[str, ...], on: str | None) -> None:
     """Fold the changes of TABLEs, or of all tables, and rewrite the files that are worth it. History stays as it is.
 

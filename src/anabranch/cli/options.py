@@ -7,10 +7,9 @@ from typing import Any
 
 import click
 
+from anabranch.cli.preferences import ENGINES
 from anabranch.cli.session import Session
 from anabranch.errors import InvalidRequest
-
-ENGINES = ("auto", "spark", "duck")
 
 
 def global_options(hidden: bool = False) -> list[click.Option]:

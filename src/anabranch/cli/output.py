@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import Any, TextIO
 
+from anabranch.cli.looks import looks
 from anabranch.repo.json_values import finite, plain
 
 HASH_LENGTH = 10
@@ -53,10 +54,12 @@ def _while_open(write: Callable[[], object]) -> None:
 
 
 def colourful(stream: TextIO) -> bool:
-    """Tell whether a stream wants colours: a terminal, unless NO_COLOR says no."""
+    """Tell whether a stream wants colours: a terminal, unless the environment or the user says otherwise."""
     if os.environ.get("NO_COLOR"):
         return False
-    return bool(os.environ.get("FORCE_COLOR")) or (stream.isatty() and os.environ.get("TERM") != "dumb")
+    if os.environ.get("FORCE_COLOR") or looks.colour == "always":
+        return True
+    return looks.colour != "never" and stream.isatty() and os.environ.get("TERM") != "dumb"
 
 
 def paint(text: str, style: str, stream: TextIO | None = None) -> str:

@@ -8,16 +8,19 @@ from collections.abc import Iterable, Iterator
 
 import click
 
+from anabranch.cli.looks import looks
 from anabranch.cli.output import colourful, emit
 
 
 def show_lines(lines: Iterable[str], *, paged: bool) -> None:
     """Print lines; on a terminal with a pager, unless it was declined."""
-    if not paged or not sys.stdout.isatty():
+    if not paged or looks.pager == "never" or not sys.stdout.isatty():
         for line in lines:
             emit(line)
         return
     os.environ.setdefault("LESS", "FRX")  # as git does: a text that fits the screen is just printed
+    if looks.pager:
+        os.environ["PAGER"] = looks.pager
     click.echo_via_pager(_ended(lines), color=colourful(sys.stdout))
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from anabranch.cli.completing import branches, refs
 from anabranch.cli.made_commits import tell_commits
 from anabranch.cli.merging import STRICTNESSES, rules
 from anabranch.cli.options import command as make_command
@@ -12,8 +13,8 @@ from anabranch.errors import InvalidRequest
 
 
 @make_command("rebase", short_help="Make a branch's commits again on top of another.")
-@click.argument("onto")
-@click.argument("branch", required=False)
+@click.argument("onto", shell_complete=refs)
+@click.argument("branch", required=False, shell_complete=branches)
 @click.option("--rule", metavar="TABLE[.COLUMN]=RULE", multiple=True, callback=rules, help="Decide cells by a rule.")
 @click.option("--strictness", type=click.Choice(STRICTNESSES), default="cell", help="What conflicts (cell).")
 def command(session: Session, onto: str, branch: str | None, rule: dict[str, str], strictness: str) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from anabranch.cli.completing import branches
 from anabranch.cli.documents import move_document
 from anabranch.cli.options import command as make_command
 from anabranch.cli.output import clean, columns, emit, emit_json, local, short
@@ -11,7 +12,7 @@ from anabranch.cli.session import Session
 
 
 @make_command("reflog", short_help="List the moves of a branch.")
-@click.argument("branch", required=False)
+@click.argument("branch", required=False, shell_complete=branches)
 @click.option("-n", "--limit", type=click.IntRange(min=0), metavar="N", help="At most so many moves.")
 def command(session: Session, branch: str | None, limit: int | None) -> None:
     """List the moves of BRANCH (the current one), newest first; of a deleted one too.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from anabranch.cli.completing import refs
 from anabranch.cli.failures import BadUsage
 from anabranch.cli.options import command as make_command
 from anabranch.cli.output import emit, emit_json, plural, short
@@ -11,7 +12,7 @@ from anabranch.cli.session import Session
 
 
 @make_command("reset", short_help="Give up what is staged; move the branch.")
-@click.argument("ref", required=False)
+@click.argument("ref", required=False, shell_complete=refs)
 @click.option("--hard", is_flag=True, help="Needed: what is staged is given up.")
 def command(session: Session, ref: str | None, hard: bool) -> None:
     """Give up what is staged on the current branch; with REF, the branch moves there (see reflog for the way back).

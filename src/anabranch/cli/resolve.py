@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from anabranch.cli.completing import branches, tables
 from anabranch.cli.failures import BadUsage
 from anabranch.cli.merging import open_merge, pairs
 from anabranch.cli.options import command as make_command
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
 
 @make_command("resolve", short_help="Settle conflicts of an open merge.")
-@click.argument("table")
+@click.argument("table", shell_complete=tables)
 @click.option("--ours", "take", flag_value="ours", help="Keep what the branch has.")
 @click.option("--theirs", "take", flag_value="theirs", help="Take what the source has.")
 @click.option("--base", "take", flag_value="base", help="Go back to what both started from.")
@@ -25,7 +26,9 @@ if TYPE_CHECKING:
 @click.option("--where", metavar="EXPR", help="Only rows for which this SQL expression holds.")
 @click.option("--key", metavar="[COLUMN=]VALUE", multiple=True, help="Only the row with this key.")
 @click.option("--column", "columns", metavar="NAME", multiple=True, help="Only cells of this column.")
-@click.option("--into", metavar="BRANCH", help="The branch that is merged into (the current one).")
+@click.option(
+    "--into", metavar="BRANCH", shell_complete=branches, help="The branch that is merged into (the current one)."
+)
 def command(session: Session, table: str, take: Any, values: tuple[str, ...], into: str | None, **chosen: Any) -> None:
     """Settle conflicts of TABLE: all, or those of some rows and columns. Nothing is published yet.
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from anabranch.cli.completing import refs, tables
 from anabranch.cli.failures import BadUsage
 from anabranch.cli.made_commits import tell_commits
 from anabranch.cli.options import command as make_command
@@ -16,8 +17,10 @@ ALL = "."
 
 
 @make_command("restore", short_help="Give up what is staged of a table, or go back to a ref.")
-@click.argument("tables", metavar="TABLE...|.", nargs=-1, required=True)
-@click.option("--to", "-s", "--source", "to", metavar="REF", help="What it was there, as a new commit.")
+@click.argument("tables", metavar="TABLE...|.", nargs=-1, required=True, shell_complete=tables)
+@click.option(
+    "--to", "-s", "--source", "to", metavar="REF", shell_complete=refs, help="What it was there, as a new commit."
+)
 @click.option("-m", "--message", multiple=True, callback=paragraphs, help="What the new commit says, with --to.")
 def command(session: Session, tables: tuple[str, ...], to: str | None, message: str | None) -> None:
     """Give up what is staged of TABLE (of all: `.`); with --to, make it what it was at REF, by a new commit.

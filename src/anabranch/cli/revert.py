@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+from anabranch.cli.completing import branches, refs
 from anabranch.cli.made_commits import tell_commits
 from anabranch.cli.merging import rules
 from anabranch.cli.options import command as make_command
@@ -14,8 +15,8 @@ from anabranch.cli.session import Session
 
 
 @make_command("revert", short_help="Undo a commit by a new one.")
-@click.argument("commit")
-@click.option("--on", metavar="BRANCH", help="The branch that moves (the current one).")
+@click.argument("commit", shell_complete=refs)
+@click.option("--on", metavar="BRANCH", shell_complete=branches, help="The branch that moves (the current one).")
 @click.option("-m", "--message", multiple=True, callback=paragraphs, help="What the new commit says.")
 @click.option("--parent", type=click.IntRange(min=1), metavar="N", help="Of a merge: the parent to go back to.")
 @click.option("--three-way", is_flag=True, help="Merge it out where later commits changed the same rows.")

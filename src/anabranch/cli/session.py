@@ -13,6 +13,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from anabranch.cli import state
+from anabranch.cli.looks import looks
+from anabranch.cli.preferences import preferred
 from anabranch.cli.refs import translate
 from anabranch.errors import AnabranchError, InvalidRequest, NotFound
 
@@ -39,7 +41,7 @@ class Choices:
 
     store: str | None = None
     repository: str | None = None
-    engine: str = "auto"
+    engine: str | None = None
     json: bool = False
     debug: bool = False
 
@@ -57,8 +59,21 @@ class Session:
 
     @cached_property
     def place(self) -> state.Place:
-        """Where the store is."""
-        return state.find(self.choices.store, Path.cwd())
+        """Where the store is; from here on, output looks as is preferred there."""
+        found = state.find(self.choices.store, Path.cwd())
+        chosen = preferred(found.state.preferences)
+        looks.colour, looks.pager = chosen["colour"] or "auto", chosen["pager"] or None
+        return found
+
+    @cached_property
+    def preferences(self) -> dict[str, str]:
+        """What `ana config` chose, for this folder or for the user; empty text where nobody chose."""
+        return preferred(self.place.state.preferences)
+
+    @property
+    def author(self) -> str | None:
+        """Who makes commits, if that was chosen."""
+        return self.preferences["author"] or None
 
     @cached_property
     def repo(self) -> Repository:
@@ -66,7 +81,8 @@ class Session:
         import anabranch
 
         name = self.choices.repository or self.place.state.repository
-        return anabranch.open(self.place.store, repository=name, engine=self.choices.engine)
+        engine = self.choices.engine or self.preferences["engine"]
+        return anabranch.open(self.place.store, repository=name, engine=engine, author=self.author)
 
     @cached_property
     def branch(self) -> str:
@@ -115,6 +131,7 @@ class Session:
     @contextmanager
     def logged(self) -> Iterator[None]:
         """Show the debug log if it is asked for, and close the repository at the end."""
+        looks.colour, looks.pager = "auto", None
         handler = logging.StreamHandler()
         handler.setFormatter(logging.Formatter("debug: %(name)s: %(message)s"))
         handler.addFilter(lambda _record: self.choices.debug)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from anabranch.cli.completing import refs
 from anabranch.cli.documents import commit_document
 from anabranch.cli.log import emit_lines, find_names, full_text
 from anabranch.cli.options import command as make_command
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
 
 @make_command("show", short_help="Show a commit and what it did.")
-@click.argument("ref", required=False)
+@click.argument("ref", required=False, shell_complete=refs)
 @click.option("-v", "--verbose", is_flag=True, help="List the objects that hold the change.")
 def command(session: Session, ref: str | None, verbose: bool) -> None:
     """Show the commit at REF (the current branch), and what it did.

@@ -47,7 +47,7 @@ def writing(session: Session, message: str | None, author: str | None) -> Iterat
             opened.abort()
         raise
     if message is not None:
-        made.commit = publish(opened, message, author)
+        made.commit = publish(opened, message, author or session.author)
     elif not opened.status():
         opened.abort()
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from anabranch.cli.failures import BadUsage
 from anabranch.cli.options import Group, paragraphs
 from anabranch.cli.output import clean, columns, emit, emit_json, local, plural
 from anabranch.cli.session import Session
@@ -17,18 +18,24 @@ if TYPE_CHECKING:
 _number = click.argument("number", metavar="[N]", type=click.IntRange(min=0), default=0)
 
 
-@click.group("stash", cls=Group, invoke_without_command=True)
+_message = click.option("-m", "--message", multiple=True, callback=paragraphs, help="What it is, for the list.")
+
+
+@click.group("stash", cls=Group, invoke_without_command=True, short_help="Set what is staged aside.")
+@_message
 @click.pass_context
-def command(ctx: click.Context) -> None:
+def command(ctx: click.Context, message: str | None) -> None:
     """Set what is staged aside, and bring it back; without a command: push."""
     if ctx.invoked_subcommand is None:
-        ctx.invoke(push)
+        ctx.invoke(push, message=message)
+    elif message is not None:
+        raise BadUsage("-m is for push", hint="ana stash push -m MESSAGE")
 
 
 @command.command("push")
-@click.option("-m", "--message", multiple=True, callback=paragraphs, help="What it is, for the list.")
+@_message
 @click.make_pass_decorator(Session)
-def push(session: Session, message: str | None = None) -> None:
+def push(session: Session, message: str | None) -> None:
     """Set what is staged on the current branch aside.
 
     \b

@@ -1,4 +1,4 @@
-"""What the command line remembers in `.anabranch/cli.json`: the repository, current branches, the address of a server.
+"""What the command line remembers in `.anabranch/cli.json`: repository, current branches, a server's address, settings.
 
 Never a password."""
 
@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from anabranch.errors import Corrupt, NotFound, Unavailable
 
 FOLDER, FILE = ".anabranch", "cli.json"
 _SECRETS = ("password", "sslpassword")
+_AGAIN = "remove it; `ana switch` writes it again"
 
 
 @dataclass(frozen=True)
@@ -26,6 +28,8 @@ class State:
     """The current branch of each repository."""
     store: str | None = None
     """The address of a store on a server, without a password; None for the store in this folder."""
+    preferences: dict[str, str] = field(default_factory=dict)
+    """What `ana config` chose for this folder."""
 
     def on_branch(self, repository: str, branch: str) -> State:
         """The state after switching to a branch."""
@@ -44,29 +48,55 @@ class Place:
 def load(folder: Path) -> State:
     """Read what was remembered; nothing, if there is no file."""
     file = folder / FOLDER / FILE
+    document = read_document(file, _AGAIN)
     try:
-        document: dict[str, Any] = json.loads(file.read_text("utf-8"))
-        return State(document.get("repository"), dict(document.get("branches") or {}), document.get("store"))
-    except FileNotFoundError:
-        return State()
-    except (ValueError, AttributeError, TypeError) as error:
-        raise Corrupt(f"{file} can't be read: {error}", hint="remove it; `ana switch` writes it again") from error
-    except OSError as error:
-        raise Unavailable(f"{file} can't be read: {error.strerror}", hint="check its permissions") from error
+        branches, preferences = dict(document.get("branches") or {}), texts(document.get("config") or {})
+    except (ValueError, TypeError, AttributeError) as error:
+        raise Corrupt(f"{file} can't be read: {error}", hint=_AGAIN) from error
+    return State(document.get("repository"), branches, document.get("store"), preferences)
 
 
 def save(folder: Path, state: State) -> None:
     """Write what is to be remembered, all or nothing."""
-    file = folder / FOLDER / FILE
-    document = {"store": state.store, "repository": state.repository, "branches": state.branches}
+    document = {
+        "store": state.store,
+        "repository": state.repository,
+        "branches": state.branches,
+        "config": state.preferences,
+    }
+    write_document(folder / FOLDER / FILE, {k: v for k, v in document.items() if v})
+
+
+def read_document(file: Path, hint: str) -> dict[str, Any]:
+    """Read a small file of JSON; nothing, if it is not there."""
+    try:
+        document = json.loads(file.read_text("utf-8"))
+    except FileNotFoundError:
+        return {}
+    except ValueError as error:
+        raise Corrupt(f"{file} can't be read: {error}", hint=hint) from error
+    except OSError as error:
+        raise Unavailable(f"{file} can't be read: {error.strerror}", hint="check its permissions") from error
+    if not isinstance(document, dict):
+        raise Corrupt(f"{file} can't be read: it holds no object", hint=hint)
+    return document
+
+
+def write_document(file: Path, document: Mapping[str, Any]) -> None:
+    """Write a small file of JSON, all or nothing."""
     draft = file.with_suffix(f".{os.getpid()}")
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
-        draft.write_text(json.dumps({k: v for k, v in document.items() if v}, indent=2) + "\n", "utf-8")
+        draft.write_text(json.dumps(document, indent=2) + "\n", "utf-8")
         draft.replace(file)
     except OSError as error:
         draft.unlink(missing_ok=True)
         raise Unavailable(f"{file} can't be written: {error.strerror}", hint="check its permissions") from error
+
+
+def texts(document: Mapping[str, Any]) -> dict[str, str]:
+    """The parts of a document that are text; what others wrote beside them is left alone."""
+    return {name: value for name, value in document.items() if isinstance(value, str)}
 
 
 def find(store: str | None, start: Path) -> Place:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from anabranch.cli import state
+from anabranch.cli.completing import branches, refs
 from anabranch.cli.failures import BadUsage
 from anabranch.cli.options import command as make_command
 from anabranch.cli.output import emit, emit_json, plural, short
@@ -14,8 +15,8 @@ from anabranch.model.commits import Branch
 
 
 @make_command("switch")
-@click.argument("name")
-@click.argument("at", required=False)
+@click.argument("name", shell_complete=branches)
+@click.argument("at", required=False, shell_complete=refs)
 @click.option("-c", "--create", is_flag=True, help="Make the branch first, at AT (the current branch).")
 def command(session: Session, name: str, at: str | None, create: bool) -> None:
     """Go to another branch. What is staged stays with its branch.

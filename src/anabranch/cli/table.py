@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from anabranch.cli.completing import refs, tables
 from anabranch.cli.documents import columns_document
 from anabranch.cli.options import Group, names
 from anabranch.cli.output import emit, emit_json, number, plural
@@ -25,8 +26,10 @@ def command() -> None:
 
 
 @command.command("show")
-@click.argument("name")
-@click.option("--at", metavar="REF", help="Where to read; else the current branch, with what is staged.")
+@click.argument("name", shell_complete=tables)
+@click.option(
+    "--at", metavar="REF", shell_complete=refs, help="Where to read; else the current branch, with what is staged."
+)
 @click.option("--where", metavar="EXPR", help="Only rows for which this SQL expression holds.")
 @click.option("--columns", metavar="A,B", callback=names, help="Only these columns.")
 @click.option("-n", "--limit", type=click.IntRange(min=0), default=20, metavar="N", help="At most so many rows (20).")

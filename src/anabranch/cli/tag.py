@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from anabranch.cli.completing import refs, tags
 from anabranch.cli.documents import tag_document
 from anabranch.cli.failures import BadUsage
 from anabranch.cli.options import command as make_command
@@ -12,8 +13,8 @@ from anabranch.cli.session import Session
 
 
 @make_command("tag", short_help="List, make or delete tags.")
-@click.argument("name", required=False)
-@click.argument("at", required=False)
+@click.argument("name", required=False, shell_complete=tags)
+@click.argument("at", required=False, shell_complete=refs)
 @click.option("-d", "--delete", is_flag=True, help="Delete the tag.")
 def command(session: Session, name: str | None, at: str | None, delete: bool) -> None:
     """List tags, or give the commit at AT (the current branch) the name NAME for good.

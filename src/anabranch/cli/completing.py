@@ -1,0 +1,54 @@
+"""What the shell offers for names of branches, tags and tables; the catalogue alone is asked."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+import click
+
+from anabranch.cli.session import Session
+from anabranch.errors import AnabranchError
+
+Complete = Callable[[click.Context, click.Parameter, str], list[str]]
+
+
+def _offering(names: Callable[[Session], Iterable[str]]) -> Complete:
+    """Make a completion from a way to list names."""
+
+    def complete(ctx: click.Context, _parameter: click.Parameter, incomplete: str) -> list[str]:
+        kept, between, begun = incomplete.rpartition("..")  # the second end of a range
+        return [f"{kept}{between}{name}" for name in _listed(ctx, names) if name.startswith(begun)]
+
+    return complete
+
+
+def _listed(ctx: click.Context, names: Callable[[Session], Iterable[str]]) -> list[str]:
+    session = ctx.find_object(Session) or Session()
+    try:
+        with session.repo:
+            return sorted(names(session))
+    except AnabranchError:
+        return []  # where there is no store there is nothing to offer; an error would spoil the prompt
+
+
+def _branches(session: Session) -> list[str]:
+    return [branch.name for branch in session.repo.branches()]
+
+
+def _tags(session: Session) -> list[str]:
+    return [tag.name for tag in session.repo.tags()]
+
+
+def _tables(session: Session) -> set[str]:
+    """The tables of the current branch, with what is staged."""
+    staged = session.working_set()
+    status = staged.status() if staged else {}
+    gone = {name for name, what in status.items() if what["dropped"]}
+    made = {name for name, what in status.items() if what["kind"] == "table"}
+    return ({table.name for table in session.repo.tables(session.branch)} | made) - gone
+
+
+branches = _offering(_branches)
+tags = _offering(_tags)
+tables = _offering(_tables)
+refs = _offering(lambda session: ["HEAD", *_branches(session), *_tags(session)])

@@ -1,0 +1,94 @@
+"""What users prefer, by name: kept for one folder in its cli.json, for all in a file of the user's own."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from difflib import get_close_matches
+from pathlib import Path
+
+from anabranch.cli import state
+from anabranch.errors import InvalidRequest, NotFound
+
+ENGINES = ("auto", "spark", "duck")
+
+
+@dataclass(frozen=True)
+class Known:
+    """A preference: what it says, and what it may be."""
+
+    meaning: str
+    choices: tuple[str, ...] = ()
+    default: str = ""
+
+
+KNOWN = {
+    "author": Known("who makes commits"),
+    "engine": Known("what runs the work", ENGINES, "auto"),
+    "colour": Known("when output has colours", ("auto", "always", "never"), "auto"),
+    "pager": Known("the command that shows long texts, or never"),
+}
+
+
+@dataclass(frozen=True)
+class Preference:
+    """A preference as it counts here."""
+
+    name: str
+    value: str
+    where: str
+    """`folder`, `user`, or `default` where nobody chose."""
+
+
+def in_force(folder: dict[str, str]) -> list[Preference]:
+    """Every preference: what the folder says, else the user, else the default."""
+    user = load_user()
+    found = []
+    for name, known in KNOWN.items():
+        if name in folder:
+            found.append(Preference(name, folder[name], "folder"))
+        elif name in user:
+            found.append(Preference(name, user[name], "user"))
+        else:
+            found.append(Preference(name, known.default, "default"))
+    return found
+
+
+def preferred(folder: dict[str, str]) -> dict[str, str]:
+    """The value of every preference."""
+    return {p.name: p.value for p in in_force(folder)}
+
+
+def check_name(name: str) -> str:
+    """Refuse a name that is no preference; the error names the nearest."""
+    if name not in KNOWN:
+        near = get_close_matches(name, KNOWN, n=1)
+        hint = f"did you mean {near[0]!r}?" if near else f"there: {', '.join(KNOWN)}"
+        raise NotFound(f"there is no setting {name!r}", hint=hint, name=name)
+    return name
+
+
+def check_value(name: str, value: str) -> str:
+    """Refuse a value that the setting can't have."""
+    choices = KNOWN[name].choices
+    if choices and value not in choices:
+        raise InvalidRequest(f"{name} can't be {value!r}", hint=f"choose one of {', '.join(choices)}")
+    if not value.strip():
+        raise InvalidRequest(f"{name} can't be empty", hint=f"`ana config --unset {name}` goes back to the default")
+    return value
+
+
+def user_file() -> Path:
+    """The file of the user's own."""
+    home = os.environ.get("XDG_CONFIG_HOME")
+    return Path(home or os.path.expanduser("~/.config")) / "anabranch" / "config.json"  # some users have no home
+
+
+def load_user() -> dict[str, str]:
+    """Read what the user prefers everywhere; nothing, if there is no file."""
+    return state.texts(state.read_document(user_file(), "mend or remove it; `ana config --global` writes it again"))
+
+
+def save_user(values: dict[str, str]) -> None:
+    """Write what the user prefers everywhere."""
+    state.write_document(user_file(), values)
