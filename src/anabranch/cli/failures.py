@@ -44,7 +44,11 @@ def report(error: BaseException, session: Session) -> int:
 
 def _report_error(error: BaseException, session: Session) -> int:
     if isinstance(error, AnabranchError):
-        say(f"error: {error.message}", session.hint_for(error))
+        first, *place = error.message.split("\n") if "line" in error.facts else [error.message]
+        say(f"error: {first}", None)
+        for line in place:  # of SQL: the line that can't be read, and a mark below it
+            print(clean(line), file=sys.stderr)
+        say("", session.hint_for(error))
         return error.exit_code
     if isinstance(error, click.exceptions.NoArgsIsHelpError):
         error.show()

@@ -39,6 +39,7 @@ MODULES = {
     "restore": "restore",
     "ls": "ls",
     "table": "table",
+    "sql": "sql",
     "reset": "reset",
     "stash": "stash",
     "reflog": "reflog",

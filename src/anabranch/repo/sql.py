@@ -201,6 +201,7 @@ def _run(place: Place, statement: s.Statement, given: Given) -> SqlResult:
             return SqlResult(statement, ctx, _rows=_explained(place, statement, given))
         from anabranch.repo.sql_show import show
 
+        assert isinstance(statement, (s.Show, s.ShowCreate, s.Describe, s.DescribeHistory))
         return SqlResult(statement, ctx, _rows=show(place.repo, statement, place.branch, place.at, place.tx))
 
 
