@@ -14,17 +14,20 @@ import pytest
 from tests import reference_page
 
 ROOT = Path(__file__).parent.parent
-README = (ROOT / "README.md").read_text(encoding="utf-8")
 
 
-def blocks(language: str) -> list[str]:
-    return re.findall(rf"```{language}\n(.*?)```", README, flags=re.DOTALL)
+def blocks(language: str, page: str = "README.md") -> list[str]:
+    text = (ROOT / page).read_text(encoding="utf-8")
+    return re.findall(rf"```{language}\n(.*?)```", text, flags=re.DOTALL)
 
 
-def test_the_python_session_prints_what_the_readme_shows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("page", ["README.md", "docs/sql.md"])
+def test_the_python_session_prints_what_the_page_shows(
+    page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
-    session = next(b for b in blocks("python") if b.startswith(">>>"))
-    example = doctest.DocTestParser().get_doctest(session, {}, "README", "README.md", 0)
+    session = "\n".join(b for b in blocks("python", page) if b.startswith(">>>"))
+    example = doctest.DocTestParser().get_doctest(session, {}, page, page, 0)
     found = doctest.DocTestRunner(verbose=False).run(example)
     assert found.attempted >= 8
     assert found.failed == 0
@@ -66,6 +69,7 @@ def plain(text: str, folder: Path) -> str:
         "docs/types.md",
         "docs/files.md",
         "docs/merge.md",
+        "docs/sql.md",
         "docs/expressions.md",
         "docs/reference.md",
         "docs/design/README.md",

@@ -37,8 +37,7 @@ class Expression:
     def of(cls, text: str, args: Mapping[str, Any] | None, what: str) -> Expression:
         """Check that the text is one expression and that its arguments are there."""
         given = dict(args or {})
-        tokens = _tokens(text, what)
-        wanted = {after.text for colon, after in pairwise(tokens) if colon.token_type == TokenType.COLON}
+        wanted = _markers(text, what)
         missing = sorted(wanted - set(given))
         if missing:
             raise InvalidRequest(f"{what} {text!r} has no value for :{missing[0]}", hint="give it in args=")
@@ -48,7 +47,7 @@ class Expression:
 
     def columns(self, schema: Schema) -> tuple[Column, ...]:
         """The columns that the text may speak of: every one whose name occurs in it."""
-        words = {token.text.lower() for token in _tokens(self.text, "expression")}
+        words = _words(self.text)
         return tuple(c for c in schema if c.name.lower() in words)
 
     def refuse_unknown_names(self, schema: Schema) -> None:
@@ -198,12 +197,28 @@ def _decimal(value: Decimal, what: str) -> DataType:
     raise InvalidRequest(f"{what} is {value}, which no decimal can hold", hint="38 digits is the most")
 
 
-def _tokens(text: str, what: str) -> list[Token]:
+def _markers(text: str, what: str) -> frozenset[str]:
+    """The names of the arguments that a text has markers for."""
+    tokens = _tokens(text, what)
+    return frozenset(after.text for colon, after in pairwise(tokens) if colon.token_type == TokenType.COLON)
+
+
+@lru_cache(256)
+def _words(text: str) -> frozenset[str]:
+    """The words of a text, in lower case."""
+    return frozenset(token.text.lower() for token in _tokens(text, "expression"))
+
+
+_tokenized = lru_cache(256)(lambda text: tuple(_SPARK.tokenize(text)))
+"""Tokens are read once: a list of keys is long, and several steps ask."""
+
+
+def _tokens(text: str, what: str) -> tuple[Token, ...]:
     """Read the text's tokens, and see that it can't leave the brackets that it is put in."""
     if not isinstance(text, str) or not text.strip():
         raise InvalidRequest(f"{what} is {text!r}, an SQL expression was expected", hint="such as \"status = 'new'\"")
     try:
-        tokens: list[Token] = _SPARK.tokenize(text)
+        tokens: tuple[Token, ...] = _tokenized(text)
     except SqlglotError as error:
         raise InvalidRequest(f"{what} {text!r} is not SQL: {error}", hint="check quotes and brackets") from error
     if not _is_single(tokens):
