@@ -103,6 +103,8 @@ def _proven(
 def _parsed(text: str) -> exp.Expr:
     if "\\" in text:
         raise Unproven("a backslash")
+    if "|>" in text:
+        raise Unproven("the pipe |>")
     if _LONE_PLUS.search(text):
         raise Unproven("a plus with nothing before it")  # the parser drops it, but Spark shows it in names
     try:

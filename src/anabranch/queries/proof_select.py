@@ -256,6 +256,9 @@ def _is_unclear(item: Item, scope: Scope) -> bool:
 
 def _place(node: exp.Expr, block: Block) -> int | None:
     """The column of SELECT's list that a number stands for."""
+    node = node.unnest()
+    if isinstance(node, (exp.Neg, exp.Placeholder)) and not node.find(exp.Column):
+        raise Unproven("a place in SELECT's list that is not a plain number")
     if not isinstance(node, exp.Literal) or node.is_string or not str(node.this).isdigit():
         return None
     if not 1 <= int(node.this) <= len(block.items):
@@ -293,6 +296,8 @@ def _condition(block: Block, terms: Terms, node: exp.Expr) -> exp.Expr:
     for column in node.find_all(exp.Column):
         if column.name.lower() in named and not column.args.get("table"):
             raise Unproven(f"the name {column.name}, which is both a column and a name given in SELECT")
+    if terms.place == QUALIFY and not any(n.find(exp.Window) for n in (node, *(i.node for i in block.items))):
+        raise Unproven("QUALIFY without a window function")
     filled = _with_names(node, block, lambda column: block.scope.find(column) is None)
     return terms.condition(filled).node
 

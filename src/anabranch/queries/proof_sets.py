@@ -19,7 +19,7 @@ def united(node: exp.Expr, around: Surroundings, outer: Outer | None) -> Derived
     """Prove a set operation, without its order and limits."""
     check_parts(node, _PARTS)
     asked = len(outer.asked) if outer else 0
-    left, right = (_side(node, part, around, outer) for part in ("this", "expression"))
+    left, right = (around.prove(node.args[part], around, outer) for part in ("this", "expression"))
     if outer and len(outer.asked) > asked:
         raise Unproven(f"{node.key.upper()} in a correlated subquery")
     if len(left.columns) != len(right.columns):
@@ -32,15 +32,6 @@ def united(node: exp.Expr, around: Surroundings, outer: Outer | None) -> Derived
     whole = type(node)(this=sides[0], expression=sides[1], distinct=bool(node.args.get("distinct")))
     columns = tuple((n, inner, t) for (n, inner, _), t in zip(left.columns, types, strict=True))
     return Derived(whole, columns)
-
-
-def _side(node: exp.Expr, part: str, around: Surroundings, outer: Outer | None) -> Derived:
-    side = node.args[part]
-    kinds = {type(node), type(side)}
-    if isinstance(side, exp.SetOperation) and exp.Intersect in kinds and len(kinds) > 1:
-        # In Spark, INTERSECT binds tighter than the others.
-        raise Unproven("INTERSECT next to UNION or EXCEPT without brackets")
-    return around.prove(side, around, outer)
 
 
 def _common(one: DataType | None, other: DataType | None) -> DataType | None:

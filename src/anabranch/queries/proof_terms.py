@@ -30,8 +30,11 @@ class Place:
     """IN and EXISTS with a subquery."""
     outer: bool = False
     """Columns of the query outside."""
+    names: bool = True
+    """Names that SELECT gave to columns before this one."""
 
 
+_WORDS = WORDS | {"session_user", "current_time", "localtimestamp", "current_schema", "current_path", "all"}
 FROM, WHERE, SELECT = Place(), Place(scalars=True, predicates=True, outer=True), Place(windows=True, scalars=True)
 HAVING = Place(scalars=True, predicates=True)
 QUALIFY = Place(windows=True)
@@ -113,9 +116,10 @@ class Terms(Prover):
         values = self.named.get(node.name.lower(), ()) if qualifier_of(node) is None else ()
         if len(values) > 1:
             raise Unproven(f"the name {node.name}, which SELECT gives more than once")
-        if values and values[0].node.find(exp.Window):
-            raise Unproven(f"{node.name}, a window function, in another column of the same SELECT")
-        return replace(values[0], node=values[0].node.copy()) if values else None
+        if values and (values[0].node.find(exp.Window) or not self.place.names):
+            raise Unproven(f"the name {node.name} of the same SELECT, of or in a window function")
+        # To Spark it is no longer a literal, whose digits count.
+        return replace(values[0], node=values[0].node.copy(), digits=0, literal=None) if values else None
 
     def _of_outer_query(self, node: exp.Expr) -> Value | None:
         if self.outside is None or not self.outside.terms.can_see(node):
@@ -146,7 +150,7 @@ class Terms(Prover):
             return Unproven("a subquery with a column that has no name")
         if qualifier in columns:
             return Unproven(f"a part of the value {qualifier}")
-        if not isinstance(node.this, exp.Identifier) or node.name.lower() in WORDS:
+        if not isinstance(node.this, exp.Identifier) or node.name.lower() in _WORDS:
             return Unproven(f"the word {node.name}")
         return no_column(node, self.scopes())
 
@@ -163,7 +167,7 @@ class Terms(Prover):
         """Translate a window function."""
         if not self.place.windows:
             raise Unproven("a window function in this place")
-        return windowed(node, replace(self, place=Place(scalars=self.place.scalars)), self.windows)
+        return windowed(node, self.at(Place(names=False)), self.windows)
 
     def scalar(self, node: exp.Expr) -> Value:
         """Translate a subquery that gives one value."""
@@ -282,6 +286,12 @@ class Grouped(Terms):
             return None
         found = self.groups.keys.get(self.rows.key(node))
         return replace(found, node=found.node.copy()) if found else None
+
+    def scalar(self, node: exp.Expr) -> Value:
+        """Translate a subquery; Spark has no correlated ones in the list of a SELECT that groups."""
+        if self.place.windows and self._inner(node)[1]:
+            raise Unproven("a correlated subquery in a SELECT that groups")
+        return super().scalar(node)
 
     def aggregate(self, call: Call) -> Value:
         """Let the grouping compute an aggregate, and stand for it."""

@@ -13,6 +13,8 @@ KNOWN = frozenset(
 )
 _EXACT = frozenset((*INTEGERS, "decimal"))
 _NUMBERS = _EXACT | {"float", "double"}
+_DIGITS = {"tinyint": 3, "smallint": 5, "int": 10, "bigint": 20}
+"""How many digits Spark gives a whole number next to a decimal."""
 
 
 def common_type(one: DataType, other: DataType) -> DataType:
@@ -24,7 +26,7 @@ def common_type(one: DataType, other: DataType) -> DataType:
         return max(one, other, key=lambda t: INTEGERS.index(t.name))
     if names <= _EXACT:
         scale = max(one.scale, other.scale)
-        digits = max(one.digits, other.digits)
+        digits = max(_DIGITS.get(t.name, t.digits) for t in (one, other))
         if digits + scale <= 38:
             return DataType("decimal", digits + scale, scale)
     elif names <= _NUMBERS:
@@ -48,9 +50,6 @@ def as_decimal(value: Value) -> DataType:
     if value.digits < 0:
         raise Unproven(f"a literal of type {value.type} with a decimal")
     return DataType("decimal", value.digits or _DIGITS[value.type.name], 0)
-
-
-_DIGITS = {"tinyint": 3, "smallint": 5, "int": 10, "bigint": 20}
 
 
 def is_decimal_arithmetic(values: Sequence[Value]) -> bool:
