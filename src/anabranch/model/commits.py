@@ -29,6 +29,14 @@ class Commit:
     def __str__(self) -> str:
         return self.hash
 
+    def _repr_html_(self) -> str:
+        from anabranch.model import html
+
+        told = {name: value for name, value in vars(self).items() if value not in ((), "")}
+        hashes = {name: html.shorts(told[name]) for name in ("parents", "provenance") if name in told}
+        shown: dict[str, object] = {**told, **hashes, "hash": html.short(self.hash)}
+        return html.block(html.facts((name.replace("_", " "), value) for name, value in shown.items()))
+
 
 @dataclass(frozen=True)
 class CommitHead:
