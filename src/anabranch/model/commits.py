@@ -32,10 +32,12 @@ class Commit:
     def _repr_html_(self) -> str:
         from anabranch.model import html
 
-        told = {name: value for name, value in vars(self).items() if value not in ((), "")}
-        hashes = {name: html.shorts(told[name]) for name in ("parents", "provenance") if name in told}
-        shown: dict[str, object] = {**told, **hashes, "hash": html.short(self.hash)}
-        return html.block(html.facts((name.replace("_", " "), value) for name, value in shown.items()))
+        told: dict[str, object] = {name: value for name, value in vars(self).items() if value not in ((), "")}
+        told["hash"] = html.short(self.hash)
+        for name in ("parents", "provenance"):
+            if name in told:
+                told[name] = html.shorts(getattr(self, name))
+        return html.block(html.facts((name.replace("_", " "), value) for name, value in told.items()))
 
 
 @dataclass(frozen=True)
