@@ -14,15 +14,13 @@ from anabranch.repo.json_values import finite, plain
 from anabranch.sql.statements import Governing, Writing
 
 if TYPE_CHECKING:
-    import pyarrow as pa
-
     from anabranch.repo.sql_result import SqlResult
 
 _ALONE = ("INSERT", "UPDATE", "DELETE", "COMMIT", "ROLLBACK", "RESTORE", "OPTIMIZE", "RESOLVE", "REVERT")
 _NUMBERS = ("tinyint", "smallint", "int", "bigint", "float", "double", "decimal")
 
 
-def document(result: SqlResult, rows: pa.Table) -> dict[str, Any]:
+def document(result: SqlResult, rows: Any) -> dict[str, Any]:
     """A result as JSON: rows are lists, since two columns may have one name."""
     found: dict[str, Any] = {
         "statement": result.statement.text,
@@ -38,12 +36,12 @@ def document(result: SqlResult, rows: pa.Table) -> dict[str, Any]:
     return found
 
 
-def show_result(result: SqlResult, rows: pa.Table, form: str) -> None:
+def show_result(result: SqlResult, rows: Any, form: str) -> None:
     """Print a result; a long one with the pager."""
     show_lines(_lines(result, rows, form), paged=rows.num_rows > 10)
 
 
-def _lines(result: SqlResult, rows: pa.Table, form: str) -> Iterator[str]:
+def _lines(result: SqlResult, rows: Any, form: str) -> Iterator[str]:
     if form == "table":
         yield from table_text(result, rows, screen_width())
     elif form == "ndjson":
@@ -58,7 +56,7 @@ def _lines(result: SqlResult, rows: pa.Table, form: str) -> Iterator[str]:
             yield csv_lines(batch, CsvStyle()).decode("utf-8", "surrogatepass").removesuffix("\n")
 
 
-def table_text(result: SqlResult, rows: pa.Table, width: int) -> Iterator[str]:
+def table_text(result: SqlResult, rows: Any, width: int) -> Iterator[str]:
     """A result for people: rows as a table, anything else in a line."""
     if isinstance(result.statement, Writing):
         yield f"{_word(result)}: {counts_text(result.counts) if result.counts else 'done'}"
@@ -86,6 +84,6 @@ def _fact(name: str, value: Any) -> str:
     return short(value) if name == "commit" else clean(str(value))
 
 
-def _rows(rows: pa.Table) -> Iterator[tuple[Any, ...]]:
+def _rows(rows: Any) -> Iterator[tuple[Any, ...]]:
     columns = [rows.column(i).to_pylist() for i in range(rows.num_columns)]
     yield from zip(*columns, strict=True)

@@ -241,6 +241,11 @@ def reading_from(source: Source, columns: Sequence[str], sources: Sources) -> Qu
     return Query(select([col(c, "o") for c in columns], table(sources.add(source), "o")), sources.named)
 
 
+def first(query: Query, rows: int) -> Query:
+    """The first rows of a query, in the order that it has."""
+    return query.over(query.expression.limit(rows))
+
+
 def limited(query: Query, rows: int) -> Query:
     """The first rows of a query, in any order."""
     return query.over(select(everything(), subquery(query.expression, "l"), limit=rows))

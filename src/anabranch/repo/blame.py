@@ -23,7 +23,7 @@ from anabranch.queries.blame import COLUMN, Attribution, Followed
 from anabranch.queries.changes import ordered as in_order
 from anabranch.queries.expressions import Expression
 from anabranch.queries.path_fold import Path, touched_keys
-from anabranch.queries.query import TURN, Query, Rows, Sources, aliased, col, select
+from anabranch.queries.query import TURN, Query, Rows, Sources, aliased, col, first, select
 from anabranch.queries.scan import Keys, named, scan, turn_of
 from anabranch.repo.blame_reading import Merge, Rekeyed, Segment, read_segment
 from anabranch.repo.context import Context
@@ -82,8 +82,18 @@ class Blame:
     def __repr__(self) -> str:
         return f"Blame({self._state.name!r})"
 
+    def _repr_html_(self) -> str:
+        from anabranch.repo.html import blame_html
+
+        return blame_html(self)
+
     def __iter__(self) -> Iterator[BlameEntry]:
         return iter(self.rows())
+
+    @property
+    def name(self) -> str:
+        """The table's name."""
+        return self._state.name
 
     @property
     def columns(self) -> tuple[tuple[str, DataType], ...]:
@@ -110,6 +120,12 @@ class Blame:
         engine = self._engine()
         with reading(self._ctx, self._everything):
             return engine.fetch(self._told(engine, ordered=True))
+
+    def head(self, rows: int = 20) -> pa.Table:
+        """Read the first rows as an Arrow table, in the order of `arrow`."""
+        engine = self._engine()
+        with reading(self._ctx, self._everything):
+            return engine.fetch(first(self._told(engine, ordered=True), rows))
 
     def pandas(self) -> pandas.DataFrame:
         """Read as a pandas DataFrame."""

@@ -9,6 +9,7 @@ from anabranch.catalog.store import Connection, lock_repository, now
 from anabranch.errors import AlreadyExists, BranchMoved, InvalidRequest, NotFound
 from anabranch.model.clock import Position
 from anabranch.model.commits import Branch, BranchHead, BranchMove
+from anabranch.model.listings import Listing
 from anabranch.model.names import check_ref_name
 from anabranch.plan.history import is_ancestor
 from anabranch.repo.checks import check_limit, check_text
@@ -82,7 +83,7 @@ def reset_branch(ctx: Context, name: str, to: str) -> Branch:
 def list_branches(ctx: Context, showing: Sequence[str] | None = None) -> list[Branch]:
     """List the branches by name: all, or those that show one of some commits."""
     with ctx.catalog.read() as cx:
-        return branches.describe(cx, ctx.record.id, showing)
+        return Listing(branches.describe(cx, ctx.record.id, showing), ("name", "commit", "created_at"))
 
 
 def reflog(ctx: Context, name: str | None, limit: int | None) -> list[BranchMove]:
@@ -93,7 +94,7 @@ def reflog(ctx: Context, name: str | None, limit: int | None) -> list[BranchMove
         found = branches.moves(cx, ctx.record.id, wanted, limit)
         if not found:
             need_branch(ctx, cx, wanted)
-        return found
+        return Listing(found, ("branch", "verb", "before", "after", "moved_at", "author"))
 
 
 def _move(ctx: Context, name: str, to: str, verb: str, *, must_descend: bool) -> Branch:

@@ -35,7 +35,7 @@ from anabranch.queries.feed import (
     whole_changes,
 )
 from anabranch.queries.path_fold import Path, touched_keys
-from anabranch.queries.query import TURN, Query, Rows, Sources, union_all
+from anabranch.queries.query import TURN, Query, Rows, Sources, first, union_all
 from anabranch.queries.scan import Access, Keys, count_rows, scan
 from anabranch.repo.context import Context
 from anabranch.repo.ends import ends_of
@@ -196,6 +196,16 @@ class Changes:
     def __repr__(self) -> str:
         return f"Changes({self._range.state.name!r}, {len(self._range.commits)} commits)"
 
+    def _repr_html_(self) -> str:
+        from anabranch.repo.html import changes_html
+
+        return changes_html(self)
+
+    @property
+    def name(self) -> str:
+        """The table's name."""
+        return self._range.state.name
+
     @property
     def commits(self) -> tuple[str, ...]:
         """The commits that touched the table, oldest first, as `_commit_version` names them."""
@@ -216,6 +226,12 @@ class Changes:
         engine = self._engine("reading")
         with reading(self._ctx, self._everything):
             return engine.fetch(self._query(engine, ordered=True))
+
+    def head(self, rows: int = 20) -> pa.Table:
+        """Read the first rows as an Arrow table, in the order of `arrow`."""
+        engine = self._engine("reading")
+        with reading(self._ctx, self._everything):
+            return engine.fetch(first(self._query(engine, ordered=True), rows))
 
     def pandas(self) -> pandas.DataFrame:
         """Read as a pandas DataFrame."""

@@ -73,6 +73,11 @@ class TableConflicts:
         """The conflicts as a pandas DataFrame, in the form of `arrow`."""
         return self.arrow().to_pandas()
 
+    def _repr_html_(self) -> str:
+        from anabranch.repo.html import table_conflicts_html
+
+        return table_conflicts_html(self)
+
     @property
     def _keys(self) -> Sequence[Any]:
         schema = self.decision.schema
@@ -171,6 +176,11 @@ class Conflicts(Mapping[str, TableConflicts]):
     def count(self) -> int:
         """Count all conflicts."""
         return sum(t.count() for t in self.tables.values()) + len(self.things) + len(self.broken)
+
+    def _repr_html_(self) -> str:
+        from anabranch.repo.html import conflicts_html
+
+        return conflicts_html(self)
 
     def told(self) -> str:
         """Say in a line how many conflicts there are, and where."""

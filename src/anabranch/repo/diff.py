@@ -273,6 +273,11 @@ class TableDiff:
     def __repr__(self) -> str:
         return f"TableDiff({self.name!r}, {self.change})"
 
+    def _repr_html_(self) -> str:
+        from anabranch.repo.html import table_diff_html
+
+        return table_diff_html(self)
+
     @property
     def change(self) -> Word:
         """Whether the table was added, dropped or changed."""
@@ -379,6 +384,11 @@ class Diff:
 
     def __repr__(self) -> str:
         return f"Diff({', '.join(self.tables) or 'nothing'})"
+
+    def _repr_html_(self) -> str:
+        from anabranch.repo.html import diff_html
+
+        return diff_html(self)
 
     @cached_property
     def _tables(self) -> tuple[TableDiff, ...]:

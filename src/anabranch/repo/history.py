@@ -14,6 +14,7 @@ from anabranch.catalog.touching import Touch
 from anabranch.model.clock import Position
 from anabranch.model.commits import Commit
 from anabranch.model.ids import ThingId
+from anabranch.model.listings import Listing
 from anabranch.model.objects import Layer, StoredObject, may_meet, size_of
 from anabranch.model.schema import Schema
 from anabranch.model.tables import TableState
@@ -30,6 +31,9 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 _PAGE = 64
+_COMMIT_SHOWN = ("commit.id", "commit.author", "commit.finished_at", "commit.message")
+_TABLE_SHOWN = (*_COMMIT_SHOWN, "operations", "inserted", "updated", "deleted")
+_ROW_SHOWN = (*_COMMIT_SHOWN, "change", "before", "after", "columns")
 Row = dict[str, Any]
 
 
@@ -69,7 +73,7 @@ def table_history(
         start = resolve(ctx, cx, at)
         things = _with_united(cx, start, things_named(ctx, cx, start, table))
         found = walk(cx, start, LogFilter(things, author), _PAGE)
-        return list(islice(_table_entries(ctx, cx, found, things), limit))
+        return Listing(islice(_table_entries(ctx, cx, found, things), limit), _TABLE_SHOWN)
 
 
 def _with_united(cx: Connection, at: Position, things: Sequence[ThingId]) -> tuple[ThingId, ...]:
@@ -129,7 +133,7 @@ def row_history(
         past = open_past(ctx, cx, table, at)
         followed = _Row(past)
         followed.know(past.state.schema, key_row(past.state, key))
-        return list(islice(followed.entries(author), limit))
+        return Listing(islice(followed.entries(author), limit), _ROW_SHOWN)
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from anabranch.catalog import branches, entries, history
 from anabranch.model.commits import Tag
 from anabranch.model.ids import ROOT_NAMESPACE
+from anabranch.model.listings import Listing
 from anabranch.model.names import split_namespace
 from anabranch.model.tables import TableEntry
 from anabranch.repo.context import Context
@@ -17,7 +18,8 @@ from anabranch.repo.state import find_namespace, list_tables
 def list_tables_at(ctx: Context, at: str | None, namespace: str | None) -> list[TableEntry]:
     """List tables at a ref, with their sizes."""
     with ctx.catalog.read() as cx:
-        return list_tables(ctx, cx, history.clock(cx, resolve(ctx, cx, at)), namespace)
+        found = list_tables(ctx, cx, history.clock(cx, resolve(ctx, cx, at)), namespace)
+    return Listing(found, ("name", "row_count", "column_count", "key"))
 
 
 def list_namespaces(ctx: Context, at: str | None) -> list[str]:
@@ -46,4 +48,5 @@ def namespace_properties(ctx: Context, name: str, at: str | None) -> dict[str, s
 def list_tags(ctx: Context, showing: Sequence[str] | None = None) -> list[Tag]:
     """List the tags by name: all, or those that name one of some commits."""
     with ctx.catalog.read() as cx:
-        return branches.describe_tags(cx, ctx.record.id, showing)
+        found = branches.describe_tags(cx, ctx.record.id, showing)
+    return Listing(found, ("name", "commit", "created_at", "author"))

@@ -17,6 +17,7 @@ from anabranch.model.clock import Position
 from anabranch.model.commits import Commit
 from anabranch.model.content import Entry
 from anabranch.model.ids import ThingId
+from anabranch.model.listings import Listing
 from anabranch.model.names import split_table_name
 from anabranch.model.objects import StoredObject
 from anabranch.model.refs import parse_time
@@ -27,6 +28,7 @@ from anabranch.repo.refs import resolve
 from anabranch.repo.state import find_namespace, find_table
 
 _PAGE = 64
+_SHOWN = ("id", "hash", "author", "finished_at", "message", "tables")
 
 
 def log(
@@ -49,7 +51,7 @@ def log(
         found = walk(cx, high, wanted, _PAGE if limit is None else min(limit + 1, _PAGE))
         if low is not None:
             found = _without(cx, found, low)
-        return history.describe(cx, islice(found, limit))
+        return Listing(history.describe(cx, islice(found, limit)), _SHOWN)
 
 
 def show(ctx: Context, ref: str | None) -> Commit:

@@ -63,6 +63,11 @@ class Table:
     def __repr__(self) -> str:
         return f"Table({self.name!r}, {len(self.schema)} columns, {self._state.row_count} rows)"
 
+    def _repr_html_(self) -> str:
+        from anabranch.repo.html import table_html
+
+        return table_html(self)
+
     @property
     def name(self) -> str:
         return self._state.name

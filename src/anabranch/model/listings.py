@@ -1,0 +1,49 @@
+"""Lists that notebooks draw as tables; everything else takes them for the lists that they are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from operator import attrgetter
+from typing import Any, SupportsIndex, TypeVar, overload
+
+T = TypeVar("T")
+
+
+class Listing(list[T]):
+    """A list of values, and which of their attributes a notebook shows."""
+
+    def __init__(self, items: Iterable[T], shown: tuple[str, ...]) -> None:
+        super().__init__(items)
+        self._shown = shown
+
+    @overload
+    def __getitem__(self, at: SupportsIndex, /) -> T: ...
+
+    @overload
+    def __getitem__(self, at: slice, /) -> list[T]: ...
+
+    def __getitem__(self, at: SupportsIndex | slice, /) -> T | list[T]:
+        found = super().__getitem__(at)
+        return Listing(found, self._shown) if isinstance(at, slice) else found  # type: ignore[arg-type]
+
+    def _repr_html_(self) -> str:
+        from anabranch.model.html import Heading, Line, block, note, table
+
+        headings = [Heading(name.rpartition(".")[2].replace("_", " ")) for name in self._shown]
+        drawn = list.__getitem__(self, slice(_LIMIT))
+        lines = [Line([_cell(name, attrgetter(name)(item)) for name in self._shown]) for item in drawn]
+        more = f"{len(drawn):,} of {len(self):,} shown" if len(self) > len(drawn) else f"{len(self):,}"
+        return block(table(headings, lines), note(more))
+
+
+_LIMIT = 100
+_HASHES = ("hash", "commit", "before", "after")
+
+
+def _cell(name: str, value: Any) -> Any:
+    """A hash by its first digits, a message by its first line, anything else as it is."""
+    from anabranch.model.html import short
+
+    if name.rpartition(".")[2] in _HASHES and isinstance(value, str):
+        return short(value)
+    return value.strip().split("\n", 1)[0] if name.endswith("message") else value
