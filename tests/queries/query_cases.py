@@ -403,7 +403,7 @@ UNPROVEN = [
     ),
     ("SELECT qty AS id, max(id) AS m FROM {orders} o GROUP BY qty HAVING max(id) > 1", "both a column and a name"),
     ("SELECT a.id FROM ({orders} a JOIN {items} b ON a.id = b.order_id)", "brackets around a join"),
-    ("SELECT id FROM {orders} o ORDER BY ALL", "the word ALL"),
+    ("SELECT id FROM {orders} o ORDER BY ALL", "ORDER BY ALL"),
     ("SELECT id FROM {orders} o ORDER BY :n", "a place in SELECT's list that is not a plain number"),
     ("SELECT id FROM {orders} o ORDER BY 2", "the place 2 in a list of 1 columns"),
     ("SELECT current_user AS u", "CURRENTUSER"),

@@ -64,7 +64,8 @@ def bound(proven: ProvenQuery, relations: Mapping[str, Query]) -> Query:
     for node in list(expression.find_all(exp.Table)):
         if node.name in parts:
             node.replace(exp.Subquery(this=parts[node.name].copy(), alias=node.args["alias"]))
-    return Query(expression, sources.named, args)  # type: ignore[arg-type]
+    assert isinstance(expression, exp.Select)
+    return Query(expression, sources.named, args)
 
 
 def _renamed(query: Query, sources: Sources) -> exp.Expr:
@@ -151,7 +152,7 @@ def _with_common(node: exp.Expr, around: Surroundings) -> Surroundings:
             raise Unproven("a list of names that is not as long as the list of columns")
         if names:
             renamed = tuple((n, *rest) for n, (_, *rest) in zip(names, derived.columns, strict=True))
-            derived = replace(derived, columns=renamed)  # type: ignore[arg-type]
+            derived = replace(derived, columns=renamed)
         inner = around.ledger.name("w")
         alias = exp.TableAlias(this=ident(inner))
         around.ledger.common.append(exp.CTE(this=derived.expression, alias=alias))

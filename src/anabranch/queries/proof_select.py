@@ -310,6 +310,8 @@ def _order(block: Block, terms: Terms) -> list[exp.Expr]:
 
 def _sort_key(block: Block, terms: Terms, node: exp.Expr) -> Value:
     """What rows are sorted by: a column of the list by its place, or an expression over either side of SELECT."""
+    if isinstance(node, exp.Var):
+        raise Unproven(f"ORDER BY {node.name.upper()}")
     place = _place(node, block)
     place = _same_item(block, node) if place is None else place
     if place is not None:

@@ -34,7 +34,7 @@ class Place:
     """Names that SELECT gave to columns before this one."""
 
 
-_WORDS = WORDS | {"session_user", "current_time", "localtimestamp", "current_schema", "current_path", "all"}
+_WORDS = WORDS | {"session_user", "current_time", "localtimestamp", "current_schema", "current_path"}
 FROM, WHERE, SELECT = Place(), Place(scalars=True, predicates=True, outer=True), Place(windows=True, scalars=True)
 HAVING = Place(scalars=True, predicates=True)
 QUALIFY = Place(windows=True)
