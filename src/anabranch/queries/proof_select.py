@@ -208,6 +208,7 @@ def _add_key(groups: Groups, rows: Terms, node: exp.Expr) -> None:
     rows.around.ledger.may_fail |= value.may_fail
     name = rows.around.ledger.name("k")
     key = rows.key(node)
+    groups.kinds.add(type(node.unnest()))
     if key not in groups.keys:
         groups.columns[name] = value.node
         groups.keys[key] = Value(groups.column(name), value.type)
