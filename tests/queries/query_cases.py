@@ -268,6 +268,13 @@ WINDOWS = [
     "paid, id AS distinct_id FROM {orders} o)",
 ]
 TRAPS = [
+    "SELECT coalesce(price, big) AS c, CASE WHEN paid THEN big ELSE price END AS d FROM {orders} o",
+    "WITH t AS (SELECT 1 AS a) SELECT * FROM (WITH t AS (SELECT a + 1 AS a FROM t) SELECT * FROM t)",
+    "SELECT :none AS a, id FROM {orders} o WHERE id = :n",
+    "SELECT ID, count(*) FROM {orders} o GROUP BY id",
+    "SELECT * FROM {items} I JOIN {orders} O USING (QTY) WHERE I.X = o.x",
+    "SELECT name, row_number() OVER (PARTITION BY city ORDER BY code, name) AS r FROM {customers} c",
+    "SELECT count(DISTINCT code), count(DISTINCT day), count(DISTINCT at) FROM {customers} c, {orders} o",
     "SELECT customer + 1 AS customer, count(*) AS n FROM {orders} o GROUP BY customer",
     "SELECT count(*) FROM {orders} o GROUP BY customer HAVING customer > 1",
     "SELECT customer FROM {orders} o GROUP BY customer HAVING EXISTS (SELECT 1 FROM {items} i WHERE "
@@ -403,7 +410,7 @@ UNPROVEN = [
     ),
     ("SELECT qty AS id, max(id) AS m FROM {orders} o GROUP BY qty HAVING max(id) > 1", "both a column and a name"),
     ("SELECT a.id FROM ({orders} a JOIN {items} b ON a.id = b.order_id)", "brackets around a join"),
-    ("SELECT id FROM {orders} o ORDER BY ALL", "the word ALL"),
+    ("SELECT id FROM {orders} o ORDER BY ALL", "ORDER BY ALL"),
     ("SELECT id FROM {orders} o ORDER BY :n", "a place in SELECT's list that is not a plain number"),
     ("SELECT id FROM {orders} o ORDER BY 2", "the place 2 in a list of 1 columns"),
     ("SELECT current_user AS u", "CURRENTUSER"),
@@ -425,6 +432,20 @@ UNPROVEN = [
     ("SELECT id IN (SELECT order_id FROM {items} i) AS b FROM {orders} o", "IN or EXISTS with a subquery"),
     ("SELECT id FROM {orders} o WHERE (id, qty) IN (SELECT order_id, qty FROM {items} i)", "IN with several columns"),
     ("SELECT o.tags.x FROM {orders} o", "a name of more than two parts"),
+    ("SELECT tags.* FROM {orders} o", "a part of the value tags"),
+    (
+        "SELECT id FROM {orders} o WHERE EXISTS (SELECT 1 FROM (SELECT * FROM {items} i WHERE i.order_id = o.id) t)",
+        "id, a name of the outer query, in this place",
+    ),
+    (
+        "SELECT id AS k, (SELECT max(qty) FROM {items} i WHERE i.order_id = k) AS m FROM {orders} o",
+        "k, a name of the outer query, in this place",
+    ),
+    (
+        "SELECT id FROM {orders} o WHERE EXISTS (SELECT 1 FROM {items} i WHERE i.qty = 1 AND EXISTS"
+        " (SELECT 1 FROM {customers} c WHERE c.id = o.qty AND c.level = i.qty))",
+        "a name of the outer query",
+    ),
     ("SELECT tags.x FROM {orders} o", "a part of the value tags"),
     ("SELECT id FROM {orders} o LIMIT 1 + 1", "LIMIT with anything but a plain number"),
     ("SELECT DISTINCT id FROM {orders} o ORDER BY qty", "ORDER BY of DISTINCT rows"),

@@ -8,8 +8,6 @@ from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
-from anabranch.errors import InvalidRequest
-from anabranch.model.ddl import parse_type
 from anabranch.model.types import INTEGERS, DataType
 from anabranch.queries.proof_literals import is_plain_time, literal_value
 from anabranch.queries.proof_types import (
@@ -17,8 +15,10 @@ from anabranch.queries.proof_types import (
     DOUBLE,
     KNOWN,
     STRING,
+    always_fits,
     common_type,
     is_decimal_arithmetic,
+    written_type,
 )
 from anabranch.queries.proven import Proof, Unproven, Value, bracketed, built, marked, matches
 from anabranch.queries.proven_decimals import decimal_arithmetic
@@ -119,7 +119,7 @@ class Prover:
         row = CAST_ROWS.get((value.type.name, target.name))
         if row is None:
             raise Unproven(f"CAST from {value.type} to {target}")
-        may_fail = row.may_fail and not _always_fits(value.type, target)
+        may_fail = row.may_fail and not always_fits(value.type, target)
         if safe and may_fail:
             row, may_fail = row.tried(), False
         return built(replace(row, may_fail=may_fail), [value], target)
@@ -317,7 +317,7 @@ class Prover:
         return self.call(name, [value, literal_value(exp.Literal.number(count.this), "-" if back else "")])
 
     def cast(self, node: exp.Expr) -> Value:
-        target = _type(node.args["to"])
+        target = written_type(node.args["to"])
         if is_plain_time(node.this, target):
             return Value(cast_to(node.this.copy(), target), target)
         return self._cast(self.visit(node.this), target, bool(node.args.get("safe")))
@@ -386,20 +386,6 @@ _WRITTEN: dict[type[exp.Expr], tuple[str, tuple[str, ...]]] = {
     exp.Overlay: ("overlay", ("this", "expression", "from_", "for_")),
     exp.StrPosition: ("position", ("substr", "this", "position")),
 }
-
-
-def _always_fits(source: DataType, target: DataType) -> bool:
-    """Tell whether every value of an exact type has its place in a decimal."""
-    exact = source.is_integer or source.name == "decimal"
-    return exact and target.name == "decimal" and target.digits >= source.digits and target.scale >= source.scale
-
-
-def _type(node: exp.Expr) -> DataType:
-    text = node.sql("spark")
-    try:
-        return parse_type(text)
-    except InvalidRequest as error:
-        raise Unproven(f"CAST to {text}") from error
 
 
 def _describe(node: exp.Expr) -> str:

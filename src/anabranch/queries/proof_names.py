@@ -42,7 +42,7 @@ def _may_be_of_dates(node: exp.Expr, scope: Scope) -> bool:
 
 def _may_give_date(node: exp.Expr) -> bool:
     if isinstance(node, exp.Cast):
-        return node.args["to"].sql("spark").lower().startswith(("date", "time"))
+        return str(node.args["to"].sql("spark")).lower().startswith(("date", "time"))
     return not isinstance(node, exp.Anonymous) or str(node.this).lower() not in AGGREGATES | _OF_NUMBERS
 
 

@@ -30,6 +30,7 @@ class ProvenQuery:
     """A query in DuckDB's form, over relations that are still to be put in their places by `bound`."""
 
     expression: exp.Query
+    """Shared by all who prove the same text: it is copied before it is changed."""
     columns: tuple[tuple[str, DataType | None], ...]
     """The names and types that Spark's DataFrame would have; None for nothing but nulls. A name may come twice."""
     used: Mapping[str, frozenset[str]]
@@ -48,8 +49,7 @@ def prove_query(
     types = tuple((k, type_of_value(v, f"args[{k!r}]"), digits_of(v)) for k, v in sorted(args.items()))
     known = tuple((name, tuple(columns)) for name, columns in relations.items())
     proven = _proven(text, known, types)
-    wanted = {str(p.name) for p in proven.expression.find_all(exp.Placeholder)}
-    return replace(proven, args={k: v for k, v in args.items() if k in wanted})
+    return replace(proven, args={name: args[name] for name in proven.args})
 
 
 def bound(proven: ProvenQuery, relations: Mapping[str, Query]) -> Query:
@@ -64,7 +64,8 @@ def bound(proven: ProvenQuery, relations: Mapping[str, Query]) -> Query:
     for node in list(expression.find_all(exp.Table)):
         if node.name in parts:
             node.replace(exp.Subquery(this=parts[node.name].copy(), alias=node.args["alias"]))
-    return Query(expression, sources.named, args)  # type: ignore[arg-type]
+    assert isinstance(expression, exp.Select)
+    return Query(expression, sources.named, args)
 
 
 def _renamed(query: Query, sources: Sources) -> exp.Expr:
@@ -151,7 +152,7 @@ def _with_common(node: exp.Expr, around: Surroundings) -> Surroundings:
             raise Unproven("a list of names that is not as long as the list of columns")
         if names:
             renamed = tuple((n, *rest) for n, (_, *rest) in zip(names, derived.columns, strict=True))
-            derived = replace(derived, columns=renamed)  # type: ignore[arg-type]
+            derived = replace(derived, columns=renamed)
         inner = around.ledger.name("w")
         alias = exp.TableAlias(this=ident(inner))
         around.ledger.common.append(exp.CTE(this=derived.expression, alias=alias))
@@ -176,4 +177,5 @@ def _finished(derived: Derived, ledger: Ledger) -> ProvenQuery:
             used[relation].add(node.name)
     columns = tuple((str(name), type_) for name, _, type_ in derived.columns)
     frozen = {relation: frozenset(names) for relation, names in used.items()}
-    return ProvenQuery(whole, columns, frozen, derived.ordered, ledger.may_fail)
+    wanted = {str(node.name): None for node in whole.find_all(exp.Placeholder)}
+    return ProvenQuery(whole, columns, frozen, derived.ordered, ledger.may_fail, wanted)

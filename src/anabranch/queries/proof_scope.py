@@ -78,6 +78,8 @@ class Scope:
     def of(self, qualifier: str) -> list[Visible]:
         """The columns of one table, those that USING hid first, as Spark lists them."""
         found = [c for c in self.columns if c.qualifier == qualifier.lower()]
+        if any(c.name.lower() == qualifier.lower() for c in self.columns) and not found:
+            raise Unproven(f"a part of the value {qualifier}")
         if not found:
             known = dict.fromkeys(c.qualifier for c in self.columns if c.qualifier)
             raise InvalidRequest(f"there is no table {qualifier!r} in FROM", hint=f"tables: {', '.join(known)}")
@@ -164,6 +166,8 @@ class Surroundings:
     prove: Inner
     common: Mapping[str, tuple[str, Derived]] = field(default_factory=dict)
     """WITH's queries in sight, by their names in lower case."""
+    beyond: tuple[Scope, ...] = ()
+    """What the queries around a subquery see; Spark may let a name of theirs in where it is not looked up here."""
 
 
 def check_parts(node: exp.Expr, understood: frozenset[str]) -> None:

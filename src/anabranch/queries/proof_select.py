@@ -208,6 +208,7 @@ def _add_key(groups: Groups, rows: Terms, node: exp.Expr) -> None:
     rows.around.ledger.may_fail |= value.may_fail
     name = rows.around.ledger.name("k")
     key = rows.key(node)
+    groups.kinds.add(type(node.unnest()))
     if key not in groups.keys:
         groups.columns[name] = value.node
         groups.keys[key] = Value(groups.column(name), value.type)
@@ -310,6 +311,8 @@ def _order(block: Block, terms: Terms) -> list[exp.Expr]:
 
 def _sort_key(block: Block, terms: Terms, node: exp.Expr) -> Value:
     """What rows are sorted by: a column of the list by its place, or an expression over either side of SELECT."""
+    if isinstance(node, exp.Var):
+        raise Unproven(f"ORDER BY {node.name.upper()}")
     place = _place(node, block)
     place = _same_item(block, node) if place is None else place
     if place is not None:

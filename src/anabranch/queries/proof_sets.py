@@ -15,7 +15,7 @@ from anabranch.queries.query import aliased, col, select, subquery
 _PARTS = frozenset(("this", "expression", "distinct", "order", "limit", "offset", "with_"))
 
 
-def united(node: exp.Expr, around: Surroundings, outer: Outer | None) -> Derived:
+def united(node: exp.SetOperation, around: Surroundings, outer: Outer | None) -> Derived:
     """Prove a set operation, without its order and limits."""
     check_parts(node, _PARTS)
     asked = len(outer.asked) if outer else 0
@@ -51,4 +51,4 @@ def _brought(side: Derived, types: list[DataType | None], around: Surroundings, 
         brought = brought if plain else zero_made_plain(brought)
         changed |= brought is not value
         nodes.append(aliased(brought.node, name))
-    return select(nodes, subquery(side.expression, alias)) if changed else side.expression  # type: ignore[arg-type]
+    return select(nodes, subquery(side.expression, alias)) if changed else side.expression

@@ -43,7 +43,7 @@ def source_of(node: exp.Expr, around: Surroundings) -> Source:
 def of_derived(derived: Derived, around: Surroundings, name: str | None, names: Sequence[str] | None = None) -> Source:
     """Select from a proven query."""
     alias = around.ledger.name("q")
-    return Source(subquery(derived.expression, alias), Scope(derived.seen_as(alias, name, names)))  # type: ignore[arg-type]
+    return Source(subquery(derived.expression, alias), Scope(derived.seen_as(alias, name, names)))
 
 
 def of_values(node: exp.Expr, around: Surroundings) -> Source:
@@ -180,7 +180,8 @@ def _key(scope: Scope, name: str) -> Visible:
 
 def _united(kind: str, pairs: Sequence[tuple[Visible, Visible]], left: Scope, right: Scope, terms: Terms) -> Scope:
     """The columns after USING: the keys once and first, then the others."""
-    keys, hidden = [], []
+    keys: list[Visible] = []
+    hidden: list[Visible] = []
     for ours, theirs in pairs:
         shown, others = (theirs, [ours]) if kind == "right" else (ours, [theirs])
         if kind == "full":

@@ -34,7 +34,7 @@ class Place:
     """Names that SELECT gave to columns before this one."""
 
 
-_WORDS = WORDS | {"session_user", "current_time", "localtimestamp", "current_schema", "current_path", "all"}
+_WORDS = WORDS | {"session_user", "current_time", "localtimestamp", "current_schema", "current_path"}
 FROM, WHERE, SELECT = Place(), Place(scalars=True, predicates=True, outer=True), Place(windows=True, scalars=True)
 HAVING = Place(scalars=True, predicates=True)
 QUALIFY = Place(windows=True)
@@ -150,6 +150,8 @@ class Terms(Prover):
             return Unproven("a subquery with a column that has no name")
         if qualifier in columns:
             return Unproven(f"a part of the value {qualifier}")
+        if any(self._found(node, scope) for scope in self.around.beyond) or self._is_named_outside(node):
+            return Unproven(f"{node.name}, a name of the outer query, in this place")
         if not isinstance(node.this, exp.Identifier) or node.name.lower() in _WORDS:
             return Unproven(f"the word {node.name}")
         return no_column(node, self.scopes())
@@ -213,7 +215,7 @@ class Terms(Prover):
     def _inner(self, node: exp.Expr) -> tuple[Derived, bool]:
         outer = Outer(self)
         body = node.this if isinstance(node, (exp.Subquery, exp.Exists)) else node
-        derived = self.around.prove(body, self.around, outer)
+        derived = self.around.prove(body, replace(self.around, beyond=tuple(self.scopes())), outer)
         return derived, bool(outer.asked)
 
     def key(self, node: exp.Expr) -> str:
@@ -230,9 +232,12 @@ class Terms(Prover):
                 part.set("this", exp.to_identifier(str(place), quoted=True))
         return str(whole.sql("spark"))
 
-    def _found(self, node: exp.Expr) -> Visible | None:
+    def _is_named_outside(self, node: exp.Expr) -> bool:
+        return self.outside is not None and node.name.lower() in self.outside.terms.named
+
+    def _found(self, node: exp.Expr, scope: Scope | None = None) -> Visible | None:
         try:
-            return self.scope.find(node)
+            return (scope or self.scope).find(node)
         except InvalidRequest:
             return None
 
@@ -244,6 +249,8 @@ class Groups:
     alias: str
     keys: dict[str, Value] = field(default_factory=dict)
     """What stands for each expression of GROUP BY."""
+    kinds: set[type[exp.Expr]] = field(default_factory=set)
+    """The kinds of these expressions; the only ones that are worth a look."""
     columns: dict[str, exp.Expr] = field(default_factory=dict)
     """What is computed under each name."""
     known: dict[str, Value] = field(default_factory=dict)
@@ -282,7 +289,7 @@ class Grouped(Terms):
 
     def _grouped(self, node: exp.Expr) -> Value | None:
         assert self.groups is not None
-        if not self.groups.keys or isinstance(node, (exp.Literal, exp.Paren)):
+        if type(node) not in self.groups.kinds:
             return None
         found = self.groups.keys.get(self.rows.key(node))
         return replace(found, node=found.node.copy()) if found else None

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from sqlglot import exp
+
+from anabranch.errors import InvalidRequest
+from anabranch.model.ddl import parse_type
 from anabranch.model.types import INTEGERS, DataType
 from anabranch.queries.proven import Unproven, Value
 
@@ -32,6 +36,21 @@ def common_type(one: DataType, other: DataType) -> DataType:
     elif names <= _NUMBERS:
         return DOUBLE
     raise Unproven(f"{one} with {other}")
+
+
+def always_fits(source: DataType, target: DataType) -> bool:
+    """Tell whether every value of an exact type has its place in a decimal."""
+    exact = source.is_integer or source.name == "decimal"
+    return exact and target.name == "decimal" and target.digits >= source.digits and target.scale >= source.scale
+
+
+def written_type(node: exp.Expr) -> DataType:
+    """The type that a cast names."""
+    text = node.sql("spark")
+    try:
+        return parse_type(text)
+    except InvalidRequest as error:
+        raise Unproven(f"CAST to {text}") from error
 
 
 def integer_type(value: int) -> DataType:

@@ -102,7 +102,7 @@ def aliased(expression: exp.Expr, name: str) -> exp.Alias:
     return exp.Alias(this=expression, alias=ident(name))
 
 
-def subquery(query: exp.Select | exp.Union, alias: str) -> exp.Subquery:
+def subquery(query: exp.Query, alias: str) -> exp.Subquery:
     """A query to select from."""
     return exp.Subquery(this=query, alias=exp.TableAlias(this=ident(alias)))
 
