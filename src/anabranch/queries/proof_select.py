@@ -194,10 +194,7 @@ def _grouped(block: Block, rows: Terms) -> tuple[Terms, Groups | None]:
     groups = Groups(block.around.ledger.name("g"))
     for node in _group_nodes(block, group) if group is not None else []:
         _add_key(groups, rows, node)
-    unclear = frozenset(i.name.lower() for i in block.items if _is_unclear(i, block.scope))
-    over = Grouped(
-        **{name: getattr(rows, name) for name in rows.__dataclass_fields__}, inner=rows, groups=groups, unclear=unclear
-    )
+    over = Grouped(**{name: getattr(rows, name) for name in rows.__dataclass_fields__}, inner=rows, groups=groups)
     return over, groups
 
 

@@ -267,8 +267,6 @@ class Grouped(Terms):
 
     inner: Terms | None = None
     groups: Groups | None = None
-    unclear: frozenset[str] = frozenset()
-    """Names that mean one thing in SELECT's list and another in FROM; Spark's choice between them is not ours."""
 
     def visit(self, node: exp.Expr) -> Value:
         """Translate an expression: first see whether it is grouped by as a whole."""
@@ -313,9 +311,6 @@ class Grouped(Terms):
         return replace(known, node=known.node.copy())
 
     def _computed(self, call: Call) -> Value:
-        for part in call.arguments:
-            if any(c.name.lower() in self.unclear for c in part.find_all(exp.Column)):
-                raise Unproven("a name in an aggregate that is both a column and a name given in SELECT")
         rows = self.rows.at(FROM)
         values = arguments_of(call, rows)
         if call.condition is not None:

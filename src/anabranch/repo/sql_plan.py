@@ -97,9 +97,11 @@ class Plan:
 
 def plan_query(place: Place, text: str, args: Mapping[str, Any] | None, frames: Mapping[str, Any]) -> Plan:
     """Resolve what a query reads, choose its engine, and let that engine look at it."""
-    given = used_args(text, args)
+    used_args(text, args)
     references = find_references(text)
     relations = [find_relation(place, r, args or {}, frames) for r in references]
+    # A parameter may name a table or a version; those are filled in.
+    given = used_args(splice(text, references, ["t"] * len(references)), args)
     plan = Plan(place, text, given, references, relations)
     proven, strange = _proof(plan)
     engines = place.ctx.engines

@@ -15,6 +15,7 @@ from anabranch.queries.query import Query, Rows, Source, reading_of
 from anabranch.repo.inputs import Input, read_input
 from anabranch.repo.reading import Table, not_in_duck, reading
 from anabranch.sql.references import Argument, Moment, Reference, Span
+from anabranch.sql.times import plain_time
 
 if TYPE_CHECKING:
     from anabranch.engines.engine import Engine
@@ -277,6 +278,9 @@ def _evaluated(place: Place, text: str, args: Mapping[str, Any]) -> Any:
     """The value of an expression that gives a time."""
     from anabranch.repo.sql_plan import plan_query
 
+    plain = plain_time(text, datetime.now(UTC))
+    if plain is not None:
+        return plain
     plan = plan_query(place, f"SELECT CAST(({text}) AS TIMESTAMP) AS t", args, {})
     return plan.arrow().column(0)[0].as_py()
 
