@@ -213,6 +213,20 @@ def test_optimizing_tells_what_was_written_and_keeps_the_content(shop: ab.Reposi
     assert (shop.show("main").hash, prices(shop)) == (before, {1: 14, 2: 20})
 
 
+def test_commits_of_statements_are_the_authors_who_runs_them(shop: ab.Repository) -> None:
+    put(shop, "dev", 3, 30)
+    picked = shop.show("dev").hash
+    put(shop, "main", 1, 11)
+    statements = (
+        sql.MergeBranch(("dev",)),
+        sql.Revert(picked),
+        sql.RestoreTable("orders", "HEAD~1"),
+    )
+    for statement in statements:
+        govern(shop, statement, "main", {}, "bea")
+        assert shop.show("main").author == "bea"
+
+
 def test_a_statement_of_the_executors_is_refused(shop: ab.Repository) -> None:
     with pytest.raises(ab.InvalidRequest, match="Rollback is not run here"):
         run(shop, sql.Rollback())

@@ -45,12 +45,14 @@ _OPTIMIZED = (
 _NEXT = "RESOLVE table TAKE ours, theirs or base (or SET column = expression), then CONTINUE MERGE; or ABORT MERGE"
 
 
-def govern(repo: Repository, statement: sql.Governing, branch: str, args: Mapping[str, Any]) -> pa.Table:
-    """Run one statement on the current branch, and tell what it did."""
+def govern(
+    repo: Repository, statement: sql.Governing, branch: str, args: Mapping[str, Any], author: str | None = None
+) -> pa.Table:
+    """Run one statement on the current branch, and tell what it did; commits that it makes are the author's."""
     run = _RUNS.get(type(statement))
     if run is None:
         raise InvalidRequest(f"{type(statement).__name__} is not run here", hint="give it to repo.sql(…)")
-    return run(_Governing(repo, branch, args), statement)
+    return run(_Governing(repo, branch, args, author), statement)
 
 
 @dataclass(frozen=True)
@@ -60,6 +62,7 @@ class _Governing:
     repo: Repository
     branch: str
     args: Mapping[str, Any]
+    author: str | None = None
 
     def ref(self, text: str | None) -> str:
         """A ref of the statement; HEAD and nothing are the current branch."""
@@ -130,6 +133,7 @@ class _Governing:
             "strictness": asked.strictness or "cell",
             "mode": asked.mode or "merge",
             "ff": asked.ff or "auto",
+            "author": self.author,
         }
         try:
             return self.repo.merge(sources, into, **settings)
@@ -184,16 +188,16 @@ class _Governing:
     # Single commits
 
     def revert(self, asked: sql.Revert) -> pa.Table:
-        made = self.repo.revert(self.ref(asked.ref), self.branch, parent=asked.parent, message=asked.message)
-        return self._made(made)
+        words: dict[str, Any] = {"message": asked.message, "author": self.author}
+        return self._made(self.repo.revert(self.ref(asked.ref), self.branch, parent=asked.parent, **words))
 
     def cherry_pick(self, asked: sql.CherryPick) -> pa.Table:
-        made = self.repo.cherry_pick(self.ref(asked.ref), self.branch, parent=asked.parent, message=asked.message)
-        return self._made(made)
+        words: dict[str, Any] = {"message": asked.message, "author": self.author}
+        return self._made(self.repo.cherry_pick(self.ref(asked.ref), self.branch, parent=asked.parent, **words))
 
     def restore(self, asked: sql.RestoreTable) -> pa.Table:
         self._refuse_staged(self.branch, asked.table, "ROLLBACK gives up what is staged, COMMIT publishes it")
-        return self._made(self.repo.restore(asked.table, self.ref(asked.to), self.branch))
+        return self._made(self.repo.restore(asked.table, self.ref(asked.to), self.branch, author=self.author))
 
     def optimize(self, asked: sql.OptimizeTable) -> pa.Table:
         return rows_table(_OPTIMIZED, [vars(self.repo.optimize(asked.table, self.branch))])
