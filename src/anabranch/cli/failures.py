@@ -64,7 +64,8 @@ def _report_usage(error: click.ClickException) -> int:
     ctx = getattr(error, "ctx", None)
     hint = getattr(error, "hint", None) or f"see `{ctx.command_path if ctx else 'ana'} --help`"
     message = error.format_message().rstrip(".")
-    say(f"error: {message[:1].lower()}{message[1:]}", hint)
+    first = message[:1].lower() if message[1:2].islower() else message[:1]
+    say(f"error: {first}{message[1:]}", hint)
     return error.exit_code
 
 

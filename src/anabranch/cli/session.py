@@ -31,6 +31,7 @@ _OPTIONS = {
     "ff='only'": "--ff-only",
     "cherry_pick": "`ana cherry-pick`",
     "repo.diff(…)": "`ana diff`",
+    "give it in args=": "--arg NAME=VALUE",
 }
 """What hints call in Python, as the command line calls it."""
 

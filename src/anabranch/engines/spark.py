@@ -321,9 +321,9 @@ def translate(error: PySparkException | Py4JJavaError) -> AnabranchError:
     """Turn Spark's errors into ours, by their SQLSTATE."""
     state, message = _state_and_message(error)
     text = next((line.strip() for line in message.splitlines() if line.strip()), type(error).__name__)
-    unknown = _unknown_name(error)
-    if unknown is not None:
-        return unknown
+    unclear = _unclear_name(error)
+    if unclear is not None:
+        return unclear
     if state.startswith(_VALUE_STATES):
         return InvalidRequest(f"a value does not fit: {text}", hint="check the values and the column's type")
     if state == _NO_FILE:
@@ -333,8 +333,8 @@ def translate(error: PySparkException | Py4JJavaError) -> AnabranchError:
     return Unavailable(f"Spark failed: {text}", hint="see Spark's log")
 
 
-def _unknown_name(error: PySparkException | Py4JJavaError) -> NotFound | None:
-    """The error of a name that Spark does not know, with the nearest that it does."""
+def _unclear_name(error: PySparkException | Py4JJavaError) -> NotFound | InvalidRequest | None:
+    """The error of a name that Spark does not know or knows twice, with those that it does."""
     if not isinstance(error, PySparkException):
         return None
     kind = str(error.getCondition() or "").partition(".")[0]
@@ -344,6 +344,9 @@ def _unknown_name(error: PySparkException | Py4JJavaError) -> NotFound | None:
         known = [_bare(part) for part in near.split(", ") if part]
         hint = f"did you mean {known[0]!r}?" if get_close_matches(name, known[:1]) else f"columns: {', '.join(known)}"
         return NotFound(f"there is no column {name!r}", hint=hint if known else None, column=name)
+    if kind == "AMBIGUOUS_REFERENCE":
+        name, both = _bare(facts.get("name", "")), _bare(facts.get("referenceNames", "")).strip("[]")
+        return InvalidRequest(f"the column {name!r} is ambiguous", hint=f"it may be {both}", column=name)
     if kind == "UNRESOLVED_ROUTINE":
         name = _bare(facts.get("routineName", ""))
         return NotFound(f"there is no function {name!r}", hint="see Spark's list of functions", function=name)

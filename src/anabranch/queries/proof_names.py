@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 
 from sqlglot import exp
 
-from anabranch.errors import InvalidRequest
+from anabranch.errors import InvalidRequest, NotFound
 from anabranch.model.ddl import parse_type
 from anabranch.queries.proof_aggregates import AGGREGATES, Call, call_of
 from anabranch.queries.proof_scope import Nameless, Scope
@@ -141,7 +141,7 @@ def _case(node: exp.Expr) -> str:
 def _cast(node: exp.Expr) -> str:
     try:
         type_ = str(parse_type(node.args["to"].sql("spark")))
-    except InvalidRequest as error:
+    except (InvalidRequest, NotFound) as error:
         raise Unproven("an unnamed CAST") from error
     # A literal with a letter (1L) or a word (DATE '…') is parsed as a cast, too.
     if isinstance(node.this, exp.Literal) and (type(node) is not exp.Cast or type_.startswith(("date", "time"))):

@@ -45,7 +45,7 @@ class ProvenQuery:
 def prove_query(
     text: str, relations: Mapping[str, Sequence[tuple[str, DataType]]], args: Mapping[str, Any]
 ) -> ProvenQuery:
-    """Translate a query for DuckDB, or name what is unproven; names that are nowhere are an InvalidRequest."""
+    """Translate a query for DuckDB, or name what is unproven; names that are nowhere are NotFound."""
     types = tuple((k, type_of_value(v, f"args[{k!r}]"), digits_of(v)) for k, v in sorted(args.items()))
     known = tuple((name, tuple(columns)) for name, columns in relations.items())
     proven = _proven(text, known, types)

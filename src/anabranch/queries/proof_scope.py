@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 from sqlglot import exp
 
-from anabranch.errors import InvalidRequest
+from anabranch.errors import InvalidRequest, NotFound
 from anabranch.model.types import DataType
 from anabranch.queries.proven import Unproven
 from anabranch.queries.query import col
@@ -120,7 +120,7 @@ def _is_reached(column: Visible, qualifier: str | None) -> bool:
     return not column.hidden if qualifier is None else column.qualifier == qualifier
 
 
-def no_column(node: exp.Expr, scopes: Iterable[Scope]) -> InvalidRequest:
+def no_column(node: exp.Expr, scopes: Iterable[Scope]) -> NotFound:
     """The error for a name that means nothing here; it names the nearest ones."""
     columns = [c for scope in scopes for c in scope.columns]
     qualifier = qualifier_of(node)
@@ -130,7 +130,7 @@ def no_column(node: exp.Expr, scopes: Iterable[Scope]) -> InvalidRequest:
     near = get_close_matches(written.lower(), shown, n=1)
     listed = ", ".join(dict.fromkeys(names[:20])) or "none"
     hint = f"did you mean {shown[near[0]]!r}?" if near else f"columns: {listed}"
-    return InvalidRequest(f"there is no column {written!r}", hint=hint, column=written)
+    return NotFound(f"there is no column {written!r}", hint=hint, column=written)
 
 
 @dataclass

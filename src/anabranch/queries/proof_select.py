@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from sqlglot import exp
 
-from anabranch.errors import InvalidRequest
+from anabranch.errors import InvalidRequest, NotFound
 from anabranch.queries.proof_aggregates import call_of, has_aggregate, zero_made_plain
 from anabranch.queries.proof_names import name_of
 from anabranch.queries.proof_scope import Derived, Scope, Surroundings, Visible, check_parts, naming
@@ -247,7 +247,7 @@ def _is_unclear(item: Item, scope: Scope) -> bool:
     try:
         found = scope.find(exp.Column(this=exp.to_identifier(item.name, quoted=True)))
         itself = isinstance(item.node, exp.Column) and scope.find(item.node) is found
-    except InvalidRequest:
+    except (InvalidRequest, NotFound):
         return True
     return found is not None and not itself
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from sqlglot import exp
 
-from anabranch.errors import InvalidRequest
+from anabranch.errors import InvalidRequest, NotFound
 from anabranch.model.types import DataType
 from anabranch.queries.plain_spark import TAKE_UNITS, WORDS
 from anabranch.queries.proof import Prover
@@ -238,7 +238,7 @@ class Terms(Prover):
     def _found(self, node: exp.Expr, scope: Scope | None = None) -> Visible | None:
         try:
             return (scope or self.scope).find(node)
-        except InvalidRequest:
+        except (InvalidRequest, NotFound):
             return None
 
 

@@ -154,10 +154,10 @@ class SqlSession:
                 if staged is not None:
                     staged.abort()
                 rows = _one(branch=self.branch)
-            case s.RestoreTable(to=to) if to.startswith("@{"):
-                rows = govern(self.repo, replace(statement, to=f"{self.branch}{to}"), self.branch, given.args)
             case s.Governing():
-                rows = govern(self.repo, statement, self.branch, given.args)
+                rows = govern(self.repo, statement, self.branch, given.args, author)
+                if isinstance(statement, s.RenameBranch) and statement.old == self.branch:
+                    self.branch = statement.new
             case _:
                 raise NotImplementedError(_word(statement))
         return SqlResult(statement, self.repo._ctx, _rows=rows, commit=commit)
