@@ -63,8 +63,8 @@ ntz = :a_ntz; i > :none; x = :a_double; bin = :a_bin; 1 = 1; NULL; true; 5; 1.50
 """
 
 CHOICES = """
-coalesce(i, t, 9); coalesce(d, i); coalesce(d, big); coalesce(s, 'none'); coalesce(d, 1); coalesce(i, NULL); coalesce(x, d); nvl(i, 0)
-nvl(s, s2); ifnull(x, 0); ifnull(d, 0); nvl2(i, s, s2); nvl2(s, 1, 2.5)
+coalesce(i, t, 9); coalesce(d, i); coalesce(d, big); coalesce(s, 'none'); coalesce(d, 1); coalesce(i, NULL)
+coalesce(x, d); nvl(i, 0); nvl(s, s2); ifnull(x, 0); ifnull(d, 0); nvl2(i, s, s2); nvl2(s, 1, 2.5)
 CASE WHEN i > 0 THEN 'pos' WHEN i < 0 THEN 'neg' END; CASE WHEN b THEN i ELSE big END; CASE WHEN b THEN d ELSE 7 END
 CASE i WHEN 1 THEN 'one' WHEN 7 THEN 'seven' ELSE s END; CASE s WHEN 'a' THEN 1 END
 CASE i WHEN big THEN x ELSE f END; CASE WHEN b THEN NULL ELSE i END

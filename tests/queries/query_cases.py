@@ -361,7 +361,101 @@ TRAPS = [
     "SELECT id FROM {orders} o WHERE length(status) = 3 AND id IN (SELECT order_id FROM {items} i WHERE "
     "10 / i.qty > 3)",
 ]
-ALL = [*LISTS, *WHERES, *GROUPS, *JOINS, *ORDERS, *SETS, *SUBQUERIES, *WINDOWS, *TRAPS]
+MORE = [
+    "SELECT o.id FROM {orders} o WHERE EXISTS (SELECT 1 FROM {items} o WHERE o.order_id = id)",
+    "SELECT sum(DISTINCT f) AS a, avg(DISTINCT x) AS b, avg(DISTINCT price) AS c FROM {orders} o WHERE id > 5",
+    "SELECT max(id) FILTER (WHERE price > (1.5)) AS a, min(status) FILTER (WHERE paid IS NOT NULL) AS b "
+    "FROM {orders} o",
+    "SELECT customer, count(*) FILTER (WHERE x = x) AS n, bool_or(paid) FILTER (WHERE id > 3) AS b FROM "
+    "{orders} o GROUP BY customer",
+    "SELECT customer, sum(qty) AS s, s * 2 AS t FROM {orders} o GROUP BY customer HAVING s > 0 ORDER BY t",
+    "SELECT customer, qty, count(*) FROM {orders} o GROUP BY customer, 2 ORDER BY 1, 2",
+    "SELECT * FROM (SELECT customer, qty FROM {orders} o) GROUP BY customer, qty",
+    "SELECT DISTINCT * FROM {items} i",
+    "SELECT DISTINCT x AS y FROM {items} i ORDER BY y DESC",
+    "SELECT DISTINCT o.x FROM {orders} o ORDER BY o.x",
+    "SELECT count(*) FROM (SELECT DISTINCT x, f FROM {orders} o)",
+    "SELECT id FROM {orders} o LEFT JOIN (SELECT DISTINCT x FROM {items} i) i USING (x) WHERE i.x IS NOT NULL",
+    "SELECT x, o.x, i.x FROM {orders} o LEFT JOIN {items} i USING (x)",
+    "SELECT x, o.x AS a, i.x AS b FROM {orders} o RIGHT JOIN {items} i USING (x)",
+    "SELECT x, o.x AS a, i.x AS b FROM {orders} o FULL JOIN {items} i USING (x)",
+    "SELECT price, credit FROM {orders} o JOIN {customers} c ON price = credit + 1.495",
+    "SELECT count(*), sum(o.qty), max(c.name) FROM {orders} o LEFT JOIN {customers} c ON c.id = "
+    "o.customer WHERE c.name IS NULL OR c.name <> 'bob'",
+    "SELECT o.id, o.day + 1 AS d, date_sub(o.day, 1) AS e FROM {orders} o WHERE o.day > DATE "
+    "'1970-01-01' AND o.day < DATE '2100-01-01'",
+    "SELECT id FROM {orders} o WHERE customer IN (SELECT customer FROM {orders} p GROUP BY customer "
+    "HAVING sum(qty) > 3) ORDER BY id DESC LIMIT 2",
+    "SELECT id, CASE WHEN qty > (SELECT avg(qty) FROM {orders} p) THEN 'high' ELSE 'low' END AS c FROM {orders} o",
+    "SELECT id, coalesce((SELECT max(sku) FROM {items} i WHERE i.order_id = o.id), 'none') AS s FROM {orders} o",
+    "SELECT id, (SELECT avg(i.x) FROM {items} i WHERE i.order_id = o.id) AS s, (SELECT sum(i.qty) FROM "
+    "{items} i WHERE i.order_id = o.id) + 1 AS t FROM {orders} o",
+    "SELECT id FROM {orders} o WHERE (SELECT bool_and(i.qty > 0) FROM {items} i WHERE i.order_id = o.id)",
+    "SELECT id, ntile(4) OVER (PARTITION BY customer ORDER BY id) AS n, nth_value(status, 1) OVER "
+    "(PARTITION BY customer ORDER BY id) AS v FROM {orders} o",
+    "SELECT id, first(qty) OVER (PARTITION BY customer ORDER BY id) AS a, last(qty) OVER (PARTITION BY "
+    "customer ORDER BY id ROWS BETWEEN CURRENT ROW AND 1 FOLLOWING) AS b FROM {orders} o",
+    "SELECT id, avg(price) OVER (PARTITION BY customer) AS a, max(price) OVER () - price AS d FROM {orders} o",
+    "SELECT id, sum(price) OVER (PARTITION BY customer) / 2 AS a, 1 + row_number() OVER (ORDER BY id) AS "
+    "r FROM {orders} o",
+    "SELECT id, lag(x) OVER (ORDER BY x, id) AS p, lead(f) OVER (ORDER BY x DESC, id) AS n FROM {orders} o",
+    "SELECT id, count(*) OVER (ORDER BY x) AS c, count(x) OVER (ORDER BY x DESC) AS d FROM {orders} o",
+    "SELECT status, count(*) AS n FROM {orders} o GROUP BY status QUALIFY row_number() OVER (ORDER BY n "
+    "DESC, status) <= 2",
+    "SELECT status, count(*) AS n, row_number() OVER (ORDER BY count(*) DESC, status) AS r FROM {orders} "
+    "o GROUP BY status QUALIFY r <= 2",
+    "SELECT paid, sum(qty) AS s FROM {orders} o GROUP BY paid UNION ALL SELECT NULL, sum(qty) FROM "
+    "{orders} p ORDER BY s, paid",
+    "SELECT 'a' AS k, sum(price) AS v FROM {orders} o UNION ALL SELECT 'b', avg(price) FROM {orders} o "
+    "UNION ALL SELECT 'c', max(qty) FROM {orders} o",
+    "SELECT id FROM {orders} o WHERE id IN (SELECT id FROM {orders} p UNION SELECT qty FROM {items} i) "
+    "AND id NOT IN (1, 2)",
+    "SELECT * FROM (VALUES (1, 'a'), (2, 'b')) AS t(k, v) JOIN {customers} c ON c.id = t.k",
+    "SELECT t.* FROM {customers} c JOIN VALUES (1), (2) AS t(k) ON t.k = c.id",
+    "SELECT c.level, c.level + c.id AS s, c.credit * 2 AS d, c.credit / 3 AS e FROM {customers} c",
+    "SELECT ntz, at FROM {orders} o WHERE ntz >= TIMESTAMP_NTZ '2024-01-01 00:00:00' ORDER BY id",
+    "SELECT ntz, count(*) FROM {orders} o GROUP BY ntz ORDER BY ntz",
+    "SELECT code, count(*) FROM {customers} c GROUP BY code ORDER BY code DESC",
+    "SELECT a.id FROM {orders} a JOIN {orders} b USING (id) JOIN {orders} c USING (id) WHERE b.qty > 1",
+    "SELECT id, a.qty, b.qty FROM {orders} a FULL JOIN {orders} b USING (id) FULL JOIN {customers} c USING (id)",
+    "SELECT id FROM {orders} o LEFT SEMI JOIN {items} i ON o.id = i.order_id LEFT ANTI JOIN {customers} "
+    "c ON c.id = o.id",
+    "SELECT count(*) c, count(*) + 1 d FROM {orders} o HAVING c > 1 AND d > 2",
+    "SELECT CASE WHEN id > 5 THEN NULL ELSE id END AS a, if(paid, NULL, qty) AS b, nullif(qty, 1) AS c FROM {orders} o",
+    "SELECT least(qty, id) AS l, greatest(x, f) AS g FROM {orders} o",
+    "SELECT max(x) AS m FROM {orders} o WHERE id IN (6, 7) GROUP BY paid HAVING max(x) < 2",
+    "SELECT count(*) FROM {orders} o GROUP BY customer, customer",
+    "SELECT customer c, customer d, count(*) FROM {orders} o GROUP BY c, d",
+    "SELECT customer, customer + qty AS s FROM {orders} o GROUP BY customer, customer + qty",
+    "SELECT length(status) + 1 AS s, count(*) FROM {orders} o GROUP BY length(status) + 1 ORDER BY length(status) + 1",
+    "SELECT paid AND id > 3 AS b, count(*) AS n FROM {orders} o GROUP BY paid AND id > 3",
+    "SELECT NOT paid AS b, count(*) AS n FROM {orders} o GROUP BY NOT paid HAVING NOT paid",
+    "SELECT qty IS NULL AS b, count(*) AS n FROM {orders} o GROUP BY qty IS NULL",
+    "SELECT price * 2 AS b, -sum(qty) AS n FROM {orders} o WHERE id <> 4 GROUP BY price * 2",
+    "SELECT CAST(x AS int) AS i, count(*) FROM {orders} o WHERE id IN (1, 6, 7, 8) GROUP BY CAST(x AS int)",
+    "SELECT x + f AS y, count(*) AS n FROM {orders} o GROUP BY x + f",
+    "SELECT concat(status, '!') AS s, min(id) FROM {orders} o GROUP BY 1 ORDER BY s NULLS LAST",
+    "SELECT -x AS y FROM {orders} o GROUP BY -x",
+    "SELECT x * 0 AS y, count(*) AS n FROM {orders} o GROUP BY x * 0",
+    "SELECT DISTINCT -x AS y FROM {orders} o",
+    "SELECT max(-x) IS NULL AS m, sum(-x) AS s FROM {orders} o WHERE id IN (1, 2)",
+    "SELECT -x AS y FROM {orders} o UNION SELECT x FROM {items} i",
+    "SELECT -x AS y, id FROM {orders} o ORDER BY -x, id",
+    "SELECT id, rank() OVER (PARTITION BY -x ORDER BY id) AS r FROM {orders} o",
+    "SELECT o.id, i.sku FROM {orders} o JOIN {items} i ON -o.x = i.x",
+    "SELECT count(DISTINCT -x) AS n FROM {orders} o",
+    "SELECT id FROM {orders} o WHERE -x IN (SELECT x FROM {items} i)",
+    "SELECT t.y FROM (SELECT -x AS y FROM {orders} o) t WHERE t.y = 0",
+    "SELECT o.status AS `o.status`, `o`.`id` AS `select` FROM {orders} o",
+    "SELECT min(o.id), o.status FROM {orders} o GROUP BY o.status, o.paid HAVING min(o.id) > 1 OR o.paid",
+    "SELECT id FROM {orders} o ORDER BY paid DESC NULLS LAST, day NULLS FIRST, id DESC LIMIT 4",
+    "SELECT sum(level), avg(credit), min(level) FROM {customers} c GROUP BY city ORDER BY min(level)",
+    "SELECT id % 2 = 0 AS even, count(*) AS n FROM {orders} o GROUP BY id % 2 = 0 ORDER BY even",
+    "SELECT i.order_id, sum(i.qty * o.price) AS t FROM {items} i JOIN {orders} o ON o.id = i.order_id "
+    "WHERE o.id <> 4 GROUP BY i.order_id",
+    "SELECT max(day) AS a, min(ntz) AS b, max(at) AS c, count(day) FROM {orders} o WHERE paid",
+]
+ALL = [*LISTS, *WHERES, *GROUPS, *JOINS, *ORDERS, *SETS, *SUBQUERIES, *WINDOWS, *TRAPS, *MORE]
 LIMITS = [
     ("SELECT id FROM {orders} o LIMIT 4", 4),
     ("SELECT id FROM {orders} o LIMIT 4 OFFSET 8", 2),
@@ -426,6 +520,11 @@ UNPROVEN = [
         "a correlated subquery in a SELECT that groups",
     ),
     ("SELECT sum(price) / count(*) AS m FROM {orders} o", "/ of decimal(20,2) and decimal(20,0)"),
+    ("SELECT id FROM {orders} o WHERE day > '2020-01-01'", "date with string"),
+    (
+        "SELECT customer FROM {orders} o GROUP BY customer HAVING avg(price) > 1 ORDER BY avg(price)",
+        "ORDER BY an aggregate after HAVING",
+    ),
     ("WITH RECURSIVE t AS (SELECT 1 AS a) SELECT a FROM t", "WITH RECURSIVE"),
     ("SELECT (SELECT qty FROM {items} i WHERE i.order_id = o.id) AS q FROM {orders} o", "a correlated subquery"),
     ("SELECT (SELECT max(i.qty + o.qty) FROM {items} i) AS q FROM {orders} o", "a column of the outer query"),

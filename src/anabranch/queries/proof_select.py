@@ -319,6 +319,8 @@ def _sort_key(block: Block, terms: Terms, node: exp.Expr) -> Value:
         return Value(number(place + 1), value.type)
     if block.is_distinct:
         raise Unproven("ORDER BY of DISTINCT rows by anything but a selected column")
+    if block.node.args.get("having") and has_aggregate(node):
+        raise Unproven("ORDER BY an aggregate after HAVING: give it a name in SELECT")
     for call in node.walk():
         if call_of(call) is not None or isinstance(call, exp.Window):
             _refuse_unclear(block, call)
