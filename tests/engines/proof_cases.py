@@ -1,7 +1,5 @@
 """Expressions for every row of the table of what is proven."""
 
-# ruff: noqa: E501 -- cases are read in lists
-
 from __future__ import annotations
 
 import datetime as dt

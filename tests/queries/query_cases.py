@@ -50,6 +50,8 @@ WHERES = [
     "SELECT id FROM {orders} o WHERE status <=> NULL",
 ]
 GROUPS = [
+    "SELECT max(id) AS id, sum(qty) AS qty FROM {orders} o",
+    "SELECT status, max(id) AS id, sum(id) AS s FROM {orders} o GROUP BY status",
     "SELECT count(*) FROM {orders} o",
     "SELECT count(*), count(qty), count(1), count(DISTINCT qty), count(DISTINCT x), count(DISTINCT f) FROM {orders} o",
     "SELECT count(DISTINCT status, qty), count(status, qty) FROM {orders} o",

@@ -81,10 +81,20 @@ class Plan:
         """Run the query and bring its rows into the process."""
         with self.watched():
             if self.proven is None:
-                from anabranch.engines.spark import frame_to_memory
+                return self._from_spark()
+            try:
+                return self.engine.fetch(self.query())
+            except InvalidRequest:
+                # DuckDB may compute a value before a filter drops its row; Spark's word counts.
+                engines = self.place.ctx.engines
+                if not self.proven.may_fail or engines.setting == "duck" or not engines.has_spark:
+                    raise
+                return self._from_spark()
 
-                return frame_to_memory(self.frame)
-            return self.engine.fetch(self.query())
+    def _from_spark(self) -> pa.Table:
+        from anabranch.engines.spark import frame_to_memory
+
+        return frame_to_memory(self.frame)
 
     def watched(self) -> ExitStack:
         """A block in which a failure to read is told as the damage that caused it."""
