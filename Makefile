@@ -22,8 +22,11 @@ check: $(READY) ## Check format, lint, types and architecture
 	$(BIN)/mypy
 	$(BIN)/pytest --quiet tests/test_architecture.py
 
-test: java $(READY) ## Run all tests; in two processes; PYTEST_ARGS="-n 4 -k commit" is handed on
+test: java $(READY) ## Run the tests; in two processes; PYTEST_ARGS="-n 4 -k commit" is handed on
 	$(BIN)/pytest $(PYTEST_ARGS)
+
+test-all: java $(READY) ## Run also all those on Spark that have a twin on DuckDB
+	$(BIN)/pytest --all $(PYTEST_ARGS)
 
 test-spark-oldest: java $(OLDEST)/.ready ## Run the contract of Spark sessions, classic and Connect, on PySpark 4.0
 	$(OLDEST)/bin/pytest -m contract $(PYTEST_ARGS)

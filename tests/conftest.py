@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import logging
 import os
+import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
+from zlib import crc32
 
 import pytest
 
@@ -47,8 +49,9 @@ def objects_root(tmp_path: Path) -> str:
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Offer `--connect`."""
+    """Offer `--connect` and `--all`."""
     parser.addoption("--connect", action="store_true", help="run what uses Spark, on Spark Connect")
+    parser.addoption("--all", action="store_true", help="run every test on Spark that runs on both engines")
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -58,12 +61,27 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """With `--connect`, keep what uses Spark."""
-    if not config.getoption("--connect"):
+    """With `--connect`, keep what uses Spark; without `--all`, leave most twins of tests on DuckDB out."""
+    if config.getoption("--connect"):
+        kept = [i for i in items if {"spark", "engine"} & set(getattr(i, "fixturenames", ())) and "[duck" not in i.name]
+    elif config.getoption("--all") or config.option.keyword or any("::" in a for a in config.args):
         return
-    using = [i for i in items if {"spark", "engine"} & set(getattr(i, "fixturenames", ())) and "[duck" not in i.name]
-    config.hook.pytest_deselected(items=[i for i in items if i not in using])
-    items[:] = using
+    else:
+        kept = [i for i in items if not is_twin(i) or crc32(i.nodeid.encode()) % SPARK_SHARE == 0]
+    chosen = set(kept)
+    config.hook.pytest_deselected(items=[i for i in items if i not in chosen])
+    items[:] = kept
+
+
+SPARK_SHARE = 4
+"""One of so many tests that run on both engines runs on Spark, too, unless it is marked `contract`, or `--all` asks:
+on Spark, a commit takes a second. The names choose, so that it is always the same."""
+
+
+def is_twin(item: pytest.Item) -> bool:
+    """Tell whether this is the variant on Spark of a test that also runs on DuckDB."""
+    on_both = "engine" in getattr(item, "fixturenames", ()) and item.get_closest_marker("contract") is None
+    return on_both and "spark" in re.split(r"[\[\]-]", item.name)
 
 
 @pytest.fixture(scope="session")
