@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -23,26 +23,48 @@ if TYPE_CHECKING:
     from anabranch.engines.engine import Engine
     from anabranch.engines.spark import DataFrame
     from anabranch.queries.proof_query import ProvenQuery
-
-
-def _sources(relations: Sequence[Relation | None]) -> list[str | None]:
-    """A name for each relation, which no text of a user's holds by accident; None for one that is not ours."""
-    return [f"_ana_{TOKEN}_{i}_" if relation is not None else None for i, relation in enumerate(relations)]
+    from anabranch.repo.engines import Engines
 
 
 @dataclass(frozen=True)
-class Plan:
+class Resolved:
     """A query whose references are resolved: it reads the same states whenever it runs."""
 
-    place: Place
     text: str
     args: Mapping[str, Any]
     references: Sequence[Reference]
     relations: Sequence[Relation | None]
     """What each reference means; None for a table of the Spark session's own."""
-    proven: ProvenQuery | None = None
+
+    @property
+    def named(self) -> dict[str, Relation]:
+        """The relations, each under a name that no text of a user's holds by accident."""
+        return {name: r for name, r in zip(self._names, self.relations, strict=True) if name and r is not None}
+
+    @property
+    def _names(self) -> list[str | None]:
+        return [f"_ana_{TOKEN}_{i}_" if r is not None else None for i, r in enumerate(self.relations)]
+
+    @property
+    def spliced(self) -> str:
+        """The text, in which those names stand where it reads the relations."""
+        return splice(self.text, self.references, self._names)
+
+    @property
+    def only_spark(self) -> str | None:
+        """Why DuckDB can't read one of the relations, if so."""
+        return next((r.only_spark for r in self.named.values() if r.only_spark), None)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A query and the engine that runs it."""
+
+    place: Place
+    resolved: Resolved
+    engine: Engine
+    proven: ProvenQuery | None
     """The query in DuckDB's form, if it is to run there."""
-    engine: Engine = field(default=None, compare=False)  # type: ignore[assignment]
 
     @cached_property
     def columns(self) -> tuple[tuple[str, DataType | None], ...]:
@@ -56,10 +78,9 @@ class Plan:
     @cached_property
     def frame(self) -> DataFrame:
         """The query as a Spark DataFrame."""
-        engine = self.place.ctx.engines.spark()
-        names = _sources(self.relations)
-        frames = {n: r.frame(engine) for n, r in zip(names, self.relations, strict=True) if n and r is not None}
-        return engine.run_text(splice(self.text, self.references, names), frames, self.args)
+        engine, query = self.place.ctx.engines.spark(), self.resolved
+        frames = {name: relation.frame(engine) for name, relation in query.named.items()}
+        return engine.run_text(query.spliced, frames, query.args)
 
     def query(self) -> Query:
         """The query for its engine, under the names of its columns."""
@@ -68,14 +89,11 @@ class Plan:
         from anabranch.queries.proof_query import bound
 
         parts = {}
-        for name, relation in zip(_sources(self.relations), self.relations, strict=True):
-            assert relation is not None
-            assert name is not None
+        for name, relation in self.resolved.named.items():
             used = self.proven.used.get(name, frozenset())
             wanted = [n for n, _ in relation.columns if n in used] or [relation.columns[0][0]]
             parts[name] = relation.query(self.engine, wanted)
-        found = bound(self.proven, parts)
-        return Query(found.expression, found.sources, {**found.args, **self.args})
+        return bound(self.proven, parts)
 
     def arrow(self) -> pa.Table:
         """Run the query and bring its rows into the process."""
@@ -99,48 +117,43 @@ class Plan:
     def watched(self) -> ExitStack:
         """A block in which a failure to read is told as the damage that caused it."""
         stack = ExitStack()
-        for relation in self.relations:
-            if relation is not None:
-                relation.watch(stack)
+        for relation in self.resolved.named.values():
+            relation.watch(stack)
         return stack
 
 
 def plan_query(place: Place, text: str, args: Mapping[str, Any] | None, frames: Mapping[str, Any]) -> Plan:
     """Resolve what a query reads, choose its engine, and let that engine look at it."""
+    query, engines = _resolved(place, text, args, frames), place.ctx.engines
+    proven, strange = _proof(query, engines)
+    size = sum(r.size_bytes for r in query.named.values())
+    work = Work(size, engines.is_open, strange, query.only_spark)
+    engine = engines.pick(work, f"the query {' '.join(text.split())[:60]!r}")
+    plan = Plan(place, query, engine, proven if engine.in_process else None)
+    _ = plan.columns  # Spark analyses the query only now, if it runs on a server.
+    return plan
+
+
+def _resolved(place: Place, text: str, args: Mapping[str, Any] | None, frames: Mapping[str, Any]) -> Resolved:
     used_args(text, args)
     references = find_references(text)
     relations = [find_relation(place, r, args or {}, frames) for r in references]
-    # A parameter may name a table or a version; those are filled in.
-    given = used_args(splice(text, references, ["t"] * len(references)), args)
-    plan = Plan(place, text, given, references, relations)
-    proven, strange = _proof(plan)
-    engines = place.ctx.engines
-    only_spark = next((r.only_spark for r in relations if r is not None and r.only_spark), None)
-    size = sum(r.size_bytes for r in relations if r is not None)
-    engine = engines.pick(Work(size, engines.is_open, strange, only_spark), _told(text))
-    made = Plan(place, text, given, references, relations, proven if engine.in_process else None, engine)
-    _ = made.columns  # Spark analyses the query only now, if it runs on a server.
-    return made
+    found = Resolved(text, {}, references, relations)
+    # A parameter may name a table or a version; those are filled in, and not the engine's.
+    return Resolved(text, used_args(found.spliced, args), references, relations)
 
 
-def _told(text: str) -> str:
-    return f"the query {' '.join(text.split())[:60]!r}"
-
-
-def _proof(plan: Plan) -> tuple[ProvenQuery | None, str | None]:
-    """The query in DuckDB's form, or what in it only Spark runs."""
-    engines = plan.place.ctx.engines
+def _proof(query: Resolved, engines: Engines) -> tuple[ProvenQuery | None, str | None]:
+    """The query in DuckDB's form, or what in it only Spark runs; neither where Spark runs it anyway."""
     if engines.setting == "spark" or (engines.setting == "auto" and engines.is_open):
         return None, None
     from anabranch.queries.proof_query import prove_query
 
-    if any(r is None for r in plan.relations):
+    if len(query.named) < len(query.relations):
         return None, "a table of the Spark session"
-    names = _sources(plan.relations)
-    columns = {n: r.columns for n, r in zip(names, plan.relations, strict=True) if n and r is not None}
-    spliced = splice(plan.text, plan.references, [f"`{n}`" for n in names])
+    columns = {name: relation.columns for name, relation in query.named.items()}
     try:
-        return prove_query(spliced, columns, plan.args), None
+        return prove_query(query.spliced, columns, query.args), None
     except Unproven as problem:
         return None, str(problem)
 

@@ -14,6 +14,7 @@ from anabranch.queries.query import DELETE, INSERT, OP, UPDATE
 from anabranch.repo.sql_plan import Plan, plan_query, used_args
 from anabranch.repo.sql_relations import TARGET, Place, with_row_id
 from anabranch.repo.table_writer import TableWriter
+from anabranch.sql.references import find_references
 from anabranch.sql.statements import Delete, Insert, MergeClause, MergeInto, Truncate, Update
 from anabranch.sql.tokens import Token, tokenize
 
@@ -43,7 +44,7 @@ def rows_as(inner: Plan, columns: Sequence[Column], given: Given, what: str) -> 
         return _rows(inner)
     numbered = [f"c{i}" for i in range(len(columns))]
     picked = [_cast(f"`{n}`", t, c, what) for n, t, c in zip(numbered, types, columns, strict=True)]
-    text = f"SELECT {', '.join(picked)} FROM (\n{inner.text}\n) AS `i` ({', '.join(numbered)})"
+    text = f"SELECT {', '.join(picked)} FROM (\n{inner.resolved.text}\n) AS `i` ({', '.join(numbered)})"
     return _rows(plan_query(inner.place, text, given.args, given.frames))
 
 
@@ -269,8 +270,6 @@ def _last(name: str) -> str:
 
 def _source_name(text: str) -> str:
     """What a source without an alias is called: the last part of its name."""
-    from anabranch.sql.references import find_references
-
     found = find_references(f"SELECT * FROM {text}")
     return found[0].parts[-1] if len(found) == 1 and not text.lstrip().startswith("(") else "source"
 
@@ -281,10 +280,9 @@ def _value(column: Column, text: str) -> str:
 
 def _looks_elsewhere(*texts: str | None) -> bool:
     """Tell whether some text has a query in it."""
-    words = {t.word for text in texts if text for t in tokenize(text)}
-    return bool(words & {"SELECT", "FROM", "TABLE", "VALUES"} & {"SELECT", "TABLE", "VALUES"}) or any(
-        t.kind == "frame" for text in texts if text for t in tokenize(text)
-    )
+    given = [text for text in texts if text]
+    words = {token.word for text in given for token in tokenize(text)}
+    return "SELECT" in words or any(find_references(f"SELECT {text}") for text in given)
 
 
 def _requalified(text: str, alias: str, own: str) -> str:
