@@ -19,6 +19,8 @@ class Settings:
     """Rows per Parquet row group that the in-process engine writes."""
     broadcast_limit_bytes: int = 64 * 1024 * 1024
     """Overlays up to this size are sent to every Spark executor."""
+    held_row_limit: int = 4096
+    """Folded changes of so many rows or more are a file for Spark; fewer are sent along with each job."""
     cache_limit_bytes: int = 64 * 1024 * 1024
     """Decoded small objects kept in memory by one repository."""
     clock_depth_limit: int = 32

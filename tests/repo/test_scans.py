@@ -19,6 +19,7 @@ FILES = ab.Settings(
     fold_row_limit=12,
     rewrite_share=0.2,
     inline_limit_bytes=0,
+    held_row_limit=1,
 )
 MIXED = ab.Settings(fold_commit_limit=3, file_row_limit=8, rewrite_row_limit=16, inline_limit_bytes=1165)
 
@@ -123,6 +124,7 @@ def test_spark_reads_what_was_folded_in_the_process(tmp_path: Path, spark: Any) 
                 frame = repo.table("t").spark()
                 assert in_order(tuple(r) for r in frame.collect()) == walk.expected()
                 assert values(repo.table("t").rows()) == walk.expected()
+        assert repo._ctx.held, "changes were folded into files that Spark reads"
 
 
 def test_spark_finds_equal_keys_over_the_border_of_two_files(tmp_path: Path, spark: Any) -> None:

@@ -65,6 +65,8 @@ FoldNow = Callable[[Callable[[], Query], Hashable], pa.Table]
 """Makes and runs the query that folds changes, or remembers what came of it; the second value tells it from others."""
 PatchNow = Callable[[Callable[[], Query], Hashable], pa.Table | None]
 """The same for the rows that changes make of files; None as long as it is not worth it."""
+HoldNow = Callable[[pa.Table, tuple[tuple[str, DataType], ...], Hashable], Source]
+"""Makes a source of folded changes, with the types of their columns: rows in memory, or a file that Spark reads."""
 
 
 @dataclass(frozen=True)
@@ -85,18 +87,21 @@ def scan(
     broadcast: bool = False,
     fold: FoldNow | None = None,
     patch: PatchNow | None = None,
+    hold: HoldNow | None = None,
 ) -> Query:
     """Read columns of a table under their ids; with `keys`, only those rows.
 
     With `fold`, the changes are folded beforehand, and the query only joins what comes of it. With `patch`, too, the
-    changed rows may be known by their places in files, so that neither keys are read nor values compared.
+    changed rows may be known by their places in files, so that neither keys are read nor values compared. `hold`
+    says where folded changes are kept for the engine, if not in memory.
     """
     bound = sources or Sources()
     layers = [x for x in state.layers if keys is None or may_meet(x.object.key_range, keys.key_range)]
     if keys is not None and isinstance(keys.source, Rows):
         access = _only_keys(access, layers, state.schema.key_columns[0], keys.source.table)
         layers = [x for x in layers if x.object.id not in access.tables or access.tables[x.object.id].num_rows]
-    plan = Scan(state, tuple(columns), access, bound, bound.add(keys.source) if keys else None, broadcast, fold, patch)
+    wanted = bound.add(keys.source) if keys else None
+    plan = Scan(state, tuple(columns), access, bound, wanted, broadcast, fold, patch, hold)
     return Query(plan.build(layers), bound.named)
 
 
@@ -160,6 +165,7 @@ class Scan:
     broadcast: bool
     fold_now: FoldNow | None = None
     patch_now: PatchNow | None = None
+    hold_now: HoldNow | None = None
 
     @property
     def key(self) -> tuple[Column, ...]:
@@ -208,10 +214,10 @@ class Scan:
         files = [r for r in rows if r.object.id not in self.access.tables]
         act = acting(whole, files, self.key_ids, [GONE, *map(turn_of, cells)]) if files else None
         if act is None:
-            return [self._joined(rows, self._held(whole, cells))]
+            return [self._joined(rows, self._held(whole, cells, deltas))]
         held = [r for r in rows if r.object.id in self.access.tables]
-        parts = [self._joined(held, self._held(whole, cells))] if held else []
-        return [*parts, self._joined(files, self._held(act, cells, has_turns=False))]
+        parts = [self._joined(held, self._held(whole, cells, deltas))] if held else []
+        return [*parts, self._joined(files, self._held(act, cells, (*deltas, *files), has_turns=False))]
 
     def _patched(self, files: list[Layer], deltas: Sequence[Layer], cells: tuple[Column, ...]) -> list[exp.Select]:
         """The rows of files that nothing has changed, by their places, and what became of the others; or nothing."""
@@ -233,7 +239,7 @@ class Scan:
     def _patch(self, files: Sequence[Layer], deltas: Sequence[Layer], cells: tuple[Column, ...]) -> Query:
         """What became of rows that are changed, with their places in the files."""
         apart = replace(self, sources=Sources())
-        changed = apart._joined(files, apart._held(self._folded(deltas, cells), cells), places=True)
+        changed = apart._joined(files, apart._held(self._folded(deltas, cells), cells, deltas), places=True)
         return Query(changed, apart.sources.named)
 
     def _joined(self, rows: Sequence[Layer], overlay: Overlay, places: bool = False) -> exp.Select:
@@ -262,8 +268,18 @@ class Scan:
         apart = replace(self, sources=Sources(), fold_now=None)
         return Query(apart._fold(deltas, cells), apart.sources.named)
 
-    def _held(self, rows: pa.Table, cells: tuple[Column, ...], has_turns: bool = True) -> Overlay:
-        return Overlay(table(self.sources.add(Rows(rows)), "d"), cells, has_turns)
+    def _held(
+        self, rows: pa.Table, cells: tuple[Column, ...], made_of: Sequence[Layer], has_turns: bool = True
+    ) -> Overlay:
+        """Folded changes to join with; `made_of` are the layers that they came of."""
+        return Overlay(table(self.sources.add(self._held_source(rows, cells, made_of)), "d"), cells, has_turns)
+
+    def _held_source(self, rows: pa.Table, cells: tuple[Column, ...], made_of: Sequence[Layer]) -> Source:
+        if self.hold_now is None:
+            return Rows(rows)
+        types = {**{str(c.id): c.type for c in (*self.key, *cells)}, GONE: INT, **{turn_of(c): INT for c in cells}}
+        columns = tuple((name, types[name]) for name in rows.column_names)
+        return self.hold_now(rows, columns, (columns, tuple((x.turn, x.object.id) for x in made_of)))
 
     def _fold(self, deltas: Sequence[Layer], cells: Sequence[Column]) -> exp.Select | exp.Union:
         """Fold changes to one row per key: the turn it went, and the last value and turn of each cell."""

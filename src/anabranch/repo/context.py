@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import getpass
 import hashlib
 import threading
@@ -14,7 +15,7 @@ from anabranch.catalog import objects as object_rows
 from anabranch.catalog import repositories
 from anabranch.catalog.repositories import RepositoryRecord
 from anabranch.catalog.store import Catalog
-from anabranch.errors import Corrupt
+from anabranch.errors import Corrupt, Unavailable
 from anabranch.model.ids import ObjectId
 from anabranch.model.objects import Layer, NewObject, StoredObject
 from anabranch.model.schema import Schema
@@ -81,6 +82,8 @@ class Context:
     author: str
     known_objects: dict[ObjectId, StoredObject] = field(default_factory=dict)
     known_schemas: dict[str, Schema] = field(default_factory=dict)
+    held: dict[Hashable, Source] = field(default_factory=dict)
+    """Files with folded changes that this process made for Spark; they are gone when it ends."""
 
     def default_branch(self, cx: Connection) -> str:
         """The branch that reads and writes mean when none is named; renaming it does not lose it."""
@@ -119,6 +122,22 @@ class Context:
         if self.cache.get(key) is None and not self.cache.wanted_before(key):
             return None
         return self.fold_now(query, key)
+
+    def hold_now(self, rows: pa.Table, columns: tuple[tuple[str, DataType], ...], key: Hashable) -> Source:
+        """Keep folded changes where Spark reads them again and again: many in a file, until the process ends."""
+        from anabranch.objects.parquet import encode
+        from anabranch.queries.query import Files, Rows
+
+        if rows.num_rows < self.settings.held_row_limit:
+            return Rows(rows)
+        if key not in self.held:
+            try:
+                path = self.root.put(encode(rows, self.settings.row_group_rows)).path
+            except Unavailable:  # Who may only read the store sends them along each time.
+                return Rows(rows)
+            atexit.register(self.root.discard, path)
+            self.held[key] = Files((self.root.uri(path),), columns)
+        return self.held[key]
 
     def discard(self, made: Sequence[NewObject]) -> None:
         """Remove files of objects that will never be linked."""

@@ -251,8 +251,11 @@ class Table:
         fold = self._ctx.fold_now if apart else None
         small = _changed_size(state) <= self._ctx.settings.cache_limit_bytes
         patch = self._ctx.patch_now if apart and engine.in_process and small else None
+        hold = None if engine.in_process else self._ctx.hold_now
         with reading(self._ctx, state):  # folds the changes at once
-            query = scan(state, read, access, keys=condition.keys, broadcast=broadcast, fold=fold, patch=patch)
+            query = scan(
+                state, read, access, keys=condition.keys, broadcast=broadcast, fold=fold, patch=patch, hold=hold
+            )
         alias = state.name.rsplit(".", 1)[-1]
         query = select_rows(query, read, self._shown, alias, condition.test, self._selection.limit, order)
         return replace(query, args=condition.args)
