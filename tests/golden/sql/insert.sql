@@ -71,7 +71,7 @@ INSERT INTO t VALUES (50, 'a', 1, 1), (50, 'b', 1, 1);
 INSERT INTO t (name) VALUES ('no key');
 --! InvalidRequest: insert into 't': the key's column 'id' is missing
 INSERT INTO t (id, qty) VALUES (60, NULL);
---! InvalidRequest: insert into 't': null in column 'qty', which may not be null: id=60, qty=None
+--! InvalidRequest: insert into 't': null in column 'qty', which may not be null: id=60, qty=NULL
 INSERT INTO t (id, qty) VALUES (60, -1);
 --! InvalidRequest: insert into 't': check 'check_1' (qty >= 0) does not hold for: id=60, qty=-1
 INSERT INTO t VALUES (60, 'few');

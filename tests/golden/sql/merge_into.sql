@@ -34,9 +34,11 @@ SELECT * FROM t ORDER BY id;
 --| 5 | five | 5
 --| 6 | six | 6
 MERGE INTO t USING (VALUES (9, 'nine')) AS x(id, v) ON t.id = x.id WHEN NOT MATCHED BY TARGET THEN INSERT (id, v, n) VALUES (x.id, concat(x.v, '!'), DEFAULT);
---! InvalidRequest: the expression can't be run: [PARSE_SYNTAX_ERROR] Syntax error at or near 'AS': missing ')'. SQLSTATE: 42601 (line 1, pos 84)
+--| inserted: bigint | updated: bigint | deleted: bigint
+--| 1 | 0 | 0
 SELECT * FROM t WHERE id = 9;
 --| id: int | v: string | n: int
+--| 9 | nine! | 7
 MERGE INTO t USING t VERSION AS OF start o ON t.id = o.id WHEN MATCHED THEN UPDATE SET v = o.v WHEN NOT MATCHED THEN INSERT (id, v, n) VALUES (o.id, o.v, o.n);
 --| inserted: bigint | updated: bigint | deleted: bigint
 --| 2 | 2 | 0
@@ -48,6 +50,7 @@ SELECT * FROM t ORDER BY id;
 --| 4 | four | 4
 --| 5 | five | 5
 --| 6 | six | 6
+--| 9 | nine! | 7
 MERGE INTO t USING s ON t.id = s.id AND s.id > 100 WHEN MATCHED THEN DELETE;
 --| inserted: bigint | updated: bigint | deleted: bigint
 --| 0 | 0 | 0
@@ -58,9 +61,12 @@ MERGE INTO t USING (SELECT 1 AS k UNION ALL SELECT 1) x ON t.id = x.k WHEN MATCH
 --! InvalidRequest: merge into 't': several rows of the source match one row of the table: id=1
 MERGE INTO t USING (SELECT 1 AS k UNION ALL SELECT 1) x ON t.id = x.k WHEN MATCHED THEN DELETE;
 --! InvalidRequest: merge into 't': several rows of the source match one row of the table: id=1
-MERGE INTO t USING s ON t.id = s.id WHEN NOT MATCHED THEN INSERT (id, v) VALUES (1, s.v);
---| inserted: bigint | updated: bigint | deleted: bigint
---| 0 | 0 | 0
+MERGE INTO t USING s ON t.id = s.id + 1000 WHEN NOT MATCHED THEN INSERT (id, v) VALUES (1, s.v);
+--! InvalidRequest: merge into 't': the rows have a key more than once: id=1; id=1; id=1
+MERGE INTO t USING s ON t.id = s.id + 1000 WHEN NOT MATCHED THEN INSERT (id, v) VALUES (77, s.v);
+--! InvalidRequest: merge into 't': the rows have a key more than once: id=77; id=77; id=77
+MERGE INTO t USING s ON t.id = s.id WHEN MATCHED THEN UPDATE SET id = 1;
+--! InvalidRequest: merge into 't': the rows have a key more than once: id=1; id=1
 MERGE INTO t USING s ON t.id = s.id WHEN MATCHED THEN UPDATE SET nope = 1;
 --! NotFound: there is no column 'nope'
 MERGE INTO t USING s ON t.id = s.nope WHEN MATCHED THEN DELETE;
@@ -85,4 +91,5 @@ SELECT * FROM t ORDER BY id;
 --| 4 | four | 4
 --| 5 | five | 5
 --| 6 | six | 6
+--| 9 | nine! | 7
 --| 106 | six | 7

@@ -1,28 +1,52 @@
 -- Names that are hard: blanks, quotes, reserved words, other alphabets, names of ours.
-CREATE TABLE `my table` (`the id` INT PRIMARY KEY, `select` STRING, `a.b` INT, `ключ` STRING, `it's` INT, `say "hi"` STRING, `_change_type` STRING);
---! InvalidRequest: 'a.b' is not a name for a column: it has a dot or a slash
+CREATE TABLE `my table` (`the id` INT PRIMARY KEY, `select` STRING, `a-b` INT, `ключ` STRING, `it's` INT, `say "hi"` STRING, `_commit_version` STRING);
+--| inserted: bigint | updated: bigint | deleted: bigint
+--| 0 | 0 | 0
 INSERT INTO `my table` VALUES (1, 'x', 2, 'значение', 3, 'q', 'mine'), (2, NULL, NULL, NULL, NULL, NULL, NULL);
---! NotFound: there is no table 'my table' at this commit
+--| inserted: bigint | updated: bigint | deleted: bigint
+--| 2 | 0 | 0
 SELECT * FROM `my table` ORDER BY `the id`;
---! NotFound: there is no table 'my table' at this commit
-SELECT `select`, `a.b`, `ключ`, `it's`, `say "hi"`, `_change_type` FROM `my table` WHERE `the id` = 1;
---! NotFound: there is no table 'my table' at this commit
-SELECT m.`the id`, m.`a.b` + m.`it's` AS `sum of both` FROM `my table` m ORDER BY m.`the id`;
---! NotFound: there is no table 'my table' at this commit
+--| the id: int | select: string | a-b: int | ключ: string | it's: int | say "hi": string | _commit_version: string
+--| 1 | x | 2 | значение | 3 | q | mine
+--| 2 | NULL | NULL | NULL | NULL | NULL | NULL
+CREATE TABLE dotted (`a.b` INT);
+--! InvalidRequest: 'a.b' is not a name for a column: it has a dot or a slash
+SELECT `select`, `a-b`, `ключ`, `it's`, `say "hi"`, `_commit_version` FROM `my table` WHERE `the id` = 1;
+--| select: string | a-b: int | ключ: string | it's: int | say "hi": string | _commit_version: string
+--| x | 2 | значение | 3 | q | mine
+SELECT m.`the id`, m.`a-b` + m.`it's` AS `sum of both` FROM `my table` m ORDER BY m.`the id`;
+--| the id: int | sum of both: int
+--| 1 | 5
+--| 2 | NULL
 SELECT `ключ` AS `列`, count(*) AS `count(*)` FROM `my table` GROUP BY `ключ` ORDER BY `列`;
---! NotFound: there is no table 'my table' at this commit
-UPDATE `my table` SET `select` = concat(`select`, '!'), `a.b` = 5 WHERE `the id` = 1;
---! NotFound: there is no table 'my table' at this commit
+--| 列: string | count(*): bigint
+--| NULL | 1
+--| значение | 1
+UPDATE `my table` SET `select` = concat(`select`, '!'), `a-b` = 5 WHERE `the id` = 1;
+--| inserted: bigint | updated: bigint | deleted: bigint
+--| 0 | 1 | 0
 SELECT * FROM `my table` VERSION AS OF main~1 WHERE `the id` = 1;
---! NotFound: 'main~1' goes back past the first commit
+--| the id: int | select: string | a-b: int | ключ: string | it's: int | say "hi": string | _commit_version: string
+--| 1 | x | 2 | значение | 3 | q | mine
 ALTER TABLE `my table` RENAME COLUMN `say "hi"` TO `back``tick`;
---! NotFound: there is no table 'my table' at this commit
+--| inserted: bigint | updated: bigint | deleted: bigint
+--| 0 | 0 | 0
 SELECT `back``tick` FROM `my table` ORDER BY `the id`;
---! NotFound: there is no table 'my table' at this commit
+--| back`tick: string
+--| q
+--| NULL
 DESCRIBE `my table`;
---! NotFound: there is no table 'my table' at this commit
+--| col_name: string | data_type: string | nullable: boolean | default: string | key: boolean
+--| _commit_version | string | true | NULL | false
+--| a-b | int | true | NULL | false
+--| back`tick | string | true | NULL | false
+--| it's | int | true | NULL | false
+--| select | string | true | NULL | false
+--| the id | int | false | NULL | true
+--| ключ | string | true | NULL | false
 SHOW CREATE TABLE `my table`;
---! NotFound: there is no table 'my table' at this commit
+--| createtab_stmt: string
+--| "CREATE TABLE `my table` (\n  `the id` int NOT NULL,\n  `select` string,\n  `a-b` int,\n  `ключ` string,\n  `it's` int,\n  `back``tick` string,\n  _commit_version string,\n  PRIMARY KEY (`the id`)\n)"
 CREATE TABLE `order` (`group` INT PRIMARY KEY, `from` STRING); INSERT INTO `order` VALUES (1, 'where');
 --| inserted: bigint | updated: bigint | deleted: bigint
 --| 1 | 0 | 0
@@ -59,8 +83,11 @@ SELECT count(*) AS n FROM `order` VERSION AS OF 'feature/x-1';
 SELECT count(*) AS n FROM `order`@`feature/x-1`;
 --| n: bigint
 --| 0
-SELECT * FROM `my table` CHANGES FROM VERSION 1;
---! NotFound: there is no table 'my table' at this commit
+SELECT `the id`, `select`, _change_type FROM `my table` CHANGES FROM VERSION 1 ORDER BY _commit_timestamp, `the id`, _change_type;
+--! InvalidRequest: column '_commit_version' has the name of a column that the feed of changes adds
+CREATE TABLE feed (id INT, `_change_type` STRING);
+--| inserted: bigint | updated: bigint | deleted: bigint
+--| 0 | 0 | 0
 CREATE TABLE C (ID INT PRIMARY KEY, Name STRING); INSERT INTO C VALUES (1, 'x');
 --| inserted: bigint | updated: bigint | deleted: bigint
 --| 1 | 0 | 0
@@ -88,12 +115,17 @@ CREATE TABLE `a/b` (a INT);
 CREATE TABLE `x` (`` INT);
 --! InvalidRequest: '' is not a name for a column: it is empty
 MERGE INTO `my table` USING (SELECT 2 AS `the id`, 'merged' AS `select`) `the source` ON `my table`.`the id` = `the source`.`the id` WHEN MATCHED THEN UPDATE SET `select` = `the source`.`select`;
---! NotFound: there is no table 'my table' at this commit
+--| inserted: bigint | updated: bigint | deleted: bigint
+--| 0 | 1 | 0
 SELECT `the id`, `select` FROM `my table` ORDER BY `the id`;
---! NotFound: there is no table 'my table' at this commit
+--| the id: int | select: string
+--| 1 | x!
+--| 2 | merged
 SHOW TABLES;
 --| name: string | row_count: bigint | column_count: int | key: array<string>
 --| C | 2 | 2 | ["ID"]
+--| feed | 0 | 2 | []
 --| my space.t 1 | 0 | 1 | []
+--| my table | 2 | 7 | ["the id"]
 --| order | 0 | 2 | ["group"]
 --| таблица | 1 | 1 | []

@@ -70,7 +70,7 @@ SHOW TABLES IN shop;
 --| shop.orders | 2 | 2 | ["id"]
 DROP NAMESPACE shop;
 --! InvalidRequest: namespace 'shop' is not empty: it has 'items'
-DROP NAMESPACE stock;
+ALTER NAMESPACE stock RENAME TO stock2;
 --| inserted: bigint | updated: bigint | deleted: bigint
 --| 0 | 0 | 0
 DROP NAMESPACE shop CASCADE;
@@ -82,10 +82,11 @@ DROP NAMESPACE IF EXISTS shop;
 --| inserted: bigint | updated: bigint | deleted: bigint
 --| 0 | 0 | 0
 CREATE NAMESPACE ana;
---| inserted: bigint | updated: bigint | deleted: bigint
---| 0 | 0 | 0
+--! InvalidRequest: 'ana' is the namespace of the system tables
+ALTER NAMESPACE stock2 RENAME TO Ana;
+--! InvalidRequest: 'Ana' is the namespace of the system tables
 SHOW NAMESPACES;
 --| name: string
---| ana
+--| stock2
 SHOW TABLES;
 --| name: string | row_count: bigint | column_count: int | key: array<string>

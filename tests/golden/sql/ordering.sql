@@ -1,5 +1,5 @@
 -- Order, limits, nulls, NaN and the two zeros.
-CREATE TABLE q (id INT PRIMARY KEY, x DOUBLE, s STRING); INSERT INTO q VALUES (1, 1.0, 'b'), (2, DOUBLE('NaN'), 'B'), (3, NULL, NULL), (4, -0.0D, 'a'), (5, 0.0D, ''), (6, DOUBLE('-Infinity'), 'é'), (7, DOUBLE('Infinity'), '😀'), (8, -1.0, '1');
+CREATE TABLE q (id INT PRIMARY KEY, x DOUBLE, s STRING); INSERT INTO q VALUES (1, 1.0, 'b'), (2, 1e99 * 1e99 * 1e99 * 1e99 - 1e99 * 1e99 * 1e99 * 1e99, 'B'), (3, NULL, NULL), (4, -0.0D, 'a'), (5, 0.0D, ''), (6, -1e99 * 1e99 * 1e99 * 1e99, 'é'), (7, 1e99 * 1e99 * 1e99 * 1e99, '😀'), (8, -1.0, '1');
 --| inserted: bigint | updated: bigint | deleted: bigint
 --| 8 | 0 | 0
 SELECT id, x FROM q ORDER BY x, id;
@@ -111,6 +111,10 @@ SELECT id FROM q WHERE x = 0 ORDER BY id;
 --| id: int
 --| 4
 --| 5
+SELECT id FROM q WHERE x = (SELECT max(x) FROM q) ORDER BY id;
+--| id: int
+--| 2
+--: spark
 SELECT id FROM q WHERE x = DOUBLE('NaN') ORDER BY id;
 --| id: int
 --| 2
@@ -136,15 +140,15 @@ SELECT count(DISTINCT x) AS n FROM q;
 SELECT min(x) AS low, max(x) AS high FROM q;
 --| low: double | high: double
 --| -inf | nan
-SELECT id, x IS NULL AS none, x <=> DOUBLE('NaN') AS nan FROM q ORDER BY id;
---| id: int | none: boolean | nan: boolean
+SELECT id, x IS NULL AS none, x <=> 1e99 * 1e99 * 1e99 * 1e99 AS infinite FROM q ORDER BY id;
+--| id: int | none: boolean | infinite: boolean
 --| 1 | false | false
---| 2 | false | true
+--| 2 | false | false
 --| 3 | true | false
 --| 4 | false | false
 --| 5 | false | false
 --| 6 | false | false
---| 7 | false | false
+--| 7 | false | true
 --| 8 | false | false
 SELECT a.id, b.id AS other FROM q a JOIN q b ON a.x = b.x AND a.id < b.id ORDER BY a.id;
 --| id: int | other: int
@@ -155,7 +159,11 @@ SELECT DISTINCT x FROM q WHERE x = 0 OR isnan(x) ORDER BY x;
 --| nan
 SELECT id FROM q ORDER BY nope;
 --! NotFound: there is no column 'nope'
+--: spark
+--: engine's words
 SELECT id FROM q ORDER BY 3;
---! InvalidRequest: the expression can't be run: [ORDER_BY_POS_OUT_OF_RANGE] ORDER BY position 3 is not in select list (valid range is [1, 1]). SQLSTATE: 42805; line 1 pos 73
+--! InvalidRequest
+--: spark
+--: engine's words
 SELECT id FROM q ORDER BY id LIMIT -1;
---! InvalidRequest: the expression can't be run: [INVALID_LIMIT_LIKE_EXPRESSION.IS_NEGATIVE] The limit like expression "-1" is invalid. The limit expression must be equal to or greater than 0, but got -1. SQLSTATE: 42K0E; line 1 pos 82;
+--! InvalidRequest

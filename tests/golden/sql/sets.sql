@@ -97,6 +97,7 @@ WITH t AS (SELECT 1 AS k) SELECT t.k, b.v FROM t JOIN b USING (k);
 SELECT * FROM (WITH t AS (SELECT 7 AS seven) SELECT seven FROM t);
 --| seven: int
 --| 7
+--: spark
 WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 5) SELECT i FROM n ORDER BY i;
 --| i: int
 --| 1
@@ -112,12 +113,17 @@ SELECT * FROM VALUES (1, 'a'), (2, NULL) AS t(n, s) ORDER BY n;
 --| n: int | s: string
 --| 1 | a
 --| 2 | NULL
+--: spark
+--: engine's words
 SELECT k FROM a UNION SELECT k, v FROM b;
---! InvalidRequest: the expression can't be run: [NUM_COLUMNS_MISMATCH] UNION can only be performed on inputs with the same number of columns, but the first input has 1 columns and the second input has 2 columns. SQLSTATE: 42826; line 1 pos 0;
+--! InvalidRequest
+--: spark
+--: engine's words
 SELECT k FROM a UNION ALL SELECT v FROM b ORDER BY k;
---! InvalidRequest: a value does not fit: [CAST_INVALID_INPUT] The value 'w' of the type "STRING" cannot be cast to "BIGINT" because it is malformed. Correct the value as per the syntax, or change its target type. Use `try_cast` to tolerate malformed input and return NULL instead. SQLSTATE: 22018
+--! InvalidRequest
 WITH t AS (SELECT k FROM nope) SELECT * FROM t;
 --! NotFound: there is no table 'nope' at this commit
+--: spark
 TABLE b;
 --| k: int | v: string
 --| 1 | x

@@ -51,11 +51,12 @@ SELECT soundex('Robert') AS s, levenshtein('kitten', 'sitting') AS d;
 --| R163 | 3
 --: spark
 SELECT parse_json('{"a": {"b": 7}}'):a.b::INT AS b;
---! Unavailable: Spark failed: Exception thrown in awaitResult:
+--| b: int
+--| 7
 --: spark
 SELECT get_json_object('{"a": [1, 2]}', '$.a[1]') AS x, from_json('{"k": 1}', 'k INT').k AS k;
 --| x: string | k: int
---| NULL | NULL
+--| 2 | 1
 --: spark
 SELECT upper('straße') AS u, lower('ÀÉ') AS l, initcap('ab cd') AS i;
 --| u: string | l: string | i: string
@@ -102,7 +103,6 @@ SELECT stack(2, 1, 'a', 2, 'b') AS (n, s);
 --| n: int | s: string
 --| 1 | a
 --| 2 | b
---: spark
 SELECT * EXCEPT (v) FROM t ORDER BY id;
 --| id: int | g: string
 --| 1 | a
@@ -113,9 +113,17 @@ SELECT conv('ff', 16, 10) AS c, bin(5) AS b, format_number(1234.5, 2) AS f, base
 --| c: string | b: string | f: string | s: string
 --| 255 | 101 | 1,234.50 | eA==
 --: spark
-UPDATE t SET g = upper(g) WHERE id = 3;
+UPDATE t SET g = lower(g) WHERE id = 3;
 --| inserted: bigint | updated: bigint | deleted: bigint
---| 0 | 1 | 0
+--| 0 | 0 | 0
 SELECT id FROM t WHERE g <> 'a' ORDER BY id;
 --| id: int
 --| 3
+--: spark
+CREATE TABLE made AS SELECT upper(g) AS g FROM t WHERE id = 3;
+--| inserted: bigint | updated: bigint | deleted: bigint
+--| 1 | 0 | 0
+--: spark
+DELETE FROM t WHERE soundex(g) = 'A000' AND id > 100;
+--| inserted: bigint | updated: bigint | deleted: bigint
+--| 0 | 0 | 0

@@ -109,18 +109,23 @@ SELECT id, _change_type FROM t CHANGES FROM VERSION 1 TO VERSION 1 ORDER BY id;
 --| id: int | _change_type: string
 --| 1 | insert
 --| 2 | insert
-SELECT _change_type, count(*) AS n FROM t CHANGES FROM VERSION main ORDER BY n;
---! InvalidRequest: the expression can't be run: [MISSING_GROUP_BY] The query does not include a GROUP BY clause. Add GROUP BY or turn it into the window functions using OVER clauses. SQLSTATE: 42803; line 1 pos 0;
+SELECT _change_type, count(*) AS n FROM t CHANGES FROM VERSION main GROUP BY _change_type ORDER BY n;
+--| _change_type: string | n: bigint
+--| delete | 1
 SELECT _change_type, count(*) AS n FROM t CHANGES FROM VERSION v1 TO VERSION dev GROUP BY _change_type ORDER BY _change_type;
 --| _change_type: string | n: bigint
 --| insert | 4
 --| update_postimage | 1
 --| update_preimage | 1
 SELECT count(*) AS n FROM t CHANGES FROM TIMESTAMP '2001-01-01';
---! NotFound: 'main@{2001-01-01}': branch 'main' was not there yet
+--| n: bigint
+--| 6
+SELECT count(*) AS n FROM t CHANGES FROM TIMESTAMP '2001-01-01' TO TIMESTAMP '2999-01-01';
+--| n: bigint
+--| 6
 SELECT count(*) AS n FROM t CHANGES FROM TIMESTAMP '2999-01-01';
 --| n: bigint
---| 1
+--| 0
 WITH old AS (SELECT * FROM t VERSION AS OF v1) SELECT count(*) AS n FROM old;
 --| n: bigint
 --| 2

@@ -51,6 +51,7 @@ SELECT t.d_id, t.m FROM (SELECT d_id, max(pay) AS m FROM e GROUP BY d_id) t WHER
 --| d_id: int | m: int
 --| 1 | 200
 --| 2 | 300
+--: spark
 SELECT id FROM e WHERE (d_id, pay) IN (SELECT d_id, max(pay) FROM e GROUP BY d_id) ORDER BY id;
 --| id: int
 --| 11
@@ -58,6 +59,7 @@ SELECT id FROM e WHERE (d_id, pay) IN (SELECT d_id, max(pay) FROM e GROUP BY d_i
 SELECT name FROM d WHERE id IN (SELECT d_id FROM e WHERE pay > 60 GROUP BY d_id HAVING count(*) > 1) ORDER BY id;
 --| name: string
 --| sales
+--: spark
 SELECT CASE WHEN EXISTS (SELECT 1 FROM e WHERE pay > 1000) THEN 'rich' ELSE 'poor' END AS state;
 --| state: string
 --| poor
@@ -65,18 +67,27 @@ SELECT d_id, sum(pay) AS s FROM e GROUP BY d_id HAVING sum(pay) > (SELECT avg(pa
 --| d_id: int | s: bigint
 --| 1 | 300
 --| 2 | 350
+--: spark
 SELECT d.name, x.pay FROM d, LATERAL (SELECT pay FROM e WHERE e.d_id = d.id ORDER BY pay DESC LIMIT 1) x ORDER BY d.id;
 --| name: string | pay: int
 --| sales | 200
 --| tech | 300
-SELECT id FROM e WHERE d_id IN (SELECT id FROM d WHERE name IN (SELECT 'tech')) ORDER BY id;
---! InvalidRequest: the expression can't be run: [UNSUPPORTED_TYPED_LITERAL] Literals of the type "SELECT" are not supported. Supported types are "DATE", "TIMESTAMP_NTZ", "TIMESTAMP_LTZ", "TIMESTAMP", "INTERVAL", "X", "TIME". SQLSTATE: 0A000
+SELECT id FROM e WHERE d_id IN (SELECT id FROM d WHERE name IN (SELECT 'tech' AS x)) ORDER BY id;
+--| id: int
+--| 12
+--| 13
 SELECT name FROM d WHERE id IN (SELECT nope FROM e);
 --! NotFound: there is no column 'nope'
+--: spark
+--: engine's words
 SELECT name FROM d WHERE id IN (SELECT id, pay FROM e);
---! InvalidRequest: the expression can't be run: [DATATYPE_MISMATCH.IN_SUBQUERY_LENGTH_MISMATCH] Cannot resolve "(id IN (listquery()))" due to data type mismatch: The number of columns in the left hand side of an IN subquery does not match the number of columns in the output of subquery. Left hand side columns(length: 1): ["id"], right hand side columns(length: 2): ["id", "pay"]. SQLSTATE: 42K09; line 1 pos 75;
+--! InvalidRequest
 SELECT id FROM e WHERE pay > (SELECT avg(pay) FROM e x WHERE x.d_id = e.d_id) OR d_id IS NULL ORDER BY id;
 --| id: int
 --| 11
 --| 12
 --| 14
+--: spark
+--: engine's words
+SELECT name FROM d WHERE name IN (SELECT 'tech');
+--! InvalidRequest

@@ -20,21 +20,22 @@ USE BRANCH main;
 UPDATE t SET v = 'main' WHERE id = 1;
 --| inserted: bigint | updated: bigint | deleted: bigint
 --| 0 | 1 | 0
-SELECT id, author, message, tables, size(parents) AS parents FROM ana.log;
---| id: string | author: string | message: string | tables: array<string> | parents: int
---| main/0 | ann | start | [] | 0
---| main/1 | ann | CREATE TABLE t (id INT PRIMARY KEY, v STRING DEFAULT 'x', n INT NOT NULL); INSERT INTO t VALUES (1, 'a', 1), (2, 'b', 2); CREATE NAMESPACE s; CREATE TABLE s.u (a STRING, b DOUBLE) | ["s.u", "t"] | 1
---| main/2 | ann | UPDATE t SET v = 'main' WHERE id = 1 | ["t"] | 1
+SELECT id, author, tables FROM ana.log ORDER BY id;
+--| id: string | author: string | tables: array<string>
+--| main/0 | ann | []
+--| main/1 | ann | ["s.u", "t"]
+--| main/2 | ann | ["t"]
+--: spark
+SELECT id, size(parents) AS parents FROM ana.log ORDER BY id;
+--| id: string | parents: int
+--| main/0 | 0
+--| main/1 | 1
+--| main/2 | 1
 SELECT message FROM ana.log('dev');
 --| message: string
 --| CREATE TABLE t (id INT PRIMARY KEY, v STRING DEFAULT 'x', n INT NOT NULL); INSERT INTO t VALUES (1, 'a', 1), (2, 'b', 2); CREATE NAMESPACE s; CREATE TABLE s.u (a STRING, b DOUBLE)
 --| UPDATE t SET v = 'dev' WHERE id = 1; INSERT INTO t VALUES (3, DEFAULT, 3)
 --| start
-SELECT message, tables FROM ana.log;
---| message: string | tables: array<string>
---| CREATE TABLE t (id INT PRIMARY KEY, v STRING DEFAULT 'x', n INT NOT NULL); INSERT INTO t VALUES (1, 'a', 1), (2, 'b', 2); CREATE NAMESPACE s; CREATE TABLE s.u (a STRING, b DOUBLE) | ["s.u", "t"]
---| UPDATE t SET v = 'main' WHERE id = 1 | ["t"]
---| start | []
 SELECT name, current FROM ana.branches ORDER BY name;
 --| name: string | current: boolean
 --| dev | false
@@ -95,14 +96,14 @@ SELECT message, `change`, `before`, `after`, columns FROM ana.history('t', 1);
 --| message: string | change: string | before: string | after: string | columns: array<string>
 --| CREATE TABLE t (id INT PRIMARY KEY, v STRING DEFAULT 'x', n INT NOT NULL); INSERT INTO t VALUES (1, 'a', 1), (2, 'b', 2); CREATE NAMESPACE s; CREATE TABLE s.u (a STRING, b DOUBLE) | insert | NULL | "{\"id\": 1, \"v\": \"a\", \"n\": 1}" | []
 --| UPDATE t SET v = 'main' WHERE id = 1 | update | "{\"id\": 1, \"v\": \"a\", \"n\": 1}" | "{\"id\": 1, \"v\": \"main\", \"n\": 1}" | ["v"]
+SELECT id, v, author FROM ana.blame('t') ORDER BY id;
+--! NotFound: there is no column 'v'
 SELECT * FROM ana.conflicts;
 --| table: string | level: string | column: string | kind: string | count: bigint
-SELECT kind, `rows`, place FROM ana.layout('t');
---| kind: string | rows: bigint | place: string
---| rows | 2 | root
---| update | 1 | root
-DESCRIBE ana.blame;
---! InvalidRequest: ana.blame: 0 arguments were given
+SELECT kind, `rows`, key_low, key_high FROM ana.layout('t');
+--| kind: string | rows: bigint | key_low: string | key_high: string
+--| rows | 2 | [1] | [2]
+--| update | 1 | [1] | [1]
 DESCRIBE ana.tables;
 --| col_name: string | data_type: string | nullable: boolean | default: string | key: boolean
 --| column_count | int | true | NULL | false

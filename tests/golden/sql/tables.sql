@@ -84,7 +84,7 @@ ALTER TABLE t ALTER COLUMN qty SET NOT NULL;
 --| inserted: bigint | updated: bigint | deleted: bigint
 --| 0 | 0 | 0
 ALTER TABLE t ALTER COLUMN remark SET NOT NULL;
---! InvalidRequest: column 'remark' of 't' can't be made not null: null in column 'remark', which may not be null: id=1, remark=None; id=2, remark=None
+--! InvalidRequest: column 'remark' of 't' can't be made not null: null in column 'remark', which may not be null: id=1, remark=NULL; id=2, remark=NULL
 ALTER TABLE t ALTER COLUMN flag DROP DEFAULT;
 --| inserted: bigint | updated: bigint | deleted: bigint
 --| 0 | 0 | 0
@@ -139,6 +139,25 @@ SHOW CREATE TABLE t;
 --| "CREATE TABLE t (\n  id bigint NOT NULL,\n  name string NOT NULL DEFAULT 'new',\n  price decimal(6,2),\n  qty bigint DEFAULT 6,\n  remark string,\n  PRIMARY KEY (name),\n  CONSTRAINT check_1 CHECK (price > 0),\n  CONSTRAINT few CHECK (qty < 100)\n)\nTBLPROPERTIES (\n  'comment' = 'things',\n  'owner' = 'bob'\n)"
 INSERT INTO t (id, name, price) VALUES (3, 'one', 1);
 --! InvalidRequest: insert into 't': the table has these keys already: name='one'
+CREATE TABLE t2 (
+  id bigint NOT NULL,
+  name string NOT NULL DEFAULT 'new',
+  price decimal(6,2),
+  qty bigint DEFAULT 6,
+  remark string,
+  PRIMARY KEY (name),
+  CONSTRAINT check_1 CHECK (price > 0),
+  CONSTRAINT few CHECK (qty < 100)
+)
+TBLPROPERTIES (
+  'comment' = 'things',
+  'owner' = 'bob'
+);
+--| inserted: bigint | updated: bigint | deleted: bigint
+--| 0 | 0 | 0
+SHOW CREATE TABLE t2;
+--| createtab_stmt: string
+--| "CREATE TABLE t2 (\n  id bigint NOT NULL,\n  name string NOT NULL DEFAULT 'new',\n  price decimal(6,2),\n  qty bigint DEFAULT 6,\n  remark string,\n  PRIMARY KEY (name),\n  CONSTRAINT check_1 CHECK (price > 0),\n  CONSTRAINT few CHECK (qty < 100)\n)\nTBLPROPERTIES (\n  'comment' = 'things',\n  'owner' = 'bob'\n)"
 ALTER TABLE t RENAME TO things;
 --| inserted: bigint | updated: bigint | deleted: bigint
 --| 0 | 0 | 0
@@ -155,16 +174,17 @@ ALTER TABLE things ADD COLUMN id INT;
 ALTER TABLE things ALTER COLUMN price TYPE INT;
 --! InvalidRequest: column 'price' is decimal(6,2) and can't become int
 CREATE TABLE bad (a INT, a STRING);
---| inserted: bigint | updated: bigint | deleted: bigint
---| 0 | 0 | 0
+--! InvalidRequest: table 'bad': a column is defined twice
+CREATE TABLE bad (a INT DEFAULT 'x');
+--! InvalidRequest: default of 'a': column 'a' is int, the value is string
 CREATE TABLE bad (a NOPE);
---! AlreadyExists: there is a table or namespace 'bad'
+--! InvalidRequest: 'NOPE' is not a type that a column can have
 CREATE TABLE bad (a INT, PRIMARY KEY (b));
---! AlreadyExists: there is a table or namespace 'bad'
+--! NotFound: there is no column 'b'
 CREATE TABLE bad (a INT UNIQUE);
 --! InvalidRequest: SQL, line 1, column 25: UNIQUE is not enforced
 CREATE TABLE bad (a INT, CHECK (b > 0));
---! AlreadyExists: there is a table or namespace 'bad'
+--! NotFound: there is no column 'b'
 CREATE TABLE bad;
 --! InvalidRequest: table 'bad' has no columns
 TRUNCATE TABLE things;
@@ -180,8 +200,8 @@ DROP TABLE IF EXISTS things;
 --| 0 | 0 | 0
 SHOW TABLES;
 --| name: string | row_count: bigint | column_count: int | key: array<string>
---| bad | 0 | 1 | []
 --| copy | 2 | 3 | []
 --| keyed | 1 | 1 | []
+--| t2 | 0 | 5 | ["name"]
 DESCRIBE nope;
 --! NotFound: there is no table 'nope' at this commit

@@ -23,10 +23,10 @@ SELECT * FROM t ORDER BY id;
 --| 2 | a | 3 | 40.00
 --| 3 | b | 0 | 30.00
 --| 4 | none | 4 | NULL
-UPDATE t SET qty = qty * (SELECT factor FROM r WHERE r.g = t.g) WHERE g IN (SELECT g FROM r);
+UPDATE t SET qty = qty * (SELECT max(factor) FROM r WHERE r.g = t.g) WHERE g IN (SELECT g FROM r);
 --| inserted: bigint | updated: bigint | deleted: bigint
 --| 0 | 2 | 0
-UPDATE t SET price = (SELECT o.price FROM t VERSION AS OF start o WHERE o.id = t.id) WHERE id = 2;
+UPDATE t SET price = (SELECT max(o.price) FROM t VERSION AS OF start o WHERE o.id = t.id) WHERE id = 2;
 --| inserted: bigint | updated: bigint | deleted: bigint
 --| 0 | 1 | 0
 UPDATE t SET qty = id, id = id + 100 WHERE id = 4;
@@ -70,7 +70,10 @@ DELETE FROM t WHERE id = 999;
 --| 0 | 0 | 0
 UPDATE t SET id = 1;
 --! InvalidRequest: update of 't': the rows have a key more than once: id=1
-UPDATE t SET price = 5000 WHERE id = 1;
+UPDATE t SET price = 5000 WHERE id = 3;
+--! InvalidRequest: update of 't': check 'cheap' (price < 1000) does not hold for: id=3, price=5000.00
+--: spark
+UPDATE t SET g = (SELECT r.g FROM r WHERE r.g = t.g) WHERE id = 999;
 --| inserted: bigint | updated: bigint | deleted: bigint
 --| 0 | 0 | 0
 UPDATE t SET nope = 1;
@@ -79,15 +82,18 @@ UPDATE t SET qty = nope;
 --! NotFound: there is no column 'nope'
 UPDATE t SET qty = 1, qty = 2;
 --! InvalidRequest: update of 't': a column is set twice
-UPDATE t SET id = NULL WHERE id = 1;
---| inserted: bigint | updated: bigint | deleted: bigint
---| 0 | 0 | 0
+UPDATE t SET id = NULL WHERE id = 3;
+--! InvalidRequest: update of 't': null in column 'id', which may not be null: id=NULL
 UPDATE nope SET a = 1;
 --! NotFound: there is no table 'nope' at this commit
 DELETE FROM t WHERE nope = 1;
 --! NotFound: there is no column 'nope'
+--: engine's words
 DELETE FROM t WHERE qty;
---! InvalidRequest: the expression can't be run: [DATATYPE_MISMATCH.FILTER_NOT_BOOLEAN] Cannot resolve "qty" due to data type mismatch: Filter expression "qty" of type "INT" is not a boolean. SQLSTATE: 42K09; line 1 pos 0;
+--! InvalidRequest
+--: engine's words
+UPDATE t SET g = 'x' WHERE id + 1;
+--! InvalidRequest
 DELETE FROM nope;
 --! NotFound: there is no table 'nope' at this commit
 UPDATE t SET qty = 1 WHERE;

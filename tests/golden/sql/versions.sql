@@ -35,15 +35,9 @@ UPDATE t SET price = 12, qty = 9 WHERE id = 1; DELETE FROM t WHERE id = 3;
 MERGE BRANCH DRY RUN dev;
 --| table: string | inserted: bigint | updated: bigint | deleted: bigint | cells: bigint | conflicts: bigint
 --| t | 1 | 0 | 0 | 0 | 2
-MERGE BRANCH dev FF ONLY;
---! InvalidRequest: branch 'main' can't be fast-forwarded to 'dev'
 MERGE BRANCH dev;
 --! MergeConflict: 'dev' can't be merged into 'main': 2 conflicts in t (2)
 SHOW CONFLICTS;
---| table: string | level: string | column: string | kind: string | count: bigint
---| t | rows | price | update/update | 1
---| t | rows | qty | update/update | 1
-SELECT * FROM ana.conflicts ORDER BY `column`;
 --| table: string | level: string | column: string | kind: string | count: bigint
 --| t | rows | price | update/update | 1
 --| t | rows | qty | update/update | 1
@@ -59,35 +53,30 @@ CONTINUE MERGE;
 --! MergeConflict: 'dev' can't be merged into 'main': 2 conflicts in t (2)
 RESOLVE t TAKE THEIRS WHERE `column` = 'nope';
 --! NotFound: there is no column 'column'
-ABORT MERGE;
---| branch: string | aborted: array<string>
---| main | ["dev"]
-ABORT MERGE;
---! NotFound: no merge into 'main' is open
-MERGE BRANCH dev;
---! MergeConflict: 'dev' can't be merged into 'main': 2 conflicts in t (2)
 RESOLVE t SET price = ours + theirs WHERE id = 1;
 --| table: string | resolved: bigint | left: bigint
 --| t | 1 | 1
+RESOLVE t TAKE THEIRS;
+--| table: string | resolved: bigint | left: bigint
+--| t | 1 | 0
 CONTINUE MERGE 'both';
---! MergeConflict: 'dev' can't be merged into 'main': 1 conflict in t (1)
+--| branch: string | commit: string | commit_id: string | inserted: bigint | updated: bigint | deleted: bigint | fast_forward: boolean | up_to_date: boolean | conflicts: bigint
+--| main | <hash> | main/3 | 1 | 1 | 0 | false | false | 0
+SELECT * FROM t ORDER BY id;
+--| id: int | price: int | qty: int
+--| 1 | 23 | 5
+--| 2 | 20 | 2
+--| 4 | 40 | 4
+SELECT message FROM ana.log LIMIT 1;
+--| message: string
+--| both
+REVERT main PARENT 1;
+--| branch: string | commit: string | commit_id: string | inserted: bigint | updated: bigint | deleted: bigint
+--| main | <hash> | main/4 | 0 | 1 | 1
 SELECT * FROM t ORDER BY id;
 --| id: int | price: int | qty: int
 --| 1 | 12 | 9
 --| 2 | 20 | 2
-SELECT message FROM ana.log LIMIT 1;
---| message: string
---| UPDATE t SET price = 12, qty = 9 WHERE id = 1; DELETE FROM t WHERE id = 3
-REVERT main PARENT 1;
---| branch: string | commit: string | commit_id: string | inserted: bigint | updated: bigint | deleted: bigint
---| main | <hash> | main/3 | 1 | 1 | 0
-SELECT * FROM t ORDER BY id;
---| id: int | price: int | qty: int
---| 1 | 10 | 1
---| 2 | 20 | 2
---| 3 | 30 | 3
-MERGE BRANCH old;
---! InvalidRequest: a merge of dev into 'main' is open
 USE BRANCH old;
 --| branch: string
 --| old
@@ -101,16 +90,43 @@ UPDATE t SET qty = qty + 100 WHERE id = 2;
 --| inserted: bigint | updated: bigint | deleted: bigint
 --| 0 | 1 | 0
 MERGE BRANCH old INTO main RULES (t.qty = 'ours + theirs - base') MESSAGE 'sum';
---! InvalidRequest: a merge of dev into 'main' is open
+--| branch: string | commit: string | commit_id: string | inserted: bigint | updated: bigint | deleted: bigint | fast_forward: boolean | up_to_date: boolean | conflicts: bigint
+--| main | <hash> | main/6 | 0 | 1 | 0 | false | false | 0
 SELECT qty FROM t WHERE id = 2;
 --| qty: int
---| 102
-CHERRY PICK dev;
---| branch: string | commit: string | commit_id: string | inserted: bigint | updated: bigint | deleted: bigint
---| main | <hash> | main/5 | 1 | 1 | 0
+--| 112
+CHERRY PICK v1;
+--! MergeConflict: cherry-pick of 81a15fd7 (CREATE TABLE t (id INT PRIMARY KEY, price INT, qty INT); INSERT INTO t VALUES (1, 10, 1), (2, 20, 2), (3, 30, 3)) can't be made on 'main': 3 conflicts in t (3)
+UPDATE t SET qty = 0 WHERE id = 2;
+--| inserted: bigint | updated: bigint | deleted: bigint
+--| 0 | 1 | 0
+USE BRANCH old;
+--| branch: string
+--| old
+CHERRY PICK main;
+--! MergeConflict: cherry-pick of ba5d4297 (UPDATE t SET qty = 0 WHERE id = 2) can't be made on 'old': 1 conflict in t (1)
+SELECT qty FROM t WHERE id = 2;
+--| qty: int
+--| 12
+UPDATE t SET qty = 50 WHERE id = 2;
+--| inserted: bigint | updated: bigint | deleted: bigint
+--| 0 | 1 | 0
+USE BRANCH main;
+--| branch: string
+--| main
+UPDATE t SET qty = 60 WHERE id = 2;
+--| inserted: bigint | updated: bigint | deleted: bigint
+--| 0 | 1 | 0
+MERGE BRANCH old;
+--! MergeConflict: 'old' can't be merged into 'main': 1 conflict in t (1)
+ABORT MERGE;
+--| branch: string | aborted: array<string>
+--| main | ["old"]
+ABORT MERGE;
+--! NotFound: no merge into 'main' is open
 RESTORE TABLE t TO VERSION AS OF v1;
 --| branch: string | commit: string | commit_id: string | inserted: bigint | updated: bigint | deleted: bigint
---| main | <hash> | main/6 | 0 | 2 | 1
+--| main | <hash> | main/9 | 1 | 2 | 0
 SELECT * FROM t ORDER BY id;
 --| id: int | price: int | qty: int
 --| 1 | 10 | 1
@@ -156,9 +172,9 @@ DROP TAG v1;
 USE BRANCH nope;
 --! NotFound: there is no branch 'nope'
 MERGE BRANCH nope;
---! InvalidRequest: a merge of dev into 'main' is open
+--! NotFound: there is no branch, tag or commit 'nope'
 RESOLVE t TAKE OURS;
---! NotFound: nothing in 't' that is in conflict was asked for
+--! NotFound: no merge into 'main' is open
 SELECT name FROM ana.branches ORDER BY name;
 --| name: string
 --| main

@@ -158,5 +158,7 @@ SELECT id, rank() OVER (PARTITION BY g ORDER BY d DESC NULLS LAST) AS r FROM w O
 --| 4 | 2
 --| 5 | 3
 --| 6 | 1
+--: spark
+--: engine's words
 SELECT id FROM w WHERE row_number() OVER (ORDER BY id) = 1;
---! InvalidRequest: the expression can't be run: [WINDOW_FUNCTION_NOT_ALLOWED_IN_CLAUSE] It is not allowed to use window functions inside WHERE clause. SQLSTATE: 42601
+--! InvalidRequest

@@ -26,10 +26,13 @@ SELECT id FROM t WHERE nope = 1;
 --! NotFound: there is no column 'nope'
 SELECT id FROM t GROUP BY nope;
 --! NotFound: there is no column 'nope'
+--: spark
 SELECT nope(id) FROM t;
 --! NotFound: there is no function 'nope'
+--: spark
+--: engine's words
 SELECT * FROM nope(1);
---! InvalidRequest: the expression can't be run: [UNRESOLVABLE_TABLE_VALUED_FUNCTION] Could not resolve `nope` to a table-valued function.
+--! InvalidRequest
 SELECT * FROM t VERSION AS OF nope;
 --! NotFound: there is no branch, tag or commit 'nope'
 SELECT * FROM t VERSION AS OF;
@@ -66,9 +69,10 @@ CREATE TABLE x (a DECIMAL(99, 2));
 --! InvalidRequest: 'DECIMAL(99, 2)' is not a decimal that Spark has
 CREATE TABLE x (a INT PRIMARY KEY, b INT PRIMARY KEY);
 --! InvalidRequest: SQL, line 1, column 53: found ')', expected one PRIMARY KEY: for several columns, PRIMARY KEY (a, b)
+CREATE TABLE x (a INT, a INT);
+--! InvalidRequest: table 'x': a column is defined twice
 CREATE TABLE x (a INT DEFAULT 'x');
---| inserted: bigint | updated: bigint | deleted: bigint
---| 0 | 0 | 0
+--! InvalidRequest: default of 'a': column 'a' is int, the value is string
 CREATE TABLE x (a INT COMMENT 'c');
 --! InvalidRequest: SQL, line 1, column 23: columns have no comments
 CREATE TABLE x (a INT) PARTITIONED BY (a);
@@ -96,9 +100,9 @@ WITH x AS (SELECT 1) DELETE FROM t;
 INSERT INTO t VALUES (1, 'again', 1);
 --! InvalidRequest: insert into 't': the table has these keys already: id=1
 INSERT INTO t VALUES (NULL, 'no key', 1);
---! InvalidRequest: insert into 't': null in column 'id', which may not be null: id=None, n=1
+--! InvalidRequest: insert into 't': null in column 'id', which may not be null: id=NULL
 INSERT INTO t (id, n) VALUES (2, NULL);
---! InvalidRequest: insert into 't': null in column 'n', which may not be null: id=2, n=None
+--! InvalidRequest: insert into 't': null in column 'n', which may not be null: id=2, n=NULL
 INSERT INTO t (id, n) VALUES (2, 10);
 --! InvalidRequest: insert into 't': check 'few' (n < 10) does not hold for: id=2, n=10
 INSERT INTO t VALUES (2, 'short');
@@ -108,11 +112,13 @@ INSERT INTO t VALUES (2, 'x', 'y');
 UPDATE t SET n = 10;
 --! InvalidRequest: update of 't': check 'few' (n < 10) does not hold for: id=1, n=10
 UPDATE t SET n = NULL;
---! InvalidRequest: update of 't': null in column 'n', which may not be null: id=1, n=None
+--! InvalidRequest: update of 't': null in column 'n', which may not be null: id=1, n=NULL
 UPDATE t SET id = NULL;
---! InvalidRequest: update of 't': null in column 'id', which may not be null: id=None, n=1
+--! InvalidRequest: update of 't': null in column 'id', which may not be null: id=NULL
+--: spark
+--: engine's words
 SELECT 1 FROM t HAVING;
---! InvalidRequest: the expression can't be run: [PARSE_SYNTAX_ERROR] Syntax error at or near end of input. SQLSTATE: 42601 (line 1, pos 69)
+--! InvalidRequest
 EXPLAIN;
 --! InvalidRequest: SQL, line 1, column 8: the text ends, expected EXTENDED or FORMATTED or CODEGEN or COST or a query
 SELECT * FROM t;
