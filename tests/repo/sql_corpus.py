@@ -69,7 +69,8 @@ def given_by(session: Any, case: Case) -> list[str]:
         result: SqlResult = session.execute(case.text)[-1]
         return [] if "no rows" in case.directives else _told(result)
     except ab.AnabranchError as error:
-        return [f"--! {type(error).__name__}: {line}" for line in error.message.splitlines()[:1]]
+        kind = f"--! {type(error).__name__}"
+        return [kind if "engine's words" in case.directives else f"{kind}: {error.message.partition(chr(10))[0]}"]
 
 
 def _told(result: SqlResult) -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Mapping, Sequence
@@ -146,7 +147,7 @@ class SparkEngine:
         """Make a DataFrame of a user's query, in which the names of frames stand where it reads them."""
         for frame in frames.values():
             refuse_foreign(self.session, frame.sparkSession)
-        braced = text.replace("{", "{{").replace("}", "}}")
+        braced = text.replace("{", "{{").replace("}", "}}") if frames else text  # without frames nothing is filled in
         for name in frames:
             braced = braced.replace(name, f"{{{name}}}")
         try:
@@ -317,10 +318,15 @@ _NO_FILE = "42K03"
 """SQLSTATE of a path that is not there: nothing that another request could mend."""
 
 
+_PLACE = re.compile(r"( SQLSTATE: \w{5})?([; (]+line \d+,? pos \d+[;)]*)?$")
+"""The end of Spark's first line: a code that is for programs, and a place in a text that the user did not write."""
+
+
 def translate(error: PySparkException | Py4JJavaError) -> AnabranchError:
     """Turn Spark's errors into ours, by their SQLSTATE."""
     state, message = _state_and_message(error)
-    text = next((line.strip() for line in message.splitlines() if line.strip()), type(error).__name__)
+    first = next((line.strip() for line in message.splitlines() if line.strip()), type(error).__name__)
+    text = _PLACE.sub("", first)
     unclear = _unclear_name(error)
     if unclear is not None:
         return unclear

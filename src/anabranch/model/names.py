@@ -6,6 +6,8 @@ import re
 
 from anabranch.errors import InvalidRequest
 
+SYSTEM_NAMESPACE = "ana"
+"""Where SQL finds what the repository tells of itself."""
 HIDDEN_PREFIX = "_ana_"
 """Names that start with this are ours."""
 
@@ -53,6 +55,13 @@ def split_namespace(name: str) -> tuple[tuple[str, ...], str]:
         raise InvalidRequest(f"{name!r} is not a namespace's name", hint="give a name such as 'sales'")
     *above, own = (check_part(part, "namespace") for part in name.split("."))
     return tuple(above), own
+
+
+def split_new_namespace(name: str) -> tuple[tuple[str, ...], str]:
+    """Split the name that a namespace is to have; that of the system tables is taken."""
+    if isinstance(name, str) and name.lower() == SYSTEM_NAMESPACE:
+        raise InvalidRequest(f"{name!r} is the namespace of the system tables", hint="choose another name")
+    return split_namespace(name)
 
 
 def check_ref_name(name: str, what: str) -> str:

@@ -318,9 +318,11 @@ class Prover:
 
     def cast(self, node: exp.Expr) -> Value:
         target = written_type(node.args["to"])
+        safe = bool(node.args.get("safe"))
         if is_plain_time(node.this, target):
-            return Value(cast_to(node.this.copy(), target), target)
-        return self._cast(self.visit(node.this), target, bool(node.args.get("safe")))
+            made = cast_to(node.this.copy(), target)
+            return Value(exp.TryCast(**made.args) if safe else made, target)
+        return self._cast(self.visit(node.this), target, safe)
 
     def cast_call(self, node: exp.Expr, name: str) -> Value:
         """A type's name used as a function."""

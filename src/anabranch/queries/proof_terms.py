@@ -194,6 +194,8 @@ class Terms(Prover):
             return self.within(node)
         if isinstance(node.this, exp.Tuple):
             raise Unproven("IN with several columns")
+        if _is_like_typed_literal(query):
+            raise Unproven("IN with a SELECT of nothing but a text")
         value, derived = self.visit(node.this), self._predicate(query)
         type_ = _only_type(derived)
         if value.type is None or value.may_fail:
@@ -356,3 +358,12 @@ _OWN: dict[type[exp.Expr], Callable[[Terms, exp.Expr], Value]] = {
     exp.Exists: lambda terms, node: terms.exists(node),
     exp.In: lambda terms, node: terms.listed(node),
 }
+
+
+def _is_like_typed_literal(query: exp.Expr) -> bool:
+    """Tell whether Spark reads `SELECT 'x'` as a literal of the type SELECT, and fails."""
+    select = query.unnest()
+    parts = [name for name, value in select.args.items() if value]
+    if not isinstance(select, exp.Select) or parts != ["expressions"] or len(select.expressions) > 1:
+        return False
+    return isinstance(select.expressions[0], exp.Literal) and bool(select.expressions[0].is_string)

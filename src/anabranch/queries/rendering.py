@@ -69,8 +69,10 @@ _SPARK = Spark()
 
 
 def spark_sql(query: Query) -> str:
-    """Render for Spark: sources in braces, which it binds to DataFrames; other braces are doubled."""
+    """Render for Spark: sources in braces, which it binds to DataFrames; other braces are doubled if it does."""
     text: str = _SPARK.generate(query.expression, copy=False)
+    if not query.sources:
+        return text
     text = text.replace("{", "{{").replace("}", "}}")
     for name in query.sources:
         text = text.replace(f"`{name}`", f"{{{name}}}")

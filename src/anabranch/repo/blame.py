@@ -30,7 +30,7 @@ from anabranch.repo.context import Context
 from anabranch.repo.look_up import key_row
 from anabranch.repo.outputs import to_dicts, to_pandas
 from anabranch.repo.past import open_past, refuse_taken_names
-from anabranch.repo.reading import make_selection, not_in_duck, reading, rendered, unproven
+from anabranch.repo.reading import make_selection, not_in_duck, reading, rendered_test, unproven
 
 if TYPE_CHECKING:
     import pandas
@@ -224,7 +224,7 @@ class Blame:
         query = scan(state, columns, self._ctx.access(state.layers), keys=wanted, sources=sources)
         if where is None:
             return query.expression
-        test = rendered(where, engine, state.schema)
+        test = rendered_test(where, engine, state.schema)
         alias = state.name.rsplit(".", 1)[-1]
         return select([aliased(col(c.name), c.id) for c in read], named(query, columns, alias), where=test)
 

@@ -42,7 +42,7 @@ from anabranch.repo.ends import ends_of
 from anabranch.repo.look_up import key_row
 from anabranch.repo.outputs import to_dicts, to_pandas
 from anabranch.repo.past import Past, open_past, refuse_taken_names, whole_path
-from anabranch.repo.reading import Selection, make_selection, not_in_duck, reading, rendered, unproven
+from anabranch.repo.reading import Selection, make_selection, not_in_duck, reading, rendered_test, unproven
 from anabranch.repo.refs import resolve
 from anabranch.repo.row_changes import RowChanges
 
@@ -300,7 +300,7 @@ class Changes:
             feed = only_key(feed, self._schema.key_columns, sources.add(Rows(self._key)))
         if self._where is not None:
             read = self._where.columns(self._schema)
-            feed = only_where(feed, shape, read, rendered(self._where, engine, self._schema))
+            feed = only_where(feed, shape, read, rendered_test(self._where, engine, self._schema))
         commits = sources.add(Rows(self._numbered()))
         whole = as_spark_tells(feed, shape, commits, sources, ordered=ordered)
         return Query(whole, sources.named, dict(self._where.args) if self._where else {})

@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from anabranch.errors import InvalidRequest
-from anabranch.model.ids import ThingId, new_id
+from anabranch.model.ids import SchemaId, ThingId, new_id
 from anabranch.model.schema import Column, Schema, make_schema
+from anabranch.model.types import DataType, can_store
 from anabranch.plan.commit import ThingDraft, draft_state, with_statement
 from anabranch.plan.properties import check_properties
-from anabranch.queries.expressions import Expression
+from anabranch.queries.expressions import Expression, Unproven
 from anabranch.repo.alter_table import cluster_columns
 from anabranch.repo.context import Context
 from anabranch.repo.inputs import Input, columns_of, key_names, read_input, read_schema_argument
@@ -70,5 +71,18 @@ def _attributes(asked: NewTable, schema: Schema) -> dict[str, Any]:
 
 def _check_defaults(columns: Sequence[Column]) -> None:
     for column in columns:
-        if column.default is not None:
-            Expression.of(column.default, None, f"default of {column.name!r}")
+        if column.default is None:
+            continue
+        what = f"default of {column.name!r}"
+        given = _proven_type(Expression.of(column.default, None, what))
+        if given is not None and not can_store(given, column.type):
+            message = f"{what}: column {column.name!r} is {column.type}, the value is {given}"
+            raise InvalidRequest(message, hint="cast it in the expression")
+
+
+def _proven_type(default: Expression) -> DataType | None:
+    """The type of a default, if it is known without Spark; rows that take a default of another type are refused."""
+    try:
+        return default.for_duck(Schema(SchemaId(""), (), ()))[1]
+    except Unproven:
+        return None

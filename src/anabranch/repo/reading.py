@@ -298,6 +298,17 @@ def rendered(expression: Expression, engine: Engine, schema: Schema) -> Any:
     return expression.for_duck(schema)[0] if engine.in_process else expression.for_spark()
 
 
+def rendered_test(condition: Expression, engine: Engine, schema: Schema) -> Any:
+    """A user's condition in the engine's form; what is no condition is refused, as Spark does by itself."""
+    if not engine.in_process:
+        return condition.for_spark()
+    test, type_ = condition.for_duck(schema)
+    if type_ is not None and type_.name != "boolean":
+        message = f"{condition.text!r} is {type_}, a condition was expected"
+        raise InvalidRequest(message, hint="such as 'qty >= 0'")
+    return test
+
+
 @dataclass(frozen=True)
 class Condition:
     """A user's condition as an engine gets it: the keys that it names, and what is left to test."""
@@ -317,7 +328,7 @@ def condition_for(where: Expression | None, state: TableState, engine: Engine) -
     keys = keys_source(state, named[0]) if named else None
     if keys is not None and named and named[1]:
         return Condition(keys)
-    return Condition(keys, rendered(where, engine, state.schema), dict(where.args))
+    return Condition(keys, rendered_test(where, engine, state.schema), dict(where.args))
 
 
 class reading:

@@ -22,7 +22,7 @@ from anabranch.repo.context import Context
 from anabranch.repo.look_up import key_values
 from anabranch.repo.merge_rows import rule_schema, rule_tree
 from anabranch.repo.outputs import objects_of
-from anabranch.repo.reading import not_in_duck, rendered, unproven
+from anabranch.repo.reading import not_in_duck, rendered_test, unproven
 
 if TYPE_CHECKING:
     from anabranch.repo.open_merge import OpenMerge
@@ -151,7 +151,7 @@ class _Resolving:
         """Which rows meet a condition, read as ours has them, or theirs, or the base."""
         engine = self._engine([where], self.schema)
         query = three_way.shown_rows(reading_of(Rows(rows), rows.column_names), self.table.decision)
-        test = rendered(where, engine, self.schema)
+        test = rendered_test(where, engine, self.schema)
         found = engine.fetch(three_way.tested(query, self.schema, test, dict(where.args)))
         hits = set(_tuples(found, [str(k) for k in self.schema.key_ids]))
         return pa.array([key in hits for key in _tuples(rows, [str(k) for k in self.schema.key_ids])], pa.bool_())

@@ -40,7 +40,7 @@ from anabranch.repo.context import Context
 from anabranch.repo.ends import Ends
 from anabranch.repo.look_up import key_row
 from anabranch.repo.outputs import to_dicts
-from anabranch.repo.reading import not_in_duck, reading, rendered
+from anabranch.repo.reading import not_in_duck, reading, rendered_test
 
 if TYPE_CHECKING:
     from anabranch.engines.spark import DataFrame
@@ -248,7 +248,7 @@ class RowChanges:
         found = []
         for state in (self.ends.before, self.ends.after):
             read = tuple(dict.fromkeys((*self.schema.key_columns, *where.columns(self.schema))))
-            test = rendered(where, engine, self.schema)
+            test = rendered_test(where, engine, self.schema)
             query = scan_as(state, self.schema, read, self._access(), Sources(), keys)
             alias = state.name.rsplit(".", 1)[-1]
             chosen = changes.selected_keys(query, read, self.schema, alias, test)

@@ -226,11 +226,21 @@ def _changes(place: Place, name: str, span: Span, args: Mapping[str, Any]) -> Sy
     """`t CHANGES FROM VERSION a TO VERSION b`: as Spark means it, both ends included."""
     from anabranch.repo.system_tables import system_table
 
-    start = _ref(place, span.start, args)
+    start = _start(place, span, args)
     end = _ref(place, span.end, args) if span.end else place.at or place.branch
-    since = _before(place, start) if span.from_inclusive else start
     to = end if span.to_inclusive else _before(place, end)
-    return SystemRelation(system_table(place.repo, "ana.changes", [name, since, to], place.branch, place.at, place.tx))
+    return SystemRelation(system_table(place.repo, "ana.changes", [name, start, to], place.branch, place.at, place.tx))
+
+
+def _start(place: Place, span: Span, args: Mapping[str, Any]) -> str | None:
+    """What the changes come after: the commit before the first, or what the branch showed at a time; None for all."""
+    ref = _ref(place, span.start, args)
+    if span.start.kind == "timestamp":
+        try:
+            return place.repo.show(ref).hash
+        except NotFound:  # The branch was not there yet.
+            return None
+    return _before(place, ref) if span.from_inclusive else ref
 
 
 def _before(place: Place, ref: str) -> str | None:

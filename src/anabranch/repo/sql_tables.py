@@ -26,6 +26,8 @@ def create_table(place: Place, asked: s.CreateTable, given: Given) -> Counts:
             f"table {asked.table!r} has no columns", hint="CREATE TABLE t (a INT, …), or … AS SELECT …"
         )
     columns = {c.name: _described(c) for c in asked.columns}
+    if len(columns) < len(asked.columns):
+        raise InvalidRequest(f"table {asked.table!r}: a column is defined twice", hint="give each a name of its own")
     data = _rows(place, asked, given)
     if asked.replace and _is_there(tx, asked.table):
         tx.table(asked.table).drop()

@@ -8,6 +8,7 @@ from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
 from anabranch.errors import NotFound
+from anabranch.model.names import SYSTEM_NAMESPACE
 from anabranch.repo import system_listings as listings
 from anabranch.repo import system_past as past
 from anabranch.repo.system_table import Asked, SystemTable
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = ["NAMESPACE", "SystemTable", "names", "system_table"]
 
-NAMESPACE = "ana"
+NAMESPACE = SYSTEM_NAMESPACE
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from anabranch.model.changes import Counts
 from anabranch.model.clock import Clock
 from anabranch.model.commits import BranchHead, Commit, CommitHead
 from anabranch.model.ids import ROOT_NAMESPACE, ObjectId, ThingId, new_id
-from anabranch.model.names import split_namespace, split_table_name
+from anabranch.model.names import split_namespace, split_new_namespace, split_table_name
 from anabranch.model.tables import TableState, ThingKind
 from anabranch.plan.commit import (
     Bound,
@@ -112,7 +112,7 @@ class Transaction:
     def create_namespace(self, name: str, properties: Mapping[str, str] | None = None) -> None:
         """Make a namespace for tables."""
         self._open()
-        place = self._free_place(name, split_namespace(name))
+        place = self._free_place(name, split_new_namespace(name))
         attributes = {"properties": check_properties(properties)} if properties else {}
         made = ThingDraft(
             ThingId(new_id("n")), "namespace", place[0], name, None, operations=("create",), attributes=attributes
@@ -124,7 +124,7 @@ class Transaction:
         """Give a namespace another name or place; what is in it goes along."""
         self._open()
         found = self._find_namespace(old)
-        above, _ = split_namespace(new)
+        above, _ = split_new_namespace(new)
         if found.id in self._path(above):
             raise InvalidRequest(f"namespace {old!r} can't move into itself", hint="choose a place outside of it")
         self._move(found, new, split_namespace(new))

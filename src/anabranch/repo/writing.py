@@ -6,6 +6,8 @@ import hashlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from datetime import date
+from decimal import Decimal
 from typing import Any, BinaryIO
 
 import pyarrow as pa
@@ -215,8 +217,10 @@ def refuse_nulls_found(found: pa.Table, schema: Schema, what: str) -> None:
     """Refuse if there are rows with nulls, naming them."""
     if found.num_rows:
         names = {c.id: c.name for c in schema}
-        shown = [{names[ColumnId(k)]: v for k, v in row.items() if k in names} for row in found.to_pylist()]
-        nulls = sorted({name for row in shown for name, value in row.items() if value is None})
+        rows = [{names[ColumnId(k)]: v for k, v in row.items() if k in names} for row in found.to_pylist()]
+        nulls = sorted({name for row in rows for name, value in row.items() if value is None})
+        told = {*nulls, *(c.name for c in schema.key_columns)}
+        shown = [{name: value for name, value in row.items() if name in told} for row in rows]
         message = f"{what}: null in column {', '.join(map(repr, nulls))}, which may not be null: {listed(shown)}"
         raise InvalidRequest(message, hint="give a value, or leave these rows out", rows=shown)
 
@@ -256,7 +260,14 @@ def refuse_keys(found: Sequence[dict[str, Any]], schema: Schema, problem: str) -
 
 def listed(rows: Sequence[dict[str, Any]]) -> str:
     """Rows as an error names them."""
-    return "; ".join(", ".join(f"{k}={v!r}" for k, v in row.items()) for row in rows)
+    return "; ".join(", ".join(f"{k}={_told(v)}" for k, v in row.items()) for row in rows)
+
+
+def _told(value: Any) -> str:
+    """A value as SQL shows it."""
+    if value is None:
+        return "NULL"
+    return str(value) if isinstance(value, (Decimal, date)) else repr(value)
 
 
 def _sorted(rows: pa.Table, cluster: Sequence[str]) -> pa.Table:

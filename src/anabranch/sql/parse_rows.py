@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from anabranch.sql.cursor import Cursor
 from anabranch.sql.statements import Delete, Insert, MergeClause, MergeInto, Truncate, Update, When
+from anabranch.sql.tokens import Token
 
 _VALUE = "a value"
 
@@ -67,10 +70,21 @@ def _source(cursor: Cursor) -> tuple[str, str | None]:
     text = cursor.text_until("ON", what="a table or a query in brackets")
     taken = cursor.tokens[start : cursor.at]
     last, before = taken[-1], taken[-2] if len(taken) > 1 else None
+    if (named := _alias_of_columns(taken)) is not None:
+        return f"(SELECT * FROM {text})", named
     if before is None or not last.is_name or before.is_symbol(".", "@", "~", "/") or before.word in ("OF", "TO"):
         return text, None
     end = taken[-3].end if before.word == "AS" else before.end
     return cursor.source[taken[0].start : end], last.name
+
+
+def _alias_of_columns(taken: Sequence[Token]) -> str | None:
+    """The name in `… AS x (a, b)`, if columns are named after it."""
+    at = next((i for i in reversed(range(len(taken))) if taken[i].is_symbol("(")), 0)
+    closed = [t for t in taken[at:] if t.is_symbol(")")]
+    if at < 2 or closed != [taken[-1]] or not taken[at - 1].is_name:
+        return None
+    return taken[at - 1].name if taken[at - 2].word == "AS" or taken[at - 2].is_symbol(")") else None
 
 
 def _clause(cursor: Cursor) -> MergeClause:

@@ -1,0 +1,207 @@
+-- Tables: made, changed, described, dropped.
+CREATE TABLE t (id BIGINT NOT NULL, name STRING DEFAULT 'new', price DECIMAL(6,2) CHECK (price > 0), PRIMARY KEY (id), CONSTRAINT named CHECK (name <> '')) CLUSTER BY (name) COMMENT 'things' TBLPROPERTIES ('owner' = 'ann');
+--| inserted: bigint | updated: bigint | deleted: bigint
+--| 0 | 0 | 0
+DESCRIBE t;
+--| col_name: string | data_type: string | nullable: boolean | default: string | key: boolean
+--| id | bigint | false | NULL | true
+--| name | string | true | 'new' | false
+--| price | decimal(6,2) | true | NULL | false
+SHOW CREATE TABLE t;
+--| createtab_stmt: string
+--| "CREATE TABLE t (\n  id bigint NOT NULL,\n  name string DEFAULT 'new',\n  price decimal(6,2),\n  PRIMARY KEY (id),\n  CONSTRAINT check_1 CHECK (price > 0),\n  CONSTRAINT named CHECK (name <> '')\n)\nCLUSTER BY (name)\nTBLPROPERTIES (\n  'comment' = 'things',\n  'owner' = 'ann'\n)"
+DESCRIBE EXTENDED t;
+--| col_name: string | data_type: string | nullable: boolean | default: string | key: boolean
+--| "" | "" | NULL | NULL | NULL
+--| # Detailed Table Information | "" | NULL | NULL | NULL
+--| Check check_1 | price > 0 | NULL | NULL | NULL
+--| Check named | name <> '' | NULL | NULL | NULL
+--| Clustering | name | NULL | NULL | NULL
+--| Key | id | NULL | NULL | NULL
+--| Name | t | NULL | NULL | NULL
+--| Property comment | things | NULL | NULL | NULL
+--| Property owner | ann | NULL | NULL | NULL
+--| Rows | 0 | NULL | NULL | NULL
+--| id | bigint | false | NULL | true
+--| name | string | true | 'new' | false
+--| price | decimal(6,2) | true | NULL | false
+CREATE TABLE t (a INT);
+--! AlreadyExists: there is a table or namespace 't'
+CREATE TABLE IF NOT EXISTS t (a INT);
+--| inserted: bigint | updated: bigint | deleted: bigint
+--| 0 | 0 | 0
+INSERT INTO t VALUES (1, 'one', 1.00), (2, 'two', 2.00);
+--| inserted: bigint | updated: bigint | deleted: bigint
+--| 2 | 0 | 0
+CREATE TABLE copy AS SELECT id, name, price * 2 AS twice FROM t;
+--| inserted: bigint | updated: bigint | deleted: bigint
+--| 2 | 0 | 0
+CREATE TABLE keyed (id BIGINT PRIMARY KEY, label STRING) AS SELECT id, name FROM t;
+--| inserted: bigint | updated: bigint | deleted: bigint
+--| 2 | 0 | 0
+SELECT * FROM copy ORDER BY id;
+--| id: bigint | name: string | twice: decimal(8,2)
+--| 1 | one | 2.00
+--| 2 | two | 4.00
+DESCRIBE copy;
+--| col_name: string | data_type: string | nullable: boolean | default: string | key: boolean
+--| id | bigint | true | NULL | false
+--| name | string | true | NULL | false
+--| twice | decimal(8,2) | true | NULL | false
+SELECT * FROM keyed ORDER BY id;
+--| id: bigint | label: string
+--| 1 | one
+--| 2 | two
+CREATE OR REPLACE TABLE keyed AS SELECT 1 AS one;
+--| inserted: bigint | updated: bigint | deleted: bigint
+--| 1 | 0 | 0
+SELECT * FROM keyed;
+--| one: int
+--| 1
+ALTER TABLE t ADD COLUMN qty INT DEFAULT 5;
+--| inserted: bigint | updated: bigint | deleted: bigint
+--| 0 | 0 | 0
+ALTER TABLE t ADD COLUMNS (note STRING, flag BOOLEAN DEFAULT true);
+--| inserted: bigint | updated: bigint | deleted: bigint
+--| 0 | 0 | 0
+ALTER TABLE t ADD COLUMN IF NOT EXISTS qty INT;
+--| inserted: bigint | updated: bigint | deleted: bigint
+--| 0 | 0 | 0
+SELECT * FROM t ORDER BY id;
+--| id: bigint | name: string | price: decimal(6,2) | qty: int | note: string | flag: boolean
+--| 1 | one | 1.00 | 5 | NULL | true
+--| 2 | two | 2.00 | 5 | NULL | true
+ALTER TABLE t RENAME COLUMN note TO remark;
+--| inserted: bigint | updated: bigint | deleted: bigint
+--| 0 | 0 | 0
+ALTER TABLE t ALTER COLUMN qty TYPE BIGINT;
+--| inserted: bigint | updated: bigint | deleted: bigint
+--| 0 | 0 | 0
+ALTER TABLE t ALTER COLUMN qty SET DEFAULT 6;
+--| inserted: bigint | updated: bigint | deleted: bigint
+--| 0 | 0 | 0
+ALTER TABLE t ALTER COLUMN qty SET NOT NULL;
+--| inserted: bigint | updated: bigint | deleted: bigint
+--| 0 | 0 | 0
+ALTER TABLE t ALTER COLUMN remark SET NOT NULL;
+--! InvalidRequest: column 'remark' of 't' can't be made not null: null in column 'remark', which may not be null: id=1, remark=NULL; id=2, remark=NULL
+ALTER TABLE t ALTER COLUMN flag DROP DEFAULT;
+--| inserted: bigint | updated: bigint | deleted: bigint
+--| 0 | 0 | 0
+ALTER TABLE t ADD CONSTRAINT few CHECK (qty < 100);
+--| inserted: bigint | updated: bigint | deleted: bigint
+--| 0 | 0 | 0
+ALTER TABLE t ADD CONSTRAINT wrong CHECK (qty > 5);
+--! InvalidRequest: check 'wrong' of 't': check 'wrong' (qty > 5) does not hold for: id=1, qty=5; id=2, qty=5
+ALTER TABLE t DROP CONSTRAINT named;
+--| inserted: bigint | updated: bigint | deleted: bigint
+--| 0 | 0 | 0
+ALTER TABLE t DROP CONSTRAINT IF EXISTS named;
+--| inserted: bigint | updated: bigint | deleted: bigint
+--| 0 | 0 | 0
+ALTER TABLE t DROP CONSTRAINT named;
+--! NotFound: table 't' has no check 'named'
+ALTER TABLE t DROP COLUMN flag;
+--| inserted: bigint | updated: bigint | deleted: bigint
+--| 0 | 0 | 0
+ALTER TABLE t DROP COLUMN IF EXISTS flag;
+--| inserted: bigint | updated: bigint | deleted: bigint
+--| 0 | 0 | 0
+ALTER TABLE t DROP COLUMN id;
+--! InvalidRequest: column 'id' is part of the key
+ALTER TABLE t SET TBLPROPERTIES ('team' = 'blue', 'owner' = 'bob');
+--| inserted: bigint | updated: bigint | deleted: bigint
+--| 0 | 0 | 0
+ALTER TABLE t UNSET TBLPROPERTIES ('team');
+--| inserted: bigint | updated: bigint | deleted: bigint
+--| 0 | 0 | 0
+SHOW TBLPROPERTIES t;
+--| key: string | value: string
+--| comment | things
+--| owner | bob
+ALTER TABLE t CLUSTER BY (price, id);
+--| inserted: bigint | updated: bigint | deleted: bigint
+--| 0 | 0 | 0
+ALTER TABLE t CLUSTER BY NONE;
+--| inserted: bigint | updated: bigint | deleted: bigint
+--| 0 | 0 | 0
+ALTER TABLE t DROP PRIMARY KEY;
+--| inserted: bigint | updated: bigint | deleted: bigint
+--| 0 | 0 | 0
+ALTER TABLE t ADD PRIMARY KEY (name);
+--| inserted: bigint | updated: bigint | deleted: bigint
+--| 0 | 0 | 0
+ALTER TABLE t ALTER COLUMN qty DROP NOT NULL;
+--| inserted: bigint | updated: bigint | deleted: bigint
+--| 0 | 0 | 0
+SHOW CREATE TABLE t;
+--| createtab_stmt: string
+--| "CREATE TABLE t (\n  id bigint NOT NULL,\n  name string NOT NULL DEFAULT 'new',\n  price decimal(6,2),\n  qty bigint DEFAULT 6,\n  remark string,\n  PRIMARY KEY (name),\n  CONSTRAINT check_1 CHECK (price > 0),\n  CONSTRAINT few CHECK (qty < 100)\n)\nTBLPROPERTIES (\n  'comment' = 'things',\n  'owner' = 'bob'\n)"
+INSERT INTO t (id, name, price) VALUES (3, 'one', 1);
+--! InvalidRequest: insert into 't': the table has these keys already: name='one'
+CREATE TABLE t2 (
+  id bigint NOT NULL,
+  name string NOT NULL DEFAULT 'new',
+  price decimal(6,2),
+  qty bigint DEFAULT 6,
+  remark string,
+  PRIMARY KEY (name),
+  CONSTRAINT check_1 CHECK (price > 0),
+  CONSTRAINT few CHECK (qty < 100)
+)
+TBLPROPERTIES (
+  'comment' = 'things',
+  'owner' = 'bob'
+);
+--| inserted: bigint | updated: bigint | deleted: bigint
+--| 0 | 0 | 0
+SHOW CREATE TABLE t2;
+--| createtab_stmt: string
+--| "CREATE TABLE t2 (\n  id bigint NOT NULL,\n  name string NOT NULL DEFAULT 'new',\n  price decimal(6,2),\n  qty bigint DEFAULT 6,\n  remark string,\n  PRIMARY KEY (name),\n  CONSTRAINT check_1 CHECK (price > 0),\n  CONSTRAINT few CHECK (qty < 100)\n)\nTBLPROPERTIES (\n  'comment' = 'things',\n  'owner' = 'bob'\n)"
+ALTER TABLE t RENAME TO things;
+--| inserted: bigint | updated: bigint | deleted: bigint
+--| 0 | 0 | 0
+SELECT id, name, price, qty, remark FROM things ORDER BY id;
+--| id: bigint | name: string | price: decimal(6,2) | qty: bigint | remark: string
+--| 1 | one | 1.00 | 5 | NULL
+--| 2 | two | 2.00 | 5 | NULL
+SELECT * FROM t;
+--! NotFound: there is no table 't' at this commit
+ALTER TABLE nope ADD COLUMN a INT;
+--! NotFound: there is no table 'nope' at this commit
+ALTER TABLE things ADD COLUMN id INT;
+--! AlreadyExists: there is a column 'id'
+ALTER TABLE things ALTER COLUMN price TYPE INT;
+--! InvalidRequest: column 'price' is decimal(6,2) and can't become int
+CREATE TABLE bad (a INT, a STRING);
+--! InvalidRequest: table 'bad': a column is defined twice
+CREATE TABLE bad (a INT DEFAULT 'x');
+--! InvalidRequest: default of 'a': column 'a' is int, the value is string
+CREATE TABLE bad (a NOPE);
+--! InvalidRequest: 'NOPE' is not a type that a column can have
+CREATE TABLE bad (a INT, PRIMARY KEY (b));
+--! NotFound: there is no column 'b'
+CREATE TABLE bad (a INT UNIQUE);
+--! InvalidRequest: SQL, line 1, column 25: UNIQUE is not enforced
+CREATE TABLE bad (a INT, CHECK (b > 0));
+--! NotFound: there is no column 'b'
+CREATE TABLE bad;
+--! InvalidRequest: table 'bad' has no columns
+TRUNCATE TABLE things;
+--| inserted: bigint | updated: bigint | deleted: bigint
+--| 0 | 0 | 2
+DROP TABLE things;
+--| inserted: bigint | updated: bigint | deleted: bigint
+--| 0 | 0 | 0
+DROP TABLE things;
+--! NotFound: there is no table 'things' at this commit
+DROP TABLE IF EXISTS things;
+--| inserted: bigint | updated: bigint | deleted: bigint
+--| 0 | 0 | 0
+SHOW TABLES;
+--| name: string | row_count: bigint | column_count: int | key: array<string>
+--| copy | 2 | 3 | []
+--| keyed | 1 | 1 | []
+--| t2 | 0 | 5 | ["name"]
+DESCRIBE nope;
+--! NotFound: there is no table 'nope' at this commit
