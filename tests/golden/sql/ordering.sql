@@ -77,6 +77,7 @@ SELECT id FROM q ORDER BY id OFFSET 6;
 --| 8
 SELECT id FROM q ORDER BY id LIMIT 0;
 --| id: int
+--: spark
 SELECT id FROM q ORDER BY id LIMIT ALL;
 --| id: int
 --| 1
