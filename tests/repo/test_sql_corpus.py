@@ -35,4 +35,4 @@ def test_statements_give_the_same_on_every_engine(file: Path, repo: ab.Repositor
 
 
 def test_the_corpus_is_large() -> None:
-    assert sum(len(read_cases(file)) for file in FILES) >= 300
+    assert sum(len(read_cases(file)) for file in FILES) >= 700

@@ -367,7 +367,18 @@ def _bare(name: str) -> str:
 def _state_and_message(error: PySparkException | Py4JJavaError) -> tuple[str, str]:
     if isinstance(error, PySparkException):
         return error.getSqlState() or "", str(error)
+    thrown = error.java_exception
+    while thrown is not None:  # What a thread of Spark's failed with is wrapped in exceptions without a state.
+        state = _java_state(thrown)
+        if state:
+            return state, str(thrown.getMessage())
+        thrown = thrown.getCause()
+    return "", str(error)
+
+
+def _java_state(thrown: Any) -> str | None:
     try:
-        return error.java_exception.getSqlState() or "", str(error.java_exception.getMessage())
+        found: str | None = thrown.getSqlState()
     except Py4JError:  # An exception of another kind than Spark's own has no such method.
-        return "", str(error)
+        return None
+    return found

@@ -39,6 +39,9 @@ MERGE INTO t USING (VALUES (9, 'nine')) AS x(id, v) ON t.id = x.id WHEN NOT MATC
 SELECT * FROM t WHERE id = 9;
 --| id: int | v: string | n: int
 --| 9 | nine! | 7
+MERGE INTO t USING (SELECT 9 AS a, (SELECT max(b) FROM (VALUES (1), (2)) m(b)) AS b) x(k, w) ON t.id = x.k WHEN MATCHED THEN UPDATE SET n = x.w;
+--| inserted: bigint | updated: bigint | deleted: bigint
+--| 0 | 1 | 0
 MERGE INTO t USING t VERSION AS OF start o ON t.id = o.id WHEN MATCHED THEN UPDATE SET v = o.v WHEN NOT MATCHED THEN INSERT (id, v, n) VALUES (o.id, o.v, o.n);
 --| inserted: bigint | updated: bigint | deleted: bigint
 --| 2 | 2 | 0
@@ -50,7 +53,7 @@ SELECT * FROM t ORDER BY id;
 --| 4 | four | 4
 --| 5 | five | 5
 --| 6 | six | 6
---| 9 | nine! | 7
+--| 9 | nine! | 2
 MERGE INTO t USING s ON t.id = s.id AND s.id > 100 WHEN MATCHED THEN DELETE;
 --| inserted: bigint | updated: bigint | deleted: bigint
 --| 0 | 0 | 0
@@ -91,5 +94,5 @@ SELECT * FROM t ORDER BY id;
 --| 4 | four | 4
 --| 5 | five | 5
 --| 6 | six | 6
---| 9 | nine! | 7
+--| 9 | nine! | 2
 --| 106 | six | 7

@@ -1,5 +1,5 @@
 -- Order, limits, nulls, NaN and the two zeros.
-CREATE TABLE q (id INT PRIMARY KEY, x DOUBLE, s STRING); INSERT INTO q VALUES (1, 1.0, 'b'), (2, 1e99 * 1e99 * 1e99 * 1e99 - 1e99 * 1e99 * 1e99 * 1e99, 'B'), (3, NULL, NULL), (4, -0.0D, 'a'), (5, 0.0D, ''), (6, -1e99 * 1e99 * 1e99 * 1e99, 'é'), (7, 1e99 * 1e99 * 1e99 * 1e99, '😀'), (8, -1.0, '1');
+CREATE TABLE q (id INT PRIMARY KEY, x DOUBLE, s STRING); INSERT INTO q VALUES (1, 1.0, 'b'), (2, 1e99 * 1e99 * 1e99 * 1e99 - 1e99 * 1e99 * 1e99 * 1e99, 'B'), (3, NULL, NULL), (4, 0e0 * -1e0, 'a'), (5, 0.0D, ''), (6, -1e99 * 1e99 * 1e99 * 1e99, 'é'), (7, 1e99 * 1e99 * 1e99 * 1e99, '😀'), (8, -1.0, '1');
 --| inserted: bigint | updated: bigint | deleted: bigint
 --| 8 | 0 | 0
 SELECT id, x FROM q ORDER BY x, id;
@@ -77,6 +77,7 @@ SELECT id FROM q ORDER BY id OFFSET 6;
 --| 8
 SELECT id FROM q ORDER BY id LIMIT 0;
 --| id: int
+--: spark
 SELECT id FROM q ORDER BY id LIMIT ALL;
 --| id: int
 --| 1

@@ -43,7 +43,7 @@ SELECT (SELECT name FROM d WHERE id = 99) AS none;
 --| NULL
 --: engine's words
 SELECT (SELECT name FROM d) AS many;
---! Unavailable
+--! InvalidRequest
 SELECT count(*) AS n FROM (SELECT d_id FROM e GROUP BY d_id);
 --| n: bigint
 --| 3

@@ -96,8 +96,10 @@ SELECT message, `change`, `before`, `after`, columns FROM ana.history('t', 1);
 --| message: string | change: string | before: string | after: string | columns: array<string>
 --| CREATE TABLE t (id INT PRIMARY KEY, v STRING DEFAULT 'x', n INT NOT NULL); INSERT INTO t VALUES (1, 'a', 1), (2, 'b', 2); CREATE NAMESPACE s; CREATE TABLE s.u (a STRING, b DOUBLE) | insert | NULL | "{\"id\": 1, \"v\": \"a\", \"n\": 1}" | []
 --| UPDATE t SET v = 'main' WHERE id = 1 | update | "{\"id\": 1, \"v\": \"a\", \"n\": 1}" | "{\"id\": 1, \"v\": \"main\", \"n\": 1}" | ["v"]
-SELECT id, v, author FROM ana.blame('t') ORDER BY id;
---! NotFound: there is no column 'v'
+SELECT id, _commit_version FROM ana.blame('t') ORDER BY id;
+--| id: int | _commit_version: string
+--| 1 | main/2
+--| 2 | main/1
 SELECT * FROM ana.conflicts;
 --| table: string | level: string | column: string | kind: string | count: bigint
 SELECT kind, `rows`, key_low, key_high FROM ana.layout('t');

@@ -175,6 +175,17 @@ ALTER TABLE things ALTER COLUMN price TYPE INT;
 --! InvalidRequest: column 'price' is decimal(6,2) and can't become int
 CREATE TABLE bad (a INT, a STRING);
 --! InvalidRequest: table 'bad': a column is defined twice
+CREATE TABLE braces (id INT PRIMARY KEY, v STRING DEFAULT '{}', CHECK (v <> '{x}')); INSERT INTO braces (id) VALUES (1);
+--| inserted: bigint | updated: bigint | deleted: bigint
+--| 1 | 0 | 0
+SELECT v, v = '{}' AS same, '{"a": 1}' AS json FROM braces;
+--| v: string | same: boolean | json: string
+--| {} | true | "{\"a\": 1}"
+SELECT '{}' AS bare, '{a}' AS named;
+--| bare: string | named: string
+--| {} | {a}
+INSERT INTO braces VALUES (2, '{x}');
+--! InvalidRequest: insert into 'braces': check 'check_1' (v <> '{x}') does not hold for: id=2, v='{x}'
 CREATE TABLE bad (a INT DEFAULT 'x');
 --! InvalidRequest: default of 'a': column 'a' is int, the value is string
 CREATE TABLE bad (a NOPE);
@@ -200,6 +211,7 @@ DROP TABLE IF EXISTS things;
 --| 0 | 0 | 0
 SHOW TABLES;
 --| name: string | row_count: bigint | column_count: int | key: array<string>
+--| braces | 1 | 2 | ["id"]
 --| copy | 2 | 3 | []
 --| keyed | 1 | 1 | []
 --| t2 | 0 | 5 | ["name"]

@@ -27,13 +27,13 @@ SELECT X'CAFE' AS x, TIMESTAMP '2024-02-29 01:02:03' AS u;
 SELECT DATE '2024-02-29' AS d, TIMESTAMP '2024-02-29 01:02:03+02:00' AS u, TIMESTAMP_NTZ '2024-02-29 01:02:03.5' AS n;
 --| d: date | u: timestamp | n: timestamp_ntz
 --| 2024-02-29 | 2024-02-28T23:02:03+00:00 | 2024-02-29T01:02:03.500000
-SELECT 'it' 's' AS glued, "double" AS double_quoted, "it's" AS quoted;
---| glued: string | double_quoted: string | quoted: string
---| its | double | it's
+SELECT "double" AS double_quoted, "it's" AS quoted;
+--| double_quoted: string | quoted: string
+--| double | it's
 --: spark
-SELECT 'it\'s' AS quoted, 'tab\tnew\nline' AS escaped, r'raw\n' AS raw;
---| quoted: string | escaped: string | raw: string
---| it's | "tab\tnew\nline" | raw\n
+SELECT 'it' 's' AS glued, 'it\'s' AS quoted, 'tab\tnew\nline' AS escaped, r'raw\n' AS raw;
+--| glued: string | quoted: string | escaped: string | raw: string
+--| its | it's | "tab\tnew\nline" | raw\n
 SELECT 'Žluťoučký kůň' AS cs, '日本語' AS ja, '😀' AS face, length('😀') AS one;
 --| cs: string | ja: string | face: string | one: int
 --| Žluťoučký kůň | 日本語 | 😀 | 1

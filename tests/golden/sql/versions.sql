@@ -95,26 +95,22 @@ MERGE BRANCH old INTO main RULES (t.qty = 'ours + theirs - base') MESSAGE 'sum';
 SELECT qty FROM t WHERE id = 2;
 --| qty: int
 --| 112
-CHERRY PICK v1;
---! MergeConflict: cherry-pick of 81a15fd7 (CREATE TABLE t (id INT PRIMARY KEY, price INT, qty INT); INSERT INTO t VALUES (1, 10, 1), (2, 20, 2), (3, 30, 3)) can't be made on 'main': 3 conflicts in t (3)
-UPDATE t SET qty = 0 WHERE id = 2;
+UPDATE t SET price = 21 WHERE id = 2;
 --| inserted: bigint | updated: bigint | deleted: bigint
 --| 0 | 1 | 0
 USE BRANCH old;
 --| branch: string
 --| old
 CHERRY PICK main;
---! MergeConflict: cherry-pick of ba5d4297 (UPDATE t SET qty = 0 WHERE id = 2) can't be made on 'old': 1 conflict in t (1)
-SELECT qty FROM t WHERE id = 2;
---| qty: int
---| 12
-UPDATE t SET qty = 50 WHERE id = 2;
---| inserted: bigint | updated: bigint | deleted: bigint
---| 0 | 1 | 0
+--| branch: string | commit: string | commit_id: string | inserted: bigint | updated: bigint | deleted: bigint
+--| old | <hash> | old/1 | 0 | 1 | 0
+SELECT * FROM t WHERE id = 2;
+--| id: int | price: int | qty: int
+--| 2 | 21 | 12
 USE BRANCH main;
 --| branch: string
 --| main
-UPDATE t SET qty = 60 WHERE id = 2;
+UPDATE t SET price = 22 WHERE id = 2;
 --| inserted: bigint | updated: bigint | deleted: bigint
 --| 0 | 1 | 0
 MERGE BRANCH old;
