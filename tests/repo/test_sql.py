@@ -388,3 +388,10 @@ def test_explain_tells_the_engine(shop: ab.Repository) -> None:
     (row,) = shop.sql("EXPLAIN SELECT * FROM orders").rows()
     assert row["engine"] == shop.sql("SELECT 1 AS a").engine
     assert row["plan"]
+
+
+def test_an_error_is_told_once(shop: ab.Repository, capfd: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(ab.NotFound, match="there is no column 'statsu'") as caught:
+        shop.sql("SELECT statsu FROM orders")
+    assert caught.value.hint == "did you mean 'status'?"
+    assert capfd.readouterr().err == ""

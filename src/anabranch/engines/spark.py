@@ -20,7 +20,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.pandas.types import from_arrow_schema
 
 from anabranch.engines.engine import out_of_sight
-from anabranch.engines.spark_sessions import functions_of, is_remote, local_session, refuse_foreign
+from anabranch.engines.spark_sessions import functions_of, is_remote, local_session, quietly, refuse_foreign
 from anabranch.errors import InvalidRequest, NotFound, Unavailable
 from anabranch.model.ddl import parse_type
 from anabranch.model.types import FLOATS, VOID, DataType, array_of, map_of, struct_of
@@ -66,7 +66,8 @@ def frame_types(frame: DataFrame) -> dict[str, DataType]:
 def frame_types_of(frame: DataFrame) -> tuple[tuple[str, DataType | None], ...]:
     """The columns of a DataFrame in order, twins too; None for one of nothing but nulls."""
     try:
-        fields = frame.schema.fields
+        with quietly():
+            fields = frame.schema.fields
     except _FAILURES as error:  # Spark Connect looks at a DataFrame only now.
         raise translate(error) from error
     types = [(field.name, data_type(field.dataType)) for field in fields]
@@ -88,7 +89,8 @@ def data_type(type_: Any) -> DataType:
 def frame_to_memory(frame: DataFrame) -> pa.Table:
     """Bring a DataFrame of a user's query into the process, in the form in which rows in memory are held."""
     try:
-        return plain(_for_memory(frame).toArrow())
+        with quietly():
+            return plain(_for_memory(frame).toArrow())
     except _FAILURES as error:
         raise translate(error) from error
 
@@ -151,7 +153,8 @@ class SparkEngine:
         for name in frames:
             braced = braced.replace(name, f"{{{name}}}")
         try:
-            return self.session.sql(braced, args=self._arguments(args) or None, **frames)
+            with quietly():
+                return self.session.sql(braced, args=self._arguments(args) or None, **frames)
         except _FAILURES as error:
             raise translate(error) from error
 

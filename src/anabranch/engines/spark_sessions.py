@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import threading
 from pathlib import Path
 from tempfile import gettempdir
 from types import ModuleType
@@ -82,11 +83,38 @@ def has_active() -> bool:
     return True
 
 
+class quietly:
+    """A block whose errors we tell ourselves: PySpark would tell them, too, each as a page of JSON."""
+
+    _local = threading.local()
+
+    def __enter__(self) -> None:
+        for name in _TELLERS:
+            if _is_told not in logging.getLogger(name).filters:
+                logging.getLogger(name).addFilter(_is_told)
+        self._local.depth = getattr(self._local, "depth", 0) + 1
+
+    def __exit__(self, *_: object) -> None:
+        self._local.depth -= 1
+
+    @classmethod
+    def now(cls) -> bool:
+        """Tell whether this thread is in such a block."""
+        return getattr(cls._local, "depth", 0) > 0
+
+
+_TELLERS = ("SQLQueryContextLogger", "DataFrameQueryContextLogger")
+"""PySpark's loggers of errors in queries."""
+
+
+def _is_told(_record: logging.LogRecord) -> bool:
+    return not quietly.now()
+
+
 def _start() -> SparkSession:
     """Start a session of our own, which lives as long as the process."""
     log.debug("starting a local Spark session")
-    for name in ("SQLQueryContextLogger", "DataFrameQueryContextLogger"):
-        # PySpark tells every error twice, once as a page of JSON; in a session of our own once is enough.
+    for name in _TELLERS:
         logging.getLogger(name).setLevel(logging.CRITICAL)
     return (
         SparkSession.builder.master("local[*]")
