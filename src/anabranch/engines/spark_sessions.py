@@ -11,6 +11,7 @@ from types import ModuleType
 from typing import Any
 
 from pyspark.errors import PySparkException
+from pyspark.logger import PySparkLogger
 from pyspark.sql import SparkSession
 
 from anabranch.errors import InvalidRequest, Unavailable
@@ -89,9 +90,9 @@ class quietly:
     _local = threading.local()
 
     def __enter__(self) -> None:
-        for name in _TELLERS:
-            if _is_told not in logging.getLogger(name).filters:
-                logging.getLogger(name).addFilter(_is_told)
+        for logger in map(PySparkLogger.getLogger, _TELLERS):
+            if _is_told not in logger.filters:
+                logger.addFilter(_is_told)
         self._local.depth = getattr(self._local, "depth", 0) + 1
 
     def __exit__(self, *_: object) -> None:
@@ -114,8 +115,8 @@ def _is_told(_record: logging.LogRecord) -> bool:
 def _start() -> SparkSession:
     """Start a session of our own, which lives as long as the process."""
     log.debug("starting a local Spark session")
-    for name in _TELLERS:
-        logging.getLogger(name).setLevel(logging.CRITICAL)
+    for logger in map(PySparkLogger.getLogger, _TELLERS):
+        logger.setLevel(logging.CRITICAL)
     return (
         SparkSession.builder.master("local[*]")
         .appName("anabranch")
