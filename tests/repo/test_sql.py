@@ -395,3 +395,13 @@ def test_an_error_is_told_once(shop: ab.Repository, capfd: pytest.CaptureFixture
         shop.sql("SELECT statsu FROM orders")
     assert caught.value.hint == "did you mean 'status'?"
     assert capfd.readouterr().err == ""
+
+
+def test_rows_that_are_written_out_need_no_spark_job(
+    tmp_path: Any, spark: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    with ab.init(tmp_path / "s", spark=spark) as repo, caplog.at_level("DEBUG", logger="anabranch.engines"):
+        repo.sql(f"{CREATE}; INSERT INTO orders VALUES (1, 'new', 2), (2, DEFAULT, DEFAULT)")
+        assert " on spark" not in caplog.text
+        assert repo.sql("SELECT count(*) AS n FROM orders").rows() == [{"n": 2}]
+        assert " on spark" in caplog.text

@@ -122,12 +122,18 @@ class Plan:
         return stack
 
 
-def plan_query(place: Place, text: str, args: Mapping[str, Any] | None, frames: Mapping[str, Any]) -> Plan:
-    """Resolve what a query reads, choose its engine, and let that engine look at it."""
+def plan_query(
+    place: Place, text: str, args: Mapping[str, Any] | None, frames: Mapping[str, Any], *, to_write: bool = False
+) -> Plan:
+    """Resolve what a query reads, choose its engine, and let that engine look at it.
+
+    Where a Spark session is open, Spark it is; but rows `to_write` that are given in the text itself need no job.
+    """
     query, engines = _resolved(place, text, args, frames), place.ctx.engines
-    proven, strange = _proof(query, engines)
+    open_ = engines.is_open and not (to_write and not query.relations)
+    proven, strange = _proof(query, engines, open_)
     size = sum(r.size_bytes for r in query.named.values())
-    work = Work(size, engines.is_open, strange, query.only_spark)
+    work = Work(size, open_, strange, query.only_spark)
     engine = engines.pick(work, f"the query {' '.join(text.split())[:60]!r}")
     plan = Plan(place, query, engine, proven if engine.in_process else None)
     _ = plan.columns  # Spark analyses the query only now, if it runs on a server.
@@ -143,9 +149,9 @@ def _resolved(place: Place, text: str, args: Mapping[str, Any] | None, frames: M
     return Resolved(text, used_args(found.spliced, args), references, relations)
 
 
-def _proof(query: Resolved, engines: Engines) -> tuple[ProvenQuery | None, str | None]:
+def _proof(query: Resolved, engines: Engines, is_open: bool) -> tuple[ProvenQuery | None, str | None]:
     """The query in DuckDB's form, or what in it only Spark runs; neither where Spark runs it anyway."""
-    if engines.setting == "spark" or (engines.setting == "auto" and engines.is_open):
+    if engines.setting == "spark" or (engines.setting == "auto" and is_open):
         return None, None
     from anabranch.queries.proof_query import prove_query
 

@@ -31,7 +31,7 @@ def run_insert(place: Place, asked: Insert, given: Given) -> Counts:
     """Insert the rows of a query, or let the table hold just these; columns by place, or by name."""
     table = _writer(place, asked.table)
     text = _with_defaults(asked, table.schema)
-    inner = plan_query(place, text, given.args, given.frames)
+    inner = plan_query(place, text, given.args, given.frames, to_write=True)
     columns = _targets(asked, table.schema, [name for name, _ in inner.columns])
     rows = rows_as(inner, columns, given, f"insert into {asked.table!r}")
     return table.overwrite(rows) if asked.overwrite else table.insert(rows)
@@ -45,7 +45,7 @@ def rows_as(inner: Plan, columns: Sequence[Column], given: Given, what: str) -> 
     numbered = [f"c{i}" for i in range(len(columns))]
     picked = [_cast(f"`{n}`", t, c, what) for n, t, c in zip(numbered, types, columns, strict=True)]
     text = f"SELECT {', '.join(picked)} FROM (\n{inner.resolved.text}\n) AS `i` ({', '.join(numbered)})"
-    return _rows(plan_query(inner.place, text, given.args, given.frames))
+    return _rows(plan_query(inner.place, text, given.args, given.frames, to_write=True))
 
 
 def _rows(plan: Plan) -> Any:
