@@ -405,3 +405,11 @@ def test_rows_that_are_written_out_need_no_spark_job(
         assert " on spark" not in caplog.text
         assert repo.sql("SELECT count(*) AS n FROM orders").rows() == [{"n": 2}]
         assert " on spark" in caplog.text
+
+
+def test_a_notebook_shows_a_result_as_a_table(small: ab.Repository) -> None:
+    shown = small.sql("SELECT id, status, '<b>' AS tag, NULL AS none FROM orders WHERE id = 2")._repr_html_()
+    assert "paid" in shown
+    assert "&lt;b&gt;" in shown
+    assert "bigint" in shown
+    assert "1 row" in shown

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from anabranch.model.ddl import parse_type
 from anabranch.model.html import ROWS, Heading, Line, block, changed, counted, note, table, title
 from anabranch.model.types import DataType
 from anabranch.repo.outputs import to_dicts
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from anabranch.repo.conflicts import Conflicts, TableConflicts
     from anabranch.repo.diff import Diff, TableDiff
     from anabranch.repo.reading import Table
+    from anabranch.repo.sql_result import SqlResult
 
 _TABLES = 10
 _SHOWN_AS = {"insert": "insert", "update_postimage": "insert", "delete": "delete", "update_preimage": "delete"}
@@ -29,6 +31,16 @@ def table_html(shown: Table) -> str:
     # With a condition only reading all rows would tell how many there are.
     total = len(rows) if len(rows) <= ROWS else shown.count() if chosen.where is None else None
     return block(title(shown.name), table(_columns(shown.schema), lines), note(counted(len(lines), total)))
+
+
+def result_html(result: SqlResult) -> str:
+    """The first rows that a statement of SQL gave, with types in the header."""
+    rows = result.arrow()
+    typed = zip(result.columns, result.types, strict=True)
+    headings = [Heading(name, type_, type_ != "void" and parse_type(type_).is_number) for name, type_ in typed]
+    columns = [rows.column(i).slice(0, ROWS).to_pylist() for i in range(rows.num_columns)]
+    lines = [Line(list(row)) for row in zip(*columns, strict=True)]
+    return block(table(headings, lines), note(counted(len(lines), rows.num_rows)))
 
 
 def table_diff_html(diff: TableDiff) -> str:

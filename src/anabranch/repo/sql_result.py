@@ -41,6 +41,11 @@ class SqlResult:
         first = self.statement.text.split(None, 1)[0].upper() if self.statement.text else "SQL"
         return f"SqlResult({first}, {', '.join(self.columns)})"
 
+    def _repr_html_(self) -> str:
+        from anabranch.repo.html import result_html
+
+        return result_html(self)
+
     def __iter__(self) -> Iterator[dict[str, Any]]:
         return iter(self.rows())
 
