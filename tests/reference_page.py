@@ -22,6 +22,8 @@ from anabranch.repo.open_commit import OpenCommit
 from anabranch.repo.open_merge import OpenMerge
 from anabranch.repo.preview import Preview
 from anabranch.repo.reading import Table
+from anabranch.repo.sql import SqlSession
+from anabranch.repo.sql_result import SqlResult
 from anabranch.repo.table_writer import TableWriter
 from anabranch.repo.transaction import Transaction
 
@@ -41,6 +43,8 @@ CLASSES = {
     "preview": Preview,
     "changes": Changes,
     "blame": Blame,
+    "result of SQL": SqlResult,
+    "session of SQL": SqlSession,
 }
 VALUES = (
     ab.Commit,
@@ -56,7 +60,11 @@ VALUES = (
     BlameEntry,
     ab.Settings,
 )
-INNER = {Transaction: ("state_of", "pending", "add", "alter", "drop", "rename"), OpenCommit: ("load",)}
+INNER = {
+    Transaction: ("state_of", "pending", "add", "alter", "drop", "rename"),
+    OpenCommit: ("load",),
+    SqlSession: ("run",),
+}
 """What the rooms of the package ask of a transaction; no user does."""
 
 
