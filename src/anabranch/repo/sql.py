@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from anabranch.errors import AnabranchError, InvalidRequest
@@ -70,15 +70,8 @@ def _statements(text: str) -> list[s.Statement]:
     return found
 
 
-@dataclass
 class SqlSession:
     """Statements one after the other: `USE BRANCH` lasts, and with `staging` writes go to the working set."""
-
-    repo: Repository
-    branch: str = ""
-    staging: bool = False
-    at: str | None = None
-    author: str | None = None
 
     def __init__(
         self,
