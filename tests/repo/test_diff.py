@@ -395,3 +395,19 @@ def test_a_diff_over_a_merge_is_that_of_the_states(repo: ab.Repository) -> None:
     act(repo, "ours", nothing)
     assert told(repo.diff("main", "ours")["t"]) == [("update", (1,), ["a"]), ("update", (2,), ["a"])]
     assert told(repo.diff("theirs", "ours")["t"]) == [("update", (1,), ["a"])]
+
+
+def test_going_back_over_a_merge_of_two_tables_of_one_name_finds_every_row(duck: ab.Repository) -> None:
+    schema = {"id": "int", "a": "int"}
+    for branch, rows in (("b1", [{"id": 5, "a": 2}]), ("b2", [{"id": 5, "a": 1}, {"id": 2, "a": 1}])):
+        duck.branch(branch, at="main")
+        with duck.commit(branch, "make") as tx:
+            tx.create_table("v", rows, key="id", schema=schema)
+    with duck.commit("b2", "more") as tx:
+        tx.table("v").insert([{"id": 3, "a": 7}])
+    duck.merge("b2", into="b1", rules={"*": "theirs"}, ff="never")
+    there = [(r["change"], r["key"]["id"]) for r in duck.diff("b1~1", "b1")["v"].rows()]
+    back = [(r["change"], r["key"]["id"]) for r in duck.diff("b1", "b1~1")["v"].rows()]
+    assert sorted(there) == [("insert", 2), ("insert", 3), ("update", 5)]
+    assert sorted(back) == [("delete", 2), ("delete", 3), ("update", 5)]
+    assert duck.diff("b1", "b1~1")["v"].counts() == {"inserted": 0, "updated": 1, "deleted": 2, "cells": 1}

@@ -108,6 +108,11 @@ class Schema:
         """The column as this schema had it when an object was written; None if it is younger."""
         return next((self._by_any_id[i] for i in (column.id, *column.also) if i in self._by_any_id), None)
 
+    def knowing(self, other: Schema) -> Schema:
+        """The same schema, whose columns also go by the ids that another schema knows them by."""
+        columns = tuple(_also_called(c, other.columns) for c in self.columns)
+        return self if columns == self.columns else replace(self, columns=columns)
+
     @cached_property
     def _by_any_id(self) -> dict[ColumnId, Column]:
         return {i: c for c in self.stored for i in c.also} | self._by_id
@@ -136,6 +141,11 @@ class Schema:
     def select(self, names: Iterable[str] | None) -> tuple[Column, ...]:
         """Return the named columns in the order asked for; all of them for None."""
         return self.columns if names is None else tuple(self.column(n) for n in names)
+
+
+def _also_called(column: Column, others: Sequence[Column]) -> Column:
+    more = [i for other in others if other.ids & column.ids for i in (other.id, *other.also) if i not in column.ids]
+    return replace(column, also=(*column.also, *dict.fromkeys(more))) if more else column
 
 
 def make_schema(columns: Sequence[Column], key: Sequence[str]) -> Schema:

@@ -56,7 +56,8 @@ class RowChanges:
 
     @property
     def schema(self) -> Schema:
-        return self.ends.after.schema
+        """The schema after; going back over a merge, objects may hold its columns under ids that it united later."""
+        return self.ends.after.schema.knowing(self.ends.before.schema)
 
     @property
     def columns(self) -> tuple[Column, ...]:
