@@ -1,4 +1,4 @@
-"""What users get: rows as dicts and as pandas frames, with every value as it was written."""
+"""What users get: rows as dicts and as pandas and Polars frames, with every value as it was written."""
 
 from __future__ import annotations
 
@@ -6,8 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from anabranch.errors import Unavailable
+
 if TYPE_CHECKING:
     import pandas
+    import polars
 
 
 def to_dicts(rows: pa.Table) -> list[dict[str, Any]]:
@@ -18,8 +21,10 @@ def to_dicts(rows: pa.Table) -> list[dict[str, Any]]:
 
 def to_pandas(rows: pa.Table) -> pandas.DataFrame:
     """Rows as a pandas frame: whole numbers stay whole where there are nulls, nested values are as in dicts."""
-    import pandas
-
+    try:
+        import pandas
+    except ModuleNotFoundError as error:
+        raise Unavailable("pandas is not installed", hint="pip install 'anabranch[pandas]'") from error
     nullable = {
         pa.int8(): pandas.Int8Dtype(),
         pa.int16(): pandas.Int16Dtype(),
@@ -34,6 +39,17 @@ def to_pandas(rows: pa.Table) -> pandas.DataFrame:
     for i in nested:
         frame.insert(i, rows.column_names[i], pandas.Series(objects_of(rows.column(i)), frame.index, dtype=object))
     return frame
+
+
+def to_polars(rows: pa.Table) -> polars.DataFrame:
+    """Rows as a Polars frame."""
+    try:
+        import polars
+    except ModuleNotFoundError as error:
+        raise Unavailable("Polars is not installed", hint="pip install 'anabranch[polars]'") from error
+    found = polars.from_arrow(rows)
+    assert isinstance(found, polars.DataFrame)
+    return found
 
 
 def objects_of(column: pa.ChunkedArray) -> list[Any]:

@@ -149,21 +149,13 @@ class Table:
         """Read as a pandas DataFrame; whole numbers with nulls among them get pandas' nullable types."""
         from anabranch.repo.outputs import to_pandas
 
-        rows = self.arrow()
-        try:
-            return to_pandas(rows)
-        except ModuleNotFoundError as error:
-            raise Unavailable("pandas is not installed", hint="pip install 'anabranch[pandas]'") from error
+        return to_pandas(self.arrow())
 
     def polars(self) -> polars.DataFrame:
         """Read as a Polars DataFrame."""
-        try:
-            import polars
-        except ModuleNotFoundError as error:
-            raise Unavailable("Polars is not installed", hint="pip install 'anabranch[polars]'") from error
-        found = polars.from_arrow(self.arrow())
-        assert isinstance(found, polars.DataFrame)
-        return found
+        from anabranch.repo.outputs import to_polars
+
+        return to_polars(self.arrow())
 
     def rows(self) -> list[dict[str, Any]]:
         """Read as a list of dicts; structs and maps are dicts, too."""

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from anabranch.errors import InvalidRequest, Unavailable
+from anabranch.errors import InvalidRequest
 from anabranch.model.changes import Counts
 from anabranch.model.commits import Commit
 from anabranch.sql.statements import Statement
@@ -90,20 +90,13 @@ class SqlResult:
         """Read as a pandas DataFrame."""
         from anabranch.repo.outputs import to_pandas
 
-        try:
-            return to_pandas(self.arrow())
-        except ModuleNotFoundError as error:
-            raise Unavailable("pandas is not installed", hint="pip install 'anabranch[pandas]'") from error
+        return to_pandas(self.arrow())
 
     def polars(self) -> polars.DataFrame:
         """Read as a Polars DataFrame."""
-        try:
-            import polars
-        except ModuleNotFoundError as error:
-            raise Unavailable("Polars is not installed", hint="pip install 'anabranch[polars]'") from error
-        found = polars.from_arrow(self.arrow())
-        assert isinstance(found, polars.DataFrame)
-        return found
+        from anabranch.repo.outputs import to_polars
+
+        return to_polars(self.arrow())
 
     def rows(self) -> list[dict[str, Any]]:
         """Read as a list of dicts."""
