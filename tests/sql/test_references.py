@@ -7,7 +7,8 @@ from __future__ import annotations
 import pytest
 
 import anabranch as ab
-from anabranch.sql.references import Argument, Moment, Reference, Span, find_references, splice
+from anabranch.sql.moments import Moment, Span
+from anabranch.sql.references import Argument, Reference, find_references, splice
 
 
 def spliced(text: str) -> str:

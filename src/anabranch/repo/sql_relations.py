@@ -14,7 +14,8 @@ from anabranch.model.types import DataType
 from anabranch.queries.query import Query, Rows, Source, reading_of
 from anabranch.repo.inputs import Input, read_input
 from anabranch.repo.reading import Table, not_in_duck, reading
-from anabranch.sql.references import Argument, Moment, Reference, Span
+from anabranch.sql.moments import Moment, Span
+from anabranch.sql.references import Argument, Reference
 from anabranch.sql.times import plain_time
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from typing import Literal
 
 from anabranch.sql import statements as s
 from anabranch.sql.cursor import Cursor
-from anabranch.sql.references import glued
+from anabranch.sql.moments import glued
 
 _REF = "a branch, a tag or a commit"
 

@@ -7,26 +7,8 @@ from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from anabranch.sql.cursor import Cursor
+from anabranch.sql.moments import MOMENTS, Moment, Span, at_sign, changes, glued, moment
 from anabranch.sql.tokens import Token, tokenize
-
-
-@dataclass(frozen=True)
-class Moment:
-    """A state of a table: a version or a time, as a text, a number, a parameter or an expression."""
-
-    kind: Literal["version", "timestamp"]
-    value: str
-    form: Literal["text", "number", "parameter", "expression"] = "text"
-
-
-@dataclass(frozen=True)
-class Span:
-    """`CHANGES FROM … [TO …]`."""
-
-    start: Moment
-    end: Moment | None
-    from_inclusive: bool = True
-    to_inclusive: bool = True
 
 
 @dataclass(frozen=True)
@@ -356,98 +338,17 @@ class _Finder:
         """Read `VERSION AS OF …` and its like, `@v…`, and `CHANGES …`."""
         cursor = self.cursor
         if cursor.token.is_symbol("@") and cursor.token.start == self._before().end:
-            return replace(found, moment=self._at_sign(), end=self._before().end)
+            return replace(found, moment=at_sign(cursor), end=self._before().end)
         if cursor.sees("CHANGES", "FROM"):
-            return replace(found, changes=self._changes(), end=self._before().end)
+            return replace(found, changes=changes(cursor), end=self._before().end)
         ahead = 1 if cursor.sees("FOR") else 0
         word = cursor.look(ahead).word
-        kind = _MOMENTS.get(word)
+        kind = MOMENTS.get(word)
         if kind is None or cursor.look(ahead + 1).word != "AS" or cursor.look(ahead + 2).word != "OF":
             return found
         for _ in range(ahead + 3):
             cursor.step()
-        return replace(found, moment=self._moment(kind), end=self._before().end)
-
-    def _at_sign(self) -> Moment:
-        """`t@v3`, `t@v'main~2'`, `t@20261101000000000`, `t@dev`."""
-        cursor = self.cursor
-        cursor.step()
-        token = cursor.token
-        if token.kind == "word" and token.text[:1] in "vV" and token.text[1:].isdigit():
-            return Moment("version", cursor.step().text[1:], "number")
-        if token.word == "V" and cursor.look().kind in ("string", "quoted") and cursor.look().start == token.end:
-            cursor.step()
-            text = cursor.step()
-            return Moment("version", text.value if text.kind == "string" else text.name)
-        if token.kind == "number" and token.text.isdigit() and len(token.text) == 17:
-            cursor.step()
-            t = token.text
-            return Moment("timestamp", f"{t[:4]}-{t[4:6]}-{t[6:8]}T{t[8:10]}:{t[10:12]}:{t[12:14]}.{t[14:]}")
-        if token.is_name:
-            return Moment("version", glued(cursor))
-        raise cursor.error("v and a version, such as t@v'main~2'")
-
-    def _moment(self, kind: Literal["version", "timestamp"]) -> Moment:
-        cursor = self.cursor
-        token = cursor.token
-        if token.kind == "parameter":
-            return Moment(kind, cursor.step().text[1:], "parameter")
-        if token.kind == "string":
-            return Moment(kind, cursor.step().value)
-        if kind == "version":
-            if token.kind == "number":
-                return Moment(kind, cursor.step().text, "number")
-            if token.is_name:
-                return Moment(kind, glued(cursor))
-            raise cursor.error("a version: a ref in quotes, such as 'main~2'")
-        if token.word in ("TIMESTAMP", "DATE", "TIMESTAMP_NTZ", "TIMESTAMP_LTZ") and cursor.look().kind == "string":
-            cursor.step()
-            return Moment(kind, cursor.step().value)
-        return Moment(kind, self._expression(), "expression")
-
-    def _expression(self) -> str:
-        """The text of an expression that gives a time: it ends where a value does and no operator follows."""
-        cursor = self.cursor
-        first, last = cursor.token, None
-        while not cursor.done:
-            last = self._operand()
-            if not (cursor.token.is_symbol("+", "-", "*", "/", "::", "||", ".")):
-                break
-            cursor.step()
-        if last is None:
-            raise cursor.error("a time")
-        return cursor.source[first.start : last.end]
-
-    def _operand(self) -> Token:
-        cursor = self.cursor
-        if cursor.token.word == "INTERVAL":
-            cursor.step()
-            last = cursor.step()
-            while cursor.token.kind == "word" and cursor.token.word.rstrip("S") in _UNITS:
-                last = cursor.step()
-            return last
-        last = cursor.step()
-        if cursor.token.is_symbol("(") or last.is_symbol("("):
-            depth = 1 if last.is_symbol("(") else 0
-            while not cursor.done:
-                depth += cursor.token.is_symbol("(") - cursor.token.is_symbol(")")
-                last = cursor.step()
-                if depth == 0:
-                    break
-        return last
-
-    def _changes(self) -> Span:
-        cursor = self.cursor
-        cursor.expect("CHANGES", "FROM")
-        start, from_inclusive = self._bound()
-        end, to_inclusive = self._bound() if cursor.accept("TO") else (None, True)
-        return Span(start, end, from_inclusive, to_inclusive)
-
-    def _bound(self) -> tuple[Moment, bool]:
-        cursor = self.cursor
-        kind = _MOMENTS[cursor.expect_any("VERSION", "TIMESTAMP")]
-        moment = self._moment(kind)
-        return moment, cursor.accept_any("INCLUSIVE", "EXCLUSIVE") != "EXCLUSIVE"
+        return replace(found, moment=moment(cursor, kind), end=self._before().end)
 
     def _with_alias(self, found: Reference) -> Reference:
         """See whether the text gives the relation an alias; if not, note where one has to go."""
@@ -483,22 +384,3 @@ class _Finder:
             cursor.step()
             if depth == 0:
                 return
-
-
-_MOMENTS: dict[str, Literal["version", "timestamp"]] = {
-    "VERSION": "version",
-    "SYSTEM_VERSION": "version",
-    "TIMESTAMP": "timestamp",
-    "SYSTEM_TIME": "timestamp",
-}
-_UNITS = frozenset(("YEAR", "MONTH", "WEEK", "DAY", "HOUR", "MINUTE", "SECOND", "MILLISECOND", "MICROSECOND", "TO"))
-
-
-def glued(cursor: Cursor) -> str:
-    """Take a name and all that is written to it without a gap: `main~2`, `feature/x`, `main@{…}`."""
-    first = last = cursor.step()
-    if first.kind == "quoted":
-        return first.name
-    while cursor.token.start == last.end and not cursor.token.is_symbol(",", ";", "(", ")") and not cursor.done:
-        last = cursor.step()
-    return cursor.source[first.start : last.end]
