@@ -8,7 +8,16 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
-from sqlalchemy import Connection, CursorResult, Engine, Executable, create_engine, event, select
+from sqlalchemy import (
+    Connection,
+    CursorResult,
+    Engine,
+    Executable,
+    RootTransaction,
+    create_engine,
+    event,
+    select,
+)
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import (
     ArgumentError,
@@ -35,7 +44,6 @@ from anabranch.model.ids import RepositoryId
 
 __all__ = ["Catalog", "Connection", "lock_repository", "now"]
 
-_WRITE = "anabranch_write"
 _BUSY_TIMEOUT_SECONDS = 30
 
 
@@ -44,10 +52,10 @@ class Catalog:
 
     def __init__(self, engine: Engine, described: str) -> None:
         self._engine = engine
-        self._writer = engine.execution_options(**{_WRITE: True})
-        server = engine.dialect.name != "sqlite"
+        self._writer = engine.execution_options(anabranch_write=True)
+        self._in_file = engine.dialect.name == "sqlite"
         # SQLite's readers see one state anyway; a server is told to show one.
-        self._reader = engine.execution_options(isolation_level="REPEATABLE READ") if server else engine
+        self._reader = engine if self._in_file else engine.execution_options(isolation_level="REPEATABLE READ")
         self._described = described
 
     @classmethod
@@ -57,7 +65,6 @@ class Catalog:
         arguments = {"timeout": _BUSY_TIMEOUT_SECONDS, "check_same_thread": False, "isolation_level": None}
         engine = create_engine(url, connect_args=arguments)
         event.listen(engine, "connect", _prepare_sqlite)
-        event.listen(engine, "begin", _begin_sqlite)
         return cls(engine, path)
 
     @classmethod
@@ -77,14 +84,14 @@ class Catalog:
     @contextmanager
     def read(self) -> Iterator[Connection]:
         """Open a transaction that sees one state."""
-        with self._translated(), self._reader.connect() as cx, cx.begin():
+        with self._translated(), self._reader.connect() as cx, self._begun(cx, "BEGIN"):
             yield cx
 
     @contextmanager
     def write(self) -> Iterator[Connection]:
         """Open a transaction that is committed at the end, or leaves nothing."""
         with self._translated(), self._writer.connect() as cx:
-            transaction = cx.begin()
+            transaction = self._begun(cx, "BEGIN IMMEDIATE")
             try:
                 yield cx
             except BaseException:
@@ -126,6 +133,13 @@ class Catalog:
         """Give all connections back."""
         self._engine.dispose()
 
+    def _begun(self, cx: Connection, how: str) -> RootTransaction:
+        """Begin as told. SQLite is told by hand: an event of SQLAlchemy's would make every statement slower."""
+        transaction = cx.begin()
+        if self._in_file:
+            cx.connection.cursor().execute(how)
+        return transaction
+
     @contextmanager
     def _translated(self) -> Iterator[None]:
         try:
@@ -134,6 +148,11 @@ class Catalog:
             raise
         except DBAPIError as error:
             raise _translate(error, self._described) from error
+        except sqlite3.Error as error:
+            known = _translate_sqlite(error, self._described)
+            raise known or Corrupt(
+                f"the catalogue {self._described} refused to begin: {error}", hint=_STRANGE
+            ) from error
         except PoolTimeout as error:
             hint = "use fewer threads, or let each hold a connection for a shorter time"
             raise Unavailable(f"all connections to the catalogue {self._described} are in use", hint=hint) from error
@@ -174,11 +193,6 @@ def _prepare_sqlite(connection: sqlite3.Connection, _record: Any) -> None:
     connection.execute("PRAGMA synchronous = FULL")
 
 
-def _begin_sqlite(cx: Connection) -> None:
-    write = cx.get_execution_options().get(_WRITE)
-    cx.exec_driver_sql("BEGIN IMMEDIATE" if write else "BEGIN")
-
-
 _SQLITE_KINDS: dict[int, tuple[type[AnabranchError], str, str]] = {
     sqlite3.SQLITE_BUSY: (Unavailable, "is locked by another writer", "try again in a moment"),
     sqlite3.SQLITE_LOCKED: (Unavailable, "is locked by another writer", "try again in a moment"),
@@ -194,14 +208,21 @@ _SQLITE_KINDS: dict[int, tuple[type[AnabranchError], str, str]] = {
 _STRANGE = "is it a store of Anabranch's?"
 
 
-def _translate(error: DBAPIError, described: str) -> AnabranchError:
-    """Turn a database error into one of ours, by its code."""
-    code = getattr(error.orig, "sqlite_errorcode", None)
+def _translate_sqlite(error: sqlite3.Error, described: str) -> AnabranchError | None:
+    """Turn an error of SQLite's into one of ours, if its code tells what it is."""
+    code: int | None = getattr(error, "sqlite_errorcode", None)
     if code is not None and code & 0xFF in _SQLITE_KINDS:
         kind, what, hint = _SQLITE_KINDS[code & 0xFF]
         return kind(f"the catalogue {described} {what}", hint=hint)
     if code == sqlite3.SQLITE_ERROR:
-        return Corrupt(f"the catalogue {described} refused a statement: {error.orig}", hint=_STRANGE)
+        return Corrupt(f"the catalogue {described} refused a statement: {error}", hint=_STRANGE)
+    return None
+
+
+def _translate(error: DBAPIError, described: str) -> AnabranchError:
+    """Turn a database error into one of ours, by its code."""
+    if isinstance(error.orig, sqlite3.Error) and (known := _translate_sqlite(error.orig, described)):
+        return known
     if error.statement is None and isinstance(error, ProgrammingError):
         return InvalidRequest(f"{described} can't be reached that way: {error.orig}", hint="check the URL")
     if isinstance(error, IntegrityError):
