@@ -15,11 +15,13 @@ class Settings:
     """`auto` takes Spark when more bytes than this must be read."""
     file_row_limit: int = 122_880
     """Rows per Parquet file that the in-process engine writes: a commit rewrites whole files by the way."""
+    spark_file_row_limit: int = 262_144
+    """Rows per Parquet file that Spark writes for a table: few enough for a commit in the process to rewrite one."""
     row_group_rows: int = 122_880
     """Rows per Parquet row group that the in-process engine writes."""
     broadcast_limit_bytes: int = 64 * 1024 * 1024
     """Overlays up to this size are sent to every Spark executor."""
-    held_row_limit: int = 4096
+    held_row_limit: int = 1024
     """Folded changes of so many rows or more are a file for Spark; fewer are sent along with each job."""
     cache_limit_bytes: int = 64 * 1024 * 1024
     """Decoded small objects kept in memory by one repository."""
@@ -29,7 +31,7 @@ class Settings:
     """Commits on a table since its newest view after which a commit folds them; 0 leaves all folding to `optimize`."""
     fold_row_limit: int = 131_072
     """Rows that one commit folds into one run at most."""
-    rewrite_row_limit: int = 131_072
+    rewrite_row_limit: int = 327_680
     """Rows of the largest file that one commit rewrites; bigger ones are left to `optimize`."""
     rewrite_share: float = 0.02
     """Share of a file's rows that the overlay touches from which on a commit rewrites the file."""

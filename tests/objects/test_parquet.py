@@ -252,6 +252,26 @@ def test_arrow_and_spark_types_are_one_to_one(type_: str) -> None:
     assert spark_type(arrow_type(spark), "x") == spark
 
 
+@pytest.mark.parametrize("type_", ["int", "bigint", "smallint", "string", "decimal(12,2)", "double", "array<int>"])
+@pytest.mark.parametrize("distinct", [3, 5000])
+def test_files_to_be_looked_into_hold_the_same_rows_with_dictionaries_only_where_they_pay(
+    type_: str, distinct: int
+) -> None:
+    made = [None if n % 17 == 0 else _value_of(type_, n % distinct) for n in range(5000)]
+    rows = table_of([new_column("k", parse_type("bigint")), column(type_, "v")], *enumerate(made))
+    content = parquet.encode(rows, 2000, tuned=True)
+    assert parquet.decode(content).equals(rows)
+    described = pq.ParquetFile(io.BytesIO(content)).metadata.row_group(0)
+    assert "DELTA_BINARY_PACKED" in described.column(0).encodings, "keys are told by their distances"
+    by_dictionary = any("DICTIONARY" in e for e in described.column(1).encodings)
+    assert by_dictionary == (type_ != "double" and (distinct == 3 or type_ == "array<int>"))
+
+
+def _value_of(type_: str, number: int) -> Any:
+    made = {"string": str(number), "decimal(12,2)": Decimal(number) / 4, "double": number / 4, "array<int>": [number]}
+    return made.get(type_, number)
+
+
 def test_floats_have_neither_statistics_nor_dictionaries_and_all_else_has_both() -> None:
     columns = [
         column("bigint", "k"),

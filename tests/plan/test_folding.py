@@ -120,9 +120,12 @@ def test_many_thin_turns_are_thick_too() -> None:
 
 def test_a_commit_rewrites_no_more_than_its_limit_and_the_thickest_first() -> None:
     big = layer(0, "rows", 301, 0, 9)
-    files = [layer(0, "rows", 120, n * 10, n * 10 + 9) for n in range(1, 5)]
+    files = [layer(0, "rows", 70, n * 10, n * 10 + 9) for n in range(1, 5)]
     changes = [layer(1, "update", 10 + n, n * 10, n * 10 + 9) for n in range(5)]
-    assert bite([big, *files, *changes], LIMITS) == (files[3], files[2])
+    assert bite([big, *files, *changes], LIMITS) == (files[3], files[2]), "several fill half of the limit at most"
+    one = layer(0, "rows", 300, 50, 59)
+    thickest = layer(1, "update", 250, 50, 59)
+    assert bite([big, *files, *changes, one, thickest], LIMITS) == (one,), "one alone may fill all of it"
 
 
 def test_a_commit_rewrites_nothing_if_many_turns_would_be_left_for_others() -> None:

@@ -130,8 +130,27 @@ def test_spark_reads_what_was_folded_in_the_process(tmp_path: Path, spark: Any) 
 def test_spark_finds_equal_keys_over_the_border_of_two_files(tmp_path: Path, spark: Any) -> None:
     rows = spark.range(0, 20, numPartitions=1).selectExpr("id - (id % 20 DIV 10) AS k").coalesce(1)
     with (
-        ab.init(tmp_path, spark=spark, settings=ab.Settings(file_row_limit=10)) as repo,
+        ab.init(tmp_path, spark=spark, settings=ab.Settings(spark_file_row_limit=10)) as repo,
         pytest.raises(ab.InvalidRequest, match="more than once"),
         repo.commit("main", "load") as tx,
     ):
         tx.create_table("t", rows, key="k")
+
+
+def test_spark_writes_files_that_a_commit_can_rewrite(tmp_path: Path, spark: Any) -> None:
+    settings = ab.Settings(spark_file_row_limit=100, file_row_limit=100, inline_limit_bytes=0, fold_commit_limit=2)
+    with ab.init(tmp_path, spark=spark, settings=settings) as repo:
+        with repo.commit("main", "load") as tx:
+            tx.create_table("t", spark.range(0, 250, numPartitions=1).coalesce(1), key="id")
+            tx.create_table("loose", spark.range(0, 250, numPartitions=1).coalesce(1))
+        for name in ("t", "loose"):
+            assert max(layer["rows"] for layer in repo.table(name).layout()) <= 100
+            assert sorted(r["id"] for r in repo.table(name).rows()) == list(range(250))
+        was = {layer["path"] for layer in repo.table("t").layout()}
+        for number in range(3):
+            with repo.commit("main", "delete") as tx:
+                tx.table("t").delete(where="id BETWEEN :low AND :low + 9", args={"low": 10 * number})
+        now = {layer["path"] for layer in repo.table("t").layout() if layer["kind"] == "rows"}
+        assert was - now, "the file that the changes lay thick on was rewritten"
+        assert was & now, "the others were not"
+        assert sorted(r.id for r in repo.table("t").spark().collect()) == list(range(30, 250))

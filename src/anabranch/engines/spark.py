@@ -117,8 +117,9 @@ class SparkEngine:
     name = "spark"
     in_process = False
 
-    def __init__(self, session: SparkSession) -> None:
+    def __init__(self, session: SparkSession, file_rows: int | None = None) -> None:
         self.session = session
+        self._file_rows = file_rows
         self.sees_files = not is_remote(session)
         """Whether our files are known to be in sight: always, but for a server that may be elsewhere."""
         self._frames: OrderedDict[Hashable, DataFrame] = OrderedDict()
@@ -205,6 +206,8 @@ class SparkEngine:
         """Write the rows, range-partitioned and sorted, so that files have disjoint key ranges."""
         frame = self.frame(query)
         options = self._write_options(frame_types(frame))
+        if self._file_rows and files != 1 and (cluster or number):
+            options["maxRecordsPerFile"] = str(self._file_rows)
         if cluster:
             ranged = frame.repartitionByRange(files, *cluster) if files else frame.repartitionByRange(*cluster)
             frame = ranged.sortWithinPartitions(*cluster)

@@ -131,7 +131,7 @@ def small(layers: Sequence[Layer], limits: Limits) -> tuple[Layer, ...]:
 
 
 def bite(layers: Sequence[Layer], limits: Limits) -> tuple[Layer, ...]:
-    """The files that one commit rewrites by the way: the thickest, as many as the limit of rows allows.
+    """The files that one commit rewrites by the way: the thickest, and more as long as they fill half of the limit.
 
     None, if the changes that are left for other files would not be few: a fold never reaches below a snapshot.
     """
@@ -141,7 +141,7 @@ def bite(layers: Sequence[Layer], limits: Limits) -> tuple[Layer, ...]:
         return ()  # The usual case for big files, found without comparing key ranges.
     chosen: list[Layer] = []
     for layer in thick(layers, limits):
-        if sum(x.object.row_count for x in (*chosen, layer)) <= most:
+        if sum(x.object.row_count for x in (*chosen, layer)) <= (most / 2 if chosen else most):
             chosen.append(layer)
     fits = chosen and turns_of_changes(kept_beside(layers, chosen)) <= limits.turns
     return tuple(chosen) if fits else ()

@@ -281,6 +281,15 @@ class Scan:
         columns = tuple((name, types[name]) for name in rows.column_names)
         return self.hold_now(rows, columns, (columns, tuple((x.turn, x.object.id) for x in made_of)))
 
+    def _inline(self, rows: pa.Table, first: StoredObject, members: Sequence[Layer]) -> Source:
+        """The rows of small objects, which may be many."""
+        types = {**dict(_physical(first, self.state.schemas[first.schema_id])), TURN: INT}
+        strange = any(t.only_spark for t in types.values())
+        if self.hold_now is None or first.kind != "rows" or self.keys is not None or strange:
+            return Rows(rows)
+        columns = tuple((name, types[name]) for name in rows.column_names)
+        return self.hold_now(rows, columns, (columns, tuple((x.turn, x.object.id) for x in members)))
+
     def _fold(self, deltas: Sequence[Layer], cells: Sequence[Column]) -> exp.Select | exp.Union:
         """Fold changes to one row per key: the turn it went, and the last value and turn of each cell."""
         parts = union_all([self._delta(group, cells) for group in self._groups(deltas)])
@@ -351,7 +360,7 @@ class Scan:
             held = [(self.access.tables[m.object.id], m.turn) for m in members]
             parts = [_with_turn(*each) for each in held] if turned else [rows for rows, _ in held]
             whole = pa.concat_tables(parts, promote_options="default")
-            return Group(first.kind, schema, touched, Rows(whole), members[0].turn, turned)
+            return Group(first.kind, schema, touched, self._inline(whole, first, members), members[0].turn, turned)
         uris = tuple(self.access.uris[m.object.id] for m in members)
         turns = tuple(m.turn for m in members) if turned and len({m.turn for m in members}) > 1 else ()
         files = Files(uris, _physical(first, schema), turns, places)

@@ -79,7 +79,8 @@ class Engines:
 
         with self._lock:
             if self._spark is None:
-                self._spark = SparkEngine(self._session if self._session is not None else local_session())
+                session = self._session if self._session is not None else local_session()
+                self._spark = SparkEngine(session, self._settings.spark_file_row_limit)
             return self._spark
 
     def look(self, root: ObjectRoot) -> None:

@@ -183,7 +183,7 @@ class Refit:
         state = self.place.state
         by_key = tuple(str(k) for k in state.schema.key_ids)
         cluster = (layout_of(state).cluster if kind == "rows" else ()) or by_key
-        layout = Layout(cluster, files=1 + most // self.ctx.settings.file_row_limit)
+        layout = Layout(cluster, files=1 + most // self.ctx.settings.file_row_limit, tuned=True)
         new = store(self.ctx, self.engine, rows, kind, state.schema, touched, layout)
         self.made += new
         return [o.stored for o in new]

@@ -103,6 +103,8 @@ class Layout:
     write_id: str | None = None
     files: int | None = None
     """How many files Spark is to write; it decides itself for None. One means one, in the process too."""
+    tuned: bool = False
+    """Whether files that the process writes are encoded for commits to look into again and again."""
 
 
 def store(
@@ -121,7 +123,7 @@ def store(
         found = query.table if isinstance(query, Rows) else engine.fetch(query)
         rows = _numbered(_sorted(found, wanted.cluster), wanted)
         most = max(rows.num_rows, 1) if wanted.files == 1 else ctx.settings.file_row_limit
-        return _store_rows(ctx, rows, kind, schema, ids, most)
+        return _store_rows(ctx, rows, kind, schema, ids, most, tuned=wanted.tuned)
     if isinstance(query, Rows):
         if not query.table.num_rows:
             return ()
@@ -275,12 +277,20 @@ def _sorted(rows: pa.Table, cluster: Sequence[str]) -> pa.Table:
 
 
 def _store_rows(
-    ctx: Context, rows: pa.Table, kind: ObjectKind, schema: Schema, touched: tuple[ColumnId, ...], limit: int
+    ctx: Context,
+    rows: pa.Table,
+    kind: ObjectKind,
+    schema: Schema,
+    touched: tuple[ColumnId, ...],
+    limit: int,
+    *,
+    tuned: bool = False,
 ) -> tuple[NewObject, ...]:
     made = []
-    for start in range(0, rows.num_rows, limit):
-        part = rows.slice(start, limit)
-        content = parquet.encode(part, ctx.settings.row_group_rows)
+    size = _even_part(rows.num_rows, limit)
+    for start in range(0, rows.num_rows, size):
+        part = rows.slice(start, size)
+        content = parquet.encode(part, _even_part(part.num_rows, ctx.settings.row_group_rows), tuned=tuned)
         key_range = parquet.table_range(part, schema.key_columns)
         if len(content) <= ctx.settings.inline_limit_bytes:
             digest = hashlib.sha256(content).hexdigest()
@@ -291,6 +301,12 @@ def _store_rows(
             new = _object(kind, schema, touched, file.sha256, len(content), part.num_rows, key_range, file.path)
         made.append(new)
     return tuple(made)
+
+
+def _even_part(rows: int, limit: int) -> int:
+    """How many rows to put into each part, so that parts are alike and no more than a tenth above the limit."""
+    parts = max(1, -(-10 * rows // (11 * limit)))
+    return max(1, -(-rows // parts))
 
 
 def _object(
