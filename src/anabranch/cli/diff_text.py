@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from anabranch.cli.diff import Wanted
     from anabranch.model.schema import Column
     from anabranch.plan.schema_diff import SchemaChange
-    from anabranch.repo.diff import NamespaceDiff, TableDiff
+    from anabranch.repo.differences import NamespaceDiff, TableDiff
 
 _COLOURS = {"added": "green", "dropped": "red", "changed": "yellow"}
 _STYLES = {"insert": ("+", "green"), "delete": ("-", "red"), "update": ("~", "yellow")}
