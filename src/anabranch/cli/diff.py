@@ -14,7 +14,7 @@ from anabranch.cli.failures import BadUsage
 from anabranch.cli.options import Command
 from anabranch.cli.options import command as make_command
 from anabranch.cli.output import emit_json
-from anabranch.cli.pager import show_lines
+from anabranch.cli.pager import pager_option, show_lines
 from anabranch.cli.session import Session
 from anabranch.errors import NotFound
 
@@ -77,7 +77,7 @@ class Asked:
 @click.option("-n", "--limit", type=click.IntRange(min=0), metavar="N", help="At most so many rows of each table.")
 @click.option("--format", type=click.Choice(FORMATS), default="table", help="How to write rows (table).")
 @click.option("--exit-code", is_flag=True, help="Exit code 1 if something differs, 0 if not.")
-@click.option("--pager/--no-pager", default=True, help="Whether to use a pager on a terminal (yes).")
+@pager_option
 def command(session: Session, refs: tuple[str, ...], stat: bool, summary: bool, **chosen: Any) -> None:
     """Show what differs from A to B; without B to the current branch with what is staged, without both what is staged.
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from anabranch.cli.diff_documents import chosen_rows
-from anabranch.cli.output import clean, columns, number, paint, plural
+from anabranch.cli.output import clean, columns, cut, number, paint, plural, width_of
 from anabranch.cli.tables import CELL_LIMIT, Heading, Styled, cell, fits, screen_width, table_lines
 
 if TYPE_CHECKING:
@@ -180,7 +180,7 @@ def _both(row: dict[str, Any], name: str) -> str:
     """A cell before and after; long ones are cut from where they begin to differ."""
     before, after = (cell((row[side] or {}).get(name), _WHOLE) for side in ("before", "after"))
     room = CELL_LIMIT - len(_ARROW)
-    if len(before) + len(after) <= room:
+    if width_of(before) + width_of(after) <= room:
         return f"{before}{_ARROW}{after}"
     same = next((i for i, (a, b) in enumerate(zip(before, after, strict=False)) if a != b), 0)
     start = max(same - 5, 0)
@@ -190,4 +190,4 @@ def _both(row: dict[str, Any], name: str) -> str:
 
 def _part(text: str, start: int, width: int) -> str:
     head = f"…{text[start + 1 :]}" if start else text
-    return head if len(head) <= width else head[: width - 1] + "…"
+    return cut(head, width)

@@ -45,7 +45,11 @@ def altered(table: str, changes: Sequence[SchemaChange], schema: Schema) -> Iter
     known = {column.name: column for column in schema}
     for change in changes:
         made = _alteration(change, known)
-        yield f"ALTER TABLE {_table(table)} {made}" if made else f"-- {change.change}: {change.after}"
+        yield f"ALTER TABLE {_table(table)} {made}" if made else f"-- {change.change}: {_listed(change.after)}"
+
+
+def _listed(names: Sequence[str] | None) -> str:
+    return ", ".join(_name(name) for name in names or ()) or "none"
 
 
 def _alteration(change: SchemaChange, known: Mapping[str, Column]) -> str | None:
