@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 _COLOURS = {"added": "green", "dropped": "red", "changed": "yellow"}
 _STYLES = {"insert": ("+", "green"), "delete": ("-", "red"), "update": ("~", "yellow")}
-_OF_COLUMNS = ("add", "drop", "rename", "type", "nullable", "default")
+_OF_COLUMNS = ("add", "drop", "rename", "type", "nullable", "default", "comment")
 _ARROW = " → "
 _WHOLE = 10_000
 
@@ -103,6 +103,7 @@ def schema_words(change: SchemaChange, known: Sequence[Column]) -> str:
         "type": f"column {name}: {before}{_ARROW}{after}",
         "nullable": f"column {name}: {'may be null' if change.after else 'NOT NULL'}",
         "default": f"column {name}: default {before}{_ARROW}{after}",
+        "comment": f"column {name}: comment {before}{_ARROW}{after}",
         "key": f"key: {before}{_ARROW}{after}",
     }
     return f"~ {texts.get(change.change) or f'{what} {before}{_ARROW}{after}'}"
