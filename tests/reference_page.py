@@ -15,7 +15,7 @@ from anabranch.plan.schema_diff import SchemaChange
 from anabranch.repo.blame import Blame, BlameEntry
 from anabranch.repo.changes import Changes
 from anabranch.repo.conflicts import Conflicts, TableConflicts
-from anabranch.repo.diff import Diff, TableDiff
+from anabranch.repo.differences import Diff, TableDiff
 from anabranch.repo.history import RowHistoryEntry, TableHistoryEntry
 from anabranch.repo.merge import MergeResult
 from anabranch.repo.open_commit import OpenCommit

@@ -72,6 +72,32 @@ def test_what_is_staged_is_shown(changed: Ana, folder: Path) -> None:
     assert changed("diff", "HEAD~1", "--json").json["tables"] == staged
 
 
+def test_a_ref_is_compared_with_what_is_staged(changed: Ana, folder: Path) -> None:
+    (folder / "more.csv").write_text("id,status,price\n1,new,9.5\n9,new,1\n")
+    (folder / "customers.csv").write_text("id,name\n1,ann\n")
+    before = changed("diff", "dev", "--json").json
+    assert before == {**changed("diff", "dev", "main", "--json").json, "after": None}
+    changed("import", "orders", "more.csv", "--upsert")
+    changed("import", "customers", "customers.csv", "--key", "id")
+    assert changed("diff", "dev", "orders").out.splitlines()[3:] == [
+        "-    3   sent      NULL",
+        "+    4   new        5.0",
+        "+    9   new        1.0",
+        "2 added, 1 deleted",
+    ]
+    assert changed("diff", "dev", "main", "--", "orders").out == SHOWN
+    assert changed("diff", "dev", "customers", "--stat").out == "added  customers  1 added\n"
+    assert changed("diff", "dev", "--stat").out.splitlines() == [
+        "added    customers  1 added",
+        "changed  orders     2 added, 1 deleted",
+    ]
+    assert changed("diff", "HEAD").out == changed("diff").out
+    assert imported("diff", "dev", "--summary") == set()
+    staged = changed("diff", "dev", "--json").json
+    changed("commit", "-m", "all that")
+    assert changed("diff", "dev", "--json").json == staged
+
+
 def test_staged_columns_names_and_drops_are_shown(changed: Ana, folder: Path) -> None:
     with ab.open(folder) as repo:
         with repo.commit("main", "another") as tx:

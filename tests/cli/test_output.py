@@ -27,10 +27,21 @@ from anabranch.cli.tables import Heading, cell, table_lines
         (subject("  first line\nsecond"), "first line"),
         (cut("abcdef", 4), "abc…"),
         (cut("abcd", 4), "abcd"),
+        (cut("東京から", 8), "東京から"),
+        (cut("東京から", 7), "東京か…"),
+        (cut("東京から", 6), "東京…"),
+        (cut("cafe\u0301s", 5), "cafe\u0301s"),
+        (clean("a\u202eb"), "a\\u202eb"),
     ],
 )
 def test_numbers_and_texts_are_short_and_readable(shown: str, expected: str) -> None:
     assert shown == expected
+
+
+def test_wide_letters_line_up() -> None:
+    assert columns([("東京", "1"), ("abc", "2"), ("e\u0301", "3")]) == ["東京  1", "abc   2", "e\u0301     3"]
+    lines = table_lines([Heading("a"), Heading("b")], [["東京から来た", "x" * 30], ["abc", "y"]], 40)
+    assert lines[2:] == ["東京から来た   " + "x" * 24 + "…", "abc            y"]
 
 
 @pytest.mark.parametrize(
@@ -66,6 +77,7 @@ def test_a_wide_table_keeps_its_first_columns_and_names_the_rest() -> None:
     assert max(map(len, lines)) <= 60
     assert lines[0].split() == [f"column_{i}" for i in range(5)]
     assert lines[-1].startswith("15 more columns: column_5, column_6")
+    assert table_lines([Heading("a"), Heading("b")], [["x" * 30, "y" * 30]], 20)[-1] == "1 more column: b"
 
 
 def test_a_narrow_terminal_cuts_long_cells() -> None:

@@ -60,6 +60,7 @@ def test_every_change_of_every_commit_is_listed(lived: Ana) -> None:
     assert [row["_change_type"] for row in found["rows"]] == ["update_preimage", "update_postimage"] * 2
     assert lived("changes", "orders", "--to", "HEAD~2").out.splitlines()[-1] == "3 rows"
     assert "`ana diff`" in lived("changes", "orders", "--since", "dev", "--to", "main~1", fails=2).err
+    assert lived("changes", "orders").out.split()[:3] == ["_change_type", "_commit_version", "id"]
 
 
 def test_a_criss_cross_of_merges_is_drawn(lived: Ana, folder: Path) -> None:

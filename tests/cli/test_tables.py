@@ -34,6 +34,21 @@ def test_a_namespace_is_listed_alone(shop: Ana) -> None:
     assert [(table["name"], table["staged"]) for table in found] == [("eu.more", "created"), ("eu.orders", None)]
 
 
+@pytest.mark.parametrize(
+    ("name", "at", "hint"),
+    [
+        ("ordres", "main", "did you mean 'orders'?"),
+        ("orders", "main~2", "there are no tables yet"),
+        ("europe.stock", "main", "there: orders"),
+        ("europa.orders", "main", "did you mean 'europe'?"),
+        ("asia.orders", "main", "create the namespace first"),
+    ],
+)
+def test_what_there_is_instead_is_hinted_at(shop: Ana, name: str, at: str, hint: str) -> None:
+    shop("import", "europe.orders", "orders.csv", "--key", "id", "-m", "europe")
+    assert shop("table", "show", name, "--at", at, fails=3).err.splitlines()[1] == f"hint: {hint}"
+
+
 def test_rows_are_sorted_by_the_key(shop: Ana, folder: Path) -> None:
     (folder / "more.csv").write_text("id,status,price\n0,new,1\n-5,new,1\n")
     shop("import", "orders", "more.csv", "--append", "-m", "more")

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import anabranch as ab
-from anabranch.repo.diff import Diff
+from anabranch.repo.differences import Diff
 from anabranch.repo.open_commit import OpenCommit
 
 
@@ -57,6 +57,16 @@ def namespaces(work: OpenCommit) -> None:
     work.table("t").rename("r.t")
 
 
+def moved_namespace(work: OpenCommit) -> None:
+    work.table("s.t").insert([{"id": 7}])
+    work.rename_namespace("s", "r")
+    work.table("r.u").insert([{"id": 8}])
+
+
+def moved_with_what_is_in_it(work: OpenCommit) -> None:
+    work.rename_namespace("s", "r")
+
+
 def made(work: OpenCommit) -> None:
     work.create_table("new", [{"id": 1}], key="id")
     work.table("new").insert([{"id": 2}])
@@ -68,16 +78,29 @@ def told(diff: Diff) -> dict[str, Any]:
     return {"tables": tables, "namespaces": diff.namespaces}
 
 
-@pytest.mark.parametrize(
-    "write",
-    [keyless, moved_keys, gone_and_back, another_key, overwritten, columns, lost_cells, namespaces, made],
-)
+WRITES = [
+    keyless,
+    moved_keys,
+    gone_and_back,
+    another_key,
+    overwritten,
+    columns,
+    lost_cells,
+    namespaces,
+    moved_namespace,
+    moved_with_what_is_in_it,
+    made,
+]
+
+
+@pytest.mark.parametrize("write", WRITES)
 def test_what_is_staged_differs_as_its_commit_does(duck: ab.Repository, write: Callable[[OpenCommit], None]) -> None:
     with duck.commit("main", "load") as tx:
         tx.create_table("t", [{"id": i, "a": i, "b": "x"} for i in range(20)], key="id")
         tx.create_table("bag", [{"a": i % 3} for i in range(10)])
         tx.create_namespace("s")
         tx.create_table("s.t", [{"id": 1}], key="id")
+        tx.create_table("s.u", [{"id": 1}], key="id")
     work = duck.start("main", message="staged", working=True)
     write(work)
     here, again = told(work.diff()), duck.working_set("main")
@@ -86,6 +109,49 @@ def test_what_is_staged_differs_as_its_commit_does(duck: ab.Repository, write: C
     work.finish()
     assert here == told(duck.diff("main~1", "main"))
     assert here["tables"]
+
+
+@pytest.mark.parametrize("write", WRITES)
+def test_what_is_staged_differs_from_any_commit_as_its_own_does(
+    duck: ab.Repository, write: Callable[[OpenCommit], None]
+) -> None:
+    with duck.commit("main", "load") as tx:
+        tx.create_table("t", [{"id": i, "a": i, "b": "x"} for i in range(20)], key="id")
+        tx.create_table("bag", [{"a": i % 3} for i in range(10)])
+        tx.create_namespace("s")
+        tx.create_table("s.t", [{"id": 1}], key="id")
+        tx.create_table("s.u", [{"id": 1}], key="id")
+    duck.branch("side")
+    with duck.commit("side", "others") as tx:
+        tx.table("t").update({"a": 70, "b": "'side'"}, where="id IN (1, 7)")
+        tx.table("t").delete(where="id = 6")
+        tx.create_table("theirs", [{"id": 1}], key="id")
+    with duck.commit("main", "more") as tx:
+        tx.table("t").update({"a": 0}, where="id IN (5, 7)")
+        tx.table("t").insert([{"id": 20, "a": 0, "b": "y"}])
+        tx.create_table("ours", [{"id": 1}], key="id")
+    work = duck.start("main", message="staged", working=True)
+    write(work)
+    refs = {"main": "main~1", "main~1": "main~2", "main~2": "main~3", "side": "side"}
+    staged = {later: told(work.diff(now)) for now, later in refs.items()}
+    assert staged["main~1"] == told(work.diff())
+    work.finish()
+    assert staged == {later: told(duck.diff(later, "main")) for later in refs.values()}
+
+
+def test_a_table_that_is_as_it_was_may_be_asked_for(duck: ab.Repository) -> None:
+    with duck.commit("main", "load") as tx:
+        tx.create_table("t", [{"id": 1, "a": 1}], key="id")
+        tx.create_table("same", [{"id": 1}], key="id")
+    with duck.commit("main", "more") as tx:
+        tx.table("t").update({"a": 2})
+    work = duck.start("main", message="staged")
+    work.table("t").update({"a": 1})
+    found = work.diff("main~1")
+    assert (found.tables, found["same"].rows(), found["t"].rows()) == ((), [], [])
+    assert [t.name for t in found.candidates] == ["t"]
+    with pytest.raises(ab.NotFound):
+        work.diff("nowhere")
 
 
 def test_what_changes_nothing_does_not_differ(duck: ab.Repository) -> None:

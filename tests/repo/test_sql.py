@@ -11,6 +11,7 @@ import pyarrow as pa
 import pytest
 
 import anabranch as ab
+from anabranch.queries.spark_functions import NAMES
 
 CREATE = "CREATE TABLE orders (id BIGINT PRIMARY KEY, status STRING DEFAULT 'new', qty INT NOT NULL DEFAULT 1)"
 
@@ -382,6 +383,27 @@ def test_what_only_spark_runs_is_named_where_there_is_no_spark(small: ab.Reposit
         small.sql("SELECT soundex(status) FROM orders")
     with pytest.raises(ab.InvalidRequest, match="runs on Spark only"):
         small.sql("FROM orders |> WHERE id > 1")
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        (
+            "SELECT uper(status) AS s FROM orders",
+            r"UPER, which is no function of Spark's own \(did you mean UPPER\?\), runs",
+        ),
+        ("SELECT frobnicate(1)", "FROBNICATE, which is no function of Spark's own, runs on Spark only"),
+        ("DELETE FROM orders WHERE lenght(status) = 3", r"LENGHT, which is .*\(did you mean LENGTH\?\)"),
+    ],
+)
+def test_a_function_that_nobody_knows_is_told_as_such(small: ab.Repository, text: str, told: str) -> None:
+    with pytest.raises(ab.InvalidRequest, match=told):
+        small.sql(text)
+
+
+def test_the_names_of_sparks_functions_are_known(spark: Any) -> None:
+    found = {row[0] for row in spark.sql("SHOW SYSTEM FUNCTIONS").collect()}
+    assert {name for name in found if name.isidentifier()} <= NAMES
 
 
 def test_explain_tells_the_engine(shop: ab.Repository) -> None:

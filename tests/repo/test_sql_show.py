@@ -75,8 +75,8 @@ def test_columns_and_properties_of_a_table_are_shown(shop: ab.Repository) -> Non
 
 def test_a_table_is_described_with_types_defaults_and_key(shop: ab.Repository) -> None:
     rows = told(shop, Describe("sales.lines"))
-    assert rows[0] == {"col_name": "id", "data_type": "bigint", "nullable": False, "default": None, "key": True}
-    assert rows[1] == {"col_name": "qty", "data_type": "int", "nullable": True, "default": "1", "key": False}
+    assert list(rows[0].values()) == ["id", "bigint", False, None, True, None]
+    assert list(rows[1].values()) == ["qty", "int", True, "1", False, None]
     more = {row["col_name"]: row["data_type"] for row in told(shop, Describe("sales.lines", extended=True))}
     assert more["Rows"] == "1"
     assert more["Clustering"] == "qty"
@@ -90,6 +90,69 @@ def test_a_relation_of_ana_is_described(shop: ab.Repository) -> None:
         ("commit", "string"),
         ("created_at", "timestamp"),
     ]
+
+
+def test_a_relation_of_ana_that_takes_arguments_is_described_with_them(shop: ab.Repository) -> None:
+    shown = shop.sql("DESCRIBE ana.blame('orders')").rows()
+    assert [row["col_name"] for row in shown][:2] == ["id", "_commit_hash"]
+    assert shop.sql("DESCRIBE ana.log('main~1')").count() == shop.sql("DESCRIBE ana.log").count()
+    with pytest.raises(ab.InvalidRequest, match=r"ana.blame: it needs the name of a table \(write it as ana.blame"):
+        shop.sql("DESCRIBE ana.blame")
+    with pytest.raises(ab.NotFound, match=r"no system table 'ana.blam' \(did you mean ana.blame\?"):
+        shop.sql("DESCRIBE ana.blam")
+
+
+def test_a_namespace_ana_of_old_stays_readable_but_for_names_of_system_tables(
+    shop: ab.Repository, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as before, shop.commit("main", "as it was once") as tx:
+        before.setattr("anabranch.model.names.SYSTEM_NAMESPACE", "")
+        tx.create_namespace("ana")
+        tx.create_table("ana.mine", [{"id": 1}], key="id")
+        tx.create_table("ana.log", [{"id": 2}], key="id")
+    assert shop.sql("SELECT id FROM ana.mine").rows() == [{"id": 1}]
+    assert shop.sql("DESCRIBE ana.mine").rows()[0]["col_name"] == "id"
+    assert "message" in shop.sql("SELECT * FROM ana.log").columns
+    shop.sql("INSERT INTO ana.log VALUES (3)")
+    assert shop.table("ana.log").count() == 2
+    with pytest.raises(ab.NotFound, match=r"no system table 'ana.min'"):
+        shop.sql("SELECT * FROM ana.min")
+    shop.sql("ALTER NAMESPACE ana RENAME TO kept")
+    assert shop.sql("SELECT id FROM kept.log ORDER BY id").rows() == [{"id": 2}, {"id": 3}]
+
+
+def test_comments_of_tables_and_columns_are_shown_and_kept(shop: ab.Repository) -> None:
+    shop.sql("CREATE TABLE c (id INT PRIMARY KEY COMMENT 'which', a STRING DEFAULT 'x' COMMENT 'it\\'s') COMMENT 'all'")
+    shop.sql("ALTER TABLE c ADD COLUMN b INT COMMENT 'more'; ALTER TABLE c ALTER COLUMN a COMMENT 'less'")
+    shop.sql("ALTER TABLE c RENAME COLUMN b TO bb; COMMENT ON COLUMN c.id IS NULL")
+    shown = {row["col_name"]: row["comment"] for row in shop.sql("DESCRIBE c").rows()}
+    assert shown == {"id": None, "a": "less", "bb": "more"}
+    assert shop.sql("SELECT name, comment FROM ana.columns('c') WHERE comment IS NOT NULL").count() == 2
+    text = shop.sql("SHOW CREATE TABLE c").rows()[0]["createtab_stmt"]
+    assert text.splitlines()[1:] == [
+        "  id int NOT NULL,",
+        "  a string DEFAULT 'x' COMMENT 'less',",
+        "  bb int COMMENT 'more',",
+        "  PRIMARY KEY (id)",
+        ")",
+        "COMMENT 'all'",
+    ]
+    shop.sql(text.replace("TABLE c", "TABLE d"))
+    assert shop.sql("DESCRIBE d").rows() == shop.sql("DESCRIBE c").rows()
+    shop.sql("COMMENT ON TABLE c IS NULL; COMMENT ON TABLE c IS NULL; COMMENT ON NAMESPACE sales IS 'sold'")
+    assert (shop.table("c").properties, shop.namespace_properties("sales")) == ({}, {"comment": "sold"})
+
+
+def test_a_comment_differs_and_merges_as_a_default_does(shop: ab.Repository) -> None:
+    shop.branch("dev")
+    shop.sql("COMMENT ON COLUMN orders.id IS 'theirs'", on="dev")
+    shop.sql("ALTER TABLE orders ADD COLUMN n INT COMMENT 'ours'")
+    change = shop.diff("main...dev")["orders"].schema
+    assert [(c.change, c.name, c.before, c.after) for c in change] == [("comment", "id", None, "theirs")]
+    shop.merge("dev", into="main")
+    assert [(c.name, c.comment) for c in shop.table("orders").schema] == [("id", "theirs"), ("n", "ours")]
+    with pytest.raises(ab.InvalidRequest, match="the comment of column 'id' is 7"), shop.commit("main", "x") as tx:
+        tx.table("orders").alter_column("id", comment=7)
 
 
 def test_an_unfinished_commit_is_described_as_it_is(shop: ab.Repository) -> None:
@@ -127,6 +190,16 @@ def test_the_statement_that_makes_a_table_has_all_that_the_table_has(shop: ab.Re
         "  'owner' = 'ann\\'s \\\\ team'\n"
         ")"
     )
+
+
+def test_a_comment_at_the_end_of_a_condition_ends_with_its_line(shop: ab.Repository) -> None:
+    text = told(shop, ShowCreate("sales.lines"))[0]["createtab_stmt"]
+    shop.sql(text.replace("sales.lines", "again"))
+    assert shop.table("again").checks == {"positive": "qty > 0"}
+    shop.sql("CREATE TABLE once (a INT, CHECK (a > 0 -- more\n AND a < 9 -- less\n), b INT DEFAULT 1 -- one\n)")
+    text = shop.sql("SHOW CREATE TABLE once").rows()[0]["createtab_stmt"]
+    shop.sql(text.replace("once", "twice"))
+    assert shop.table("twice").checks == {"check_1": "a > 0 -- more\n AND a < 9"}
 
 
 def test_names_and_texts_of_the_statement_are_read_back_as_they_are(shop: ab.Repository) -> None:

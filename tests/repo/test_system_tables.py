@@ -94,6 +94,7 @@ def test_tables_columns_and_namespaces_are_those_of_the_ref(shop: ab.Repository)
         "nullable": True,
         "default": "3",
         "key": False,
+        "comment": None,
     }
     assert len(rows(shop, "ana.columns")) == 4
 
@@ -277,8 +278,9 @@ def test_an_unknown_relation_names_the_nearest_and_all(duck: ab.Repository) -> N
 @pytest.mark.parametrize(
     ("name", "arguments", "expected"),
     [
-        ("ana.diff", (), r"0 arguments were given \(write it as ana.diff\(table\[, before\[, after\]\]\)\)"),
-        ("ana.branches", ("main",), r"1 arguments were given \(write it as ana.branches\)"),
+        ("ana.diff", (), r"it needs the name of a table \(write it as ana.diff\(table\[, before\[, after\]\]\)\)"),
+        ("ana.branches", ("main",), r"1 arguments were given, it takes none \(write it as ana.branches\)"),
+        ("ana.layout", ("a", "b"), "2 arguments were given, it takes no more than 1"),
         ("ana.log", (7,), "a ref was expected as text, 7 was given"),
         ("ana.blame", (None,), "the name of a table was expected, NULL was given"),
         ("ana.diff", ("orders", "a..b", "c"), "'a..b' is a range, and a second ref was given"),

@@ -8,7 +8,8 @@ import pytest
 
 import anabranch as ab
 from anabranch.sql.moments import Moment, Span
-from anabranch.sql.references import Argument, Reference, find_references, splice
+from anabranch.sql.references import Reference, find_references, splice
+from anabranch.sql.statements import Argument
 
 
 def spliced(text: str) -> str:

@@ -16,6 +16,8 @@ from anabranch.cli.tables import Heading, Styled, print_table
 
 _STYLES = {"insert": "green", "delete": "red", "update_preimage": "dim", "update_postimage": "yellow"}
 
+_FIRST = ("_change_type", "_commit_version")
+
 
 @make_command("changes", short_help="List every change of every commit to a table.")
 @click.argument("table", shell_complete=tables)
@@ -46,6 +48,7 @@ def command(
         return
     if shown:
         numbers = {c.name for c in session.repo.table(table, end).schema if c.type.is_number}
-        headings = [Heading(name, right=name in numbers) for name in shown[0]]
-        print_table(headings, [[Styled(v, _STYLES[row["_change_type"]]) for v in row.values()] for row in shown])
+        order = sorted(shown[0], key=lambda name: name not in _FIRST)  # What does not fit is cut at the end.
+        headings = [Heading(name, right=name in numbers) for name in order]
+        print_table(headings, [[Styled(row[n], _STYLES[row["_change_type"]]) for n in order] for row in shown])
     emit(f"{plural(len(shown), 'row')}, and there are more (--limit)" if more else plural(len(shown), "row"))

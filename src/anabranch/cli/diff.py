@@ -14,12 +14,12 @@ from anabranch.cli.failures import BadUsage
 from anabranch.cli.options import Command
 from anabranch.cli.options import command as make_command
 from anabranch.cli.output import emit_json
-from anabranch.cli.pager import show_lines
+from anabranch.cli.pager import pager_option, show_lines
 from anabranch.cli.session import Session
 from anabranch.errors import NotFound
 
 if TYPE_CHECKING:
-    from anabranch.repo.diff import Diff, NamespaceDiff, TableDiff
+    from anabranch.repo.differences import Diff, NamespaceDiff, TableDiff
 
 FORMATS = ("table", "json", "ndjson", "csv", "sql", "html")
 DIFFERENT = 1
@@ -77,9 +77,9 @@ class Asked:
 @click.option("-n", "--limit", type=click.IntRange(min=0), metavar="N", help="At most so many rows of each table.")
 @click.option("--format", type=click.Choice(FORMATS), default="table", help="How to write rows (table).")
 @click.option("--exit-code", is_flag=True, help="Exit code 1 if something differs, 0 if not.")
-@click.option("--pager/--no-pager", default=True, help="Whether to use a pager on a terminal (yes).")
+@pager_option
 def command(session: Session, refs: tuple[str, ...], stat: bool, summary: bool, **chosen: Any) -> None:
-    """Show what differs from A to B; without B to the current branch, without both what is staged.
+    """Show what differs from A to B; without B to the current branch with what is staged, without both what is staged.
 
     A..B is the same as A B, A...B is what B did since the two parted. Tables may be named after `--`, or after the
     refs. Shown are 100 rows of each table, in csv, json, ndjson and sql all; --limit says otherwise. --summary
@@ -87,12 +87,13 @@ def command(session: Session, refs: tuple[str, ...], stat: bool, summary: bool, 
 
     \b
     $ ana diff                            what is staged
+    $ ana diff main                       from main to here, with what is staged
     $ ana diff main dev -- orders         one table, from main to dev
     $ ana diff main...dev --stat          what dev did since it left main
     $ ana diff HEAD~1 --key 7             one row
     $ ana diff HEAD~1 --format sql        statements that do the same
 
-    JSON: before, after (refs; null for what is staged), tables (list of name, change: added, dropped or changed,
+    JSON: before, after (refs; after is null without B), tables (list of name, change: added, dropped or changed,
     renamed_from, schema: list of change, name, before, after; inserted, updated, deleted, cells; rows: list of
     change, key, before, after, columns; more), namespaces (list of name, change, renamed_from, schema). --stat
     leaves out rows and more, --summary the cells, too; its counts are null where only rows can tell.
@@ -136,16 +137,15 @@ def _lines(format: str, asked: Asked) -> list[str]:
 def find(session: Session, given: Sequence[str]) -> tuple[dict[str, str | None], Diff, tuple[str, ...]]:
     """The two refs that are compared, what differs, and the tables that were named."""
     refs, tables = _split(session, given)
-    if not refs:
-        staged = session.repo.working_set(session.branch)
-        head = session.branch
-        found = staged.diff() if staged else session.repo.diff(head, head)
-        return {"before": staged.parent if staged else head, "after": None}, found, tables
     if len(refs) == 1 and ".." in refs[0]:
         before, _, after = refs[0].rpartition("..")
         return {"before": before.rstrip("."), "after": after}, session.repo.diff(refs[0]), tables
-    before, after = (*refs, session.branch)[:2]
-    return {"before": before, "after": after}, session.repo.diff(before, after), tables
+    if len(refs) == 2:
+        return {"before": refs[0], "after": refs[1]}, session.repo.diff(*refs), tables
+    staged = session.working_set()
+    before = refs[0] if refs else staged.parent if staged else session.branch
+    found = staged.diff(before) if staged else session.repo.diff(before, session.branch)
+    return {"before": before, "after": None}, found, tables
 
 
 def _split(session: Session, given: Sequence[str]) -> tuple[list[str], tuple[str, ...]]:
@@ -168,7 +168,7 @@ def _split(session: Session, given: Sequence[str]) -> tuple[list[str], tuple[str
 
 
 def _is_table(session: Session, name: str, refs: Sequence[str]) -> bool:
-    staged = session.working_set() if not refs else None
+    staged = session.working_set() if len(refs) < 2 else None
     at = {table.name for ref in (*refs, session.branch) for table in session.repo.tables(ref)}
     return name in at or bool(staged and name in staged.status())
 

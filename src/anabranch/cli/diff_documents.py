@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from anabranch.cli.diff import Wanted
     from anabranch.plan.schema_diff import SchemaChange
-    from anabranch.repo.diff import NamespaceDiff, TableDiff
+    from anabranch.repo.differences import NamespaceDiff, TableDiff
 
 _COUNTS = ("inserted", "updated", "deleted")
 

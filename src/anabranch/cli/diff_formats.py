@@ -15,7 +15,7 @@ from anabranch.repo.json_values import finite, plain
 
 if TYPE_CHECKING:
     from anabranch.cli.diff import Wanted
-    from anabranch.repo.diff import NamespaceDiff, TableDiff
+    from anabranch.repo.differences import NamespaceDiff, TableDiff
 
 _STYLE = (
     "body{font:14px/1.4 system-ui,sans-serif;margin:2em;color:#222}table{border-collapse:collapse;margin:.5em 0}"

@@ -6,18 +6,18 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from anabranch.cli.diff_documents import chosen_rows
-from anabranch.cli.output import clean, columns, number, paint, plural
+from anabranch.cli.output import clean, columns, cut, number, paint, plural, width_of
 from anabranch.cli.tables import CELL_LIMIT, Heading, Styled, cell, fits, screen_width, table_lines
 
 if TYPE_CHECKING:
     from anabranch.cli.diff import Wanted
     from anabranch.model.schema import Column
     from anabranch.plan.schema_diff import SchemaChange
-    from anabranch.repo.diff import NamespaceDiff, TableDiff
+    from anabranch.repo.differences import NamespaceDiff, TableDiff
 
 _COLOURS = {"added": "green", "dropped": "red", "changed": "yellow"}
 _STYLES = {"insert": ("+", "green"), "delete": ("-", "red"), "update": ("~", "yellow")}
-_OF_COLUMNS = ("add", "drop", "rename", "type", "nullable", "default")
+_OF_COLUMNS = ("add", "drop", "rename", "type", "nullable", "default", "comment")
 _ARROW = " → "
 _WHOLE = 10_000
 
@@ -103,6 +103,7 @@ def schema_words(change: SchemaChange, known: Sequence[Column]) -> str:
         "type": f"column {name}: {before}{_ARROW}{after}",
         "nullable": f"column {name}: {'may be null' if change.after else 'NOT NULL'}",
         "default": f"column {name}: default {before}{_ARROW}{after}",
+        "comment": f"column {name}: comment {before}{_ARROW}{after}",
         "key": f"key: {before}{_ARROW}{after}",
     }
     return f"~ {texts.get(change.change) or f'{what} {before}{_ARROW}{after}'}"
@@ -180,7 +181,7 @@ def _both(row: dict[str, Any], name: str) -> str:
     """A cell before and after; long ones are cut from where they begin to differ."""
     before, after = (cell((row[side] or {}).get(name), _WHOLE) for side in ("before", "after"))
     room = CELL_LIMIT - len(_ARROW)
-    if len(before) + len(after) <= room:
+    if width_of(before) + width_of(after) <= room:
         return f"{before}{_ARROW}{after}"
     same = next((i for i, (a, b) in enumerate(zip(before, after, strict=False)) if a != b), 0)
     start = max(same - 5, 0)
@@ -190,4 +191,4 @@ def _both(row: dict[str, Any], name: str) -> str:
 
 def _part(text: str, start: int, width: int) -> str:
     head = f"…{text[start + 1 :]}" if start else text
-    return head if len(head) <= width else head[: width - 1] + "…"
+    return cut(head, width)

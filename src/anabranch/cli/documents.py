@@ -58,7 +58,7 @@ def counts_document(counts: Counts | TableChange) -> dict[str, int]:
 
 
 def columns_document(columns: Sequence[Column], key: tuple[str, ...]) -> list[dict[str, Any]]:
-    """The columns of a table: name, type, nullable, default, key."""
+    """The columns of a table: name, type, nullable, default, key, comment."""
     return [
         {
             "name": column.name,
@@ -66,6 +66,7 @@ def columns_document(columns: Sequence[Column], key: tuple[str, ...]) -> list[di
             "nullable": column.nullable,
             "default": column.default,
             "key": column.name in key,
+            "comment": column.comment,
         }
         for column in columns
     ]

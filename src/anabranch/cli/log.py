@@ -13,7 +13,8 @@ from anabranch.cli.completing import refs, tables
 from anabranch.cli.documents import commit_document
 from anabranch.cli.graph import Edges, draw, simplify
 from anabranch.cli.options import command as make_command
-from anabranch.cli.output import clean, emit, emit_json, local, paint, short, subject
+from anabranch.cli.output import clean, emit_json, local, paint, short, subject
+from anabranch.cli.pager import pager_option, show_lines
 from anabranch.cli.refs import with_zone
 from anabranch.cli.session import Session
 
@@ -46,7 +47,10 @@ class Names:
 @click.option("--author", metavar="NAME", help="Only commits of this author.")
 @click.option("--since", metavar="TIME", help="Only commits from then on.")
 @click.option("--until", metavar="TIME", help="Only commits up to then.")
-def command(session: Session, ref: str | None, oneline: bool, graph: bool, limit: int | None, **filters: Any) -> None:
+@pager_option
+def command(
+    session: Session, ref: str | None, oneline: bool, graph: bool, limit: int | None, pager: bool, **filters: Any
+) -> None:
     """List the commits that REF (the current branch) reaches, newest first; A..B leaves out what A reaches.
 
     \b
@@ -63,9 +67,9 @@ def command(session: Session, ref: str | None, oneline: bool, graph: bool, limit
         emit_json({"commits": [_document(commit, names) for commit in commits]})
     elif graph:
         edges = _edges(session, ref, commits, filtered=any(filters.values()))
-        emit_lines(graph_lines(commits, edges, names, oneline))
+        show_lines(graph_lines(commits, edges, names, oneline), paged=pager)
     else:
-        emit_lines(plain_lines(commits, names, oneline))
+        show_lines(plain_lines(commits, names, oneline), paged=pager)
 
 
 def find_names(session: Session, commits: Sequence[Commit]) -> Names:
@@ -111,12 +115,6 @@ def full_text(commit: Commit, names: Names) -> list[str]:
     if commit.tables:
         lines.append(f"Tables: {clean(', '.join(commit.tables))}")
     return [*lines, "", *(f"    {clean(line)}".rstrip() for line in commit.message.strip().split("\n"))]
-
-
-def emit_lines(lines: Iterator[str]) -> None:
-    """Print lines as they come."""
-    for line in lines:
-        emit(line)
 
 
 def _edges(session: Session, ref: str | None, commits: Sequence[Commit], *, filtered: bool) -> Edges:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from difflib import get_close_matches
 from typing import Any
 
 import click
 
+from anabranch.cli.failures import BadUsage
 from anabranch.cli.preferences import ENGINES
 from anabranch.cli.session import Session
 from anabranch.errors import InvalidRequest
@@ -50,6 +52,19 @@ class Group(click.Group):
     def __init__(self, *args: Any, **settings: Any) -> None:
         super().__init__(*args, **settings)
         self.params.extend(global_options(hidden=True))
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if args[0] not in self.commands and not args[0].startswith("-"):
+            raise BadUsage(f"`{ctx.command_path}` has no command {args[0]!r}", hint=self._nearest(ctx, args[0]))
+        return super().resolve_command(ctx, args)
+
+    def _nearest(self, ctx: click.Context, word: str) -> str:
+        near, (first, *others) = get_close_matches(word, self.commands, n=1), self.commands
+        if not near and not others:
+            return f"did you mean `{ctx.command_path} {first} {word}`?"
+        return f"did you mean `{ctx.command_path} {near[0]}`?" if near else f"it has {', '.join(self.commands)}"
 
 
 def command(name: str, cls: type[Command] = Command, **settings: Any) -> Callable[[Callable[..., Any]], Command]:

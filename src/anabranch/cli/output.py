@@ -7,13 +7,20 @@ import sys
 from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import Any, TextIO
+from unicodedata import category, east_asian_width
 
 from anabranch.cli.looks import looks
 from anabranch.repo.json_values import finite, plain
 
 HASH_LENGTH = 10
 _STYLES = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "blue": "34", "cyan": "36"}
-_CONTROL = {i: f"\\x{i:02x}" for i in (*range(0x20), *range(0x7F, 0xA0))} | {9: "\\t", 10: "\\n", 13: "\\r"}
+_TURNS = (*range(0x202A, 0x202F), *range(0x2066, 0x206A))
+"""Marks that turn the direction of the text after them."""
+_CONTROL = (
+    {i: f"\\x{i:02x}" for i in (*range(0x20), *range(0x7F, 0xA0))}
+    | {9: "\\t", 10: "\\n", 13: "\\r"}
+    | {i: f"\\u{i:04x}" for i in _TURNS}
+)
 
 
 class OutputClosed(Exception):
@@ -72,15 +79,37 @@ def clean(text: str, keep: str = "") -> str:
     return text.translate({code: shown for code, shown in _CONTROL.items() if chr(code) not in keep})
 
 
+def width_of(text: str) -> int:
+    """How many places a text takes on a terminal: wide letters take two, marks on other letters none."""
+    return len(text) if text.isascii() else sum(map(_places, text))
+
+
+def _places(letter: str) -> int:
+    if category(letter) in ("Mn", "Me", "Cf"):
+        return 0
+    return 2 if east_asian_width(letter) in "WF" else 1
+
+
 def cut(text: str, width: int) -> str:
     """Cut a text to a width."""
-    return text if len(text) <= width else text[: max(width - 1, 0)] + "…"
+    if width_of(text) <= width:
+        return text
+    taken, room = 0, max(width - 1, 0)
+    for at, letter in enumerate(text):
+        taken += _places(letter)
+        if taken > room:
+            return f"{text[:at]}…"
+    return text
 
 
 def columns(rows: Sequence[Sequence[str]]) -> list[str]:
     """Line up columns of plain text."""
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
+    widths = [max(map(width_of, column)) for column in zip(*rows, strict=True)]
+    return ["  ".join(_padded(text, n) for text, n in zip(row, widths, strict=True)).rstrip() for row in rows]
+
+
+def _padded(text: str, width: int) -> str:
+    return text + " " * (width - width_of(text))
 
 
 def short(hash_: str | None) -> str:

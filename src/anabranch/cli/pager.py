@@ -11,6 +11,8 @@ import click
 from anabranch.cli.looks import looks
 from anabranch.cli.output import colourful, emit
 
+pager_option = click.option("--pager/--no-pager", default=True, help="Whether to use a pager on a terminal (yes).")
+
 
 def show_lines(lines: Iterable[str], *, paged: bool) -> None:
     """Print lines; on a terminal with a pager, unless it was declined."""

@@ -24,7 +24,8 @@ def command(session: Session, ref: str | None, hard: bool) -> None:
     JSON: branch, commit, discarded (names of tables and namespaces).
     """
     if not hard:
-        raise BadUsage("reset gives up what is staged", hint="say so with --hard")
+        moves = f"moves the branch to {ref} and " if ref else ""
+        raise BadUsage(f"reset {moves}gives up what is staged", hint="say so with --hard")
     at = session.ref(ref)
     target = session.repo.show(at).hash
     staged = session.working_set()

@@ -9,7 +9,7 @@ import click
 
 from anabranch.cli.completing import refs
 from anabranch.cli.documents import commit_document
-from anabranch.cli.log import emit_lines, find_names, full_text
+from anabranch.cli.log import find_names, full_text
 from anabranch.cli.options import command as make_command
 from anabranch.cli.output import emit, emit_json, number, short, size
 from anabranch.cli.session import Session
@@ -36,7 +36,8 @@ def command(session: Session, ref: str | None, verbose: bool) -> None:
     if session.json:
         emit_json({"commit": commit_document(commit), "changes": [_document(c, verbose) for c in changes]})
         return
-    emit_lines(iter(full_text(commit, find_names(session, [commit]))))
+    for line in full_text(commit, find_names(session, [commit])):
+        emit(line)
     if changes:
         emit()
         _print_changes(changes)

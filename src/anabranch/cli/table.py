@@ -50,8 +50,8 @@ def show(
     $ ana table show orders --where 'price > 1'
     $ ana table show orders --schema --at dev
 
-    JSON: table, ref, key, columns (list of name, type, nullable, default, key), row_count, and unless --schema is
-    given rows and more (whether more rows are there than --limit). Decimals are text, times ISO 8601, bytes
+    JSON: table, ref, key, columns (list of name, type, nullable, default, key, comment), row_count, and unless --schema
+    is given rows and more (whether more rows are there than --limit). Decimals are text, times ISO 8601, bytes
     hexadecimal digits.
     """
     opened = opener(session, name, at)
@@ -82,14 +82,20 @@ def _tell_schema(session: Session, facts: dict[str, Any], table: Table) -> None:
     if session.json:
         emit_json({**facts, "row_count": table.count()})
         return
-    headings = [Heading("column"), Heading("type"), Heading("null"), Heading("default"), Heading("key")]
-    print_table(
-        headings,
-        [
-            (c["name"], c["type"], "yes" if c["nullable"] else "no", c["default"] or "", "key" if c["key"] else "")
-            for c in facts["columns"]
-        ],
-    )
+    known = ("column", "type", "null", "default", "key", "comment")
+    names = known if any(c["comment"] for c in facts["columns"]) else known[:-1]
+    rows = [
+        (
+            c["name"],
+            c["type"],
+            "yes" if c["nullable"] else "no",
+            c["default"] or "",
+            "key" if c["key"] else "",
+            c["comment"] or "",
+        )
+        for c in facts["columns"]
+    ]
+    print_table([Heading(name) for name in names], [row[: len(names)] for row in rows])
     emit(plural(table.count(), "row"))
 
 

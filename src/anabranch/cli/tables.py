@@ -11,7 +11,7 @@ from io import StringIO
 from shutil import get_terminal_size
 from typing import TYPE_CHECKING, Any
 
-from anabranch.cli.output import clean, colourful, cut, emit
+from anabranch.cli.output import clean, colourful, cut, emit, plural, width_of
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -52,7 +52,7 @@ def table_lines(headings: Sequence[Heading], rows: Sequence[Sequence[Any]], widt
     if len(widths) == len(headings):
         return lines
     left = ", ".join(clean(h.title) for h in headings[len(widths) :])
-    return [*lines, cut(f"{len(headings) - len(widths)} more columns: {left}", width)]
+    return [*lines, cut(f"{plural(len(headings) - len(widths), 'more column')}: {left}", width)]
 
 
 def fits(headings: Sequence[Heading], rows: Sequence[Sequence[Any]], width: int) -> bool:
@@ -63,7 +63,7 @@ def fits(headings: Sequence[Heading], rows: Sequence[Sequence[Any]], width: int)
 def _natural(headings: Sequence[Heading], rows: Sequence[Sequence[Any]]) -> list[int]:
     """How wide each column would like to be."""
     cells = [[cell(value) for value in row] for row in rows]
-    return [max([len(h.title), *(len(row[i]) for row in cells)]) for i, h in enumerate(headings)]
+    return [max([width_of(h.title), *(width_of(row[i]) for row in cells)]) for i, h in enumerate(headings)]
 
 
 def fit(natural: Sequence[int], room: int, firm: Sequence[bool] = ()) -> list[int]:

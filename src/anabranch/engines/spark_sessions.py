@@ -6,10 +6,11 @@ import logging
 import os
 import threading
 from pathlib import Path
-from tempfile import gettempdir
+from tempfile import TemporaryFile, gettempdir
 from types import ModuleType
 from typing import Any
 
+from pyspark import SparkConf, SparkContext
 from pyspark.errors import PySparkException
 from pyspark.logger import PySparkLogger
 from pyspark.sql import SparkSession
@@ -117,15 +118,32 @@ def _start() -> SparkSession:
     log.debug("starting a local Spark session")
     for logger in map(PySparkLogger.getLogger, _TELLERS):
         logger.setLevel(logging.CRITICAL)
-    return (
-        SparkSession.builder.master("local[*]")
-        .appName("anabranch")
-        .config("spark.ui.enabled", "false")
-        .config("spark.ui.showConsoleProgress", "false")
-        .config("spark.log.level", "ERROR")
-        .config("spark.sql.warehouse.dir", str(Path(gettempdir()) / "anabranch-warehouse"))
-        .config("spark.driver.bindAddress", "127.0.0.1")
-        .config("spark.driver.host", "127.0.0.1")
-        .config("spark.sql.parquet.outputTimestampType", "TIMESTAMP_MICROS")
-        .getOrCreate()
-    )
+    settings: dict[str, Any] = {
+        "spark.master": "local[*]",
+        "spark.app.name": "anabranch",
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+        "spark.log.level": "ERROR",
+        "spark.sql.warehouse.dir": str(Path(gettempdir()) / "anabranch-warehouse"),
+        "spark.driver.bindAddress": "127.0.0.1",
+        "spark.driver.host": "127.0.0.1",
+        "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
+    }
+    if SparkContext._gateway is None:
+        conf = SparkConf().setAll(list(settings.items()))
+        SparkContext(conf=conf, gateway=_java(conf))
+    return SparkSession.builder.config(map=settings).getOrCreate()
+
+
+def _java(conf: SparkConf) -> Any:
+    """Start Java; what it says on stderr while all goes well is nothing that anybody asked for."""
+    from pyspark.java_gateway import launch_gateway
+
+    launch: Any = launch_gateway
+    with TemporaryFile() as said:
+        try:
+            return launch(conf, {"stderr": said})
+        except PySparkException:
+            said.seek(0)
+            log.debug("Java said: %s", said.read().decode("utf-8", "replace").strip())
+            raise

@@ -187,3 +187,8 @@ class _Reader:
 
     def _wrong(self) -> InvalidRequest:
         return InvalidRequest(f"{self.text[:200]!r} is not a type that a column can have", hint=_HINT)
+
+
+def closed(expression: str) -> str:
+    """An expression that nothing after it becomes part of: a comment in it ends with its line."""
+    return f"{expression}\n" if "--" in expression else expression

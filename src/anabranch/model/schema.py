@@ -36,6 +36,7 @@ class Column:
     """What rows older than the column have, as text that a cast reads; fixed when the column is added."""
     also: tuple[ColumnId, ...] = ()
     """Ids of columns that a merge united with this one; objects may be written under any of them."""
+    comment: str | None = None
 
     @property
     def ids(self) -> frozenset[ColumnId]:
@@ -222,7 +223,8 @@ def _column_document(column: Column) -> dict[str, Any]:
         "default": column.default,
         "initial_default": column.initial_default,
     }
-    return {**told, "also": list(column.also)} if column.also else told
+    more = {"also": list(column.also), "comment": column.comment}
+    return told | {name: value for name, value in more.items() if value}
 
 
 def read_schema(id_: str, document: dict[str, Any]) -> Schema:
@@ -234,6 +236,5 @@ def read_schema(id_: str, document: dict[str, Any]) -> Schema:
 def _read_column(told: dict[str, Any]) -> Column:
     also = tuple(ColumnId(i) for i in told.get("also", ()))
     type_ = parse_type(told["type"])
-    return Column(
-        ColumnId(told["id"]), told["name"], type_, told["nullable"], told["default"], told["initial_default"], also
-    )
+    described = told["nullable"], told["default"], told["initial_default"], also, told.get("comment")
+    return Column(ColumnId(told["id"]), told["name"], type_, *described)

@@ -117,7 +117,7 @@ def table_range(table: pa.Table, key: Sequence[Column]) -> KeyRange | None:
 
 
 def equal_neighbours(files: Iterable[BinaryIO], key: Sequence[Column], limit: int) -> list[dict[str, Any]]:
-    """Find keys that stand next to each other twice, in a file or at the ends of two.
+    """Find keys that stand next to each other twice or more, in a file or at the ends of two; each is told once.
 
     In files that are sorted by key, whose ranges share no more than their ends, these are all duplicates.
     """
@@ -128,18 +128,20 @@ def equal_neighbours(files: Iterable[BinaryIO], key: Sequence[Column], limit: in
         last: pa.RecordBatch | None = None
         for batch in pq.ParquetFile(file).iter_batches(batch_size=_BATCH_ROWS, columns=names):
             rows = batch if last is None else _join(last, batch)
-            found += _twins(rows).slice(0, limit - len(found)).to_pylist() if rows.num_rows > 1 else []
+            more = _twins(rows).slice(0, limit).to_pylist() if rows.num_rows > 1 else []
+            found += [keys for keys in more if keys not in found]  # The last of the rows before may be a twin.
             if len(found) >= limit:
-                return found
+                return found[:limit]
             ends += [batch.slice(0, 1)] if last is None else []
             last = rows.slice(rows.num_rows - 1)
         if last is not None and not last.equals(ends[-1]):
             ends.append(last)
-    return found + equal_rows(_in_order(ends), key, limit - len(found)) if len(ends) > 1 else found
+    between = equal_rows(_in_order(ends), key, limit) if len(ends) > 1 else []
+    return [*found, *(keys for keys in between if keys not in found)][:limit]
 
 
 def equal_rows(rows: pa.Table, key: Sequence[Column], limit: int) -> list[dict[str, Any]]:
-    """Find keys that stand next to each other twice in sorted rows."""
+    """Find keys that stand next to each other twice or more in sorted rows; each is told once."""
     if rows.num_rows < 2:
         return []
     keys = rows.select([c.id for c in key]).combine_chunks().to_batches()
@@ -147,12 +149,14 @@ def equal_rows(rows: pa.Table, key: Sequence[Column], limit: int) -> list[dict[s
 
 
 def _twins(rows: pa.RecordBatch) -> pa.RecordBatch:
+    """The rows that equal the one before, of several in a row the first."""
     later, earlier = rows.slice(1), rows.slice(0, rows.num_rows - 1)
-    same = None
+    same: Any = None
     for one, other in zip(earlier.columns, later.columns, strict=True):
         equal = pc.equal(one, other)
         same = equal if same is None else pc.and_(same, equal)
-    return later.filter(same)
+    before = pa.concat_arrays([pa.array([False]), same.slice(0, len(same) - 1)])
+    return later.filter(pc.and_not(same, before))
 
 
 def _in_order(parts: Sequence[pa.RecordBatch]) -> pa.Table:

@@ -104,6 +104,13 @@ def draft_state(thing: ThingDraft) -> TableState:
     return TableState(thing.id, thing.name, thing.schema, thing.row_count, layers, schemas, thing.attributes)
 
 
+def draft_changes(thing: ThingDraft) -> tuple[Layer, ...] | None:
+    """The statements' changes; None where they don't tell each key once, or the cells that there are."""
+    if thing.replaced or thing.has_lost_cells or not all(s.exact for s in thing.statements):
+        return None
+    return tuple(Layer(n, o.stored) for n, s in enumerate(thing.statements) for o in s.objects)
+
+
 def with_statement(thing: ThingDraft, statement: Statement) -> ThingDraft:
     """The draft after one more statement; one that touched nothing leaves no trace."""
     if not statement.objects:

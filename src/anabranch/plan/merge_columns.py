@@ -162,6 +162,7 @@ def _merge_both(case: _Case, ours: Column, theirs: Column) -> Column:
         default=theirs.default if base is None or theirs.default != base.default else ours.default,
         initial_default=ours.initial_default,
         also=also,
+        comment=theirs.comment if base is None or theirs.comment != base.comment else ours.comment,
     )
 
 
@@ -234,8 +235,8 @@ def _verb(base: Column, column: Column) -> str | None:
         return "rename column"
     if column.type != base.type:
         return "alter type"
-    changed = (column.nullable, column.default) != (base.nullable, base.default)
-    return "alter column" if changed else None
+    described = [(c.nullable, c.default, c.comment) for c in (base, column)]
+    return None if described[0] == described[1] else "alter column"
 
 
 def _is_in_new_check(case: _Case, side: ThingSide, column: Column) -> bool:

@@ -9,7 +9,7 @@ from typing import Any, Literal
 from anabranch.model.schema import Column, Schema
 
 SchemaChangeKind = Literal[
-    "add", "drop", "rename", "type", "nullable", "default", "key", "check", "property", "cluster"
+    "add", "drop", "rename", "type", "nullable", "default", "comment", "key", "check", "property", "cluster"
 ]
 
 
@@ -46,6 +46,7 @@ def _altered(was: Column, now: Column) -> list[SchemaChange]:
         ("type", str(was.type), str(now.type)),
         ("nullable", was.nullable, now.nullable),
         ("default", was.default, now.default),
+        ("comment", was.comment, now.comment),
     )
     return [SchemaChange(kind, now.name, one, other) for kind, one, other in sides if one != other]
 

@@ -20,6 +20,7 @@ from anabranch.model.schema import Column, Schema
 from anabranch.model.types import DataType
 from anabranch.queries.plain_spark import PLAIN, TAKE_UNITS, WORDS
 from anabranch.queries.proof import Unproven, prove
+from anabranch.queries.spark_functions import refuse_unknown_functions
 
 _SPARK = Spark()
 
@@ -148,6 +149,7 @@ def _proven(
             raise Unproven(f"an expression over column {column.name!r} of type {column.type}")
     if "\\" in text:
         raise Unproven("a backslash")
+    refuse_unknown_functions(parsed)
     columns = {c.name.lower(): (c.name, c.type) for c in schema}
     types = {name: type_ for name, type_, _ in args}
     return prove(parsed, columns, types, {name: digits for name, _, digits in args})

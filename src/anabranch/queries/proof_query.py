@@ -23,6 +23,7 @@ from anabranch.queries.proof_sources import of_derived, of_values
 from anabranch.queries.proof_terms import Outer
 from anabranch.queries.proven import Unproven
 from anabranch.queries.query import Query, Sources, ident
+from anabranch.queries.spark_functions import refuse_unknown_functions
 
 
 @dataclass(frozen=True)
@@ -95,6 +96,7 @@ def _proven(
     for node in parsed.find_all(exp.Placeholder):
         if node.name not in types:
             raise InvalidRequest(f"the query has no value for :{node.name}", hint="give it in args=")
+    refuse_unknown_functions(parsed)
     ledger = Ledger()
     digits = {name: count for name, _, count in args}
     derived = _prove(parsed, Surroundings(dict(relations), types, digits, ledger, _prove))

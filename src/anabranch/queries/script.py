@@ -9,6 +9,7 @@ from typing import Any
 from sqlglot import exp
 
 from anabranch.errors import InvalidRequest
+from anabranch.model.ddl import closed
 from anabranch.model.schema import Column, Schema
 from anabranch.model.types import DataType
 from anabranch.plan.schema_diff import SchemaChange
@@ -45,7 +46,11 @@ def altered(table: str, changes: Sequence[SchemaChange], schema: Schema) -> Iter
     known = {column.name: column for column in schema}
     for change in changes:
         made = _alteration(change, known)
-        yield f"ALTER TABLE {_table(table)} {made}" if made else f"-- {change.change}: {change.after}"
+        yield f"ALTER TABLE {_table(table)} {made}" if made else f"-- {change.change}: {_listed(change.after)}"
+
+
+def _listed(names: Sequence[str] | None) -> str:
+    return ", ".join(_name(name) for name in names or ()) or "none"
 
 
 def _alteration(change: SchemaChange, known: Mapping[str, Column]) -> str | None:
@@ -65,8 +70,10 @@ def _alteration(change: SchemaChange, known: Mapping[str, Column]) -> str | None
             return f"ALTER COLUMN {name} {'DROP' if after else 'SET'} NOT NULL"
         case "default":
             return f"ALTER COLUMN {name} {_default(after)}"
+        case "comment":
+            return f"ALTER COLUMN {name} COMMENT {_text(after or '')}"
         case "check":
-            return f"DROP CONSTRAINT {name}" if after is None else f"ADD CONSTRAINT {name} CHECK ({after})"
+            return f"DROP CONSTRAINT {name}" if after is None else f"ADD CONSTRAINT {name} CHECK ({closed(after)})"
         case "property":
             return _property(change)
     return None
@@ -122,19 +129,24 @@ def _equals(column: Column, value: Any) -> exp.Expr:
 
 def _defined(column: Column) -> str:
     firm = "" if column.nullable else " NOT NULL"
-    default = f" DEFAULT {column.default}" if column.default is not None else ""
-    return f"{_name(column.name)} {column.type}{firm}{default}"
+    default = f" DEFAULT {closed(column.default)}" if column.default is not None else ""
+    comment = f" COMMENT {_text(column.comment)}" if column.comment else ""
+    return f"{_name(column.name)} {column.type}{firm}{default}{comment}"
 
 
 def _default(text: str | None) -> str:
-    return "DROP DEFAULT" if text is None else f"SET DEFAULT {text}"
+    return "DROP DEFAULT" if text is None else f"SET DEFAULT {closed(text)}"
 
 
 def _property(change: SchemaChange) -> str:
-    name = exp.Literal.string(change.name).sql(_DIALECT)
+    assert change.name is not None
     if change.after is None:
-        return f"UNSET TBLPROPERTIES ({name})"
-    return f"SET TBLPROPERTIES ({name} = {exp.Literal.string(change.after).sql(_DIALECT)})"
+        return f"UNSET TBLPROPERTIES ({_text(change.name)})"
+    return f"SET TBLPROPERTIES ({_text(change.name)} = {_text(change.after)})"
+
+
+def _text(value: str) -> str:
+    return exp.Literal.string(value).sql(_DIALECT)
 
 
 def _column(column: Column) -> exp.Column:

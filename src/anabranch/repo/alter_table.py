@@ -10,6 +10,7 @@ from typing import Any
 from anabranch.errors import InvalidRequest
 from anabranch.model.ddl import parse_type
 from anabranch.model.ids import ObjectId, SchemaId
+from anabranch.model.names import is_clean
 from anabranch.model.objects import size_of
 from anabranch.model.schema import Column, Schema, new_column
 from anabranch.model.types import DataType, can_store
@@ -36,6 +37,7 @@ class NewColumn:
     default: Any
     """Text is an SQL expression, anything else a value."""
     nullable: bool
+    comment: str | None = None
 
 
 @dataclass(frozen=True)
@@ -46,6 +48,7 @@ class ColumnChange:
     type: str | None
     nullable: bool | None
     default: Any
+    comment: Any = ...
 
 
 def add_column(ctx: Context, table: ThingDraft, asked: NewColumn) -> ThingDraft:
@@ -58,7 +61,8 @@ def add_column(ctx: Context, table: ThingDraft, asked: NewColumn) -> ThingDraft:
         message = f"column {asked.name!r} may not be null, and the {table.row_count} rows of {table.name!r} lack it"
         raise InvalidRequest(message, hint="give a default, or let it be null")
     made = new_column(asked.name, type_, nullable=asked.nullable, default=default)
-    return with_schema(table, schema_change.with_column(schema, replace(made, initial_default=first)))
+    made = replace(made, initial_default=first, comment=_comment(asked.comment, asked.name))
+    return with_schema(table, schema_change.with_column(schema, made))
 
 
 def drop_column(table: ThingDraft, name: str) -> ThingDraft:
@@ -84,7 +88,7 @@ def rename_column(table: ThingDraft, old: str, new: str) -> ThingDraft:
 
 
 def alter_column(ctx: Context, table: ThingDraft, asked: ColumnChange, pending: Mapping[ObjectId, bytes]) -> ThingDraft:
-    """Change type, nullability and default of a column."""
+    """Change type, nullability, default and comment of a column."""
     schema = schema_of(table)
     column = schema.column(asked.name)
     changed = column
@@ -98,7 +102,16 @@ def alter_column(ctx: Context, table: ThingDraft, asked: ColumnChange, pending: 
         if text is not None:
             first_value(ctx, text, asked.name, changed.type)  # a default that can't be computed is refused now
         changed = replace(changed, default=text)
+    if asked.comment is not ...:
+        changed = replace(changed, comment=_comment(asked.comment, asked.name))
     return table if changed == column else with_schema(table, schema_change.with_altered(schema, changed))
+
+
+def _comment(given: Any, name: str) -> str | None:
+    """A comment as it is kept; an empty one is none."""
+    if given is not None and not (isinstance(given, str) and is_clean(given)):
+        raise InvalidRequest(f"the comment of column {name!r} is {given!r}, text was expected", hint="give text")
+    return given or None
 
 
 def cluster_by(table: ThingDraft, columns: str | Sequence[str] | None) -> ThingDraft:

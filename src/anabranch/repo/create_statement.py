@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from anabranch.model.ddl import closed
 from anabranch.model.schema import Column
 from anabranch.model.types import quoted
 from anabranch.repo.reading import Table
@@ -25,7 +26,7 @@ def create_statement(table: Table) -> str:
     parts = [_column(column) for column in table.schema]
     if table.key:
         parts.append(f"PRIMARY KEY ({_names(table.key)})")
-    parts += [f"CONSTRAINT {_name(name)} CHECK ({_closed(text)})" for name, text in table.checks.items()]
+    parts += [f"CONSTRAINT {_name(name)} CHECK ({closed(text)})" for name, text in table.checks.items()]
     name = ".".join(_name(part) for part in table.name.split("."))
     return "\n".join([f"CREATE TABLE {name} (", ",\n".join(f"  {part}" for part in parts), ")", *_after(table)])
 
@@ -33,15 +34,20 @@ def create_statement(table: Table) -> str:
 def _after(table: Table) -> Iterator[str]:
     if table.is_clustered:
         yield f"CLUSTER BY ({_names(table.clustering)})"
-    if table.properties:
-        pairs = [f"  {_text(name)} = {_text(value)}" for name, value in sorted(table.properties.items())]
+    properties = table.properties
+    comment = properties.pop("comment", None)
+    if comment is not None:
+        yield f"COMMENT {_text(comment)}"
+    if properties:
+        pairs = [f"  {_text(name)} = {_text(value)}" for name, value in sorted(properties.items())]
         yield "\n".join(["TBLPROPERTIES (", ",\n".join(pairs), ")"])
 
 
 def _column(column: Column) -> str:
     firm = "" if column.nullable else " NOT NULL"
-    default = "" if column.default is None else f" DEFAULT {_closed(column.default)}"
-    return f"{_name(column.name)} {column.type}{firm}{default}"
+    default = "" if column.default is None else f" DEFAULT {closed(column.default)}"
+    comment = "" if column.comment is None else f" COMMENT {_text(column.comment)}"
+    return f"{_name(column.name)} {column.type}{firm}{default}{comment}"
 
 
 def _names(names: Iterable[str]) -> str:
@@ -50,11 +56,6 @@ def _names(names: Iterable[str]) -> str:
 
 def _name(name: str) -> str:
     return f"`{name}`" if name.upper() in _RESERVED else quoted(name)
-
-
-def _closed(expression: str) -> str:
-    """An expression that nothing after it becomes part of: a comment in it ends with its line."""
-    return f"{expression}\n" if "--" in expression else expression
 
 
 def _text(value: str) -> str:

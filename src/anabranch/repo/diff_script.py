@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from anabranch.queries import script
-from anabranch.repo.diff import NamespaceDiff, TableDiff
+from anabranch.repo.differences import NamespaceDiff, TableDiff
 
 
 def around(namespaces: Sequence[NamespaceDiff], inner: Sequence[str]) -> list[str]:

@@ -17,7 +17,7 @@ def draft_schemas(tx: Transaction) -> list[tuple[TableEntry, Schema]]:
     with tx._ctx.catalog.read() as cx:
         committed = {entry.id: (entry, schema) for entry, schema in list_schemas(tx._ctx, cx, tx._start.clock, None)}
     found = []
-    for name, kind, thing in _names(tx):
+    for name, kind, thing in names_of(tx):
         draft = tx._draft.things.get(thing)
         if kind != "table":
             continue
@@ -31,10 +31,10 @@ def draft_schemas(tx: Transaction) -> list[tuple[TableEntry, Schema]]:
 
 def draft_namespaces(tx: Transaction) -> list[str]:
     """List the namespaces of an unfinished commit, those inside others with their path."""
-    return sorted(name for name, kind, _ in _names(tx) if kind == "namespace")
+    return sorted(name for name, kind, _ in names_of(tx) if kind == "namespace")
 
 
-def _names(tx: Transaction) -> Iterator[tuple[str, ThingKind, ThingId]]:
+def names_of(tx: Transaction) -> Iterator[tuple[str, ThingKind, ThingId]]:
     """Every name that the commit binds, with its path."""
     todo = [("", ROOT_NAMESPACE)]
     while todo:

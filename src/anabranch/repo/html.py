@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from anabranch.repo.blame import Blame
     from anabranch.repo.changes import Changes
     from anabranch.repo.conflicts import Conflicts, TableConflicts
-    from anabranch.repo.diff import Diff, TableDiff
+    from anabranch.repo.differences import Diff, TableDiff
     from anabranch.repo.reading import Table
     from anabranch.repo.sql_result import SqlResult
 

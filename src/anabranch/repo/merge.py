@@ -24,7 +24,8 @@ from anabranch.repo.checks import check_words
 from anabranch.repo.commit import keep_draft_readable, publish_found_out
 from anabranch.repo.conflicts import Conflicts
 from anabranch.repo.context import Context
-from anabranch.repo.diff import Diff, diff
+from anabranch.repo.diff import diff
+from anabranch.repo.differences import Diff
 from anabranch.repo.merge_reading import Target, gather
 from anabranch.repo.merging import How, Outcome, merge_source
 from anabranch.repo.refs import need_branch, resolve

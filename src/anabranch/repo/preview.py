@@ -10,7 +10,8 @@ from anabranch.plan.merge_rows import check_strictness
 from anabranch.repo.aside import aside
 from anabranch.repo.conflicts import Conflicts
 from anabranch.repo.context import Context
-from anabranch.repo.diff import Diff, diff
+from anabranch.repo.diff import diff
+from anabranch.repo.differences import Diff
 from anabranch.repo.merge import MergeRequest, default_message, may_forward, publish_merge, read_ends, work_out
 from anabranch.repo.merging import How
 from anabranch.repo.picking import read_target

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from anabranch.repo.blame import Blame
     from anabranch.repo.changes import Changes
     from anabranch.repo.commit import CommitBlock
-    from anabranch.repo.diff import Diff, TableDiff
+    from anabranch.repo.differences import Diff, TableDiff
     from anabranch.repo.files import FileRows
     from anabranch.repo.history import RowHistoryEntry, TableHistoryEntry
     from anabranch.repo.merge import FastForward, MergeResult, Mode

@@ -14,8 +14,10 @@ from anabranch.model.types import DataType
 from anabranch.queries.query import Query, Rows, Source, reading_of
 from anabranch.repo.inputs import Input, read_input
 from anabranch.repo.reading import Table, not_in_duck, reading
+from anabranch.repo.system_tables import is_system, system_table, unknown_system
 from anabranch.sql.moments import Moment, Span
-from anabranch.sql.references import Argument, Reference
+from anabranch.sql.references import Reference
+from anabranch.sql.statements import Argument
 from anabranch.sql.times import plain_time
 
 if TYPE_CHECKING:
@@ -169,7 +171,7 @@ def find_relation(
     if reference.frame:
         return _frame(reference.parts[0], frames, place)
     name = _name(reference, args)
-    if reference.parts[0].lower() == "ana" and len(reference.parts) == 2 and not reference.parameter:
+    if not reference.parameter and (is_system(name) or reference.arguments is not None):
         return _system(place, reference, args)
     if reference.changes is not None:
         return _changes(place, name, reference.changes, args)
@@ -182,7 +184,7 @@ def find_relation(
             return found
         if at is None and place.ctx.engines.knows_table(name):
             return None
-        raise error
+        raise unknown_system(name) or error from None
 
 
 def _name(reference: Reference, args: Mapping[str, Any]) -> str:
@@ -215,9 +217,7 @@ def _frame(name: str, frames: Mapping[str, Any], place: Place) -> Relation:
 
 
 def _system(place: Place, reference: Reference, args: Mapping[str, Any]) -> SystemRelation:
-    from anabranch.repo.system_tables import system_table
-
-    given = [_argument(a, args) for a in reference.arguments or ()]
+    given = [argument_value(a, args) for a in reference.arguments or ()]
     name = f"ana.{reference.parts[1].lower()}"
     at = _ref(place, reference.moment, args) if reference.moment else place.at
     return SystemRelation(system_table(place.repo, name, given, place.branch, at, place.tx))
@@ -225,8 +225,6 @@ def _system(place: Place, reference: Reference, args: Mapping[str, Any]) -> Syst
 
 def _changes(place: Place, name: str, span: Span, args: Mapping[str, Any]) -> SystemRelation:
     """`t CHANGES FROM VERSION a TO VERSION b`: as Spark means it, both ends included."""
-    from anabranch.repo.system_tables import system_table
-
     start = _start(place, span, args)
     end = _ref(place, span.end, args) if span.end else place.at or place.branch
     to = end if span.to_inclusive else _before(place, end)
@@ -250,7 +248,8 @@ def _before(place: Place, ref: str) -> str | None:
     return commit.parents[0] if commit.parents else None
 
 
-def _argument(argument: Argument, args: Mapping[str, Any]) -> Any:
+def argument_value(argument: Argument, args: Mapping[str, Any]) -> Any:
+    """The value of an argument of a system table."""
     if argument.form == "parameter":
         return _argument_value(argument.value, args)
     if argument.form == "null":

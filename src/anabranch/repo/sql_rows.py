@@ -30,11 +30,19 @@ class Given:
 def run_insert(place: Place, asked: Insert, given: Given) -> Counts:
     """Insert the rows of a query, or let the table hold just these; columns by place, or by name."""
     table = _writer(place, asked.table)
-    text = _with_defaults(asked, table.schema)
+    text = _reading_defined(asked.defined, _with_defaults(asked, table.schema))
     inner = plan_query(place, text, given.args, given.frames, to_write=True)
     columns = _targets(asked, table.schema, [name for name, _ in inner.columns])
     rows = rows_as(inner, columns, given, f"insert into {asked.table!r}")
     return table.overwrite(rows) if asked.overwrite else table.insert(rows)
+
+
+def _reading_defined(defined: str, query: str) -> str:
+    """A query that may read what WITH before its statement defined."""
+    if not defined:
+        return query
+    is_inner = tokenize(query)[0].word in ("WITH", "VALUES")  # Neither stands after WITH in both engines.
+    return f"{defined}\n" + (f"SELECT * FROM (\n{query}\n)" if is_inner else query)
 
 
 def rows_as(inner: Plan, columns: Sequence[Column], given: Given, what: str) -> Any:
@@ -115,14 +123,14 @@ def run_update(place: Place, asked: Update, given: Given) -> Counts:
     values = {schema.column(n).name: _value(schema.column(n), text) for n, text in asked.values}
     if len(values) < len(asked.values):
         raise InvalidRequest(f"update of {asked.table!r}: a column is set twice", hint="set it once")
-    if not _looks_elsewhere(*values.values(), asked.where):
+    if not asked.defined and not _looks_elsewhere(*values.values(), asked.where):
         own = _last(asked.table)
         plain = {n: _requalified(text, alias, own) for n, text in values.items()}
         where = _requalified(asked.where, alias, own) if asked.where else None
         return table.update(plain, where, _args([*plain.values(), where], given))
     where = f" WHERE ({asked.where}\n)" if asked.where else ""
     text = _actions(f"'{UPDATE}'", schema, alias, values, f"FROM {{{TARGET}}} AS {_quoted(alias)}{where}")
-    return _change(place, table, text, values, given, f"update of {asked.table!r}")
+    return _change(place, table, f"{asked.defined}\n{text}", values, given, f"update of {asked.table!r}")
 
 
 def run_delete(place: Place, asked: Delete, given: Given) -> Counts:
@@ -131,12 +139,12 @@ def run_delete(place: Place, asked: Delete, given: Given) -> Counts:
     alias, own = asked.alias or _last(asked.table), _last(asked.table)
     if asked.where is None:
         return table.delete()
-    if not _looks_elsewhere(asked.where):
+    if not asked.defined and not _looks_elsewhere(asked.where):
         where = _requalified(asked.where, alias, own)
         return table.delete(where, _args([where], given))
     source = f"FROM {{{TARGET}}} AS {_quoted(alias)} WHERE ({asked.where}\n)"
     text = _actions(f"'{DELETE}'", table.schema, alias, {}, source)
-    return _change(place, table, text, {}, given, f"delete from {asked.table!r}")
+    return _change(place, table, f"{asked.defined}\n{text}", {}, given, f"delete from {asked.table!r}")
 
 
 def run_merge(place: Place, asked: MergeInto, given: Given) -> Counts:
@@ -148,7 +156,7 @@ def run_merge(place: Place, asked: MergeInto, given: Given) -> Counts:
     source = f"(SELECT *, true AS `{_THERE}` FROM {asked.source} AS {_quoted(source_alias)}) AS {_quoted(source_alias)}"
     if asked.source_alias is None and not asked.source.lstrip().startswith("("):
         source = f"(SELECT *, true AS `{_THERE}` FROM {asked.source}) AS {_quoted(source_alias)}"
-    probe = plan_query(place, f"SELECT * FROM {source}", given.args, given.frames)
+    probe = plan_query(place, f"{asked.defined}\nSELECT * FROM {source}", given.args, given.frames)
     offered = [n for n, _ in probe.columns if n != _THERE]
     clauses = [_filled(c, schema, offered, source_alias, what) for c in asked.clauses]
     target = f"(SELECT *, true AS `{_HERE}` FROM {{{TARGET}}} AS `t`) AS {_quoted(alias)}"
@@ -163,7 +171,7 @@ def run_merge(place: Place, asked: MergeInto, given: Given) -> Counts:
     join = _join({c.when for c in clauses})
     text = _actions(op, schema, alias, values, f"FROM {source} {join} {target} ON ({asked.on}\n)")
     set_ = {name for c in clauses if c.action == "update" for name, _ in c.values or ()}
-    return _change(place, table, text, dict.fromkeys(set_, ""), given, what)
+    return _change(place, table, f"{asked.defined}\n{text}", dict.fromkeys(set_, ""), given, what)
 
 
 _HERE, _THERE = "_ana_here", "_ana_there"

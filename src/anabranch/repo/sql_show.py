@@ -10,10 +10,10 @@ import pyarrow as pa
 
 from anabranch.errors import InvalidRequest, NotFound
 from anabranch.repo.create_statement import create_statement
+from anabranch.repo.sql_relations import argument_value
 from anabranch.repo.system_listings import column_rows
 from anabranch.repo.system_table import BIGINT, BOOLEAN, STRING, TIMESTAMP, Columns, rows_table
-from anabranch.repo.system_tables import names as system_names
-from anabranch.repo.system_tables import system_table
+from anabranch.repo.system_tables import is_system, system_table, unknown_system
 from anabranch.sql.statements import Describe, DescribeHistory, Show, ShowCreate
 
 if TYPE_CHECKING:
@@ -29,7 +29,9 @@ _DESCRIBE = (
     ("nullable", BOOLEAN),
     ("default", STRING),
     ("key", BOOLEAN),
+    ("comment", STRING),
 )
+_UNSAID: dict[str, Any] = dict.fromkeys(name for name, _ in _DESCRIBE)
 _HISTORY = (
     ("version", STRING),
     ("timestamp", TIMESTAMP),
@@ -62,11 +64,15 @@ def show(
     match statement:
         case ShowCreate():
             return rows_table(_CREATE, [{"createtab_stmt": create_statement(open_table(statement.table))}])
-        case Describe() if statement.table.lower() in system_names():
-            described = system_table(repo, statement.table, (), branch, at, tx)
+        case Describe() if is_system(statement.table) or statement.arguments is not None:
+            given = [argument_value(a, {}) for a in statement.arguments or ()]
+            described = system_table(repo, statement.table, given, branch, at, tx)
             return rows_table(_DESCRIBE, _system_columns(described.columns))
         case Describe():
-            return rows_table(_DESCRIBE, _described(open_table(statement.table), statement.extended))
+            try:
+                return rows_table(_DESCRIBE, _described(open_table(statement.table), statement.extended))
+            except NotFound as error:
+                raise unknown_system(statement.table) or error from None
         case DescribeHistory():
             return rows_table(_HISTORY, _history(repo, statement, at or branch))
         case Show():
@@ -121,15 +127,14 @@ def like_pattern(pattern: str) -> re.Pattern[str]:
 
 def _system_columns(columns: Columns) -> Iterator[dict[str, Any]]:
     for name, type_ in columns:
-        yield {"col_name": name, "data_type": str(type_), "nullable": True, "default": None, "key": False}
+        yield {**_UNSAID, "col_name": name, "data_type": str(type_), "nullable": True, "key": False}
 
 
 def _described(table: Table, extended: bool) -> Iterator[dict[str, Any]]:
     for row in column_rows(table.name, table.schema):
         yield {**row, "col_name": row["name"], "data_type": row["type"]}
-    nothing = {"nullable": None, "default": None, "key": None}
     for name, value in _details(table) if extended else ():
-        yield {"col_name": name, "data_type": value, **nothing}
+        yield {**_UNSAID, "col_name": name, "data_type": value}
 
 
 def _details(table: Table) -> Iterator[tuple[str, str]]:

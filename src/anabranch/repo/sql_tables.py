@@ -39,6 +39,9 @@ def create_table(place: Place, asked: s.CreateTable, given: Given) -> Counts:
         cluster_by=asked.cluster_by or None,
         properties=dict(asked.properties) or None,
     )
+    for column in asked.columns:
+        if column.comment:
+            made.alter_column(column.name, comment=column.comment)
     for name, condition in asked.checks:
         made.add_check(name, condition)
     return tx.counts.get(asked.table, Counts())
@@ -92,7 +95,7 @@ def _alter(change: object, table: TableWriter) -> None:
 def _(change: s.AddColumns, table: TableWriter) -> None:
     for column in change.columns:
         if not (change.if_not_exists and table.schema.find(column.name)):
-            table.add_column(column.name, column.type, column.default, column.nullable)
+            table.add_column(column.name, column.type, column.default, column.nullable, column.comment)
 
 
 @_alter.register
@@ -115,7 +118,8 @@ def _(change: s.RenameTable, table: TableWriter) -> None:
 @_alter.register
 def _(change: s.AlterColumn, table: TableWriter) -> None:
     default = None if change.drop_default else ... if change.default is None else change.default
-    table.alter_column(change.name, change.type, change.nullable, default)
+    comment = ... if change.comment is None else change.comment
+    table.alter_column(change.name, change.type, change.nullable, default, comment)
 
 
 @_alter.register
@@ -142,6 +146,14 @@ def _(change: s.SetProperties, table: TableWriter) -> None:
 @_alter.register
 def _(change: s.UnsetProperties, table: TableWriter) -> None:
     table.unset_properties(list(change.names))
+
+
+@_alter.register
+def _(change: s.SetComment, table: TableWriter) -> None:
+    if change.text is not None:
+        table.set_properties({"comment": change.text})
+    elif "comment" in table.properties:
+        table.unset_properties(["comment"])
 
 
 @_alter.register
@@ -176,6 +188,8 @@ def alter_namespace(place: Place, asked: s.AlterNamespace) -> Counts:
         tx.set_namespace_properties(asked.name, dict(asked.change.properties))
     elif isinstance(asked.change, s.UnsetProperties):
         tx.unset_namespace_properties(asked.name, asked.change.names)
+    elif isinstance(asked.change, s.SetComment):
+        tx.set_namespace_properties(asked.name, {"comment": asked.change.text or ""})
     else:
         tx.rename_namespace(asked.name, asked.change.name)
     return Counts()

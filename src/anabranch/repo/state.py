@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from difflib import get_close_matches
 
 from anabranch.catalog import entries, objects, views
@@ -21,22 +22,34 @@ def find_table(ctx: Context, cx: Connection, at: Clock, name: str, below: ThingI
     parent = find_namespace(ctx, cx, at, namespaces) if below is None else below
     found = entries.find_name(cx, ctx.record.id, at, parent, own)
     if found is None or found.kind != "table":
-        there = [n.name for n in entries.list_names(cx, ctx.record.id, at, parent) if n.kind == "table"]
+        named = entries.list_names(cx, ctx.record.id, at, parent)
+        there, spaces = ([n.name for n in named if n.kind == kind] for kind in ("table", "namespace"))
         near = get_close_matches(own, there, n=1)
         prefix = "".join(f"{n}." for n in namespaces)
-        hint = f"did you mean {prefix + near[0]!r}?" if near else f"there: {', '.join(there[:10]) or 'no tables'}"
+        hint = f"did you mean {prefix + near[0]!r}?" if near else _listed(there, spaces)
         raise NotFound(f"there is no table {name!r} at this commit", hint=hint, table=name)
     return found.thing_id
+
+
+def _listed(tables: Sequence[str], namespaces: Sequence[str]) -> str:
+    names = tables or namespaces
+    if not names:
+        return "there are no tables yet"
+    first = f"{', '.join(names[:10])}{', …' if len(names) > 10 else ''}"
+    return f"there: {first}" if tables else f"there are only namespaces: {first}"
 
 
 def find_namespace(ctx: Context, cx: Connection, at: Clock, parts: tuple[str, ...]) -> ThingId:
     """Find a namespace's id by its path."""
     parent = ROOT_NAMESPACE
-    for part in parts:
+    for depth, part in enumerate(parts):
         found = entries.find_name(cx, ctx.record.id, at, parent, part)
         if found is None or found.kind != "namespace":
             name = ".".join(parts)
-            raise NotFound(f"there is no namespace {name!r}", hint="create the namespace first")
+            there = [n.name for n in entries.list_names(cx, ctx.record.id, at, parent) if n.kind == "namespace"]
+            near = get_close_matches(part, there, n=1)
+            hint = f"did you mean {'.'.join((*parts[:depth], near[0]))!r}?" if near else "create the namespace first"
+            raise NotFound(f"there is no namespace {name!r}", hint=hint)
         parent = found.thing_id
     return parent
 

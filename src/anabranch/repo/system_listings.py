@@ -35,6 +35,7 @@ _COLUMNS = (
     ("nullable", BOOLEAN),
     ("default", STRING),
     ("key", BOOLEAN),
+    ("comment", STRING),
 )
 _REFLOG = (
     ("branch", STRING),
@@ -115,6 +116,7 @@ def column_rows(table: str, schema: Schema) -> Iterator[dict[str, Any]]:
             "nullable": column.nullable,
             "default": column.default,
             "key": column.id in schema.key,
+            "comment": column.comment,
         }
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from anabranch.errors import NotFound
 from anabranch.repo.conflicts import Conflicts
-from anabranch.repo.diff import TableDiff
+from anabranch.repo.differences import TableDiff
 from anabranch.repo.json_values import json_text
 from anabranch.repo.look_up import value_of_text
 from anabranch.repo.open_merge import newest_merge

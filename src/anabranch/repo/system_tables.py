@@ -58,6 +58,21 @@ def names() -> tuple[str, ...]:
     return tuple(f"{NAMESPACE}.{name}" for name in sorted(_KNOWN))
 
 
+def is_system(name: str) -> bool:
+    """Tell whether a name is that of a relation of the namespace; a table of the same name is hidden behind it."""
+    return name.lower() in names()
+
+
+def unknown_system(name: str) -> NotFound | None:
+    """The error of a name of the namespace that nothing has; None for other names."""
+    space, _, own = name.lower().partition(".")
+    if space != NAMESPACE or not own or "." in own:
+        return None
+    near = get_close_matches(own, _KNOWN, n=1)
+    guess = f"did you mean {NAMESPACE}.{near[0]}? " if near else ""
+    return NotFound(f"there is no system table {name!r}", hint=f"{guess}there: {', '.join(names())}", table=name)
+
+
 def system_table(
     repo: Repository,
     name: str,
@@ -68,13 +83,14 @@ def system_table(
 ) -> SystemTable:
     """Find a relation of the namespace `ana`, as the branch, a ref or an unfinished commit has it."""
     own = name.lower().removeprefix(f"{NAMESPACE}.")
+    full = f"{NAMESPACE}.{own}"
     found = _KNOWN.get(own)
     if found is None:
-        near = get_close_matches(own, _KNOWN, n=1)
-        guess = f"did you mean {NAMESPACE}.{near[0]}? " if near else ""
-        raise NotFound(f"there is no system table {name!r}", hint=f"{guess}there: {', '.join(names())}", table=name)
-    full = f"{NAMESPACE}.{own}"
+        raise unknown_system(full) or NotFound(f"there is no system table {full!r}")
     asked = Asked(repo, full, found.usage(full), tuple(arguments), branch, at, tx)
-    if len(arguments) < found.at_least or (found.at_most is not None and len(arguments) > found.at_most):
-        raise asked.wrong(f"{len(arguments)} arguments were given")
+    if len(arguments) < found.at_least:
+        raise asked.wrong("it needs the name of a table")
+    if found.at_most is not None and len(arguments) > found.at_most:
+        most = f"no more than {found.at_most}" if found.at_most else "none"
+        raise asked.wrong(f"{len(arguments)} arguments were given, it takes {most}")
     return found.make(asked)

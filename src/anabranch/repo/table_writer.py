@@ -71,14 +71,16 @@ class TableWriter(Table):
 
     # Columns, key, checks
 
-    def add_column(self, name: str, type: str, default: Any = None, nullable: bool = True) -> None:
+    def add_column(
+        self, name: str, type: str, default: Any = None, nullable: bool = True, comment: str | None = None
+    ) -> None:
         """Add a column; rows that are there get the default, without being written again.
 
         Text is an SQL expression, anything else a value.
         """
         from anabranch.repo import alter_table
 
-        asked = alter_table.NewColumn(name, type, default, nullable)
+        asked = alter_table.NewColumn(name, type, default, nullable, comment)
         self._transaction.alter(self._thing, lambda table: alter_table.add_column(self._ctx, table, asked))
 
     def drop_column(self, name: str) -> None:
@@ -94,12 +96,12 @@ class TableWriter(Table):
         self._transaction.alter(self._thing, lambda table: alter_table.rename_column(table, old, new))
 
     def alter_column(
-        self, name: str, type: str | None = None, nullable: bool | None = None, default: Any = ...
+        self, name: str, type: str | None = None, nullable: bool | None = None, default: Any = ..., comment: Any = ...
     ) -> None:
-        """Widen a column's type, let it be null or not, or set the default of new rows (None for no default)."""
+        """Widen a column's type, let it be null or not, set its comment or the default of new rows (None for none)."""
         from anabranch.repo import alter_table
 
-        asked = alter_table.ColumnChange(name, type, nullable, default)
+        asked = alter_table.ColumnChange(name, type, nullable, default, comment)
         self._transaction.alter(
             self._thing, lambda table: alter_table.alter_column(self._ctx, table, asked, self._pending)
         )

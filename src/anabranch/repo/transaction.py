@@ -33,7 +33,7 @@ from anabranch.repo.state import find_table, table_state
 from anabranch.repo.table_writer import TableWriter
 
 if TYPE_CHECKING:
-    from anabranch.repo.diff import Diff
+    from anabranch.repo.differences import Diff
     from anabranch.repo.sql_result import SqlResult
 
 
@@ -189,11 +189,11 @@ class Transaction:
             if t.operations
         }
 
-    def diff(self) -> Diff:
-        """What is staged, compared with the commit that it starts from."""
+    def diff(self, since: str | None = None) -> Diff:
+        """What is staged, compared with the commit that it starts from; or all that differs from another ref."""
         from anabranch.repo.draft_diff import draft_diff
 
-        return draft_diff(self._ctx, self._draft, self.pending(), self._start)
+        return draft_diff(self, since)
 
     # What the tables of this transaction ask for.
 

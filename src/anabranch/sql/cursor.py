@@ -101,10 +101,16 @@ class Cursor:
         return ".".join(parts)
 
     def string(self, what: str = "a text in quotes") -> str:
-        """Take a text in quotes."""
+        """Take a text in quotes; as in Spark, one may go on in the next, and a doubled quote is a quote."""
         if self.token.kind != "string":
             raise self.error(what)
-        return self.step().value
+        last = self.step()
+        text = last.value
+        while self.token.kind == "string":
+            doubled = self.token.start == last.end and self.token.text[0] == last.text[-1]
+            last = self.step()
+            text += f"{last.text[0] if doubled else ''}{last.value}"
+        return text
 
     def listed(self, item: Callable[[], T]) -> list[T]:
         """Take items with commas between them."""
@@ -144,6 +150,15 @@ class Cursor:
         text = self.text_until(what=what)
         self.expect_symbol(")")
         return text
+
+    def skip_brackets(self) -> None:
+        """Pass over a pair of brackets and what is between them."""
+        depth = 0
+        while not self.done:
+            depth += self.token.is_symbol("(") - self.token.is_symbol(")")
+            self.step()
+            if depth == 0:
+                return
 
     def rest(self, what: str) -> str:
         """Take all that is left."""

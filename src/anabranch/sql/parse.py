@@ -9,7 +9,7 @@ from difflib import get_close_matches
 from anabranch.errors import InvalidRequest
 from anabranch.sql import parse_rows, parse_show, parse_tables, parse_versions
 from anabranch.sql.cursor import Cursor
-from anabranch.sql.statements import Query, Statement
+from anabranch.sql.statements import Delete, Insert, MergeInto, Query, Statement, Update
 from anabranch.sql.tokens import Token, syntax_error, tokenize
 
 _QUERY_WORDS = frozenset(("SELECT", "FROM", "VALUES", "TABLE", "MAP", "REDUCE"))
@@ -26,6 +26,7 @@ _FIRST: dict[str, Callable[[Cursor], Statement]] = {
     "REPLACE": parse_tables.create,
     "DROP": lambda cursor: parse_versions.drop(cursor) or parse_tables.drop(cursor),
     "ALTER": lambda cursor: parse_versions.alter(cursor) or parse_tables.alter(cursor),
+    "COMMENT": parse_tables.comment,
     "USE": parse_versions.use,
     "CHECKOUT": parse_versions.use,
     "COMMIT": parse_versions.commit,
@@ -90,23 +91,42 @@ def _statement(text: str, tokens: list[Token]) -> Statement:
     return replace(made, text=written)
 
 
+_AFTER_WITH: dict[str, Callable[[Cursor], Insert | Update | Delete | MergeInto]] = {
+    "INSERT": parse_rows.insert,
+    "UPDATE": parse_rows.update,
+    "DELETE": parse_rows.delete,
+    "MERGE": parse_rows.merge_into,
+}
+
+
 def _with(cursor: Cursor) -> Statement:
-    """A query, or an INSERT that reads what WITH defines."""
-    depth, start = 0, cursor.token.start
-    for at, token in enumerate(cursor.tokens):
-        depth += token.is_symbol("(") - token.is_symbol(")")
-        if depth or token.word not in ("INSERT", "UPDATE", "DELETE", "MERGE", "SELECT", "FROM"):
-            continue
-        if token.word in ("SELECT", "FROM"):
-            return Query()
-        if token.word != "INSERT":
-            hint = "write the query in brackets where it is read"
-            raise syntax_error(cursor.source, token.start, f"WITH before {token.word} is not supported", hint)
-        inner = Cursor(cursor.source, cursor.tokens, at)
-        made = parse_rows.insert(inner)
-        inner.expect_end()
-        return replace(made, source=f"{cursor.source[start : token.start]}\n{made.source}")
-    return Query()
+    """A query, or a statement that writes and reads what WITH defines; what can't be read is left to the engine."""
+    start = cursor.step().start
+    if cursor.sees("RECURSIVE") and cursor.look().is_name:
+        cursor.step()
+    while cursor.token.is_name:
+        cursor.step()
+        _skip_definition(cursor)
+        if not cursor.accept_symbol(","):
+            break
+    reader = _AFTER_WITH.get(cursor.token.word)
+    if reader is None:
+        return Query()
+    defined = cursor.source[start : cursor.token.start]
+    made = reader(cursor)
+    cursor.expect_end()
+    return replace(made, defined=defined)
+
+
+def _skip_definition(cursor: Cursor) -> None:
+    """Pass over `(columns) MAX RECURSION LEVEL 9 AS (query)`, all but the query being optional."""
+    if cursor.token.is_symbol("("):
+        cursor.skip_brackets()
+    if cursor.accept("MAX", "RECURSION", "LEVEL"):
+        cursor.step()
+    cursor.accept("AS")
+    if cursor.token.is_symbol("("):
+        cursor.skip_brackets()
 
 
 def _refuse_open_brackets(text: str, tokens: list[Token]) -> None:

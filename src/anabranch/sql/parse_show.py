@@ -7,6 +7,7 @@ from typing import Literal
 from anabranch.sql import statements as s
 from anabranch.sql.cursor import Cursor
 from anabranch.sql.parse_versions import ref
+from anabranch.sql.references import arguments
 
 _WHAT: dict[
     str, Literal["branches", "tags", "tables", "namespaces", "log", "status", "conflicts", "columns", "properties"]
@@ -69,7 +70,9 @@ def describe(cursor: Cursor) -> s.Reading:
     extended = cursor.token.word in ("EXTENDED", "FORMATTED") and cursor.look().is_name
     if extended:
         cursor.step()
-    return s.Describe(cursor.path("a table"), extended)
+    table = cursor.path("a table")
+    takes = table.lower().startswith("ana.") and cursor.token.is_symbol("(")
+    return s.Describe(table, extended, arguments(cursor) if takes else None)
 
 
 def explain(cursor: Cursor) -> s.Explain:

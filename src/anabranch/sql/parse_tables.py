@@ -16,7 +16,6 @@ _NOT_HERE = {
     "UNIQUE": "UNIQUE is not enforced: make the columns the PRIMARY KEY",
     "GENERATED": "generated columns are not supported: write the values, or give a DEFAULT",
     "FOREIGN": "foreign keys are not supported",
-    "COMMENT": "columns have no comments: keep them in TBLPROPERTIES",
     "FIRST": "columns are in the order in which they were added",
     "AFTER": "columns are in the order in which they were added",
     "PARTITIONED": "tables are not partitioned: CLUSTER BY (columns) orders their files",
@@ -83,12 +82,14 @@ def column(cursor: Cursor, parts: _Parts | None = None) -> s.ColumnText:
     """Read a column: name, type, and what may follow."""
     name = cursor.name("a column")
     made = s.ColumnText(name, type_text(cursor))
-    nullable, default = True, None
+    nullable, default, comment = True, None, None
     while cursor.token.word in _AFTER_TYPE:
         if cursor.accept("NOT", "NULL"):
             nullable = False
         elif cursor.accept("NULL"):
             nullable = True
+        elif cursor.accept("COMMENT"):
+            comment = cursor.string()
         elif cursor.accept("DEFAULT"):
             default = cursor.text_until(*(_AFTER_TYPE - {"NULL", "NOT"}), "NOT", comma=True, what="a default")
         elif parts is not None and cursor.accept("PRIMARY", "KEY"):
@@ -100,7 +101,7 @@ def column(cursor: Cursor, parts: _Parts | None = None) -> s.ColumnText:
         else:
             _refuse(cursor)
             raise cursor.error(", or )")
-    return s.ColumnText(name, made.type, nullable, default)
+    return s.ColumnText(name, made.type, nullable, default, comment)
 
 
 def _set_key(cursor: Cursor, parts: _Parts, columns: list[str]) -> None:
@@ -296,11 +297,28 @@ def _rename(cursor: Cursor) -> s.Alteration:
     return s.RenameColumn(old, cursor.name("a name"))
 
 
+def comment(cursor: Cursor) -> s.Statement:
+    """Read COMMENT ON TABLE | COLUMN | NAMESPACE name IS 'text' | NULL."""
+    cursor.expect("COMMENT", "ON")
+    kind = cursor.expect_any("TABLE", "COLUMN", *_SPACES)
+    name = cursor.path("a column" if kind == "COLUMN" else "a table" if kind == "TABLE" else "a namespace")
+    table, dot, own = name.rpartition(".")
+    if kind == "COLUMN" and not dot:
+        raise cursor.error("the table and the column, table.column")
+    cursor.expect("IS")
+    text = None if cursor.accept("NULL") else cursor.string("a text in quotes, or NULL")
+    if kind == "COLUMN":
+        return s.AlterTable(table, s.AlterColumn(own, comment=text or ""))
+    return s.AlterTable(name, s.SetComment(text)) if kind == "TABLE" else s.AlterNamespace(name, s.SetComment(text))
+
+
 def _alter_column(cursor: Cursor) -> s.AlterColumn:
     cursor.accept("COLUMN")
     name = cursor.name("a column")
     if cursor.accept("TYPE"):
         return s.AlterColumn(name, type=type_text(cursor))
+    if cursor.accept("COMMENT"):
+        return s.AlterColumn(name, comment=cursor.string())
     if cursor.expect_any("SET", "DROP") == "SET":
         if cursor.accept("DATA", "TYPE"):
             return s.AlterColumn(name, type=type_text(cursor))

@@ -4,19 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Literal
 
 from anabranch.sql.cursor import Cursor
 from anabranch.sql.moments import MOMENTS, Moment, Span, at_sign, changes, glued, moment
+from anabranch.sql.statements import Argument
 from anabranch.sql.tokens import Token, tokenize
-
-
-@dataclass(frozen=True)
-class Argument:
-    """An argument of a system table: a text, a number, a parameter, or null."""
-
-    value: str
-    form: Literal["text", "number", "parameter", "null"]
 
 
 @dataclass(frozen=True)
@@ -95,6 +87,31 @@ def _qualifiers(text: str, reference: Reference, references: Sequence[Reference]
 
 def _quoted(name: str) -> str:
     return f"`{name.replace('`', '``')}`"
+
+
+def arguments(cursor: Cursor) -> tuple[Argument, ...]:
+    """Read the arguments of a system table, in brackets."""
+    cursor.expect_symbol("(")
+    found = [] if cursor.token.is_symbol(")") else cursor.listed(lambda: _argument(cursor))
+    cursor.expect_symbol(")")
+    return tuple(found)
+
+
+def _argument(cursor: Cursor) -> Argument:
+    token = cursor.token
+    if token.kind == "string":
+        return Argument(cursor.string(), "text")
+    if token.kind == "parameter":
+        return Argument(cursor.step().text[1:], "parameter")
+    if token.kind == "number" or (token.is_symbol("-") and cursor.look().kind == "number"):
+        sign = cursor.step().text if token.is_symbol("-") else ""
+        return Argument(f"{sign}{cursor.step().text}", "number")
+    if token.word == "NULL":
+        cursor.step()
+        return Argument("", "null")
+    if token.is_name:
+        return Argument(glued(cursor), "text")
+    raise cursor.error("a text, a number, a name or a parameter")
 
 
 @dataclass
@@ -308,31 +325,8 @@ class _Finder:
         """A function that gives a table: ours are in the namespace `ana`."""
         if parts[0].lower() != "ana" or len(parts) != 2:
             return None
-        arguments: list[Argument] = []
-        cursor = self.cursor
-        cursor.expect_symbol("(")
-        if not cursor.token.is_symbol(")"):
-            arguments = cursor.listed(self._argument)
-        cursor.expect_symbol(")")
-        made = Reference(parts, start, self._before().end, arguments=tuple(arguments))
-        return self._with_alias(made)
-
-    def _argument(self) -> Argument:
-        cursor = self.cursor
-        token = cursor.token
-        if token.kind == "string":
-            return Argument(cursor.step().value, "text")
-        if token.kind == "parameter":
-            return Argument(cursor.step().text[1:], "parameter")
-        if token.kind == "number" or (token.is_symbol("-") and cursor.look().kind == "number"):
-            sign = cursor.step().text if token.is_symbol("-") else ""
-            return Argument(f"{sign}{cursor.step().text}", "number")
-        if token.word == "NULL":
-            cursor.step()
-            return Argument("", "null")
-        if token.is_name:
-            return Argument(glued(cursor), "text")
-        raise cursor.error("a text, a number, a name or a parameter")
+        given = arguments(self.cursor)
+        return self._with_alias(Reference(parts, start, self._before().end, arguments=given))
 
     def _with_moment(self, found: Reference) -> Reference:
         """Read `VERSION AS OF …` and its like, `@v…`, and `CHANGES …`."""
@@ -358,9 +352,9 @@ class _Finder:
             return found
         if cursor.sees("TABLESAMPLE") and cursor.look().is_symbol("("):
             cursor.step()
-            self._skip_brackets()
+            cursor.skip_brackets()
             if cursor.accept("REPEATABLE"):
-                self._skip_brackets()
+                cursor.skip_brackets()
         end = self._before().end
         if cursor.accept("AS"):
             cursor.name("an alias")
@@ -376,11 +370,3 @@ class _Finder:
         """A word such as WHERE is an alias if another clause follows it at once."""
         token, after = self.cursor.token, self.cursor.look()
         return token.word in ("WHERE", "HAVING", "QUALIFY") and after.word in _AFTER_FROM
-
-    def _skip_brackets(self) -> None:
-        cursor, depth = self.cursor, 0
-        while not cursor.done:
-            depth += cursor.token.is_symbol("(") - cursor.token.is_symbol(")")
-            cursor.step()
-            if depth == 0:
-                return

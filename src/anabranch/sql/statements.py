@@ -35,7 +35,15 @@ class Query(Reading):
 
 
 @dataclass(frozen=True)
-class Insert(Writing):
+class RowWriting(Writing):
+    """A statement that writes rows of a table."""
+
+    defined: str = field(default="", kw_only=True)
+    """`WITH x AS (…)` before it: names that its queries may read."""
+
+
+@dataclass(frozen=True)
+class Insert(RowWriting):
     """INSERT INTO or OVERWRITE."""
 
     table: str
@@ -47,7 +55,7 @@ class Insert(Writing):
 
 
 @dataclass(frozen=True)
-class Update(Writing):
+class Update(RowWriting):
     table: str
     alias: str | None
     values: tuple[tuple[str, str], ...]
@@ -55,7 +63,7 @@ class Update(Writing):
 
 
 @dataclass(frozen=True)
-class Delete(Writing):
+class Delete(RowWriting):
     table: str
     alias: str | None = None
     where: str | None = None
@@ -76,7 +84,7 @@ class MergeClause:
 
 
 @dataclass(frozen=True)
-class MergeInto(Writing):
+class MergeInto(RowWriting):
     table: str
     alias: str | None
     source: str
@@ -102,6 +110,7 @@ class ColumnText:
     type: str
     nullable: bool = True
     default: str | None = None
+    comment: str | None = None
 
 
 @dataclass(frozen=True)
@@ -153,6 +162,8 @@ class AlterColumn:
     nullable: bool | None = None
     default: str | None = None
     drop_default: bool = False
+    comment: str | None = None
+    """Empty for none."""
 
 
 @dataclass(frozen=True)
@@ -185,6 +196,13 @@ class UnsetProperties:
 
 
 @dataclass(frozen=True)
+class SetComment:
+    """COMMENT ON: of a table or namespace; None removes it."""
+
+    text: str | None
+
+
+@dataclass(frozen=True)
 class ClusterBy:
     columns: tuple[str, ...]
 
@@ -200,6 +218,7 @@ Alteration = (
     | SetKey
     | SetProperties
     | UnsetProperties
+    | SetComment
     | ClusterBy
 )
 
@@ -227,7 +246,7 @@ class DropNamespace(Writing):
 @dataclass(frozen=True)
 class AlterNamespace(Writing):
     name: str
-    change: SetProperties | UnsetProperties | RenameTable
+    change: SetProperties | UnsetProperties | SetComment | RenameTable
 
 
 # Versions
@@ -375,11 +394,20 @@ class ShowCreate(Reading):
 
 
 @dataclass(frozen=True)
+class Argument:
+    """An argument of a system table: a text, a number, a parameter, or null."""
+
+    value: str
+    form: Literal["text", "number", "parameter", "null"]
+
+
+@dataclass(frozen=True)
 class Describe(Reading):
-    """DESCRIBE t: columns, types, key, defaults."""
+    """DESCRIBE t: columns, types, key, defaults; or DESCRIBE ana.diff('t')."""
 
     table: str
     extended: bool = False
+    arguments: tuple[Argument, ...] | None = None
 
 
 @dataclass(frozen=True)

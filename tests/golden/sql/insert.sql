@@ -98,3 +98,15 @@ INSERT INTO t (id, name) VALUES (70, 'kept'); INSERT INTO t (id) VALUES (70);
 SELECT count(*) AS n FROM t WHERE id = 70;
 --| n: bigint
 --| 0
+-- WITH before and inside.
+WITH a AS (SELECT 30 AS id) INSERT INTO t (id) WITH b AS (SELECT id + 1 AS id FROM a) SELECT id FROM b UNION ALL SELECT id FROM a;
+--| inserted: bigint | updated: bigint | deleted: bigint
+--| 2 | 0 | 0
+WITH a AS (SELECT 1) INSERT INTO t (id, name) VALUES (40, DEFAULT);
+--| inserted: bigint | updated: bigint | deleted: bigint
+--| 1 | 0 | 0
+SELECT id, name FROM t WHERE id >= 30 ORDER BY id;
+--| id: int | name: string
+--| 30 | new
+--| 31 | new
+--| 40 | new

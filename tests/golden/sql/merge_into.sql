@@ -65,11 +65,11 @@ MERGE INTO t USING (SELECT 1 AS k UNION ALL SELECT 1) x ON t.id = x.k WHEN MATCH
 MERGE INTO t USING (SELECT 1 AS k UNION ALL SELECT 1) x ON t.id = x.k WHEN MATCHED THEN DELETE;
 --! InvalidRequest: merge into 't': several rows of the source match one row of the table: id=1
 MERGE INTO t USING s ON t.id = s.id + 1000 WHEN NOT MATCHED THEN INSERT (id, v) VALUES (1, s.v);
---! InvalidRequest: merge into 't': the rows have a key more than once: id=1; id=1; id=1
+--! InvalidRequest: merge into 't': the rows have a key more than once: id=1
 MERGE INTO t USING s ON t.id = s.id + 1000 WHEN NOT MATCHED THEN INSERT (id, v) VALUES (77, s.v);
---! InvalidRequest: merge into 't': the rows have a key more than once: id=77; id=77; id=77
+--! InvalidRequest: merge into 't': the rows have a key more than once: id=77
 MERGE INTO t USING s ON t.id = s.id WHEN MATCHED THEN UPDATE SET id = 1;
---! InvalidRequest: merge into 't': the rows have a key more than once: id=1; id=1
+--! InvalidRequest: merge into 't': the rows have a key more than once: id=1
 MERGE INTO t USING s ON t.id = s.id WHEN MATCHED THEN UPDATE SET nope = 1;
 --! NotFound: there is no column 'nope'
 MERGE INTO t USING s ON t.id = s.nope WHEN MATCHED THEN DELETE;
@@ -96,3 +96,23 @@ SELECT * FROM t ORDER BY id;
 --| 6 | six | 6
 --| 9 | nine! | 2
 --| 106 | six | 7
+-- WITH before the statement.
+CREATE TABLE w (id INT PRIMARY KEY, v STRING); INSERT INTO w VALUES (1, 'a'), (2, 'b');
+--| inserted: bigint | updated: bigint | deleted: bigint
+--| 2 | 0 | 0
+WITH s AS (SELECT id, upper_v AS v FROM VALUES (2, 'B'), (3, 'C') AS x (id, upper_v)) MERGE INTO w USING s ON w.id = s.id WHEN MATCHED THEN UPDATE SET * WHEN NOT MATCHED THEN INSERT *;
+--| inserted: bigint | updated: bigint | deleted: bigint
+--| 1 | 1 | 0
+WITH s AS (SELECT 3 AS id), l AS (SELECT 'low' AS v) MERGE INTO w t USING (SELECT id FROM s WHERE id > 2) AS q ON t.id = q.id WHEN MATCHED THEN UPDATE SET v = (SELECT max(v) FROM l);
+--| inserted: bigint | updated: bigint | deleted: bigint
+--| 0 | 1 | 0
+SELECT * FROM w ORDER BY id;
+--| id: int | v: string
+--| 1 | a
+--| 2 | B
+--| 3 | low
+-- A key that the source has several times is told once.
+MERGE INTO w USING (SELECT * FROM VALUES (7, 'x'), (7, 'y'), (7, 'z'), (8, 'a'), (8, 'b') AS s (id, v)) s ON w.id = s.id WHEN NOT MATCHED THEN INSERT *;
+--! InvalidRequest: merge into 'w': the rows have a key more than once: id=7; id=8
+MERGE INTO w USING (SELECT * FROM VALUES (1, 'x'), (1, 'y'), (1, 'z') AS s (id, v)) s ON w.id = s.id WHEN MATCHED THEN UPDATE SET v = s.v;
+--! InvalidRequest: merge into 'w': several rows of the source match one row of the table: id=1

@@ -36,14 +36,14 @@ SELECT `back``tick` FROM `my table` ORDER BY `the id`;
 --| q
 --| NULL
 DESCRIBE `my table`;
---| col_name: string | data_type: string | nullable: boolean | default: string | key: boolean
---| _commit_version | string | true | NULL | false
---| a-b | int | true | NULL | false
---| back`tick | string | true | NULL | false
---| it's | int | true | NULL | false
---| select | string | true | NULL | false
---| the id | int | false | NULL | true
---| ключ | string | true | NULL | false
+--| col_name: string | data_type: string | nullable: boolean | default: string | key: boolean | comment: string
+--| _commit_version | string | true | NULL | false | NULL
+--| a-b | int | true | NULL | false | NULL
+--| back`tick | string | true | NULL | false | NULL
+--| it's | int | true | NULL | false | NULL
+--| select | string | true | NULL | false | NULL
+--| the id | int | false | NULL | true | NULL
+--| ключ | string | true | NULL | false | NULL
 SHOW CREATE TABLE `my table`;
 --| createtab_stmt: string
 --| "CREATE TABLE `my table` (\n  `the id` int NOT NULL,\n  `select` string,\n  `a-b` int,\n  `ключ` string,\n  `it's` int,\n  `back``tick` string,\n  _commit_version string,\n  PRIMARY KEY (`the id`)\n)"

@@ -51,12 +51,12 @@ SELECT * FROM ana.namespaces;
 --| name: string
 --| s
 SELECT * FROM ana.columns ORDER BY `table`, position;
---| table: string | position: int | name: string | type: string | nullable: boolean | default: string | key: boolean
---| s.u | 1 | a | string | true | NULL | false
---| s.u | 2 | b | double | true | NULL | false
---| t | 1 | id | int | false | NULL | true
---| t | 2 | v | string | true | 'x' | false
---| t | 3 | n | int | false | NULL | false
+--| table: string | position: int | name: string | type: string | nullable: boolean | default: string | key: boolean | comment: string
+--| s.u | 1 | a | string | true | NULL | false | NULL
+--| s.u | 2 | b | double | true | NULL | false | NULL
+--| t | 1 | id | int | false | NULL | true | NULL
+--| t | 2 | v | string | true | 'x' | false | NULL
+--| t | 3 | n | int | false | NULL | false | NULL
 SELECT name, type, key FROM ana.columns('t') ORDER BY position;
 --| name: string | type: string | key: boolean
 --| id | int | true
@@ -107,11 +107,11 @@ SELECT kind, `rows`, key_low, key_high FROM ana.layout('t');
 --| rows | 2 | [1] | [2]
 --| update | 1 | [1] | [1]
 DESCRIBE ana.tables;
---| col_name: string | data_type: string | nullable: boolean | default: string | key: boolean
---| column_count | int | true | NULL | false
---| key | array<string> | true | NULL | false
---| name | string | true | NULL | false
---| row_count | bigint | true | NULL | false
+--| col_name: string | data_type: string | nullable: boolean | default: string | key: boolean | comment: string
+--| column_count | int | true | NULL | false | NULL
+--| key | array<string> | true | NULL | false | NULL
+--| name | string | true | NULL | false | NULL
+--| row_count | bigint | true | NULL | false | NULL
 SELECT b.name, count(*) AS n FROM ana.branches b JOIN ana.tags t ON b.commit = t.commit GROUP BY b.name ORDER BY b.name;
 --| name: string | n: bigint
 SELECT name FROM ana.tables VERSION AS OF v1 ORDER BY name;
@@ -124,9 +124,9 @@ SELECT count(*) AS n FROM ana.log VERSION AS OF v1;
 SELECT * FROM ana.nope;
 --! NotFound: there is no system table 'ana.nope'
 SELECT * FROM ana.diff;
---! InvalidRequest: ana.diff: 0 arguments were given
+--! InvalidRequest: ana.diff: it needs the name of a table
 SELECT * FROM ana.diff('t', 'main', 'dev', 'x');
---! InvalidRequest: ana.diff: 4 arguments were given
+--! InvalidRequest: ana.diff: 4 arguments were given, it takes no more than 3
 SELECT * FROM ana.history('t', 1, 2);
 --! InvalidRequest: ana.history: 2 values were given, but 't' has id
 SELECT * FROM ana.blame('nope');
@@ -147,12 +147,39 @@ SHOW NAMESPACES;
 --| name: string
 --| s
 SHOW COLUMNS IN s.u;
---| table: string | position: int | name: string | type: string | nullable: boolean | default: string | key: boolean
---| s.u | 1 | a | string | true | NULL | false
---| s.u | 2 | b | double | true | NULL | false
+--| table: string | position: int | name: string | type: string | nullable: boolean | default: string | key: boolean | comment: string
+--| s.u | 1 | a | string | true | NULL | false | NULL
+--| s.u | 2 | b | double | true | NULL | false | NULL
 SHOW STATUS;
 --| name: string | kind: string | state: string | operations: array<string> | inserted: bigint | updated: bigint | deleted: bigint
 SHOW CONFLICTS;
 --| table: string | level: string | column: string | kind: string | count: bigint
 SHOW TABLES IN nope;
 --! NotFound: there is no namespace 'nope'
+DESCRIBE ana.blame;
+--! InvalidRequest: ana.blame: it needs the name of a table
+DESCRIBE ana.blame('t');
+--| col_name: string | data_type: string | nullable: boolean | default: string | key: boolean | comment: string
+--| _commit_author | string | true | NULL | false | NULL
+--| _commit_hash | string | true | NULL | false | NULL
+--| _commit_message | string | true | NULL | false | NULL
+--| _commit_timestamp | timestamp | true | NULL | false | NULL
+--| _commit_version | string | true | NULL | false | NULL
+--| id | int | true | NULL | false | NULL
+DESCRIBE ana.log('v1');
+--| col_name: string | data_type: string | nullable: boolean | default: string | key: boolean | comment: string
+--| author | string | true | NULL | false | NULL
+--| finished_at | timestamp | true | NULL | false | NULL
+--| hash | string | true | NULL | false | NULL
+--| id | string | true | NULL | false | NULL
+--| message | string | true | NULL | false | NULL
+--| parents | array<string> | true | NULL | false | NULL
+--| provenance | array<string> | true | NULL | false | NULL
+--| started_at | timestamp | true | NULL | false | NULL
+--| tables | array<string> | true | NULL | false | NULL
+DESCRIBE ana.nope;
+--! NotFound: there is no system table 'ana.nope'
+DESCRIBE ana.diff('nope');
+--! NotFound: there is no table 'nope' at this commit
+DESCRIBE nope('t');
+--! InvalidRequest: SQL, line 1, column 14: found '(', expected the end

@@ -3,28 +3,28 @@ CREATE TABLE t (id BIGINT NOT NULL, name STRING DEFAULT 'new', price DECIMAL(6,2
 --| inserted: bigint | updated: bigint | deleted: bigint
 --| 0 | 0 | 0
 DESCRIBE t;
---| col_name: string | data_type: string | nullable: boolean | default: string | key: boolean
---| id | bigint | false | NULL | true
---| name | string | true | 'new' | false
---| price | decimal(6,2) | true | NULL | false
+--| col_name: string | data_type: string | nullable: boolean | default: string | key: boolean | comment: string
+--| id | bigint | false | NULL | true | NULL
+--| name | string | true | 'new' | false | NULL
+--| price | decimal(6,2) | true | NULL | false | NULL
 SHOW CREATE TABLE t;
 --| createtab_stmt: string
---| "CREATE TABLE t (\n  id bigint NOT NULL,\n  name string DEFAULT 'new',\n  price decimal(6,2),\n  PRIMARY KEY (id),\n  CONSTRAINT check_1 CHECK (price > 0),\n  CONSTRAINT named CHECK (name <> '')\n)\nCLUSTER BY (name)\nTBLPROPERTIES (\n  'comment' = 'things',\n  'owner' = 'ann'\n)"
+--| "CREATE TABLE t (\n  id bigint NOT NULL,\n  name string DEFAULT 'new',\n  price decimal(6,2),\n  PRIMARY KEY (id),\n  CONSTRAINT check_1 CHECK (price > 0),\n  CONSTRAINT named CHECK (name <> '')\n)\nCLUSTER BY (name)\nCOMMENT 'things'\nTBLPROPERTIES (\n  'owner' = 'ann'\n)"
 DESCRIBE EXTENDED t;
---| col_name: string | data_type: string | nullable: boolean | default: string | key: boolean
---| "" | "" | NULL | NULL | NULL
---| # Detailed Table Information | "" | NULL | NULL | NULL
---| Check check_1 | price > 0 | NULL | NULL | NULL
---| Check named | name <> '' | NULL | NULL | NULL
---| Clustering | name | NULL | NULL | NULL
---| Key | id | NULL | NULL | NULL
---| Name | t | NULL | NULL | NULL
---| Property comment | things | NULL | NULL | NULL
---| Property owner | ann | NULL | NULL | NULL
---| Rows | 0 | NULL | NULL | NULL
---| id | bigint | false | NULL | true
---| name | string | true | 'new' | false
---| price | decimal(6,2) | true | NULL | false
+--| col_name: string | data_type: string | nullable: boolean | default: string | key: boolean | comment: string
+--| "" | "" | NULL | NULL | NULL | NULL
+--| # Detailed Table Information | "" | NULL | NULL | NULL | NULL
+--| Check check_1 | price > 0 | NULL | NULL | NULL | NULL
+--| Check named | name <> '' | NULL | NULL | NULL | NULL
+--| Clustering | name | NULL | NULL | NULL | NULL
+--| Key | id | NULL | NULL | NULL | NULL
+--| Name | t | NULL | NULL | NULL | NULL
+--| Property comment | things | NULL | NULL | NULL | NULL
+--| Property owner | ann | NULL | NULL | NULL | NULL
+--| Rows | 0 | NULL | NULL | NULL | NULL
+--| id | bigint | false | NULL | true | NULL
+--| name | string | true | 'new' | false | NULL
+--| price | decimal(6,2) | true | NULL | false | NULL
 CREATE TABLE t (a INT);
 --! AlreadyExists: there is a table or namespace 't'
 CREATE TABLE IF NOT EXISTS t (a INT);
@@ -44,10 +44,10 @@ SELECT * FROM copy ORDER BY id;
 --| 1 | one | 2.00
 --| 2 | two | 4.00
 DESCRIBE copy;
---| col_name: string | data_type: string | nullable: boolean | default: string | key: boolean
---| id | bigint | true | NULL | false
---| name | string | true | NULL | false
---| twice | decimal(8,2) | true | NULL | false
+--| col_name: string | data_type: string | nullable: boolean | default: string | key: boolean | comment: string
+--| id | bigint | true | NULL | false | NULL
+--| name | string | true | NULL | false | NULL
+--| twice | decimal(8,2) | true | NULL | false | NULL
 SELECT * FROM keyed ORDER BY id;
 --| id: bigint | label: string
 --| 1 | one
@@ -136,7 +136,7 @@ ALTER TABLE t ALTER COLUMN qty DROP NOT NULL;
 --| 0 | 0 | 0
 SHOW CREATE TABLE t;
 --| createtab_stmt: string
---| "CREATE TABLE t (\n  id bigint NOT NULL,\n  name string NOT NULL DEFAULT 'new',\n  price decimal(6,2),\n  qty bigint DEFAULT 6,\n  remark string,\n  PRIMARY KEY (name),\n  CONSTRAINT check_1 CHECK (price > 0),\n  CONSTRAINT few CHECK (qty < 100)\n)\nTBLPROPERTIES (\n  'comment' = 'things',\n  'owner' = 'bob'\n)"
+--| "CREATE TABLE t (\n  id bigint NOT NULL,\n  name string NOT NULL DEFAULT 'new',\n  price decimal(6,2),\n  qty bigint DEFAULT 6,\n  remark string,\n  PRIMARY KEY (name),\n  CONSTRAINT check_1 CHECK (price > 0),\n  CONSTRAINT few CHECK (qty < 100)\n)\nCOMMENT 'things'\nTBLPROPERTIES (\n  'owner' = 'bob'\n)"
 INSERT INTO t (id, name, price) VALUES (3, 'one', 1);
 --! InvalidRequest: insert into 't': the table has these keys already: name='one'
 CREATE TABLE t2 (
@@ -157,7 +157,7 @@ TBLPROPERTIES (
 --| 0 | 0 | 0
 SHOW CREATE TABLE t2;
 --| createtab_stmt: string
---| "CREATE TABLE t2 (\n  id bigint NOT NULL,\n  name string NOT NULL DEFAULT 'new',\n  price decimal(6,2),\n  qty bigint DEFAULT 6,\n  remark string,\n  PRIMARY KEY (name),\n  CONSTRAINT check_1 CHECK (price > 0),\n  CONSTRAINT few CHECK (qty < 100)\n)\nTBLPROPERTIES (\n  'comment' = 'things',\n  'owner' = 'bob'\n)"
+--| "CREATE TABLE t2 (\n  id bigint NOT NULL,\n  name string NOT NULL DEFAULT 'new',\n  price decimal(6,2),\n  qty bigint DEFAULT 6,\n  remark string,\n  PRIMARY KEY (name),\n  CONSTRAINT check_1 CHECK (price > 0),\n  CONSTRAINT few CHECK (qty < 100)\n)\nCOMMENT 'things'\nTBLPROPERTIES (\n  'owner' = 'bob'\n)"
 ALTER TABLE t RENAME TO things;
 --| inserted: bigint | updated: bigint | deleted: bigint
 --| 0 | 0 | 0
@@ -216,4 +216,53 @@ SHOW TABLES;
 --| keyed | 1 | 1 | []
 --| t2 | 0 | 5 | ["name"]
 DESCRIBE nope;
+--! NotFound: there is no table 'nope' at this commit
+-- Comments.
+CREATE TABLE noted (id INT COMMENT 'which one' PRIMARY KEY, name STRING NOT NULL DEFAULT 'it''s' COMMENT 'what it''s called') COMMENT 'all of them';
+--| inserted: bigint | updated: bigint | deleted: bigint
+--| 0 | 0 | 0
+DESCRIBE noted;
+--| col_name: string | data_type: string | nullable: boolean | default: string | key: boolean | comment: string
+--| id | int | false | NULL | true | which one
+--| name | string | false | 'it''s' | false | what it's called
+SHOW CREATE TABLE noted;
+--| createtab_stmt: string
+--| "CREATE TABLE noted (\n  id int NOT NULL COMMENT 'which one',\n  name string NOT NULL DEFAULT 'it''s' COMMENT 'what it\\'s called',\n  PRIMARY KEY (id)\n)\nCOMMENT 'all of them'"
+ALTER TABLE noted ALTER COLUMN name COMMENT 'its name';
+--| inserted: bigint | updated: bigint | deleted: bigint
+--| 0 | 0 | 0
+ALTER TABLE noted ADD COLUMN qty INT COMMENT 'how many' DEFAULT 1;
+--| inserted: bigint | updated: bigint | deleted: bigint
+--| 0 | 0 | 0
+ALTER TABLE noted ALTER COLUMN qty COMMENT '';
+--| inserted: bigint | updated: bigint | deleted: bigint
+--| 0 | 0 | 0
+COMMENT ON COLUMN noted.id IS 'the key';
+--| inserted: bigint | updated: bigint | deleted: bigint
+--| 0 | 0 | 0
+COMMENT ON TABLE noted IS 'some of them';
+--| inserted: bigint | updated: bigint | deleted: bigint
+--| 0 | 0 | 0
+DESCRIBE noted;
+--| col_name: string | data_type: string | nullable: boolean | default: string | key: boolean | comment: string
+--| id | int | false | NULL | true | the key
+--| name | string | false | 'it''s' | false | its name
+--| qty | int | true | 1 | false | NULL
+SHOW TBLPROPERTIES noted;
+--| key: string | value: string
+--| comment | some of them
+COMMENT ON TABLE noted IS NULL;
+--| inserted: bigint | updated: bigint | deleted: bigint
+--| 0 | 0 | 0
+COMMENT ON COLUMN noted.id IS NULL;
+--| inserted: bigint | updated: bigint | deleted: bigint
+--| 0 | 0 | 0
+SHOW CREATE TABLE noted;
+--| createtab_stmt: string
+--| "CREATE TABLE noted (\n  id int NOT NULL,\n  name string NOT NULL DEFAULT 'it''s' COMMENT 'its name',\n  qty int DEFAULT 1,\n  PRIMARY KEY (id)\n)"
+COMMENT ON COLUMN noted.nope IS 'x';
+--! NotFound: there is no column 'nope'
+COMMENT ON COLUMN id IS 'x';
+--! InvalidRequest: SQL, line 1, column 22: found 'IS', expected the table and the column, table.column
+COMMENT ON TABLE nope IS 'x';
 --! NotFound: there is no table 'nope' at this commit

@@ -114,3 +114,37 @@ SELECT count(*) AS n FROM t UNION ALL SELECT count(*) FROM n;
 SELECT count(*) AS n FROM t VERSION AS OF start;
 --| n: bigint
 --| 4
+-- WITH before the statement.
+RESTORE TABLE t TO VERSION AS OF start;
+--| branch: string | commit: string | commit_id: string | inserted: bigint | updated: bigint | deleted: bigint
+--| main | <hash> | main/15 | 4 | 0 | 0
+WITH x AS (SELECT g, max(factor) AS f FROM r GROUP BY g) UPDATE t SET qty = (SELECT max(f) FROM x WHERE x.g = t.g) WHERE g IN (SELECT g FROM x);
+--| inserted: bigint | updated: bigint | deleted: bigint
+--| 0 | 2 | 0
+SELECT id, g, qty FROM t ORDER BY id;
+--| id: int | g: string | qty: int
+--| 1 | a | 3
+--| 2 | a | 3
+--| 3 | b | NULL
+--| 4 | NULL | 4
+WITH x (k) AS (SELECT 1), y AS (SELECT k + 1 AS k FROM x) DELETE FROM t WHERE id IN (SELECT k FROM y);
+--| inserted: bigint | updated: bigint | deleted: bigint
+--| 0 | 0 | 1
+WITH x AS (SELECT 99 AS n) UPDATE t a SET a.qty = a.id + 1 WHERE a.id = 1;
+--| inserted: bigint | updated: bigint | deleted: bigint
+--| 0 | 1 | 0
+WITH t AS (SELECT 3 AS id) DELETE FROM t AS d WHERE d.id IN (SELECT id FROM t);
+--| inserted: bigint | updated: bigint | deleted: bigint
+--| 0 | 0 | 1
+SELECT id, g, qty FROM t ORDER BY id;
+--| id: int | g: string | qty: int
+--| 1 | a | 2
+--| 4 | NULL | 4
+WITH update AS (SELECT 5 AS n) SELECT n FROM update;
+--| n: int
+--| 5
+WITH x AS (SELECT 1 AS a) DELETE FROM t;
+--| inserted: bigint | updated: bigint | deleted: bigint
+--| 0 | 0 | 2
+WITH x AS (SELECT a FROM nope) DELETE FROM n WHERE a IN (SELECT a FROM x);
+--! NotFound: there is no table 'nope' at this commit

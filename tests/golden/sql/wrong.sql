@@ -73,8 +73,8 @@ CREATE TABLE x (a INT, a INT);
 --! InvalidRequest: table 'x': a column is defined twice
 CREATE TABLE x (a INT DEFAULT 'x');
 --! InvalidRequest: default of 'a': column 'a' is int, the value is string
-CREATE TABLE x (a INT COMMENT 'c');
---! InvalidRequest: SQL, line 1, column 23: columns have no comments
+CREATE TABLE x (a INT COMMENT c);
+--! InvalidRequest: SQL, line 1, column 31: found 'c', expected a text in quotes
 CREATE TABLE x (a INT) PARTITIONED BY (a);
 --! InvalidRequest: SQL, line 1, column 24: tables are not partitioned
 ALTER TABLE t ADD;
@@ -95,8 +95,6 @@ MERGE BRANCH;
 --! InvalidRequest: SQL, line 1, column 13: the text ends, expected DRY RUN or a branch, a tag or a commit
 COMMIT;
 --! InvalidRequest: SQL, line 1, column 7: the text ends, expected a message in quotes
-WITH x AS (SELECT 1) DELETE FROM t;
---! InvalidRequest: SQL, line 1, column 22: WITH before DELETE is not supported
 INSERT INTO t VALUES (1, 'again', 1);
 --! InvalidRequest: insert into 't': the table has these keys already: id=1
 INSERT INTO t VALUES (NULL, 'no key', 1);
