@@ -97,3 +97,17 @@ def test_a_store_may_lie_in_a_folder_of_any_name(tmp_path: Path, engine: dict[st
             tx.create_table("t", pa.table({"id": range(1000)}), key="id")
         assert repo.table("t").count() == 1000
         assert len(repo.table("t", where="id < 10").rows()) == 10
+
+
+def test_numbers_set_to_floats_are_the_same_on_both_engines(tmp_path: Path, spark: Any) -> None:
+    numbers = ["1.0", "-1.5", "0.1", "123456789.123456789", "9007199254740993", "0.30000000000000004", "16777217"]
+    found = []
+    for engine in ("duck", "spark"):
+        with ab.init(tmp_path / engine, engine=engine, spark=spark) as repo, repo.commit("main", "load") as tx:
+            table = tx.create_table("t", schema={"id": "int", "d": "double", "f": "float"}, key="id")
+            table.insert([{"id": i} for i in range(len(numbers))])
+            for i, number in enumerate(numbers):
+                table.update({"d": number, "f": number}, where=f"id = {i}")
+            found.append(sorted((r["id"], r["d"], r["f"]) for r in table.rows()))
+    assert found[0] == found[1]
+    assert [d for _, d, _ in found[0]] == [float(n) for n in numbers]

@@ -12,7 +12,6 @@ from anabranch.model.types import INTEGERS, DataType
 from anabranch.queries.proof_literals import is_plain_time, literal_value
 from anabranch.queries.proof_types import (
     BOOLEAN,
-    DOUBLE,
     KNOWN,
     STRING,
     always_fits,
@@ -50,7 +49,9 @@ def assignable(source: DataType | None, target: DataType) -> bool:
     exact = (*INTEGERS, "decimal")
     if source.name in exact and target.name in exact:
         return source.is_integer or target.name == "decimal"
-    return target == DOUBLE and source.name in ("tinyint", "smallint", "int", "float")
+    if target.name in ("float", "double"):
+        return source.name in exact or (source.name, target.name) == ("float", "double")
+    return False
 
 
 @dataclass(frozen=True)

@@ -20,13 +20,15 @@ from anabranch.queries import changes
 from anabranch.queries.expressions import Expression, Unproven, type_of_value
 from anabranch.queries.forms import fitted
 from anabranch.queries.proof import assignable
-from anabranch.queries.query import reading_of
+from anabranch.queries.query import cast_to, reading_of
 from anabranch.queries.scan import scan, typed_values
 from anabranch.repo.context import Context
 from anabranch.repo.insert import Pending, insert_rows
 from anabranch.repo.reading import condition_for, not_in_duck, reading, rendered, unproven
 from anabranch.repo.table_checks import checks_on, refuse_broken_checks
 from anabranch.repo.writing import refuse_null, scratch, source_of, store
+
+_FLOATS = ("float", "double")
 
 
 @dataclass(frozen=True)
@@ -180,7 +182,10 @@ def _typed_values(
     values: dict[str, Any] = {}
     for column, source in zip(columns, _types(ctx, engine, state, wanted, columns, pending), strict=True):
         _refuse_type(column, source, what)
-        values[column.id] = fitted(rendered(wanted.values[column.id], engine, state.schema), source, column.type)
+        value = rendered(wanted.values[column.id], engine, state.schema)
+        if engine.in_process and source is not None and source.name == "decimal" and column.type.name in _FLOATS:
+            value = cast_to(value, DataType("string"))  # as proven: straight, the last digit may differ from Spark's
+        values[column.id] = fitted(value, source, column.type)
     return values
 
 
