@@ -87,7 +87,7 @@ def test_a_part_of_a_list_and_a_copy_of_it_are_drawn_too(shop: ab.Repository) ->
 
 def test_a_long_list_says_how_much_of_it_is_shown() -> None:
     many = Listing([datetime(2026, 1, 1, tzinfo=UTC)] * 150, ("year",))
-    assert "100 of 150 shown" in seen(many).words
+    assert "100 of 150 rows shown" in seen(many).words
 
 
 def test_a_table_shows_its_first_rows_by_key_with_types(shop: ab.Repository) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from datetime import datetime
 from operator import attrgetter
 from typing import Any, SupportsIndex, TypeVar, overload
 
@@ -27,13 +28,12 @@ class Listing(list[T]):
         return Listing(found, self._shown) if isinstance(at, slice) else found  # type: ignore[arg-type]
 
     def _repr_html_(self) -> str:
-        from anabranch.model.html import Heading, Line, block, note, table
+        from anabranch.model.html import Heading, Line, block, counted, note, table
 
         headings = [Heading(name.rpartition(".")[2].replace("_", " ")) for name in self._shown]
         drawn = list.__getitem__(self, slice(_LIMIT))
         lines = [Line([_cell(name, attrgetter(name)(item)) for name in self._shown]) for item in drawn]
-        more = f"{len(drawn):,} of {len(self):,} shown" if len(self) > len(drawn) else f"{len(self):,}"
-        return block(table(headings, lines), note(more))
+        return block(table(headings, lines), note(counted(len(drawn), len(self))))
 
 
 _LIMIT = 100
@@ -41,9 +41,11 @@ _HASHES = ("hash", "commit", "before", "after")
 
 
 def _cell(name: str, value: Any) -> Any:
-    """A hash by its first digits, a message by its first line, anything else as it is."""
+    """A hash by its first digits, a message by its first line, a moment to the second, anything else as it is."""
     from anabranch.model.html import short
 
+    if isinstance(value, datetime):
+        return f"{value:%Y-%m-%d %H:%M:%S} UTC"
     if name.rpartition(".")[2] in _HASHES and isinstance(value, str):
         return short(value)
     return value.strip().split("\n", 1)[0] if name.endswith("message") else value
