@@ -122,6 +122,7 @@ class TableMerge:
         self.classes = Classes(self.base, self.ours, self.theirs)
         self._unite_alike()
         self.b, self.o, self.t = (self.classes.by(s) for s in (self.base, self.ours, self.theirs))
+        self.columns = {id(self.base): self.b, id(self.ours): self.o, id(self.theirs): self.t}
         merged = self._columns()
         key = self._key()
         rows: dict[int, Row] = {}
@@ -194,7 +195,7 @@ class TableMerge:
     # --- rows ---
 
     def _value(self, side: Table, k: int, c: int) -> Any:
-        col = self.classes.by(side).get(c)
+        col = self.columns[id(side)].get(c)
         if col is not None:
             return side.rows[k][col.rep]
         return next(found[c].default for found in (self.b, self.o, self.t) if c in found)

@@ -191,6 +191,39 @@ def test_a_conflict_is_a_row_of_data(repo: ab.Repository) -> None:
         found["u"]
 
 
+def test_conflicts_can_be_chosen_by_key_and_condition(repo: ab.Repository) -> None:
+    fork(repo, make_t, both(put(1, a=11, s="p"), delete(2)), both(put(1, a=12, s="q"), put(2, s="w")))
+    table = conflict(repo)["t"]
+
+    def chosen(**asked: Any) -> list[Any]:
+        return [(row["key"]["id"], row["column"]) for row in table.rows(**asked)]
+
+    assert chosen() == [(1, "a"), (1, "s"), (2, None)]
+    assert chosen(key={"id": 2}) == chosen(where="s = :s", args={"s": "w"}) == [(2, None)]
+    assert chosen(where="a < 20") == [(1, "a"), (1, "s")]
+    assert chosen(where="id > 0", limit=1) == [(1, "a")]
+    assert table.arrow(key=2).column("kind").to_pylist() == ["delete/update"]
+
+
+def test_a_key_whose_name_every_conflict_has_is_told_apart(repo: ab.Repository) -> None:
+    def make(tx: Any) -> None:
+        tx.create_table("t", schema={"Kind": "string", "ours": "int", "n": "int"}, key=["Kind", "ours"])
+        tx.table("t").insert([{"Kind": "x", "ours": 1, "n": 0}])
+
+    fork(repo, make, lambda tx: tx.table("t").update({"n": 1}), lambda tx: tx.table("t").update({"n": 2}))
+    assert conflict(repo)["t"].arrow().to_pylist() == [
+        {
+            "Kind (key)": "x",
+            "ours (key)": 1,
+            "kind": "update/update",
+            "column": "n",
+            "base": "0",
+            "ours": "1",
+            "theirs": "2",
+        }
+    ]
+
+
 def test_conflicts_can_be_read_as_a_spark_dataframe(repo: ab.Repository, engine: dict[str, Any]) -> None:
     if engine["engine"] != "spark":
         pytest.skip("a repository without a JVM has no DataFrames")

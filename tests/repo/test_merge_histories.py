@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
-from tests.repo.merge_histories import place, play
+from tests.repo.merge_histories import place, play, play_on_both
 
 SHORT = 60
+LANES = 500
+LANE_SEEDS = (300_001, 300_002, 300_004, 300_007)
+VERBS = ("insert", "update", "delete", "replace", "upsert", "patch")
+EXPECTED = (*VERBS, "two-sided", "columns", "virtual", "keyless", "conflicts", "diffs")
+"""What there must be among histories that run side by side."""
 
 
 @pytest.fixture(scope="module")
@@ -31,6 +37,13 @@ def test_a_long_history_stays_right(folder: str) -> None:
 
 @pytest.mark.parametrize("seed", [200_000, 200_002, 200_003])
 def test_both_engines_say_the_same_of_random_histories(folder: str, spark: Any, seed: int) -> None:
-    duck = play(folder, seed, 3, engine="duck")
-    other = play(folder, seed, 3, engine="spark", spark=spark)
-    assert other.seen == duck.seen
+    play_on_both(folder, seed, 3, spark=spark)
+
+
+def test_both_engines_say_the_same_of_thousands_of_random_histories(folder: str, spark: Any) -> None:
+    counts: Counter[str] = Counter()
+    for seed in LANE_SEEDS:
+        counts += play_on_both(folder, seed, 0, LANES, spark=spark)
+    assert counts["lanes"] >= 2_000
+    missing = [what for what in EXPECTED if not counts[what]]
+    assert not missing, f"none of the histories has {missing}: {counts}"

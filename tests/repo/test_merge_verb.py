@@ -193,6 +193,17 @@ def test_after_a_criss_cross_a_cell_that_was_resolved_in_two_ways_conflicts(repo
     assert cells(conflict(repo)) == [((1,), "update/update", "a", None, 11, 12)]
 
 
+def test_after_a_criss_cross_a_column_that_is_younger_is_known_in_rows_that_are_not(repo: ab.Repository) -> None:
+    fork(repo, make_t, set_a(1, 11), lambda tx: tx.table("t").delete(where="id = 1"))
+    ours, theirs = repo.show("ours").hash, repo.show("theirs").hash
+    repo.merge(theirs, into="ours", rules={"*": "ours"})
+    repo.merge(ours, into="theirs", rules={"*": "ours"})
+    act(repo, "theirs", lambda tx: tx.table("t").add_column("n", "int", default=0))
+    act(repo, "theirs", lambda tx: tx.table("t").insert([{"id": 1, "a": 11, "s": "x", "n": 5}]))
+    repo.merge("theirs", into="ours")
+    assert rows(repo)[0] == (1, 11, "x", 5)
+
+
 def test_a_merge_that_was_reverted_stays_out_when_merged_again(repo: ab.Repository) -> None:
     fork(repo, make_t, set_a(2, 21), set_a(1, 11))
     made = repo.merge("theirs", into="ours").commit

@@ -275,6 +275,18 @@ def test_an_open_merge_survives_the_process(tmp_path: Path, engine: dict[str, An
         assert rows(repo) == [(1, 12, "q"), (2, 21, "y")]
 
 
+@pytest.mark.parametrize(("ff", "parents"), [("auto", 1), ("never", 2), ("only", 1)])
+def test_an_open_merge_keeps_what_was_said_of_fast_forwards(tmp_path: Path, ff: Any, parents: int) -> None:
+    with ab.init(tmp_path / "store", author="ann", engine="duck") as repo:
+        act(repo, "main", make_t)
+        repo.branch("theirs", at="main")
+        act(repo, "theirs", THEIRS)
+        repo.start_merge("theirs", into="main", ff=ff)
+    with ab.open(tmp_path / "store", author="bob", engine="duck") as repo:
+        (merge,) = repo.open_merges()
+        assert len(merge.finish().commit.parents) == parents
+
+
 def test_an_open_merge_without_conflicts_is_finished_like_a_merge(repo: ab.Repository) -> None:
     merge = started(repo, put(1, a=11), put(2, a=22))
     assert not merge.conflicts

@@ -26,6 +26,7 @@ class MergeRecord:
     rules: Mapping[str, str]
     strictness: str
     mode: str
+    ff: str = "auto"
     decisions: Mapping[str, str] = field(default_factory=dict)
     """Which side was chosen for tables and columns, by the id of the conflict."""
     version: int = 0
@@ -35,11 +36,12 @@ class MergeRecord:
 def insert(cx: Connection, repository: RepositoryId, record: MergeRecord) -> None:
     """Register an open merge."""
     values: dict[str, Any] = {name: getattr(record, name) for name in _PLAIN}
+    values["mode"] = record.mode if record.ff == "auto" else f"{record.mode} {record.ff}"
     more = {"sources": list(record.sources), "rules": dict(record.rules), "decisions": dict(record.decisions)}
     cx.execute(t.open_merges.insert(), {**values, **more, "repository_id": repository})
 
 
-_PLAIN = ("id", "branch", "message", "author", "started_at", "strictness", "mode", "version")
+_PLAIN = ("id", "branch", "message", "author", "started_at", "strictness", "version")
 
 
 def all_records(cx: Connection, repository: RepositoryId) -> list[MergeRecord]:
@@ -96,4 +98,6 @@ def rename_branch(cx: Connection, repository: RepositoryId, old: str, new: str) 
 
 def _record(row: Any) -> MergeRecord:
     values = {name: getattr(row, name) for name in _PLAIN}
-    return MergeRecord(**values, sources=tuple(row.sources), rules=dict(row.rules), decisions=dict(row.decisions))
+    mode, _, ff = row.mode.partition(" ")
+    told: dict[str, Any] = {"sources": tuple(row.sources), "rules": dict(row.rules), "decisions": dict(row.decisions)}
+    return MergeRecord(**values, **told, mode=mode, ff=ff or "auto")

@@ -99,11 +99,13 @@ class Decision:
     has_unknown: bool = False
     """Whether the base has such cells."""
     ours_has_unknown: bool = False
+    younger: frozenset[Column] = frozenset()
+    """Columns that no commit of a base has: its rows show their initial default, which nothing makes unknown."""
     has_times: bool = False
     dropped: frozenset[tuple[str, str]] = frozenset()
     """Columns that the base has and a side has dropped, by the side and the column's id: it changed no cell of them."""
 
-    def for_base(self, *, has_unknown: bool, ours_has_unknown: bool) -> Decision:
+    def for_base(self, younger: frozenset[Column], *, has_unknown: bool, ours_has_unknown: bool) -> Decision:
         """How commits are made one base, which no side is preferred in."""
         plain = replace(self.policy, theirs_deletes_win=False, only_new_rows=False, replaces_all=False)
         return replace(
@@ -112,6 +114,7 @@ class Decision:
             virtual=True,
             has_unknown=has_unknown,
             ours_has_unknown=ours_has_unknown,
+            younger=younger,
             has_times=False,
         )
 
@@ -198,7 +201,7 @@ class _Decide:
         for c, (value, conflict) in zip(self.how.cells, merged, strict=True):
             picked.append(aliased(cast_to(self._value(c, value), c.type), c.id))
             clash = all_of([self._meet(), conflict])
-            if self.how.virtual:
+            if self.how.virtual and c not in self.how.younger:
                 clash = any_of([self._one_went(), exp.Paren(this=clash)])
             if self.how.ours_has_unknown:
                 clash = any_of([_is_set(_lost_of(c)), exp.Paren(this=clash)])
@@ -261,6 +264,8 @@ class _Decide:
 
     def _value(self, c: Column, merged: exp.Expr) -> exp.Expr:
         """The value of a cell after the merge."""
+        if c in self.how.younger:
+            return exp.Coalesce(this=col(value_of(c, OURS)), expressions=[col(value_of(c, THEIRS))])
         return choose(
             (self._takes_theirs(), col(value_of(c, THEIRS))),
             (self._meet(), merged),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from anabranch.errors import NotFound
@@ -13,8 +14,12 @@ from anabranch.plan.merge_sides import ThingConflict
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from anabranch.model.schema import Column
+    from anabranch.model.types import DataType
     from anabranch.queries.three_way import Decision
     from anabranch.repo.context import Context
+
+_WORDS, _SIDES = ("kind", "column"), ("base", "ours", "theirs")
 
 
 @dataclass(frozen=True)
@@ -28,11 +33,30 @@ class TableConflicts:
     decision: Decision
     ctx: Context | None = field(default=None, repr=False)
 
-    def rows(self) -> list[dict[str, Any]]:
-        """List the conflicts: one for each cell, or for each row where one side deleted it."""
+    def rows(
+        self,
+        *,
+        key: Any = None,
+        where: str | None = None,
+        args: Mapping[str, Any] | None = None,
+        limit: int | None = None,
+    ) -> list[dict[str, Any]]:
+        """List the conflicts: one for each cell, or for each row where one side deleted it.
+
+        A condition is tested on the row as ours has it, else theirs, else the base, as in `resolve`.
+        """
         from anabranch.repo.outputs import to_dicts
 
-        return [told for row in to_dicts(self.decided) for told in self._told(row)]
+        chosen = self._chosen(key, where, args)
+        return list(islice((told for row in to_dicts(chosen) for told in self._told(row)), limit))
+
+    def _chosen(self, key: Any, where: str | None, args: Mapping[str, Any] | None) -> pa.Table:
+        if key is None and where is None:
+            return self.decided
+        from anabranch.repo.conflict_rows import chosen_rows
+
+        assert self.ctx is not None
+        return chosen_rows(self.ctx, self, key, where, args)
 
     def count(self) -> int:
         """Count the conflicts."""
@@ -44,34 +68,42 @@ class TableConflicts:
         parts = [pc.sum(self.decided.column(conflict_of(c))).as_py() or 0 for c in self.decision.cells]
         return int(whole + sum(parts))
 
-    def arrow(self) -> pa.Table:
-        """The conflicts as a table: the key, `kind`, `column`, and the three values as text."""
+    def arrow(self, **chosen: Any) -> pa.Table:
+        """The conflicts as a table: the key, `kind`, `column`, and the three values as text.
+
+        A column of the key that has one of these names has ` (key)` at its end.
+        """
         import pyarrow as pa
 
         from anabranch.objects.arrow import arrow_type
 
-        keys = self._keys
-        found = self.rows()
+        found = self.rows(**chosen)
         columns: dict[str, Any] = {
-            k.name: pa.array([row["key"][k.name] for row in found], arrow_type(k.type)) for k in keys
+            name: pa.array([row["key"][key.name] for row in found], arrow_type(type_))
+            for key, (name, type_) in zip(self._keys, self.key_columns, strict=True)
         }
-        for name in ("kind", "column"):
+        for name in _WORDS:
             columns[name] = pa.array([row[name] for row in found], pa.string())
-        for name in ("base", "ours", "theirs"):
+        for name in _SIDES:
             columns[name] = pa.array([_text(row[name]) for row in found], pa.string())
         return pa.table(columns)
 
-    def spark(self) -> Any:
+    @property
+    def key_columns(self) -> tuple[tuple[str, DataType], ...]:
+        """The names and types of the key in `arrow`."""
+        return tuple((_apart(c.name), c.type) for c in self._keys)
+
+    def spark(self, **chosen: Any) -> Any:
         """The conflicts as a Spark DataFrame, in the form of `arrow`."""
         from anabranch.queries.query import Rows, reading_of
 
         assert self.ctx is not None
-        rows = self.arrow()
+        rows = self.arrow(**chosen)
         return self.ctx.engines.spark().frame(reading_of(Rows(rows), rows.column_names))
 
-    def pandas(self) -> Any:
+    def pandas(self, **chosen: Any) -> Any:
         """The conflicts as a pandas DataFrame, in the form of `arrow`."""
-        return self.arrow().to_pandas()
+        return self.arrow(**chosen).to_pandas()
 
     def _repr_html_(self) -> str:
         from anabranch.repo.html import table_conflicts_html
@@ -79,7 +111,7 @@ class TableConflicts:
         return table_conflicts_html(self)
 
     @property
-    def _keys(self) -> Sequence[Any]:
+    def _keys(self) -> Sequence[Column]:
         schema = self.decision.schema
         return schema.key_columns if schema.has_key else ()
 
@@ -102,6 +134,11 @@ class TableConflicts:
 
         keys = {c.id: row[c.id] for c in self.decision.schema.key_columns}
         return {c.name: keys[c.id] if c.id in keys else row[value_of(c, side)] for c in self.decision.schema}
+
+
+def _apart(key: str) -> str:
+    """The name of a column of the key, beside those that every conflict has; Spark tells names apart without case."""
+    return f"{key} (key)" if key.lower() in (*_WORDS, *_SIDES) else key
 
 
 def _text(value: Any) -> str | None:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 from anabranch.model.ids import ThingId
 from anabranch.model.objects import Layer
-from anabranch.model.schema import Schema
+from anabranch.model.schema import Column, Schema
 from anabranch.model.tables import TableState
 from anabranch.repo.merge_reading import Ancestor, SideReader
 
@@ -34,6 +34,10 @@ class BaseRows:
     def layers(self) -> tuple[Layer, ...]:
         """The changes between these commits."""
         return tuple(x for other in self.joined for x in (*(other.path or ()), *other.base.layers))
+
+    def has(self, column: Column) -> bool:
+        """Whether the table has a column at any of these commits."""
+        return any(state.schema.written_as(column) for state in self.states)
 
     def knowing(self, schemas: Mapping[str, Schema]) -> BaseRows:
         """The same with the schemas of all objects that are read."""

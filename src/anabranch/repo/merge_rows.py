@@ -413,7 +413,8 @@ class _RowMerge:
         """The rows of a base; commits that are joined in it are merged one after another, under the same rules."""
         now: TableState | _Virtual = base.first
         for n, other in enumerate(base.joined):
-            how = self.decision.for_base(has_unknown=bool(other.base.joined), ours_has_unknown=n > 0)
+            younger = frozenset(c for c in self.decision.cells if not base.has(c))
+            how = self.decision.for_base(younger, has_unknown=bool(other.base.joined), ours_has_unknown=n > 0)
             query = self._three_way(how, (self._joined(other.base, keys), now, other.theirs), keys, Sources())
             now = _Virtual(self.place.keep(query, three_way.pairs(how), self.schema.key_columns), how)
         return now

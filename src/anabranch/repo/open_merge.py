@@ -18,7 +18,6 @@ from anabranch.plan.merge_rows import check_strictness
 from anabranch.repo.conflicts import Conflicts
 from anabranch.repo.context import Context
 from anabranch.repo.merge import (
-    FastForward,
     Merged,
     MergeRequest,
     MergeResult,
@@ -60,9 +59,10 @@ def start_merge(ctx: Context, asked: MergeRequest) -> OpenMerge:
             dict(asked.rules),
             asked.strictness,
             asked.mode,
+            asked.ff,
         )
         open_merges.insert(cx, ctx.record.id, record)
-    made = OpenMerge(ctx, record, asked.ff)
+    made = OpenMerge(ctx, record)
     try:
         _ = made.conflicts
     except BaseException:
@@ -86,8 +86,8 @@ def newest_merge(ctx: Context, into: str) -> OpenMerge | None:
 class OpenMerge:
     """A merge that is not finished. Its conflicts shrink as they are resolved."""
 
-    def __init__(self, ctx: Context, record: MergeRecord, ff: FastForward = "auto") -> None:
-        self._ctx, self._record, self._ff = ctx, record, ff
+    def __init__(self, ctx: Context, record: MergeRecord) -> None:
+        self._ctx, self._record = ctx, record
         self._conflicts: tuple[Position, int, Conflicts] | None = None
 
     def __repr__(self) -> str:
@@ -117,7 +117,8 @@ class OpenMerge:
         hashes = tuple(text.partition(" ")[0] for text in r.sources)
         named = f"merge {', '.join(self.sources)} into {r.branch}"
         mode: Any = r.mode
-        return MergeRequest(hashes, r.branch, r.message or named, r.rules, r.strictness, mode, self._ff, r.author)
+        ff: Any = r.ff
+        return MergeRequest(hashes, r.branch, r.message or named, r.rules, r.strictness, mode, ff, r.author)
 
     @property
     def conflicts(self) -> Conflicts:

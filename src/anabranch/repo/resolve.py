@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -12,17 +12,15 @@ from anabranch.errors import InvalidRequest
 from anabranch.model.ids import ThingId
 from anabranch.model.schema import Column, Schema
 from anabranch.objects.arrow import arrow_type
-from anabranch.plan.engine import Work
 from anabranch.queries import three_way
 from anabranch.queries.expressions import Expression
 from anabranch.queries.query import Rows, reading_of
 from anabranch.queries.three_way import BASE, KIND, OURS, STAYS, THEIRS, conflict_of, there, value_of
+from anabranch.repo.conflict_rows import chosen_rows, engine_for, tuples
 from anabranch.repo.conflicts import Conflicts, TableConflicts
 from anabranch.repo.context import Context
-from anabranch.repo.look_up import key_values
 from anabranch.repo.merge_rows import rule_schema, rule_tree
 from anabranch.repo.outputs import objects_of
-from anabranch.repo.reading import not_in_duck, rendered_test, unproven
 
 if TYPE_CHECKING:
     from anabranch.repo.open_merge import OpenMerge
@@ -99,13 +97,9 @@ def _replaced(known: pa.Table | None, rows: pa.Table, schema: Schema) -> pa.Tabl
     if known is None or known.schema.names != rows.schema.names:
         return rows
     keys = [str(k) for k in schema.key_ids]
-    new = set(_tuples(rows, keys))
-    old = pa.array([key not in new for key in _tuples(known, keys)], pa.bool_())
+    new = set(tuples(rows, keys))
+    old = pa.array([key not in new for key in tuples(known, keys)], pa.bool_())
     return pa.concat_tables([known.filter(old).cast(rows.schema), rows])
-
-
-def _tuples(rows: pa.Table, names: Sequence[str]) -> list[tuple[Any, ...]]:
-    return list(zip(*(objects_of(rows.column(n)) for n in names), strict=True))
 
 
 @dataclass(frozen=True)
@@ -125,7 +119,7 @@ class _Resolving:
         return self.table.decision.cells
 
     def run(self) -> tuple[pa.Table, int]:
-        chosen = self._chosen()
+        chosen = chosen_rows(self.ctx, self.table, self.asked.key, self.asked.where, self.asked.args)
         values = self._values(chosen) if self.asked.values else {}
         count = 0
         rows = chosen.to_pylist(maps_as_pydicts=None)
@@ -135,30 +129,6 @@ class _Resolving:
         names = [name for name, _ in three_way.pairs(self.table.decision)]
         columns = {name: pa.array([row[name] for row in rows], chosen.schema.field(name).type) for name in names}
         return pa.table(columns), count
-
-    def _chosen(self) -> pa.Table:
-        """The rows in conflict that were asked for."""
-        found = self.table.decided
-        if self.asked.key is not None:
-            wanted = key_values(self.schema, self.asked.key, self.asked.table)
-            keys = _tuples(found, [str(k) for k in self.schema.key_ids])
-            found = found.filter(pa.array([key == wanted for key in keys], pa.bool_()))
-        if self.asked.where is not None:
-            found = found.filter(self._test(found, Expression.of(self.asked.where, self.asked.args, "where=")))
-        return found
-
-    def _test(self, rows: pa.Table, where: Expression) -> pa.Array:
-        """Which rows meet a condition, read as ours has them, or theirs, or the base."""
-        engine = self._engine([where], self.schema)
-        query = three_way.shown_rows(reading_of(Rows(rows), rows.column_names), self.table.decision)
-        test = rendered_test(where, engine, self.schema)
-        found = engine.fetch(three_way.tested(query, self.schema, test, dict(where.args)))
-        hits = set(_tuples(found, [str(k) for k in self.schema.key_ids]))
-        return pa.array([key in hits for key in _tuples(rows, [str(k) for k in self.schema.key_ids])], pa.bool_())
-
-    def _engine(self, expressions: Sequence[Expression], schema: Schema) -> Any:
-        work = Work(0, unproven=unproven(expressions, schema), not_in_duck=not_in_duck(self.schema, self.table.table))
-        return self.ctx.engines.pick(work, f"resolving {self.table.table!r}")
 
     def _values(self, rows: pa.Table) -> dict[Column, list[Any]]:
         """The values that were given: of an expression, one for each row."""
@@ -174,14 +144,14 @@ class _Resolving:
         return found
 
     def _computed(self, rows: pa.Table, column: Column, expression: Expression) -> list[Any]:
-        engine = self._engine([expression], rule_schema(column))
+        engine = engine_for(self.ctx, self.table, [expression], rule_schema(column))
         tree = rule_tree(expression, column, engine)
         query = three_way.computed(reading_of(Rows(rows), rows.column_names), column, tree, self.schema)
         args = dict(expression.args)
         found = engine.fetch(query if not args else three_way.with_args(query, args))
         keys = [str(k) for k in self.schema.key_ids]
-        by_key = dict(zip(_tuples(found, keys), objects_of(found.column("v")), strict=True))
-        return [by_key[key] for key in _tuples(rows, keys)]
+        by_key = dict(zip(tuples(found, keys), objects_of(found.column("v")), strict=True))
+        return [by_key[key] for key in tuples(rows, keys)]
 
     def _settle(self, row: dict[str, Any], given: Mapping[Column, Any]) -> int:
         """Settle what was asked for in one row; returns how many conflicts that were."""

@@ -146,9 +146,7 @@ def _of_table(asked: Asked, found: Conflicts) -> SystemTable:
         rows = [*({**t, **_sides(t)} for t in things), *({**_broken(v)} for v in broken)]
         return asked.in_memory(_THINGS, lambda: rows)
     table = found[name]
-    schema = table.decision.schema
-    keys = tuple((c.name, c.type) for c in schema.key_columns) if schema.has_key else ()
-    return asked.of_arrow((*keys, *_THINGS), table.arrow)
+    return asked.of_arrow((*table.key_columns, *_THINGS), table.arrow)
 
 
 def _sides(thing: dict[str, Any]) -> dict[str, str | None]:
