@@ -15,12 +15,18 @@ from typing import TYPE_CHECKING
 from zlib import crc32
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from tests.connect import LOCAL, start_local, warning_filters
 from tests.postgres import PostgresServer
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+
+# A busy machine is no failure.
+settings.register_profile("any machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("any machine")
 
 
 @pytest.fixture(scope="session")

@@ -163,7 +163,7 @@ KEY_VALUES = st.one_of(
     max_examples=25,
     deadline=None,
     phases=[Phase.explicit, Phase.reuse, Phase.generate],
-    suppress_health_check=[HealthCheck.function_scoped_fixture],
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 @given(keys=st.lists(st.tuples(KEY_VALUES, KEY_VALUES), max_size=3), inline=st.binary(max_size=100))
 def test_objects_come_back_as_they_were_described(
