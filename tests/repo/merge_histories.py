@@ -24,12 +24,21 @@ from typing import Any
 
 import anabranch as ab
 from anabranch.errors import MergeConflict
+from tests.connect import LOCAL
 from tests.repo.merge_oracle import Conflict, Oracle, Rules, State, Unclear, compare
 from tests.repo.merge_statements import KEYLESS, WIDTH, Statements
 
 TABLES = ("t", "u")
 LATER = "v"
 """A table that branches make later, each for itself."""
+
+QUICK = {
+    "spark.sql.adaptive.enabled": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.shuffle.partitions": "1",
+}
+"""What spares the most on small tables: there, Spark plans and compiles longer than it runs."""
 
 
 class Differs(AssertionError):
@@ -435,6 +444,12 @@ def play_on_both(folder: str, seed: int, steps: int, lanes: int = 1, spark: Any 
     return one.counts
 
 
+def _session() -> Any:
+    from pyspark.sql import SparkSession
+
+    return SparkSession.builder.master("local[2]").config(map=LOCAL | QUICK).getOrCreate()
+
+
 def main(arguments: Sequence[str]) -> int:
     """Run many histories, tell of those that differ, and how many of what there were."""
     parser = argparse.ArgumentParser()
@@ -444,6 +459,7 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--engine", choices=["duck", "spark", "both"], default="duck")
     parser.add_argument("--stop", type=int, default=3, help="how many failures to show")
     asked = parser.parse_args(arguments)
+    spark = None if asked.engine == "duck" else _session()
     low, high = (int(part) for part in asked.seeds.split(":"))
     total: Counter[str] = Counter()
     began, failed = time.monotonic(), 0
@@ -453,9 +469,10 @@ def main(arguments: Sequence[str]) -> int:
             for seed in range(first, min(first + 50, high)):
                 try:
                     if asked.engine == "both":
-                        total += play_on_both(folder, seed, asked.steps, asked.lanes)
+                        total += play_on_both(folder, seed, asked.steps, asked.lanes, spark)
                     else:
-                        total += play(folder, seed, asked.steps, asked.lanes, engine=asked.engine).counts
+                        made = play(folder, seed, asked.steps, asked.lanes, engine=asked.engine, spark=spark)
+                        total += made.counts
                 except Differs as error:
                     failed += 1
                     print(error, flush=True)

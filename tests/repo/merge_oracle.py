@@ -334,7 +334,7 @@ class Compared:
 
 
 def compare(before: Table, after: Table, bases: Sequence[Table | None]) -> Compared:
-    """Compare two states of a table; a column that only `before` dropped since the base is left out."""
+    """Compare two states of a table; a column that only `before` dropped since the base is shown and not compared."""
     classes = Classes(before, after, *bases)
     old, new = classes.by(before), classes.by(after)
     shown: dict[int, Col] = {}
@@ -366,7 +366,10 @@ def compare(before: Table, after: Table, bases: Sequence[Table | None]) -> Compa
                 | {name: before.rows[k][col.rep] for name, col in lost.items()}
                 if was is not None
                 else None,
-                "after": {shown[c].name: v for c, v in now.items()} if now is not None else None,
+                "after": {shown[c].name: v for c, v in now.items()}
+                | {col.name: after.rows[k][col.rep] for c, col in new.items() if c not in shown}
+                if now is not None
+                else None,
                 "columns": sorted(shown[c].name for c in differ),
             }
         )

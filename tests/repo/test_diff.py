@@ -264,6 +264,23 @@ def test_a_row_that_went_shows_the_columns_that_it_had(repo: ab.Repository) -> N
     assert wide == [{"_change_type": "delete", "id": 1, "before": {"id": 1, "a": 10, "s": "x"}, "after": None}]
 
 
+def test_a_row_shows_the_columns_that_a_diff_finds_again(repo: ab.Repository) -> None:
+    changed(repo, t("drop_column", "s"), t("delete", where="id = 1"), put(2, a=21))
+    found = repo.diff("main", "before")["t"]
+    assert [(r["change"], r["before"], r["after"], r["columns"]) for r in found.rows()] == [
+        ("insert", None, {"id": 1, "a": 10, "s": "x"}, []),
+        ("update", {"id": 2, "a": 21}, {"id": 2, "a": 20, "s": "y"}, ["a"]),
+    ]
+    assert found.counts() == {"inserted": 1, "updated": 1, "deleted": 0, "cells": 1}
+    assert found.wide(key=1).to_pylist()[0]["after"] == {"id": 1, "a": 10, "s": "x"}
+    long = sorted(found.arrow().to_pylist(), key=lambda row: (row["id"], row["_change_type"]))
+    assert [(r["_change_type"], r["a"], r["s"]) for r in long] == [
+        ("insert", 10, "x"),
+        ("update_postimage", 20, "y"),
+        ("update_preimage", 21, None),
+    ]
+
+
 def test_a_dropped_column_whose_name_another_has_now_is_told_apart(repo: ab.Repository) -> None:
     found = changed(repo, t("drop_column", "s"), t("rename_column", "a", "s"), t("delete", where="id = 1"))
     (row,) = [r for r in found.rows() if r["change"] == "delete"]

@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from tests.repo.merge_histories import place, play, play_on_both
+from tests.repo.merge_histories import QUICK, place, play, play_on_both
 
 SHORT = 60
-LANES = 500
-LANE_SEEDS = (300_001, 300_002, 300_004, 300_007)
+LANES = 700
+LANE_SEEDS = range(300_005, 300_008)
 VERBS = ("insert", "update", "delete", "replace", "upsert", "patch")
 EXPECTED = (*VERBS, "two-sided", "columns", "virtual", "keyless", "conflicts", "diffs")
 """What there must be among histories that run side by side."""
@@ -23,6 +23,17 @@ def folder() -> Iterator[str]:
     """One store for many histories: each has a repository of its own."""
     with place() as found:
         yield found
+
+
+@pytest.fixture
+def quick_spark(spark: Any) -> Iterator[Any]:
+    """The session, quick on small tables for as long as the test runs."""
+    before = {name: spark.conf.get(name) for name in QUICK}
+    for name, value in QUICK.items():
+        spark.conf.set(name, value)
+    yield spark
+    for name, value in before.items():
+        spark.conf.set(name, value)
 
 
 @pytest.mark.parametrize("first", range(0, SHORT, 20))
@@ -40,10 +51,10 @@ def test_both_engines_say_the_same_of_random_histories(folder: str, spark: Any, 
     play_on_both(folder, seed, 3, spark=spark)
 
 
-def test_both_engines_say_the_same_of_thousands_of_random_histories(folder: str, spark: Any) -> None:
+def test_both_engines_say_the_same_of_thousands_of_random_histories(folder: str, quick_spark: Any) -> None:
     counts: Counter[str] = Counter()
     for seed in LANE_SEEDS:
-        counts += play_on_both(folder, seed, 0, LANES, spark=spark)
+        counts += play_on_both(folder, seed, 0, LANES, spark=quick_spark)
     assert counts["lanes"] >= 2_000
     missing = [what for what in EXPECTED if not counts[what]]
     assert not missing, f"none of the histories has {missing}: {counts}"

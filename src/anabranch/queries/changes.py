@@ -163,10 +163,12 @@ def compared(
     columns: Sequence[Column],
     sources: Sources,
     lost: Sequence[Column] = (),
+    back: Sequence[Column] = (),
 ) -> Query:
     """The difference of two states at the same keys: one row per key, with what became of it.
 
-    Of columns that are `lost` only the state before has values; they are shown and not compared.
+    Of columns that are `lost` only the state before has values, of those that are `back` only the one after; they are
+    shown and not compared.
     """
     ids = [str(k) for k in schema.key_ids]
     plain = [c for c in columns if c.id not in schema.key_ids]
@@ -180,7 +182,7 @@ def compared(
     picked = [aliased(exp.Coalesce(this=col(k, "a"), expressions=[col(k, "b")]), k) for k in ids]
     for c in plain:
         picked += [aliased(col(c.id, "a"), c.id), aliased(col(c.id, "b"), c.before)]
-    picked += [aliased(col(c.id, "b"), c.before) for c in lost]
+    picked += [aliased(col(c.id, "b"), c.before) for c in lost] + [aliased(col(c.id, "a"), c.id) for c in back]
     join = joined(subquery(after.expression, "a"), same_key(ids, "b", "a"), "full")
     return Query(select([*picked, aliased(op, OP)], subquery(before.expression, "b"), join=join), sources.named)
 

@@ -61,7 +61,7 @@ class RowChanges:
 
     @property
     def columns(self) -> tuple[Column, ...]:
-        """The columns that are compared: those after, without what the other side alone has dropped."""
+        """The columns that are compared: those after, without what is back."""
         had, base = self.ends.before.schema, self.ends.base
         return tuple(c for c in self.schema if had.written_as(c) or base is None or not base.written_as(c))
 
@@ -69,7 +69,7 @@ class RowChanges:
     def long_columns(self) -> tuple[tuple[str, DataType], ...]:
         """The names and types of the columns of the long form: the key, the others, and what became of the row."""
         key = self.schema.key_columns if self.schema.has_key else ()
-        shown = dict.fromkeys((*key, *self.columns))
+        shown = dict.fromkeys((*key, *self.columns, *self.back))
         return (*((c.name, c.type) for c in shown), (difference.CHANGE_TYPE, DataType("string")))
 
     @property
@@ -80,6 +80,11 @@ class RowChanges:
         ]
         taken = {c.name.lower() for c in self.columns if self._was_shown(c)}
         return tuple(replace(c, name=f"{c.name} (dropped)") if c.name.lower() in taken else c for c in gone)
+
+    @property
+    def back(self) -> tuple[Column, ...]:
+        """The columns that only the rows after have, since the others lost them: no change tells their cells."""
+        return tuple(c for c in self.schema if c not in self.columns and c.id not in self.schema.key_ids)
 
     @property
     def _cells(self) -> tuple[Column, ...]:
@@ -221,11 +226,11 @@ class RowChanges:
         elif self.ends.told:
             keys = self._changed_keys(engine)
         else:
-            query, cells = self.compared_in_full(engine, lost=self.lost)
+            query, cells = self.compared_in_full(engine, whole=True)
             keyed = cells is not self.schema.columns
             if where is not None and not keyed:
                 raise InvalidRequest("where= needs a key that both states have", hint="read all changes, then filter")
-            columns = [*self.schema.key_columns, *cells] if keyed else list(cells)
+            columns = [*self.schema.key_columns, *cells, *self.back] if keyed else list(cells)
             if where is None:
                 return query, columns, keyed
             keys = Keys(Rows(engine.fetch(difference.keys_of(query, self.schema))), None)
@@ -233,8 +238,8 @@ class RowChanges:
             keys = self._matching(engine, keys, Expression.of(where, args or {}, "where="))
         plain = [c for c in self.columns if c.id not in self.schema.key_ids]
         return (
-            changes.changed_only(self._at_keys(keys, plain, Sources(), self.lost)),
-            [*self.schema.key_columns, *plain],
+            changes.changed_only(self._at_keys(keys, plain, Sources(), whole=True)),
+            [*self.schema.key_columns, *plain, *self.back],
             True,
         )
 
@@ -272,7 +277,8 @@ class RowChanges:
 
         before = side([c for c in had if c not in ROW_ID], lambda c: c.before) if op != INSERT else None
         after = side(shown, lambda c: str(c.id)) if op != DELETE else None
-        differ = [c.name for c in shown if c.id not in key_ids and not _equal(row[c.before], row[c.id])]
+        cells = [c for c in shown if c.id not in key_ids and c not in self.back]
+        differ = [c.name for c in cells if not _equal(row[c.before], row[c.id])]
         return {
             "change": WORDS[op],
             "key": {k.name: row[k.id] for k in keys},
@@ -312,11 +318,16 @@ class RowChanges:
             if came.object.kind in ("rows", "exceptions")
         )
 
-    def _at_keys(self, keys: Keys, cells: Sequence[Column], sources: Sources, lost: Sequence[Column] = ()) -> Query:
+    def _at_keys(self, keys: Keys, cells: Sequence[Column], sources: Sources, *, whole: bool = False) -> Query:
         columns = (*self.schema.key_columns, *cells)
+        lost, back = self._not_compared(whole)
         old = self._before((*columns, *lost), sources, keys)
-        new = scan(self.ends.after, columns, self._access(), keys=keys, sources=sources)
-        return changes.compared(old, new, self.schema, columns, sources, lost)
+        new = scan(self.ends.after, (*columns, *back), self._access(), keys=keys, sources=sources)
+        return changes.compared(old, new, self.schema, columns, sources, lost, back)
+
+    def _not_compared(self, whole: bool) -> tuple[tuple[Column, ...], tuple[Column, ...]]:
+        """The columns that whole rows have besides those that are compared, before and after."""
+        return (self.lost, self.back) if whole else ((), ())
 
     def _before(self, columns: Sequence[Column], sources: Sources, keys: Keys | None = None) -> Query:
         """The rows before under the later schema, and with columns that it lacks."""
@@ -325,17 +336,18 @@ class RowChanges:
         return scan_as(self.ends.before, schema, columns, self._access(), sources, keys)
 
     def compared_in_full(
-        self, engine: Engine, sources: Sources | None = None, lost: Sequence[Column] = ()
+        self, engine: Engine, sources: Sources | None = None, *, whole: bool = False
     ) -> tuple[Query, tuple[Column, ...]]:
         """Compare all rows: by the later key, or, where the earlier rows have none that fits it, as whole rows."""
         sources, schema = sources or Sources(), self.schema
         plain = tuple(c for c in self.columns if c.id not in schema.key_ids)
         keyed = self._key_fits(engine)
         columns = (*schema.key_columns, *plain) if keyed else schema.columns
-        old = self._before((*columns, *(lost if keyed else ())), sources)
-        new = scan(self.ends.after, columns, self._access(), sources=sources)
+        lost, back = self._not_compared(whole and keyed)
+        old = self._before((*columns, *lost), sources)
+        new = scan(self.ends.after, (*columns, *back), self._access(), sources=sources)
         if keyed:
-            return changes.changed_only(changes.compared(old, new, schema, columns, sources, lost)), plain
+            return changes.changed_only(changes.compared(old, new, schema, columns, sources, lost, back)), plain
         return changes.changed_only(changes.compared_values(old, new, schema.columns, sources)), schema.columns
 
     def _key_fits(self, engine: Engine) -> bool:
