@@ -105,7 +105,7 @@ def test_a_reader_that_goes_away_is_no_error(shop: Ana) -> None:
 
 def test_a_terminal_gets_colours_and_a_pipe_does_not(shop: Ana) -> None:
     assert "\x1b[33mcommit " in on_terminal("log")
-    assert "\x1b" not in on_terminal("log", NO_COLOR="1")
+    assert "\x1b" not in on_terminal("log", "--no-pager", NO_COLOR="1")
     assert "\x1b" not in on_terminal("log", TERM="dumb")
     assert "\x1b" not in execute("log").stdout
     assert "\x1b[33mcommit " in execute("log", FORCE_COLOR="1").stdout

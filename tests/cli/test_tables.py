@@ -93,7 +93,8 @@ def test_the_schema_is_shown_without_reading_rows(shop: Ana) -> None:
     assert lines[-1] == "3 rows"
     found = shop("table", "show", "orders", "--schema", "--json").json
     assert set(found) == {"table", "ref", "key", "columns", "row_count"}
-    assert found["columns"][0] == {"name": "id", "type": "bigint", "nullable": False, "default": None, "key": True}
+    told = {"name": "id", "type": "bigint", "nullable": False, "default": None, "key": True, "comment": None}
+    assert found["columns"][0] == told
 
 
 def test_rows_as_json_keep_their_values(shop: Ana, folder: Path) -> None:
