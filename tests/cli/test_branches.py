@@ -27,6 +27,19 @@ def test_the_list_as_json(shop: Ana) -> None:
     assert found[0]["current"] is True
 
 
+def test_the_list_tells_what_the_newest_commits_say(shop: Ana) -> None:
+    shop("branch", "dev", "HEAD~1")
+    lines = [re.sub(r"[0-9a-f]{10}", "#", line) for line in shop("branch", "-v").out.splitlines()]
+    assert lines == ["  dev   #  start", "* main  #  load orders"]
+    told = shop("branch", "-v", "--json").json["branches"]
+    assert [(branch["name"], branch["message"]) for branch in told] == [("dev", "start"), ("main", "load orders")]
+
+
+def test_the_current_branch_is_told_alone(shop: Ana) -> None:
+    assert shop("branch", "--show-current").out == "main\n"
+    assert shop("branch", "--show-current", "--json").json == {"current": "main"}
+
+
 def test_a_branch_is_made_at_the_current_branch_or_at_a_ref(shop: Ana) -> None:
     shop("switch", "-c", "dev", "HEAD~1")
     shop("branch", "here")

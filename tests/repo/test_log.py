@@ -50,6 +50,10 @@ def test_log_tells_each_reachable_commit_once_children_first(
         told = numbers(real, own.log(real.heads[top].hash))
         assert set(told) == graph.ancestors[top]
         assert_children_come_first(graph, told)
+    tops = data.draw(st.lists(st.integers(0, len(graph.commits) - 1), min_size=1, max_size=4))
+    told = numbers(real, own.log([real.heads[top].hash for top in tops]))
+    assert set(told) == set().union(*(graph.ancestors[top] for top in tops))
+    assert_children_come_first(graph, told)
 
 
 @ON_A_DATABASE

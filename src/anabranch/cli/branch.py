@@ -8,7 +8,7 @@ from anabranch.cli.completing import branches
 from anabranch.cli.documents import branch_document
 from anabranch.cli.failures import BadUsage
 from anabranch.cli.options import command as make_command
-from anabranch.cli.output import columns, emit, emit_json, paint, short
+from anabranch.cli.output import columns, emit, emit_json, paint, short, subject
 from anabranch.cli.session import Session
 from anabranch.errors import InvalidRequest
 
@@ -18,15 +18,26 @@ from anabranch.errors import InvalidRequest
 @click.option("-d", "--delete", is_flag=True, help="Delete the named branches.")
 @click.option("-D", "--force-delete", is_flag=True, help="Delete them even if their work is lost.")
 @click.option("-m", "--move", is_flag=True, help="Rename: -m [OLD] NEW.")
-def command(session: Session, names: tuple[str, ...], delete: bool, force_delete: bool, move: bool) -> None:
+@click.option("-v", "--verbose", is_flag=True, help="Show what the newest commit of each says.")
+@click.option("--show-current", is_flag=True, help="Print the name of the current branch.")
+def command(
+    session: Session,
+    names: tuple[str, ...],
+    delete: bool,
+    force_delete: bool,
+    move: bool,
+    verbose: bool,
+    show_current: bool,
+) -> None:
     """List branches, or make the branch NAME at AT (the current branch).
 
     \b
-    $ ana branch
+    $ ana branch -v
     $ ana branch qa HEAD~1
     $ ana branch -m dev qa
 
-    JSON: branches (list of name, commit, created_at, current); branch; deleted (names); or renamed (from, to).
+    JSON: branches (list of name, commit, created_at, current; with -v message); branch; deleted (names);
+    renamed (from, to); or current.
     """
     if delete or force_delete:
         _delete(session, names, force_delete)
@@ -35,8 +46,10 @@ def command(session: Session, names: tuple[str, ...], delete: bool, force_delete
     elif names:
         name, *at = _at_most_two(names)
         make_branch(session, name, at[0] if at else None)
+    elif show_current:
+        emit_json({"current": session.branch}) if session.json else emit(session.branch)
     else:
-        _list(session)
+        _list(session, verbose)
 
 
 def make_branch(session: Session, name: str, at: str | None) -> None:
@@ -48,16 +61,17 @@ def make_branch(session: Session, name: str, at: str | None) -> None:
         emit(f"Made branch {made.name} at {short(made.commit)}")
 
 
-def _list(session: Session) -> None:
+def _list(session: Session, verbose: bool) -> None:
     found = session.repo.branches()
+    said = {b.commit: session.repo.show(b.commit).message for b in found} if verbose else {}
     if session.json:
-        emit_json({"branches": [branch_document(branch, session.branch) for branch in found]})
+        message = [{"message": said[b.commit]} if verbose else {} for b in found]
+        documents = [branch_document(b, session.branch) for b in found]
+        emit_json({"branches": [d | m for d, m in zip(documents, message, strict=True)]})
         return
-    lines = columns([("*" if b.name == session.branch else " ", b.name, short(b.commit)) for b in found])
-    for branch, line in zip(found, lines, strict=True):
-        emit(
-            paint(line.replace("  ", " ", 1), "green") if branch.name == session.branch else line.replace("  ", " ", 1)
-        )
+    cells = [(b.name, short(b.commit), *([subject(said[b.commit])] if verbose else [])) for b in found]
+    for branch, line in zip(found, columns(cells), strict=True):
+        emit(paint(f"* {line}", "green") if branch.name == session.branch else f"  {line}")
 
 
 def _delete(session: Session, names: tuple[str, ...], force: bool) -> None:

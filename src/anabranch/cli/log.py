@@ -39,7 +39,8 @@ class Names:
 
 
 @make_command("log", short_help="List commits, newest first.")
-@click.argument("ref", required=False, shell_complete=refs)
+@click.argument("refs", metavar="[REF]...", nargs=-1, shell_complete=refs)
+@click.option("--all", "every", is_flag=True, help="What any branch or tag reaches.")
 @click.option("--oneline", is_flag=True, help="One line for each commit.")
 @click.option("--graph", is_flag=True, help="Draw branches and merges.")
 @click.option("-n", "--limit", type=click.IntRange(min=0), metavar="N", help="At most so many commits.")
@@ -49,24 +50,34 @@ class Names:
 @click.option("--until", metavar="TIME", help="Only commits up to then.")
 @pager_option
 def command(
-    session: Session, ref: str | None, oneline: bool, graph: bool, limit: int | None, pager: bool, **filters: Any
+    session: Session,
+    refs: tuple[str, ...],
+    every: bool,
+    oneline: bool,
+    graph: bool,
+    limit: int | None,
+    pager: bool,
+    **filters: Any,
 ) -> None:
-    """List the commits that REF (the current branch) reaches, newest first; A..B leaves out what A reaches.
+    """List the commits that REF (the current branch) or several reach, newest first; A..B leaves out what A reaches.
 
     \b
-    $ ana log --graph --oneline
+    $ ana log --graph --oneline --all
     $ ana log --table orders -n 5 dev
 
     JSON: commits (list of hash, id, author, message, started_at, finished_at, parents, tables, provenance, branches,
     tags).
     """
     filters |= {name: with_zone(filters[name]) for name in ("since", "until") if filters[name]}
-    commits = session.repo.log(session.ref(ref), limit=limit, **filters)
+    heads = [session.ref(ref) for ref in refs or (None,)]
+    if every:
+        heads += [branch.commit for branch in session.repo.branches()] + [tag.commit for tag in session.repo.tags()]
+    commits = session.repo.log(heads, limit=limit, **filters)
     names = find_names(session, commits)
     if session.json:
         emit_json({"commits": [_document(commit, names) for commit in commits]})
     elif graph:
-        edges = _edges(session, ref, commits, filtered=any(filters.values()))
+        edges = _edges(session, heads, commits, filtered=any(filters.values()))
         show_lines(graph_lines(commits, edges, names, oneline), paged=pager)
     else:
         show_lines(plain_lines(commits, names, oneline), paged=pager)
@@ -117,10 +128,10 @@ def full_text(commit: Commit, names: Names) -> list[str]:
     return [*lines, "", *(f"    {clean(line)}".rstrip() for line in commit.message.strip().split("\n"))]
 
 
-def _edges(session: Session, ref: str | None, commits: Sequence[Commit], *, filtered: bool) -> Edges:
+def _edges(session: Session, heads: Sequence[str], commits: Sequence[Commit], *, filtered: bool) -> Edges:
     """Who descends from whom; what a filter left out is bridged."""
     shown = {commit.hash for commit in commits}
-    everything = session.repo.log(session.ref(ref)) if filtered else commits
+    everything = session.repo.log(heads) if filtered else commits
     return simplify({commit.hash: commit.parents for commit in everything}, shown)
 
 

@@ -72,7 +72,7 @@ def table_history(
     with ctx.catalog.read() as cx:
         start = resolve(ctx, cx, at)
         things = _with_united(cx, start, things_named(ctx, cx, start, table))
-        found = walk(cx, start, LogFilter(things, author), _PAGE)
+        found = walk(cx, [start], LogFilter(things, author), _PAGE)
         return Listing(islice(_table_entries(ctx, cx, found, things), limit), _TABLE_SHOWN)
 
 
@@ -164,7 +164,7 @@ class _Row:
 
     def _pages(self) -> Iterator[list[Touch]]:
         """The commits that touched the table; a page ends where the table got another key, which is then followed."""
-        found = walk(self.past.cx, self.past.clock.head, LogFilter(self.past.ids), _PAGE)
+        found = walk(self.past.cx, [self.past.clock.head], LogFilter(self.past.ids), _PAGE)
         while positions := list(islice(found, _PAGE)):
             page: list[Touch] = []
             for touch in touching.touches_at(self.past.cx, positions, self.past.ids):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import count, islice
@@ -33,24 +33,24 @@ _SHOWN = ("id", "hash", "author", "finished_at", "message", "tables")
 
 def log(
     ctx: Context,
-    ref: str | None,
+    ref: str | Sequence[str] | None,
     table: str | None = None,
     author: str | None = None,
     since: str | datetime | None = None,
     until: str | datetime | None = None,
     limit: int | None = None,
 ) -> list[Commit]:
-    """List the commits that a ref reaches, newest first; a range `a..b` leaves out what `a` reaches."""
+    """List the commits that a ref, or any of several, reaches, newest first; `a..b` leaves out what `a` reaches."""
     check_limit(limit)
     check_text(author or "", "author=")
     with ctx.catalog.read() as cx:
-        low, high = _ends(ctx, cx, ref)
-        things = things_named(ctx, cx, high, table) if table else None
+        lows, highs = _ends(ctx, cx, ref)
+        things = _things_at_any(ctx, cx, highs, table) if table else None
         micros = [history.to_micros(parse_time(x, "log")) if x is not None else None for x in (since, until)]
         wanted = LogFilter(things, author, micros[0], micros[1])
-        found = walk(cx, high, wanted, _PAGE if limit is None else min(limit + 1, _PAGE))
-        if low is not None:
-            found = _without(cx, found, low)
+        found = walk(cx, highs, wanted, _PAGE if limit is None else min(limit + 1, _PAGE))
+        if lows:
+            found = _without(cx, found, lows)
         return Listing(history.describe(cx, islice(found, limit)), _SHOWN)
 
 
@@ -124,7 +124,7 @@ def ancestor(ctx: Context, old: str, new: str) -> bool:
         return is_ancestor(history.Lines(cx), resolve(ctx, cx, old), resolve(ctx, cx, new))
 
 
-def walk(cx: Connection, start: Position, wanted: LogFilter, page: int) -> Iterator[Position]:
+def walk(cx: Connection, starts: Iterable[Position], wanted: LogFilter, page: int) -> Iterator[Position]:
     """Go down all parents, newest first, opening a line only when it is reached."""
     heap: list[tuple[int, int, int, LogRow, Iterator[LogRow]]] = []
     tie, seen = count(), set()
@@ -138,7 +138,8 @@ def walk(cx: Connection, start: Position, wanted: LogFilter, page: int) -> Itera
             seen.add(row.position)
             heapq.heappush(heap, (-row.finished_at, -row.generation, next(tie), row, rows))
 
-    enter(start)
+    for start in starts:
+        enter(start)
     while heap:
         row, rows = heapq.heappop(heap)[3:]
         if row.shown:
@@ -163,18 +164,36 @@ def _down(cx: Connection, top: Position, wanted: LogFilter, page: int) -> Iterat
         top = Position(top.line, rows[-1].position.index - 1)
 
 
-def _ends(ctx: Context, cx: Connection, ref: str | None) -> tuple[Position | None, Position]:
-    if ref is not None and "..." in ref:
-        raise InvalidRequest(f"log can't show {ref!r}", hint="use a..b")
-    if ref is not None and ".." in ref:
-        low, _, high = ref.partition("..")
-        return resolve(ctx, cx, low or None), resolve(ctx, cx, high or None)
-    return None, resolve(ctx, cx, ref)
+def _ends(ctx: Context, cx: Connection, ref: str | Sequence[str] | None) -> tuple[list[Position], list[Position]]:
+    """The commits whose past is left out, and those whose past is told."""
+    lows, highs = [], []
+    for text in [ref] if ref is None or isinstance(ref, str) else dict.fromkeys(ref):
+        low, dots, high = (text or "").partition("..")
+        if high.startswith("."):
+            raise InvalidRequest(f"log can't show {text!r}", hint="use a..b")
+        if dots:
+            lows.append(resolve(ctx, cx, low or None))
+        highs.append(resolve(ctx, cx, (high if dots else low) or None))
+    return lows, highs
 
 
-def _without(cx: Connection, found: Iterator[Position], low: Position) -> Iterator[Position]:
+def _without(cx: Connection, found: Iterator[Position], lows: Sequence[Position]) -> Iterator[Position]:
     lines = history.Lines(cx)
-    return (p for p in found if not is_ancestor(lines, p, low))
+    return (p for p in found if not any(is_ancestor(lines, p, low) for low in lows))
+
+
+def _things_at_any(ctx: Context, cx: Connection, at: Sequence[Position], table: str) -> tuple[ThingId, ...]:
+    """The tables of this name at the refs; it is enough that one of them knows it."""
+    found: dict[ThingId, None] = {}
+    unknown: list[NotFound] = []
+    for position in at:
+        try:
+            found |= dict.fromkeys(things_named(ctx, cx, position, table))
+        except NotFound as error:
+            unknown.append(error)
+    if unknown and not found:
+        raise unknown[0]
+    return tuple(found)
 
 
 def things_named(ctx: Context, cx: Connection, at: Position, table: str) -> tuple[ThingId, ...]:

@@ -198,7 +198,7 @@ class Repository:
 
     def log(
         self,
-        ref: str | None = None,
+        ref: str | Sequence[str] | None = None,
         *,
         table: str | None = None,
         author: str | None = None,
@@ -206,7 +206,7 @@ class Repository:
         until: str | datetime | None = None,
         limit: int | None = None,
     ) -> list[Commit]:
-        """List commits, newest first."""
+        """List the commits that a ref, or any of several, reaches, newest first."""
         return log_verbs.log(self._ctx, ref, table, author, since, until, limit)
 
     def show(self, ref: str | None = None) -> Commit:
