@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import anabranch as ab
-from anabranch.cli.main import MODULES, cli
 from anabranch.plan.schema_diff import SchemaChange
 from anabranch.repo.blame import Blame, BlameEntry
 from anabranch.repo.changes import Changes
@@ -81,11 +80,7 @@ def _lines() -> Iterator[str]:
     yield from ("## Values", "")
     for value in VALUES:
         yield f"- **{value.__name__}**: {_first(value)} `{', '.join(_fields(value))}`"
-    yield from ("", "## Errors", "", *_errors(), "", "## Commands", "")
-    for name in MODULES:
-        found = cli.get_command(None, name)  # type: ignore[arg-type]
-        assert found is not None
-        yield f"- `ana {name}`: {found.get_short_help_str(200)}"
+    yield from ("", "## Errors", "", *_errors(), "", "## Commands", "", "See [commands.md](commands.md).")
 
 
 def _members(kind: type) -> Iterator[str]:

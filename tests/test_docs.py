@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests import reference_page
+from tests import commands_page, reference_page
 
 ROOT = Path(__file__).parent.parent
 
@@ -107,3 +107,7 @@ def test_the_page_of_types_has_a_row_for_every_type() -> None:
 
 def test_the_reference_says_what_the_code_says() -> None:
     assert reference_page.PAGE.read_text(encoding="utf-8") == reference_page.page(), "python -m tests.reference_page"
+
+
+def test_the_manual_says_what_the_commands_say() -> None:
+    assert commands_page.PAGE.read_text(encoding="utf-8") == commands_page.page(), "python -m tests.commands_page"
