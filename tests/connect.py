@@ -8,6 +8,7 @@ import sys
 import uuid
 from importlib.metadata import version
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).parent.parent
 LOCAL = {
+    # A session of minutes ends before what the second compiler makes of it pays.
+    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.driver.host": "127.0.0.1",  # the machine's own name may not resolve
     "spark.log.level": "ERROR",
@@ -38,7 +41,9 @@ def start_local(master: str, settings: dict[str, Any]) -> SparkSession:
     The settings are the server's: given to the builder, PySpark would try them on the client too, and warn."""
     from pyspark.sql import SparkSession
 
-    os.environ["PYSPARK_SUBMIT_ARGS"] = " ".join([*(f"--conf {k}={v}" for k, v in settings.items()), "pyspark-shell"])
+    os.environ["PYSPARK_SUBMIT_ARGS"] = " ".join(
+        [*(f"--conf {quote(f'{k}={v}')}" for k, v in settings.items()), "pyspark-shell"]
+    )
     os.environ["SPARK_TESTING"] = "1"  # how PySpark is told to take any free port instead of 15002
     return SparkSession.builder.remote(master).getOrCreate()
 

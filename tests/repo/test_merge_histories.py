@@ -11,8 +11,8 @@ import pytest
 from tests.repo.merge_histories import QUICK, place, play, play_on_both
 
 SHORT = 60
-LANES = 700
-LANE_SEEDS = range(300_005, 300_008)
+LANES = 1_000
+LANE_SEEDS = (300_000, 300_021)
 VERBS = ("insert", "update", "delete", "replace", "upsert", "patch")
 EXPECTED = (*VERBS, "two-sided", "columns", "virtual", "keyless", "conflicts", "diffs")
 """What there must be among histories that run side by side."""
