@@ -71,7 +71,7 @@ def _commits(scale: Scale, repo: ab.Repository, rows: int) -> Iterator[Measured]
         size = f"{rows:,} rows, commits {number * BLOCK}-{number * BLOCK + BLOCK - 1}"
         yield Measured("fold-commit", size, theirs, ours, ours / theirs, LIMITS["fold-commit"])
     middle = statistics.median(spent)
-    limit = LIMITS["slowest-commit"]
+    limit = LIMITS["fold-slowest"]
     yield Measured("fold-commit slowest", f"{rows:,} rows", middle, max(spent), max(spent) / middle, limit)
 
 

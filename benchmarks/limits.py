@@ -14,6 +14,7 @@ LIMITS: Mapping[str, float] = {
     "branch": 3.0,
     "flat": 2.0,
     "fold-commit": 1.5,
+    "fold-slowest": 15.0,
     "fold-scan": 1.5,
     "overwrite-bytes": 0.005,
     "overwrite-time": 2.0,

@@ -330,6 +330,24 @@ def test_files_that_shrank_to_little_are_rewritten(tmp_path: Path) -> None:
         assert kept < {x["path"] for x in layout}
 
 
+def test_files_that_spark_wrote_keep_their_size(tmp_path: Path) -> None:
+    settings = ab.Settings(fold_commit_limit=2, file_row_limit=200, inline_limit_bytes=0)
+    with opened(tmp_path / "store", settings) as repo:
+        make(repo, 800)
+    smaller = replace(settings, file_row_limit=100, spark_file_row_limit=200)
+    with ab.open(tmp_path / "store", settings=smaller) as repo:
+        before = {x["path"] for x in repo.table("t").layout()}
+        for n in range(2):
+            commit(repo, lambda t, n=n: t.update({"a": n}, where="id < 100"))
+        layout = repo.table("t").layout()
+        assert [x["rows"] for x in layout if x["kind"] == "rows"] == [200] * 4
+        assert len(before - {x["path"] for x in layout}) == 1
+    with ab.open(tmp_path / "store", settings=replace(smaller, spark_file_row_limit=50)) as repo:
+        for n in range(2):
+            commit(repo, lambda t, n=n: t.update({"a": -n}, where="id >= 700"))
+        assert sorted(x["rows"] for x in repo.table("t").layout() if x["kind"] == "rows") == [100, 100, 200, 200, 200]
+
+
 def test_rows_that_trickle_in_become_files_of_proper_size(tmp_path: Path) -> None:
     settings = ab.Settings(fold_commit_limit=4, file_row_limit=64, fold_row_limit=64, inline_limit_bytes=0)
     with opened(tmp_path / "store", settings) as repo:

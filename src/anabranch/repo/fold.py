@@ -157,7 +157,8 @@ class Refit:
         schema, part = self.place.state.schema, self._part(layers)
         query = scan(part, schema.stored, self.ctx.access(layers, self._pending))
         with reading(self.ctx, part):
-            return self._store(query, "rows", schema.columns, folding.rows_in(layers, "rows"))
+            largest = max(x.object.row_count for x in layers if x.object.kind == "rows")
+            return self._store(query, "rows", schema.columns, folding.rows_in(layers, "rows"), largest)
 
     def _changes(self, layers: tuple[Layer, ...]) -> list[StoredObject]:
         schema, part = self.place.state.schema, self._part(layers)
@@ -178,12 +179,15 @@ class Refit:
     def _part(self, layers: tuple[Layer, ...]) -> TableState:
         return replace(self.place.state, layers=layers)
 
-    def _store(self, rows: Query | Rows, kind: ObjectKind, touched: Sequence[Column], most: int) -> list[StoredObject]:
-        """Store rows, of which there are `most` at most, in files of proper size."""
+    def _store(
+        self, rows: Query | Rows, kind: ObjectKind, touched: Sequence[Column], most: int, file_rows: int = 0
+    ) -> list[StoredObject]:
+        """Store rows, `most` of them at most, in files of proper size; where Spark wrote larger ones, of that size."""
         state = self.place.state
         by_key = tuple(str(k) for k in state.schema.key_ids)
         cluster = (layout_of(state).cluster if kind == "rows" else ()) or by_key
-        layout = Layout(cluster, files=1 + most // self.ctx.settings.file_row_limit, tuned=True)
+        proper = max(self.ctx.settings.file_row_limit, min(file_rows, self.ctx.settings.spark_file_row_limit))
+        layout = Layout(cluster, files=max(1, -(-most // proper)), file_rows=proper, tuned=True)
         new = store(self.ctx, self.engine, rows, kind, state.schema, touched, layout)
         self.made += new
         return [o.stored for o in new]

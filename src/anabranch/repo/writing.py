@@ -103,6 +103,8 @@ class Layout:
     write_id: str | None = None
     files: int | None = None
     """How many files Spark is to write; it decides itself for None. One means one, in the process too."""
+    file_rows: int | None = None
+    """Rows of each file that the process writes; the usual number for None."""
     tuned: bool = False
     """Whether files that the process writes are encoded for commits to look into again and again."""
 
@@ -122,7 +124,7 @@ def store(
     if engine.in_process:
         found = query.table if isinstance(query, Rows) else engine.fetch(query)
         rows = _numbered(_sorted(found, wanted.cluster), wanted)
-        most = max(rows.num_rows, 1) if wanted.files == 1 else ctx.settings.file_row_limit
+        most = max(rows.num_rows, 1) if wanted.files == 1 else wanted.file_rows or ctx.settings.file_row_limit
         return _store_rows(ctx, rows, kind, schema, ids, most, tuned=wanted.tuned)
     if isinstance(query, Rows):
         if not query.table.num_rows:
@@ -273,7 +275,17 @@ def _told(value: Any) -> str:
 
 
 def _sorted(rows: pa.Table, cluster: Sequence[str]) -> pa.Table:
-    return rows.sort_by([(name, "ascending") for name in cluster]) if cluster and rows.num_rows > 1 else rows
+    if not cluster or rows.num_rows < 2 or _rises(rows.column(cluster[0])):
+        return rows
+    return rows.sort_by([(name, "ascending") for name in cluster])
+
+
+def _rises(column: pa.ChunkedArray) -> bool:
+    """Tell whether every value is greater than the one before, as in a file that is rewritten in its order."""
+    if column.null_count or pa.types.is_nested(column.type):
+        return False
+    values = column.combine_chunks()
+    return bool(pc.all(pc.less(values[:-1], values[1:])).as_py())
 
 
 def _store_rows(
