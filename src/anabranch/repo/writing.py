@@ -284,8 +284,7 @@ def _rises(column: pa.ChunkedArray) -> bool:
     """Tell whether every value is greater than the one before, as in a file that is rewritten in its order."""
     if column.null_count or pa.types.is_nested(column.type):
         return False
-    values = column.combine_chunks()
-    return bool(pc.all(pc.less(values[:-1], values[1:])).as_py())
+    return bool(pc.all(pc.less(column[:-1], column[1:])).as_py())
 
 
 def _store_rows(
