@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).parent.parent
 LOCAL = {
-    # A session of minutes ends before what the second compiler makes of it pays.
-    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.driver.host": "127.0.0.1",  # the machine's own name may not resolve
     "spark.log.level": "ERROR",
