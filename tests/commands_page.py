@@ -44,7 +44,6 @@ def _described(command: click.Command, name: str, parent: click.Context) -> Iter
 
 
 def _context(command: click.Command, name: str, parent: click.Context | None = None) -> click.Context:
-    command._help_option = None  # click keeps it as the first context of the process wanted it
     return click.Context(command, parent, name, **{**command.context_settings, "terminal_width": 100})
 
 

@@ -129,7 +129,7 @@ def test_every_command_has_help_and_tells_its_json(name: str) -> None:
     for command in commands:
         assert command.help
         assert "JSON: " in command.help
-        assert "--json" in command.get_help(click.Context(command))
+        assert "--json" in command.get_help(click.Context(command, click.Context(cli, **cli.context_settings)))
 
 
 def test_global_options_stand_before_or_after_the_command_or_in_the_environment(
