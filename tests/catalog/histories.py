@@ -10,8 +10,9 @@ from anabranch.catalog.publish import publish
 from anabranch.catalog.store import Connection, now
 from anabranch.model.clock import Position
 from anabranch.model.commits import CommitHead
-from anabranch.model.content import Content, Entry, NameBinding, Publication
+from anabranch.model.content import Content, NameBinding, Publication
 from anabranch.model.ids import ROOT_NAMESPACE, CommitId, ThingId, new_id
+from anabranch.model.tables import Entry
 from tests.plan.graphs import Graph, Made
 
 TABLES = ("t", "u")

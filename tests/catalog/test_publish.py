@@ -17,9 +17,10 @@ from anabranch.catalog import branches, history, objects, tables
 from anabranch.catalog import publish as publishing
 from anabranch.catalog.publish import HeadMoved, publish
 from anabranch.model.clock import Position
-from anabranch.model.content import ChangeReference, Content, Entry, Publication
+from anabranch.model.content import ChangeReference, Content, Publication
 from anabranch.model.ids import ColumnId, CommitId, LineId, ObjectId, SchemaId, ThingId, new_id
 from anabranch.model.objects import KeyRange, NewObject, StoredObject
+from anabranch.model.tables import Entry
 from anabranch.plan.hashing import commit_hash
 from tests.catalog import stores
 from tests.catalog.stores import make_table, put

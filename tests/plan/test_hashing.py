@@ -9,7 +9,7 @@ import pytest
 
 from anabranch.model.clock import Position
 from anabranch.model.commits import BranchHead, CommitHead
-from anabranch.model.content import Change, ChangeReference, Content, Entry, NameBinding, Publication, View
+from anabranch.model.content import Change, ChangeReference, Content, NameBinding, Publication, View
 from anabranch.model.ids import (
     BranchId,
     ColumnId,
@@ -23,6 +23,7 @@ from anabranch.model.ids import (
 )
 from anabranch.model.objects import NewObject, StoredObject
 from anabranch.model.schema import Column, Schema
+from anabranch.model.tables import Entry
 from anabranch.model.types import DataType
 from anabranch.plan.hashing import commit_document, commit_hash
 

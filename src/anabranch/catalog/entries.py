@@ -9,8 +9,8 @@ from sqlalchemy import Connection, Row, Select, Table, bindparam, column, select
 
 from anabranch.catalog import tables as t
 from anabranch.model.clock import Clock, Position
-from anabranch.model.content import Entry
 from anabranch.model.ids import ROOT_NAMESPACE, LineId, RepositoryId, SchemaId, ThingId
+from anabranch.model.tables import Entry
 
 _CHUNK = 400
 

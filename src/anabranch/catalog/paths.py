@@ -12,10 +12,9 @@ from anabranch.catalog import tables as t
 from anabranch.catalog.history import Lines
 from anabranch.catalog.views import Known, learn
 from anabranch.model.clock import Position
-from anabranch.model.content import Entry
 from anabranch.model.ids import LineId, ObjectId, ThingId
 from anabranch.model.objects import Layer
-from anabranch.model.tables import Operation
+from anabranch.model.tables import Entry, Operation
 from anabranch.plan.path import Crossing, Leg, Stretch, find_path
 
 Ranges = Sequence[tuple[LineId, int, int]]

@@ -13,8 +13,9 @@ from anabranch.catalog.store import lock_repository, now
 from anabranch.errors import AlreadyExists, BranchMoved, Corrupt
 from anabranch.model.clock import Clock, Position
 from anabranch.model.commits import BranchHead, CommitHead
-from anabranch.model.content import Entry, NameBinding, Publication
+from anabranch.model.content import NameBinding, Publication
 from anabranch.model.ids import ROOT_NAMESPACE, LineId, RepositoryId, ThingId, new_id
+from anabranch.model.tables import Entry
 from anabranch.plan.hashing import commit_hash
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from sqlalchemy import Connection, bindparam, func, select
 
 from anabranch.catalog import objects
@@ -9,9 +11,11 @@ from anabranch.catalog import tables as t
 from anabranch.catalog.store import now
 from anabranch.errors import Corrupt
 from anabranch.model.clock import Clock, Position
-from anabranch.model.content import LateView
 from anabranch.model.ids import LineId, ObjectId, RepositoryId, ThingId, ViewId
 from anabranch.model.objects import Layer, StoredObject, ViewKind
+
+if TYPE_CHECKING:
+    from anabranch.model.content import LateView
 
 Known = dict[ObjectId, StoredObject]
 """Objects that were read before; they never change."""

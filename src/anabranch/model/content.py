@@ -4,28 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 from anabranch.model.clock import Position
 from anabranch.model.commits import BranchHead, CommitHead
-from anabranch.model.ids import CommitId, ObjectId, RepositoryId, SchemaId, ThingId, ViewId
+from anabranch.model.ids import CommitId, ObjectId, RepositoryId, ThingId, ViewId
 from anabranch.model.objects import NewObject, ViewKind
 from anabranch.model.schema import Schema
-from anabranch.model.tables import Operation, ThingKind
-
-
-@dataclass(frozen=True)
-class Entry:
-    """What a commit says of one thing."""
-
-    thing_id: ThingId
-    kind: ThingKind
-    schema_id: SchemaId | None = None
-    row_count: int | None = None
-    operations: tuple[Operation, ...] = ()
-    attributes: Mapping[str, Any] = field(default_factory=dict)
-    dropped: bool = False
-    replaced: bool = False
+from anabranch.model.tables import Entry, ThingKind
 
 
 @dataclass(frozen=True)

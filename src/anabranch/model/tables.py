@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
-from anabranch.model.ids import ThingId
+from anabranch.model.ids import SchemaId, ThingId
 from anabranch.model.objects import Layer
 from anabranch.model.schema import Schema
 
@@ -25,6 +25,20 @@ Operation = Literal[
     "overwrite",
 ]
 """What an entry says was done, in order: the operations that merge rules speak of."""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """What a commit says of one thing."""
+
+    thing_id: ThingId
+    kind: ThingKind
+    schema_id: SchemaId | None = None
+    row_count: int | None = None
+    operations: tuple[Operation, ...] = ()
+    attributes: Mapping[str, Any] = field(default_factory=dict)
+    dropped: bool = False
+    replaced: bool = False
 
 
 @dataclass(frozen=True)

@@ -7,11 +7,11 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from anabranch.model.changes import Counts
-from anabranch.model.content import Change, Content, Entry, NameBinding, View
+from anabranch.model.content import Change, Content, NameBinding, View
 from anabranch.model.ids import ObjectId, ThingId, ViewId, new_id
 from anabranch.model.objects import Layer, NewObject
 from anabranch.model.schema import Schema, schema_document
-from anabranch.model.tables import Operation, TableState, ThingKind
+from anabranch.model.tables import Entry, Operation, TableState, ThingKind
 
 
 @dataclass(frozen=True)

@@ -15,12 +15,12 @@ from anabranch.catalog.store import Connection
 from anabranch.errors import InvalidRequest, NotFound
 from anabranch.model.clock import Position
 from anabranch.model.commits import Commit
-from anabranch.model.content import Entry
 from anabranch.model.ids import ThingId
 from anabranch.model.listings import Listing
 from anabranch.model.names import split_table_name
 from anabranch.model.objects import StoredObject
 from anabranch.model.refs import parse_time
+from anabranch.model.tables import Entry
 from anabranch.plan.history import is_ancestor, merge_bases
 from anabranch.repo.checks import check_limit, check_text
 from anabranch.repo.context import Context

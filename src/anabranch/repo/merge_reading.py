@@ -9,10 +9,9 @@ from anabranch.catalog import entries, history, paths
 from anabranch.catalog.store import Connection
 from anabranch.model.clock import Clock, Position
 from anabranch.model.commits import BranchHead, CommitHead
-from anabranch.model.content import Entry
 from anabranch.model.ids import ROOT_NAMESPACE, ColumnId, ObjectId, ThingId
 from anabranch.model.objects import Layer
-from anabranch.model.tables import Operation, TableState
+from anabranch.model.tables import Entry, Operation, TableState
 from anabranch.plan.commit import Draft, ThingDraft, draft_state, objects_of, place_of
 from anabranch.plan.history import is_ancestor, merge_bases
 from anabranch.plan.merge_rows import Strictness

@@ -10,11 +10,10 @@ from anabranch.catalog.store import Connection
 from anabranch.errors import InvalidRequest
 from anabranch.model.clock import Position
 from anabranch.model.commits import Commit
-from anabranch.model.content import Entry
 from anabranch.model.ids import ThingId
 from anabranch.model.objects import Layer, size_of
 from anabranch.model.schema import Schema
-from anabranch.model.tables import TableState
+from anabranch.model.tables import Entry, TableState
 from anabranch.plan.engine import Work
 from anabranch.plan.history import is_ancestor
 from anabranch.plan.path import Leg, find_path

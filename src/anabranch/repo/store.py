@@ -7,13 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from anabranch.catalog import repositories
-from anabranch.catalog.publish import write_root
 from anabranch.catalog.repositories import RepositoryRecord
-from anabranch.catalog.store import Catalog, now
+from anabranch.catalog.store import Catalog, Connection, now
 from anabranch.errors import AlreadyExists, InvalidRequest, NotFound
-from anabranch.model.clock import Position
-from anabranch.model.commits import BranchHead
-from anabranch.model.content import Content, Publication
 from anabranch.model.ids import BranchId, CommitId, LineId, new_id
 from anabranch.model.names import check_ref_name, check_repository_name
 from anabranch.objects.root import open_root
@@ -55,14 +51,9 @@ def make(location: str, repository: str | None, objects: str | None, branch: str
             found = catalog.open()["objects"]
             raise InvalidRequest(f"the store keeps its objects at {found!r}", hint="leave the place of objects out")
         facts = catalog.open()
-        author = options.author or default_author()
         with catalog.write() as cx:
             record = repositories.create(cx, name, branch)
-            head = BranchHead(branch, BranchId(new_id("b")), Position(LineId(""), 0))
-            root = Publication(
-                record.id, head, (), CommitId(new_id("k")), author, "start", now(), (), "init", Content()
-            )
-            write_root(cx, root, facts["store_id"])
+            _write_first_commit(cx, record, facts["store_id"], options.author or default_author())
     except BaseException:
         catalog.close()
         raise
@@ -76,6 +67,19 @@ def _create(catalog: Catalog, objects: str) -> None:
     except AlreadyExists:
         if not catalog.exists():
             raise
+
+
+def _write_first_commit(cx: Connection, record: RepositoryRecord, store_id: str, author: str) -> None:
+    """Publish an empty commit. What publishing needs is imported here: opening a repository does without."""
+    from anabranch.catalog.publish import write_root
+    from anabranch.model.clock import Position
+    from anabranch.model.commits import BranchHead
+    from anabranch.model.content import Content, Publication
+
+    head = BranchHead(record.default_branch, BranchId(new_id("b")), Position(LineId(""), 0))
+    commit = CommitId(new_id("k"))
+    root = Publication(record.id, head, (), commit, author, "start", now(), (), "init", Content())
+    write_root(cx, root, store_id)
 
 
 def open_(location: str, repository: str | None, options: Options) -> Context:
