@@ -71,9 +71,9 @@ def _exact_leaves(field: pa.Field, above: str) -> list[str]:
 
 
 def decode(content: bytes) -> pa.Table:
-    """Read a Parquet file from memory."""
+    """Read a Parquet file from memory. It is small: threads and reading ahead would cost more than the reading."""
     try:
-        return pq.read_table(pa.BufferReader(content))
+        return pq.ParquetFile(pa.BufferReader(content), pre_buffer=False).read(use_threads=False)
     except (pa.ArrowException, OSError) as error:
         hint = "restore the catalogue from a backup"
         raise Corrupt(f"an object is not readable Parquet: {error}", hint=hint) from error
