@@ -57,7 +57,7 @@ def objects_root(tmp_path: Path) -> str:
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Offer `--connect` and `--all`."""
     parser.addoption("--connect", action="store_true", help="run what uses Spark, on Spark Connect")
-    parser.addoption("--all", action="store_true", help="run every test on Spark that runs on both engines")
+    parser.addoption("--all", action="store_true", help="run every test on Spark that has a twin, and long ones")
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -67,9 +67,10 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """With `--connect`, keep what uses Spark; without `--all`, leave most twins of tests on DuckDB out."""
+    """With `--connect`, keep what uses Spark. Without `--all`, leave out what is long there, else most twins."""
     if config.getoption("--connect"):
         kept = [i for i in items if {"spark", "engine"} & set(getattr(i, "fixturenames", ())) and "[duck" not in i.name]
+        kept = [i for i in kept if config.getoption("--all") or i.get_closest_marker("long") is None]
     elif config.getoption("--all") or config.option.keyword or any("::" in a for a in config.args):
         return
     else:
@@ -79,7 +80,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     items[:] = kept
 
 
-SPARK_SHARE = 4
+SPARK_SHARE = 6
 """One of so many tests that run on both engines runs on Spark, too, unless it is marked `contract`, or `--all` asks:
 on Spark, a commit takes a second. The names choose, so that it is always the same."""
 

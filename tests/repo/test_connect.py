@@ -26,10 +26,12 @@ CORPUS = "tests/repo/test_sql_corpus.py"
 
 
 @pytest.mark.parametrize("part", [["tests", f"--ignore={CORPUS}"], [CORPUS]], ids=["verbs", "sql"])
-def test_the_contract_holds_on_spark_connect(part: list[str]) -> None:
+def test_the_contract_holds_on_spark_connect(part: list[str], request: pytest.FixtureRequest) -> None:
     """Run what is marked `contract`: verbs, types, names, errors, sessions, and SQL. `pytest --connect` runs all the
     rest, too; it takes minutes more and shows little that is new: plans are made and read back in the same way."""
-    done = run(["-m", "pytest", "--connect", "-m", "contract", "--quiet", "-p", "no:cacheprovider", *part])
+    everything = ["--all"] if request.config.getoption("--all") else []
+    options = ["--connect", *everything, "-m", "contract", "--quiet", "-p", "no:cacheprovider"]
+    done = run(["-m", "pytest", *options, *part])
     assert done.returncode == 0, done.stdout[-20_000:]
     assert " passed" in done.stdout.splitlines()[-1]
 
