@@ -26,6 +26,7 @@ GROUPS = (
     Group("folds", "benchmarks.folds", ("fold-process", "fold-spark")),
     Group("overwrites", "benchmarks.overwrites", ("overwrite-process", "overwrite-spark")),
     Group("merges", "benchmarks.merges", ("merge-process", "merge-by-size", "merge-rounds", "merge-spark")),
+    Group("commands", "benchmarks.commands", ("start",)),
     Group("flat", "benchmarks.flat", ("commits", "branches", "tables")),
 )
 NAMES = tuple(name for group in GROUPS for name in (group.name, *group.benchmarks))

@@ -23,4 +23,6 @@ LIMITS: Mapping[str, float] = {
     "by-size": 1.5,
     "rounds": 2.0,
     "spark-join": 0.25,
+    "spark-join-small": 1.0,
+    "start": 1.0,
 }

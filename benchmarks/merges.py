@@ -17,6 +17,8 @@ from benchmarks.measure import Measured, Scale, Task, Times, compared, run_each,
 
 SHARE = 1000
 """One row of so many is inserted, updated and deleted on each side."""
+LARGE = 5_000_000
+"""From so many rows on, a quarter of the time of the joins by hand is asked for."""
 ROUNDS = 50
 
 
@@ -163,31 +165,39 @@ def _change_one(repo: ab.Repository, rows: int, turn: int) -> None:
 
 
 def on_spark(scale: Scale, rows: int) -> Iterator[Measured]:
-    """Diff and merge of 1 % of the rows on each side, beside the outer joins that people write by hand."""
+    """Diff and merge of 0.1 % and 1 % of the rows on each side, beside the outer joins that people write by hand."""
     from benchmarks.on_spark import _session
 
+    limit = LIMITS["spark-join" if rows >= LARGE else "spark-join-small"]
     folder = _folder(scale)
     path = orders.write_shuffled(folder / "incoming.parquet", rows)
     with _session(scale.folder) as session:
-        repo = _repository(folder, path, Changes(rows, rows // 100), spark=session, engine="spark")
-        states = _states(session, repo, folder)
-        size = f"{rows:,} rows"
-        tasks = {
-            "by hand": Task(lambda _: _diff_by_hand(states)),
-            "ours": Task(lambda _: repo.diff("main", "dev")["orders"].counts()),
-        }
-        assert _diff_by_hand(states) == sum(_rows(repo.diff("main", "dev")["orders"].counts()))
-        times = side_by_side(tasks, scale.rounds(5), patience=scale.patience)
-        yield compared("diff on Spark", size, times["by hand"], times["ours"], LIMITS["spark-join"])
-        make = _brancher(repo)
-        tasks = {
-            "by hand": Task(lambda n: _merge_by_hand(states, folder / f"merged-{n}")),
-            "ours": Task(lambda n: repo.merge("dev", n), make),
-        }
-        times = side_by_side(tasks, scale.rounds(5), patience=scale.patience)
-        yield compared("merge on Spark", size, times["by hand"], times["ours"], LIMITS["spark-join"])
-        repo.close()
+        for percent in (0.1, 1):
+            below = folder / f"{percent}"
+            below.mkdir()
+            changes = Changes(rows, int(rows * percent / 100))
+            repo = _repository(below, path, changes, spark=session, engine="spark")
+            size = f"{rows:,} rows, {percent} %"
+            for name, times in _times_on_spark(scale, repo, _states(session, repo, below), below).items():
+                yield compared(f"{name} on Spark", size, times["by hand"], times["ours"], limit)
+            repo.close()
     shutil.rmtree(folder)
+
+
+def _times_on_spark(
+    scale: Scale, repo: ab.Repository, states: dict[str, Any], folder: Path
+) -> dict[str, dict[str, Times]]:
+    assert _diff_by_hand(states) == sum(_rows(repo.diff("main", "dev")["orders"].counts()))
+    diff = {
+        "by hand": Task(lambda _: _diff_by_hand(states)),
+        "ours": Task(lambda _: repo.diff("main", "dev")["orders"].counts()),
+    }
+    merge = {
+        "by hand": Task(lambda n: _merge_by_hand(states, folder / f"merged-{n}")),
+        "ours": Task(lambda n: repo.merge("dev", n), _brancher(repo)),
+    }
+    tasks = {"diff": diff, "merge": merge}
+    return {name: side_by_side(task, scale.rounds(5), patience=scale.patience) for name, task in tasks.items()}
 
 
 def _rows(counts: dict[str, int]) -> list[int]:
