@@ -16,8 +16,10 @@ from anabranch.model.ids import BranchId, CommitId, LineId, RepositoryId, new_id
 
 _CHUNK = 400
 _b, _c = t.branches.c, t.commits.c
-_FIND = select(_b.id, _b.line_id, _b.commit_index).where(
-    _b.repository_id == bindparam("repository"), _b.name == bindparam("branch")
+_FIND = Prepared(
+    select(_b.id, _b.line_id, _b.commit_index).where(
+        _b.repository_id == bindparam("repository"), _b.name == bindparam("branch")
+    )
 )
 _TAKEN = union_all(
     select(literal("branch").label("kind"))
@@ -37,18 +39,19 @@ _HEADS = (
 _DEFAULTS = _HEADS.join(t.repositories, t.repositories.c.id == _b.repository_id).where(
     t.repositories.c.default_branch == _b.name
 )
-_FIND_HEAD = {False: _HEADS.where(_b.name == bindparam("branch")), True: _DEFAULTS}
+_HEAD_BY_DEFAULT = {False: _HEADS.where(_b.name == bindparam("branch")), True: _DEFAULTS}
+_FIND_HEAD = {by_default: Prepared(query) for by_default, query in _HEAD_BY_DEFAULT.items()}
 _IS_TAKEN = select(_TAKEN.subquery().c.kind).limit(1).scalar_subquery().label("taken")
-_FIND_START = {by_default: Prepared(query.add_columns(_IS_TAKEN)) for by_default, query in _FIND_HEAD.items()}
+_FIND_START = {by_default: Prepared(query.add_columns(_IS_TAKEN)) for by_default, query in _HEAD_BY_DEFAULT.items()}
 _INSERT, _INSERT_MOVE = Prepared(t.branches.insert()), t.branch_moves.insert()
-_LAST_MOVE = (
+_LAST_MOVE = Prepared(
     select(t.branch_moves.c.moved_at)
     .where(t.branch_moves.c.branch_id == bindparam("branch"))
     .order_by(t.branch_moves.c.id.desc())
     .limit(1)
 )
 _MAKING = select(_b.created_at, _b.author).where(_b.id == bindparam("branch"))
-_MOVE = (
+_MOVE = Prepared(
     update(t.branches)
     .where(_b.repository_id == bindparam("repository"), _b.name == bindparam("branch"), _b.id == bindparam("branch_id"))
     .where(_b.line_id == bindparam("from_line"), _b.commit_index == bindparam("from_index"))
@@ -58,7 +61,7 @@ _MOVE = (
 
 def find(cx: Connection, repository: RepositoryId, name: str) -> BranchHead | None:
     """Find a branch and the commit it shows."""
-    row = cx.execute(_FIND, {"repository": repository, "branch": name}).first()
+    row = _FIND(cx, {"repository": repository, "branch": name}).first()
     return BranchHead(name, BranchId(row.id), Position(LineId(row.line_id), row.commit_index)) if row else None
 
 
@@ -72,7 +75,7 @@ def find_by_id(cx: Connection, branch: BranchId) -> BranchHead | None:
 def find_head(cx: Connection, repository: RepositoryId, name: str | None) -> tuple[BranchHead, CommitHead] | None:
     """Find a branch, None for the default one, with what publishing needs to know of the commit it shows."""
     asked = {"repository": repository, "branch": name}
-    row = cx.execute(_FIND_HEAD[name is None], asked).first()
+    row = _FIND_HEAD[name is None](cx, asked).first()
     return _heads(row) if row else None
 
 
@@ -120,7 +123,7 @@ def move(cx: Connection, repository: RepositoryId, head: BranchHead, to: Positio
         "to_line": to.line,
         "to_index": to.index,
     }
-    return cx.execute(_MOVE, {**expected, **ends}).rowcount == 1
+    return _MOVE(cx, {**expected, **ends}).rowcount == 1
 
 
 def record_move(
@@ -134,7 +137,7 @@ def record_move(
     commit_id: CommitId | None = None,
 ) -> None:
     """Keep a move; times never run backwards on one branch. Its first one brings the making along."""
-    last = cx.scalar(_LAST_MOVE, {"branch": branch.id}) if before else None
+    last = _LAST_MOVE(cx, {"branch": branch.id}).scalar() if before else None
     if before and last is None:
         last = _record_making(cx, repository, branch)
     _insert_move(cx, repository, branch, before, after, max(now(), last or 0), author, verb, commit_id)
@@ -177,7 +180,7 @@ def _insert_move(
 def rename(cx: Connection, repository: RepositoryId, head: BranchHead, name: str, author: str) -> None:
     """Give a branch another name; its id and so its history stay."""
     c = t.branches.c
-    if cx.scalar(_LAST_MOVE, {"branch": head.id}) is None:
+    if _LAST_MOVE(cx, {"branch": head.id}).scalar() is None:
         _record_making(cx, repository, head)  # under the name that it was made with
     cx.execute(update(t.branches).where(c.repository_id == repository, c.name == head.name).values(name=name))
     renamed = BranchHead(name, head.id, head.position)
@@ -245,7 +248,7 @@ def _made_at(cx: Connection, branch: BranchHead) -> int:
 
 
 def _has_moved(cx: Connection, branch: BranchHead) -> bool:
-    return cx.scalar(_LAST_MOVE, {"branch": branch.id}) is not None
+    return _LAST_MOVE(cx, {"branch": branch.id}).scalar() is not None
 
 
 def shown_before(cx: Connection, branch: BranchHead, moves: int) -> Position | None:

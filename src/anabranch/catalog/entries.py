@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 from sqlalchemy import Connection, Row, Select, Table, bindparam, column, select, values
 
 from anabranch.catalog import tables as t
+from anabranch.catalog.store import Prepared
 from anabranch.model.clock import Clock, Position
 from anabranch.model.ids import ROOT_NAMESPACE, LineId, RepositoryId, SchemaId, ThingId
 from anabranch.model.tables import Entry
@@ -23,7 +24,7 @@ class Named(NamedTuple):
     thing_id: ThingId
 
 
-_NAME = (
+_NAME = Prepared(
     select(t.names.c.kind, t.names.c.thing_id)
     .where(t.names.c.repository_id == bindparam("repository"), t.names.c.parent_id == bindparam("parent"))
     .where(t.names.c.name == bindparam("called"), t.names.c.line_id == bindparam("line"))
@@ -37,7 +38,7 @@ def find_name(cx: Connection, repository: RepositoryId, at: Clock, parent: Thing
     """Find what a name stands for at a commit."""
     asked = {"repository": repository, "parent": parent, "called": name}
     for line, index in at.entry_positions:
-        row = cx.execute(_NAME, {**asked, "line": line, "at": index}).first()
+        row = _NAME(cx, {**asked, "line": line, "at": index}).first()
         if row:
             return Named(name, row.kind, ThingId(row.thing_id)) if row.thing_id else None
     return None
@@ -56,7 +57,7 @@ def list_names(cx: Connection, repository: RepositoryId, at: Clock, parent: Thin
     return sorted(n for n in found.values() if n)
 
 
-_PLACE = (
+_PLACE = Prepared(
     select(t.names.c.repository_id, t.names.c.parent_id, t.names.c.name)
     .where(t.names.c.thing_id == bindparam("thing"), t.names.c.line_id == bindparam("line"))
     .where(t.names.c.commit_index <= bindparam("at"))
@@ -68,7 +69,7 @@ _PLACE = (
 def _last_place(cx: Connection, at: Clock, thing: str) -> Any:
     """Find the name that a thing was given last on the way to a commit."""
     for line, index in at.entry_positions:
-        row = cx.execute(_PLACE, {"thing": thing, "line": line, "at": index}).first()
+        row = _PLACE(cx, {"thing": thing, "line": line, "at": index}).first()
         if row:
             return row
     return None

@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from sqlalchemy import Connection, and_, bindparam, exists, literal, or_, select, true
 
 from anabranch.catalog import tables as t
+from anabranch.catalog.store import Prepared
 from anabranch.model.clock import Clock, Position
 from anabranch.model.commits import Commit, CommitHead
 from anabranch.model.ids import CommitId, LineId, RepositoryId
@@ -40,26 +41,28 @@ _up = _up.union_all(
     .add_columns(_above.c.depth, _above.c.parent_line, _above.c.parent_index)
     .join(_up, _above.c.id == _up.c.parent_line)
 )
-_CLOCK = select(_up.c.id, _up.c.at, _up.c.depth).order_by(_up.c.hop)
+_CLOCK = Prepared(select(_up.c.id, _up.c.at, _up.c.depth).order_by(_up.c.hop))
 """The lines that lead to a commit. Each is looked up once, where it is reached: PostgreSQL reads all lines for a join
 with what it takes for a hundred."""
 
 
 def clock(cx: Connection, position: Position) -> Clock:
     """Derive the clock of a commit from the lines."""
-    rows = cx.execute(_CLOCK, {"line": position.line, "at": position.index}).all()
+    rows = _CLOCK(cx, {"line": position.line, "at": position.index}).all()
     whole = next((i + 1 for i, row in enumerate(rows) if row.depth == 0), len(rows))
     return Clock(tuple(Position(LineId(r.id), r.at) for r in rows), whole)
 
 
-_HEAD = select(t.commits.c.id, t.commits.c.hash, t.commits.c.generation, t.commits.c.finished_at).where(
-    t.commits.c.line_id == bindparam("line"), t.commits.c.commit_index == bindparam("at")
+_HEAD = Prepared(
+    select(t.commits.c.id, t.commits.c.hash, t.commits.c.generation, t.commits.c.finished_at).where(
+        t.commits.c.line_id == bindparam("line"), t.commits.c.commit_index == bindparam("at")
+    )
 )
 
 
 def head(cx: Connection, position: Position) -> CommitHead | None:
     """Read what publishing needs to know of a commit; None if there is none."""
-    row = cx.execute(_HEAD, {"line": position.line, "at": position.index}).first()
+    row = _HEAD(cx, {"line": position.line, "at": position.index}).first()
     return CommitHead(position, CommitId(row.id), row.hash, row.generation, row.finished_at) if row else None
 
 
@@ -72,12 +75,12 @@ def by_hash(cx: Connection, repository: RepositoryId, prefix: str) -> list[Posit
     return [Position(LineId(r.line_id), r.commit_index) for r in cx.execute(query.limit(2))]
 
 
-_LINE_NAME = select(t.lines.c.name).where(t.lines.c.id == bindparam("line"))
+_LINE_NAME = Prepared(select(t.lines.c.name).where(t.lines.c.id == bindparam("line")))
 
 
 def line_name(cx: Connection, position: Position) -> str:
     """Read the name of a commit's line."""
-    return str(cx.scalar(_LINE_NAME, {"line": position.line}))
+    return str(_LINE_NAME(cx, {"line": position.line}).scalar())
 
 
 def by_line_name(cx: Connection, repository: RepositoryId, name: str, index: int) -> Position | None:

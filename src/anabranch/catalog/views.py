@@ -8,7 +8,7 @@ from sqlalchemy import Connection, bindparam, func, select
 
 from anabranch.catalog import objects
 from anabranch.catalog import tables as t
-from anabranch.catalog.store import now
+from anabranch.catalog.store import Prepared, now
 from anabranch.errors import Corrupt
 from anabranch.model.clock import Clock, Position
 from anabranch.model.ids import LineId, ObjectId, RepositoryId, ThingId, ViewId
@@ -22,18 +22,20 @@ Known = dict[ObjectId, StoredObject]
 Turned = list[tuple[int, ObjectId, ViewKind | None]]
 
 _v, _c, _o = t.views.c, t.changes.c, t.view_objects.c
-_OBJECTS = select(_o.turn, _o.object_id).where(_o.view_id == bindparam("view")).order_by(_o.number)
+_OBJECTS = Prepared(select(_o.turn, _o.object_id).where(_o.view_id == bindparam("view")).order_by(_o.number))
 _ON_LINE = select(_v.id, _v.commit_index).where(_v.thing_id == bindparam("thing"), _v.line_id == bindparam("line"))
 # Of several views at one commit the one that was made last is the best.
 _LAST = (_v.commit_index.desc(), _v.created_at.desc(), _v.id.desc())
-_NEWEST_SNAPSHOT = _ON_LINE.where(_v.kind == "snapshot", _v.commit_index <= bindparam("at")).order_by(*_LAST).limit(1)
-_NEWEST_FOLD = (
+_NEWEST_SNAPSHOT = Prepared(
+    _ON_LINE.where(_v.kind == "snapshot", _v.commit_index <= bindparam("at")).order_by(*_LAST).limit(1)
+)
+_NEWEST_FOLD = Prepared(
     _ON_LINE.where(_v.kind == "fold", _v.commit_index.between(bindparam("low"), bindparam("high")))
     .where(_v.since_line == bindparam("since_line"), _v.since_index == bindparam("since_index"))
     .order_by(*_LAST)
     .limit(1)
 )
-_CHANGES_ON_LINE = (
+_CHANGES_ON_LINE = Prepared(
     select(_c.line_id, _c.commit_index, _c.step, _c.object_id)
     .where(_c.thing_id == bindparam("thing"), _c.line_id == bindparam("line"))
     .where(_c.commit_index.between(bindparam("low"), bindparam("high")))
@@ -57,7 +59,7 @@ def layers(cx: Connection, at: Clock, thing: ThingId, known: Known) -> tuple[Lay
 def newest_snapshot(cx: Connection, at: Clock, thing: ThingId) -> tuple[ViewId, Position] | None:
     """Find the newest snapshot of a table at or before a commit."""
     for line, index in at.positions:
-        row = cx.execute(_NEWEST_SNAPSHOT, {"thing": thing, "line": line, "at": index}).first()
+        row = _NEWEST_SNAPSHOT(cx, {"thing": thing, "line": line, "at": index}).first()
         if row:
             return ViewId(row.id), Position(line, row.commit_index)
     return None
@@ -67,14 +69,14 @@ def _newest_fold(cx: Connection, at: Clock, thing: ThingId, since: Position) -> 
     """Find the newest fold of the changes since a snapshot; one that reaches over it is of no use."""
     on = {"thing": thing, "since_line": since.line, "since_index": since.index}
     for line, low, high in reversed(at.since(since)):
-        row = cx.execute(_NEWEST_FOLD, {**on, "line": line, "low": low, "high": high}).first()
+        row = _NEWEST_FOLD(cx, {**on, "line": line, "low": low, "high": high}).first()
         if row:
             return ViewId(row.id), Position(line, row.commit_index)
     return None
 
 
 def _objects(cx: Connection, view: ViewId, kind: ViewKind, above: int) -> Turned:
-    rows = cx.execute(_OBJECTS, {"view": view})
+    rows = _OBJECTS(cx, {"view": view})
     return [(above + row.turn, ObjectId(row.object_id), kind) for row in rows]
 
 
@@ -83,7 +85,7 @@ def _changes(cx: Connection, at: Clock, thing: ThingId, base: Position | None, a
     turns: dict[tuple[str, int, int], int] = {}
     found: Turned = []
     for line, low, high in _ranges(at, base):
-        for row in cx.execute(_CHANGES_ON_LINE, {"thing": thing, "line": line, "low": low, "high": high}):
+        for row in _CHANGES_ON_LINE(cx, {"thing": thing, "line": line, "low": low, "high": high}):
             turn = turns.setdefault((row.line_id, row.commit_index, row.step), above + len(turns) + 1)
             found.append((turn, ObjectId(row.object_id), None))
     return found

@@ -20,7 +20,6 @@ from anabranch.model.objects import NewObject
 from anabranch.model.schema import Schema, read_schema, schema_document
 from anabranch.plan.commit import Draft, Statement, ThingDraft, objects_of, place_of
 from anabranch.repo.checks import check_provenance, check_words
-from anabranch.repo.commit import finish
 from anabranch.repo.context import Context
 from anabranch.repo.refs import need_branch, resolve
 from anabranch.repo.state import table_state
@@ -80,6 +79,8 @@ class OpenCommit(Transaction):
 
     def finish(self, message: str | None = None, author: str | None = None) -> Commit | None:
         """Publish; None if nothing changed. If the branch moved, the commit stays open."""
+        from anabranch.repo.commit import finish
+
         self._open()
         words = self._start.message if message is None else message
         check_words(words, author)
