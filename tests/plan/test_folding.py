@@ -135,6 +135,16 @@ def test_a_commit_rewrites_nothing_if_many_turns_would_be_left_for_others() -> N
     assert bite([small_file, big, *some, layer(5, "update", 10, 0, 9)], LIMITS) == ()
 
 
+def test_many_small_files_go_along_with_one_that_is_rewritten() -> None:
+    file, change = layer(0, "rows", 200, 0, 99), layer(1, "update", 15, 0, 99)
+    crumbs = [layer(2, "rows", 10, 100 + n, 100 + n) for n in range(9)]
+    assert bite([file, change, *crumbs], LIMITS) == (file, *crumbs)
+    assert bite([file, change, *crumbs[1:]], LIMITS) == (file,), "eight are few"
+    assert bite([file, *crumbs], LIMITS) == (), "nothing is thick: no snapshot is written for them alone"
+    wide = [layer(2, "rows", 30, 100 + n, 100 + n) for n in range(9)]
+    assert bite([file, change, *wide], LIMITS) == (file, *wide[:3]), "as far as the limit reaches"
+
+
 def test_small_files_are_put_together_if_there_are_several() -> None:
     proper, one, two = layer(0, "rows", 100), layer(0, "rows", 99), layer(1, "rows", 1)
     assert small([proper, one], LIMITS) == ()

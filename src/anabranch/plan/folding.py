@@ -143,11 +143,27 @@ def bite(layers: Sequence[Layer], limits: Limits) -> tuple[Layer, ...]:
     for layer in thick(layers, limits):
         if sum(x.object.row_count for x in (*chosen, layer)) <= (most / 2 if chosen else most):
             chosen.append(layer)
-    fits = chosen and turns_of_changes(kept_beside(layers, chosen)) <= limits.turns
-    return tuple(chosen) if fits else ()
+    if not chosen:
+        return ()
+    chosen += _crumbs(layers, chosen, limits)
+    return tuple(chosen) if turns_of_changes(kept_beside(layers, chosen)) <= limits.turns else ()
 
 
 _MANY = 64
+_MANY_SMALL = 8
+
+
+def _crumbs(layers: Sequence[Layer], chosen: Sequence[Layer], limits: Limits) -> list[Layer]:
+    """Small row files that go along when others are rewritten, if there are many: reading pays for each of them."""
+    found = [x for x in small(layers, limits) if x not in chosen]
+    room = (limits.rewrite_rows or 0) - sum(x.object.row_count for x in chosen)
+    kept: list[Layer] = []
+    for layer in sorted(found, key=lambda x: x.object.row_count) if len(found) > _MANY_SMALL else ():
+        room -= layer.object.row_count
+        if room < 0:
+            break
+        kept.append(layer)
+    return kept
 
 
 def outgrown(layers: Sequence[Layer], limits: Limits) -> bool:
