@@ -97,3 +97,62 @@ def test_an_open_commit_on_a_table_without_a_key_survives(made: ab.Repository) -
     assert again.table("t").count() == 5
     assert again.finish() is not None
     assert sorted((r["a"] or 0, r["c"]) for r in made.table("t").rows()) == [(0, 3), (1, 3), (1, 3), (2, 3), (9, 4)]
+
+
+def round_trip(repo: ab.Repository, branch: str) -> None:
+    """Give the table a key and take it away again: the same rows under new row ids."""
+    with repo.commit(branch, "a key") as tx:
+        tx.table("t").set_key("id")
+    with repo.commit(branch, "none again") as tx:
+        tx.table("t").set_key(None)
+
+
+@pytest.fixture
+def numbered(repo: ab.Repository) -> ab.Repository:
+    with repo.commit("main", "make") as tx:
+        tx.create_table("t", [{"id": 1, "v": 1}, {"id": 2, "v": 2}])
+    repo.branch("dev")
+    round_trip(repo, "main")
+    return repo
+
+
+def values(repo: ab.Repository, at: str = "main") -> list[tuple[int, int]]:
+    return sorted((r["id"], r["v"]) for r in repo.table("t", at=at).rows())
+
+
+def test_rows_that_were_numbered_anew_are_compared_by_their_values(numbered: ab.Repository) -> None:
+    assert not any(numbered.diff("main~2", "main")["t"].counts().values())
+    with numbered.commit("main", "more") as tx:
+        tx.table("t").update({"v": "8"}, where="id = 2")
+    counts = numbered.diff("main~3", "main")["t"].counts()
+    assert (counts["inserted"], counts["deleted"]) == (1, 1)
+
+
+def test_a_new_numbering_is_taken_where_the_other_side_left_the_rows_alone(numbered: ab.Repository) -> None:
+    with numbered.commit("dev", "beside") as tx:
+        tx.create_table("other", [{"id": 1}], key="id")
+    numbered.merge("main", into="dev")
+    assert values(numbered, "dev") == [(1, 1), (2, 2)]
+    for branch, value in (("main", "7"), ("dev", "8")):  # from here on both know the rows by the same ids
+        with numbered.commit(branch, "more") as tx:
+            tx.table("t").update({"v": value}, where=f"id = {value} - 6")
+    numbered.merge("dev", into="main")
+    assert values(numbered) == [(1, 7), (2, 8)]
+
+
+def test_a_new_numbering_against_changed_rows_is_a_conflict(numbered: ab.Repository) -> None:
+    with numbered.commit("dev", "more") as tx:
+        tx.table("t").update({"v": "8"}, where="id = 2")
+    with pytest.raises(ab.MergeConflict, match="key/rows"):
+        numbered.merge("dev", into="main")
+    merge = numbered.start_merge("dev", into="main")
+    merge.resolve("t", take="theirs")
+    merge.finish()
+    assert values(numbered) == [(1, 1), (2, 8)]
+
+
+def test_two_new_numberings_never_double_the_rows(numbered: ab.Repository) -> None:
+    round_trip(numbered, "dev")
+    with pytest.raises(ab.MergeConflict, match="key/key"):
+        numbered.merge("dev", into="main")
+    assert values(numbered) == [(1, 1), (2, 2)]

@@ -26,6 +26,9 @@ Operation = Literal[
 ]
 """What an entry says was done, in order: the operations that merge rules speak of."""
 
+ROW_IDS = "row_ids"
+"""The attribute that names the numbering of a table's rows, where they were numbered anew when it lost its key."""
+
 
 @dataclass(frozen=True)
 class Entry:
@@ -59,6 +62,11 @@ class TableState:
     def properties(self) -> Mapping[str, str]:
         found: Mapping[str, str] = self.attributes.get("properties", {})
         return found
+
+    @property
+    def row_ids(self) -> str | None:
+        """Which numbering the hidden row ids are of; rows of another one can't be told by them."""
+        return None if self.schema.has_key else self.attributes.get(ROW_IDS)
 
     def read_as(self, schema: Schema) -> TableState:
         """The table under another schema: a column that it does not show has its initial default.

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from anabranch.model.ids import ColumnId, SchemaId, new_id
 from anabranch.model.schema import Column, Schema
+from anabranch.model.tables import ROW_IDS
 from anabranch.plan.merge_columns import Trio, match_columns, merge_column, shown
 from anabranch.plan.merge_rows import Strictness
 from anabranch.plan.merge_sides import Decisions, Judge, Side, ThingConflict, ThingSide, merge_named
@@ -183,36 +184,47 @@ class _Work:
         sides: tuple[Side, ...] = ("ours", "theirs")
         if self.base is None:
             return frozenset()
-        old = self._key(self.base)
-        return frozenset(s for s in sides if self._key(getattr(self, s)) != old)
+        old = self._told_by(self.base)
+        return frozenset(s for s in sides if self._told_by(getattr(self, s)) != old)
+
+    def _told_by(self, side: ThingSide) -> tuple[str, ...]:
+        """What tells rows apart: the key, or hidden ids of one numbering."""
+        return self._key(side) or (side.attributes.get(ROW_IDS, ""),)
 
     def choose_key(self) -> Side:
         """Take the key of the side that changed it; if both did, differently, ask."""
         mine, other = self._key(self.ours), self._key(self.theirs)
         changed = self.key_changed()
-        if mine == other:
-            chosen: Side = "ours"
-        elif len(changed) == 1:
+        chosen: Side
+        if len(changed) == 1:
             (chosen,) = changed
+        elif mine == other:
+            chosen = "ours"
         else:
             chosen = self._ask_about_key("key/key")
-        if self.base is not None and self._key(self.base) and not self._key(getattr(self, chosen)):
+        if chosen in changed and not self._key(getattr(self, chosen)):
             chosen = self._give_up_key(chosen)
         return self._firm_key(chosen)
 
     def _give_up_key(self, chosen: Side) -> Side:
-        """Rows that had a key get new hidden ids: nothing tells which row of the other side they were."""
+        """Rows have new hidden ids: nothing tells which row of the other side they were."""
         if chosen == "theirs":
             if self.ours.rows_changed and self._ask_about_key("rows/key") == "ours":
-                return "ours"
+                return self._keep_rows_of("ours")
             self.rows_of = "theirs"
-        elif self.theirs.rows_changed and not self._key(self.theirs):
+        elif self.theirs.rows_changed and "theirs" in self.key_changed() and not self._key(self.theirs):
             self.rows_of = self._ask_about_key("key/key") if self.ours.rows_changed else "theirs"
         elif self.theirs.rows_changed:
             if self._ask_about_key("key/rows") == "theirs":
-                return "theirs"
+                return self._keep_rows_of("theirs")
             self.rows_of = "ours"
         return chosen
+
+    def _keep_rows_of(self, side: Side) -> Side:
+        """Keep the side that tells rows as the base did: by a key the other's are merged in, else they are not."""
+        if not self._key(getattr(self, side)):
+            self.rows_of = side
+        return side
 
     def _ask_about_key(self, kind: str) -> Side:
         names = [_key_names(s) for s in (self.base, self.ours, self.theirs)]

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from anabranch.model.schema import Schema
+from anabranch.model.tables import ROW_IDS
 from anabranch.plan import matrices
 from anabranch.plan.merge_columns import have_equal_columns
 from anabranch.plan.merge_rows import CONFLICT, RowPolicy, Rules, Strictness, check_properties_of
@@ -107,6 +108,7 @@ def _merge_both(
     judge.add(merged.conflicts)
     attributes |= {"checks": dict(merged.checks), "cluster_by": list(merged.cluster_by)}
     rows = _merged_rows(base, ours, theirs, strictness, merged, judge)
+    attributes[ROW_IDS] = _numbering(ours, theirs, merged, rows)
     if rows is not None:
         rows = _with_rules(rows, ours, theirs, merged.schema, rules, attributes["properties"])
     return Merged(replace(_with(ours, attributes), schema=merged.schema), rows)
@@ -114,6 +116,12 @@ def _merge_both(
 
 def _with(ours: ThingSide, attributes: dict[str, Any]) -> ThingSide:
     return replace(ours, attributes={name: value for name, value in attributes.items() if value})
+
+
+def _numbering(ours: ThingSide, theirs: ThingSide, merged: SchemaMerge, rows: RowPolicy | None) -> str | None:
+    """The numbering that the merged rows are of; none where they have a key."""
+    side = theirs if rows is not None and rows.replaces_all and merged.key_changed else ours
+    return None if merged.schema.key else side.attributes.get(ROW_IDS)
 
 
 def _merged_properties(
@@ -177,6 +185,7 @@ def _whole_table(ours: ThingSide, theirs: ThingSide, judge: Judge, kind: str) ->
     merged = merge_schema(mine, mine, theirs)
     attributes = {**ours.attributes, "checks": dict(merged.checks), "cluster_by": list(merged.cluster_by)}
     rows = RowPolicy("table", full=bool(merged.key_changed), by_key_of=merged.key_of, replaces_all=True)
+    attributes[ROW_IDS] = _numbering(ours, theirs, merged, rows)
     return Merged(replace(_with(ours, attributes), schema=merged.schema), rows)
 
 

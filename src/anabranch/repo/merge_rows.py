@@ -278,8 +278,9 @@ class _RowMerge:
 
     @property
     def _is_new_version(self) -> bool:
-        """Whether the table gets another key than ours has."""
-        return not self._has_key(self.sides.ours)
+        """Whether the table gets another key than ours has, or all rows of another numbering."""
+        renumbered = self.decision.policy.replaces_all and self.sides.ours.row_ids != self.sides.theirs.row_ids
+        return renumbered or not self._has_key(self.sides.ours)
 
     def _has_key(self, state: TableState) -> bool:
         """Whether a state is known by the key that the table has after the merge."""

@@ -353,6 +353,8 @@ class RowChanges:
     def _key_fits(self, engine: Engine) -> bool:
         schema, had = self.schema, self.ends.before.schema
         was = [had.written_as(c) for c in schema.key_columns]
+        if self.ends.before.row_ids != self.ends.after.row_ids:
+            return False
         if [c.id if c else None for c in was] == list(had.key_ids):
             return True
         if not schema.has_key or None in was:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from anabranch.model.ids import ObjectId
+from anabranch.model.ids import ObjectId, new_id
 from anabranch.model.objects import size_of
+from anabranch.model.tables import ROW_IDS
 from anabranch.plan.commit import ThingDraft, draft_state, with_version
 from anabranch.plan.engine import Work
 from anabranch.plan.schema_change import with_key
@@ -34,4 +35,6 @@ def set_key(
     empty = replace(state, schema=changed, layers=(), schemas={changed.id: changed}, attributes=layout)
     with reading(ctx, state):
         made = insert_rows(ctx, engine, empty, rows, pending, what)
-    return with_version(table, changed, made)
+    numbered = {} if changed.has_key else {ROW_IDS: new_id("w")}
+    attributes = {**{k: v for k, v in table.attributes.items() if k != ROW_IDS}, **numbered}
+    return replace(with_version(table, changed, made), attributes=attributes)
