@@ -103,6 +103,20 @@ def test_rows_are_chosen_by_key_by_condition_and_by_number(repo: ab.Repository) 
     assert len(found.cells(limit=1)) == 1
 
 
+def test_a_condition_that_only_spark_runs_goes_there_and_a_wrong_one_is_told(
+    repo: ab.Repository, engine: dict[str, Any]
+) -> None:
+    found = changed(repo, t("update", {"a": "a + 1"}, where="id = 1"))
+    if engine["engine"] == "duck":
+        with pytest.raises(ab.InvalidRequest, match="runs on Spark only"):
+            found.rows(where="soundex(s) IS NOT NULL")
+    else:
+        assert told(found, where="soundex(s) IS NOT NULL") == [("update", (1,), ["a"])]
+    for form in (found.rows, found.arrow, found.wide):
+        with pytest.raises(ab.NotFound, match="no column 'nope'"):
+            form(where="nope = 1")
+
+
 def test_between_two_branches_both_sides_count_and_since_the_base_only_one(repo: ab.Repository) -> None:
     fork(repo, make_t, put(1, a=11), put(2, a=21))
     assert told(repo.diff("ours", "theirs")["t"]) == [("update", (1,), ["a"]), ("update", (2,), ["a"])]

@@ -40,7 +40,7 @@ from anabranch.repo.context import Context
 from anabranch.repo.ends import Ends
 from anabranch.repo.look_up import key_row
 from anabranch.repo.outputs import to_dicts
-from anabranch.repo.reading import not_in_duck, reading, rendered_test
+from anabranch.repo.reading import not_in_duck, reading, rendered_test, unproven
 
 if TYPE_CHECKING:
     from anabranch.engines.spark import DataFrame
@@ -95,9 +95,10 @@ class RowChanges:
         touched = {c for x in self.ends.layers if x.object.kind in ("update", "exceptions") for c in x.object.touched}
         return tuple(c for c in plain if touched & c.ids)
 
-    def _pick(self, what: str, *, spark: bool = False) -> Engine:
-        work = Work(self.ends.size_bytes, spark, not_in_duck=not_in_duck(self.columns, self.ends.after.name))
-        return self.ctx.engines.pick(work, what)
+    def _pick(self, what: str, where: Expression | None = None) -> Engine:
+        strange = unproven([where] if where else [], self.schema)
+        spark_only = not_in_duck(self.columns, self.ends.after.name)
+        return self.ctx.engines.pick(Work(self.ends.size_bytes, unproven=strange, not_in_duck=spark_only), what)
 
     @property
     def sure(self) -> bool:
@@ -183,14 +184,16 @@ class RowChanges:
 
     def arrow(self, *, key: Any = None, where: str | None = None, args: Mapping[str, Any] | None = None) -> pa.Table:
         """The changed rows in Spark's form, in memory."""
-        engine = self._pick(f"the changed rows of {self.ends.after.name!r}")
+        condition = _condition(where, args)
+        engine = self._pick(f"the changed rows of {self.ends.after.name!r}", condition)
         with reading(self.ctx, self._all_layers()):
-            return engine.fetch(self._long(engine, key, where, args))
+            return engine.fetch(self._long(engine, key, condition))
 
     def spark(self, *, key: Any = None, where: str | None = None, args: Mapping[str, Any] | None = None) -> DataFrame:
         """The changed rows in Spark's form, as a DataFrame."""
-        engine = self.ctx.engines.spark()
-        return engine.frame(self._long(engine, key, where, args))
+        engine, condition = self.ctx.engines.spark(), _condition(where, args)
+        unproven([condition] if condition else [], self.schema)  # refuses names that are not there
+        return engine.frame(self._long(engine, key, condition))
 
     def wide(self, *, key: Any = None, where: str | None = None, args: Mapping[str, Any] | None = None) -> pa.Table:
         """One row per change, with both sides as structs."""
@@ -198,8 +201,8 @@ class RowChanges:
         had = [c for c in columns if self._was_shown(c)] + self._lost_of(found)
         return wide_table(found, self.schema if keyed else None, columns, had)
 
-    def _long(self, engine: Engine, key: Any, where: str | None, args: Mapping[str, Any] | None) -> Query:
-        query, columns, keyed = self._compared(engine, key, where, args)
+    def _long(self, engine: Engine, key: Any, where: Expression | None) -> Query:
+        query, columns, keyed = self._compared(engine, key, where)
         shown = [c for c in columns if c in self.schema.columns]
         keys = self.schema.key_ids if keyed else ()
         return difference.long_form(query, keys, shown, [c for c in shown if self._was_shown(c)])
@@ -208,17 +211,16 @@ class RowChanges:
         self, key: Any, where: str | None, args: Mapping[str, Any] | None, limit: int | None
     ) -> tuple[pa.Table, list[Column], bool]:
         """Whole rows before and after, the columns that they have, and whether a key relates them."""
-        engine = self._pick(f"the changed rows of {self.ends.after.name!r}")
+        condition = _condition(where, args)
+        engine = self._pick(f"the changed rows of {self.ends.after.name!r}", condition)
         with reading(self.ctx, self._all_layers()):
-            query, columns, keyed = self._compared(engine, key, where, args)
+            query, columns, keyed = self._compared(engine, key, condition)
             by = [str(k) for k in self.schema.key_ids] if keyed else []
             wanted = changes.ordered(query, by) if by else query
             found = engine.fetch(limited(wanted, limit) if limit is not None else wanted)
         return found, columns, keyed
 
-    def _compared(
-        self, engine: Engine, key: Any, where: str | None, args: Mapping[str, Any] | None
-    ) -> tuple[Query, list[Column], bool]:
+    def _compared(self, engine: Engine, key: Any, where: Expression | None) -> tuple[Query, list[Column], bool]:
         """Both states where they differ: at one key, where a condition holds before or after, or everywhere."""
         if key is not None:
             rows = key_row(self.ends.after, key)
@@ -235,7 +237,7 @@ class RowChanges:
                 return query, columns, keyed
             keys = Keys(Rows(engine.fetch(difference.keys_of(query, self.schema))), None)
         if where is not None:
-            keys = self._matching(engine, keys, Expression.of(where, args or {}, "where="))
+            keys = self._matching(engine, keys, where)
         plain = [c for c in self.columns if c.id not in self.schema.key_ids]
         return (
             changes.changed_only(self._at_keys(keys, plain, Sources(), whole=True)),
@@ -372,6 +374,10 @@ class RowChanges:
         """Everything that may be read, to say which file is damaged if one is."""
         layers = (*self.ends.layers, *self.ends.before.layers, *self.ends.after.layers)
         return replace(self.ends.after, layers=layers)
+
+
+def _condition(where: str | None, args: Mapping[str, Any] | None) -> Expression | None:
+    return Expression.of(where, args or {}, "where=") if where is not None else None
 
 
 def _shaped(query: Query, schema: Schema, cells: Sequence[Column]) -> Any:
