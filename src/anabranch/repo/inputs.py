@@ -96,6 +96,23 @@ def fitted(given: Input, schema: Schema, names: Mapping[str, str], what: str) ->
     return Input({n: by_name[n].type for n in rows.column_names}, Rows(table), given.row_count)
 
 
+def one_value(value: Any, column: Column) -> pa.ChunkedArray:
+    """One value as a column holds it, taken in as a row would be; DoesNotFit says why it can't be."""
+    try:
+        given = read_input([{column.name: value}], [column])
+    except InvalidRequest as error:
+        raise DoesNotFit(error.message) from error
+    (type_,) = given.types.values()
+    problem = misfit(type_, column.type, from_memory=True) if type_ else None
+    if problem:
+        raise DoesNotFit(f"column {column.name!r} is {problem}")
+    assert isinstance(given.source, Rows)
+    try:
+        return fit_column(given.source.table.column(0), column.type)
+    except DoesNotFit as error:
+        raise DoesNotFit(f"column {column.name!r} is {column.type}: {error}") from error
+
+
 def read_schema_argument(value: Any) -> tuple[Column, ...]:
     """Read `schema=`: a dict, a DDL string, or an Arrow or Spark schema."""
     if isinstance(value, Schema):
