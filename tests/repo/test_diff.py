@@ -264,6 +264,26 @@ def test_a_row_that_went_shows_the_columns_that_it_had(repo: ab.Repository) -> N
     assert wide == [{"_change_type": "delete", "id": 1, "before": {"id": 1, "a": 10, "s": "x"}, "after": None}]
 
 
+def test_names_that_a_form_adds_are_refused_in_it_and_told_in_rows(repo: ab.Repository) -> None:
+    with repo.commit("main", "load") as tx:
+        tx.create_table("t", [{"id": 1, "_Change_type": "x"}], key="id")
+        tx.create_table("k", [{"before": 1, "v": 1}], key="before")
+    with repo.commit("main", "change") as tx:
+        tx.table("t").update({"_Change_type": "'y'"})
+        tx.table("k").update({"v": 2})
+    found = repo.diff("main~1", "main")
+    as_sql = "SELECT * FROM ana.diff('t', 'main~1', 'main')"
+    for form in (found["t"].arrow, found["t"].pandas, lambda: repo.sql(as_sql)):
+        with pytest.raises(ab.InvalidRequest, match="column '_Change_type' has the name of a column that this form of"):
+            form()
+    with pytest.raises(ab.InvalidRequest, match="column 'before' has the name of a column that this form of a diff"):
+        found["k"].wide()
+    assert found["t"].wide().column_names == ["_change_type", "id", "before", "after"]
+    assert found["t"].rows()[0]["after"] == {"id": 1, "_Change_type": "y"}
+    assert found["k"].arrow().column_names == ["before", "v", "_change_type"]
+    assert found["k"].rows()[0]["key"] == {"before": 1}
+
+
 def test_a_row_shows_the_columns_that_a_diff_finds_again(repo: ab.Repository) -> None:
     changed(repo, t("drop_column", "s"), t("delete", where="id = 1"), put(2, a=21))
     found = repo.diff("main", "before")["t"]
