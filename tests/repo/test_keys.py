@@ -47,6 +47,7 @@ def test_a_key_with_a_fraction_is_no_whole_number(repo: ab.Repository, verb: str
         ("int", 1, 2**32 + 1, 1),
         ("decimal(10,1)", Decimal("0.1"), Decimal("0.14"), Decimal("0.100")),
         ("decimal(10,1)", Decimal("0.1"), 0.14, 0.1),
+        ("decimal(10,1)", Decimal(7), 2**80, 7),
         ("date", DAY, dt.datetime(2026, 1, 1, 5), DAY),
         ("timestamp_ntz", NOON, NOON.replace(hour=17, tzinfo=EAST), NOON),
         ("timestamp_ntz", dt.datetime(2026, 1, 1), NOON.replace(tzinfo=dt.UTC), DAY),
