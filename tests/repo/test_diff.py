@@ -448,3 +448,17 @@ def test_going_back_over_a_merge_of_two_tables_of_one_name_finds_every_row(duck:
     assert sorted(there) == [("insert", 2), ("insert", 3), ("update", 5)]
     assert sorted(back) == [("delete", 2), ("delete", 3), ("update", 5)]
     assert duck.diff("b1", "b1~1")["v"].counts() == {"inserted": 0, "updated": 1, "deleted": 2, "cells": 1}
+
+
+def test_tables_are_compared_by_a_key_that_both_have(duck: ab.Repository) -> None:
+    with duck.commit("main", "load") as tx:
+        tx.create_table("x", [{"id": 1}], key="id")
+        tx.create_table("nk", [{"id": 1, "k": 7}], key="k")
+    with pytest.raises(ab.InvalidRequest, match=r"'x' has no column 'k', the key of 'nk' \(name the tables the other"):
+        duck.diff_tables("x", "nk")
+    assert told(duck.diff_tables("nk", "x")) == []
+    duck.tag("v1")
+    with duck.commit("main", "rename") as tx:
+        tx.table("x").rename_column("id", "n")
+        tx.table("x").insert([{"n": 2}])
+    assert told(duck.diff_tables("x", "x", at="v1", other_at="main")) == [("insert", (2,), [])]
