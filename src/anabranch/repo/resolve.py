@@ -71,7 +71,7 @@ def resolve_rows(
     """Decide rows and cells in conflict; gives the settled rows of the table, and how many conflicts were settled."""
     table = conflicts.tables.get(asked.table) or conflicts.breaking.get(asked.table)
     if table is None:
-        _refuse_keys(conflicts, asked.table)
+        _refuse_keys(conflicts, asked.table, merge._way_out)
         return {}, 0
     decided = {c.column for c in conflicts.things if c.table == asked.table}
     for name in asked.columns or ():
@@ -85,11 +85,10 @@ def resolve_rows(
     return {table.id: _replaced(known, rows, table.decision.schema)}, count
 
 
-def _refuse_keys(conflicts: Conflicts, table: str) -> None:
+def _refuse_keys(conflicts: Conflicts, table: str, hint: str) -> None:
     """Rows that a key does not tell apart can't be settled one by one."""
     names = [v.name for v in conflicts.broken if v.table == table and v.kind == "key"]
     if names:
-        hint = "change these rows on one of the branches, then merge again"
         raise InvalidRequest(f"rows of {table!r} that break its key ({names[0]}) can't be resolved", hint=hint)
 
 
