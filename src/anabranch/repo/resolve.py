@@ -145,7 +145,7 @@ class _Resolving:
 
     def _given(self, value: Any, column: Column) -> list[Any]:
         try:
-            return one_value(value, column).to_pylist()
+            return list(one_value(value, column).to_pylist())
         except DoesNotFit as error:
             hint = "give a value that it can hold"
             raise InvalidRequest(f"set= has {value!r}: {error}", hint=hint, column=column.name) from error
