@@ -371,6 +371,21 @@ def test_a_tag_can_not_be_written_to_or_moved(repo: ab.Repository) -> None:
     assert ids(repo, "t", "v1") == [1]
 
 
+def test_a_tag_is_told_from_a_branch_where_something_is_written(repo: ab.Repository) -> None:
+    make_table(repo, "t")
+    repo.tag("v1")
+    repo.branch("a")
+    for ask in (
+        lambda: repo.merge("a", into="v1"),
+        lambda: repo.rebase("v1", "main"),
+        lambda: repo.reset("v1", "main"),
+    ):
+        with pytest.raises(ab.NotFound, match=r"'v1' is a tag, not a branch \(only branches can be written to; make"):
+            ask()
+    with pytest.raises(ab.NotFound, match=r"there is no branch 'v2' \(make the branch first\)"):
+        repo.merge("a", into="v2")
+
+
 # Several at once
 
 

@@ -278,6 +278,26 @@ def test_a_row_that_went_shows_the_columns_that_it_had(repo: ab.Repository) -> N
     assert wide == [{"_change_type": "delete", "id": 1, "before": {"id": 1, "a": 10, "s": "x"}, "after": None}]
 
 
+def test_names_that_a_form_adds_are_refused_in_it_and_told_in_rows(repo: ab.Repository) -> None:
+    with repo.commit("main", "load") as tx:
+        tx.create_table("t", [{"id": 1, "_Change_type": "x"}], key="id")
+        tx.create_table("k", [{"before": 1, "v": 1}], key="before")
+    with repo.commit("main", "change") as tx:
+        tx.table("t").update({"_Change_type": "'y'"})
+        tx.table("k").update({"v": 2})
+    found = repo.diff("main~1", "main")
+    as_sql = "SELECT * FROM ana.diff('t', 'main~1', 'main')"
+    for form in (found["t"].arrow, found["t"].pandas, lambda: repo.sql(as_sql)):
+        with pytest.raises(ab.InvalidRequest, match="column '_Change_type' has the name of a column that this form of"):
+            form()
+    with pytest.raises(ab.InvalidRequest, match="column 'before' has the name of a column that this form of a diff"):
+        found["k"].wide()
+    assert found["t"].wide().column_names == ["_change_type", "id", "before", "after"]
+    assert found["t"].rows()[0]["after"] == {"id": 1, "_Change_type": "y"}
+    assert found["k"].arrow().column_names == ["before", "v", "_change_type"]
+    assert found["k"].rows()[0]["key"] == {"before": 1}
+
+
 def test_a_row_shows_the_columns_that_a_diff_finds_again(repo: ab.Repository) -> None:
     changed(repo, t("drop_column", "s"), t("delete", where="id = 1"), put(2, a=21))
     found = repo.diff("main", "before")["t"]
@@ -442,3 +462,17 @@ def test_going_back_over_a_merge_of_two_tables_of_one_name_finds_every_row(duck:
     assert sorted(there) == [("insert", 2), ("insert", 3), ("update", 5)]
     assert sorted(back) == [("delete", 2), ("delete", 3), ("update", 5)]
     assert duck.diff("b1", "b1~1")["v"].counts() == {"inserted": 0, "updated": 1, "deleted": 2, "cells": 1}
+
+
+def test_tables_are_compared_by_a_key_that_both_have(duck: ab.Repository) -> None:
+    with duck.commit("main", "load") as tx:
+        tx.create_table("x", [{"id": 1}], key="id")
+        tx.create_table("nk", [{"id": 1, "k": 7}], key="k")
+    with pytest.raises(ab.InvalidRequest, match=r"'x' has no column 'k', the key of 'nk' \(name the tables the other"):
+        duck.diff_tables("x", "nk")
+    assert told(duck.diff_tables("nk", "x")) == []
+    duck.tag("v1")
+    with duck.commit("main", "rename") as tx:
+        tx.table("x").rename_column("id", "n")
+        tx.table("x").insert([{"n": 2}])
+    assert told(duck.diff_tables("x", "x", at="v1", other_at="main")) == [("insert", (2,), [])]

@@ -251,11 +251,33 @@ def test_rows_in_conflict_come_first_and_then_those_that_break_a_check(repo: ab.
 
 def test_rows_that_a_key_does_not_tell_apart_are_left_to_the_branches(duck: ab.Repository) -> None:
     merge = started(duck, t("set_key", "s"), t("insert", [{"id": 4, "a": 40, "s": "x"}]))
-    with pytest.raises(ab.InvalidRequest, match=r"rows of 't' that break its key \(s\) can't be resolved"):
+    way_out = "change the rows or tables on 'ours', then finish(); or abort(), change the source and merge again"
+    with pytest.raises(ab.InvalidRequest, match=r"rows of 't' that break its key \(s\) can't be resolved") as refused:
         merge.resolve("t", take="ours")
+    with pytest.raises(ab.MergeConflict, match=r"1 conflict in t \(key s\)") as caught:
+        merge.finish()
+    assert (refused.value.hint, caught.value.hint) == (way_out, way_out)
+    with pytest.raises(ab.MergeConflict) as plain:
+        duck.merge("theirs", into="ours")
+    assert plain.value.hint == "change the rows or tables on one of the branches, then merge again"
     act(duck, "theirs", t("delete", where="id = 4"))
     again = duck.start_merge("theirs", into="ours")
     assert not again.conflicts
+
+
+def test_rows_that_a_key_does_not_tell_apart_are_changed_on_the_branch(duck: ab.Repository) -> None:
+    merge = started(duck, t("insert", [{"id": 4, "a": 40, "s": "x"}]), t("set_key", "s"))
+    with pytest.raises(ab.MergeConflict, match="change the rows or tables on 'ours'"):
+        merge.finish()
+    act(duck, "ours", t("delete", where="id = 4"))
+    merge.finish()
+    assert duck.table("t", at="ours").key == ("s",)
+
+
+def test_what_can_be_resolved_is_hinted_at(duck: ab.Repository) -> None:
+    with pytest.raises(ab.MergeConflict) as caught:
+        started(duck, OURS, THEIRS).finish()
+    assert caught.value.hint == "resolve(…) them, then finish(); abort() gives the merge up"
 
 
 # --- processes, and branches that move ---

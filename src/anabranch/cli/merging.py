@@ -76,9 +76,11 @@ def next_steps(conflicts: Conflicts, into: str, current: str) -> Iterator[str]:
     there = "" if into == current else f" --into {into}"
     if conflicts.tables or conflicts.things:
         yield f"`ana resolve TABLE --ours{there}` (or --theirs, --base, --set) settles them;"
-    if conflicts.broken:
+    if any(v.kind != "key" for v in conflicts.broken):
         yield f"rows that would break a constraint are given values with `ana resolve TABLE --key … --set …{there}`,"
         yield f"or changed on {into} first;"
+    if any(v.kind == "key" for v in conflicts.broken):
+        yield f"rows that the key would not tell apart are changed on {into} first;"
     yield f"`ana merge --continue{there}` then publishes the merge, `ana merge --abort{there}` gives it up."
 
 

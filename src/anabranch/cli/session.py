@@ -32,6 +32,8 @@ _OPTIONS = {
     "cherry_pick": "`ana cherry-pick`",
     "repo.diff(…)": "`ana diff`",
     "give it in args=": "--arg NAME=VALUE",
+    "finish()": "`ana merge --continue`",
+    "abort()": "`ana merge --abort`",
 }
 """What hints call in Python, as the command line calls it."""
 

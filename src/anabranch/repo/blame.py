@@ -183,7 +183,7 @@ class Blame:
             hint = "read its rows(), which have all cells"
             raise InvalidRequest(f"table {self._state.name!r} has no key to tell its cells by", hint=hint)
         added = (*BLAME_COLUMNS, *((COLUMN,) if asked.columns else ()))
-        refuse_taken_names(shown, added, "blame")
+        refuse_taken_names(shown, added, "blame", "rename it, or read .rows()")
         read = tuple(dict.fromkeys((*schema.key_columns, *shown)))
         found = self._found(engine, read, sources)
         if asked.columns:

@@ -210,6 +210,11 @@ class Conflicts(Mapping[str, TableConflicts]):
             for v in self.broken
         ]
 
+    @property
+    def is_stuck(self) -> bool:
+        """Whether something neither rules nor `resolve` can settle: rows under one key, things without a side."""
+        return any(v.kind == "key" for v in self.broken) or any(not c.can_decide for c in self.things)
+
     def count(self) -> int:
         """Count all conflicts."""
         return sum(t.count() for t in self.tables.values()) + len(self.things) + len(self.broken)

@@ -251,10 +251,20 @@ def diff_tables(ctx: Context, one: str, other: str, at: str | None, other_at: st
             for clock, name in zip(clocks, (one, other), strict=True)
         ]
     before, after = found
+    _refuse_missing_key(before, after)
     shared = _named_alike(before.schema, after.schema)
     schemas = {**before.schemas, **after.schemas, shared.id: shared}
     sides = replace(before, schemas=schemas), replace(after, schema=shared, schemas=schemas)
     return TableDiff(ctx, other, sides[0], sides[1], ends_of(sides[0], sides[1], None, None, None))
+
+
+def _refuse_missing_key(before: TableState, after: TableState) -> None:
+    had, key = before.schema, after.schema.key_columns if after.schema.has_key else ()
+    missing = next((c.name for c in key if had.find(c.name) is None and had.written_as(c) is None), None)
+    if missing is not None:
+        message = f"{before.name!r} has no column {missing!r}, the key of {after.name!r}"
+        hint = "name the tables the other way round, or give the second a key that both have"
+        raise InvalidRequest(message, hint=hint, column=missing)
 
 
 def _named_alike(before: Schema, after: Schema) -> Schema:

@@ -128,7 +128,7 @@ class TableDiff:
         return self._changes.spark(**chosen)
 
     def wide(self, **chosen: Any) -> pa.Table:
-        """One row per change: `change`, the key, and `before` and `after` as structs."""
+        """One row per change: `_change_type`, the key, and `before` and `after` as structs."""
         return self._changes.wide(**chosen)
 
     @cached_property

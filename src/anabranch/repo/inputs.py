@@ -14,12 +14,13 @@ import pyarrow as pa
 
 from anabranch.errors import InvalidRequest
 from anabranch.model.schema import Column, Schema, new_column, parse_columns
-from anabranch.model.types import VOID, DataType, misfit
+from anabranch.model.types import FLOATS, VOID, DataType, misfit
 from anabranch.objects.arrow import arrow_type, spark_type
 from anabranch.objects.fitting import DoesNotFit, fit_column
 from anabranch.queries.query import Frame, Rows, Source
 
 _PYTHON_DECIMAL = pa.decimal128(38, 18)
+_LARGE_WHOLE = pa.decimal128(38, 0)
 _NAME = re.compile(r"(?:`((?:[^`]|``)+)`|([^\s`]+?)(?=[\s:]))\s*:?")
 
 
@@ -96,6 +97,23 @@ def fitted(given: Input, schema: Schema, names: Mapping[str, str], what: str) ->
     return Input({n: by_name[n].type for n in rows.column_names}, Rows(table), given.row_count)
 
 
+def one_value(value: Any, column: Column) -> pa.ChunkedArray:
+    """One value as a column holds it, taken in as a row would be; DoesNotFit says why it can't be."""
+    try:
+        given = read_input([{column.name: value}], [column])
+    except InvalidRequest as error:
+        raise DoesNotFit(error.message) from error
+    (type_,) = given.types.values()
+    problem = misfit(type_, column.type, from_memory=True) if type_ else None
+    if problem:
+        raise DoesNotFit(f"column {column.name!r} is {problem}")
+    assert isinstance(given.source, Rows)
+    try:
+        return fit_column(given.source.table.column(0), column.type)
+    except DoesNotFit as error:
+        raise DoesNotFit(f"column {column.name!r} is {column.type}: {error}") from error
+
+
 def read_schema_argument(value: Any) -> tuple[Column, ...]:
     """Read `schema=`: a dict, a DDL string, or an Arrow or Spark schema."""
     if isinstance(value, Schema):
@@ -158,7 +176,7 @@ def _to_arrow(value: Any, columns: tuple[Column, ...]) -> pa.Table:
 
 def _from_pandas(frame: Any, columns: tuple[Column, ...]) -> pa.Table:
     """Take a pandas frame; its NaN is null, as pandas means it, and dicts in a column of maps are maps."""
-    mapped = _map_types(columns, frame.columns)
+    mapped = {n: t for n, t in _types_of(columns, frame.columns).items() if _has_map(t)}
     try:
         rest = frame.drop(columns=list(mapped))
         rows = pa.Table.from_pandas(rest, preserve_index=False).replace_schema_metadata(None)
@@ -170,10 +188,14 @@ def _from_pandas(frame: Any, columns: tuple[Column, ...]) -> pa.Table:
     return rows.select([str(name) for name in frame.columns])
 
 
-def _map_types(columns: tuple[Column, ...], names: Iterable[Any]) -> dict[Any, DataType]:
-    """The types of the named columns that have maps in them."""
-    types = {c.name.lower(): c.type for c in columns if any(t.name == "map" for t in c.type.walk())}
+def _types_of(columns: tuple[Column, ...], names: Iterable[Any]) -> dict[Any, DataType]:
+    """The types of the named columns, where they are known."""
+    types = {c.name.lower(): c.type for c in columns}
     return {name: types[str(name).lower()] for name in names if str(name).lower() in types}
+
+
+def _has_map(type_: DataType) -> bool:
+    return any(t.name == "map" for t in type_.walk())
 
 
 def _from_dicts(rows: list[Any], columns: tuple[Column, ...]) -> pa.Table:
@@ -189,8 +211,8 @@ def _from_dicts(rows: list[Any], columns: tuple[Column, ...]) -> pa.Table:
             raise InvalidRequest(f"row {number} and row 0 differ in column {odd[0]!r}", hint=hint)
     if not rows:
         return pa.table({c.name: pa.array([], arrow_type(c.type)) for c in columns})
-    mapped = _map_types(columns, rows[0])
-    return pa.table({str(name): _array([row[name] for row in rows], str(name), mapped.get(name)) for name in rows[0]})
+    types = _types_of(columns, rows[0])
+    return pa.table({str(name): _array([row[name] for row in rows], str(name), types.get(name)) for name in rows[0]})
 
 
 def json_columns(rows: Sequence[Mapping[str, Any]], columns: Iterable[Column]) -> dict[str, pa.Array]:
@@ -205,18 +227,74 @@ def json_columns(rows: Sequence[Mapping[str, Any]], columns: Iterable[Column]) -
     return found
 
 
-def _array(values: list[Any], name: str, mapped: DataType | None = None) -> pa.Array:
-    """Infer a column as Spark does: whole numbers are bigint, decimals (38,18) where they fit."""
+def _array(values: list[Any], name: str, type_: DataType | None) -> pa.Array:
+    """Build a column from Python's values; its type, where it is known, tells maps and large numbers."""
     try:
-        if mapped:
-            return pa.array([with_entries(value, mapped) for value in values])
-        if any(isinstance(v, Decimal) for v in values):
-            found = pa.array([Decimal(v) if isinstance(v, int) else v for v in values])
-            wide = found.type.precision - found.type.scale <= 20 and found.type.scale <= 18
-            return found.cast(_PYTHON_DECIMAL) if wide else found
-        return pa.array(values)
+        if type_ and _has_map(type_):
+            values = [with_entries(value, type_) for value in values]
+        found = _inferred(values, type_)
+        if type_ and type_.name == "decimal" and pa.types.is_decimal256(found.type):
+            raise DoesNotFit(f"all of them together need {found.type.precision} digits")
+        return found
+    except DoesNotFit as error:
+        message = f"a value of column {name!r} does not fit {type_}: {error}"
+        raise InvalidRequest(message, hint="check the values", column=name) from error
     except (pa.ArrowException, OverflowError, ValueError, TypeError) as error:
         raise InvalidRequest(f"column {name!r} can't be read: {error}", hint="give values of one type") from error
+
+
+def _inferred(values: list[Any], type_: DataType | None) -> pa.Array:
+    """Infer a type as Spark does: whole numbers are bigint, decimals (38,18) where they fit."""
+    if any(isinstance(v, Decimal) for v in values):
+        found = _decimals([Decimal(v) if isinstance(v, int) else v for v in values])
+        wide = found.type.precision - found.type.scale <= 20 and found.type.scale <= 18
+        return found.cast(_PYTHON_DECIMAL) if wide else found
+    try:
+        return pa.array(values)
+    except (OverflowError, pa.ArrowInvalid):
+        large = next((v for v in values if _is_whole(v) and not -(2**63) <= v < 2**63), None)
+        if large is not None and type_ and type_.is_integer:
+            raise DoesNotFit(f"{large} is too large") from None
+        if type_ and (type_.is_number or type_.is_nested):
+            return pa.array([_with_room(value, type_) for value in values])
+        if large is None or not all(v is None or _is_whole(v) for v in values):
+            raise
+        return pa.array(values, _LARGE_WHOLE)
+
+
+def _decimals(values: list[Decimal | None]) -> pa.Array:
+    """Decimals of different scales; zeros at the end count only where there is room for them."""
+    try:
+        found = pa.array(values)
+    except pa.ArrowInvalid:
+        found = None
+    if found is not None and found.type.precision <= 38:
+        return found
+    return pa.array([_bare(v) if isinstance(v, Decimal) else v for v in values])
+
+
+def _bare(value: Decimal) -> Decimal:
+    """The same number without zeros at the end of its fraction."""
+    text = f"{value:f}"
+    return Decimal(text.rstrip("0")) if "." in text else value
+
+
+def _is_whole(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _with_room(value: Any, type_: DataType) -> Any:
+    """Turn whole numbers into decimals and floats where the type has them: Arrow infers no more than 64 bits."""
+    if _is_whole(value):
+        return Decimal(value) if type_.name == "decimal" else float(value) if type_.name in FLOATS else value
+    if type_.name == "array" and isinstance(value, list | tuple):
+        return [_with_room(element, type_.parts[0]) for element in value]
+    if type_.name == "map" and isinstance(value, list):
+        return [{k: _with_room(v, type_.parts[k == "value"]) for k, v in entry.items()} for entry in value]
+    if type_.name == "struct" and isinstance(value, Mapping):
+        found = {name: type_.find(str(name)) for name in value}
+        return {name: _with_room(v, f.type) if (f := found[name]) else v for name, v in value.items()}
+    return value
 
 
 def with_entries(value: Any, type_: DataType) -> Any:

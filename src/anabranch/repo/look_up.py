@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from decimal import Decimal
 from typing import Any
 
 import pyarrow as pa
@@ -13,11 +14,13 @@ from anabranch.model.objects import may_meet, size_of
 from anabranch.model.schema import Column, Schema
 from anabranch.model.tables import TableState
 from anabranch.objects.arrow import arrow_type
+from anabranch.objects.fitting import DoesNotFit
 from anabranch.objects.parquet import table_range
 from anabranch.plan.engine import Work
 from anabranch.queries.query import Rows
 from anabranch.queries.scan import Keys, scan
 from anabranch.repo.context import Context
+from anabranch.repo.inputs import one_value
 from anabranch.repo.outputs import to_dicts
 from anabranch.repo.reading import not_in_duck, reading
 
@@ -92,7 +95,16 @@ def key_values(schema: Schema, key: Any, table: str) -> tuple[Any, ...]:
     if set(given) != set(schema.key):
         names = ", ".join(c.name for c in columns)
         raise InvalidRequest(f"get was given {', '.join(map(str, key))}", hint=f"give just the key: {names}")
+    return tuple(_key_value(given[c.id], c, table) for c in columns)
+
+
+def _key_value(value: Any, column: Column, table: str) -> Any:
+    """A value of a key as it is stored; one that its column can't hold exactly would find another row."""
     try:
-        return tuple(pa.array([given[c.id]], arrow_type(c.type))[0].as_py() for c in columns)
-    except (pa.ArrowException, OverflowError, TypeError, ValueError) as error:
-        raise InvalidRequest(f"{key!r} is not a key of {table!r}: {error}", hint="check its type") from error
+        if getattr(value, "nanosecond", 0):
+            raise DoesNotFit(f"column {column.name!r} is {column.type}, which holds microseconds")
+        is_rounded = column.type.name == "decimal" and isinstance(value, float)
+        return one_value(Decimal(str(value)) if is_rounded else value, column)[0].as_py()
+    except DoesNotFit as error:
+        message = f"{value!r} is not a key of {table!r}: {error}"
+        raise InvalidRequest(message, hint="check its type", table=table, column=column.name) from error

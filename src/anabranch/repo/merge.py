@@ -227,7 +227,9 @@ def _merge_into(ctx: Context, asked: MergeRequest, target: Target, sources: Sequ
     merged = work_out(ctx, target, sources, how)
     if merged.conflicts:
         ctx.discard(merged.made)
-        raise_conflict(asked, target, merged.conflicts)
+        stuck = "change the rows or tables on one of the branches, then merge again"
+        hint = stuck if merged.conflicts.is_stuck else "give rules=, or resolve them in repo.start_merge(…)"
+        raise_conflict(asked, target, merged.conflicts, hint)
     made = publish_merge(ctx, merged, asked)
     return MergeResult(made, _diff=diff_since(ctx, target, made))
 
@@ -237,12 +239,12 @@ def diff_since(ctx: Context, target: Target, made: Commit) -> Callable[[], Diff]
     return lambda: diff(ctx, target.parent.hash, made.hash)
 
 
-def raise_conflict(asked: MergeRequest, target: Target, conflicts: Conflicts) -> None:
+def raise_conflict(asked: MergeRequest, target: Target, conflicts: Conflicts, hint: str) -> None:
     """Refuse, with the conflicts as data."""
     names = ", ".join(map(repr, asked.sources))
     raise MergeConflict(
         f"{names} can't be merged into {target.branch.name!r}: {conflicts.told()}",
-        hint="give rules=, or resolve them in repo.start_merge(…)",
+        hint=hint,
         conflicts=conflicts,
         branch=target.branch.name,
     )

@@ -190,7 +190,9 @@ class OpenMerge:
             merged = work_out(self._ctx, target, sources, self._how())
             if merged.conflicts:
                 self._ctx.discard(merged.made)
-                raise_conflict(replace(asked, sources=self.sources), target, merged.conflicts)
+                raise_conflict(
+                    replace(asked, sources=self.sources), target, merged.conflicts, self._hint(merged.conflicts)
+                )
             try:
                 commit = publish_merge(self._ctx, merged, asked, self.id)
             except HeadMoved:
@@ -202,6 +204,16 @@ class OpenMerge:
         """Forget the merge; nothing is left of it."""
         with self._ctx.catalog.write() as cx:
             open_merges.remove(cx, self.id)
+
+    def _hint(self, conflicts: Conflicts) -> str:
+        return self._way_out if conflicts.is_stuck else "resolve(…) them, then finish(); abort() gives the merge up"
+
+    @property
+    def _way_out(self) -> str:
+        """What helps where nothing can be resolved: the sources are fixed, the branch is read as it is."""
+        return (
+            f"change the rows or tables on {self.into!r}, then finish(); or abort(), change the source and merge again"
+        )
 
     def _shown(self, target: Target) -> Commit:
         with self._ctx.catalog.read() as cx:

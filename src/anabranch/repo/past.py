@@ -70,10 +70,12 @@ def whole_path(clock: Clock) -> tuple[tuple[LineId, int, int], ...]:
     return tuple((p.line, 0, p.index) for p in reversed(clock.positions))
 
 
-def refuse_taken_names(columns: Sequence[Column], taken: Sequence[str], what: str) -> None:
+def refuse_taken_names(
+    columns: Iterable[Column], taken: Sequence[str], what: str, hint: str = "rename it, or leave it out with columns="
+) -> None:
     """Refuse a column that has the name of one that a result adds."""
     lower = {name.lower() for name in taken}
     found = next((c for c in columns if c.name.lower() in lower), None)
     if found is not None:
         message = f"column {found.name!r} has the name of a column that {what} adds"
-        raise InvalidRequest(message, hint="rename it, or leave it out with columns=", column=found.name)
+        raise InvalidRequest(message, hint=hint, column=found.name)

@@ -11,7 +11,7 @@ import pyarrow as pa
 from anabranch.errors import InvalidRequest
 from anabranch.model.ids import ThingId
 from anabranch.model.schema import Column, Schema
-from anabranch.objects.arrow import arrow_type
+from anabranch.objects.fitting import DoesNotFit
 from anabranch.queries import three_way
 from anabranch.queries.expressions import Expression
 from anabranch.queries.query import Rows, reading_of
@@ -19,6 +19,7 @@ from anabranch.queries.three_way import BASE, KIND, OURS, STAYS, THEIRS, conflic
 from anabranch.repo.conflict_rows import chosen_rows, engine_for, tuples
 from anabranch.repo.conflicts import Conflicts, TableConflicts
 from anabranch.repo.context import Context
+from anabranch.repo.inputs import one_value
 from anabranch.repo.merge_rows import rule_schema, rule_tree
 from anabranch.repo.outputs import objects_of
 
@@ -70,7 +71,7 @@ def resolve_rows(
     """Decide rows and cells in conflict; gives the settled rows of the table, and how many conflicts were settled."""
     table = conflicts.tables.get(asked.table) or conflicts.breaking.get(asked.table)
     if table is None:
-        _refuse_keys(conflicts, asked.table)
+        _refuse_keys(conflicts, asked.table, merge._way_out)
         return {}, 0
     decided = {c.column for c in conflicts.things if c.table == asked.table}
     for name in asked.columns or ():
@@ -84,11 +85,10 @@ def resolve_rows(
     return {table.id: _replaced(known, rows, table.decision.schema)}, count
 
 
-def _refuse_keys(conflicts: Conflicts, table: str) -> None:
+def _refuse_keys(conflicts: Conflicts, table: str, hint: str) -> None:
     """Rows that a key does not tell apart can't be settled one by one."""
     names = [v.name for v in conflicts.broken if v.table == table and v.kind == "key"]
     if names:
-        hint = "change these rows on one of the branches, then merge again"
         raise InvalidRequest(f"rows of {table!r} that break its key ({names[0]}) can't be resolved", hint=hint)
 
 
@@ -140,8 +140,15 @@ class _Resolving:
             if isinstance(value, str):
                 found[column] = self._computed(rows, column, Expression.of(value, self.asked.args, "set="))
             else:
-                found[column] = pa.array([value], arrow_type(column.type)).to_pylist() * rows.num_rows
+                found[column] = self._given(value, column) * rows.num_rows
         return found
+
+    def _given(self, value: Any, column: Column) -> list[Any]:
+        try:
+            return list(one_value(value, column).to_pylist())
+        except DoesNotFit as error:
+            hint = "give a value that it can hold"
+            raise InvalidRequest(f"set= has {value!r}: {error}", hint=hint, column=column.name) from error
 
     def _computed(self, rows: pa.Table, column: Column, expression: Expression) -> list[Any]:
         engine = engine_for(self.ctx, self.table, [expression], rule_schema(column))

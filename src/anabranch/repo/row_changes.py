@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from typing import TYPE_CHECKING, Any
@@ -40,6 +40,7 @@ from anabranch.repo.context import Context
 from anabranch.repo.ends import Ends
 from anabranch.repo.look_up import key_row
 from anabranch.repo.outputs import to_dicts
+from anabranch.repo.past import refuse_taken_names
 from anabranch.repo.reading import not_in_duck, reading, rendered_test, unproven
 
 if TYPE_CHECKING:
@@ -70,6 +71,7 @@ class RowChanges:
         """The names and types of the columns of the long form: the key, the others, and what became of the row."""
         key = self.schema.key_columns if self.schema.has_key else ()
         shown = dict.fromkeys((*key, *self.columns, *self.back))
+        _refuse_taken(shown, difference.CHANGE_TYPE)
         return (*((c.name, c.type) for c in shown), (difference.CHANGE_TYPE, DataType("string")))
 
     @property
@@ -198,12 +200,14 @@ class RowChanges:
     def wide(self, *, key: Any = None, where: str | None = None, args: Mapping[str, Any] | None = None) -> pa.Table:
         """One row per change, with both sides as structs."""
         found, columns, keyed = self._whole(key, where, args, None)
+        _refuse_taken(self.schema.key_columns if keyed else (), difference.CHANGE_TYPE, "before", "after")
         had = [c for c in columns if self._was_shown(c)] + self._lost_of(found)
         return wide_table(found, self.schema if keyed else None, columns, had)
 
     def _long(self, engine: Engine, key: Any, where: Expression | None) -> Query:
         query, columns, keyed = self._compared(engine, key, where)
         shown = [c for c in columns if c in self.schema.columns]
+        _refuse_taken(shown, difference.CHANGE_TYPE)
         keys = self.schema.key_ids if keyed else ()
         return difference.long_form(query, keys, shown, [c for c in shown if self._was_shown(c)])
 
@@ -400,7 +404,11 @@ def wide_table(found: pa.Table, schema: Schema | None, columns: Sequence[Column]
     words = pa.array([WORDS[o] for o in op.to_pylist()], pa.string())
     named = {c.name: found.column(str(c.id)) for c in shown if c.id in keys}
     sides = {"before": side(had, True, INSERT), "after": side(shown, False, DELETE)}
-    return pa.table({"_change_type": words, **named, **sides})
+    return pa.table({difference.CHANGE_TYPE: words, **named, **sides})
+
+
+def _refuse_taken(shown: Iterable[Column], *added: str) -> None:
+    refuse_taken_names(shown, added, "this form of a diff", "rename it, or read the changes with .rows()")
 
 
 WORDS = {INSERT: "insert", UPDATE: "update", DELETE: "delete"}
