@@ -320,6 +320,20 @@ def _check_rule(repo: ab.Repository, given: str, rule: str, mine: Any, other: An
     assert rows(repo) == changed((1, after, "x"))
 
 
+@pytest.mark.parametrize(
+    ("rule", "type_"), [("ours < theirs", "boolean"), ("'a'", "string"), ("NULL", None), ("ours / 2", "double")]
+)
+def test_a_rule_that_gives_another_type_is_refused(repo: ab.Repository, rule: str, type_: str | None) -> None:
+    fork(repo, make_t, put(1, a=11), put(1, a=12))
+    if type_ is None:
+        repo.merge("theirs", into="ours", rules={"t.a": rule})
+        assert rows(repo) == changed((1, None, "x"))
+        return
+    with pytest.raises(ab.InvalidRequest) as caught:
+        repo.merge("theirs", into="ours", rules={"t.a": rule})
+    assert caught.value.message == f"the rule 't.a' ({rule}) for 't': column 'a' is int, the value is {type_}"
+
+
 @pytest.mark.parametrize("by", ["verb", "SQL"])
 def test_a_kept_rule_follows_a_renamed_column(duck: ab.Repository, by: str) -> None:
     def make(tx: Any) -> None:
