@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 
 import pytest
 
-from anabranch.errors import InvalidRequest
 from anabranch.model.ids import ThingId
 from anabranch.plan.merge_rows import STRICTNESSES, RowPolicy, Strictness
 from anabranch.plan.merge_sides import Decisions, Side

@@ -136,6 +136,13 @@ def updated_columns(ctx: Context, sides: Sides, columns: Sequence[Column], polic
         return _RowMerge(ctx, work, place).updated()
 
 
+def rows_differ(ctx: Context, sides: Sides) -> bool:
+    """Whether some row is not as the base has it; ours and theirs are one side."""
+    work = _prepare(ctx, sides, sides.ours.schema, RowPolicy())
+    with scratch(ctx, work.engine) as place, reading(ctx, work.everything):
+        return bool(_RowMerge(ctx, work, place)._differing_keys(sides.base.first, sides.theirs).row_count)
+
+
 @dataclass(frozen=True)
 class _Work:
     sides: Sides
