@@ -165,6 +165,22 @@ def test_another_key_changes_no_row(shop: ab.Repository) -> None:
     assert rows(shop.blame("orders", key={"id": 2, "qty": 12})) == {2: "update"}
 
 
+def test_no_key_changes_no_row(shop: ab.Repository) -> None:
+    def told() -> dict[int, tuple[str, dict[str, str]]]:
+        found = shop.blame("orders", cells=True).rows()
+        return {e.row["id"]: (e.commit.message, {n: c.message for n, c in e.cells.items()}) for e in found}
+
+    before = told()
+    with shop.commit("main", "no key") as tx:
+        tx.table("orders").set_key(None)
+    assert told() == before
+    with shop.commit("main", "later") as tx:
+        tx.table("orders").update({"note": "'x'"}, where="id = 1")
+    with shop.commit("main", "key") as tx:
+        tx.table("orders").set_key("id")
+    assert told() == {**before, 1: ("later", {**before[1][1], "note": "later"})}
+
+
 def test_views_change_nothing(shop: ab.Repository) -> None:
     before = shop.blame("orders", cells=True).rows()
     shop.optimize("orders")
