@@ -172,7 +172,7 @@ class _Reader:
         return self.past.ctx.known_objects[id_]
 
     def _rekeyed(self, touch: Touch, made: Sequence[Made], earlier: Sequence[Touch]) -> Rekeyed | None:
-        dropped = next((t for t in reversed(earlier) if t.schema_id is None), None) if self._came_back(touch) else None
+        dropped = next((t for t in reversed(earlier) if t.dropped), None) if self._came_back(touch) else None
         parent = history.clock(self.past.cx, (dropped or touch).position).back(1)
         after = self.past.at(touch.position)
         if parent is None or after is None or self.past.at(parent) is None:
