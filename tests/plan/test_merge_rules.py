@@ -15,6 +15,7 @@ from anabranch.plan.merge_rows import (
     check_strictness,
     read_rule,
     read_rules,
+    with_rules_moved,
 )
 
 ORDERS = make_schema(parse_columns({"id": "bigint", "price": "decimal(9,2)", "tags": "array<string>", "note": "string", "m": "map<string,int>"}), ["id"])  # fmt: skip # noqa: E501
@@ -117,9 +118,17 @@ def test_the_rule_for_rows_is_the_tables() -> None:
 
 def test_rules_in_properties_are_checked_like_others() -> None:
     check_properties_of("orders", {"merge.rule": "ours", "merge.rule.price": "sum", "owner": "ann"}, [ORDERS])
-    for bad in ({"merge.rule": "thiers"}, {"merge.rule.nope": "sum"}, {"merge.rule.note": "sum"}):
+    for bad in ({"merge.rule": "thiers"}, {"merge.rule.price": "thiers"}, {"merge.rule.note": "sum"}):
         with pytest.raises(InvalidRequest, match="orders"):
             check_properties_of("orders", bad, [ORDERS])
+    check_properties_of("orders", {"merge.rule.nope": "sum"}, [ORDERS])
+
+
+def test_the_rule_of_a_column_goes_with_it() -> None:
+    kept = {"merge.rule": "ours", "merge.rule.Price": "sum", "merge.rule.cost": "max", "owner": "ann"}
+    assert with_rules_moved(kept, "price", "cost") == {"merge.rule": "ours", "owner": "ann", "merge.rule.cost": "sum"}
+    assert with_rules_moved(kept, "price", None) == {"merge.rule": "ours", "merge.rule.cost": "max", "owner": "ann"}
+    assert with_rules_moved(kept, "note", "text") == kept
 
 
 def test_a_strictness_is_one_of_five() -> None:

@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 
 import pytest
 
-from anabranch.errors import InvalidRequest
 from anabranch.model.ids import ThingId
 from anabranch.plan.merge_rows import STRICTNESSES, RowPolicy, Strictness
 from anabranch.plan.merge_sides import Decisions, Side
@@ -479,10 +478,9 @@ def test_a_tables_own_rules_are_its_properties() -> None:
     assert sorted(r.word for r in policy.rules.values()) == ["max", "newest"]
 
 
-def test_a_tables_own_rule_for_no_column_is_refused() -> None:
+def test_a_tables_own_rule_for_no_column_is_passed_over() -> None:
     base = after(table(), put(**{"merge.rule.nope": "max"}))
-    with pytest.raises(InvalidRequest, match="nope"):
-        merge_things([base], [base], [update("a")(base)])
+    assert not rows_of(base, base, update("a")(base)).rules
 
 
 # --- by the letter ---

@@ -165,6 +165,46 @@ def test_another_key_changes_no_row(shop: ab.Repository) -> None:
     assert rows(shop.blame("orders", key={"id": 2, "qty": 12})) == {2: "update"}
 
 
+def test_no_key_changes_no_row(shop: ab.Repository) -> None:
+    def told() -> dict[int, tuple[str, dict[str, str]]]:
+        found = shop.blame("orders", cells=True).rows()
+        return {e.row["id"]: (e.commit.message, {n: c.message for n, c in e.cells.items()}) for e in found}
+
+    before = told()
+    with shop.commit("main", "no key") as tx:
+        tx.table("orders").set_key(None)
+    assert told() == before
+    with shop.commit("main", "later") as tx:
+        tx.table("orders").update({"note": "'x'"}, where="id = 1")
+    with shop.commit("main", "key") as tx:
+        tx.table("orders").set_key("id")
+    assert told() == {**before, 1: ("later", {**before[1][1], "note": "later"})}
+
+
+@pytest.mark.parametrize("how", ["revert", "restore"])
+def test_a_table_that_comes_back_is_blamed_as_before(shop: ab.Repository, how: str) -> None:
+    with shop.commit("main", "column") as tx:
+        tx.table("orders").add_column("n", "int", default=5)
+    with shop.commit("main", "fill") as tx:
+        tx.table("orders").update({"n": 6}, where="id = 1")
+    before = shop.blame("orders", cells=True).rows()
+    with shop.commit("main", "drop") as tx:
+        tx.table("orders").drop()
+    shop.revert("main") if how == "revert" else shop.restore("orders", to="main~1")
+    assert shop.blame("orders", cells=True).rows() == before
+    assert shop.blame("orders", cells=True, key=1).rows() == before[1:2]
+    with shop.commit("main", "later") as tx:
+        tx.table("orders").update({"qty": 9}, where="id = 0")
+    assert cells(shop.blame("orders", cells=True), 0) == {"id": "make", "qty": "later", "note": "make", "n": "column"}
+
+
+def test_a_table_that_comes_back_as_it_was_earlier_is_blamed_so(shop: ab.Repository) -> None:
+    with shop.commit("main", "drop") as tx:
+        tx.table("orders").drop()
+    shop.restore("orders", to="main~3")
+    assert rows(shop.blame("orders")) == rows(shop.blame("orders", at="main~4"))
+
+
 def test_views_change_nothing(shop: ab.Repository) -> None:
     before = shop.blame("orders", cells=True).rows()
     shop.optimize("orders")

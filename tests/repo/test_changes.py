@@ -56,6 +56,23 @@ def test_the_feed_is_the_difference_of_neighbouring_commits(shop: ab.Repository)
     assert changes.commits == ("main/1", "main/2", "main/3", "main/4")
 
 
+@pytest.mark.parametrize("how", ["revert", "restore"])
+def test_a_table_that_was_dropped_and_comes_back_has_its_whole_past(shop: ab.Repository, how: str) -> None:
+    before, there = shop.changes("orders").rows(), shop.table("orders").head(100)
+    with shop.commit("main", "drop") as tx:
+        tx.table("orders").drop()
+    shop.revert("main") if how == "revert" else shop.restore("orders", to="main~1")
+    with shop.commit("main", "later") as tx:
+        tx.table("orders").update({"qty": 1}, where="id = 0")
+    found = shop.changes("orders").rows()
+    assert found[: len(before)] == before
+    kinds = [(r["_change_type"], r["_commit_version"]) for r in found[len(before) :]]
+    gone, back = [("delete", "main/5")] * len(there), [("insert", "main/6")] * len(there)
+    assert kinds == [*gone, *back, ("update_preimage", "main/7"), ("update_postimage", "main/7")]
+    assert applied([], found) == shop.table("orders").head(100)
+    assert versions(shop.changes("orders", since="main~2")) == ["main/6", "main/7"]
+
+
 def test_a_range_begins_after_since_and_ends_with_to(shop: ab.Repository) -> None:
     found = shop.changes("orders", since="main~3", to="main~1")
     assert found.rows() == feed(shop, "orders", "main~1", "main~3")

@@ -42,6 +42,17 @@ def test_a_row_that_came_changed_went_and_came_again(shop: ab.Repository) -> Non
     assert update.commit == shop.show("main~2")
 
 
+def test_a_row_of_a_table_that_was_dropped_and_came_back(shop: ab.Repository) -> None:
+    before = shop.history("orders", 2)
+    with shop.commit("main", "drop") as tx:
+        tx.table("orders").drop()
+    shop.revert("main", message="undrop")
+    found = shop.history("orders", 2)
+    assert told(found) == [("undrop", "insert"), ("drop", "delete"), *told(before)]
+    assert (found[1].before, found[1].after) == ({"id": 2, "qty": 12, "note": None}, None)
+    assert shop.history("orders", 77) == []
+
+
 def test_a_key_may_be_given_plainly_and_at_any_ref(shop: ab.Repository) -> None:
     assert told(shop.history("orders", 3, at="main~1")) == told(shop.history("orders", 3))[1:]
     assert told(shop.history("orders", 0)) == [("make", "insert")]

@@ -86,7 +86,7 @@ def test_conflicts_are_resolved_by_exact_keys_and_values(duck: ab.Repository) ->
     ):
         with pytest.raises(ab.InvalidRequest, match=r"1.5 is not a key of 't': column 'id' is bigint, double"):
             ask()
-    with pytest.raises(ab.InvalidRequest, match=r"set= has 1.5: column 'v' is int, double was given"):
+    with pytest.raises(ab.InvalidRequest, match=r"set={'v': 1.5}: column 'v' is int, double was given"):
         merge.resolve("t", set={"v": 1.5})
     assert merge.conflicts.count() == 1
     assert merge.resolve("t", key=1, set={"v": 7}) == 1

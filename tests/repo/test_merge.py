@@ -320,6 +320,50 @@ def _check_rule(repo: ab.Repository, given: str, rule: str, mine: Any, other: An
     assert rows(repo) == changed((1, after, "x"))
 
 
+@pytest.mark.parametrize(
+    ("rule", "type_"), [("ours < theirs", "boolean"), ("'a'", "string"), ("NULL", None), ("ours / 2", "double")]
+)
+def test_a_rule_that_gives_another_type_is_refused(repo: ab.Repository, rule: str, type_: str | None) -> None:
+    fork(repo, make_t, put(1, a=11), put(1, a=12))
+    if type_ is None:
+        repo.merge("theirs", into="ours", rules={"t.a": rule})
+        assert rows(repo) == changed((1, None, "x"))
+        return
+    with pytest.raises(ab.InvalidRequest) as caught:
+        repo.merge("theirs", into="ours", rules={"t.a": rule})
+    assert caught.value.message == f"the rule 't.a' ({rule}) for 't': column 'a' is int, the value is {type_}"
+
+
+@pytest.mark.parametrize("by", ["verb", "SQL"])
+def test_a_kept_rule_follows_a_renamed_column(duck: ab.Repository, by: str) -> None:
+    def make(tx: Any) -> None:
+        make_t(tx)
+        tx.table("t").set_properties({"merge.rule.a": "sum", "owner": "ann"})
+
+    act(duck, "main", make)
+    if by == "SQL":
+        duck.sql("ALTER TABLE t RENAME COLUMN a TO b")
+    else:
+        act(duck, "main", lambda tx: tx.table("t").rename_column("a", "b"))
+    assert duck.table("t").properties == {"merge.rule.b": "sum", "owner": "ann"}
+    fork(duck, lambda tx: None, put(1, b=11), put(1, b=12))
+    duck.merge("theirs", into="ours")
+    assert rows(duck) == changed((1, 13, "x"))
+
+
+def test_a_kept_rule_goes_with_a_dropped_column(duck: ab.Repository) -> None:
+    def make(tx: Any) -> None:
+        make_t(tx)
+        tx.table("t").set_properties({"merge.rule.a": "sum", "merge.rule.gone": "sum"})
+
+    act(duck, "main", make)
+    act(duck, "main", lambda tx: tx.table("t").drop_column("a"))
+    assert duck.table("t").properties == {"merge.rule.gone": "sum"}
+    fork(duck, lambda tx: None, put(1, s="p"), put(2, s="q"))
+    duck.merge("theirs", into="ours")
+    assert rows(duck) == [(1, "p"), (2, "q"), (3, "z")]
+
+
 def test_the_nearest_rule_that_fits_wins(duck: ab.Repository) -> None:
     fork(duck, make_t, both(put(1, a=11, s="p"), put(2, a=21)), both(put(1, a=12, s="q"), put(2, a=23)))
     duck.merge("theirs", into="ours", rules={"*": "theirs", "t": "sum", "t.s": "ours"})

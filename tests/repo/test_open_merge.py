@@ -55,6 +55,24 @@ RESOLUTIONS: list[tuple[dict[str, Any], int, list[tuple[Any, ...]], dict[int, An
 ]
 
 
+@pytest.mark.parametrize(
+    ("value", "found"),
+    [
+        ("true", "the value is boolean"),
+        ("'a'", "the value is string"),
+        ("ours > theirs", "the value is boolean"),
+        (2.5, "double was given"),
+    ],
+)
+def test_a_value_of_another_type_is_refused(repo: ab.Repository, value: Any, found: str) -> None:
+    merge = started(repo, OURS, THEIRS)
+    with pytest.raises(ab.InvalidRequest) as caught:
+        merge.resolve("t", set={"a": value})
+    told = f"resolve of 't': set={{'a': {value!r}}}: column 'a' is int, {found}"
+    assert caught.value.message == told
+    assert left(merge) == ALL
+
+
 @pytest.mark.parametrize(("asked", "count", "open_", "after"), RESOLUTIONS)
 def test_conflicts_of_rows_are_resolved_as_asked(
     duck: ab.Repository, asked: dict[str, Any], count: int, open_: list[Any], after: dict[int, Any]

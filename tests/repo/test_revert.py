@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import anabranch as ab
-from tests.repo.merge_cases import Act, act, both, cells, fork, make_t, rows
+from tests.repo.merge_cases import Act, act, both, cells, fork, make_t, nothing, rows
 
 
 def put(id_: int, **values: Any) -> Act:
@@ -34,6 +34,9 @@ UNDONE: dict[str, Act] = {
     "a check": t("add_check", "small", "a < 100"),
     "a property": t("set_properties", {"p": "1"}),
     "not null": t("alter_column", "a", nullable=False),
+    "a default": t("alter_column", "a", default=5),
+    "a comment": t("alter_column", "a", comment="how many"),
+    "another order of rows": t("cluster_by", "s"),
 }
 
 
@@ -56,9 +59,24 @@ def check(repo: ab.Repository, what: str) -> None:
     assert (made.message, made.provenance) == ('revert "work on main"', (done.hash,))
     assert rows(repo, "main") == (OLD if what != "a dropped column" else [(i, s, a) for i, a, s in OLD])
     then, now = repo.table("t", at="before"), repo.table("t", at="main")
-    assert {c.name for c in now.schema} == {c.name for c in then.schema}
-    assert (now.key, now.properties) == (then.key, then.properties)
+    assert set(now.schema) == set(then.schema)
+    assert (now.key, now.properties, now.clustering) == (then.key, then.properties, then.clustering)
     assert now._state.attributes.get("checks", {}) == {}
+
+
+@pytest.mark.parametrize("also", [nothing, put(4, a=40), t("drop_column", "s"), t("rename", "u")])
+def test_a_wider_type_cannot_be_reverted(duck: ab.Repository, also: Act) -> None:
+    act(duck, "main", make_t)
+    duck.tag("before")
+    done = act(duck, "main", both(t("alter_column", "a", type="bigint"), also))
+    for how in ({}, {"three_way": True}):
+        with pytest.raises(
+            ab.InvalidRequest, match=r"it made column 'a' of '[tu]' bigint.* no int \(restore '[tu]' to"
+        ):
+            duck.revert(done.hash, **how)
+    assert duck.show().hash == done.hash
+    duck.restore("t", to="before")
+    assert duck.table(duck.tables()[0].name).schema.column("a").type.name == "int"
 
 
 @pytest.mark.parametrize("what", ["an update", "an insert", "a delete", "a dropped column", "a dropped table"])
@@ -106,6 +124,55 @@ def test_commits_that_build_on_it_are_named(duck: ab.Repository, done: Act, late
     commit = act(duck, "main", done)
     act(duck, "main", put(3, a=77))
     refused(duck, commit.hash, act(duck, "main", later))
+
+
+@pytest.mark.parametrize(
+    ("done", "later"),
+    [
+        (put(4, a=40), put(4, s="w")),
+        (put(1, a=11), put(1, s="w")),
+        (t("delete", where="id = 1"), put(1, a=5)),
+        (t("add_column", "n", "int"), t("update", {"n": 1}, where="id = 1")),
+        (t("add_column", "n", "int"), t("rename_column", "n", "m")),
+        (t("add_column", "n", "int"), t("add_check", "small", "a < 100")),
+        (lambda tx: tx.create_table("u", [{"id": 1}], key="id"), lambda tx: tx.table("u").insert([{"id": 2}])),
+        (lambda tx: tx.create_table("u", [{"id": 1}], key="id"), lambda tx: tx.table("u").add_column("n", "int")),
+    ],
+)
+def test_commits_that_were_undone_are_in_nobodys_way(duck: ab.Repository, done: Act, later: Act) -> None:
+    act(duck, "main", make_t)
+    duck.tag("before")
+    commit = act(duck, "main", done)
+    undone = act(duck, "main", later)
+    refused(duck, commit.hash, undone)
+    duck.revert(undone.hash)
+    duck.revert(commit.hash)
+    assert rows(duck, "main") == OLD
+    assert len(duck.tables()) == 1
+
+
+def test_a_table_made_by_a_commit_is_kept_where_rows_were_added_since(duck: ab.Repository) -> None:
+    commit = act(duck, "main", make_t)
+    act(duck, "main", put(4, a=40), t("delete", where="id = 4"))
+    later = act(duck, "main", put(3, a=31))
+    with pytest.raises(ab.InvalidRequest, match="later commits depend on it"):
+        duck.revert(commit.hash)
+    with pytest.raises(ab.MergeConflict, match="update/drop"):
+        duck.revert(commit.hash, three_way=True)
+    duck.revert(later.hash)
+    duck.revert(commit.hash)
+    assert duck.tables() == []
+
+
+def test_commits_that_were_undone_in_part_are_named(duck: ab.Repository) -> None:
+    act(duck, "main", make_t)
+    commit = act(duck, "main", both(put(1, a=11), put(2, a=21)))
+    later = act(duck, "main", both(put(1, s="w"), put(2, s="w")))
+    act(duck, "main", put(1, s="x"))
+    refused(duck, commit.hash, later)
+    act(duck, "main", put(2, s="y"))
+    duck.revert(commit.hash)
+    assert rows(duck, "main") == OLD
 
 
 def test_commits_that_changed_the_same_rows_are_named_on_both_engines(repo: ab.Repository) -> None:

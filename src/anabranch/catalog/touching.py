@@ -29,6 +29,10 @@ class Touch:
     objects: tuple[tuple[int, ObjectId], ...]
     """Its objects, each with its step; those of one step change a key once."""
 
+    @property
+    def dropped(self) -> bool:
+        return self.schema_id is None
+
 
 @dataclass(frozen=True)
 class Told:

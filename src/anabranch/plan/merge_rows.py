@@ -157,13 +157,20 @@ def read_rule(text: str, given_as: str) -> Rule:
 
 
 def check_properties_of(table: str, properties: Mapping[str, str], schemas: Sequence[Schema]) -> None:
-    """Refuse rules in a table's properties that speak of no column, or of one that can't follow them."""
+    """Refuse rules in a table's properties that can't be followed; one whose column is not there is passed over."""
     for name, text in properties.items():
         column = _column_of(name)
         if name == PROPERTY:
             read_rule(text, f"{table}: {PROPERTY}")
-        elif column is not None:
+        elif column is not None and any(s.find(column) for s in schemas):
             _check_column(_property(name, text, table), table, name[len(PROPERTY) + 1 :], schemas)
+
+
+def with_rules_moved(properties: Mapping[str, str], old: str, new: str | None) -> dict[str, str]:
+    """A table's properties after a column was renamed, or dropped: its rule goes with it."""
+    moved = [text for name, text in properties.items() if _column_of(name) == old.lower()]
+    kept = {name: text for name, text in properties.items() if _column_of(name) != old.lower()}
+    return kept if new is None else kept | {f"{PROPERTY}.{new}": text for text in moved[:1]}
 
 
 def _split(name: str, sides: Sequence[Mapping[str, Schema]]) -> tuple[str | None, str | None]:

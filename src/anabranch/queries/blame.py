@@ -140,9 +140,18 @@ class Attribution:
         return found
 
     def under_new_key(
-        self, before: Attribution, last: exp.Select, rows: Query, rows_before: Query, columns: Sequence[Column]
+        self,
+        before: Attribution,
+        last: exp.Select,
+        rows: Query,
+        rows_before: Query,
+        columns: Sequence[Column],
+        same: Sequence[str],
     ) -> exp.Select:
-        """Turns from before a change of the key, by the new one, of what that commit left as it was."""
+        """Turns from before a change of the key, by the new one, of what that commit left as it was.
+
+        `same` are the columns that tell which row was which.
+        """
         new, old = self.keys, before.keys
         changed = {c.id: differs(c.type, col(c.id, "a"), col(c.id, "b")) for c in columns}
         any_changed = any_of(list(changed.values()))
@@ -152,7 +161,7 @@ class Attribution:
             test: exp.Expr = changed[cells[name].id] if name in cells else any_changed
             picked.append(aliased(exp.Max(this=choose((test.copy(), null_of(INT)), otherwise=col(name, "l"))), name))
         found = select(picked, subquery(rows.expression, "a"))
-        found.append("joins", joined(subquery(rows_before.expression, "b"), same_key(new, "a", "b"), "inner"))
+        found.append("joins", joined(subquery(rows_before.expression, "b"), same_key(same, "a", "b"), "inner"))
         found.append("joins", joined(subquery(last, "l"), same_key(old, "b", "l"), "inner"))
         found.set("group", exp.Group(expressions=[col(k, "a") for k in new]))
         return found

@@ -17,6 +17,7 @@ from anabranch.model.types import DataType, can_store
 from anabranch.plan import schema_change
 from anabranch.plan.commit import ThingDraft, draft_state, with_attributes, with_schema
 from anabranch.plan.engine import Work
+from anabranch.plan.merge_rows import with_rules_moved
 from anabranch.queries import changes
 from anabranch.queries.expressions import Expression
 from anabranch.queries.query import Query, aliased, cast_to, select
@@ -74,7 +75,7 @@ def drop_column(table: ThingDraft, name: str) -> ThingDraft:
         raise InvalidRequest(
             f"table {table.name!r} is clustered by {name!r}", hint="cluster it by something else first"
         )
-    return with_schema(table, schema_change.without_column(schema, column))
+    return _with_rules_moved(with_schema(table, schema_change.without_column(schema, column)), column.name, None)
 
 
 def rename_column(table: ThingDraft, old: str, new: str) -> ThingDraft:
@@ -84,7 +85,14 @@ def rename_column(table: ThingDraft, old: str, new: str) -> ThingDraft:
     if new == column.name:
         return table
     refuse_used(table, column, "renamed")
-    return with_schema(table, schema_change.with_name(schema, column, new))
+    return _with_rules_moved(with_schema(table, schema_change.with_name(schema, column, new)), column.name, new)
+
+
+def _with_rules_moved(table: ThingDraft, old: str, new: str | None) -> ThingDraft:
+    """Let the column's merge rule follow it."""
+    known = table.attributes.get("properties", {})
+    moved = with_rules_moved(known, old, new)
+    return table if moved == known else with_attributes(table, "alter properties", properties=moved)
 
 
 def alter_column(ctx: Context, table: ThingDraft, asked: ColumnChange, pending: Mapping[ObjectId, bytes]) -> ThingDraft:

@@ -261,11 +261,14 @@ class Blame:
         """Who changed the rows that were written again under another key."""
         before = self._attributing(rekeyed.before)
         last = self._last(engine, rekeyed.before, None, sources)
-        state = rekeyed.before.state.read_as(self._state.schema)
-        after = rekeyed.after.read_as(self._state.schema)
+        state, after = rekeyed.before.state.read_as(self._state.schema), rekeyed.after
+        loses = state.schema.has_key and not after.schema.has_key  # then the old key tells which row was which
+        after = after.read_as(replace(state.schema, key=()) if loses else self._state.schema)
         key = [c for c in asked.state.schema.key_columns if c in after.schema.stored]
-        both = tuple(dict.fromkeys((*key, *self._state.schema.columns)))
+        shown, old_key = self._state.schema.columns, state.schema.key_columns
+        both = tuple(dict.fromkeys((*key, *shown, *(old_key if loses else ()))))
         rows = scan(after, both, self._ctx.access(after.layers), sources=sources)
-        more = tuple(dict.fromkeys((*both, *state.schema.key_columns)))
+        more = tuple(dict.fromkeys((*(() if loses else key), *shown, *old_key)))
         old = scan(state, more, self._ctx.access(state.layers), sources=sources)
-        return Followed(rekeyed.turns, asked.under_new_key(before, last, rows, old, self._state.schema.columns))
+        same = before.keys if loses else asked.keys
+        return Followed(rekeyed.turns, asked.under_new_key(before, last, rows, old, shown, same))

@@ -76,7 +76,7 @@ class Merge:
 
 @dataclass(frozen=True)
 class Rekeyed:
-    """A commit that gave the table another key, the first of a segment: it wrote all rows again."""
+    """A commit that gave the table another key, or undid its drop, the first of a segment: all rows are told again."""
 
     turns: tuple[int, ...]
     after: TableState
@@ -95,7 +95,7 @@ class _Reader:
         assert state is not None
         found = touching.touches(self.past.cx, whole_path(history.clock(self.past.cx, head)), self.past.ids)
         first = max((n for n, touch in enumerate(found) if touch.replaced), default=0)
-        found = found[first:]
+        earlier, found = found[:first], found[first:]
         known = self.past.ctx.known_objects
         views.learn(self.past.cx, [o for touch in found for _, o in touch.objects], known)
         linked = touching.links(self.past.cx, [o for touch in found for _, o in touch.objects])
@@ -106,7 +106,7 @@ class _Reader:
             shown = self._came(touch, state, shown, since)
             made += [self._made(touch, known[o], linked[o]) for _, o in touch.objects]
         state = self.past.knowing(state, (m.layer for m in made))
-        rekeyed = self._rekeyed(found[0], made) if found and found[0].replaced else None
+        rekeyed = self._rekeyed(found[0], made, earlier) if found and found[0].replaced else None
         return Segment(state, tuple(made), since, tuple(self._merges(made, rekeyed)), rekeyed)
 
     def _next(self) -> int:
@@ -171,11 +171,17 @@ class _Reader:
         views.learn(self.past.cx, [id_], self.past.ctx.known_objects)
         return self.past.ctx.known_objects[id_]
 
-    def _rekeyed(self, touch: Touch, made: Sequence[Made]) -> Rekeyed | None:
-        parent = history.clock(self.past.cx, touch.position).back(1)
+    def _rekeyed(self, touch: Touch, made: Sequence[Made], earlier: Sequence[Touch]) -> Rekeyed | None:
+        dropped = next((t for t in reversed(earlier) if t.dropped), None) if self._came_back(touch) else None
+        parent = history.clock(self.past.cx, (dropped or touch).position).back(1)
         after = self.past.at(touch.position)
         if parent is None or after is None or self.past.at(parent) is None:
             return None
         own = {o for _, o in touch.objects}
-        turns = tuple(m.layer.turn for m in made if m.layer.object.id in own and m.by == touch.position)
-        return Rekeyed(turns, after, self.read(parent))
+        mine = [m for m in made if m.layer.object.id in own and (dropped or m.by == touch.position)]
+        return Rekeyed(tuple(m.layer.turn for m in mine), after, self.read(parent))
+
+    def _came_back(self, touch: Touch) -> bool:
+        """Whether a commit undid a drop: the table is not there before it."""
+        parent = history.clock(self.past.cx, touch.position).back(1)
+        return parent is not None and self.past.at(parent) is None

@@ -77,7 +77,7 @@ class Told:
 
 @dataclass(frozen=True)
 class Untold:
-    """A commit that only states can tell of: it gave the table another key."""
+    """A commit that only states can tell of: it gave the table another key, dropped it or undid that."""
 
     number: int
     before: TableState | None
@@ -145,7 +145,7 @@ def _steps(past: Past, leg: Leg) -> list[_Step]:
     found = touching.touches(past.cx, leg.ranges, past.ids)
     views.learn(past.cx, [o for f in found for _, o in f.objects], known)
     return [
-        _Step(f.position, None if f.replaced else tuple(Layer(step + 1, known[o]) for step, o in f.objects))
+        _Step(f.position, None if f.replaced or f.dropped else tuple(Layer(n + 1, known[o]) for n, o in f.objects))
         for f in found
     ]
 

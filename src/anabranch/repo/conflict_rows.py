@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from anabranch.engines.engine import Engine
-from anabranch.model.schema import Schema
 from anabranch.plan.engine import Work
 from anabranch.queries import three_way
 from anabranch.queries.expressions import Expression
@@ -39,7 +38,7 @@ def chosen_rows(
 def _test(ctx: Context, table: TableConflicts, rows: pa.Table, where: Expression) -> pa.Array:
     """Which rows meet a condition, read as ours has them, or theirs, or the base."""
     schema = table.decision.schema
-    engine = engine_for(ctx, table, [where], schema)
+    engine = engine_for(ctx, table, unproven([where], schema))
     query = three_way.shown_rows(reading_of(Rows(rows), rows.column_names), table.decision)
     test = rendered_test(where, engine, schema)
     found = engine.fetch(three_way.tested(query, schema, test, dict(where.args)))
@@ -48,9 +47,8 @@ def _test(ctx: Context, table: TableConflicts, rows: pa.Table, where: Expression
     return pa.array([key in hits for key in tuples(rows, keys)], pa.bool_())
 
 
-def engine_for(ctx: Context, table: TableConflicts, expressions: Sequence[Expression], schema: Schema) -> Engine:
-    """Pick the engine that computes expressions over rows in conflict."""
-    strange = unproven(expressions, schema)
+def engine_for(ctx: Context, table: TableConflicts, strange: str | None) -> Engine:
+    """Pick the engine that computes an expression over rows in conflict; `strange` is what only Spark may do."""
     work = Work(0, unproven=strange, not_in_duck=not_in_duck(table.decision.schema, table.table))
     return ctx.engines.pick(work, f"conflicts of {table.table!r}")
 

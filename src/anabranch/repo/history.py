@@ -183,7 +183,7 @@ class _Row:
     # --- which commits hold the key ---
 
     def _holding(self, page: Sequence[Touch]) -> list[Touch]:
-        """The commits whose change holds the row, as far as their objects say."""
+        """The commits whose change holds the row, as far as their objects say; a drop may hold every row."""
         ctx, cx = self.past.ctx, self.past.cx
         views.learn(cx, [o for touch in page for _, o in touch.objects], ctx.known_objects)
         objects = {o: ctx.known_objects[o] for touch in page for _, o in touch.objects}
@@ -197,7 +197,7 @@ class _Row:
                 if self._name(schemas[objects[o].schema_id]) == name
             ]
             found |= self._hits(version, layers, schemas)
-        return [touch for n, touch in enumerate(page) if n in found]
+        return [touch for n, touch in enumerate(page) if n in found or touch.dropped]
 
     def _hits(self, version: _Version, layers: Sequence[Layer], schemas: Mapping[str, Schema]) -> set[int]:
         """The turns of the layers that hold the row."""
@@ -223,9 +223,10 @@ class _Row:
 
     def _told(self, touch: Touch, commit: Commit) -> RowHistoryEntry | None:
         after_state, before_state = self.past.at(touch.position), self.past.before(touch.position)
-        if after_state is None:
+        there = after_state or before_state
+        if there is None:
             return None
-        schema = after_state.schema
+        schema = there.schema
         after, before = self._row(after_state, schema), self._row(before_state, schema)
         if after is None and before is None:
             return None

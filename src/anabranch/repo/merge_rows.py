@@ -28,7 +28,8 @@ from anabranch.queries.three_way import OURS, THEIRS, Decision
 from anabranch.repo.context import Context
 from anabranch.repo.merge_base import BaseRows
 from anabranch.repo.net import compared_pairs, counts_of, store_difference
-from anabranch.repo.reading import not_in_duck, reading, unproven
+from anabranch.repo.reading import not_in_duck, reading
+from anabranch.repo.rule_values import rule_tree, unproven_rule
 from anabranch.repo.writing import Kept, Layout, Scratch, scratch, store
 
 
@@ -135,6 +136,13 @@ def updated_columns(ctx: Context, sides: Sides, columns: Sequence[Column], polic
         return _RowMerge(ctx, work, place).updated()
 
 
+def rows_differ(ctx: Context, sides: Sides) -> bool:
+    """Whether some row is not as the base has it; ours and theirs are one side."""
+    work = _prepare(ctx, sides, sides.ours.schema, RowPolicy())
+    with scratch(ctx, work.engine) as place, reading(ctx, work.everything):
+        return bool(_RowMerge(ctx, work, place)._differing_keys(sides.base.first, sides.theirs).row_count)
+
+
 @dataclass(frozen=True)
 class _Work:
     sides: Sides
@@ -150,19 +158,21 @@ class _Work:
 def _prepare(ctx: Context, sides: Sides, schema: Schema, policy: RowPolicy) -> _Work:
     """Choose the engine and let it read users' rules."""
     cells = tuple(c for c in schema if c.id not in schema.key_ids)
-    rules = {c: Expression.of(policy.rules[c.id].expression or "", {}, "rules=") for c in cells if _has_sql(policy, c)}
-    strange = next((u for c, e in rules.items() if (u := unproven([e], rule_schema(c)))), None)
     name = sides.ours.name
+    rules = {c: policy.rules[c.id] for c in cells if _has_sql(policy, c)}
+    texts = {c: Expression.of(rule.expression or "", {}, "rules=") for c, rule in rules.items()}
+    what = {c: f"the rule {r.given_as!r} ({r.expression}) for {name!r}" for c, r in rules.items()}
+    strange = next((u for c, e in texts.items() if (u := unproven_rule(e, c, what[c]))), None)
     read = size_of(sides.paths) if sides.told else sum(size_of(s.layers) for s in sides.states)
     engine = ctx.engines.pick(
         Work(read, unproven=strange, not_in_duck=not_in_duck(schema, name)), f"merging rows of {name!r}"
     )
-    texts = {str(c.id): rule_tree(e, c, engine) for c, e in rules.items()}
+    trees = {str(c.id): rule_tree(e, c, engine, what[c]) for c, e in texts.items()}
     decision = Decision(
         schema,
         cells,
         policy,
-        texts,
+        trees,
         has_unknown=bool(sides.base.joined),
         has_times=sides.times is not None and policy.goes_by_time,
         dropped=_dropped(sides, cells),
@@ -176,22 +186,8 @@ def _dropped(sides: Sides, cells: Sequence[Column]) -> frozenset[tuple[str, str]
     return frozenset((side, str(c.id)) for side, s in states for c in had if not s.schema.written_as(c))
 
 
-def rule_tree(rule: Expression, column: Column, engine: Engine) -> Any:
-    """A user's expression over base, ours and theirs, as the engine gets it once the values are filled in."""
-    return rule.for_duck(rule_schema(column))[0] if engine.in_process else rule.tree("the rule")
-
-
 def _has_sql(policy: RowPolicy, column: Column) -> bool:
     return column.id in policy.rules and policy.rules[column.id].word == "expression"
-
-
-def rule_schema(column: Column) -> Schema:
-    """What a user's rule for a column can speak of."""
-    named = tuple(replace(column, id=column.id, name=n) for n in ("base", "ours", "theirs"))
-    return Schema(_NO_SCHEMA, named, ())
-
-
-_NO_SCHEMA: Any = "rule"
 
 
 def _rank(times: Times, ranks: Mapping[int, int], layer: Layer) -> int:

@@ -14,7 +14,7 @@ from anabranch.plan.merge_sides import ThingSide
 from anabranch.repo.context import Context
 from anabranch.repo.merge_base import rows_at
 from anabranch.repo.merge_reading import Gathered, SideReader
-from anabranch.repo.merge_rows import Sides, updated_columns
+from anabranch.repo.merge_rows import Sides, rows_differ, updated_columns
 from anabranch.repo.state import schema_of
 
 Things = tuple[list[ThingSide], list[ThingSide], list[ThingSide]]
@@ -36,6 +36,8 @@ class _Asking:
 
     def refined(self, side: ThingSide, base: Sequence[ThingSide], others: Sequence[ThingSide]) -> ThingSide:
         old, other = (next((t for t in there if t.ids & side.ids), None) for there in (base, others))
+        if old is not None and other is None and old.schema and side.schema:
+            return self._without_undone(side, old)
         if old is None or other is None or not (old.schema and other.schema and side.schema):
             return side
         lost = [c for c in old.schema if not any(c.ids & x.ids for x in other.schema)]
@@ -48,10 +50,20 @@ class _Asking:
         known = side.touched - {i for c in columns for i in c.ids}
         return replace(side, touched=known | {ColumnId(i) for c in real for i in c.ids})
 
+    def _without_undone(self, side: ThingSide, old: ThingSide) -> ThingSide:
+        """A table whose making is undone: rows that were changed and changed back are as they were."""
+        if not self.gathered.backward or not side.rows_changed:
+            return side
+        return replace(side, rows_changed=rows_differ(self.ctx, self._sides(side, old, None)))
+
     def _updated(
         self, side: ThingSide, old: ThingSide, layers: tuple[Layer, ...] | None, columns: Sequence[Column]
     ) -> list[Column]:
         """Look at the rows that base and side both have: at the keys that were touched, or at all."""
+        return updated_columns(self.ctx, self._sides(side, old, layers), columns, self._policy(side, columns))
+
+    def _sides(self, side: ThingSide, old: ThingSide, layers: tuple[Layer, ...] | None) -> Sides:
+        """The base, and the side as both ours and theirs."""
         after = self.reader.table(side)
         base = rows_at(self.gathered.ancestor, {*side.ids, *old.ids}, replace(after, layers=(), row_count=0))
         known = {i: s for state in (after, *base.states) for i, s in state.schemas.items()}
@@ -59,8 +71,7 @@ class _Asking:
         more = schema_of(self.ctx, self.reader.cx, {o.schema_id for o in objects if o.schema_id not in known})
         shared = {**more, **known}
         there = replace(after, schemas=shared)
-        sides = Sides(base.knowing(shared), there, there, layers, layers, self.reader.pending())
-        return updated_columns(self.ctx, sides, columns, self._policy(side, columns))
+        return Sides(base.knowing(shared), there, there, layers, layers, self.reader.pending())
 
     def _policy(self, side: ThingSide, columns: Sequence[Column]) -> RowPolicy:
         """The rules of these columns: a base that is merged itself follows them."""

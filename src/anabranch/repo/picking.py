@@ -12,10 +12,11 @@ from anabranch.catalog.store import Connection
 from anabranch.errors import BranchMoved, InvalidRequest, MergeConflict
 from anabranch.model.clock import Clock, Position
 from anabranch.model.commits import BranchHead, Commit
+from anabranch.model.types import can_widen
 from anabranch.repo.conflicts import Conflicts
 from anabranch.repo.context import Context
 from anabranch.repo.merge import Merged, publish_content
-from anabranch.repo.merge_reading import Target, around
+from anabranch.repo.merge_reading import Gathered, Target, around
 from anabranch.repo.merging import How, merge_source
 from anabranch.repo.refs import need_branch
 
@@ -82,9 +83,28 @@ def _work_out(ctx: Context, cx: Connection, target: Target, picked: Picked) -> M
     merged = Merged(target, (target.parent,), Conflicts(), [], set(), [])
     ends: Sequence[Clock] = [history.clock(cx, p) for p in (picked.base, picked.theirs)]
     gathered = around(ctx, cx, target, ends[0], ends[1])
+    if gathered.backward:
+        _refuse_narrower(cx, gathered, picked)
     found = merge_source(ctx, cx, target, gathered, picked.how, 0, refers=False)
     merged.conflicts, merged.linked, merged.made = found.conflicts, found.linked, found.made
     return merged
+
+
+def _refuse_narrower(cx: Connection, gathered: Gathered, picked: Picked) -> None:
+    """Refuse to undo a wider type that a column still has: values of it may not fit the old one."""
+    old, ours, then = ({t.id: t for t in side} for side in gathered.sides())
+    for id_ in old.keys() & ours.keys() & then.keys():
+        schemas = [side[id_].schema for side in (old, ours, then)]
+        for was in schemas[2] or ():
+            wide, now = (s.written_as(was) if s else None for s in schemas[:2])
+            if wide and now and now.type != was.type and not can_widen(wide.type, was.type):
+                table, before = ours[id_].path, history.head(cx, picked.theirs)
+                message = f"{picked.what}: it made column {was.name!r} of {table!r} {wide.type}, which it stays: "
+                message += f"values may have been written since that are no {was.type}"
+                hint = (
+                    f"restore {table!r} to {before.hash[:8] if before else 'the commit before'}, with its rows of then"
+                )
+                raise InvalidRequest(message, hint=hint, table=table, column=was.name)
 
 
 def _refused(picked: Picked, target: Target, conflicts: Conflicts) -> MergeConflict:

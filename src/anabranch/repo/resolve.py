@@ -16,12 +16,13 @@ from anabranch.queries import three_way
 from anabranch.queries.expressions import Expression
 from anabranch.queries.query import Rows, reading_of
 from anabranch.queries.three_way import BASE, KIND, OURS, STAYS, THEIRS, conflict_of, there, value_of
+from anabranch.repo.assigning import constant_for
 from anabranch.repo.conflict_rows import chosen_rows, engine_for, tuples
 from anabranch.repo.conflicts import Conflicts, TableConflicts
 from anabranch.repo.context import Context
 from anabranch.repo.inputs import one_value
-from anabranch.repo.merge_rows import rule_schema, rule_tree
 from anabranch.repo.outputs import objects_of
+from anabranch.repo.rule_values import rule_tree, unproven_rule
 
 if TYPE_CHECKING:
     from anabranch.repo.open_merge import OpenMerge
@@ -140,19 +141,21 @@ class _Resolving:
             if isinstance(value, str):
                 found[column] = self._computed(rows, column, Expression.of(value, self.asked.args, "set="))
             else:
-                found[column] = self._given(value, column) * rows.num_rows
+                found[column] = [self._constant(column, value)] * rows.num_rows
         return found
 
-    def _given(self, value: Any, column: Column) -> list[Any]:
+    def _constant(self, column: Column, value: Any) -> Any:
+        """A Python value as the column holds it, taken in as one of a row would be."""
         try:
-            return list(one_value(value, column).to_pylist())
+            return one_value(constant_for(value, column), column)[0].as_py()
         except DoesNotFit as error:
-            hint = "give a value that it can hold"
-            raise InvalidRequest(f"set= has {value!r}: {error}", hint=hint, column=column.name) from error
+            message = f"resolve of {self.table.table!r}: set={{{column.name!r}: {value!r}}}: {error}"
+            raise InvalidRequest(message, hint="give a value that fits", column=column.name) from error
 
     def _computed(self, rows: pa.Table, column: Column, expression: Expression) -> list[Any]:
-        engine = engine_for(self.ctx, self.table, [expression], rule_schema(column))
-        tree = rule_tree(expression, column, engine)
+        what = f"resolve of {self.table.table!r}: set={{{column.name!r}: {expression.text!r}}}"
+        engine = engine_for(self.ctx, self.table, unproven_rule(expression, column, what))
+        tree = rule_tree(expression, column, engine, what)
         query = three_way.computed(reading_of(Rows(rows), rows.column_names), column, tree, self.schema)
         args = dict(expression.args)
         found = engine.fetch(query if not args else three_way.with_args(query, args))

@@ -5,27 +5,33 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+import pyarrow as pa
+
 from anabranch.catalog import entries, history, paths
 from anabranch.catalog.store import Connection
+from anabranch.engines.engine import Engine
 from anabranch.errors import InvalidRequest
 from anabranch.model.clock import Position
 from anabranch.model.commits import Commit
 from anabranch.model.ids import ThingId
 from anabranch.model.objects import Layer, size_of
-from anabranch.model.schema import Schema
+from anabranch.model.schema import Column, Schema
 from anabranch.model.tables import Entry, TableState
 from anabranch.plan.engine import Work
 from anabranch.plan.history import is_ancestor
+from anabranch.plan.merge_columns import have_equal_columns
 from anabranch.plan.path import Leg, find_path
+from anabranch.queries import changes
 from anabranch.queries.meeting import Meeting, met_keys
-from anabranch.queries.path_fold import labelled_keys
-from anabranch.queries.query import Rows, Sources
+from anabranch.queries.path_fold import Path, labelled_keys, touched_keys
+from anabranch.queries.query import UPDATE, Rows, Sources
+from anabranch.queries.scan import Access, Keys, scan_as
 from anabranch.repo.context import Context
 from anabranch.repo.merging import How
 from anabranch.repo.picking import Picked, parent_of, pick, short
 from anabranch.repo.reading import not_in_duck, reading
 from anabranch.repo.refs import need_branch, resolve
-from anabranch.repo.state import schema_of
+from anabranch.repo.state import schema_of, table_state
 
 _NAMED_AT_MOST = 5
 
@@ -68,7 +74,10 @@ def revert(ctx: Context, asked: RevertRequest) -> Commit | None:
 
 
 def dependents(ctx: Context, cx: Connection, before: Position, commit: Position, head: Position) -> list[Commit]:
-    """Find the commits up to a head that touched the rows that a commit touched, or what it made."""
+    """Find the commits up to a head that touched the rows that a commit touched, or what it made.
+
+    What they did and undid again does not count: rows, columns and tables that are as the commit left them.
+    """
     lines = history.Lines(cx)
     own, later = find_path(lines, before, commit), find_path(lines, commit, head)
     found: dict[Position, None] = {}
@@ -78,10 +87,10 @@ def dependents(ctx: Context, cx: Connection, before: Position, commit: Position,
             inside = entries.list_names(cx, ctx.record.id, history.clock(cx, head), entry.thing_id)
             things += [named.thing_id for named in inside]
         told = paths.tellers(cx, later, things)
+        work = _Table(ctx, cx, entry, own, later, commit, head)
         if "create" in entry.operations:
-            found.update((p, None) for p, _ in told)
+            found.update((p, None) for p, _ in told if entry.kind == "namespace" or not work.is_as_left())
         elif entry.kind == "table" and not entry.dropped:
-            work = _Table(ctx, cx, entry, own, later)
             found.update((p, None) for p in (*work.on_rows(), *work.on_columns(before, told)))
     ordered = sorted(found, key=lines.generation, reverse=True)
     return history.describe(cx, ordered)
@@ -96,6 +105,8 @@ class _Table:
     entry: Entry
     own: Sequence[Leg]
     later: Sequence[Leg]
+    commit: Position
+    head: Position
 
     @property
     def things(self) -> list[ThingId]:
@@ -105,20 +116,18 @@ class _Table:
         return paths.layers_along(self.cx, legs, self.things, self.ctx.known_objects)
 
     def on_rows(self) -> list[Position]:
-        """The later commits that touched a row that the commit touched."""
+        """The later commits that touched a row that the commit touched, and that is not as it left it."""
         mine, after = self._layers(self.own), self._layers(self.later)
         if not mine or not after:
             return []
         makers = paths.makers(self.cx, self.later, self.things)
         state = self._state((*mine, *after))
-        columns = state.schema.columns
-        work = Work(size_of((*mine, *after)), not_in_duck=not_in_duck(columns, state.name))
-        engine = self.ctx.engines.pick(work, f"what depends on a change of {state.name!r}")
-        exceptions = [Layer(0, o) for x in (*mine, *after) for o in x.without]
-        access = self.ctx.access((*mine, *after, *exceptions))
+        engine = self._engine(state, (*mine, *after))
+        access = self._access((*mine, *after))
         with reading(self.ctx, replace(state, layers=(*mine, *after))):
-            query = met_keys(Meeting(after, mine, rows=True), state, columns, access, Sources())
+            query = met_keys(Meeting(after, mine, rows=True), state, state.schema.columns, access, Sources())
             keys = engine.fetch(query) if query else None
+            keys = self._differing(engine, keys) if keys is not None and keys.num_rows else keys
             if keys is None or not keys.num_rows:
                 return []
             sources = Sources()
@@ -131,17 +140,86 @@ class _Table:
         schema, old = self._schema(self.entry), self._schema_at(before)
         if schema is None or old is None or schema.id == old.id:
             return []
-        made = {i for c in schema if old.written_as(c) is None for i in c.ids}
-        found = [p for p, e in told if "alter column" in e.operations]
+        made = [c for c in schema if old.written_as(c) is None]
+        ids = {i for c in made for i in c.ids}
+        found = [] if self._has_same_columns() else [p for p, e in told if "alter column" in e.operations]
         makers = paths.makers(self.cx, self.later, self.things)
-        touching = [x.object for x in self._layers(self.later) or () if made & set(x.object.touched)]
-        return [*found, *(makers[o.id] for o in touching if o.id in makers and o.kind == "update")]
+        touching = [x for x in self._layers(self.later) or () if ids & set(x.object.touched)]
+        touching = [x for x in touching if x.object.kind == "update"]
+        if not touching or not self._differs(touching, made):
+            return found
+        return [*found, *(makers[x.object.id] for x in touching if x.object.id in makers)]
+
+    # --- what was undone since ---
+
+    def is_as_left(self) -> bool:
+        """Whether the table at the head is the one that the commit left: its name, columns, attributes and rows."""
+        now = self._entry_at(self.head)
+        if now is None or now.dropped or now.attributes != self.entry.attributes or not self._has_same_columns():
+            return False
+        places = [entries.place_of(self.cx, history.clock(self.cx, p), self.entry.thing_id) for p in self._ends]
+        layers = self._layers(self.later)
+        return places[0] == places[1] and layers is not None and not (layers and self._differs(layers))
+
+    @property
+    def _ends(self) -> tuple[Position, Position]:
+        return self.commit, self.head
+
+    def _has_same_columns(self) -> bool:
+        now = self._entry_at(self.head)
+        if now is None or now.dropped or now.attributes.get("checks") != self.entry.attributes.get("checks"):
+            return False
+        return have_equal_columns(self._schema(self.entry), self._schema(now))
+
+    def _differs(self, layers: Sequence[Layer], columns: Sequence[Column] | None = None) -> bool:
+        """Whether a row that these layers touch is not as the commit left it; of `columns`, one that is still there."""
+        state = self._state(layers)
+        engine = self._engine(state, layers)
+        with reading(self.ctx, replace(state, layers=tuple(layers))):
+            keys = engine.fetch(touched_keys(Path(tuple(layers), None, state), self._access(layers), Sources()))
+            return bool(self._differing(engine, keys, columns).num_rows)
+
+    def _differing(self, engine: Engine, keys: pa.Table, columns: Sequence[Column] | None = None) -> pa.Table:
+        """Those of some keys whose rows are not as the commit left them."""
+        now = self._entry_at(self.head)
+        if now is None or now.dropped:
+            return keys
+        then, head = (self._table_at(p) for p in self._ends)
+        schema, sources = head.schema, Sources()
+        if then.read_as(schema).schema.key_ids != schema.key_ids:
+            return keys
+        shown = [c for c in schema if columns is None or any(c.ids & x.ids for x in columns)]
+        read = tuple(dict.fromkeys((*schema.key_columns, *shown)))
+        access = self._access((*then.layers, *head.layers))
+        with reading(self.ctx, replace(head, layers=(*then.layers, *head.layers))):
+            old, new = (scan_as(s, schema, read, access, sources, Keys(Rows(keys), None)) for s in (then, head))
+            compared = changes.compared(old, new, schema, read, sources)
+            names = [str(k) for k in schema.key_ids]
+            if columns is not None:
+                return engine.fetch(changes.of_kind(compared, UPDATE, names))
+            return engine.fetch(changes.picked_columns(changes.changed_only(compared), {n: n for n in names}))
+
+    def _table_at(self, position: Position) -> TableState:
+        clock = history.clock(self.cx, position)
+        return table_state(self.ctx, self.cx, clock, self.entry.thing_id, str(self.entry.thing_id))
+
+    # --- reading ---
+
+    def _engine(self, state: TableState, layers: Sequence[Layer]) -> Engine:
+        work = Work(size_of(layers), not_in_duck=not_in_duck(state.schema.columns, state.name))
+        return self.ctx.engines.pick(work, f"what depends on a change of {state.name!r}")
+
+    def _access(self, layers: Sequence[Layer]) -> Access:
+        return self.ctx.access((*layers, *(Layer(0, o) for x in layers for o in x.without)))
+
+    def _entry_at(self, position: Position) -> Entry | None:
+        return entries.find_entry(self.cx, history.clock(self.cx, position), self.entry.thing_id)
 
     def _schema(self, entry: Entry) -> Schema | None:
         return schema_of(self.ctx, self.cx, {entry.schema_id})[entry.schema_id] if entry.schema_id else None
 
     def _schema_at(self, position: Position) -> Schema | None:
-        entry = entries.find_entry(self.cx, history.clock(self.cx, position), self.entry.thing_id)
+        entry = self._entry_at(position)
         return self._schema(entry) if entry else None
 
     def _state(self, layers: Sequence[Layer]) -> TableState:

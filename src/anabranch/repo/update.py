@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from decimal import Decimal
 from typing import Any
 
 from anabranch.engines.engine import Engine
@@ -13,22 +12,19 @@ from anabranch.model.changes import Counts
 from anabranch.model.objects import Layer, NewObject, size_of
 from anabranch.model.schema import Column, Schema
 from anabranch.model.tables import TableState
-from anabranch.model.types import DataType, misfit
+from anabranch.model.types import DataType
 from anabranch.plan.commit import Statement
 from anabranch.plan.engine import Work
 from anabranch.queries import changes
-from anabranch.queries.expressions import Expression, Unproven, type_of_value
-from anabranch.queries.forms import fitted
-from anabranch.queries.proof import assignable
-from anabranch.queries.query import cast_to, reading_of
+from anabranch.queries.expressions import Expression, type_of_value
+from anabranch.queries.query import reading_of
 from anabranch.queries.scan import scan, typed_values
+from anabranch.repo.assigning import cast_for, constant_for, refuse_type, unproven_cast
 from anabranch.repo.context import Context
 from anabranch.repo.insert import Pending, insert_rows
 from anabranch.repo.reading import condition_for, not_in_duck, reading, rendered, unproven
 from anabranch.repo.table_checks import checks_on, refuse_broken_checks
 from anabranch.repo.writing import refuse_null, scratch, source_of, store
-
-_FLOATS = ("float", "double")
 
 
 @dataclass(frozen=True)
@@ -142,36 +138,17 @@ def _assignments(
             marker = f"ana_value_{number}"
             type_of_value(value, f"{what}: the value of {name!r}")
             found[column.id] = Expression.of(
-                f":{marker}", {marker: _constant(value, column)}, f"{what}: value of {name!r}"
+                f":{marker}", {marker: constant_for(value, column)}, f"{what}: value of {name!r}"
             )
     condition = None if where is None else Expression.of(where, args, f"{what}: where=")
     return Assignments(found, condition)
 
 
-def _constant(value: Any, column: Column) -> Any:
-    """A Python float for a decimal column means the number it prints as."""
-    return Decimal(repr(value)) if isinstance(value, float) and column.type.name == "decimal" else value
-
-
 def _unproven_cast(wanted: Assignments, schema: Schema, what: str) -> str | None:
     """Name a cast that only Spark may do; one that no engine may do is refused here."""
-    for column in (c for c in schema if c.id in wanted.values):
-        try:
-            source = wanted.values[column.id].for_duck(schema)[1]
-        except Unproven as problem:
-            return str(problem)
-        _refuse_type(column, source, what)
-        if not assignable(source, column.type):
-            return f"a cast from {source} to {column.type}"
-    return None
-
-
-def _refuse_type(column: Column, source: DataType | None, what: str) -> None:
-    problem = misfit(source, column.type) if source is not None else None
-    if problem:
-        inside = "" if problem.startswith(f"{column.type}, {source}") else f": it is {problem}"
-        message = f"{what}: column {column.name!r} is {column.type}, the value is {source}{inside}"
-        raise InvalidRequest(message, hint="cast it in the expression", column=column.name)
+    columns = (c for c in schema if c.id in wanted.values)
+    found = (unproven_cast(wanted.values[c.id], schema, c, what) for c in columns)
+    return next((problem for problem in found if problem), None)
 
 
 def _typed_values(
@@ -181,11 +158,9 @@ def _typed_values(
     columns = [c for c in state.schema if c.id in wanted.values]
     values: dict[str, Any] = {}
     for column, source in zip(columns, _types(ctx, engine, state, wanted, columns, pending), strict=True):
-        _refuse_type(column, source, what)
+        refuse_type(column, source, what)
         value = rendered(wanted.values[column.id], engine, state.schema)
-        if engine.in_process and source is not None and source.name == "decimal" and column.type.name in _FLOATS:
-            value = cast_to(value, DataType("string"))  # as proven: straight, the last digit may differ from Spark's
-        values[column.id] = fitted(value, source, column.type)
+        values[column.id] = cast_for(value, source, column, engine)
     return values
 
 
