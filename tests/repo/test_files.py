@@ -411,3 +411,43 @@ def test_nested_values_go_out_and_come_back(duck: ab.Repository, tmp_path: Path,
     with duck.commit("main", "again") as tx:
         assert tx.table("t").overwrite(read.rows).rows == 0
     assert duck.table("t").head() == rows
+
+
+OPEN_QUOTES = {
+    "rest": ('id,s\n1,"a\nb"\n2,"b\n3,c\n4,d\n', 4, '2,"b\n3,c\n4,d'),
+    "truncated": ('id,s\n1,"a\nb"\n2,"abc', 4, '2,"abc'),
+    "first": ('id,s\n"1,b\n2,c\n', 2, '"1,b\n2,c'),
+}
+
+
+@pytest.mark.parametrize("case", OPEN_QUOTES)
+def test_a_quote_that_is_not_closed_is_a_bad_row(repo: ab.Repository, folder: Path, case: str) -> None:
+    content, line, text = OPEN_QUOTES[case]
+    (folder / "t.csv").write_text(content)
+    with pytest.raises(InvalidRequest, match=rf"^1 bad row: t\.csv:{line}: a quote is not closed \("):
+        repo.read_files("t.csv")
+    if repo._ctx.engines.setting == "spark":
+        with pytest.raises(InvalidRequest, match="a quote is not closed"):
+            repo.read_files("t.csv", bad_rows="bad.csv")
+        return
+    rows = rows_of(repo, "t.csv", bad_rows="bad.csv")
+    assert [row["s"] for row in rows] == ([] if case == "first" else ["a\nb"])
+    with open("bad.csv", newline="", encoding="utf-8") as file:
+        assert [row["text"] for row in csv.DictReader(file)] == [text]
+
+
+def test_an_open_quote_in_a_file_without_a_header(duck: ab.Repository, folder: Path) -> None:
+    (folder / "t.csv").write_text('1,"a\n2,b\n')
+    with pytest.raises(InvalidRequest, match=r"t\.csv:1: a quote is not closed"):
+        duck.read_files("t.csv", header=False)
+
+
+def test_a_quote_that_is_not_closed_in_the_header(repo: ab.Repository, folder: Path) -> None:
+    (folder / "t.csv").write_text('id,"s\n1,a\n')
+    with pytest.raises(InvalidRequest, match=r"^t\.csv:1: a quote is not closed"):
+        repo.read_files("t.csv")
+
+
+def test_quotes_within_fields_are_just_text(repo: ab.Repository, folder: Path) -> None:
+    (folder / "t.csv").write_text('id,s\n1,5" pipe\n2,"a ""b"" c"\n3,x\n')
+    assert [row["s"] for row in rows_of(repo, "t.csv")] == ['5" pipe', 'a "b" c', "x"]

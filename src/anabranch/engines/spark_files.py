@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
@@ -40,8 +41,8 @@ class FileGroup:
     is_array: bool = False
 
 
-def csv_texts(session: SparkSession, group: FileGroup, options: TextOptions) -> DataFrame:
-    """Read CSV as columns of text, with BAD and FILE."""
+def csv_texts(session: SparkSession, group: FileGroup, options: TextOptions, spans_lines: bool) -> DataFrame:
+    """Read CSV as columns of text, with BAD and FILE; only where no field spans lines is a file read in pieces."""
     fields = [f"t{i} string" for i in range(len(group.names))]
     settings = {
         **_READ,
@@ -53,7 +54,7 @@ def csv_texts(session: SparkSession, group: FileGroup, options: TextOptions) -> 
         "emptyValue": "",
         # Bytes as characters; what they are in UTF-8 is looked at below, so that what is not text is noticed.
         "encoding": "UTF-16" if options.encoding == "utf-16" else "ISO-8859-1",
-        "multiLine": _spans_lines(session, group, options),
+        "multiLine": spans_lines,
     }
     frame = _reader(session, group, settings, fields).csv(list(group.paths))
     texts = [_null_texts(_decoded(F.col(f"t{i}"), options.encoding), options) for i in range(len(group.names))]
@@ -63,15 +64,28 @@ def csv_texts(session: SparkSession, group: FileGroup, options: TextOptions) -> 
     return frame.select(*named, *_folders(group), bad.alias(BAD), _file())
 
 
-def _spans_lines(session: SparkSession, group: FileGroup, options: TextOptions) -> bool:
-    """Tell whether a quoted field may hold a line end; only where none does can a file be read in pieces."""
-    if options.encoding == "utf-16" or (options.quote and options.escape):
-        return True
+@dataclass(frozen=True)
+class Quotes:
+    """What the quotes of files tell: whether a field may span lines, and the files where one may not be closed."""
+
+    spans_lines: bool
+    odd: tuple[str, ...] = ()
+
+
+def count_quotes(session: SparkSession, group: FileGroup, options: TextOptions) -> Quotes:
+    """Count the quotes of lines and of files; an odd number of them is one that another line, or none, closes."""
     if not options.quote:
-        return False
+        return Quotes(options.encoding == "utf-16")
     lines = session.read.options(__globPaths__="false").text(list(group.paths))
-    quotes = F.length("value") - F.length(F.replace(F.col("value"), F.lit(options.quote), F.lit("")))
-    return bool(lines.where(quotes % 2 == 1).limit(1).count())
+    plain = F.col("value")
+    if options.escape:
+        plain = F.regexp_replace(plain, f"{re.escape(options.escape)}.", "")
+    count = F.length(plain) - F.length(F.replace(plain, F.lit(options.quote), F.lit("")))
+    by_file = lines.select(count.alias("quotes"), _file()).groupBy(FILE)
+    odd = F.max(F.col("quotes") % 2).alias("line"), (F.sum("quotes") % 2).alias("file")
+    found = _run(lambda: by_file.agg(*odd).where("line = 1").collect())
+    spans = bool(found) or options.encoding == "utf-16" or options.escape is not None
+    return Quotes(spans, tuple(_path(row[FILE]) for row in found if row["file"]))
 
 
 def json_types(session: SparkSession, group: FileGroup) -> dict[str, str]:

@@ -12,7 +12,7 @@ import pyarrow.parquet
 from anabranch.errors import InvalidRequest
 from anabranch.model.types import DataType
 from anabranch.plan.texts import inferred
-from anabranch.repo import json_files
+from anabranch.repo import csv_files, json_files
 from anabranch.repo.bad_rows import BadRows
 from anabranch.repo.context import Context
 from anabranch.repo.file_names import DataFile
@@ -61,7 +61,7 @@ def read_on_spark(
 def _csv(
     session: Any, files: Sequence[DataFile], reading: Reading, bad: BadRows, columns: dict[str, Sequence[str]]
 ) -> DataFrame:
-    from anabranch.engines.spark_files import csv_texts, united
+    from anabranch.engines.spark_files import count_quotes, csv_texts, united
 
     heads: dict[str, tuple[str, ...]] = {}
     for file in files:
@@ -69,11 +69,24 @@ def _csv(
             heads[file.path] = reading.head(file.path).names
     groups = _groups(files, lambda file: heads[file.path])
     columns.update({f.path: [*heads[f.path], *f.values] for f in files})
-    texts = united([csv_texts(session, group, reading.options) for group in groups])
+    quotes = [count_quotes(session, group, reading.options) for group in groups]
+    _refuse_open_quotes([f for f in files if any(os.path.abspath(f.path) in q.odd for q in quotes)], reading)
+    pairs = zip(groups, quotes, strict=True)
+    texts = united([csv_texts(session, group, reading.options, q.spans_lines) for group, q in pairs])
     names = list(dict.fromkeys(name for found in columns.values() for name in found))
     candidates = inferred(reading.options)
     known = reading.known(names)
     return _typed(texts, known, {n: candidates for n in names if n not in known}, files, reading, bad)
+
+
+def _refuse_open_quotes(files: Sequence[DataFile], reading: Reading) -> None:
+    """Refuse files in which a quote is not closed: Spark takes the rest of the file for its field."""
+    found = BadRows()
+    for file in files:
+        with translated(file.path, file.format):
+            row = csv_files.open_quote(file.path, reading.options)
+        found.add([row] if row else [])
+    found.refuse()
 
 
 def _json(
