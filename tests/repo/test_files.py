@@ -451,3 +451,14 @@ def test_a_quote_that_is_not_closed_in_the_header(repo: ab.Repository, folder: P
 def test_quotes_within_fields_are_just_text(repo: ab.Repository, folder: Path) -> None:
     (folder / "t.csv").write_text('id,s\n1,5" pipe\n2,"a ""b"" c"\n3,x\n')
     assert [row["s"] for row in rows_of(repo, "t.csv")] == ['5" pipe', 'a "b" c', "x"]
+
+
+@pytest.mark.parametrize(
+    ("content", "options"), [("id,s", {}), ("id,s\n", {}), ("report\nid,s", {"skip": 1}), ("report\nid,s\n", {"skip": 1})]
+)
+def test_a_header_alone_is_a_table_without_rows(
+    duck: ab.Repository, folder: Path, content: str, options: dict[str, Any]
+) -> None:
+    (folder / "t.csv").write_text(content)
+    assert rows_of(duck, "t.csv", **options) == []
+    assert list(types_of(duck)) == ["id", "s"]
