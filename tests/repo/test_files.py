@@ -454,7 +454,8 @@ def test_quotes_within_fields_are_just_text(repo: ab.Repository, folder: Path) -
 
 
 @pytest.mark.parametrize(
-    ("content", "options"), [("id,s", {}), ("id,s\n", {}), ("report\nid,s", {"skip": 1}), ("report\nid,s\n", {"skip": 1})]
+    ("content", "options"),
+    [("id,s", {}), ("id,s\n", {}), ("report\nid,s", {"skip": 1}), ("report\nid,s\n", {"skip": 1})],
 )
 def test_a_header_alone_is_a_table_without_rows(
     duck: ab.Repository, folder: Path, content: str, options: dict[str, Any]
@@ -462,3 +463,51 @@ def test_a_header_alone_is_a_table_without_rows(
     (folder / "t.csv").write_text(content)
     assert rows_of(duck, "t.csv", **options) == []
     assert list(types_of(duck)) == ["id", "s"]
+
+
+LONG_NUMBERS = {
+    "ids": (("12345678901234567890", "12345678901234567891", "-7"), "decimal(20,0)"),
+    "round": (("10000000000000000000", "0"), "decimal(20,0)"),
+    "fractions": (("9007199254740993", "2.50", "+1"), "decimal(17,1)"),
+    "money": (("1234567890123456.78", "2"), "decimal(18,2)"),
+    "small": (("123456789012345", "2.5"), "double"),
+    "kept": (("123456789012345680000", "1.5e-7"), "double"),
+    "powers": (("12345678901234567891", "1e3"), "string"),
+    "most": (("9" * 38, "1"), "decimal(38,0)"),
+    "more": (("9" * 39, "1"), "string"),
+    "beyond": (("9" * 38, "1.5"), "string"),
+}
+
+
+@pytest.mark.parametrize("name", ["t.csv", "t.jsonl", "t.json"])
+def test_long_numbers_are_not_rounded(repo: ab.Repository, folder: Path, name: str) -> None:
+    places = range(max(len(texts) for texts, _ in LONG_NUMBERS.values()))
+    lines = [[texts[i] if i < len(texts) else "" for texts, _ in LONG_NUMBERS.values()] for i in places]
+    if name == "t.csv":
+        content = "\n".join(f"{i},{','.join(line)}" for i, line in enumerate([LONG_NUMBERS, *lines]))
+        content = content.replace("0", "id", 1)
+    else:
+        pairs = [zip(LONG_NUMBERS, line, strict=True) for line in lines]
+        made = [", ".join(f'"{n}": {t.lstrip("+") or "null"}' for n, t in pair) for pair in pairs]
+        rows_ = [f'{{"id": {i}, {row}}}' for i, row in enumerate(made, 1)]
+        content = "\n".join(rows_) if name == "t.jsonl" else f"[{', '.join(rows_)}]"
+    (folder / name).write_text(content)
+    rows = rows_of(repo, name)
+    expected = {case: type_ for case, (_, type_) in LONG_NUMBERS.items()}
+    assert {case: type_ for case, type_ in types_of(repo).items() if case != "id"} == expected
+    for case, (texts, type_) in LONG_NUMBERS.items():
+        found = [row[case] for row in rows][: len(texts)]
+        if type_ != "string":
+            assert found == [float(t) if type_ == "double" else Decimal(t) for t in texts]
+
+
+def test_long_numbers_inside_json_are_not_rounded(repo: ab.Repository, folder: Path) -> None:
+    (folder / "t.jsonl").write_text('{"id": 1, "a": {"b": 12345678901234567891}}\n{"id": 2, "a": {"b": 1}}\n')
+    assert "12345678901234567891" in str(rows_of(repo, "t.jsonl")[0]["a"])
+
+
+def test_files_whose_numbers_have_no_common_type_are_refused(duck: ab.Repository, folder: Path) -> None:
+    (folder / "a.csv").write_text("id,n\n1,12345678901234567891\n")
+    (folder / "b.jsonl").write_text('{"id": 2, "n": 2.5}\n')
+    with pytest.raises(InvalidRequest, match="different types"):
+        duck.read_files(["a.csv", "b.jsonl"])

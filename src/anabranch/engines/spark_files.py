@@ -16,7 +16,7 @@ from pyspark.sql.types import ArrayType, MapType, StructType
 
 from anabranch.engines.spark import translate
 from anabranch.model.types import DataType
-from anabranch.plan.texts import DATE, TRUE_WORDS, ZONE, TextOptions, java_format, value_pattern
+from anabranch.plan.texts import DATE, LONG, TRUE_WORDS, ZONE, TextOptions, decimal_of, java_format, value_pattern
 
 T = TypeVar("T")
 BAD, FILE = "_ana_bad", "_ana_file"
@@ -136,14 +136,53 @@ def infer_types(
         text = F.when(~F.col(BAD), F.col(_quoted(name)))
         tests.append(F.count(text).alias(f"n{i}"))
         for j, type_ in enumerate(types):
-            fits = text.isNull() | converted(text, type_, options, inferring=True).isNotNull()
+            fits = text.isNull() | _seems(text, type_, options)
             tests.append(F.coalesce(F.bool_and(fits), F.lit(True)).alias(f"c{i}_{j}"))
     found = _run(lambda: frame.agg(*tests).collect()[0].asDict())
-    chosen: dict[str, DataType] = {}
+    fitting: dict[str, list[DataType]] = {}
     for i, (name, types) in enumerate(candidates.items()):
-        fitting = [t for j, t in enumerate(types) if found[f"n{i}"] and found[f"c{i}_{j}"]]
-        chosen[name] = fitting[0] if fitting else DataType("string")
-    return chosen, int(found["bad"])
+        fitting[name] = [t for j, t in enumerate(types) if found[f"n{i}"] and found[f"c{i}_{j}"]]
+    return _with_digits(frame, fitting, options), int(found["bad"])
+
+
+def _with_digits(
+    frame: DataFrame, fitting: Mapping[str, Sequence[DataType]], options: TextOptions
+) -> dict[str, DataType]:
+    """Take the first type of each column; one that is a decimal gets as many digits as its text has, if there are."""
+    decimals = [name for name, types in fitting.items() if types and types[0].name == "decimal"]
+    lengths: list[Column] = []
+    for i, name in enumerate(decimals):
+        plain = _plain(F.when(~F.col(BAD), F.col(_quoted(name))), DataType("decimal"), options)
+        for part, pattern in (("w", "^[+-]?0*([0-9]*)"), ("p", r"\.([0-9]*?)0*$")):
+            lengths.append(F.max(F.length(F.regexp_extract(plain, pattern, 1))).alias(f"{part}{i}"))
+    found = _run(lambda: frame.agg(*lengths).collect()[0].asDict()) if lengths else {}
+    chosen = {name: next(iter(types), DataType("string")) for name, types in fitting.items()}
+    for i, name in enumerate(decimals):
+        sized = decimal_of(found[f"w{i}"], 0 if chosen[name].precision else found[f"p{i}"])
+        others = [t for t in fitting[name] if t.name != "decimal"]
+        chosen[name] = sized or next(iter(others), DataType("string"))
+    return chosen
+
+
+def _seems(text: Column, type_: DataType, options: TextOptions) -> Column:
+    """Whether a text could be of an inferred type: numbers that a double would round are none."""
+    if type_.name == "decimal":
+        return _plain(text, type_, options).rlike(value_pattern(type_, inferring=True) or "")
+    fits = converted(text, type_, options, inferring=True).isNotNull()
+    if type_.name != "double":
+        return fits
+    plain = _plain(text, type_, options)
+    whole = plain.try_cast("decimal(38,0)")
+    same = F.coalesce(plain.try_cast("double").try_cast("decimal(38,0)") == whole, F.lit(False))
+    return fits & (~plain.rlike(LONG) | (same & ~plain.rlike(r"\.[0-9]*[1-9]")))
+
+
+def _plain(text: Column, type_: DataType, options: TextOptions) -> Column:
+    """A text without blanks around it; a number with a point."""
+    plain = F.btrim(text, F.lit(" \t"))
+    if type_.name in ("float", "double", "decimal") and options.decimal_comma:
+        return F.when(~plain.contains("."), F.replace(plain, F.lit(","), F.lit(".")))
+    return plain
 
 
 def with_types(frame: DataFrame, types: Mapping[str, DataType], options: TextOptions) -> DataFrame:
@@ -175,7 +214,7 @@ def converted(text: Column, type_: DataType, options: TextOptions, *, inferring:
     """A text as a value of a type; null where it is none."""
     if type_.name == "string":
         return text
-    plain = F.btrim(text, F.lit(" \t"))
+    plain = _plain(text, type_, options)
     pattern = value_pattern(type_, inferring=inferring)
     if type_.name == "date" and options.date_format:
         return F.try_to_timestamp(plain, F.lit(java_format(options.date_format))).cast("date")
@@ -183,8 +222,6 @@ def converted(text: Column, type_: DataType, options: TextOptions, *, inferring:
         return _formatted_time(plain, type_, options.timestamp_format)
     if type_.name in ("timestamp", "timestamp_ntz"):
         plain = _with_time(plain, type_, inferring)
-    if type_.name in ("float", "double", "decimal") and options.decimal_comma:
-        plain = F.when(~plain.contains("."), F.replace(plain, F.lit(","), F.lit(".")))
     if pattern is None:
         return F.from_json(plain, str(type_))
     return F.when(plain.rlike(pattern) & _fits(plain, type_), _cast(plain, type_))

@@ -11,7 +11,7 @@ import pyarrow.parquet
 
 from anabranch.errors import InvalidRequest
 from anabranch.model.types import DataType
-from anabranch.plan.texts import inferred
+from anabranch.plan.texts import NUMBERS, inferred
 from anabranch.repo import csv_files, json_files
 from anabranch.repo.bad_rows import BadRows
 from anabranch.repo.context import Context
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from anabranch.repo.files import FilesRequest
 
 _HADOOP = "*?[]{}\\:"
-_JSON_PLAIN = {"bigint": "bigint", "double": "double", "decimal": "double", "boolean": "boolean"}
-"""What plain values of JSON are, by the type that Spark infers; everything else is text."""
+_JSON_NUMBERS = ("bigint", "double", "decimal")
+"""What Spark infers for numbers in JSON; they are inferred anew, from their text."""
 
 
 def read_on_spark(
@@ -54,7 +54,7 @@ def read_on_spark(
     if by_format["parquet"]:
         frames.append(_parquet(session, by_format["parquet"], reading, bad, columns))
     check_columns(columns, request)
-    _check_types(frames)
+    _check_types(frames, [c.name for c in reading.columns])
     return united(frames)
 
 
@@ -97,15 +97,17 @@ def _json(
     texts: list[DataFrame] = []
     types: dict[str, DataType] = {}
     candidates: dict[str, tuple[DataType, ...]] = {}
+    times = inferred(reading.options, times_only=True)
     for group in _groups(files, lambda file: (), arrays=reading.options.encoding):
         found = json_types(session, group)
         known = reading.known([*found, *group.folders])
         nested = {name: t for name, t in found.items() if "<" in t and name not in known}
         texts.append(json_texts(session, group, {n: nested.get(n, "string") for n in found}, reading.options))
-        types |= known | {n: DataType(_JSON_PLAIN[t]) for n, t in found.items() if n not in known and t in _JSON_PLAIN}
-        times = {n: inferred(reading.options, times_only=True) for n, t in found.items() if t not in _JSON_PLAIN}
-        folders = {n: inferred(reading.options) for n in group.folders}
-        candidates |= {n: c for n, c in (times | folders).items() if n not in known and n not in nested}
+        types |= known | {n: DataType(t) for n, t in found.items() if n not in known and t == "boolean"}
+        tried = {n: NUMBERS if t in _JSON_NUMBERS else times for n, t in found.items() if t != "boolean"}
+        tried |= {n: inferred(reading.options) for n in group.folders}
+        for name in [n for n in tried if n not in known and n not in nested]:
+            candidates[name] = min(tried[name], candidates.get(name, tried[name]), key=len)
         columns.update({path: [*found, *group.folders] for path in group.paths})
     for name in [n for n in types if n in candidates]:
         del types[name]  # a number in some files and text in others is text
@@ -188,13 +190,15 @@ def _refuse_names(files: Sequence[DataFile]) -> None:
             raise InvalidRequest(f"Spark can't read a file named {file.path!r}", hint=hint, file=file.path)
 
 
-def _check_types(frames: Sequence[DataFrame]) -> None:
-    """Refuse what the process refuses too: a column with types that have nothing in common."""
+def _check_types(frames: Sequence[DataFrame], declared: Sequence[str]) -> None:
+    """Refuse what the process refuses too: a column with types that have nothing in common, or would be rounded."""
     from anabranch.engines.spark import frame_types
 
     seen: dict[str, DataType] = {}
     for name, type_ in (pair for frame in frames for pair in frame_types(frame).items()):
         other = seen.setdefault(name, type_)
-        if other != type_ and not (other.is_number and type_.is_number):
+        rounded = name not in declared and {"decimal", "double"} == {other.name, type_.name}
+        rounded = rounded and max(other.digits, type_.digits) > 15
+        if other != type_ and (rounded or not (other.is_number and type_.is_number)):
             message = f"the files have columns of different types: {name!r} is {other} and {type_}"
             raise InvalidRequest(message, hint="import them one by one, or give the types")
