@@ -285,3 +285,9 @@ def test_a_full_load_stores_what_differs(empty: Ana, folder: Path) -> None:
     again = empty("import", "t", "two.csv", "--overwrite").out
     assert again == "t: no rows; nothing to stage\n"
     assert "exclude each other" in empty("import", "t", "two.csv", "--overwrite", "--upsert", fails=2).err
+
+
+@pytest.mark.parametrize("key", ["", " ,"])
+def test_a_key_of_no_columns_is_refused(empty: Ana, folder: Path, key: str) -> None:
+    write(folder / "t.csv", ROWS)
+    assert "--key names no column" in empty("import", "t", "t.csv", "--key", key, fails=2).err

@@ -97,6 +97,8 @@ def command(
     modes = [mode for mode, asked in (("append", append), ("upsert", upsert), ("overwrite", overwrite)) if asked]
     if len(modes) > 1:
         raise BadUsage(f"--{modes[0]} and --{modes[1]} exclude each other", hint="choose one")
+    if key == ():
+        raise BadUsage("--key names no column", hint="leave it out for a table without a key")
     mode = modes[0] if modes else "create"
     options["delimiter"] = delimiter_of(options["delimiter"], files)
     request = Request(table, files, key, format, schema, bad_rows, mode, text_options(options))
