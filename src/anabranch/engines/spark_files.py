@@ -104,8 +104,11 @@ def json_types(session: SparkSession, group: FileGroup) -> dict[str, str]:
 def json_texts(session: SparkSession, group: FileGroup, columns: Mapping[str, str], options: TextOptions) -> DataFrame:
     """Read JSON with these columns, plain values as text; with BAD and FILE."""
     fields = [f"{_quoted(name)} {type_}" for name, type_ in columns.items()]
-    encoding = {"latin-1": "ISO-8859-1", "cp1252": "ISO-8859-1", "utf-16": "UTF-16"}.get(options.encoding, "UTF-8")
-    settings = {**_READ, "multiLine": group.is_array or encoding == "UTF-16", "encoding": encoding}
+    # Where an encoding is named, Spark gives fractions as the text of a double, not as they are written.
+    encoding = {"latin-1": "ISO-8859-1", "cp1252": "ISO-8859-1", "utf-16": "UTF-16"}.get(options.encoding)
+    settings = {**_READ, "multiLine": group.is_array or encoding == "UTF-16"} | (
+        {"encoding": encoding} if encoding else {}
+    )
     frame = _reader(session, group, settings, fields).json(list(group.paths))
     bad = F.col(_CORRUPT).isNotNull()
     return frame.select(*[F.col(_quoted(name)) for name in columns], *_folders(group), bad.alias(BAD), _file())
