@@ -511,3 +511,12 @@ def test_files_whose_numbers_have_no_common_type_are_refused(duck: ab.Repository
     (folder / "b.jsonl").write_text('{"id": 2, "n": 2.5}\n')
     with pytest.raises(InvalidRequest, match="different types"):
         duck.read_files(["a.csv", "b.jsonl"])
+
+
+def test_bad_lines_of_json_are_named_without_declared_types(repo: ab.Repository, folder: Path) -> None:
+    (folder / "t.jsonl").write_bytes(b'{"id": 1, "s": "\xc3\xa9"}\n{"id": 2, "s": "\xe9"}\n{"id": 3,\n{"id": 4}\n')
+    with pytest.raises(
+        InvalidRequest, match=r"2 bad rows: t\.jsonl:2: not text in this encoding; t\.jsonl:3: not JSON"
+    ):
+        repo.read_files("t.jsonl")
+    assert [row["s"] for row in rows_of(repo, "t.jsonl", bad_rows="bad.csv")] == ["é", None]

@@ -21,7 +21,7 @@ from anabranch.plan.texts import DATE, LONG, TRUE_WORDS, ZONE, TextOptions, deci
 T = TypeVar("T")
 BAD, FILE = "_ana_bad", "_ana_file"
 """Of each row: whether it can't be taken, and the file that it comes from."""
-_CORRUPT = "_ana_corrupt"
+_CORRUPT, _NOTHING = "_ana_corrupt", "_ana_nothing"
 _NO_VALUE = "\ufffe\uffff"
 """What the reader is told to take for null: no text of a file's, so that "" is a text and nothing at all is null."""
 _CP1252 = "".join(chr(code) for code in range(0x80, 0xA0) if code not in (0x81, 0x8D, 0x8F, 0x90, 0x9D))
@@ -103,14 +103,15 @@ def json_types(session: SparkSession, group: FileGroup) -> dict[str, str]:
 
 def json_texts(session: SparkSession, group: FileGroup, columns: Mapping[str, str], options: TextOptions) -> DataFrame:
     """Read JSON with these columns, plain values as text; with BAD and FILE."""
-    fields = [f"{_quoted(name)} {type_}" for name, type_ in columns.items()]
+    # Spark does not read what is corrupt alone: a column that no file has is asked for beside it.
+    fields = [*(f"{_quoted(name)} {type_}" for name, type_ in columns.items()), f"{_NOTHING} string"]
     # Where an encoding is named, Spark gives fractions as the text of a double, not as they are written.
     encoding = {"latin-1": "ISO-8859-1", "cp1252": "ISO-8859-1", "utf-16": "UTF-16"}.get(options.encoding)
     settings = {**_READ, "multiLine": group.is_array or encoding == "UTF-16"} | (
         {"encoding": encoding} if encoding else {}
     )
     frame = _reader(session, group, settings, fields).json(list(group.paths))
-    bad = F.col(_CORRUPT).isNotNull()
+    bad = F.col(_CORRUPT).isNotNull() & F.col(_NOTHING).isNull()
     return frame.select(*[F.col(_quoted(name)) for name in columns], *_folders(group), bad.alias(BAD), _file())
 
 

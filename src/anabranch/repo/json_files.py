@@ -49,6 +49,7 @@ def read_quickly(path: str, types: Mapping[str, DataType], encoding: str) -> pa.
         found = _parse(content, known)
         times = {f.name: pa.string() for f in found.schema if pa.types.is_timestamp(f.type)}
         found = _parse(content, known | times).select(found.column_names) if times else found
+        found.validate(full=True)  # text is UTF-8
     except pa.ArrowException:
         return None
     if any(_is_long(found.column(name)) for name in found.column_names if name not in types):
