@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import gzip
+import io
 import json
+import os
+import threading
 from pathlib import Path
 
 import pyarrow as pa
@@ -285,3 +288,39 @@ def test_a_full_load_stores_what_differs(empty: Ana, folder: Path) -> None:
     again = empty("import", "t", "two.csv", "--overwrite").out
     assert again == "t: no rows; nothing to stage\n"
     assert "exclude each other" in empty("import", "t", "two.csv", "--overwrite", "--upsert", fails=2).err
+
+
+@pytest.mark.parametrize("key", ["", " ,"])
+def test_a_key_of_no_columns_is_refused(empty: Ana, folder: Path, key: str) -> None:
+    write(folder / "t.csv", ROWS)
+    assert "--key names no column" in empty("import", "t", "t.csv", "--key", key, fails=2).err
+
+
+def piped(monkeypatch: pytest.MonkeyPatch, content: bytes) -> None:
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(content)))
+
+
+def test_standard_input_is_imported(empty: Ana, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "spool"))
+    (tmp_path / "spool").mkdir()
+    piped(monkeypatch, b"id,s\n1,a\n2,\n")
+    empty("import", "t", "-", "--format", "csv", "--key", "id")
+    assert rows_of(empty, "t") == [{"id": 1, "s": "a"}, {"id": 2, "s": None}]
+    piped(monkeypatch, b"id,s\n3,b\n4\n")
+    told = empty("import", "t", "-", "--format", "csv", "--append", fails=2).err
+    assert "error: 1 bad row: -:3: it has 1 of 2 fields" in told
+    assert list((tmp_path / "spool").iterdir()) == []
+
+
+def test_standard_input_needs_a_format(empty: Ana, monkeypatch: pytest.MonkeyPatch) -> None:
+    piped(monkeypatch, b"id\n1\n")
+    assert "say --format csv, json or parquet" in empty("import", "t", "-", fails=2).err
+
+
+def test_a_named_pipe_is_imported(empty: Ana, folder: Path) -> None:
+    os.mkfifo(folder / "pipe.csv")
+    writer = threading.Thread(target=(folder / "pipe.csv").write_text, args=("id,s\n1,a\n",))
+    writer.start()
+    empty("import", "t", "pipe.csv", "--key", "id")
+    writer.join()
+    assert rows_of(empty, "t") == [{"id": 1, "s": "a"}]

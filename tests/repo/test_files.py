@@ -411,3 +411,112 @@ def test_nested_values_go_out_and_come_back(duck: ab.Repository, tmp_path: Path,
     with duck.commit("main", "again") as tx:
         assert tx.table("t").overwrite(read.rows).rows == 0
     assert duck.table("t").head() == rows
+
+
+OPEN_QUOTES = {
+    "rest": ('id,s\n1,"a\nb"\n2,"b\n3,c\n4,d\n', 4, '2,"b\n3,c\n4,d'),
+    "truncated": ('id,s\n1,"a\nb"\n2,"abc', 4, '2,"abc'),
+    "first": ('id,s\n"1,b\n2,c\n', 2, '"1,b\n2,c'),
+}
+
+
+@pytest.mark.parametrize("case", OPEN_QUOTES)
+def test_a_quote_that_is_not_closed_is_a_bad_row(repo: ab.Repository, folder: Path, case: str) -> None:
+    content, line, text = OPEN_QUOTES[case]
+    (folder / "t.csv").write_text(content)
+    with pytest.raises(InvalidRequest, match=rf"^1 bad row: t\.csv:{line}: a quote is not closed \("):
+        repo.read_files("t.csv")
+    if repo._ctx.engines.setting == "spark":
+        with pytest.raises(InvalidRequest, match="a quote is not closed"):
+            repo.read_files("t.csv", bad_rows="bad.csv")
+        return
+    rows = rows_of(repo, "t.csv", bad_rows="bad.csv")
+    assert [row["s"] for row in rows] == ([] if case == "first" else ["a\nb"])
+    with open("bad.csv", newline="", encoding="utf-8") as file:
+        assert [row["text"] for row in csv.DictReader(file)] == [text]
+
+
+def test_an_open_quote_in_a_file_without_a_header(duck: ab.Repository, folder: Path) -> None:
+    (folder / "t.csv").write_text('1,"a\n2,b\n')
+    with pytest.raises(InvalidRequest, match=r"t\.csv:1: a quote is not closed"):
+        duck.read_files("t.csv", header=False)
+
+
+def test_a_quote_that_is_not_closed_in_the_header(repo: ab.Repository, folder: Path) -> None:
+    (folder / "t.csv").write_text('id,"s\n1,a\n')
+    with pytest.raises(InvalidRequest, match=r"^t\.csv:1: a quote is not closed"):
+        repo.read_files("t.csv")
+
+
+def test_quotes_within_fields_are_just_text(repo: ab.Repository, folder: Path) -> None:
+    (folder / "t.csv").write_text('id,s\n1,5" pipe\n2,"a ""b"" c"\n3,x\n')
+    assert [row["s"] for row in rows_of(repo, "t.csv")] == ['5" pipe', 'a "b" c', "x"]
+
+
+@pytest.mark.parametrize(
+    ("content", "options"),
+    [("id,s", {}), ("id,s\n", {}), ("report\nid,s", {"skip": 1}), ("report\nid,s\n", {"skip": 1})],
+)
+def test_a_header_alone_is_a_table_without_rows(
+    duck: ab.Repository, folder: Path, content: str, options: dict[str, Any]
+) -> None:
+    (folder / "t.csv").write_text(content)
+    assert rows_of(duck, "t.csv", **options) == []
+    assert list(types_of(duck)) == ["id", "s"]
+
+
+LONG_NUMBERS = {
+    "ids": (("12345678901234567890", "12345678901234567891", "-7"), "decimal(20,0)"),
+    "round": (("10000000000000000000", "0"), "decimal(20,0)"),
+    "fractions": (("9007199254740993", "2.50", "+1"), "decimal(17,1)"),
+    "money": (("1234567890123456.78", "2"), "decimal(18,2)"),
+    "small": (("123456789012345", "2.5"), "double"),
+    "kept": (("123456789012345680000", "1.5e-7"), "double"),
+    "powers": (("12345678901234567891", "1e3"), "string"),
+    "most": (("9" * 38, "1"), "decimal(38,0)"),
+    "more": (("9" * 39, "1"), "string"),
+    "beyond": (("9" * 38, "1.5"), "string"),
+}
+
+
+@pytest.mark.parametrize("name", ["t.csv", "t.jsonl", "t.json"])
+def test_long_numbers_are_not_rounded(repo: ab.Repository, folder: Path, name: str) -> None:
+    places = range(max(len(texts) for texts, _ in LONG_NUMBERS.values()))
+    lines = [[texts[i] if i < len(texts) else "" for texts, _ in LONG_NUMBERS.values()] for i in places]
+    if name == "t.csv":
+        content = "\n".join(f"{i},{','.join(line)}" for i, line in enumerate([LONG_NUMBERS, *lines]))
+        content = content.replace("0", "id", 1)
+    else:
+        pairs = [zip(LONG_NUMBERS, line, strict=True) for line in lines]
+        made = [", ".join(f'"{n}": {t.lstrip("+") or "null"}' for n, t in pair) for pair in pairs]
+        rows_ = [f'{{"id": {i}, {row}}}' for i, row in enumerate(made, 1)]
+        content = "\n".join(rows_) if name == "t.jsonl" else f"[{', '.join(rows_)}]"
+    (folder / name).write_text(content)
+    rows = rows_of(repo, name)
+    expected = {case: type_ for case, (_, type_) in LONG_NUMBERS.items()}
+    assert {case: type_ for case, type_ in types_of(repo).items() if case != "id"} == expected
+    for case, (texts, type_) in LONG_NUMBERS.items():
+        found = [row[case] for row in rows][: len(texts)]
+        if type_ != "string":
+            assert found == [float(t) if type_ == "double" else Decimal(t) for t in texts]
+
+
+def test_long_numbers_inside_json_are_not_rounded(repo: ab.Repository, folder: Path) -> None:
+    (folder / "t.jsonl").write_text('{"id": 1, "a": {"b": 12345678901234567891}}\n{"id": 2, "a": {"b": 1}}\n')
+    assert "12345678901234567891" in str(rows_of(repo, "t.jsonl")[0]["a"])
+
+
+def test_files_whose_numbers_have_no_common_type_are_refused(duck: ab.Repository, folder: Path) -> None:
+    (folder / "a.csv").write_text("id,n\n1,12345678901234567891\n")
+    (folder / "b.jsonl").write_text('{"id": 2, "n": 2.5}\n')
+    with pytest.raises(InvalidRequest, match="different types"):
+        duck.read_files(["a.csv", "b.jsonl"])
+
+
+def test_bad_lines_of_json_are_named_without_declared_types(repo: ab.Repository, folder: Path) -> None:
+    (folder / "t.jsonl").write_bytes(b'{"id": 1, "s": "\xc3\xa9"}\n{"id": 2, "s": "\xe9"}\n{"id": 3,\n{"id": 4}\n')
+    with pytest.raises(
+        InvalidRequest, match=r"2 bad rows: t\.jsonl:2: not text in this encoding; t\.jsonl:3: not JSON"
+    ):
+        repo.read_files("t.jsonl")
+    assert [row["s"] for row in rows_of(repo, "t.jsonl", bad_rows="bad.csv")] == ["é", None]

@@ -16,6 +16,7 @@ from anabranch.cli.options import names, paragraphs
 from anabranch.cli.output import clean, emit, emit_json, plural
 from anabranch.cli.session import Session
 from anabranch.cli.staging import Writing, commit_line, counts_text, writing
+from anabranch.cli.standard_input import spooled
 from anabranch.errors import AlreadyExists, InvalidRequest, NotFound
 
 if TYPE_CHECKING:
@@ -50,7 +51,7 @@ class Outcome:
 
 @make_command("import", short_help="Import files into a table.")
 @click.argument("table", shell_complete=tables)
-@click.argument("files", metavar="FILE...", nargs=-1, required=True)
+@click.argument("files", metavar="FILE...|-", nargs=-1, required=True)
 @click.option("--key", metavar="A,B", callback=names, help="The columns that identify a row of a new table.")
 @click.option("-m", "--message", multiple=True, callback=paragraphs, help="Commit at once, with all that is staged.")
 @click.option("--author", metavar="NAME", help="The commit's author, with -m.")
@@ -81,8 +82,9 @@ def command(
     """Import CSV, JSON (lines or an array) or Parquet into a table.
 
     FILE is a file, a folder (every file of a known format in it and below, names with a leading _ or . left out) or a
-    pattern such as 'logs/**/*.csv.gz'. CSV and JSON may be compressed (.gz, .bz2, .zst). Folders named `year=2026` give
-    a column. A column that a file lacks is null in its rows; with --upsert all files need the same columns.
+    pattern such as 'logs/**/*.csv.gz'; - is standard input, with --format. CSV and JSON may be compressed (.gz, .bz2,
+    .zst). Folders named `year=2026` give a column. A column that a file lacks is null in its rows; with --upsert all
+    files need the same columns.
 
     The rows are staged on the current branch; `ana commit` publishes them, -m does so at once. Types are those of the
     table or of --schema, else they are inferred over all rows. Large input is read on Spark.
@@ -97,13 +99,16 @@ def command(
     modes = [mode for mode, asked in (("append", append), ("upsert", upsert), ("overwrite", overwrite)) if asked]
     if len(modes) > 1:
         raise BadUsage(f"--{modes[0]} and --{modes[1]} exclude each other", hint="choose one")
+    if key == ():
+        raise BadUsage("--key names no column", hint="leave it out for a table without a key")
     mode = modes[0] if modes else "create"
     options["delimiter"] = delimiter_of(options["delimiter"], files)
-    request = Request(table, files, key, format, schema, bad_rows, mode, text_options(options))
     with (
+        spooled(files, format) as named,
         session.progress(f"reading {plural(len(files), 'file')}") as progress,
         writing(session, message, author) as made,
     ):
+        request = Request(table, named, key, format, schema, bad_rows, mode, text_options(options))
         outcome = load(session, made.transaction, request, progress)
     _tell(session, request, outcome, made, committed=message is not None)
 

@@ -86,9 +86,10 @@ def _text(statements: str | None, file: Any) -> str | None:
         raise BadUsage("SQL was given twice", hint="give it as an argument or with --file")
     if statements is not None:
         return statements
-    if file is not None:
-        return str(file.read())
-    return None if sys.stdin.isatty() else sys.stdin.read()
+    if file is None and sys.stdin.isatty():
+        return None
+    text: str = (file or sys.stdin).read()
+    return text.removeprefix("\ufeff")  # the byte order mark of some editors
 
 
 def _args(given: Sequence[str]) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
@@ -15,12 +16,12 @@ from pyspark.sql.types import ArrayType, MapType, StructType
 
 from anabranch.engines.spark import translate
 from anabranch.model.types import DataType
-from anabranch.plan.texts import DATE, TRUE_WORDS, ZONE, TextOptions, java_format, value_pattern
+from anabranch.plan.texts import DATE, LONG, TRUE_WORDS, ZONE, TextOptions, decimal_of, java_format, value_pattern
 
 T = TypeVar("T")
 BAD, FILE = "_ana_bad", "_ana_file"
 """Of each row: whether it can't be taken, and the file that it comes from."""
-_CORRUPT = "_ana_corrupt"
+_CORRUPT, _NOTHING = "_ana_corrupt", "_ana_nothing"
 _NO_VALUE = "\ufffe\uffff"
 """What the reader is told to take for null: no text of a file's, so that "" is a text and nothing at all is null."""
 _CP1252 = "".join(chr(code) for code in range(0x80, 0xA0) if code not in (0x81, 0x8D, 0x8F, 0x90, 0x9D))
@@ -40,8 +41,8 @@ class FileGroup:
     is_array: bool = False
 
 
-def csv_texts(session: SparkSession, group: FileGroup, options: TextOptions) -> DataFrame:
-    """Read CSV as columns of text, with BAD and FILE."""
+def csv_texts(session: SparkSession, group: FileGroup, options: TextOptions, spans_lines: bool) -> DataFrame:
+    """Read CSV as columns of text, with BAD and FILE; only where no field spans lines is a file read in pieces."""
     fields = [f"t{i} string" for i in range(len(group.names))]
     settings = {
         **_READ,
@@ -53,7 +54,7 @@ def csv_texts(session: SparkSession, group: FileGroup, options: TextOptions) -> 
         "emptyValue": "",
         # Bytes as characters; what they are in UTF-8 is looked at below, so that what is not text is noticed.
         "encoding": "UTF-16" if options.encoding == "utf-16" else "ISO-8859-1",
-        "multiLine": _spans_lines(session, group, options),
+        "multiLine": spans_lines,
     }
     frame = _reader(session, group, settings, fields).csv(list(group.paths))
     texts = [_null_texts(_decoded(F.col(f"t{i}"), options.encoding), options) for i in range(len(group.names))]
@@ -63,15 +64,28 @@ def csv_texts(session: SparkSession, group: FileGroup, options: TextOptions) -> 
     return frame.select(*named, *_folders(group), bad.alias(BAD), _file())
 
 
-def _spans_lines(session: SparkSession, group: FileGroup, options: TextOptions) -> bool:
-    """Tell whether a quoted field may hold a line end; only where none does can a file be read in pieces."""
-    if options.encoding == "utf-16" or (options.quote and options.escape):
-        return True
+@dataclass(frozen=True)
+class Quotes:
+    """What the quotes of files tell: whether a field may span lines, and the files where one may not be closed."""
+
+    spans_lines: bool
+    odd: tuple[str, ...] = ()
+
+
+def count_quotes(session: SparkSession, group: FileGroup, options: TextOptions) -> Quotes:
+    """Count the quotes of lines and of files; an odd number of them is one that another line, or none, closes."""
     if not options.quote:
-        return False
+        return Quotes(options.encoding == "utf-16")
     lines = session.read.options(__globPaths__="false").text(list(group.paths))
-    quotes = F.length("value") - F.length(F.replace(F.col("value"), F.lit(options.quote), F.lit("")))
-    return bool(lines.where(quotes % 2 == 1).limit(1).count())
+    plain = F.col("value")
+    if options.escape:
+        plain = F.regexp_replace(plain, f"{re.escape(options.escape)}.", "")
+    count = F.length(plain) - F.length(F.replace(plain, F.lit(options.quote), F.lit("")))
+    by_file = lines.select(count.alias("quotes"), _file()).groupBy(FILE)
+    odd = F.max(F.col("quotes") % 2).alias("line"), (F.sum("quotes") % 2).alias("file")
+    found = _run(lambda: by_file.agg(*odd).where("line = 1").collect())
+    spans = bool(found) or options.encoding == "utf-16" or options.escape is not None
+    return Quotes(spans, tuple(_path(row[FILE]) for row in found if row["file"]))
 
 
 def json_types(session: SparkSession, group: FileGroup) -> dict[str, str]:
@@ -89,11 +103,15 @@ def json_types(session: SparkSession, group: FileGroup) -> dict[str, str]:
 
 def json_texts(session: SparkSession, group: FileGroup, columns: Mapping[str, str], options: TextOptions) -> DataFrame:
     """Read JSON with these columns, plain values as text; with BAD and FILE."""
-    fields = [f"{_quoted(name)} {type_}" for name, type_ in columns.items()]
-    encoding = {"latin-1": "ISO-8859-1", "cp1252": "ISO-8859-1", "utf-16": "UTF-16"}.get(options.encoding, "UTF-8")
-    settings = {**_READ, "multiLine": group.is_array or encoding == "UTF-16", "encoding": encoding}
+    # Spark does not read what is corrupt alone: a column that no file has is asked for beside it.
+    fields = [*(f"{_quoted(name)} {type_}" for name, type_ in columns.items()), f"{_NOTHING} string"]
+    # Where an encoding is named, Spark gives fractions as the text of a double, not as they are written.
+    encoding = {"latin-1": "ISO-8859-1", "cp1252": "ISO-8859-1", "utf-16": "UTF-16"}.get(options.encoding)
+    settings = {**_READ, "multiLine": group.is_array or encoding == "UTF-16"} | (
+        {"encoding": encoding} if encoding else {}
+    )
     frame = _reader(session, group, settings, fields).json(list(group.paths))
-    bad = F.col(_CORRUPT).isNotNull()
+    bad = F.col(_CORRUPT).isNotNull() & F.col(_NOTHING).isNull()
     return frame.select(*[F.col(_quoted(name)) for name in columns], *_folders(group), bad.alias(BAD), _file())
 
 
@@ -122,14 +140,53 @@ def infer_types(
         text = F.when(~F.col(BAD), F.col(_quoted(name)))
         tests.append(F.count(text).alias(f"n{i}"))
         for j, type_ in enumerate(types):
-            fits = text.isNull() | converted(text, type_, options, inferring=True).isNotNull()
+            fits = text.isNull() | _seems(text, type_, options)
             tests.append(F.coalesce(F.bool_and(fits), F.lit(True)).alias(f"c{i}_{j}"))
     found = _run(lambda: frame.agg(*tests).collect()[0].asDict())
-    chosen: dict[str, DataType] = {}
+    fitting: dict[str, list[DataType]] = {}
     for i, (name, types) in enumerate(candidates.items()):
-        fitting = [t for j, t in enumerate(types) if found[f"n{i}"] and found[f"c{i}_{j}"]]
-        chosen[name] = fitting[0] if fitting else DataType("string")
-    return chosen, int(found["bad"])
+        fitting[name] = [t for j, t in enumerate(types) if found[f"n{i}"] and found[f"c{i}_{j}"]]
+    return _with_digits(frame, fitting, options), int(found["bad"])
+
+
+def _with_digits(
+    frame: DataFrame, fitting: Mapping[str, Sequence[DataType]], options: TextOptions
+) -> dict[str, DataType]:
+    """Take the first type of each column; one that is a decimal gets as many digits as its text has, if there are."""
+    decimals = [name for name, types in fitting.items() if types and types[0].name == "decimal"]
+    lengths: list[Column] = []
+    for i, name in enumerate(decimals):
+        plain = _plain(F.when(~F.col(BAD), F.col(_quoted(name))), DataType("decimal"), options)
+        for part, pattern in (("w", "^[+-]?0*([0-9]*)"), ("p", r"\.([0-9]*?)0*$")):
+            lengths.append(F.max(F.length(F.regexp_extract(plain, pattern, 1))).alias(f"{part}{i}"))
+    found = _run(lambda: frame.agg(*lengths).collect()[0].asDict()) if lengths else {}
+    chosen = {name: next(iter(types), DataType("string")) for name, types in fitting.items()}
+    for i, name in enumerate(decimals):
+        sized = decimal_of(found[f"w{i}"], 0 if chosen[name].precision else found[f"p{i}"])
+        others = [t for t in fitting[name] if t.name != "decimal"]
+        chosen[name] = sized or next(iter(others), DataType("string"))
+    return chosen
+
+
+def _seems(text: Column, type_: DataType, options: TextOptions) -> Column:
+    """Whether a text could be of an inferred type: numbers that a double would round are none."""
+    if type_.name == "decimal":
+        return _plain(text, type_, options).rlike(value_pattern(type_, inferring=True) or "")
+    fits = converted(text, type_, options, inferring=True).isNotNull()
+    if type_.name != "double":
+        return fits
+    plain = _plain(text, type_, options)
+    whole = plain.try_cast("decimal(38,0)")
+    same = F.coalesce(plain.try_cast("double").try_cast("decimal(38,0)") == whole, F.lit(False))
+    return fits & (~plain.rlike(LONG) | (same & ~plain.rlike(r"\.[0-9]*[1-9]")))
+
+
+def _plain(text: Column, type_: DataType, options: TextOptions) -> Column:
+    """A text without blanks around it; a number with a point."""
+    plain = F.btrim(text, F.lit(" \t"))
+    if type_.name in ("float", "double", "decimal") and options.decimal_comma:
+        return F.when(~plain.contains("."), F.replace(plain, F.lit(","), F.lit(".")))
+    return plain
 
 
 def with_types(frame: DataFrame, types: Mapping[str, DataType], options: TextOptions) -> DataFrame:
@@ -161,7 +218,7 @@ def converted(text: Column, type_: DataType, options: TextOptions, *, inferring:
     """A text as a value of a type; null where it is none."""
     if type_.name == "string":
         return text
-    plain = F.btrim(text, F.lit(" \t"))
+    plain = _plain(text, type_, options)
     pattern = value_pattern(type_, inferring=inferring)
     if type_.name == "date" and options.date_format:
         return F.try_to_timestamp(plain, F.lit(java_format(options.date_format))).cast("date")
@@ -169,8 +226,6 @@ def converted(text: Column, type_: DataType, options: TextOptions, *, inferring:
         return _formatted_time(plain, type_, options.timestamp_format)
     if type_.name in ("timestamp", "timestamp_ntz"):
         plain = _with_time(plain, type_, inferring)
-    if type_.name in ("float", "double", "decimal") and options.decimal_comma:
-        plain = F.when(~plain.contains("."), F.replace(plain, F.lit(","), F.lit(".")))
     if pattern is None:
         return F.from_json(plain, str(type_))
     return F.when(plain.rlike(pattern) & _fits(plain, type_), _cast(plain, type_))

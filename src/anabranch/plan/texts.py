@@ -9,12 +9,20 @@ from dataclasses import dataclass
 from anabranch.errors import InvalidRequest
 from anabranch.model.types import DataType
 
-_NUMBERS = tuple(DataType(name) for name in ("bigint", "double", "boolean"))
+WHOLE = DataType("decimal", 38)
+"""Tried for whole numbers beyond bigint: a decimal of as many digits as they have."""
+EXACT = DataType("decimal")
+"""Tried for numbers that a double would round: a decimal of as many digits and places as they have."""
+NUMBERS = (DataType("bigint"), WHOLE, DataType("double"), EXACT)
+"""What numbers are tried as, in this order."""
+_MOST_DIGITS = 38
 _TIMES = tuple(DataType(name) for name in ("date", "timestamp_ntz", "timestamp"))
 
 TRUE_WORDS = ("true", "t", "yes", "y", "1")
 FALSE_WORDS = ("false", "f", "no", "n", "0")
 _NUMBER = r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)"
+LONG = r"^[+-]?0*[1-9][0-9]{15,}(\.[0-9]*)?$"
+"""Numbers with more digits before the point than a double always keeps."""
 _TIME = r"[0-9]{4}-[0-9]{2}-[0-9]{2}[ T][0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]{1,6})?)?"
 ZONE = r"(Z|[+-][0-9]{2}(:?[0-9]{2})?)"
 DATE = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}$"
@@ -85,7 +93,7 @@ def inferred(options: TextOptions, *, times_only: bool = False) -> tuple[DataTyp
         "timestamp": options.timestamp_format,
     }
     first = tuple(t for t in _TIMES if given[t.name])
-    return (*first, *(() if times_only else _NUMBERS), *(t for t in _TIMES if t not in first))
+    return (*first, *(() if times_only else (*NUMBERS, DataType("boolean"))), *(t for t in _TIMES if t not in first))
 
 
 def value_pattern(type_: DataType, *, inferring: bool = False) -> str | None:
@@ -96,7 +104,15 @@ def value_pattern(type_: DataType, *, inferring: bool = False) -> str | None:
         return f"^(?i:{'|'.join((*TRUE_WORDS, *FALSE_WORDS))})$"
     if type_.name == "double":
         return _PATTERNS["float"]
+    if type_ == WHOLE and inferring:
+        return "^[+-]?[0-9]+$"
     return _PATTERNS.get(type_.name)
+
+
+def decimal_of(digits: int, places: int) -> DataType | None:
+    """The decimal for so many digits before and after the point, if there is one."""
+    precision = max(digits + places, 1)
+    return DataType("decimal", precision, places) if precision <= _MOST_DIGITS else None
 
 
 def looks_like(text: str, type_: DataType) -> bool:

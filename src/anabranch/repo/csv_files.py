@@ -6,6 +6,7 @@ import io
 import itertools
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -14,12 +15,13 @@ import pyarrow.csv
 from anabranch.errors import InvalidRequest
 from anabranch.plan.texts import TextOptions
 from anabranch.repo.bad_rows import BadRow
-from anabranch.repo.text_files import lines_of, open_utf8
+from anabranch.repo.text_files import Followed, lines_of, open_utf8
 from anabranch.repo.text_values import misfits
 
 _BLOCK_BYTES = 4 * 1024 * 1024
 _LARGEST_BLOCK_BYTES = 2**31 - 1
 _CHUNK_BYTES = 8 * 1024 * 1024
+_OPEN_QUOTE = "a quote is not closed"
 
 
 @dataclass(frozen=True)
@@ -40,6 +42,14 @@ class Chunk:
     bad: Sequence[BadRow]
 
 
+class Record(NamedTuple):
+    """One record: where it begins, its text, and whether its quotes are closed; only the last one's may be open."""
+
+    line: int
+    text: str
+    is_closed: bool
+
+
 def read_head(path: str, options: TextOptions) -> Head:
     """Read the names of the columns: from the header, or c0, c1 … where there is none."""
     with lines_of(path, options.encoding) as lines:
@@ -47,21 +57,24 @@ def read_head(path: str, options: TextOptions) -> Head:
         first = next(records, None)
         if first is None:
             raise InvalidRequest(f"{path!r} can't be read as csv: it is empty", hint="check the file and its format")
-        line, text = first
-    fields = _fields(text, options)
+    if options.header and not first.is_closed:
+        raise InvalidRequest(f"{path}:{first.line}: {_OPEN_QUOTE}", hint="check the header", file=path)
+    fields = _fields(first.text if first.is_closed else first.text + options.quote, options)
     if not options.header:
         return Head(tuple(f"c{i}" for i in range(len(fields))), options.skip)
     names = tuple(name.strip() or f"c{i}" for i, name in enumerate(fields))
     _refuse_twins(names, path)
-    return Head(names, line - 1 + len(text.splitlines()))
+    return Head(names, first.line - 1 + len(first.text.splitlines()))
 
 
 def read_quickly(path: str, names: Sequence[str], line_count: int, options: TextOptions) -> pa.Table | None:
     """Read all rows as text; None if some can't be read, so that they have to be looked for."""
-    strange: list[int] = []
+    # A row with a field too many at the end is noticed, unless a quote that is not closed swallows it.
+    last = options.delimiter * len(names)
+    strange: list[str] = []
 
     def note(row: pyarrow.csv.InvalidRow) -> str:
-        strange.append(row.actual_columns)
+        strange.append(row.text)
         return "skip"
 
     parse = _parse_options(options, note)
@@ -70,8 +83,9 @@ def read_quickly(path: str, names: Sequence[str], line_count: int, options: Text
         read = pyarrow.csv.ReadOptions(column_names=list(names), skip_rows=line_count, block_size=size)
         try:
             with open_utf8(path, options.encoding) as stream:
-                found = pyarrow.csv.read_csv(stream, read, parse, _as_bytes(names))
-            return None if strange else _null_texts(_decoded(found), options)
+                followed = Followed(stream, f"\n{last}".encode())
+                found = pyarrow.csv.read_csv(followed, read, parse, _as_bytes(names))
+            return _null_texts(_decoded(found), options) if strange == [last] else None
         except pa.ArrowInvalid:
             # A record may be larger than a block; text that is not UTF-8 is not, and is looked for.
             if strange or size >= _LARGEST_BLOCK_BYTES:
@@ -82,19 +96,36 @@ def read_quickly(path: str, names: Sequence[str], line_count: int, options: Text
 def read_carefully(path: str, names: Sequence[str], line_count: int, options: TextOptions) -> Iterator[Chunk]:
     """Read record by record; each chunk tells the lines of its rows."""
     with lines_of(path, options.encoding) as lines:
-        records = ((line, text) for line, text in _records(lines, options) if line > line_count)
+        records = (record for record in _records(lines, options) if record.line > line_count)
         while some := _take(records, _CHUNK_BYTES):
             yield _chunk(path, some, names, options)
 
 
-def _chunk(path: str, records: list[tuple[int, str]], names: Sequence[str], options: TextOptions) -> Chunk:
+def open_quote(path: str, options: TextOptions) -> BadRow | None:
+    """Find the record of a file whose quote is not closed."""
+    with lines_of(path, options.encoding) as lines:
+        for record in _records(lines, options):
+            if not record.is_closed:
+                return _open_row(path, record)
+    return None
+
+
+def _open_row(path: str, record: Record) -> BadRow:
+    return BadRow(path, record.line, _OPEN_QUOTE, _shown(record.text))
+
+
+def _chunk(path: str, taken: Sequence[Record], names: Sequence[str], options: TextOptions) -> Chunk:
+    records = [record for record in taken if record.is_closed]
+    left = [_open_row(path, record) for record in taken if not record.is_closed]
+    if not records:
+        return Chunk(pa.table({name: pa.array([], pa.string()) for name in names}), [], [], left)
     strange: dict[int, str] = {}
 
     def note(row: pyarrow.csv.InvalidRow) -> str:
         strange[row.number - 1] = f"it has {row.actual_columns} of {row.expected_columns} fields"
         return "skip"
 
-    content = b"".join(text.encode("latin-1") for _, text in records)
+    content = b"".join(record.text.encode("latin-1") for record in records)
     read = pyarrow.csv.ReadOptions(column_names=list(names), use_threads=False, block_size=len(content) + 1)
     found = pyarrow.csv.read_csv(pa.BufferReader(content), read, _parse_options(options, note), _as_bytes(names))
     if found.num_rows + len(strange) != len(records):
@@ -103,9 +134,9 @@ def _chunk(path: str, records: list[tuple[int, str]], names: Sequence[str], opti
     undecodable = _undecodable(found)
     strange |= {kept[i]: error for i, error in undecodable.items()}
     columns = _null_texts(_decoded(without(found, undecodable)), options)
-    bad = [BadRow(path, records[i][0], error, _shown(records[i][1])) for i, error in sorted(strange.items())]
+    bad = [BadRow(path, records[i].line, error, _shown(records[i].text)) for i, error in sorted(strange.items())]
     whole = [records[i] for i in range(len(records)) if i not in strange]
-    return Chunk(columns, [line for line, _ in whole], [_shown(text) for _, text in whole], bad)
+    return Chunk(columns, [record.line for record in whole], [_shown(record.text) for record in whole], [*bad, *left])
 
 
 def without(rows: pa.Table, places: Collection[int]) -> pa.Table:
@@ -127,12 +158,11 @@ def _shown(text: str) -> str:
     return text.encode("latin-1").decode("utf-8", "surrogateescape").rstrip("\r\n")
 
 
-def _records(lines: Iterator[str], options: TextOptions) -> Iterator[tuple[int, str]]:
+def _records(lines: Iterator[str], options: TextOptions) -> Iterator[Record]:
     """Put lines together to records: a quoted field may hold line ends. Empty lines are no records."""
     numbered = enumerate(lines, 1)
     for number, line in itertools.islice(numbered, options.skip, None):
-        text, quoted = line, _ends_quoted(line, options)
-        parts = [line]
+        quoted, parts = _ends_quoted(line, options), [line]
         while quoted:
             following = next(numbered, None)
             if following is None:
@@ -141,7 +171,7 @@ def _records(lines: Iterator[str], options: TextOptions) -> Iterator[tuple[int, 
             quoted = _ends_quoted(following[1], options, quoted=True)
         text = "".join(parts)
         if text.strip("\r\n"):
-            yield number, text
+            yield Record(number, text, not quoted)
 
 
 def _ends_quoted(line: str, options: TextOptions, quoted: bool = False) -> bool:
@@ -164,11 +194,11 @@ def _ends_quoted(line: str, options: TextOptions, quoted: bool = False) -> bool:
     return quoted
 
 
-def _take(records: Iterator[tuple[int, str]], size: int) -> list[tuple[int, str]]:
+def _take(records: Iterator[Record], size: int) -> list[Record]:
     taken, length = [], 0
     for record in records:
         taken.append(record)
-        length += len(record[1])
+        length += len(record.text)
         if length >= size:
             break
     return taken
@@ -177,7 +207,7 @@ def _take(records: Iterator[tuple[int, str]], size: int) -> list[tuple[int, str]
 def _fields(text: str, options: TextOptions) -> list[str]:
     """The fields of one record."""
     read = pyarrow.csv.ReadOptions(autogenerate_column_names=True)
-    content = io.BytesIO(text.encode("latin-1"))
+    content = io.BytesIO(text.encode("latin-1") + b"\n")
     found = pyarrow.csv.read_csv(content, read, _parse_options(options))
     names = found.column_names
     again = pyarrow.csv.ConvertOptions(column_types=dict.fromkeys(names, pa.string()), null_values=[])

@@ -145,9 +145,9 @@ def _json_part(
         if name in types:
             columns[name] = convert(_text_column(json_files.texts_of(found)), types[name], reading.options)
             continue
-        columns[name], is_text = json_files.inferred_column(found)
-        if is_text:
-            texts[name] = candidates
+        columns[name], tried = json_files.inferred_column(found, candidates)
+        if tried:
+            texts[name] = tried
     return Part(file, pa.table(columns), texts)
 
 

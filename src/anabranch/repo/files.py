@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, fields
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from anabranch.errors import InvalidRequest
 from anabranch.model.schema import Column
@@ -22,6 +23,8 @@ from anabranch.repo.text_values import infer
 
 Tell = Callable[[str], None]
 """Takes a line about what comes next."""
+_LONG = 10**15
+"""From here on a double may lose digits before the point."""
 
 
 @dataclass(frozen=True)
@@ -138,7 +141,19 @@ def _inferred(parts: Sequence[Part], options: TextOptions) -> list[pa.Table]:
     return tables
 
 
+def _refuse_rounding(tables: Sequence[pa.Table]) -> None:
+    """Refuse long decimals that would become doubles because other files have those."""
+    doubles = {f.name for table in tables for f in table.schema if pa.types.is_floating(f.type)}
+    for table in tables:
+        for name in doubles.intersection(table.column_names):
+            column = table.column(name)
+            if pa.types.is_decimal(column.type) and (pc.max(pc.abs(column)).as_py() or 0) >= _LONG:
+                message = f"the files have columns of different types: {name!r} is decimal and double"
+                raise InvalidRequest(message, hint="import them one by one, or give the types")
+
+
 def _united(tables: Sequence[pa.Table]) -> pa.Table:
+    _refuse_rounding(tables)
     try:
         whole = pa.concat_tables(tables, promote_options="permissive")
     except pa.ArrowException as error:

@@ -9,11 +9,13 @@ from decimal import Decimal
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.json
 
 from anabranch.errors import InvalidRequest
 from anabranch.model.types import DataType
 from anabranch.objects.arrow import arrow_type
+from anabranch.plan.texts import NUMBERS
 from anabranch.repo.bad_rows import BadRow
 from anabranch.repo.text_files import lines_of, open_utf8
 
@@ -22,6 +24,8 @@ _LARGEST_BLOCK_BYTES = 2**31 - 1
 _CHUNK_ROWS = 50_000
 _AS_TEXT = ("date", "timestamp", "timestamp_ntz", "binary")
 """Types that JSON holds as text; they are converted as the text of CSV is."""
+_LONG = 1e15
+"""From here on Arrow may have rounded a number to a double."""
 
 
 @dataclass(frozen=True)
@@ -45,7 +49,10 @@ def read_quickly(path: str, types: Mapping[str, DataType], encoding: str) -> pa.
         found = _parse(content, known)
         times = {f.name: pa.string() for f in found.schema if pa.types.is_timestamp(f.type)}
         found = _parse(content, known | times).select(found.column_names) if times else found
+        found.validate(full=True)  # text is UTF-8
     except pa.ArrowException:
+        return None
+    if any(_is_long(found.column(name)) for name in found.column_names if name not in types):
         return None
     empty = [name for name in known if found.column(name).null_count == found.num_rows]
     return found.drop_columns([name for name in empty if name not in _keys(content)]) if empty else found
@@ -55,6 +62,16 @@ def _parse(content: bytes, types: Mapping[str, pa.DataType]) -> pa.Table:
     read = pyarrow.json.ReadOptions(block_size=max(_BLOCK_BYTES, len(content)))
     parse = pyarrow.json.ParseOptions(explicit_schema=pa.schema(dict(types)) if types else None)
     return pyarrow.json.read_json(pa.BufferReader(content), read_options=read, parse_options=parse)
+
+
+def _is_long(column: pa.ChunkedArray) -> bool:
+    """Tell whether a column has doubles, be it inside, so large that digits may be lost."""
+    type_ = column.type
+    if pa.types.is_struct(type_):
+        return any(_is_long(pc.struct_field(column, [i])) for i in range(type_.num_fields))
+    if pa.types.is_list(type_):
+        return _is_long(pc.list_flatten(column))
+    return pa.types.is_floating(type_) and bool(pc.any(pc.greater_equal(pc.abs(column), _LONG)).as_py())
 
 
 def _keys(content: bytes) -> set[str]:
@@ -92,17 +109,23 @@ def texts_of(values: Sequence[Any]) -> list[str | None]:
     return [_text(value) for value in values]
 
 
-def inferred_column(values: Sequence[Any]) -> tuple[pa.Array, bool]:
-    """Build a column from values as they come, and tell whether it is text; what has no one type becomes text."""
+def inferred_column(values: Sequence[Any], times: tuple[DataType, ...]) -> tuple[pa.Array, tuple[DataType, ...]]:
+    """Build a column from values as they come, with the types that it is tried as if it is text.
+
+    Numbers are text that is tried as numbers. Text, and what has no one type, is tried as times.
+    """
     kinds = {type(value) for value in values if value is not None}
+    text = pa.array(texts_of(values), pa.string())
     if kinds <= {int, Decimal} and kinds:
-        whole = kinds == {int} and all(v is None or -(2**63) <= v < 2**63 for v in values)
-        return pa.array(values if whole else [None if v is None else float(v) for v in values]), False
+        return text, NUMBERS
     if kinds == {bool}:
-        return pa.array(values, pa.bool_()), False
+        return pa.array(values, pa.bool_()), ()
     if kinds and kinds <= {dict, list}:
-        return pa.array([_floats(value) for value in values]), False
-    return pa.array(texts_of(values), pa.string()), True
+        try:
+            return pa.array([_floats(value) for value in values]), ()
+        except (pa.ArrowException, OverflowError):  # a number has too many digits
+            return text, times
+    return text, times
 
 
 def _text(value: Any) -> str | None:

@@ -11,8 +11,8 @@ import pyarrow.parquet
 
 from anabranch.errors import InvalidRequest
 from anabranch.model.types import DataType
-from anabranch.plan.texts import inferred
-from anabranch.repo import json_files
+from anabranch.plan.texts import NUMBERS, inferred
+from anabranch.repo import csv_files, json_files
 from anabranch.repo.bad_rows import BadRows
 from anabranch.repo.context import Context
 from anabranch.repo.file_names import DataFile
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from anabranch.repo.files import FilesRequest
 
 _HADOOP = "*?[]{}\\:"
-_JSON_PLAIN = {"bigint": "bigint", "double": "double", "decimal": "double", "boolean": "boolean"}
-"""What plain values of JSON are, by the type that Spark infers; everything else is text."""
+_JSON_NUMBERS = ("bigint", "double", "decimal")
+"""What Spark infers for numbers in JSON; they are inferred anew, from their text."""
 
 
 def read_on_spark(
@@ -54,14 +54,14 @@ def read_on_spark(
     if by_format["parquet"]:
         frames.append(_parquet(session, by_format["parquet"], reading, bad, columns))
     check_columns(columns, request)
-    _check_types(frames)
+    _check_types(frames, [c.name for c in reading.columns])
     return united(frames)
 
 
 def _csv(
     session: Any, files: Sequence[DataFile], reading: Reading, bad: BadRows, columns: dict[str, Sequence[str]]
 ) -> DataFrame:
-    from anabranch.engines.spark_files import csv_texts, united
+    from anabranch.engines.spark_files import count_quotes, csv_texts, united
 
     heads: dict[str, tuple[str, ...]] = {}
     for file in files:
@@ -69,11 +69,24 @@ def _csv(
             heads[file.path] = reading.head(file.path).names
     groups = _groups(files, lambda file: heads[file.path])
     columns.update({f.path: [*heads[f.path], *f.values] for f in files})
-    texts = united([csv_texts(session, group, reading.options) for group in groups])
+    quotes = [count_quotes(session, group, reading.options) for group in groups]
+    _refuse_open_quotes([f for f in files if any(os.path.abspath(f.path) in q.odd for q in quotes)], reading)
+    pairs = zip(groups, quotes, strict=True)
+    texts = united([csv_texts(session, group, reading.options, q.spans_lines) for group, q in pairs])
     names = list(dict.fromkeys(name for found in columns.values() for name in found))
     candidates = inferred(reading.options)
     known = reading.known(names)
     return _typed(texts, known, {n: candidates for n in names if n not in known}, files, reading, bad)
+
+
+def _refuse_open_quotes(files: Sequence[DataFile], reading: Reading) -> None:
+    """Refuse files in which a quote is not closed: Spark takes the rest of the file for its field."""
+    found = BadRows()
+    for file in files:
+        with translated(file.path, file.format):
+            row = csv_files.open_quote(file.path, reading.options)
+        found.add([row] if row else [])
+    found.refuse()
 
 
 def _json(
@@ -84,15 +97,17 @@ def _json(
     texts: list[DataFrame] = []
     types: dict[str, DataType] = {}
     candidates: dict[str, tuple[DataType, ...]] = {}
+    times = inferred(reading.options, times_only=True)
     for group in _groups(files, lambda file: (), arrays=reading.options.encoding):
         found = json_types(session, group)
         known = reading.known([*found, *group.folders])
         nested = {name: t for name, t in found.items() if "<" in t and name not in known}
         texts.append(json_texts(session, group, {n: nested.get(n, "string") for n in found}, reading.options))
-        types |= known | {n: DataType(_JSON_PLAIN[t]) for n, t in found.items() if n not in known and t in _JSON_PLAIN}
-        times = {n: inferred(reading.options, times_only=True) for n, t in found.items() if t not in _JSON_PLAIN}
-        folders = {n: inferred(reading.options) for n in group.folders}
-        candidates |= {n: c for n, c in (times | folders).items() if n not in known and n not in nested}
+        types |= known | {n: DataType(t) for n, t in found.items() if n not in known and t == "boolean"}
+        tried = {n: NUMBERS if t in _JSON_NUMBERS else times for n, t in found.items() if t != "boolean"}
+        tried |= {n: inferred(reading.options) for n in group.folders}
+        for name in [n for n in tried if n not in known and n not in nested]:
+            candidates[name] = min(tried[name], candidates.get(name, tried[name]), key=len)
         columns.update({path: [*found, *group.folders] for path in group.paths})
     for name in [n for n in types if n in candidates]:
         del types[name]  # a number in some files and text in others is text
@@ -175,13 +190,15 @@ def _refuse_names(files: Sequence[DataFile]) -> None:
             raise InvalidRequest(f"Spark can't read a file named {file.path!r}", hint=hint, file=file.path)
 
 
-def _check_types(frames: Sequence[DataFrame]) -> None:
-    """Refuse what the process refuses too: a column with types that have nothing in common."""
+def _check_types(frames: Sequence[DataFrame], declared: Sequence[str]) -> None:
+    """Refuse what the process refuses too: a column with types that have nothing in common, or would be rounded."""
     from anabranch.engines.spark import frame_types
 
     seen: dict[str, DataType] = {}
     for name, type_ in (pair for frame in frames for pair in frame_types(frame).items()):
         other = seen.setdefault(name, type_)
-        if other != type_ and not (other.is_number and type_.is_number):
+        rounded = name not in declared and {"decimal", "double"} == {other.name, type_.name}
+        rounded = rounded and max(other.digits, type_.digits) > 15
+        if other != type_ and (rounded or not (other.is_number and type_.is_number)):
             message = f"the files have columns of different types: {name!r} is {other} and {type_}"
             raise InvalidRequest(message, hint="import them one by one, or give the types")

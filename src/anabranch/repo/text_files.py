@@ -53,6 +53,22 @@ class _Readable(io.RawIOBase):
         return len(content)
 
 
+class Followed(io.RawIOBase):
+    """A stream with some more bytes after its end."""
+
+    def __init__(self, stream: Any, more: bytes) -> None:
+        self._stream, self._more = stream, more
+
+    def readable(self) -> bool:
+        return True
+
+    def read(self, size: int = -1) -> bytes:
+        content: bytes = self._stream.read(size)
+        if not content:
+            content, self._more = self._more, b""
+        return content
+
+
 class _Transcoded(io.RawIOBase):
     """A stream in another encoding, as UTF-8; bytes that the encoding does not have come through as they are."""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
+from decimal import Decimal
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -12,7 +13,17 @@ import pyarrow.compute as pc
 from anabranch.model.types import DataType
 from anabranch.objects.arrow import arrow_type
 from anabranch.objects.fitting import DoesNotFit, fit_column
-from anabranch.plan.texts import DATE, FALSE_WORDS, TRUE_WORDS, ZONE, TextOptions, looks_like, value_pattern
+from anabranch.plan.texts import (
+    DATE,
+    FALSE_WORDS,
+    LONG,
+    TRUE_WORDS,
+    ZONE,
+    TextOptions,
+    decimal_of,
+    looks_like,
+    value_pattern,
+)
 from anabranch.repo.inputs import with_entries
 
 Misfit = (pa.ArrowException, ValueError, OverflowError)
@@ -38,7 +49,8 @@ def infer(
         if not all(_plausible(part, type_, options) for part in texts):
             continue
         try:
-            return type_, [_infer_one(part, type_, options) for part in texts]
+            found = _with_digits(texts, type_, options) if type_.name == "decimal" else type_
+            return found, [_infer_one(part, found, options) for part in texts]
         except Misfit:
             continue
     return DataType("string"), list(texts)
@@ -67,7 +79,40 @@ def _infer_one(texts: pa.ChunkedArray, type_: DataType, options: TextOptions) ->
     given = options.timestamp_format if type_.name.startswith("timestamp") else None
     if type_.name in ("boolean", "timestamp_ntz", "timestamp") and pattern and not given:
         _demand(pc.ascii_trim(texts, " \t"), pattern)
+    if type_.name == "double":
+        _demand_kept(_with_point(pc.ascii_trim(texts, " \t"), options))
     return convert(texts, type_, options)
+
+
+def _with_digits(texts: Sequence[pa.ChunkedArray], type_: DataType, options: TextOptions) -> DataType:
+    """The decimal that has room for all digits of all texts."""
+    plain = [_with_point(pc.ascii_trim(part, " \t"), options) for part in texts]
+    for part in plain:
+        _demand(part, value_pattern(type_, inferring=True) or "")
+    digits, places = (max(_longest(part, p) for part in plain) for p in (r"^[+-]?0*([0-9]*).*$", r"^[^.]*\.?(.*?)0*$"))
+    found = decimal_of(digits, 0 if type_.precision else places)
+    if found is None:
+        raise ValueError("more digits than a decimal has")
+    return found
+
+
+def _longest(texts: pa.ChunkedArray, pattern: str) -> int:
+    """The greatest length of what a pattern takes out of texts."""
+    return pc.max(pc.binary_length(pc.replace_substring_regex(texts, pattern, r"\1"))).as_py() or 0
+
+
+def _demand_kept(texts: pa.ChunkedArray) -> None:
+    """Refuse long numbers that a double would round."""
+    if (pc.max(pc.binary_length(texts)).as_py() or 0) > 15:
+        long = texts.filter(pc.match_substring_regex(texts, LONG))
+        if not all(_is_kept(text) for text in long.unique().to_pylist()):
+            raise ValueError("a number has more digits than a double")
+
+
+def _is_kept(text: str) -> bool:
+    whole, _, places = text.partition(".")
+    short = len(whole.lstrip("+-0")) <= 38 and not places.strip("0")
+    return short and Decimal(repr(float(whole))) == Decimal(whole)
 
 
 def _plausible(texts: pa.ChunkedArray, type_: DataType, options: TextOptions) -> bool:
