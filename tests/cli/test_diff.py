@@ -231,3 +231,13 @@ def test_tables_draw_styled_cells_as_wide_as_plain_ones() -> None:
 
     plain = table_lines([Heading("a")], [["x"]], 80)
     assert table_lines([Heading("a")], [[Styled("x", "green")]], 80) == plain
+
+
+def test_a_new_namespace_brings_no_other_tables_into_the_summary(shop: Ana) -> None:
+    shop("sql", "CREATE NAMESPACE ns")
+    assert shop("diff", "--summary").out == "namespace ns: added\n"
+    shop("commit", "-m", "a namespace")
+    for refs in (("HEAD~1", "HEAD"), ("HEAD", "HEAD~1")):
+        assert shop("diff", *refs, "--summary", "--json").json["tables"] == []
+    shop("sql", "CREATE TABLE ns.t (id INT); COMMIT 'a table'; ALTER NAMESPACE ns RENAME TO other")
+    assert [t["name"] for t in shop("diff", "--summary", "--json").json["tables"]] == ["other.t"]
