@@ -153,6 +153,8 @@ def test_command_lines_that_contradict_themselves_are_refused(shop: Ana) -> None
         ["resolve", "orders", "--ours", "--set", "a=1"],
     ):
         shop(*arguments, fails=2)
+    for arguments in (["merge", "dev", "--ours", "--theirs"], ["resolve", "orders", "--base", "--theirs"]):
+        assert "contradict each other" in shop(*arguments, fails=2).err
 
 
 def test_columns_tables_and_constraints_are_told_and_settled(shop: Ana, folder: Path) -> None:

@@ -76,6 +76,15 @@ def command(name: str, cls: type[Command] = Command, **settings: Any) -> Callabl
     return decorate
 
 
+def side_of(**given: bool) -> str | None:
+    """The side that was chosen, such as ours; two contradict each other."""
+    chosen = [side for side, is_chosen in given.items() if is_chosen]
+    if len(chosen) > 1:
+        options = " and ".join(f"--{side}" for side in chosen)
+        raise BadUsage(f"{options} contradict each other", hint="give one of them")
+    return chosen[0] if chosen else None
+
+
 def names(_ctx: click.Context, _option: click.Parameter, text: str | None) -> tuple[str, ...] | None:
     """Read `a,b` as two names."""
     return None if text is None else tuple(part.strip() for part in text.split(",") if part.strip())
