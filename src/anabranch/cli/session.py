@@ -32,6 +32,7 @@ _OPTIONS = {
     "cherry_pick": "`ana cherry-pick`",
     "repo.diff(…)": "`ana diff`",
     "give it in args=": "--arg NAME=VALUE",
+    "leave at= out; on= names the branch that moves": "`ana switch` to the branch first, or USE BRANCH; without --at",
 }
 """What hints call in Python, as the command line calls it."""
 
