@@ -190,3 +190,7 @@ def test_columns_tables_and_constraints_are_told_and_settled(shop: Ana, folder: 
         tx.table("orders").update({"price": 20.0}, where="id = 2")
     shop("merge", "--continue")
     assert shown(shop)[1] == ("odd", 9.5)
+
+
+def test_a_rebase_with_a_conflict_names_what_it_is_made_on(meeting: Ana) -> None:
+    assert "can't be made on 'main': " in meeting("rebase", "main", "dev", fails=1).err
