@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.cli.conftest import Ana
 
 
@@ -26,3 +28,24 @@ def test_a_pipe_gets_whole_cells(shop: Ana) -> None:
 def test_long_texts_keep_their_lines(shop: Ana) -> None:
     assert shop("sql", "SHOW CREATE TABLE orders").out.splitlines()[:2] == ["CREATE TABLE orders (", "  id bigint NOT NULL,"]
     assert shop("sql", "EXPLAIN SELECT * FROM orders").out.startswith("engine: duck\nSELECT ")
+
+
+@pytest.mark.parametrize(
+    ("query", "words"),
+    [
+        ("SELECT 1 / 0 AS x", "division by zero\n"),
+        ("SELECT CAST('a' AS INT) AS x", "not a whole number: a\n"),
+        ("SELECT CAST('a' AS DATE) AS x", "not a date: a\n"),
+        ("SELECT * FROM", "near 'FROM'"),
+    ],
+)
+def test_what_fails_on_duckdb_is_told_in_plain_words(shop: Ana, query: str, words: str) -> None:
+    said = shop("--engine", "duck", "sql", query, fails=2).err
+    assert words in said
+    assert "convert" not in said
+
+
+def test_a_statement_that_wrote_is_called_by_its_kind(shop: Ana) -> None:
+    assert shop("sql", "CREATE OR REPLACE TABLE c AS SELECT 1 AS a").out == "CREATE TABLE: 1 inserted\n"
+    query = "WITH w AS (SELECT 2 AS a) INSERT INTO c SELECT * FROM w"
+    assert shop("sql", query).out == "INSERT: 1 inserted\n"

@@ -86,7 +86,9 @@ def _long_text(rows: Any) -> Iterator[str]:
 
 def _word(result: SqlResult) -> str:
     """What a statement did: its first word, or two where one says little."""
-    words = result.statement.text.upper().split()
+    words = result.statement.text.upper().replace("OR REPLACE", "", 1).split()
+    if words[0] == "WITH":
+        return type(result.statement).__name__.removesuffix("Into").upper()
     return words[0] if words[0] in _ALONE else " ".join(words[:2])
 
 
