@@ -191,7 +191,8 @@ def test_other_programs_get_what_they_read(changed: Ana) -> None:
         "INSERT INTO dd VALUES ('p', 1)",  # seen from the other end, one of three equal rows goes
         "UPDATE dd SET n = n + 1 WHERE x = 'p'",  # some become what others were
         "UPDATE dd SET n = 1, x = 'p' WHERE n = 3",
-        "UPDATE dd SET n = 7 WHERE x = 'r'; ALTER TABLE dd ADD COLUMN t INT DEFAULT 5; INSERT INTO dd VALUES ('p', 1, 5)",
+        "UPDATE dd SET n = 7 WHERE x = 'r'; ALTER TABLE dd ADD COLUMN t INT DEFAULT 5;"
+        " INSERT INTO dd VALUES ('p', 1, 5)",
     ],
 )
 def test_statements_for_a_table_without_a_key_leave_equal_rows(shop: Ana, folder: Path, change: str) -> None:
@@ -272,3 +273,11 @@ def test_a_new_namespace_brings_no_other_tables_into_the_summary(shop: Ana) -> N
         assert shop("diff", *refs, "--summary", "--json").json["tables"] == []
     shop("sql", "CREATE TABLE ns.t (id INT); COMMIT 'a table'; ALTER NAMESPACE ns RENAME TO other")
     assert [t["name"] for t in shop("diff", "--summary", "--json").json["tables"]] == ["other.t"]
+
+
+def test_staged_may_be_said_as_in_git(changed: Ana) -> None:
+    changed("sql", "UPDATE orders SET price = 0 WHERE id = 2")
+    for word in ("--staged", "--cached"):
+        assert changed("diff", word).out == changed("diff").out
+        assert changed("diff", word, "dev").out == changed("diff", "dev").out
+    assert "one ref" in changed("diff", "--staged", "dev", "main", fails=2).err

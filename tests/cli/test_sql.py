@@ -26,7 +26,10 @@ def test_a_pipe_gets_whole_cells(shop: Ana) -> None:
 
 
 def test_long_texts_keep_their_lines(shop: Ana) -> None:
-    assert shop("sql", "SHOW CREATE TABLE orders").out.splitlines()[:2] == ["CREATE TABLE orders (", "  id bigint NOT NULL,"]
+    assert shop("sql", "SHOW CREATE TABLE orders").out.splitlines()[:2] == [
+        "CREATE TABLE orders (",
+        "  id bigint NOT NULL,",
+    ]
     assert shop("sql", "EXPLAIN SELECT * FROM orders").out.startswith("engine: duck\nSELECT ")
 
 

@@ -44,6 +44,17 @@ class Command(click.Command):
         self.params.extend(o for o in global_options(hidden=True) if o.name not in own)
 
 
+class TablesLast(Command):
+    """A command whose words after `--` are tables."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        if "--" in args:
+            at = args.index("--")
+            ctx.meta["tables"] = tuple(args[at + 1 :])
+            args = args[:at]
+        return super().parse_args(ctx, args)
+
+
 class Group(click.Group):
     """A command with commands of its own."""
 
