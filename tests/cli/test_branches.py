@@ -176,3 +176,16 @@ def test_the_reflog_of_a_deleted_branch_is_kept(shop: Ana) -> None:
     moves = shop("reflog", "dev", "--json").json["moves"]
     assert [move["verb"] for move in moves] == ["delete", "branch"]
     assert moves[0]["after"] is None
+
+
+def test_a_dash_is_the_branch_before(shop: Ana) -> None:
+    assert "no other branch" in shop("switch", "-", fails=3).err
+    shop("switch", "-c", "dev")
+    for branch in ("main", "dev"):
+        assert shop("checkout", "-").out.startswith(f"Switched to branch {branch} at ")
+        assert shop("status", "--json").json["branch"] == branch
+
+
+def test_who_switches_to_a_commit_is_told_how_to_get_there(shop: Ana) -> None:
+    assert "`ana switch -c NAME HEAD~1` makes a branch there" in shop("checkout", "HEAD~1", fails=3).err
+    assert "`ana switch -c nope` makes it" in shop("switch", "nope", fails=3).err

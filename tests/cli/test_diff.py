@@ -185,6 +185,38 @@ def test_other_programs_get_what_they_read(changed: Ana) -> None:
     assert changed("diff", "dev", "--format", "json").json == changed("diff", "dev", "--json").json
 
 
+@pytest.mark.parametrize(
+    "change",
+    [
+        "INSERT INTO dd VALUES ('p', 1)",  # seen from the other end, one of three equal rows goes
+        "UPDATE dd SET n = n + 1 WHERE x = 'p'",  # some become what others were
+        "UPDATE dd SET n = 1, x = 'p' WHERE n = 3",
+        "UPDATE dd SET n = 7 WHERE x = 'r'; ALTER TABLE dd ADD COLUMN t INT DEFAULT 5;"
+        " INSERT INTO dd VALUES ('p', 1, 5)",
+    ],
+)
+def test_statements_for_a_table_without_a_key_leave_equal_rows(shop: Ana, folder: Path, change: str) -> None:
+    shop("sql", "CREATE TABLE dd (x STRING, n INT)")
+    shop("sql", "INSERT INTO dd VALUES ('p', 1), ('p', 1), ('p', 2), ('q', 3), ('r', NULL)", "-m", "rows")
+    for branch in ("old", "back"):
+        shop("branch", branch)
+    shop("sql", change, "-m", "a change")
+    shop("branch", "new")
+    for one, other in (("old", "main"), ("new", "back")):
+        script = shop("diff", one, other, "--format", "sql", "--", "dd").out
+        shop("switch", one)
+        shop("sql", script, "-m", "the same")
+        with ab.open(folder) as repo:
+            made, wanted = (sorted(map(str, repo.table("dd", at=at).rows())) for at in (one, other))
+        assert made == wanted, script
+
+
+def test_an_update_of_equal_rows_is_one_statement(shop: Ana) -> None:
+    shop("sql", "CREATE TABLE dd (x STRING, n INT); INSERT INTO dd VALUES ('p', 1), ('p', 1), ('q', 1)", "-m", "rows")
+    shop("sql", "UPDATE dd SET n = 2 WHERE x = 'p'")
+    assert shop("diff", "--format", "sql").out == "UPDATE `dd` SET `n` = 2 WHERE `x` = 'p' AND `n` = 1;\n"
+
+
 def test_html_and_sql_take_any_text(changed: Ana, folder: Path) -> None:
     with ab.open(folder) as repo, repo.commit("main", "odd") as tx:
         tx.table("orders").update({"status": "'<b>it''s'"}, where="id = 2")
@@ -231,3 +263,21 @@ def test_tables_draw_styled_cells_as_wide_as_plain_ones() -> None:
 
     plain = table_lines([Heading("a")], [["x"]], 80)
     assert table_lines([Heading("a")], [[Styled("x", "green")]], 80) == plain
+
+
+def test_a_new_namespace_brings_no_other_tables_into_the_summary(shop: Ana) -> None:
+    shop("sql", "CREATE NAMESPACE ns")
+    assert shop("diff", "--summary").out == "namespace ns: added\n"
+    shop("commit", "-m", "a namespace")
+    for refs in (("HEAD~1", "HEAD"), ("HEAD", "HEAD~1")):
+        assert shop("diff", *refs, "--summary", "--json").json["tables"] == []
+    shop("sql", "CREATE TABLE ns.t (id INT); COMMIT 'a table'; ALTER NAMESPACE ns RENAME TO other")
+    assert [t["name"] for t in shop("diff", "--summary", "--json").json["tables"]] == ["other.t"]
+
+
+def test_staged_may_be_said_as_in_git(changed: Ana) -> None:
+    changed("sql", "UPDATE orders SET price = 0 WHERE id = 2")
+    for word in ("--staged", "--cached"):
+        assert changed("diff", word).out == changed("diff").out
+        assert changed("diff", word, "dev").out == changed("diff", "dev").out
+    assert "one ref" in changed("diff", "--staged", "dev", "main", fails=2).err

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from anabranch.errors import Unavailable
 from tests.cli.conftest import Ana
 
 BIN = Path(sys.executable).parent
@@ -63,6 +64,14 @@ def test_results_go_to_stdout_and_errors_to_stderr_with_their_exit_codes(shop: A
     assert bad.stderr.startswith("error: there is no branch, tag or commit 'nowhere'\nhint: ")
     assert execute("frobnicate").returncode == 2
     assert execute("commit", "-m", "nothing").returncode == 1
+
+
+@pytest.mark.parametrize("arguments", [["log"], ["--help"], ["export", "orders", "-", "--format", "csv"]])
+def test_a_full_disk_is_told(shop: Ana, arguments: list[str]) -> None:
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run([BIN / "ana", *arguments], stdout=full, stderr=subprocess.PIPE, text=True)
+    assert done.returncode == Unavailable.exit_code
+    assert done.stderr.startswith("error: the output can't be written: No space left on device\n")
 
 
 @pytest.mark.parametrize(

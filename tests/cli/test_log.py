@@ -160,3 +160,12 @@ def test_a_ref_that_is_not_there_is_exit_code_3(history: Ana, arguments: list[st
 
 def test_a_time_that_is_none_is_refused(history: Ana) -> None:
     assert "'yesterday' is not a time" in history("log", "--since", "yesterday", fails=2).err
+
+
+def test_log_knows_the_habits_of_git(history: Ana) -> None:
+    assert messages(history, "-1") == messages(history, "-n", "1") == ["customers"]
+    assert messages(history, "--grep", "longer") == ["customers"]
+    assert messages(history, "--grep", "REPRICE") == []
+    assert messages(history, "--grep", "e", "-2", "--all", "--", "orders") == ["clean up", "reprice"]
+    assert messages(history, "dev", "--", "orders") == messages(history, "dev", "--table", "orders")
+    assert "one table" in history("log", "--", "orders", "customers", fails=2).err

@@ -153,6 +153,8 @@ def test_command_lines_that_contradict_themselves_are_refused(shop: Ana) -> None
         ["resolve", "orders", "--ours", "--set", "a=1"],
     ):
         shop(*arguments, fails=2)
+    for arguments in (["merge", "dev", "--ours", "--theirs"], ["resolve", "orders", "--base", "--theirs"]):
+        assert "contradict each other" in shop(*arguments, fails=2).err
 
 
 def test_columns_tables_and_constraints_are_told_and_settled(shop: Ana, folder: Path) -> None:
@@ -188,3 +190,7 @@ def test_columns_tables_and_constraints_are_told_and_settled(shop: Ana, folder: 
         tx.table("orders").update({"price": 20.0}, where="id = 2")
     shop("merge", "--continue")
     assert shown(shop)[1] == ("odd", 9.5)
+
+
+def test_a_rebase_with_a_conflict_names_what_it_is_made_on(meeting: Ana) -> None:
+    assert "can't be made on 'main': " in meeting("rebase", "main", "dev", fails=1).err

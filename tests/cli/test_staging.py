@@ -166,3 +166,13 @@ def test_reset_moves_the_branch_and_the_reflog_tells_the_way_back(shop: Ana) -> 
     assert shop("reflog", "--json").json["moves"][0]["verb"] == "reset"
     shop("reset", "--hard", "@{1}")
     assert len(shop("log", "--json").json["commits"]) == 2
+
+
+def test_stashes_are_cleared_and_nothing_need_be_added(shop: Ana) -> None:
+    for price in (1, 2):
+        shop("sql", f"UPDATE orders SET price = {price}")
+        shop("stash", "push", "-m", f"price {price}")
+    assert shop("stash", "clear").out == "Given up: price 2\nGiven up: price 1\n"
+    assert shop("stash", "list", "--json").json["stashes"] == []
+    assert shop("stash", "clear").out == "Nothing was set aside.\n"
+    assert "staged already" in shop("add", "orders", fails=2).err

@@ -132,6 +132,7 @@ def test_rows_as_json_keep_their_values(shop: Ana, folder: Path) -> None:
         (["orders", "--where", "price >", "--engine", "duck"], 2, "'price >'"),
         (["orders", "--where", "prise > 3"], 3, "'prise'"),
         (["orders", "--at", "nowhere"], 3, "'nowhere'"),
+        (["orders", "--columns", "price,id,Price"], 2, "column 'price' is named twice"),
         (["orders", "--limit", "many"], 2, "'many' is not a valid integer"),
     ],
 )
@@ -161,3 +162,12 @@ def test_a_damaged_object_is_found(shop: Ana, folder: Path) -> None:
     file.chmod(0o644)
     file.write_bytes(file.read_bytes()[:-1] + b"?")
     assert shop("verify", fails=Corrupt.exit_code).err.startswith("error: ")
+
+
+def test_a_column_that_is_named_twice_is_refused(shop: Ana, folder: Path) -> None:
+    for command in (("export", "orders", "o.parquet"), ("changes", "orders", "--since", "main/0")):
+        assert "column 'id' is named twice" in shop(*command, "--columns", "id,id", fails=2).err
+    assert not (folder / "o.parquet").exists()
+    with ab.open(folder, engine="duck") as repo, pytest.raises(ab.InvalidRequest, match="twice"):
+        repo.table("orders", columns=["id", "ID"])
+    assert shop("sql", "SELECT id, ID, o.id FROM orders o", "--json").json["results"][0]["rows"][0] == [1, 1, 1]

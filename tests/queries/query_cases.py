@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 LISTS = [
+    "SELECT 'it''s', 'it' 's', \"a\"\"b\", 'a\"\"b', \"it''s\", '''' AS quote, 'a''b' 'c' AS both",
     "SELECT * FROM {orders} o",
     "SELECT o.* FROM {orders} AS o",
     "SELECT id, ID, Price FROM {orders} o",

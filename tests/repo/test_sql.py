@@ -103,7 +103,7 @@ def test_commit_with_nothing_staged_is_told(small: ab.Repository) -> None:
 
 def test_at_is_for_reading_only(small: ab.Repository) -> None:
     for text in ("DELETE FROM orders", "CREATE BRANCH dev"):
-        with pytest.raises(ab.InvalidRequest, match="at= is for reading"):
+        with pytest.raises(ab.InvalidRequest, match="only read"):
             small.sql(text, at="main")
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from sqlalchemy import Connection, and_, bindparam, exists, literal, or_, select, true
+from sqlalchemy import Connection, and_, bindparam, exists, func, literal, or_, select, true
 
 from anabranch.catalog import tables as t
 from anabranch.catalog.store import Prepared
@@ -157,6 +157,8 @@ class LogFilter:
     author: str | None = None
     since: int | None = None
     until: int | None = None
+    words: str | None = None
+    """A text that the message contains."""
 
 
 @dataclass(frozen=True)
@@ -180,6 +182,8 @@ def log_page(cx: Connection, top: Position, wanted: LogFilter, limit: int) -> li
         conditions.append(c.finished_at >= wanted.since)
     if wanted.until is not None:
         conditions.append(c.finished_at <= wanted.until)
+    if wanted.words:
+        conditions.append(func.replace(c.message, wanted.words, "") != c.message)  # LIKE has its own idea of case
     if wanted.thing_ids is not None:
         e = t.entries.c
         touched = (

@@ -11,7 +11,7 @@ import click
 
 from anabranch.cli.completing import refs
 from anabranch.cli.failures import BadUsage
-from anabranch.cli.options import Command
+from anabranch.cli.options import TablesLast
 from anabranch.cli.options import command as make_command
 from anabranch.cli.output import emit_json
 from anabranch.cli.pager import pager_option, show_lines
@@ -25,17 +25,6 @@ FORMATS = ("table", "json", "ndjson", "csv", "sql", "html")
 DIFFERENT = 1
 """The exit code of --exit-code when something differs, as in git."""
 _SHOWN = 100
-
-
-class DiffCommand(Command):
-    """A command whose words after `--` are tables."""
-
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        if "--" in args:
-            at = args.index("--")
-            ctx.meta["tables"] = tuple(args[at + 1 :])
-            args = args[:at]
-        return super().parse_args(ctx, args)
 
 
 @dataclass(frozen=True)
@@ -68,7 +57,7 @@ class Asked:
         return any(not table.is_empty for table in self.tables)
 
 
-@make_command("diff", cls=DiffCommand, short_help="Show what differs, row by row and cell by cell.")
+@make_command("diff", cls=TablesLast, short_help="Show what differs, row by row and cell by cell.")
 @click.argument("refs", metavar="[A [B]] [-- TABLE...]", nargs=-1, shell_complete=refs)
 @click.option("--stat", is_flag=True, help="Only how many rows and cells differ.")
 @click.option("--summary", is_flag=True, help="Only which tables differ and how; reads no data.")
@@ -76,6 +65,7 @@ class Asked:
 @click.option("--key", metavar="[COLUMN=]VALUE", multiple=True, help="Only the row with this key.")
 @click.option("-n", "--limit", type=click.IntRange(min=0), metavar="N", help="At most so many rows of each table.")
 @click.option("--format", type=click.Choice(FORMATS), default="table", help="How to write rows (table).")
+@click.option("--staged", "--cached", is_flag=True, help="What is staged, against A (the last commit).")
 @click.option("--exit-code", is_flag=True, help="Exit code 1 if something differs, 0 if not.")
 @pager_option
 def command(session: Session, refs: tuple[str, ...], stat: bool, summary: bool, **chosen: Any) -> None:
@@ -102,6 +92,8 @@ def command(session: Session, refs: tuple[str, ...], stat: bool, summary: bool, 
     if stat and summary:
         raise BadUsage("--stat and --summary are two things", hint="give one of them")
     named, found, tables = find(session, refs)
+    if chosen["staged"] and named["after"] is not None:
+        raise BadUsage("--staged is compared with one ref", hint="leave the other one out")
     wanted = Wanted(chosen["where"], chosen["key"], _limit(chosen["limit"], format))
     with nullcontext() if summary else session.progress("comparing"):
         picked = [found[name] for name in tables] if tables else list(found.candidates if summary else found)

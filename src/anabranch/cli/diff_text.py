@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from anabranch.cli.diff_documents import chosen_rows
 from anabranch.cli.output import clean, columns, cut, number, paint, plural, width_of
-from anabranch.cli.tables import CELL_LIMIT, Heading, Styled, cell, fits, screen_width, table_lines
+from anabranch.cli.tables import Heading, Styled, cell, cell_limit, fits, screen_width, table_lines
 
 if TYPE_CHECKING:
     from anabranch.cli.diff import Wanted
@@ -179,8 +179,9 @@ def _row(shown: Sequence[Column], row: dict[str, Any]) -> list[Any]:
 
 def _both(row: dict[str, Any], name: str) -> str:
     """A cell before and after; long ones are cut from where they begin to differ."""
-    before, after = (cell((row[side] or {}).get(name), _WHOLE) for side in ("before", "after"))
-    room = CELL_LIMIT - len(_ARROW)
+    limit = cell_limit(screen_width())
+    before, after = (cell((row[side] or {}).get(name), max(limit, _WHOLE)) for side in ("before", "after"))
+    room = limit - len(_ARROW)
     if width_of(before) + width_of(after) <= room:
         return f"{before}{_ARROW}{after}"
     same = next((i for i, (a, b) in enumerate(zip(before, after, strict=False)) if a != b), 0)

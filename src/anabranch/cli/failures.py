@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import sys
 import traceback
 from typing import TYPE_CHECKING
@@ -9,13 +10,14 @@ from typing import TYPE_CHECKING
 import click
 
 from anabranch.cli.output import OutputClosed, clean, paint
-from anabranch.errors import AnabranchError, InvalidRequest
+from anabranch.errors import AnabranchError, InvalidRequest, Unavailable
 
 if TYPE_CHECKING:
     from anabranch.cli.session import Session
 
 BAD_USAGE, UNEXPECTED, INTERRUPTED, PIPE_CLOSED = InvalidRequest.exit_code, 70, 130, 141
 """Exit codes beside those of the errors themselves; the last two are what a shell shows for the signals."""
+_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 
 
 class BadUsage(click.UsageError):
@@ -39,7 +41,15 @@ def report(error: BaseException, session: Session) -> int:
         return INTERRUPTED
     if session.choices.debug:
         traceback.print_exception(error)
-    return _report_error(error, session)
+    return _report_error(_unwritten(error) or error, session)
+
+
+def _unwritten(error: BaseException) -> Unavailable | None:
+    """What a full disk is to the user: nothing that a bug did."""
+    if not isinstance(error, OSError) or error.errno not in _FULL:
+        return None
+    what = error.filename or "the output"
+    return Unavailable(f"{what} can't be written: {error.strerror}", hint="make room, or write elsewhere")
 
 
 def _report_error(error: BaseException, session: Session) -> int:

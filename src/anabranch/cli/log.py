@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -11,7 +12,9 @@ import click
 
 from anabranch.cli.completing import refs, tables
 from anabranch.cli.documents import commit_document
+from anabranch.cli.failures import BadUsage
 from anabranch.cli.graph import Edges, draw, simplify
+from anabranch.cli.options import TablesLast
 from anabranch.cli.options import command as make_command
 from anabranch.cli.output import clean, emit_json, local, paint, short, subject
 from anabranch.cli.pager import pager_option, show_lines
@@ -20,6 +23,8 @@ from anabranch.cli.session import Session
 
 if TYPE_CHECKING:
     from anabranch import Commit
+
+_COUNT = re.compile(r"^-(\d+)$")
 
 
 @dataclass(frozen=True)
@@ -38,14 +43,22 @@ class Names:
         return f" ({', '.join(parts)})" if parts else ""
 
 
-@make_command("log", short_help="List commits, newest first.")
-@click.argument("refs", metavar="[REF]...", nargs=-1, shell_complete=refs)
+class LogCommand(TablesLast):
+    """A command that takes -3 for -n 3, as git does."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        return super().parse_args(ctx, [_COUNT.sub(r"--limit=\1", word) for word in args])
+
+
+@make_command("log", cls=LogCommand, short_help="List commits, newest first.")
+@click.argument("refs", metavar="[REF]... [-- TABLE]", nargs=-1, shell_complete=refs)
 @click.option("--all", "every", is_flag=True, help="What any branch or tag reaches.")
 @click.option("--oneline", is_flag=True, help="One line for each commit.")
 @click.option("--graph", is_flag=True, help="Draw branches and merges.")
-@click.option("-n", "--limit", type=click.IntRange(min=0), metavar="N", help="At most so many commits.")
+@click.option("-n", "--limit", type=click.IntRange(min=0), metavar="N", help="At most so many commits; -3 is -n 3.")
 @click.option("--table", metavar="NAME", shell_complete=tables, help="Only commits that changed this table.")
 @click.option("--author", metavar="NAME", help="Only commits of this author.")
+@click.option("--grep", "message", metavar="TEXT", help="Only commits whose message contains this.")
 @click.option("--since", metavar="TIME", help="Only commits from then on.")
 @click.option("--until", metavar="TIME", help="Only commits up to then.")
 @pager_option
@@ -64,11 +77,13 @@ def command(
     \b
     $ ana log --graph --oneline --all
     $ ana log --table orders -n 5 dev
+    $ ana log -1 -- orders
 
     JSON: commits (list of hash, id, author, message, started_at, finished_at, parents, tables, provenance, branches,
     tags).
     """
     filters |= {name: with_zone(filters[name]) for name in ("since", "until") if filters[name]}
+    filters["table"] = _table(filters["table"])
     heads = [session.ref(ref) for ref in refs or (None,)]
     if every:
         heads += [branch.commit for branch in session.repo.branches()] + [tag.commit for tag in session.repo.tags()]
@@ -81,6 +96,14 @@ def command(
         show_lines(graph_lines(commits, edges, names, oneline), paged=pager)
     else:
         show_lines(plain_lines(commits, names, oneline), paged=pager)
+
+
+def _table(named: str | None) -> str | None:
+    """The table whose commits are asked for: by --table, or after `--`."""
+    given = {*click.get_current_context().meta.get("tables", ()), *([named] if named else [])}
+    if len(given) > 1:
+        raise BadUsage("log is of one table, or of all", hint="name one")
+    return next(iter(given), None)
 
 
 def find_names(session: Session, commits: Sequence[Commit]) -> Names:

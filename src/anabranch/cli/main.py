@@ -54,6 +54,9 @@ MODULES = {
 }
 """Every command and the module it is in, in the order that help shows; a module is imported when its command runs."""
 
+HABITS = {"add": "what is written is staged already: `ana status` shows it, `ana commit -m MESSAGE` commits it"}
+"""Commands of git that are not needed here, and what to do instead."""
+
 
 class LazyGroup(click.Group):
     """A group that imports a command's module when it is asked for."""
@@ -75,6 +78,7 @@ class LazyGroup(click.Group):
         if name not in MODULES and not name.startswith("-"):
             near = get_close_matches(name, MODULES, n=1)
             hint = f"did you mean `ana {near[0]}`?" if near else "see `ana --help` for all commands"
+            hint = HABITS.get(name, hint)
             raise failures.BadUsage(f"there is no command {name!r}", hint=hint)
         return super().resolve_command(ctx, args)
 

@@ -18,7 +18,7 @@ from anabranch.cli.merging import (
     rules,
 )
 from anabranch.cli.options import command as make_command
-from anabranch.cli.options import paragraphs
+from anabranch.cli.options import paragraphs, side_of
 from anabranch.cli.output import clean, columns, emit, emit_json, paint, plural, short
 from anabranch.cli.session import Session
 from anabranch.cli.staging import commit_line, counts_text
@@ -42,8 +42,8 @@ CONFLICTS = MergeConflict.exit_code
 @click.option("--replay", is_flag=True, help="Copy the commits one by one.")
 @click.option("--rule", metavar="TABLE[.COLUMN]=RULE", multiple=True, callback=rules, help="Decide cells by a rule.")
 @click.option("--strictness", type=click.Choice(STRICTNESSES), default="cell", help="What conflicts (cell).")
-@click.option("--ours", "take", flag_value="ours", help="Where both changed something, keep what is here.")
-@click.option("--theirs", "take", flag_value="theirs", help="Where both changed something, take what comes.")
+@click.option("--ours", is_flag=True, help="Where both changed something, keep what is here.")
+@click.option("--theirs", is_flag=True, help="Where both changed something, take what comes.")
 @click.option("--dry-run", is_flag=True, help="Only tell what would happen.")
 @click.option("--continue", "goes_on", is_flag=True, help="Publish the open merge.")
 @click.option("--abort", is_flag=True, help="Give the open merge up.")
@@ -66,6 +66,7 @@ def command(session: Session, sources: tuple[str, ...], into: str | None, **chos
     """
     branch = into or session.branch
     _check(sources, chosen)
+    chosen["take"] = side_of(ours=chosen["ours"], theirs=chosen["theirs"])
     if chosen["abort"]:
         _abort(session, branch)
     elif chosen["goes_on"]:

@@ -44,6 +44,17 @@ class Command(click.Command):
         self.params.extend(o for o in global_options(hidden=True) if o.name not in own)
 
 
+class TablesLast(Command):
+    """A command whose words after `--` are tables."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        if "--" in args:
+            at = args.index("--")
+            ctx.meta["tables"] = tuple(args[at + 1 :])
+            args = args[:at]
+        return super().parse_args(ctx, args)
+
+
 class Group(click.Group):
     """A command with commands of its own."""
 
@@ -74,6 +85,15 @@ def command(name: str, cls: type[Command] = Command, **settings: Any) -> Callabl
         return click.command(name, cls=cls, **settings)(click.make_pass_decorator(Session)(function))
 
     return decorate
+
+
+def side_of(**given: bool) -> str | None:
+    """The side that was chosen, such as ours; two contradict each other."""
+    chosen = [side for side, is_chosen in given.items() if is_chosen]
+    if len(chosen) > 1:
+        options = " and ".join(f"--{side}" for side in chosen)
+        raise BadUsage(f"{options} contradict each other", hint="give one of them")
+    return chosen[0] if chosen else None
 
 
 def names(_ctx: click.Context, _option: click.Parameter, text: str | None) -> tuple[str, ...] | None:

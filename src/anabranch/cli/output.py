@@ -45,11 +45,11 @@ def flush() -> None:
 
 
 def close_output() -> None:
-    """Flush for the last time; a closed pipe is no news."""
+    """Flush for the last time; a closed pipe is no news, and what can't be written was told."""
     try:
         flush()
         sys.stderr.flush()
-    except (OutputClosed, BrokenPipeError):
+    except (OutputClosed, OSError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 

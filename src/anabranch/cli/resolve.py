@@ -10,6 +10,7 @@ from anabranch.cli.completing import branches, tables
 from anabranch.cli.failures import BadUsage
 from anabranch.cli.merging import open_merge, pairs
 from anabranch.cli.options import command as make_command
+from anabranch.cli.options import side_of
 from anabranch.cli.output import clean, emit, emit_json, number
 from anabranch.cli.session import Session
 
@@ -19,9 +20,9 @@ if TYPE_CHECKING:
 
 @make_command("resolve", short_help="Settle conflicts of an open merge.")
 @click.argument("table", shell_complete=tables)
-@click.option("--ours", "take", flag_value="ours", help="Keep what the branch has.")
-@click.option("--theirs", "take", flag_value="theirs", help="Take what the source has.")
-@click.option("--base", "take", flag_value="base", help="Go back to what both started from.")
+@click.option("--ours", is_flag=True, help="Keep what the branch has.")
+@click.option("--theirs", is_flag=True, help="Take what the source has.")
+@click.option("--base", is_flag=True, help="Go back to what both started from.")
 @click.option("--set", "values", metavar="COLUMN=EXPR", multiple=True, help="Set by SQL over base, ours and theirs.")
 @click.option("--where", metavar="EXPR", help="Only rows for which this SQL expression holds.")
 @click.option("--key", metavar="[COLUMN=]VALUE", multiple=True, help="Only the row with this key.")
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 @click.option(
     "--into", metavar="BRANCH", shell_complete=branches, help="The branch that is merged into (the current one)."
 )
-def command(session: Session, table: str, take: Any, values: tuple[str, ...], into: str | None, **chosen: Any) -> None:
+def command(session: Session, table: str, values: tuple[str, ...], into: str | None, **chosen: Any) -> None:
     """Settle conflicts of TABLE: all, or those of some rows and columns. Nothing is published yet.
 
     \b
@@ -39,6 +40,7 @@ def command(session: Session, table: str, take: Any, values: tuple[str, ...], in
 
     JSON: table, resolved, left (how many conflicts).
     """
+    take = side_of(**{side: chosen[side] for side in ("ours", "theirs", "base")})
     if bool(take) == bool(values):
         raise BadUsage("say how: by a side, or by --set", hint="one of --ours, --theirs, --base, --set COLUMN=EXPR")
     kept = open_merge(session, into or session.branch)

@@ -34,6 +34,7 @@ _OPTIONS = {
     "give it in args=": "--arg NAME=VALUE",
     "finish()": "`ana merge --continue`",
     "abort()": "`ana merge --abort`",
+    "leave at= out; on= names the branch that moves": "`ana switch` to the branch first, or USE BRANCH; without --at",
 }
 """What hints call in Python, as the command line calls it."""
 
@@ -109,9 +110,9 @@ class Session:
             raise InvalidRequest("no folder remembers the current branch of this store", hint=hint)
         return self.place.folder
 
-    def switch_to(self, branch: str) -> None:
-        """Remember another current branch."""
-        state.save(self.folder, self.place.state.on_branch(self.repo.name, branch))
+    def switch_to(self, branch: str, left: str | None = None) -> None:
+        """Remember another current branch, and the one that was left for it."""
+        state.save(self.folder, self.place.state.on_branch(self.repo.name, branch, left))
 
     def progress(self, phase: str, repo: Repository | None = None) -> AbstractContextManager[Progress]:
         """Show what takes long, on a terminal."""

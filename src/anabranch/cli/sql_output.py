@@ -11,7 +11,7 @@ from anabranch.cli.pager import show_lines
 from anabranch.cli.staging import counts_text
 from anabranch.cli.tables import Heading, screen_width, table_lines
 from anabranch.repo.json_values import finite, plain
-from anabranch.sql.statements import Governing, Writing
+from anabranch.sql.statements import Explain, Governing, ShowCreate, Writing
 
 if TYPE_CHECKING:
     from anabranch.repo.sql_result import SqlResult
@@ -66,6 +66,9 @@ def table_text(result: SqlResult, rows: Any, width: int) -> Iterator[str]:
         told = ", ".join(f"{name} {_fact(name, value)}" for name, value in facts if value is not None)
         yield f"{_word(result)}: {told}"
         return
+    if isinstance(result.statement, (ShowCreate, Explain)):
+        yield from _long_text(rows)
+        return
     headings = [
         Heading(name, right=type_.partition("(")[0] in _NUMBERS)
         for name, type_ in zip(result.columns, result.types, strict=True)
@@ -74,9 +77,18 @@ def table_text(result: SqlResult, rows: Any, width: int) -> Iterator[str]:
     yield plural(rows.num_rows, "row")
 
 
+def _long_text(rows: Any) -> Iterator[str]:
+    """A long text with its line breaks; before it, in lines of their own, the facts beside it."""
+    for *facts, text in _rows(rows):
+        yield from (f"{name}: {fact}" for name, fact in zip(rows.column_names, facts, strict=False))
+        yield from clean(text, keep="\n").split("\n")
+
+
 def _word(result: SqlResult) -> str:
     """What a statement did: its first word, or two where one says little."""
-    words = result.statement.text.upper().split()
+    words = result.statement.text.upper().replace("OR REPLACE", "", 1).split()
+    if words[0] == "WITH":
+        return type(result.statement).__name__.removesuffix("Into").upper()
     return words[0] if words[0] in _ALONE else " ".join(words[:2])
 
 

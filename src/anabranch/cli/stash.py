@@ -109,6 +109,29 @@ def drop(session: Session, number: int) -> None:
         emit(f"Given up: {_subject(gone)} ({plural(len(gone.work.status()), 'change')})")
 
 
+@command.command("clear")
+@click.make_pass_decorator(Session)
+def clear(session: Session) -> None:
+    """Give up all that was set aside.
+
+    \b
+    $ ana stash clear
+
+    JSON: dropped (list of number, message, branch, started_at, staged: as in status).
+    """
+    found = session.repo.stashes()
+    gone = [_document(stash) for stash in found]
+    for stash in reversed(found):
+        session.repo.drop_stash(stash.number)
+    if session.json:
+        emit_json({"dropped": gone})
+        return
+    for stash in found:
+        emit(f"Given up: {_subject(stash)}")
+    if not found:
+        emit("Nothing was set aside.")
+
+
 @command.command("show")
 @_number
 @click.make_pass_decorator(Session)

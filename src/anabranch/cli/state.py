@@ -30,10 +30,13 @@ class State:
     """The address of a store on a server, without a password; None for the store in this folder."""
     preferences: dict[str, str] = field(default_factory=dict)
     """What `ana config` chose for this folder."""
+    previous: dict[str, str] = field(default_factory=dict)
+    """The branch of each repository that was current before."""
 
-    def on_branch(self, repository: str, branch: str) -> State:
-        """The state after switching to a branch."""
-        return replace(self, branches={**self.branches, repository: branch})
+    def on_branch(self, repository: str, branch: str, left: str | None = None) -> State:
+        """The state after switching to a branch, and leaving another."""
+        previous = {**self.previous, repository: left} if left and left != branch else self.previous
+        return replace(self, branches={**self.branches, repository: branch}, previous=previous)
 
 
 @dataclass(frozen=True)
@@ -51,9 +54,10 @@ def load(folder: Path) -> State:
     document = read_document(file, _AGAIN)
     try:
         branches, preferences = dict(document.get("branches") or {}), texts(document.get("config") or {})
+        previous = texts(document.get("previous") or {})
     except (ValueError, TypeError, AttributeError) as error:
         raise Corrupt(f"{file} can't be read: {error}", hint=_AGAIN) from error
-    return State(document.get("repository"), branches, document.get("store"), preferences)
+    return State(document.get("repository"), branches, document.get("store"), preferences, previous)
 
 
 def save(folder: Path, state: State) -> None:
@@ -62,6 +66,7 @@ def save(folder: Path, state: State) -> None:
         "store": state.store,
         "repository": state.repository,
         "branches": state.branches,
+        "previous": state.previous,
         "config": state.preferences,
     }
     write_document(folder / FOLDER / FILE, {k: v for k, v in document.items() if v})

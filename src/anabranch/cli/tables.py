@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from rich.text import Text
 
 CELL_LIMIT, CELL_MINIMUM = 60, 12
-_PIPE_WIDTH = 100_000
+_PIPE_WIDTH = 1_000_000_000
 _GAP = 3
 
 
@@ -47,7 +47,7 @@ def print_table(headings: Sequence[Heading], rows: Sequence[Sequence[Any]]) -> N
 
 def table_lines(headings: Sequence[Heading], rows: Sequence[Sequence[Any]], width: int) -> list[str]:
     """Draw a table; long cells are cut, columns that don't fit are left out, and that is said."""
-    widths = fit(_natural(headings, rows), width, [h.firm for h in headings])
+    widths = fit(_natural(headings, rows, width), width, [h.firm for h in headings])
     lines = _drawn(_table(headings, rows, widths))
     if len(widths) == len(headings):
         return lines
@@ -57,12 +57,13 @@ def table_lines(headings: Sequence[Heading], rows: Sequence[Sequence[Any]], widt
 
 def fits(headings: Sequence[Heading], rows: Sequence[Sequence[Any]], width: int) -> bool:
     """Tell whether a table has room for all of its columns."""
-    return len(fit(_natural(headings, rows), width)) == len(headings)
+    return len(fit(_natural(headings, rows, width), width)) == len(headings)
 
 
-def _natural(headings: Sequence[Heading], rows: Sequence[Sequence[Any]]) -> list[int]:
+def _natural(headings: Sequence[Heading], rows: Sequence[Sequence[Any]], width: int) -> list[int]:
     """How wide each column would like to be."""
-    cells = [[cell(value) for value in row] for row in rows]
+    limit = cell_limit(width)
+    cells = [[cell(value, limit) for value in row] for row in rows]
     return [max([width_of(h.title), *(width_of(row[i]) for row in cells)]) for i, h in enumerate(headings)]
 
 
@@ -92,6 +93,11 @@ def _drawn(thing: RenderableType) -> list[str]:
 def screen_width() -> int:
     """The width to draw for."""
     return max(get_terminal_size().columns, 40) if sys.stdout.isatty() else _PIPE_WIDTH
+
+
+def cell_limit(width: int) -> int:
+    """How wide a cell may be at most; in a pipe nothing is cut."""
+    return _PIPE_WIDTH if width >= _PIPE_WIDTH else CELL_LIMIT
 
 
 def cell(value: Any, limit: int = CELL_LIMIT) -> str:
@@ -129,4 +135,4 @@ def _text(value: Any, width: int) -> Text:
     from rich.text import Text
 
     style = value.style if isinstance(value, Styled) else "dim" if value is None else ""
-    return Text(cut(cell(value), width), style=style)
+    return Text(cut(cell(value, width), width), style=style)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -125,6 +126,12 @@ def _spark_type(name: str) -> DataType | None:
     return parse_type(_TYPE_NAMES.get(name, name))
 
 
+_OWN_WORDS = re.compile(
+    r"(division by zero|the part 0 of a string|not a (?:whole number|boolean|date): .*?)(?:' to \w+|\", expected .*)?$"
+)
+"""What translated queries say where Spark would fail, inside of what DuckDB makes of it."""
+
+
 def _translate(error: duckdb.Error) -> Exception:
     """Turn DuckDB's errors into ours, by their class."""
     text = str(error).splitlines()[0]
@@ -134,6 +141,8 @@ def _translate(error: duckdb.Error) -> Exception:
         duckdb.InvalidInputException,
     )
     if isinstance(error, values):
+        own = _OWN_WORDS.search(text)
+        text = own[1] if own else text
         damage = isinstance(error, duckdb.InvalidInputException)  # what a damaged file is told as, too
         hint = "check the values and the column's type"
         return InvalidRequest(f"a value does not fit: {text}", hint=hint, may_be_damage=damage)

@@ -141,7 +141,14 @@ class Schema:
 
     def select(self, names: Iterable[str] | None) -> tuple[Column, ...]:
         """Return the named columns in the order asked for; all of them for None."""
-        return self.columns if names is None else tuple(self.column(n) for n in names)
+        if names is None:
+            return self.columns
+        chosen = tuple(self.column(n) for n in names)
+        twice = next((c for i, c in enumerate(chosen) if c in chosen[:i]), None)
+        if twice is not None:
+            message = f"column {twice.name!r} is named twice"
+            raise InvalidRequest(message, hint="name each column once", column=twice.name)
+        return chosen
 
 
 def _also_called(column: Column, others: Sequence[Column]) -> Column:

@@ -299,6 +299,16 @@ def repeated_keys(query: Query, schema: Schema, limit: int) -> Query:
     return query.over(found)
 
 
+def repeated_rows(query: Query, columns: Sequence[Column], count: str) -> Query:
+    """Rows that come more than once, each once, and how often they come."""
+    rows = exp.Count(this=exp.Star())
+    picked = [*(col(c.id) for c in columns), aliased(rows.copy(), count)]
+    found = select(picked, subquery(query.expression, "k"))
+    found.set("group", exp.Group(expressions=[col(c.id) for c in columns]))
+    found.set("having", exp.Having(this=exp.GT(this=rows, expression=number(1))))
+    return query.over(found)
+
+
 def told_apart(query: Query, schema: Schema, columns: Sequence[Column]) -> Query:
     """The rows whose key no other row has."""
     rows = exp.Window(this=exp.Count(this=exp.Star()), partition_by=[col(k) for k in schema.key_ids])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
+from sqlglot import exp
 from sqlglot.dialects import Spark
 
 
@@ -16,9 +17,23 @@ class _PlainParser(Spark.Parser):  # type: ignore[misc]
         for name in ("CAST", "TRY_CAST", "EXTRACT", "TRIM", "POSITION", "SUBSTRING", "SUBSTR", "OVERLAY")
     }
 
+    def _parse_primary(self) -> Any:
+        """Join texts that stand beside each other, as Spark does."""
+        found = super()._parse_primary()
+        if isinstance(found, exp.Concat) and all(part.is_string for part in found.expressions):
+            return exp.Literal.string("".join(part.this for part in found.expressions))
+        return found
+
+
+class _PlainTokenizer(Spark.Tokenizer):  # type: ignore[misc]
+    """Reads a quote that is written twice in a text as one."""
+
+    STRING_ESCAPES: ClassVar[list[str]] = ["\\", "'", '"']
+
 
 class _Plain(Spark):  # type: ignore[misc]
     Parser = _PlainParser
+    Tokenizer = _PlainTokenizer
 
 
 PLAIN = _Plain()

@@ -113,10 +113,16 @@ def _parsed(text: str) -> exp.Expr:
     try:
         parsed = [node for node in PLAIN.parse(text) if node is not None]
     except SqlglotError as error:
-        raise Unproven("syntax that only Spark reads") from error
+        raise Unproven(f"syntax that only Spark reads{_near(error)}") from error
     if len(parsed) != 1 or not isinstance(parsed[0], (exp.Query, exp.Values)):
         raise Unproven("anything but one query")
     return parsed[0]
+
+
+def _near(error: SqlglotError) -> str:
+    """The word at which a text could not be read any more."""
+    words = [str(e["highlight"]) for e in getattr(error, "errors", ()) if e.get("highlight")]
+    return f" (near {words[0]!r})" if words and not words[0].startswith("_ana_") else ""
 
 
 def _prove(node: exp.Expr, around: Surroundings, outer: Outer | None = None) -> Derived:

@@ -64,10 +64,11 @@ def compared(ctx: Context, cx: Connection, sides: Sides, one: Callable[[str], Di
     spaces = _namespaces(old, new)
     if table is not None:
         things = _named(ctx, cx, sides, table)
-    elif spaces:
-        things = _below(cx, ctx, sides) | things
-    if table is not None or spaces:
         old, new = _shown(cx, sides.before, things), _shown(cx, sides.after, things, sides.staged)
+    elif spaces:
+        every = _below(cx, ctx, sides) | things
+        old, new = _shown(cx, sides.before, every), _shown(cx, sides.after, every, sides.staged)
+        old, new = _without_unmoved(old, new, things)
     found = _tables(ctx, cx, sides, _of_kind(old, "table"), _of_kind(new, "table"))
     return Diff(tuple(sorted(found, key=lambda t: t.name)), spaces, one)
 
@@ -167,6 +168,14 @@ def _united(old: Mapping[ThingId, _Shown], new: Mapping[ThingId, _Shown]) -> dic
 def _below(cx: Connection, ctx: Context, sides: Sides) -> set[str]:
     """Every table, because a namespace that moved or went takes along what is in it."""
     return {t.id for at in (sides.before, sides.after) for t in list_tables(ctx, cx, at, None)}
+
+
+def _without_unmoved(
+    old: Mapping[ThingId, _Shown], new: Mapping[ThingId, _Shown], touched: set[str]
+) -> tuple[dict[ThingId, _Shown], dict[ThingId, _Shown]]:
+    """Leave out things that nobody touched, and that no namespace took along."""
+    same = {t for t in old.keys() & new.keys() - touched if old[t].name == new[t].name}
+    return {t: s for t, s in old.items() if t not in same}, {t: s for t, s in new.items() if t not in same}
 
 
 def _named(ctx: Context, cx: Connection, sides: Sides, name: str) -> set[str]:

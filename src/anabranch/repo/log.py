@@ -39,15 +39,17 @@ def log(
     since: str | datetime | None = None,
     until: str | datetime | None = None,
     limit: int | None = None,
+    message: str | None = None,
 ) -> list[Commit]:
     """List the commits that a ref, or any of several, reaches, newest first; `a..b` leaves out what `a` reaches."""
     check_limit(limit)
     check_text(author or "", "author=")
+    check_text(message or "", "message=")
     with ctx.catalog.read() as cx:
         lows, highs = _ends(ctx, cx, ref)
         things = _things_at_any(ctx, cx, highs, table) if table else None
         micros = [history.to_micros(parse_time(x, "log")) if x is not None else None for x in (since, until)]
-        wanted = LogFilter(things, author, micros[0], micros[1])
+        wanted = LogFilter(things, author, micros[0], micros[1], message)
         found = walk(cx, highs, wanted, _PAGE if limit is None else min(limit + 1, _PAGE))
         if lows:
             found = _without(cx, found, lows)

@@ -39,6 +39,8 @@ class Picked:
     line_of: BranchHead | None = None
     """The branch that will show the commit, where it is made aside."""
     starts_line: bool = False
+    where: str | None = None
+    """For messages: what it is made on, where that is not the branch."""
 
 
 def pick(ctx: Context, on: str | None, picked: Picked) -> Commit | None:
@@ -110,7 +112,7 @@ def _refuse_narrower(cx: Connection, gathered: Gathered, picked: Picked) -> None
 def _refused(picked: Picked, target: Target, conflicts: Conflicts) -> MergeConflict:
     name = _shown(picked, target)
     return MergeConflict(
-        f"{picked.what} can't be made on {name!r}: {conflicts.told()}",
+        f"{picked.what} can't be made on {(picked.where or name)!r}: {conflicts.told()}",
         hint="give rules=, or change the rows first",
         conflicts=conflicts,
         branch=name,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from bisect import bisect
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from anabranch.catalog import branches, history
 from anabranch.catalog.store import Connection, lock_repository
@@ -31,7 +32,7 @@ def rebase(ctx: Context, branch: str, onto: str, rules: Mapping[str, str], stric
         if _is_on_top(cx, top, head.position):
             return []
         todo = _commits(cx, top, head.position)
-    return _replay(ctx, head, top, todo, how, "rebase")
+    return _replay(ctx, head, top, todo, how, "rebase", onto)
 
 
 def replay(ctx: Context, asked: MergeRequest) -> MergeResult:
@@ -82,7 +83,13 @@ def _fork(lines: history.Lines, clock: Clock, onto: Position) -> Position:
 
 
 def _replay(
-    ctx: Context, branch: BranchHead, onto: Position, todo: Sequence[Position], how: How, verb: str
+    ctx: Context,
+    branch: BranchHead,
+    onto: Position,
+    todo: Sequence[Position],
+    how: How,
+    verb: str,
+    where: str | None = None,
 ) -> list[Commit]:
     made: list[Commit] = []
     with aside(ctx, branch, onto) as name:
@@ -93,7 +100,7 @@ def _replay(
             assert before is not None
             what = f"{verb} of {short(told)}"
             asked = Picked(before, position, what, told.message, told.author, verb, (told.hash,), how, branch, not made)
-            commit = pick(ctx, name, asked)
+            commit = pick(ctx, name, replace(asked, where=where))
             made += [commit] if commit else []
         _move(ctx, branch, name, verb)
     return made

@@ -205,9 +205,10 @@ class Repository:
         since: str | datetime | None = None,
         until: str | datetime | None = None,
         limit: int | None = None,
+        message: str | None = None,
     ) -> list[Commit]:
-        """List the commits that a ref, or any of several, reaches, newest first."""
-        return log_verbs.log(self._ctx, ref, table, author, since, until, limit)
+        """List the commits that a ref, or any of several, reaches, newest first; `message` is a part of theirs."""
+        return log_verbs.log(self._ctx, ref, table, author, since, until, limit, message)
 
     def show(self, ref: str | None = None) -> Commit:
         """Read one commit."""

@@ -184,6 +184,14 @@ class RowChanges:
         )
         return list(islice(told, limit))
 
+    def repeated(self) -> list[tuple[dict[str, Any], int]]:
+        """The rows that the state before has more than once, as the later schema shows them, and how often."""
+        engine = self._pick(f"the equal rows of {self.ends.after.name!r}")
+        with reading(self.ctx, self._all_layers()):
+            query = self._before(self.schema.columns, Sources())
+            found = to_dicts(engine.fetch(changes.repeated_rows(query, self.schema.columns, _COUNT)))
+        return [({c.name: row[c.id] for c in self.schema}, int(row[_COUNT])) for row in found]
+
     def arrow(self, *, key: Any = None, where: str | None = None, args: Mapping[str, Any] | None = None) -> pa.Table:
         """The changed rows in Spark's form, in memory."""
         condition = _condition(where, args)
@@ -411,6 +419,7 @@ def _refuse_taken(shown: Iterable[Column], *added: str) -> None:
     refuse_taken_names(shown, added, "this form of a diff", "rename it, or read the changes with .rows()")
 
 
+_COUNT = "_ana_count"
 WORDS = {INSERT: "insert", UPDATE: "update", DELETE: "delete"}
 
 

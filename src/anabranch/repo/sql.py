@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from anabranch.repo.transaction import Transaction
 
 _MESSAGE_AT_MOST = 500
+_NOT_AT = "leave at= out; on= names the branch that moves"
 
 
 def run_script(
@@ -40,10 +41,6 @@ def run_script(
     """Run a script, and give the last result: what it writes is one commit, or staged if there is a COMMIT in it."""
     statements = _statements(text)
     staging = any(isinstance(x, (s.Commit, s.Rollback)) for x in statements)
-    writes = [x for x in statements if isinstance(x, (s.Writing, s.Governing))]
-    if at is not None and writes:
-        hint = "leave at= out; on= names the branch that moves"
-        raise InvalidRequest(f"at= is for reading, and {_word(writes[0])} writes", hint=hint)
     session = SqlSession(repo, on, staging=staging, at=at)
     return session.run(statements, Given(args or {}, frames), message, author)[-1]
 
@@ -95,6 +92,8 @@ class SqlSession:
         self, statements: Sequence[s.Statement], given: Given, message: str | None, author: str | None
     ) -> list[SqlResult]:
         """Run statements; those that write between two that govern are one commit."""
+        if self.at is not None:
+            self._refuse_writes(statements, self.at)
         results: list[SqlResult] = []
         rest = list(statements)
         while rest:
@@ -106,6 +105,13 @@ class SqlSession:
                 results.append(self._govern(rest[0], given, author))
             rest = rest[size:]
         return results
+
+    def _refuse_writes(self, statements: Sequence[s.Statement], at: str) -> None:
+        """Refuse a ref that is not there, and what does more than read it."""
+        writes = next((x for x in statements if isinstance(x, (s.Writing, s.Governing))), None)
+        if writes is not None:
+            raise InvalidRequest(f"{_word(writes)} writes, and at a ref tables are only read", hint=_NOT_AT)
+        self.repo.show(at)
 
     def _run_together(
         self, statements: Sequence[s.Statement], given: Given, message: str | None, author: str | None
