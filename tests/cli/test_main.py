@@ -94,7 +94,7 @@ def test_no_error_text_can_act_on_the_terminal(ana: Ana, monkeypatch: pytest.Mon
         (["commit"], "missing option '-m' / '--message'", "see `ana commit --help`"),
         (["table", "orders"], "`ana table` has no command 'orders'", "did you mean `ana table show orders`?"),
         (["stash", "pup"], "`ana stash` has no command 'pup'", "did you mean `ana stash pop`?"),
-        (["stash", "away"], "`ana stash` has no command 'away'", "it has push, list, pop, drop, show"),
+        (["stash", "away"], "`ana stash` has no command 'away'", "it has push, list, pop, drop, clear, show"),
         (["reset", "v1"], "reset moves the branch to v1 and gives up what is staged", "say so with --hard"),
         (["table", "show"], "missing argument 'NAME'", "see `ana table show --help`"),
         (

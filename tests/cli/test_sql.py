@@ -43,7 +43,7 @@ def test_long_texts_keep_their_lines(shop: Ana) -> None:
         "CREATE TABLE orders (",
         "  id bigint NOT NULL,",
     ]
-    assert shop("sql", "EXPLAIN SELECT * FROM orders").out.startswith("engine: duck\nSELECT ")
+    assert shop("--engine", "duck", "sql", "EXPLAIN SELECT * FROM orders").out.startswith("engine: duck\nSELECT ")
 
 
 @pytest.mark.parametrize(

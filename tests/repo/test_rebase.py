@@ -36,7 +36,7 @@ def test_a_conflict_midway_changes_nothing_and_leaves_no_branch(repo: ab.Reposit
     fork(repo, make_t, put(1, a=11), put(2, a=21))
     act(repo, "theirs", put(1, a=12), put(3, a=31))
     before = shown(repo)
-    with pytest.raises(ab.MergeConflict, match=r"rebase of .* can't be made on 'theirs'") as caught:
+    with pytest.raises(ab.MergeConflict, match=r"rebase of .* can't be made on 'ours'") as caught:
         repo.rebase("theirs", onto="ours")
     assert cells(caught.value.conflicts) == [((1,), "update/update", "a", 10, 11, 12)]
     assert shown(repo) == before
