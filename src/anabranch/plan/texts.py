@@ -23,6 +23,8 @@ FALSE_WORDS = ("false", "f", "no", "n", "0")
 _NUMBER = r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)"
 LONG = r"^[+-]?0*[1-9][0-9]{15,}(\.[0-9]*)?$"
 """Numbers with more digits before the point than a double always keeps."""
+LONG_FROM = 10**15
+"""The least of them."""
 _TIME = r"[0-9]{4}-[0-9]{2}-[0-9]{2}[ T][0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]{1,6})?)?"
 ZONE = r"(Z|[+-][0-9]{2}(:?[0-9]{2})?)"
 DATE = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}$"

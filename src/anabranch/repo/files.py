@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 from anabranch.errors import InvalidRequest
 from anabranch.model.schema import Column
 from anabranch.plan.engine import Work
-from anabranch.plan.texts import TextOptions, check_options
+from anabranch.plan.texts import LONG_FROM, TextOptions, check_options
 from anabranch.repo.bad_rows import BadRows, bad_rows
 from anabranch.repo.context import Context
 from anabranch.repo.file_names import DataFile, find_files
@@ -23,8 +23,6 @@ from anabranch.repo.text_values import infer
 
 Tell = Callable[[str], None]
 """Takes a line about what comes next."""
-_LONG = 10**15
-"""From here on a double may lose digits before the point."""
 
 
 @dataclass(frozen=True)
@@ -147,7 +145,7 @@ def _refuse_rounding(tables: Sequence[pa.Table]) -> None:
     for table in tables:
         for name in doubles.intersection(table.column_names):
             column = table.column(name)
-            if pa.types.is_decimal(column.type) and (pc.max(pc.abs(column)).as_py() or 0) >= _LONG:
+            if pa.types.is_decimal(column.type) and (pc.max(pc.abs(column)).as_py() or 0) >= LONG_FROM:
                 message = f"the files have columns of different types: {name!r} is decimal and double"
                 raise InvalidRequest(message, hint="import them one by one, or give the types")
 

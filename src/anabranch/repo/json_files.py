@@ -15,7 +15,7 @@ import pyarrow.json
 from anabranch.errors import InvalidRequest
 from anabranch.model.types import DataType
 from anabranch.objects.arrow import arrow_type
-from anabranch.plan.texts import NUMBERS
+from anabranch.plan.texts import LONG_FROM, NUMBERS
 from anabranch.repo.bad_rows import BadRow
 from anabranch.repo.text_files import lines_of, open_utf8
 
@@ -24,8 +24,6 @@ _LARGEST_BLOCK_BYTES = 2**31 - 1
 _CHUNK_ROWS = 50_000
 _AS_TEXT = ("date", "timestamp", "timestamp_ntz", "binary")
 """Types that JSON holds as text; they are converted as the text of CSV is."""
-_LONG = 1e15
-"""From here on Arrow may have rounded a number to a double."""
 
 
 @dataclass(frozen=True)
@@ -71,7 +69,7 @@ def _is_long(column: pa.ChunkedArray) -> bool:
         return any(_is_long(pc.struct_field(column, [i])) for i in range(type_.num_fields))
     if pa.types.is_list(type_):
         return _is_long(pc.list_flatten(column))
-    return pa.types.is_floating(type_) and bool(pc.any(pc.greater_equal(pc.abs(column), _LONG)).as_py())
+    return pa.types.is_floating(type_) and bool(pc.any(pc.greater_equal(pc.abs(column), LONG_FROM)).as_py())
 
 
 def _keys(content: bytes) -> set[str]:
