@@ -42,6 +42,7 @@ LIBRARIES = {
     "polars": ["repo/*"],
     "psycopg": ["catalog/*"],
     "py4j": ["engines/spark*.py"],
+    "numpy": ["queries/memory_fold.py", "queries/places.py"],
     "pyarrow": ["objects/*", "engines/*", "queries/*", "repo/*"],
     "pyspark": ["engines/spark*.py"],
     "rich": ["cli/*"],
@@ -49,7 +50,7 @@ LIBRARIES = {
     "sqlglot": ["queries/*"],
 }
 
-HEAVY = ("duckdb", "pandas", "polars", "pyarrow", "pyspark", "sqlglot")
+HEAVY = ("duckdb", "numpy", "pandas", "polars", "pyarrow", "pyspark", "sqlglot")
 EMPTY_NAMES = {"base", "common", "core", "data", "handler", "helper", "info", "manager", "misc", "service", "util"}
 
 MODULES = {path.relative_to(SOURCE).as_posix(): ast.parse(path.read_text("utf-8")) for path in SOURCE.rglob("*.py")}

@@ -23,6 +23,8 @@ class Settings:
     """Overlays up to this size are sent to every Spark executor."""
     held_row_limit: int = 1024
     """Folded changes of so many rows or more are a file for Spark; fewer are sent along with each job."""
+    laid_row_limit: int = 131_072
+    """Tables of so many rows or fewer, changes included, are kept whole in memory for queries in the process."""
     cache_limit_bytes: int = 64 * 1024 * 1024
     """Decoded small objects kept in memory by one repository."""
     clock_depth_limit: int = 32

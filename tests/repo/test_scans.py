@@ -11,7 +11,7 @@ import pytest
 import anabranch as ab
 from anabranch.queries.scan import Scan
 
-SCHEMA = {"id": "int", "g": "string", "a": "int", "b": "string", "c": "double"}
+SCHEMA = {"id": "int", "name": "string", "g": "string", "a": "int", "b": "string", "c": "double"}
 FILES = ab.Settings(
     fold_commit_limit=3,
     file_row_limit=5,
@@ -23,11 +23,21 @@ FILES = ab.Settings(
 )
 MIXED = ab.Settings(fold_commit_limit=3, file_row_limit=8, rewrite_row_limit=16, inline_limit_bytes=1165)
 
+LARGE: dict[str, Any] = {"engine": "duck", "settings": ab.Settings(laid_row_limit=0)}
+"""How a table is read that is too large to be kept whole in memory."""
+
 Rows = dict[int, dict[str, Any]]
 
 
 def row(key: int, value: int) -> dict[str, Any]:
-    return {"id": key, "g": f"g{key % 3}", "a": value, "b": None if value % 4 == 0 else f"b{value}", "c": value / 2}
+    return {
+        "id": key,
+        "name": f"n{key}",
+        "g": f"g{key % 3}",
+        "a": value,
+        "b": None if value % 4 == 0 else f"b{value}",
+        "c": value / 2,
+    }
 
 
 class Walk:
@@ -73,7 +83,7 @@ def values(rows: list[dict[str, Any]]) -> list[tuple[Any, ...]]:
     return in_order(tuple(r.values()) for r in rows)
 
 
-@pytest.mark.parametrize("key", ["id", ("g", "id"), None])
+@pytest.mark.parametrize("key", ["id", ("g", "id"), "name", None])
 @pytest.mark.parametrize("settings", [FILES, MIXED], ids=["files", "mixed"])
 def test_a_state_reads_the_same_the_first_time_and_ever_after(
     tmp_path: Path, settings: ab.Settings, key: Any, monkeypatch: pytest.MonkeyPatch
@@ -87,15 +97,16 @@ def test_a_state_reads_the_same_the_first_time_and_ever_after(
         return found
 
     monkeypatch.setattr(Scan, "_patched", spied)
-    with ab.init(tmp_path, engine="duck", settings=settings) as repo:
+    with ab.init(tmp_path, engine="duck", settings=settings) as repo, ab.open(tmp_path, **LARGE) as as_large:
         walk = Walk(repo, key, seed=7)
         for _ in range(20):
             walk.step()
             for _ in range(3):
                 assert values(repo.table("t").rows()) == walk.expected()
                 assert values(repo.table("t", columns=["a", "b"]).rows()) == walk.expected("a", "b")
-                few = repo.table("t", columns=["c"], where="a > 20").rows()
-                assert values(few) == in_order((r["c"],) for r in walk.rows.values() if r["a"] > 20)
+                for opened in (repo, as_large):
+                    few = opened.table("t", columns=["c"], where="a > 20").rows()
+                    assert values(few) == in_order((r["c"],) for r in walk.rows.values() if r["a"] > 20)
     assert True in by_place
     assert False in by_place
 

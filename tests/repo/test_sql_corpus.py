@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +32,12 @@ def test_statements_give_the_same_on_every_engine(file: Path, repo: ab.Repositor
         return
     wrong = []
     for case, given in zip(cases, found, strict=True):
+        if (
+            "not on Spark 4.0" in case.directives
+            and engine["engine"] == "spark"
+            and version("pyspark").startswith("4.0.")
+        ):
+            continue
         if "spark" in case.directives and engine["engine"] == "duck":
             if not (len(given) == 1 and "runs on Spark only" in given[0]):
                 wrong.append(f"{file.name}:{case.line}: {case.text}\n  DuckDB was to refuse it, but gave {given}")

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 from py4j.protocol import Py4JError, Py4JJavaError
-from pyspark.errors import PySparkException
+from pyspark.errors import AnalysisException, PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.pandas.types import from_arrow_schema
 
@@ -340,7 +340,8 @@ def translate(error: PySparkException | Py4JJavaError) -> AnabranchError:
         return InvalidRequest(f"a value does not fit: {text}", hint="check the values and the column's type")
     if state == _NO_FILE:
         return Unavailable(f"the data can't be read: {text}", hint="check that the object root can be reached")
-    if state.startswith(_REQUEST_STATES):
+    # Older Sparks give some of what they refuse no state.
+    if state.startswith(_REQUEST_STATES) or (not state and isinstance(error, AnalysisException)):
         return InvalidRequest(f"the expression can't be run: {text}", hint="check names and types")
     return Unavailable(f"Spark failed: {text}", hint="see Spark's log")
 

@@ -220,7 +220,7 @@ class _PathFold(Scan):
         return query
 
     def _anti(self, group: Group, o: StoredObject, alias: str) -> exp.Join:
-        other = self._group([Layer(0, o)])
+        other = self.group([Layer(0, o)])
         same = all_of([exp.EQ(this=group.value(c), expression=_at(other.value(c), alias)) for c in self.key])
         return joined(table(self.sources.add(other.source), alias), same, "left anti")
 

@@ -176,6 +176,14 @@ class Scan:
         return [str(c.id) for c in self.key]
 
     def build(self, layers: Sequence[Layer]) -> exp.Select | exp.Union:
+        plain, merged, deltas = self.sorted_out(layers)
+        parts = [self.leaf(self.group(m, turned=False), self.columns, None) for m in self.alike(plain)]
+        if merged:
+            parts += self._merge(merged, deltas)
+        return union_all(parts) if parts else self._nothing()
+
+    def sorted_out(self, layers: Sequence[Layer]) -> tuple[list[Layer], list[Layer], list[Layer]]:
+        """Rows that nothing acts on, rows that changes may act on, and these changes."""
         wanted = {i for c in self.columns for i in c.ids}
         rows = [x for x in layers if x.object.kind == "rows"]
         deltas = [
@@ -185,10 +193,20 @@ class Scan:
         ]
         hit = [any(_acts_on(d, r) for d in deltas) for r in rows]
         plain, merged = ([r for r, h in zip(rows, hit, strict=True) if h is wanted] for wanted in (False, True))
-        parts = [self._leaf(self._group(m, turned=False), self.columns, None) for m in self._alike(plain)]
-        if merged:
-            parts += self._merge(merged, [d for d in deltas if any(_acts_on(d, r) for r in merged)])
-        return union_all(parts) if parts else self._nothing()
+        return plain, merged, [d for d in deltas if any(_acts_on(d, r) for r in merged)]
+
+    def touched_by(self, deltas: Sequence[Layer]) -> tuple[Column, ...]:
+        """The columns wanted whose cells changes may replace."""
+        touched = {c for d in deltas if d.object.kind == "update" for c in d.object.touched}
+        return tuple(c for c in self.columns if touched & c.ids and c not in self.key)
+
+    def apart(self) -> Scan:
+        """The same plan for a query of its own."""
+        return replace(self, sources=Sources())
+
+    def written_alike(self, o: StoredObject, columns: Sequence[Column]) -> bool:
+        """Whether an object has columns as the table has them now."""
+        return _all_have([self.state.schemas[o.schema_id]], columns)
 
     def _nothing(self) -> exp.Select:
         empty = select([aliased(null_of(c.type), c.id) for c in self.columns])
@@ -196,13 +214,12 @@ class Scan:
 
     def _merge(self, rows: Sequence[Layer], deltas: Sequence[Layer]) -> list[exp.Select]:
         """Join rows with the changes that came after them."""
-        touched = {c for d in deltas if d.object.kind == "update" for c in d.object.touched}
-        cells = tuple(c for c in self.columns if touched & c.ids and c not in self.key)
+        cells = self.touched_by(deltas)
         if self.fold_now is None or any(c.type.only_spark for c in cells):
             return [self._joined(rows, Overlay(subquery(self._fold(deltas, cells), "d"), cells))]
         parts: list[exp.Select] = []
         left: list[Layer] = []
-        for members in self._alike(rows):
+        for members in self.alike(rows):
             patched = self._patched(members, deltas, cells)
             parts += patched
             left += [] if patched else members
@@ -210,7 +227,7 @@ class Scan:
 
     def _overlaid(self, rows: Sequence[Layer], deltas: Sequence[Layer], cells: tuple[Column, ...]) -> list[exp.Select]:
         """Join rows with changes that were folded before; files only with those that act on them, where it is known."""
-        whole = self._folded(deltas, cells)
+        whole = self.folded(deltas, cells)
         files = [r for r in rows if r.object.id not in self.access.tables]
         act = acting(whole, files, self.key_ids, [GONE, *map(turn_of, cells)]) if files else None
         if act is None:
@@ -230,7 +247,7 @@ class Scan:
             return []
         patch, columns = self.sources.add(Rows(rows)), [str(c.id) for c in self.columns]
         same = exp.EQ(this=col(PLACE, "r"), expression=col(PLACE, "p"))
-        below = subquery(self._leaf(self._group(files, turned=False, places=True), self.columns, None), "r")
+        below = subquery(self.leaf(self.group(files, turned=False, places=True), self.columns, None), "r")
         return [
             select([col(c, "r") for c in columns], below, join=joined(table(patch, "p"), same, "left anti")),
             select([col(c, "p") for c in columns], table(patch, "p"), where=col(STAYS, "p")),
@@ -239,14 +256,14 @@ class Scan:
     def _patch(self, files: Sequence[Layer], deltas: Sequence[Layer], cells: tuple[Column, ...]) -> Query:
         """What became of rows that are changed, with their places in the files."""
         apart = replace(self, sources=Sources())
-        changed = apart._joined(files, apart._held(self._folded(deltas, cells), cells, deltas), places=True)
+        changed = apart._joined(files, apart._held(self.folded(deltas, cells), cells, deltas), places=True)
         return Query(changed, apart.sources.named)
 
     def _joined(self, rows: Sequence[Layer], overlay: Overlay, places: bool = False) -> exp.Select:
         """Rows as the changes leave them; with `places`, those that may be changed, with their places and ends."""
         read = tuple(dict.fromkeys((*self.key, *self.columns)))
-        groups = [self._group(m, turned=overlay.has_turns, places=places) for m in self._alike(rows)]
-        below = union_all([self._leaf(group, read, TURN if overlay.has_turns else None) for group in groups])
+        groups = [self.group(m, turned=overlay.has_turns, places=places) for m in self.alike(rows)]
+        below = union_all([self.leaf(group, read, TURN if overlay.has_turns else None) for group in groups])
         picked = [overlay.cell(c) for c in self.columns]
         same = same_key(self.key_ids, "r", "d")
         if places:
@@ -256,7 +273,7 @@ class Scan:
         query = select(picked, subquery(below, "r"), join=join, where=overlay.stays())
         return hinted(query, "BROADCAST", exp.column("d")) if self.broadcast else query
 
-    def _folded(self, deltas: Sequence[Layer], cells: Sequence[Column]) -> pa.Table:
+    def folded(self, deltas: Sequence[Layer], cells: Sequence[Column]) -> pa.Table:
         """The folded changes as rows, which were folded before or are now."""
         assert self.fold_now is not None
         shape = tuple((str(c.id), str(c.type)) for c in (*self.key, *cells))
@@ -321,7 +338,7 @@ class Scan:
                 picked.append(aliased(choose((group.changes(c), value), otherwise=exp.Null()), name))
         return self._limited(picked, group)
 
-    def _leaf(self, group: Group, columns: Sequence[Column], turn: str | None) -> exp.Select:
+    def leaf(self, group: Group, columns: Sequence[Column], turn: str | None) -> exp.Select:
         """The rows of one group of objects, under the schema that the table has now."""
         picked = [aliased(group.value(c), c.id) for c in columns]
         if turn:
@@ -340,9 +357,9 @@ class Scan:
         return select(picked, source, join=joined(table(self.keys, "k"), same, "left semi"))
 
     def _groups(self, layers: Sequence[Layer]) -> list[Group]:
-        return [self._group(members) for members in self._alike(layers)]
+        return [self.group(members) for members in self.alike(layers)]
 
-    def _alike(self, layers: Sequence[Layer]) -> list[list[Layer]]:
+    def alike(self, layers: Sequence[Layer]) -> list[list[Layer]]:
         """Put together what one source can read: objects of one kind and schema; files also with the same columns."""
         grouped: dict[tuple[object, ...], list[Layer]] = {}
         for layer in layers:
@@ -352,7 +369,7 @@ class Scan:
             grouped.setdefault((inline, o.kind, o.schema_id, *same_columns), []).append(layer)
         return list(grouped.values())
 
-    def _group(self, members: list[Layer], turned: bool = True, places: bool = False) -> Group:
+    def group(self, members: list[Layer], turned: bool = True, places: bool = False) -> Group:
         first = members[0].object
         schema = self.state.schemas[first.schema_id]
         touched = frozenset(c for m in members for c in m.object.touched)

@@ -111,9 +111,13 @@ class Context:
 
     def fold_now(self, query: Callable[[], Query], key: Hashable) -> pa.Table:
         """Fold the changes of a table in the process, once for each state of it."""
+        return self.remembered(lambda: self.engines.duck().fetch(query()), key)
+
+    def remembered(self, make: Callable[[], pa.Table], key: Hashable) -> pa.Table:
+        """Rows that never change, made when they are first wanted."""
         found = self.cache.get(key)
         if found is None:
-            found = self.engines.duck().fetch(query())
+            found = make()
             self.cache.put(key, found)
         return found
 

@@ -43,6 +43,11 @@ class Selection:
     """Whether the row id of a table without a key is wanted, too."""
 
     @property
+    def is_whole(self) -> bool:
+        """Whether all rows are wanted, in any order."""
+        return self.where is None and self.limit is None and not self.ordered
+
+    @property
     def identity(self) -> tuple[object, ...]:
         """What tells this selection from others; 1, 1.0 and True are different arguments."""
         args = tuple((name, type(value), value) for name, value in sorted(self.args.items()))
@@ -122,9 +127,20 @@ class Table:
     def arrow(self) -> pa.Table:
         """Read as an Arrow table."""
         engine = self._ctx.engines.pick(self._work(), f"reading {self.name}")
+        rows = self._laid() if engine.in_process and self._selection.is_whole else None
+        if rows is not None:
+            return rows.rename_columns([c.name for c in self._shown])
         query = self._query(engine)
         with reading(self._ctx, self._state):
             return engine.fetch(query)
+
+    def _laid(self) -> pa.Table | None:
+        """The rows in memory, where changes lie on them and nothing else is asked of them."""
+        from anabranch.repo.laid import laid_rows
+
+        state = self._state
+        with reading(self._ctx, state):
+            return laid_rows(self._ctx, state, self._shown, self._ctx.access(state.layers, self._pending))
 
     @contextmanager
     def batches(self) -> Iterator[Batches]:
@@ -231,26 +247,35 @@ class Table:
         return Work(size_of(state.layers), unproven=strange, not_in_duck=not_in_duck(self._shown, state.name))
 
     def _query(self, engine: Engine) -> Query:
-        from anabranch.queries.scan import scan, select_rows
+        from anabranch.queries.scan import select_rows
 
-        state, where = self._state, self._where()
-        order = state.schema.key_columns if self._selection.ordered else ()
+        state, where, chosen = self._state, self._where(), self._selection
+        order = state.schema.key_columns if chosen.ordered else ()
         read = tuple(dict.fromkeys((*self._shown, *order, *(where.columns(state.schema) if where else ()))))
-        broadcast = size_of(state.layers) - _snapshot_size(state) <= self._ctx.settings.broadcast_limit_bytes
         condition = condition_for(where, state, engine)
-        access = self._ctx.access(state.layers, self._pending)
-        apart = broadcast and condition.keys is None and self._ctx.engines.setting != "spark"
-        fold = self._ctx.fold_now if apart else None
-        small = _changed_size(state) <= self._ctx.settings.cache_limit_bytes
-        patch = self._ctx.patch_now if apart and engine.in_process and small else None
-        hold = None if engine.in_process else self._ctx.hold_now
         with reading(self._ctx, state):  # folds the changes at once
-            query = scan(
-                state, read, access, keys=condition.keys, broadcast=broadcast, fold=fold, patch=patch, hold=hold
-            )
+            query = self._rows_query(engine, read, condition.keys)
         alias = state.name.rsplit(".", 1)[-1]
-        query = select_rows(query, read, self._shown, alias, condition.test, self._selection.limit, order)
+        query = select_rows(query, read, self._shown, alias, condition.test, chosen.limit, order)
         return replace(query, args=condition.args)
+
+    def _rows_query(self, engine: Engine, read: tuple[Column, ...], keys: Keys | None) -> Query:
+        """Columns under their ids: of all rows, or of those with some keys."""
+        from anabranch.queries.query import Rows, reading_of
+        from anabranch.queries.scan import scan
+        from anabranch.repo.laid import small_laid_rows
+
+        ctx, state = self._ctx, self._state
+        access = ctx.access(state.layers, self._pending)
+        rows = small_laid_rows(ctx, state, read, access) if engine.in_process and keys is None else None
+        if rows is not None:
+            return reading_of(Rows(rows), [str(c.id) for c in read])
+        broadcast = size_of(state.layers) - _snapshot_size(state) <= ctx.settings.broadcast_limit_bytes
+        apart = broadcast and keys is None and ctx.engines.setting != "spark"
+        small = _changed_size(state) <= ctx.settings.cache_limit_bytes
+        patch = ctx.patch_now if apart and engine.in_process and small else None
+        fold, hold = ctx.fold_now if apart else None, None if engine.in_process else ctx.hold_now
+        return scan(state, read, access, keys=keys, broadcast=broadcast, fold=fold, patch=patch, hold=hold)
 
 
 def make_selection(

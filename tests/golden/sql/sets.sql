@@ -98,6 +98,7 @@ SELECT * FROM (WITH t AS (SELECT 7 AS seven) SELECT seven FROM t);
 --| seven: int
 --| 7
 --: spark
+--: not on Spark 4.0
 WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 5) SELECT i FROM n ORDER BY i;
 --| i: int
 --| 1

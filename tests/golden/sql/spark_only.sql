@@ -50,6 +50,7 @@ SELECT soundex('Robert') AS s, levenshtein('kitten', 'sitting') AS d;
 --| s: string | d: int
 --| R163 | 3
 --: spark
+--: not on Spark 4.0
 SELECT parse_json('{"a": {"b": 7}}'):a.b::INT AS b;
 --| b: int
 --| 7

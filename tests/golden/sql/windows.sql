@@ -130,6 +130,7 @@ SELECT id, n FROM (SELECT id, row_number() OVER (PARTITION BY g ORDER BY id DESC
 --| id: int | n: int
 --| 3 | 1
 --| 6 | 1
+--: not on Spark 4.0
 SELECT id, g FROM w QUALIFY row_number() OVER (PARTITION BY g ORDER BY id) = 1 ORDER BY id;
 --| id: int | g: string
 --| 1 | a

@@ -1,0 +1,71 @@
+"""Changes laid over rows in memory: what a read in the process does in place of a join.
+
+Rows stand one after another, object by object; a changed row is known by its place among them. Finding the places
+takes the keys, once for a state; after that, a read takes what a plain one takes, and the few cells that changed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from anabranch.model.objects import Layer
+from anabranch.model.schema import Column
+from anabranch.queries.memory_fold import folded_in_memory
+from anabranch.queries.places import acting_on, lay
+from anabranch.queries.query import PLACE, Query
+from anabranch.queries.scan import Scan
+
+
+@dataclass(frozen=True)
+class Laying:
+    """A read of a table's columns, under their ids, as the changes leave them."""
+
+    plan: Scan
+    fetch: Callable[[Query], pa.Table]
+    remember: Callable[[Callable[[], pa.Table], Hashable], pa.Table]
+    """Gives what was made before under the same name, else makes it."""
+    types: Callable[[Sequence[Column]], pa.Schema]
+
+    def rows(self, layers: Sequence[Layer]) -> pa.Table:
+        """Read the rows of these layers."""
+        plain, merged, deltas = self.plan.sorted_out(layers)
+        parts = [self._read(self.plan.alike(plain), self.plan.columns)] if plain else []
+        parts += [self._changed(merged, deltas)] if merged else []
+        return pa.concat_tables(parts)
+
+    def _changed(self, merged: Sequence[Layer], deltas: Sequence[Layer]) -> pa.Table:
+        """The rows of objects that changes act on."""
+        plan, read = self.plan, []
+        groups, cells = plan.alike(merged), plan.touched_by(deltas)
+        below = [x for members in groups for x in members]
+
+        def find() -> pa.Table:
+            read.append(self._read(groups, tuple(dict.fromkeys((*plan.columns, *plan.key)))))
+            folded = folded_in_memory(plan, deltas, cells)
+            folded = plan.folded(deltas, cells) if folded is None else folded
+            return acting_on(read[0].select(plan.key_ids), below, folded, cells)
+
+        shape = tuple((str(c.id), str(c.type)) for c in cells)
+        acting = self.remember(find, (PLACE, _told(below), _told(deltas), shape))
+        rows = read[0] if read else self._read(groups, plan.columns)
+        return lay(rows.select([str(c.id) for c in plan.columns]), acting, cells)
+
+    def _read(self, groups: Sequence[list[Layer]], columns: Sequence[Column]) -> pa.Table:
+        """The rows of groups of objects, one after another."""
+        types = self.types(columns)
+        return pa.concat_tables([self._group(members, columns).cast(types) for members in groups])
+
+    def _group(self, members: list[Layer], columns: Sequence[Column]) -> pa.Table:
+        """The rows of objects of one schema in their order; what is in memory as it should be needs no engine."""
+        held = [self.plan.access.tables.get(x.object.id) for x in members]
+        if held[0] is not None and self.plan.written_alike(members[0].object, columns):
+            return pa.concat_tables([rows.select([str(c.id) for c in columns]) for rows in held if rows is not None])
+        apart = self.plan.apart()
+        return self.fetch(Query(apart.leaf(apart.group(members, turned=False), columns, None), apart.sources.named))
+
+
+def _told(layers: Sequence[Layer]) -> tuple[tuple[int, str], ...]:
+    return tuple((x.turn, x.object.id) for x in layers)

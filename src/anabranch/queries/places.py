@@ -1,0 +1,121 @@
+"""Changes by place: which row of many each of them acts on, and the rows with new values, without those that went."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from anabranch.model.objects import Layer
+from anabranch.model.schema import Column
+from anabranch.queries.query import PLACE
+from anabranch.queries.scan import GONE, turn_of
+
+_FOUND = "_ana_found"
+_SLICES_AT_MOST = 64
+_STRETCHES_AT_MOST = 64
+
+
+def acting_on(keys: pa.Table, layers: Sequence[Layer], folded: pa.Table, cells: Sequence[Column]) -> pa.Table:
+    """The folded changes by the place of the row that they act on, in order: who goes, and which cells get a value.
+
+    The keys are those of the layers' rows, one layer after another."""
+    places, changes = _places(keys, folded)
+    ends = np.cumsum([x.object.row_count for x in layers])
+    turns = np.array([x.turn for x in layers], dtype=np.int32)
+    older = pa.array(turns[np.searchsorted(ends, places, side="right")])
+    found = folded.take(pa.array(changes))
+    columns: dict[str, Any] = {PLACE: pa.array(places)}
+    for name in [GONE, *map(turn_of, cells)]:
+        columns[name] = pc.fill_null(pc.greater(found.column(name), older), False)
+    columns |= {str(c.id): found.column(str(c.id)) for c in cells}
+    return pa.table(columns)
+
+
+def _places(keys: pa.Table, folded: pa.Table) -> tuple[Any, Any]:
+    """Where keys of changes stand among the rows: places in order, and the number of the change for each."""
+    if keys.num_columns > 1:
+        return _places_of_many(keys, folded)
+    rows, wanted = keys.column(0), folded.column(keys.column_names[0]).combine_chunks()
+    if pa.types.is_integer(rows.type):
+        found = _places_in_order(rows.to_numpy(), wanted.to_numpy())
+        if found is not None:
+            return found
+    numbers = pc.index_in(rows, value_set=wanted)
+    return pc.indices_nonzero(pc.is_valid(numbers)).to_numpy(), pc.drop_null(numbers).to_numpy()
+
+
+def _places_in_order(rows: Any, wanted: Any) -> tuple[Any, Any] | None:
+    """The same for numbers that rise in few stretches, as those of files do; None for others."""
+    breaks = np.flatnonzero(rows[1:] <= rows[:-1]) + 1
+    if len(breaks) > _STRETCHES_AT_MOST:
+        return None
+    places, changes = [], []
+    for start, end in pairwise((0, *breaks, len(rows))):
+        at = np.searchsorted(rows[start:end], wanted)
+        met = np.flatnonzero((at < end - start) & (rows[np.minimum(start + at, end - 1)] == wanted))
+        places.append(start + at[met])
+        changes.append(met)
+    order = np.argsort(np.concatenate(places))
+    return np.concatenate(places)[order], np.concatenate(changes)[order]
+
+
+def _places_of_many(keys: pa.Table, folded: pa.Table) -> tuple[Any, Any]:
+    """The same for a key of several columns."""
+    may_be = np.ones(keys.num_rows, dtype=bool)
+    for name in keys.column_names:
+        may_be &= pc.is_in(keys.column(name), value_set=folded.column(name).combine_chunks()).to_numpy()
+    near = np.flatnonzero(may_be)
+    rows = keys.take(pa.array(near)).append_column(PLACE, pa.array(near))
+    changes = folded.select(keys.column_names).append_column(_FOUND, pa.array(np.arange(folded.num_rows)))
+    met = rows.join(changes, keys.column_names, join_type="inner").sort_by(PLACE)
+    return met.column(PLACE).to_numpy(), met.column(_FOUND).to_numpy()
+
+
+def lay(rows: pa.Table, acting: pa.Table, cells: Sequence[Column]) -> pa.Table:
+    """Rows with their new values, without those that went."""
+    for c in cells:
+        acts = acting.filter(acting.column(turn_of(c)))
+        if acts.num_rows and str(c.id) in rows.column_names:
+            index = rows.schema.get_field_index(str(c.id))
+            column = _replaced(rows.column(index), acts.column(PLACE).to_numpy(), acts.column(str(c.id)))
+            rows = rows.set_column(index, str(c.id), column)
+    gone = acting.filter(acting.column(GONE)).column(PLACE).to_numpy()
+    return _without(rows, gone) if len(gone) else rows
+
+
+def _replaced(column: pa.ChunkedArray, places: Any, values: pa.ChunkedArray) -> pa.ChunkedArray:
+    """A column with other values at some places, which are in order; chunks without any stay as they are."""
+    new = values.cast(column.type).combine_chunks()
+    chunks, start = [], 0
+    for chunk in column.chunks:
+        low, high = np.searchsorted(places, (start, start + len(chunk)))
+        chunks.append(_in_chunk(chunk, places[low:high] - start, new.slice(low, high - low)) if high > low else chunk)
+        start += len(chunk)
+    return pa.chunked_array(chunks, column.type)
+
+
+def _in_chunk(chunk: pa.Array, places: Any, values: pa.Array) -> pa.Array:
+    if pa.types.is_nested(chunk.type):
+        taken = np.arange(len(chunk))
+        taken[places] = np.arange(len(places)) + len(chunk)
+        return pa.concat_arrays([chunk, values]).take(pa.array(taken))
+    mask = np.zeros(len(chunk), dtype=bool)
+    mask[places] = True
+    return pc.replace_with_mask(chunk, pa.array(mask), values)
+
+
+def _without(rows: pa.Table, gone: Any) -> pa.Table:
+    """Rows without some places, which are in order: what stands between them, if that is few pieces."""
+    starts = np.concatenate(([0], gone + 1))
+    ends = np.concatenate((gone, [rows.num_rows]))
+    pieces = [(int(a), int(b - a)) for a, b in zip(starts, ends, strict=True) if b > a]
+    if len(pieces) <= _SLICES_AT_MOST:
+        return pa.concat_tables([rows.slice(*piece) for piece in pieces]) if pieces else rows.slice(0, 0)
+    kept = np.ones(rows.num_rows, dtype=bool)
+    kept[gone] = False
+    return rows.filter(pa.array(kept))
