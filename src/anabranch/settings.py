@@ -24,9 +24,9 @@ class Settings:
     held_row_limit: int = 1024
     """Folded changes of so many rows or more are a file for Spark; fewer are sent along with each job."""
     laid_row_limit: int = 131_072
-    """Tables of so many rows or fewer, changes included, are kept whole in memory for queries in the process."""
-    cache_limit_bytes: int = 64 * 1024 * 1024
-    """Decoded small objects kept in memory by one repository."""
+    """Changed tables of so many rows or fewer are kept in memory for queries in the process, whatever these ask."""
+    cache_limit_bytes: int = 256 * 1024 * 1024
+    """Rows kept in memory by one repository: small objects, folded changes, tables that queries read again."""
     clock_depth_limit: int = 32
     """Line hops after which a new line carries the whole state (a checkpoint)."""
     fold_commit_limit: int = 16

@@ -42,26 +42,36 @@ def _places(keys: pa.Table, folded: pa.Table) -> tuple[Any, Any]:
         return _places_of_many(keys, folded)
     rows, wanted = keys.column(0), folded.column(keys.column_names[0]).combine_chunks()
     if pa.types.is_integer(rows.type):
-        found = _places_in_order(rows.to_numpy(), wanted.to_numpy())
+        found = _places_in_order(rows, wanted.to_numpy())
         if found is not None:
             return found
     numbers = pc.index_in(rows, value_set=wanted)
     return pc.indices_nonzero(pc.is_valid(numbers)).to_numpy(), pc.drop_null(numbers).to_numpy()
 
 
-def _places_in_order(rows: Any, wanted: Any) -> tuple[Any, Any] | None:
+def _places_in_order(rows: pa.ChunkedArray, wanted: Any) -> tuple[Any, Any] | None:
     """The same for numbers that rise in few stretches, as those of files do; None for others."""
-    breaks = np.flatnonzero(rows[1:] <= rows[:-1]) + 1
-    if len(breaks) > _STRETCHES_AT_MOST:
-        return None
-    places, changes = [], []
-    for start, end in pairwise((0, *breaks, len(rows))):
-        at = np.searchsorted(rows[start:end], wanted)
-        met = np.flatnonzero((at < end - start) & (rows[np.minimum(start + at, end - 1)] == wanted))
-        places.append(start + at[met])
-        changes.append(met)
-    order = np.argsort(np.concatenate(places))
-    return np.concatenate(places)[order], np.concatenate(changes)[order]
+    stretches: list[tuple[int, Any]] = []
+    start = 0
+    for numbers in (chunk.to_numpy() for chunk in rows.chunks if len(chunk)):
+        breaks = np.flatnonzero(numbers[1:] <= numbers[:-1]) + 1
+        if len(breaks) > _STRETCHES_AT_MOST:
+            return None
+        stretches += [(start + a, numbers[a:b]) for a, b in pairwise((0, *breaks, len(numbers)))]
+        start += len(numbers)
+    order = np.argsort(wanted)
+    met = [_met(first, numbers, wanted[order], order) for first, numbers in stretches]
+    empty = np.empty(0, dtype=np.int64)
+    return np.concatenate([empty, *(p for p, _ in met)]), np.concatenate([empty, *(c for _, c in met)])
+
+
+def _met(start: int, numbers: Any, wanted: Any, changes: Any) -> tuple[Any, Any]:
+    """The places of sorted numbers that are wanted, where both rise; the first number stands at `start`."""
+    low, high = np.searchsorted(wanted, numbers[0]), np.searchsorted(wanted, numbers[-1], side="right")
+    near = wanted[low:high]
+    at = np.searchsorted(numbers, near)
+    same = numbers[at] == near
+    return start + at[same], changes[low:high][same]
 
 
 def _places_of_many(keys: pa.Table, folded: pa.Table) -> tuple[Any, Any]:

@@ -42,6 +42,11 @@ class ProvenQuery:
     leaves out: if DuckDB fails over a value, only Spark can tell whether the query does."""
     args: Mapping[str, Any] = field(default_factory=dict)
 
+    @property
+    def reads_all(self) -> bool:
+        """Whether every row of each relation is read, whatever an engine does first."""
+        return self.expression.find(exp.Where, exp.Join, exp.Limit) is None
+
 
 def prove_query(
     text: str, relations: Mapping[str, Sequence[tuple[str, DataType]]], args: Mapping[str, Any]

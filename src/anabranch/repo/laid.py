@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from anabranch.model.objects import Layer, size_of
+from anabranch.model.objects import size_of
 from anabranch.model.schema import Column
 from anabranch.model.tables import TableState
 from anabranch.objects.arrow import arrow_fields
@@ -27,9 +27,13 @@ def laid_rows(ctx: Context, state: TableState, columns: Sequence[Column], access
     return Laying(plan, ctx.engines.duck().fetch, ctx.remembered, arrow_fields).rows(state.layers)
 
 
-def small_laid_rows(ctx: Context, state: TableState, columns: Sequence[Column], access: Access) -> pa.Table | None:
-    """The same for a small table, once for a state: what is asked of it next needs no join either."""
-    if _row_count(state.layers) > ctx.settings.laid_row_limit:
+def kept_rows(
+    ctx: Context, state: TableState, columns: Sequence[Column], access: Access, all_rows: bool
+) -> pa.Table | None:
+    """The same for queries, kept for those that follow: of a small table, or of one that is read whole and fits."""
+    row_count = sum(x.object.row_count for x in state.layers)
+    most = ctx.settings.cache_limit_bytes // 2 // sum(map(_width, columns)) if all_rows else 0
+    if row_count > max(most, ctx.settings.laid_row_limit):
         return None
     name = ("laid", tuple((x.turn, x.object.id) for x in state.layers), tuple((c.id, str(c.type)) for c in columns))
     found = ctx.cache.get(name)
@@ -40,5 +44,9 @@ def small_laid_rows(ctx: Context, state: TableState, columns: Sequence[Column], 
     return found
 
 
-def _row_count(layers: Sequence[Layer]) -> int:
-    return sum(x.object.row_count for x in layers)
+def _width(column: Column) -> int:
+    """Guess how many bytes a value takes in memory."""
+    return _WIDE if column.type.is_nested or column.type.name in ("string", "binary") else _NARROW
+
+
+_WIDE, _NARROW = 32, 8

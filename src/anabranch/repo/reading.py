@@ -246,7 +246,8 @@ class Table:
         strange = unproven([where] if where else [], state.schema)
         return Work(size_of(state.layers), unproven=strange, not_in_duck=not_in_duck(self._shown, state.name))
 
-    def _query(self, engine: Engine) -> Query:
+    def _query(self, engine: Engine, all_rows: bool = False) -> Query:
+        """The rows selected, for an engine; `all_rows` if nothing that is made of them leaves any out."""
         from anabranch.queries.scan import select_rows
 
         state, where, chosen = self._state, self._where(), self._selection
@@ -254,20 +255,20 @@ class Table:
         read = tuple(dict.fromkeys((*self._shown, *order, *(where.columns(state.schema) if where else ()))))
         condition = condition_for(where, state, engine)
         with reading(self._ctx, state):  # folds the changes at once
-            query = self._rows_query(engine, read, condition.keys)
+            query = self._rows_query(engine, read, condition.keys, all_rows and where is None)
         alias = state.name.rsplit(".", 1)[-1]
         query = select_rows(query, read, self._shown, alias, condition.test, chosen.limit, order)
         return replace(query, args=condition.args)
 
-    def _rows_query(self, engine: Engine, read: tuple[Column, ...], keys: Keys | None) -> Query:
+    def _rows_query(self, engine: Engine, read: tuple[Column, ...], keys: Keys | None, all_rows: bool) -> Query:
         """Columns under their ids: of all rows, or of those with some keys."""
         from anabranch.queries.query import Rows, reading_of
         from anabranch.queries.scan import scan
-        from anabranch.repo.laid import small_laid_rows
+        from anabranch.repo.laid import kept_rows
 
         ctx, state = self._ctx, self._state
         access = ctx.access(state.layers, self._pending)
-        rows = small_laid_rows(ctx, state, read, access) if engine.in_process and keys is None else None
+        rows = kept_rows(ctx, state, read, access, all_rows) if engine.in_process and keys is None else None
         if rows is not None:
             return reading_of(Rows(rows), [str(c.id) for c in read])
         broadcast = size_of(state.layers) - _snapshot_size(state) <= ctx.settings.broadcast_limit_bytes

@@ -92,7 +92,7 @@ class Plan:
         for name, relation in self.resolved.named.items():
             used = self.proven.used.get(name, frozenset())
             wanted = [n for n, _ in relation.columns if n in used] or [relation.columns[0][0]]
-            parts[name] = relation.query(self.engine, wanted)
+            parts[name] = relation.query(self.engine, wanted, self.proven.reads_all)
         return bound(self.proven, parts)
 
     def arrow(self) -> pa.Table:

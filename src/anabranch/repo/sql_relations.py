@@ -70,8 +70,8 @@ class Relation(Protocol):
     def frame(self, engine: SparkEngine) -> DataFrame:
         """As a Spark DataFrame."""
 
-    def query(self, engine: Engine, columns: Sequence[str]) -> Query:
-        """As a query in the process that gives these columns, under their names."""
+    def query(self, engine: Engine, columns: Sequence[str], all_rows: bool) -> Query:
+        """As a query in the process that gives these columns, under their names; `all_rows` if all will be read."""
 
     def watch(self, stack: ExitStack) -> None:
         """Let a failure to read be told as the damage that caused it."""
@@ -99,9 +99,9 @@ class TableRelation:
     def frame(self, engine: SparkEngine) -> DataFrame:
         return self.table.spark()
 
-    def query(self, engine: Engine, columns: Sequence[str]) -> Query:
+    def query(self, engine: Engine, columns: Sequence[str], all_rows: bool) -> Query:
         chosen = replace(self.table._selection, columns=tuple(columns))
-        return self.table._with(chosen)._query(engine)
+        return self.table._with(chosen)._query(engine, all_rows)
 
     def watch(self, stack: ExitStack) -> None:
         stack.enter_context(reading(self.ctx, self.table._state))
@@ -127,7 +127,7 @@ class SystemRelation:
     def frame(self, engine: SparkEngine) -> DataFrame:
         return self.table.spark()
 
-    def query(self, engine: Engine, columns: Sequence[str]) -> Query:
+    def query(self, engine: Engine, columns: Sequence[str], all_rows: bool) -> Query:
         return reading_of(Rows(self.table.arrow()), columns)
 
     def watch(self, stack: ExitStack) -> None:
@@ -157,7 +157,7 @@ class FrameRelation:
     def frame(self, engine: SparkEngine) -> DataFrame:
         return engine.frame(reading_of(self.source, [n for n, _ in self.columns]))
 
-    def query(self, engine: Engine, columns: Sequence[str]) -> Query:
+    def query(self, engine: Engine, columns: Sequence[str], all_rows: bool) -> Query:
         return reading_of(self.source, columns)
 
     def watch(self, stack: ExitStack) -> None:
