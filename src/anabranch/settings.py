@@ -23,8 +23,10 @@ class Settings:
     """Overlays up to this size are sent to every Spark executor."""
     held_row_limit: int = 1024
     """Folded changes of so many rows or more are a file for Spark; fewer are sent along with each job."""
+    held_limit_bytes: int = 1024 * 1024 * 1024
+    """Room in the object root that one process takes for such files at most."""
     laid_row_limit: int = 131_072
-    """Changed tables of so many rows or fewer are kept in memory for queries in the process, whatever these ask."""
+    """Changes are laid over so many rows or fewer at once; over more, where it pays: by reads that follow."""
     cache_limit_bytes: int = 256 * 1024 * 1024
     """Rows kept in memory by one repository: small objects, folded changes, tables that queries read again."""
     clock_depth_limit: int = 32

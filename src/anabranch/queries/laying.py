@@ -33,10 +33,10 @@ class Laying:
         """Read the rows of these layers."""
         plain, merged, deltas = self.plan.sorted_out(layers)
         parts = [self._read(self.plan.alike(plain), self.plan.columns)] if plain else []
-        parts += [self._changed(merged, deltas)] if merged else []
+        parts += [self.changed(merged, deltas)] if merged else []
         return pa.concat_tables(parts)
 
-    def _changed(self, merged: Sequence[Layer], deltas: Sequence[Layer]) -> pa.Table:
+    def changed(self, merged: Sequence[Layer], deltas: Sequence[Layer]) -> pa.Table:
         """The rows of objects that changes act on."""
         plan, read = self.plan, []
         groups, cells = plan.alike(merged), plan.touched_by(deltas)

@@ -30,6 +30,8 @@ class Files:
     """The turn of each file, if they differ: then there is one more column, TURN."""
     places: bool = False
     """Whether there is one more column, PLACE: a number that no other row of these files has. DuckDB alone tells it."""
+    size_bytes: int = 0
+    """How much room they take, if they were made for a while only."""
 
 
 @dataclass(frozen=True)

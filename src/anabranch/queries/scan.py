@@ -65,6 +65,8 @@ FoldNow = Callable[[Callable[[], Query], Hashable], pa.Table]
 """Makes and runs the query that folds changes, or remembers what came of it; the second value tells it from others."""
 PatchNow = Callable[[Callable[[], Query], Hashable], pa.Table | None]
 """The same for the rows that changes make of files; None as long as it is not worth it."""
+LayNow = Callable[["Scan", Sequence[Layer], Sequence[Layer]], Source | None]
+"""Makes a source of rows as changes leave them, given the objects of both; None if that is not worth it."""
 HoldNow = Callable[[pa.Table, tuple[tuple[str, DataType], ...], Hashable], Source]
 """Makes a source of folded changes, with the types of their columns: rows in memory, or a file that Spark reads."""
 
@@ -88,12 +90,13 @@ def scan(
     fold: FoldNow | None = None,
     patch: PatchNow | None = None,
     hold: HoldNow | None = None,
+    lay: LayNow | None = None,
 ) -> Query:
     """Read columns of a table under their ids; with `keys`, only those rows.
 
     With `fold`, the changes are folded beforehand, and the query only joins what comes of it. With `patch`, too, the
     changed rows may be known by their places in files, so that neither keys are read nor values compared. `hold`
-    says where folded changes are kept for the engine, if not in memory.
+    says where folded changes are kept for the engine, if not in memory. `lay` does away with all of it where it can.
     """
     bound = sources or Sources()
     layers = [x for x in state.layers if keys is None or may_meet(x.object.key_range, keys.key_range)]
@@ -101,7 +104,7 @@ def scan(
         access = _only_keys(access, layers, state.schema.key_columns[0], keys.source.table)
         layers = [x for x in layers if x.object.id not in access.tables or access.tables[x.object.id].num_rows]
     wanted = bound.add(keys.source) if keys else None
-    plan = Scan(state, tuple(columns), access, bound, wanted, broadcast, fold, patch, hold)
+    plan = Scan(state, tuple(columns), access, bound, wanted, broadcast, fold, patch, hold, lay)
     return Query(plan.build(layers), bound.named)
 
 
@@ -166,6 +169,7 @@ class Scan:
     fold_now: FoldNow | None = None
     patch_now: PatchNow | None = None
     hold_now: HoldNow | None = None
+    lay_now: LayNow | None = None
 
     @property
     def key(self) -> tuple[Column, ...]:
@@ -213,7 +217,10 @@ class Scan:
         return select([col(c.id) for c in self.columns], subquery(empty, "none"), where=exp.false())
 
     def _merge(self, rows: Sequence[Layer], deltas: Sequence[Layer]) -> list[exp.Select]:
-        """Join rows with the changes that came after them."""
+        """Join rows with the changes that came after them, if they are not laid over them in memory."""
+        source = self.lay_now(self, rows, deltas) if self.lay_now else None
+        if source is not None:
+            return [select([col(c.id, "l") for c in self.columns], table(self.sources.add(source), "l"))]
         cells = self.touched_by(deltas)
         if self.fold_now is None or any(c.type.only_spark for c in cells):
             return [self._joined(rows, Overlay(subquery(self._fold(deltas, cells), "d"), cells))]

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from anabranch.catalog.store import Connection
-    from anabranch.queries.query import Query, Source
+    from anabranch.queries.query import Files, Query, Source
     from anabranch.queries.scan import Access
 
 
@@ -82,8 +82,8 @@ class Context:
     author: str
     known_objects: dict[ObjectId, StoredObject] = field(default_factory=dict)
     known_schemas: dict[str, Schema] = field(default_factory=dict)
-    held: dict[Hashable, Source] = field(default_factory=dict)
-    """Files with folded changes that this process made for Spark; they are gone when it ends."""
+    held: dict[Hashable, Files] = field(default_factory=dict)
+    """Files that this process made for Spark, with folded changes or rows as they leave them; gone when it ends."""
 
     def default_branch(self, cx: Connection) -> str:
         """The branch that reads and writes mean when none is named; renaming it does not lose it."""
@@ -127,20 +127,33 @@ class Context:
             return None
         return self.fold_now(query, key)
 
-    def hold_now(self, rows: pa.Table, columns: tuple[tuple[str, DataType], ...], key: Hashable) -> Source:
-        """Keep folded changes where Spark reads them again and again: many in a file, until the process ends."""
+    def hold_rows(self, rows: pa.Table, columns: tuple[tuple[str, DataType], ...], key: Hashable) -> Source:
+        """Keep folded changes where Spark reads them again and again; it is sent them each time if there's no room."""
+        from anabranch.queries.query import Rows
+
+        return self.hold_now(lambda: rows, columns, key) or Rows(rows)
+
+    def hold_now(
+        self, make: Callable[[], pa.Table], columns: tuple[tuple[str, DataType], ...], key: Hashable
+    ) -> Source | None:
+        """Make rows, once, and keep them for Spark: many in a file, until the process ends. None if there's no room."""
         from anabranch.objects.parquet import encode
         from anabranch.queries.query import Files, Rows
 
+        if key in self.held:
+            return self.held[key]
+        if sum(source.size_bytes for source in self.held.values()) > self.settings.held_limit_bytes:
+            return None
+        rows = make()
         if rows.num_rows < self.settings.held_row_limit:
             return Rows(rows)
-        if key not in self.held:
-            try:
-                path = self.root.put(encode(rows, self.settings.row_group_rows)).path
-            except Unavailable:  # Who may only read the store sends them along each time.
-                return Rows(rows)
-            atexit.register(self.root.discard, path)
-            self.held[key] = Files((self.root.uri(path),), columns)
+        content = encode(rows, self.settings.row_group_rows)
+        try:
+            path = self.root.put(content).path
+        except Unavailable:  # Who may only read the store sends them along each time.
+            return Rows(rows)
+        atexit.register(self.root.discard, path)
+        self.held[key] = Files((self.root.uri(path),), columns, size_bytes=len(content))
         return self.held[key]
 
     def discard(self, made: Sequence[NewObject]) -> None:

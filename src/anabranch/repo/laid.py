@@ -1,21 +1,24 @@
-"""Reads in the process of a table that changes lie on: its rows in memory, as they are now."""
+"""Reads of a table that changes lie on: when its rows are made in memory, as they are now, in place of a join."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from anabranch.model.objects import size_of
+from anabranch.model.objects import Layer, size_of
 from anabranch.model.schema import Column
 from anabranch.model.tables import TableState
 from anabranch.objects.arrow import arrow_fields
 from anabranch.queries.laying import Laying
-from anabranch.queries.query import Sources
+from anabranch.queries.query import Rows, Source, Sources
 from anabranch.queries.scan import Access, Scan
 from anabranch.repo.context import Context
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+_WIDE, _NARROW = 32, 8
 
 
 def laid_rows(ctx: Context, state: TableState, columns: Sequence[Column], access: Access) -> pa.Table | None:
@@ -24,29 +27,39 @@ def laid_rows(ctx: Context, state: TableState, columns: Sequence[Column], access
     _, merged, deltas = plan.sorted_out(state.layers)
     if not merged or size_of(deltas) > ctx.settings.broadcast_limit_bytes:
         return None
-    return Laying(plan, ctx.engines.duck().fetch, ctx.remembered, arrow_fields).rows(state.layers)
+    return _laying(ctx, plan).rows(state.layers)
 
 
-def kept_rows(
-    ctx: Context, state: TableState, columns: Sequence[Column], access: Access, all_rows: bool
-) -> pa.Table | None:
-    """The same for queries, kept for those that follow: of a small table, or of one that is read whole and fits."""
-    row_count = sum(x.object.row_count for x in state.layers)
-    most = ctx.settings.cache_limit_bytes // 2 // sum(map(_width, columns)) if all_rows else 0
-    if row_count > max(most, ctx.settings.laid_row_limit):
-        return None
-    name = ("laid", tuple((x.turn, x.object.id) for x in state.layers), tuple((c.id, str(c.type)) for c in columns))
-    found = ctx.cache.get(name)
-    if found is None:
-        found = laid_rows(ctx, state, columns, access)
-        if found is not None:
-            ctx.cache.put(name, found)
-    return found
+def _laying(ctx: Context, plan: Scan) -> Laying:
+    return Laying(plan, ctx.engines.duck().fetch, ctx.remembered, arrow_fields)
+
+
+@dataclass(frozen=True)
+class Keeping:
+    """Keeps rows as changes leave them for the reads of a state that follow: in memory, or in a file for Spark."""
+
+    ctx: Context
+    in_process: bool
+    invests: bool
+    """Whether that is worth it for large objects, too: all of their rows are wanted, or were before."""
+
+    def __call__(self, plan: Scan, merged: Sequence[Layer], deltas: Sequence[Layer]) -> Source | None:
+        if not self._fits(plan, merged, deltas):
+            return None
+        columns = tuple((str(c.id), c.type) for c in plan.columns)
+        name = ("laid", columns, tuple((x.turn, x.object.id) for x in (*merged, *deltas)))
+        if self.in_process:
+            return Rows(self.ctx.remembered(lambda: _laying(self.ctx, plan).changed(merged, deltas), name))
+        return self.ctx.hold_now(lambda: _laying(self.ctx, plan).changed(merged, deltas), columns, name)
+
+    def _fits(self, plan: Scan, merged: Sequence[Layer], deltas: Sequence[Layer]) -> bool:
+        settings = self.ctx.settings
+        if any(c.type.only_spark for c in plan.columns) or size_of(deltas) > settings.broadcast_limit_bytes:
+            return False
+        most = settings.cache_limit_bytes // 2 // sum(map(_width, plan.columns)) if self.invests else 0
+        return sum(x.object.row_count for x in merged) <= max(most, settings.laid_row_limit)
 
 
 def _width(column: Column) -> int:
     """Guess how many bytes a value takes in memory."""
     return _WIDE if column.type.is_nested or column.type.name in ("string", "binary") else _NARROW
-
-
-_WIDE, _NARROW = 32, 8

@@ -113,16 +113,17 @@ class Table:
         """Read as a Spark DataFrame; nothing runs yet."""
         engine, state = self._ctx.engines.spark(), self._state
         key = (state.id, state.name, state.schema, self._selection.identity, state.layers)
-        return engine.remembered(key, lambda: self._frame(engine, state))
+        again = self._ctx.cache.wanted_before(key)
+        return engine.remembered((key, again), lambda: self._frame(engine, state, again))
 
-    def _frame(self, engine: SparkEngine, state: TableState) -> DataFrame:
+    def _frame(self, engine: SparkEngine, state: TableState, again: bool) -> DataFrame:
         from anabranch.queries.scan import plain_files
 
         chosen = self._selection
         files = plain_files(state, self._shown, self._ctx.access(state.layers, self._pending))
         if files is not None and chosen.where is None and chosen.limit is None:
             return engine.read(files, [(str(c.id), c.name) for c in self._shown])
-        return engine.frame(self._query(engine))
+        return engine.frame(self._query(engine, invests=again))
 
     def arrow(self) -> pa.Table:
         """Read as an Arrow table."""
@@ -246,8 +247,8 @@ class Table:
         strange = unproven([where] if where else [], state.schema)
         return Work(size_of(state.layers), unproven=strange, not_in_duck=not_in_duck(self._shown, state.name))
 
-    def _query(self, engine: Engine, all_rows: bool = False) -> Query:
-        """The rows selected, for an engine; `all_rows` if nothing that is made of them leaves any out."""
+    def _query(self, engine: Engine, invests: bool = False) -> Query:
+        """The rows selected, for an engine; `invests` if it is worth it to keep many of them for later reads."""
         from anabranch.queries.scan import select_rows
 
         state, where, chosen = self._state, self._where(), self._selection
@@ -255,28 +256,31 @@ class Table:
         read = tuple(dict.fromkeys((*self._shown, *order, *(where.columns(state.schema) if where else ()))))
         condition = condition_for(where, state, engine)
         with reading(self._ctx, state):  # folds the changes at once
-            query = self._rows_query(engine, read, condition.keys, all_rows and where is None)
+            query = self._rows_query(engine, read, condition.keys, invests)
         alias = state.name.rsplit(".", 1)[-1]
         query = select_rows(query, read, self._shown, alias, condition.test, chosen.limit, order)
         return replace(query, args=condition.args)
 
-    def _rows_query(self, engine: Engine, read: tuple[Column, ...], keys: Keys | None, all_rows: bool) -> Query:
+    def _rows_query(self, engine: Engine, read: tuple[Column, ...], keys: Keys | None, invests: bool) -> Query:
         """Columns under their ids: of all rows, or of those with some keys."""
-        from anabranch.queries.query import Rows, reading_of
         from anabranch.queries.scan import scan
-        from anabranch.repo.laid import kept_rows
+        from anabranch.repo.laid import Keeping
 
         ctx, state = self._ctx, self._state
-        access = ctx.access(state.layers, self._pending)
-        rows = kept_rows(ctx, state, read, access, all_rows) if engine.in_process and keys is None else None
-        if rows is not None:
-            return reading_of(Rows(rows), [str(c.id) for c in read])
         broadcast = size_of(state.layers) - _snapshot_size(state) <= ctx.settings.broadcast_limit_bytes
         apart = broadcast and keys is None and ctx.engines.setting != "spark"
         small = _changed_size(state) <= ctx.settings.cache_limit_bytes
-        patch = ctx.patch_now if apart and engine.in_process and small else None
-        fold, hold = ctx.fold_now if apart else None, None if engine.in_process else ctx.hold_now
-        return scan(state, read, access, keys=keys, broadcast=broadcast, fold=fold, patch=patch, hold=hold)
+        return scan(
+            state,
+            read,
+            ctx.access(state.layers, self._pending),
+            keys=keys,
+            broadcast=broadcast,
+            fold=ctx.fold_now if apart else None,
+            patch=ctx.patch_now if apart and engine.in_process and small else None,
+            hold=None if engine.in_process else ctx.hold_rows,
+            lay=Keeping(ctx, engine.in_process, invests) if apart else None,
+        )
 
 
 def make_selection(
