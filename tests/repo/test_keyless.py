@@ -43,6 +43,18 @@ def test_the_row_id_never_shows(made: ab.Repository) -> None:
     assert made.tables()[0].key == ()
 
 
+def test_the_row_id_does_not_show_in_a_wide_diff(made: ab.Repository) -> None:
+    with made.commit("main", "change") as tx:
+        tx.table("t").update({"b": "'y'"}, where="a = 2")
+        tx.table("t").delete(where="a is null")
+    wide = made.diff("main~1", "main")["t"].wide()
+    assert [f.name for f in wide.schema.field("before").type] == ["a", "b"]
+    assert sorted(wide.to_pylist(), key=repr) == [
+        {"_change_type": "delete", "before": {"a": None, "b": None}, "after": None},
+        {"_change_type": "update", "before": {"a": 2, "b": None}, "after": {"a": 2, "b": "y"}},
+    ]
+
+
 def test_update_and_delete_keep_identity(made: ab.Repository) -> None:
     with made.commit("main", "update") as tx:
         assert tx.table("t").update({"b": "'y'"}, where="a = 1").updated == 2
