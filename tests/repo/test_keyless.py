@@ -55,6 +55,14 @@ def test_the_row_id_does_not_show_in_a_wide_diff(made: ab.Repository) -> None:
     ]
 
 
+def test_a_row_that_several_rows_of_a_merge_match_is_named_by_its_values(made: ab.Repository) -> None:
+    text = "MERGE INTO t USING {new} s ON t.a = s.a WHEN MATCHED THEN UPDATE SET b = s.b"
+    new = [{"a": 2, "b": "p"}, {"a": 2, "b": "q"}]
+    with pytest.raises(ab.InvalidRequest, match=r"match one row of the table: a=2, b=NULL \("):
+        made.sql(text, new=new)
+    assert made.table("t", where="a = 2").rows() == [{"a": 2, "b": None}]
+
+
 def test_update_and_delete_keep_identity(made: ab.Repository) -> None:
     with made.commit("main", "update") as tx:
         assert tx.table("t").update({"b": "'y'"}, where="a = 1").updated == 2
