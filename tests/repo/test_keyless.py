@@ -63,6 +63,17 @@ def test_a_row_that_several_rows_of_a_merge_match_is_named_by_its_values(made: a
     assert made.table("t", where="a = 2").rows() == [{"a": 2, "b": None}]
 
 
+@pytest.mark.parametrize("verb", ["insert", "overwrite"])
+def test_nulls_that_may_not_be_are_named(made: ab.Repository, verb: str) -> None:
+    with made.commit("main", "firm") as tx:
+        tx.table("t").delete(where="a is null")
+        tx.table("t").alter_column("a", nullable=False)
+    refused = pytest.raises(ab.InvalidRequest, match="null in column 'a', which may not be null: a=NULL")
+    with refused, made.commit("main", "null") as tx:
+        getattr(tx.table("t"), verb)([{"a": 1, "b": "x"}, {"a": None, "b": "x"}])
+    assert made.table("t").count() == 3
+
+
 def test_update_and_delete_keep_identity(made: ab.Repository) -> None:
     with made.commit("main", "update") as tx:
         assert tx.table("t").update({"b": "'y'"}, where="a = 1").updated == 2
