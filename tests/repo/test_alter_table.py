@@ -242,6 +242,17 @@ def test_checks_are_held_by_every_write_and_name_the_rows(made: ab.Repository) -
         tx.table("t").insert([{"id": 9, "v": 100, "s": "x"}])
 
 
+def test_a_check_that_names_its_table_holds_under_another_name(made: ab.Repository) -> None:
+    with made.commit("main", "check") as tx:
+        tx.table("t").add_check("positive", "T.v >= 0 AND length(`t` . s) > 0")
+        tx.table("t").rename("u")
+    assert made.table("u").checks == {"positive": "v >= 0 AND length(s) > 0"}
+    with made.commit("main", "held") as tx:
+        assert tx.table("u").insert([{"id": 9, "v": 1, "s": "i"}]).inserted == 1
+        with pytest.raises(ab.InvalidRequest, match=r"check 'positive' .* does not hold for: id=9"):
+            tx.table("u").update({"v": -1}, where="id = 9")
+
+
 def test_a_column_that_a_check_uses_stays(made: ab.Repository) -> None:
     with made.commit("main", "check") as tx:
         table = tx.table("t")

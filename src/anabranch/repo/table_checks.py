@@ -23,6 +23,7 @@ from anabranch.queries.scan import Keys, scan, typed_values
 from anabranch.repo.context import Context
 from anabranch.repo.reading import not_in_duck, reading, rendered, unproven
 from anabranch.repo.writing import NAMED_AT_MOST, listed, source_of
+from anabranch.sql.tokens import find_qualified
 
 Pending = Mapping[ObjectId, bytes]
 
@@ -34,6 +35,7 @@ def add_check(ctx: Context, table: ThingDraft, name: str, condition: str, pendin
     if name in known:
         raise AlreadyExists(f"table {table.name!r} has a check {name!r}: {known[name]}", hint="drop it first")
     state = draft_state(table)
+    condition = _unqualified(Expression.of(condition, None, f"check {name!r}").text, state)
     test = {name: Expression.of(condition, None, f"check {name!r}")}
     what = f"check {name!r} of {table.name!r}"
     work = Work(
@@ -47,6 +49,16 @@ def add_check(ctx: Context, table: ThingDraft, name: str, condition: str, pendin
     with reading(ctx, state):
         _refuse_broken(engine, query, state, test, what)
     return with_attributes(table, "alter column", checks={**known, name: condition})
+
+
+def _unqualified(condition: str, state: TableState) -> str:
+    """The condition without the table's name before its columns: it holds under any other name, too."""
+    pieces, at = [], 0
+    for token, column in find_qualified(condition, state.name.rsplit(".", 1)[-1]):
+        if column.is_name and state.schema.find(column.name):
+            pieces.append(condition[at : token.start])
+            at = column.start
+    return "".join((*pieces, condition[at:]))
 
 
 def drop_check(table: ThingDraft, name: str) -> ThingDraft:
