@@ -270,6 +270,19 @@ def test_a_column_that_a_check_uses_stays(made: ab.Repository) -> None:
             table.drop_check("none")
 
 
+def test_a_wider_type_under_which_a_check_does_not_hold_is_refused(made: ab.Repository) -> None:
+    with made.commit("main", "check") as tx:
+        table = tx.table("t")
+        table.add_check("short", "length(cast(v as string)) <= 2")
+        with pytest.raises(ab.InvalidRequest, match=r"column 'v' of 't' can't become decimal\(12,2\): check 'short' "):
+            table.alter_column("v", type="decimal(12,2)")
+        assert str(table.schema.column("v").type) == "int"
+        table.alter_column("v", type="bigint")
+        with pytest.raises(ab.InvalidRequest, match=r"check 'short' .* does not hold for: id=1"):
+            table.update({"v": 100}, where="id = 1")
+    assert str(made.table("t").schema.column("v").type) == "bigint"
+
+
 def test_schema_requests_that_can_not_be_met_are_refused_and_leave_nothing(made: ab.Repository) -> None:
     with made.commit("main", "try") as tx:
         table = tx.table("t")

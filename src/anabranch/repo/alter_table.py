@@ -25,7 +25,7 @@ from anabranch.queries.scan import scan
 from anabranch.repo.context import Context
 from anabranch.repo.inputs import key_names
 from anabranch.repo.reading import not_in_duck, reading, rendered, unproven
-from anabranch.repo.table_checks import refuse_used
+from anabranch.repo.table_checks import refuse_unheld_on, refuse_used
 from anabranch.repo.writing import NAMED_AT_MOST, refuse_nulls_found
 
 
@@ -112,7 +112,12 @@ def alter_column(ctx: Context, table: ThingDraft, asked: ColumnChange, pending: 
         changed = replace(changed, default=text)
     if asked.comment is not ...:
         changed = replace(changed, comment=_comment(asked.comment, asked.name))
-    return table if changed == column else with_schema(table, schema_change.with_altered(schema, changed))
+    if changed == column:
+        return table
+    altered = with_schema(table, schema_change.with_altered(schema, changed))
+    if changed.type != column.type:
+        refuse_unheld_on(ctx, altered, changed, pending)
+    return altered
 
 
 def _comment(given: Any, name: str) -> str | None:

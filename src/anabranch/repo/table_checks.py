@@ -37,18 +37,32 @@ def add_check(ctx: Context, table: ThingDraft, name: str, condition: str, pendin
     state = draft_state(table)
     condition = _unqualified(Expression.of(condition, None, f"check {name!r}").text, state)
     test = {name: Expression.of(condition, None, f"check {name!r}")}
-    what = f"check {name!r} of {table.name!r}"
+    _refuse_unheld(ctx, state, test, pending, f"check {name!r} of {table.name!r}")
+    return with_attributes(table, "alter column", checks={**known, name: condition})
+
+
+def refuse_unheld_on(ctx: Context, table: ThingDraft, column: Column, pending: Pending) -> None:
+    """Refuse another type of a column under which a check of it no longer holds, or is no condition."""
+    state = draft_state(table)
+    what = f"column {column.name!r} of {table.name!r} can't become {column.type}"
+    for name, check in checks_on(state, [column]).items():
+        _refuse_unheld(ctx, state, {name: check}, pending, what)
+
+
+def _refuse_unheld(
+    ctx: Context, state: TableState, test: Mapping[str, Expression], pending: Pending, what: str
+) -> None:
+    """Test a check on all rows of a table."""
+    (check,) = test.values()
+    read = _read(state.schema, test)
     work = Work(
-        size_of(state.layers),
-        unproven=unproven(list(test.values()), state.schema),
-        not_in_duck=not_in_duck(_read(state.schema, test), table.name),
+        size_of(state.layers), unproven=unproven([check], state.schema), not_in_duck=not_in_duck(read, state.name)
     )
     engine = ctx.engines.pick(work, what)
-    _refuse_not_boolean(ctx, engine, state, test[name], pending, what)
-    query = scan(state, _read(state.schema, test), ctx.access(state.layers, pending))
+    _refuse_not_boolean(ctx, engine, state, check, pending, what)
+    query = scan(state, read, ctx.access(state.layers, pending))
     with reading(ctx, state):
         _refuse_broken(engine, query, state, test, what)
-    return with_attributes(table, "alter column", checks={**known, name: condition})
 
 
 def _unqualified(condition: str, state: TableState) -> str:
