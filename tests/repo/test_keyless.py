@@ -55,6 +55,19 @@ def test_the_row_id_does_not_show_in_a_wide_diff(made: ab.Repository) -> None:
     ]
 
 
+def test_the_row_id_does_not_show_in_conflicts(made: ab.Repository) -> None:
+    made.branch("dev")
+    for branch, value in (("main", "'p'"), ("dev", "'q'")):
+        with made.commit(branch, "change") as tx:
+            tx.table("t").update({"b": value}, where="a = 2")
+    with pytest.raises(ab.MergeConflict) as refused:
+        made.merge("dev", into="main")
+    conflicts = refused.value.conflicts
+    told = {"key": {}, "kind": "update/update", "column": "b", "base": None, "ours": "p", "theirs": "q"}
+    assert conflicts["t"].rows() == [told]
+    assert (repr(conflicts), repr(conflicts["t"])) == ("Conflicts(t (1))", "TableConflicts('t', 1)")
+
+
 def test_a_row_that_several_rows_of_a_merge_match_is_named_by_its_values(made: ab.Repository) -> None:
     text = "MERGE INTO t USING {new} s ON t.a = s.a WHEN MATCHED THEN UPDATE SET b = s.b"
     new = [{"a": 2, "b": "p"}, {"a": 2, "b": "q"}]
