@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import re
 from decimal import Decimal
 from typing import Any
 
@@ -98,6 +99,32 @@ def spark_repo(tmp_path: Any, spark: Any) -> Any:
     """Takes Spark only where it must, so that both engines read what was computed by either."""
     with ab.init(tmp_path / "store", engine="auto", spark=spark) as made:
         yield made
+
+
+@pytest.mark.parametrize(
+    ("type_", "default", "problem"),
+    [
+        ("int", "id + 1", "default of 'n': there is no column 'id' (a default can't speak of columns)"),
+        ("tinyint", 300, "default of 'n': a value does not fit"),
+        ("int", "'a'", "default of 'n': column 'n' is int, the value is string"),
+    ],
+)
+def test_a_default_that_can_not_be_is_refused_by_the_columns_name(
+    made: ab.Repository, type_: str, default: Any, problem: str
+) -> None:
+    with pytest.raises(ab.InvalidRequest, match=re.escape(problem)), made.commit("main", "add") as tx:
+        tx.table("t").add_column("n", type_, default=default)
+    assert made.table("t").schema.names == ("id", "v", "s")
+
+
+def test_an_aggregate_is_no_default(spark_repo: ab.Repository) -> None:
+    with spark_repo.commit("main", "make") as tx:
+        table = tx.create_table("t", ROWS, key="id", schema=SCHEMA)
+        with pytest.raises(ab.InvalidRequest, match="default of 'n': "):
+            table.add_column("n", "bigint", default="count(1)")
+        with pytest.raises(ab.InvalidRequest, match="default of 'v': "):
+            table.alter_column("v", default="max(1)")
+        assert table.insert([{"id": 4, "s": "d"}]).inserted == 1
 
 
 def test_a_dropped_column_is_gone_and_does_not_come_back_by_its_name(made: ab.Repository) -> None:

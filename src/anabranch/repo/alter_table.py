@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
 
-from anabranch.errors import InvalidRequest
+from anabranch.errors import InvalidRequest, NotFound
 from anabranch.model.ddl import parse_type
 from anabranch.model.ids import ObjectId, SchemaId
 from anabranch.model.names import is_clean
@@ -20,7 +20,7 @@ from anabranch.plan.engine import Work
 from anabranch.plan.merge_rows import with_rules_moved
 from anabranch.queries import changes
 from anabranch.queries.expressions import Expression
-from anabranch.queries.query import Query, aliased, cast_to, select
+from anabranch.queries.query import cast_to
 from anabranch.queries.scan import scan
 from anabranch.repo.context import Context
 from anabranch.repo.inputs import key_names
@@ -164,19 +164,30 @@ def default_text(value: Any, name: str) -> str | None:
 def first_value(ctx: Context, default: str, name: str, type_: DataType) -> str | None:
     """Compute a default once, as text: what rows have that are older than the column."""
     what = f"default of {name!r}"
-    expression = Expression.of(default, None, what)
-    nothing = Schema(SchemaId(""), (), ())
-    spark_only = f"a column of type {type_}" if type_.only_spark else None
-    engine = ctx.engines.pick(Work(unproven=unproven([expression], nothing), not_in_duck=spark_only), what)
-    value = rendered(expression, engine, nothing)
-    (given,) = engine.types(Query(select([aliased(value, "v")]), {}))
-    if given is not None and not can_store(given, type_):
-        hint = "cast it in the expression"
-        raise InvalidRequest(f"{what}: column {name!r} is {type_}, the value is {given}", hint=hint)
-    found = engine.fetch(Query(select([aliased(cast_to(value.copy(), type_), "v")]), {})).column(0)[0].as_py()
+    try:
+        found = _computed(ctx, Expression.of(default, None, what), name, type_)
+    except NotFound as error:
+        raise InvalidRequest(f"{what}: {error.message}", hint="a default can't speak of columns") from error
+    except InvalidRequest as error:
+        raise InvalidRequest(f"{what}: {error.message}", hint=error.hint, **error.facts) from error
     if found is not None and not type_.has_text:
         raise InvalidRequest(f"{what}: a column of type {type_} can only start as null", hint="leave the default out")
     return None if found is None else _text_of(found)
+
+
+def _computed(ctx: Context, default: Expression, name: str, type_: DataType) -> Any:
+    """The value of a default, computed as new rows will have it computed."""
+    nothing = Schema(SchemaId(""), (), ())
+    spark_only = f"a column of type {type_}" if type_.only_spark else None
+    engine = ctx.engines.pick(
+        Work(unproven=unproven([default], nothing), not_in_duck=spark_only), f"default of {name!r}"
+    )
+    value = rendered(default, engine, nothing)
+    given = engine.types(changes.in_a_row(value))[0]
+    if given is not None and not can_store(given, type_):
+        hint = "cast it in the expression"
+        raise InvalidRequest(f"column {name!r} is {type_}, the value is {given}", hint=hint)
+    return engine.fetch(changes.in_a_row(cast_to(value, type_))).column(0)[0].as_py()
 
 
 def _text_of(value: Any) -> str:
