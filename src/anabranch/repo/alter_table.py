@@ -28,6 +28,8 @@ from anabranch.repo.reading import not_in_duck, reading, rendered, unproven
 from anabranch.repo.table_checks import refuse_unheld_on, refuse_used
 from anabranch.repo.writing import NAMED_AT_MOST, refuse_nulls_found
 
+_NOTHING = Schema(SchemaId(""), (), ())
+
 
 @dataclass(frozen=True)
 class NewColumn:
@@ -153,21 +155,30 @@ def default_text(value: Any, name: str) -> str | None:
     if value is None:
         return None
     if isinstance(value, str):
-        Expression.of(value, None, f"default of {name!r}")
-        return value
+        return default_expression(value, name).text
     if isinstance(value, bool) or (isinstance(value, (int, float)) and value == value and abs(value) != float("inf")):
         return repr(value).upper() if isinstance(value, bool) else repr(value)
     hint = "give SQL text, such as \"'new'\" or \"date'2026-01-01'\", or a number"
     raise InvalidRequest(f"the default of {name!r} is {value!r}, a {type(value).__name__}", hint=hint)
 
 
+def default_expression(text: str, name: str) -> Expression:
+    """A default as an expression: it is computed apart from rows, so it can't speak of columns."""
+    what = f"default of {name!r}"
+    found = Expression.of(text, None, what)
+    try:
+        found.refuse_unknown_names(_NOTHING)
+    except NotFound as error:
+        raise InvalidRequest(f"{what}: {error.message}", hint="a default can't speak of columns") from error
+    return found
+
+
 def first_value(ctx: Context, default: str, name: str, type_: DataType) -> str | None:
     """Compute a default once, as text: what rows have that are older than the column."""
     what = f"default of {name!r}"
+    expression = default_expression(default, name)
     try:
-        found = _computed(ctx, Expression.of(default, None, what), name, type_)
-    except NotFound as error:
-        raise InvalidRequest(f"{what}: {error.message}", hint="a default can't speak of columns") from error
+        found = _computed(ctx, expression, name, type_)
     except InvalidRequest as error:
         raise InvalidRequest(f"{what}: {error.message}", hint=error.hint, **error.facts) from error
     if found is not None and not type_.has_text:
@@ -177,12 +188,11 @@ def first_value(ctx: Context, default: str, name: str, type_: DataType) -> str |
 
 def _computed(ctx: Context, default: Expression, name: str, type_: DataType) -> Any:
     """The value of a default, computed as new rows will have it computed."""
-    nothing = Schema(SchemaId(""), (), ())
     spark_only = f"a column of type {type_}" if type_.only_spark else None
     engine = ctx.engines.pick(
-        Work(unproven=unproven([default], nothing), not_in_duck=spark_only), f"default of {name!r}"
+        Work(unproven=unproven([default], _NOTHING), not_in_duck=spark_only), f"default of {name!r}"
     )
-    value = rendered(default, engine, nothing)
+    value = rendered(default, engine, _NOTHING)
     given = engine.types(changes.in_a_row(value))[0]
     if given is not None and not can_store(given, type_):
         hint = "cast it in the expression"
