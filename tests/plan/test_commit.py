@@ -227,6 +227,7 @@ def test_a_draft_is_read_with_one_turn_for_each_statement() -> None:
     assert [layer.turn for layer in on_top.layers] == [0, 1, 2, 3]
 
 
+NAMESPACE = ThingDraft(ThingId("id-ns"), "namespace", ROOT_NAMESPACE, "ns", None, base_name="ns")
 READS_A_WRITES_B = reading_a(drafted(existing("a"), existing("b", statement())))
 
 
@@ -252,6 +253,10 @@ READS_A_WRITES_B = reading_a(drafted(existing("a"), existing("b", statement())))
             ("ns",),
             id="the namespace of a new table moved",
         ),
+        pytest.param(
+            drafted(dropped(NAMESPACE)), {"id-t"}, {("id-ns", "t")}, False, ("ns",), id="a dropped namespace was filled"
+        ),
+        pytest.param(drafted(NAMESPACE), {"id-t"}, {("id-ns", "t")}, False, (), id="a namespace that stays was filled"),
     ],
 )
 def test_a_commit_clashes_with_others_where_both_touched(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import re
 from decimal import Decimal
 from typing import Any
 
@@ -98,6 +99,32 @@ def spark_repo(tmp_path: Any, spark: Any) -> Any:
     """Takes Spark only where it must, so that both engines read what was computed by either."""
     with ab.init(tmp_path / "store", engine="auto", spark=spark) as made:
         yield made
+
+
+@pytest.mark.parametrize(
+    ("type_", "default", "problem"),
+    [
+        ("int", "id + 1", "default of 'n': there is no column 'id' (a default can't speak of columns)"),
+        ("tinyint", 300, "default of 'n': a value does not fit"),
+        ("int", "'a'", "default of 'n': column 'n' is int, the value is string"),
+    ],
+)
+def test_a_default_that_can_not_be_is_refused_by_the_columns_name(
+    made: ab.Repository, type_: str, default: Any, problem: str
+) -> None:
+    with pytest.raises(ab.InvalidRequest, match=re.escape(problem)), made.commit("main", "add") as tx:
+        tx.table("t").add_column("n", type_, default=default)
+    assert made.table("t").schema.names == ("id", "v", "s")
+
+
+def test_an_aggregate_is_no_default(spark_repo: ab.Repository) -> None:
+    with spark_repo.commit("main", "make") as tx:
+        table = tx.create_table("t", ROWS, key="id", schema=SCHEMA)
+        with pytest.raises(ab.InvalidRequest, match="default of 'n': "):
+            table.add_column("n", "bigint", default="count(1)")
+        with pytest.raises(ab.InvalidRequest, match="default of 'v': "):
+            table.alter_column("v", default="max(1)")
+        assert table.insert([{"id": 4, "s": "d"}]).inserted == 1
 
 
 def test_a_dropped_column_is_gone_and_does_not_come_back_by_its_name(made: ab.Repository) -> None:
@@ -242,6 +269,17 @@ def test_checks_are_held_by_every_write_and_name_the_rows(made: ab.Repository) -
         tx.table("t").insert([{"id": 9, "v": 100, "s": "x"}])
 
 
+def test_a_check_that_names_its_table_holds_under_another_name(made: ab.Repository) -> None:
+    with made.commit("main", "check") as tx:
+        tx.table("t").add_check("positive", "T.v >= 0 AND length(`t` . s) > 0")
+        tx.table("t").rename("u")
+    assert made.table("u").checks == {"positive": "v >= 0 AND length(s) > 0"}
+    with made.commit("main", "held") as tx:
+        assert tx.table("u").insert([{"id": 9, "v": 1, "s": "i"}]).inserted == 1
+        with pytest.raises(ab.InvalidRequest, match=r"check 'positive' .* does not hold for: id=9"):
+            tx.table("u").update({"v": -1}, where="id = 9")
+
+
 def test_a_column_that_a_check_uses_stays(made: ab.Repository) -> None:
     with made.commit("main", "check") as tx:
         table = tx.table("t")
@@ -257,6 +295,19 @@ def test_a_column_that_a_check_uses_stays(made: ab.Repository) -> None:
             table.add_check("odd", "w > 1")
         with pytest.raises(ab.NotFound):
             table.drop_check("none")
+
+
+def test_a_wider_type_under_which_a_check_does_not_hold_is_refused(made: ab.Repository) -> None:
+    with made.commit("main", "check") as tx:
+        table = tx.table("t")
+        table.add_check("short", "length(cast(v as string)) <= 2")
+        with pytest.raises(ab.InvalidRequest, match=r"column 'v' of 't' can't become decimal\(12,2\): check 'short' "):
+            table.alter_column("v", type="decimal(12,2)")
+        assert str(table.schema.column("v").type) == "int"
+        table.alter_column("v", type="bigint")
+        with pytest.raises(ab.InvalidRequest, match=r"check 'short' .* does not hold for: id=1"):
+            table.update({"v": 100}, where="id = 1")
+    assert str(made.table("t").schema.column("v").type) == "bigint"
 
 
 def test_schema_requests_that_can_not_be_met_are_refused_and_leave_nothing(made: ab.Repository) -> None:

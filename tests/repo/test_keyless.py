@@ -43,6 +43,50 @@ def test_the_row_id_never_shows(made: ab.Repository) -> None:
     assert made.tables()[0].key == ()
 
 
+def test_the_row_id_does_not_show_in_a_wide_diff(made: ab.Repository) -> None:
+    with made.commit("main", "change") as tx:
+        tx.table("t").update({"b": "'y'"}, where="a = 2")
+        tx.table("t").delete(where="a is null")
+    wide = made.diff("main~1", "main")["t"].wide()
+    assert [f.name for f in wide.schema.field("before").type] == ["a", "b"]
+    assert sorted(wide.to_pylist(), key=repr) == [
+        {"_change_type": "delete", "before": {"a": None, "b": None}, "after": None},
+        {"_change_type": "update", "before": {"a": 2, "b": None}, "after": {"a": 2, "b": "y"}},
+    ]
+
+
+def test_the_row_id_does_not_show_in_conflicts(made: ab.Repository) -> None:
+    made.branch("dev")
+    for branch, value in (("main", "'p'"), ("dev", "'q'")):
+        with made.commit(branch, "change") as tx:
+            tx.table("t").update({"b": value}, where="a = 2")
+    with pytest.raises(ab.MergeConflict) as refused:
+        made.merge("dev", into="main")
+    conflicts = refused.value.conflicts
+    told = {"key": {}, "kind": "update/update", "column": "b", "base": None, "ours": "p", "theirs": "q"}
+    assert conflicts["t"].rows() == [told]
+    assert (repr(conflicts), repr(conflicts["t"])) == ("Conflicts(t (1))", "TableConflicts('t', 1)")
+
+
+def test_a_row_that_several_rows_of_a_merge_match_is_named_by_its_values(made: ab.Repository) -> None:
+    text = "MERGE INTO t USING {new} s ON t.a = s.a WHEN MATCHED THEN UPDATE SET b = s.b"
+    new = [{"a": 2, "b": "p"}, {"a": 2, "b": "q"}]
+    with pytest.raises(ab.InvalidRequest, match=r"match one row of the table: a=2, b=NULL \("):
+        made.sql(text, new=new)
+    assert made.table("t", where="a = 2").rows() == [{"a": 2, "b": None}]
+
+
+@pytest.mark.parametrize("verb", ["insert", "overwrite"])
+def test_nulls_that_may_not_be_are_named(made: ab.Repository, verb: str) -> None:
+    with made.commit("main", "firm") as tx:
+        tx.table("t").delete(where="a is null")
+        tx.table("t").alter_column("a", nullable=False)
+    refused = pytest.raises(ab.InvalidRequest, match="null in column 'a', which may not be null: a=NULL")
+    with refused, made.commit("main", "null") as tx:
+        getattr(tx.table("t"), verb)([{"a": 1, "b": "x"}, {"a": None, "b": "x"}])
+    assert made.table("t").count() == 3
+
+
 def test_update_and_delete_keep_identity(made: ab.Repository) -> None:
     with made.commit("main", "update") as tx:
         assert tx.table("t").update({"b": "'y'"}, where="a = 1").updated == 2

@@ -374,6 +374,18 @@ def test_a_check_over_columns_of_both_sides_is_tested_on_merged_rows(repo: ab.Re
 
 
 @pytest.mark.parametrize("into", ["ours", "theirs"])
+def test_a_check_is_tested_again_on_all_rows_where_the_other_side_made_a_type_wider(
+    repo: ab.Repository, into: str
+) -> None:
+    check = t("add_check", "short", "length(cast(a as string)) <= 2")
+    fork(repo, make_t, both(check, t("add_check", "small", "a < 100")), t("alter_column", "a", type="decimal(12,2)"))
+    with pytest.raises(ab.MergeConflict) as caught:
+        repo.merge("theirs" if into == "ours" else "ours", into=into)
+    found = caught.value.conflicts.violations
+    assert sorted((v["kind"], v["name"], v["key"]["id"]) for v in found) == [("check", "short", n) for n in (1, 2, 3)]
+
+
+@pytest.mark.parametrize("into", ["ours", "theirs"])
 def test_nulls_in_a_column_that_the_other_side_made_not_null_are_shown(repo: ab.Repository, into: str) -> None:
     fork(
         repo,

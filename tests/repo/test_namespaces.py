@@ -138,3 +138,28 @@ def test_a_table_made_in_a_namespace_that_another_writer_renames_follows_it(sale
         with sales.commit("main", "rename") as other:
             other.rename_namespace("sales", "shop")
     assert names(sales) == ["plain", "shop.eu.orders", "shop.orders"]
+
+
+@pytest.mark.parametrize("made", ["sales.us.new", "sales.us.eu.orders"])
+def test_what_others_put_into_a_namespace_is_not_dropped_with_it(sales: ab.Repository, made: str) -> None:
+    with sales.commit("main", "make") as tx:
+        tx.create_namespace("sales.us")
+    with pytest.raises(ab.BranchMoved, match=r"others changed 'sales\.us'"), sales.commit("main", "drop") as tx:
+        tx.drop_namespace("sales.us")
+        with sales.commit("main", "fill") as other:
+            if made == "sales.us.new":
+                other.create_table(made, ROW, key="id")
+            else:
+                other.rename_namespace("sales.eu", "sales.us.eu")
+    assert made in names(sales)
+
+
+def test_two_writers_never_put_namespaces_into_each_other(sales: ab.Repository) -> None:
+    with sales.commit("main", "make") as tx:
+        tx.create_namespace("shop")
+        tx.create_table("shop.orders", ROW, key="id")
+    with pytest.raises(ab.BranchMoved, match="shop"), sales.commit("main", "one way") as tx:
+        tx.rename_namespace("shop", "sales.eu.shop")
+        with sales.commit("main", "the other") as other:
+            other.rename_namespace("sales", "shop.sales")
+    assert names(sales) == ["plain", "shop.orders", "shop.sales.eu.orders", "shop.sales.orders"]

@@ -169,6 +169,13 @@ def test_a_moved_key_may_not_land_on_another_row(repo: ab.Repository) -> None:
 
 
 @pytest.mark.contract
+def test_a_default_that_speaks_of_a_column_is_refused_with_the_table(duck: ab.Repository) -> None:
+    problem = r"default of 'b': there is no column 'id' \(a default can't speak of columns\)"
+    with pytest.raises(ab.InvalidRequest, match=problem), duck.commit("main", "make") as tx:
+        tx.create_table("t", schema={"id": "int", "b": "int DEFAULT id + 1"}, key="id")
+    assert duck.tables() == []
+
+
 def test_columns_that_may_not_be_null_are_held(repo: ab.Repository) -> None:
     schema = {"id": "int", "qty": "int NOT NULL DEFAULT 3", "name": "string NOT NULL"}
     load(repo, rows=[{"id": 1, "name": "a"}], schema=schema)

@@ -8,7 +8,7 @@ from typing import Any
 
 from anabranch.model.changes import Counts
 from anabranch.model.content import Change, Content, NameBinding, View
-from anabranch.model.ids import ObjectId, ThingId, ViewId, new_id
+from anabranch.model.ids import ROOT_NAMESPACE, ObjectId, ThingId, ViewId, new_id
 from anabranch.model.objects import Layer, NewObject
 from anabranch.model.schema import Schema, schema_document
 from anabranch.model.tables import Entry, Operation, TableState, ThingKind
@@ -308,7 +308,17 @@ def clashes(draft: Draft, content: Content, moved: Moved, strict: bool) -> tuple
     both += [n.name for n in content.names if (n.parent_id, n.name) in moved.names]
     parents = {n.parent_id for n in content.names if n.thing_id is not None}
     both += [_name_of(draft, ThingId(t)) for t in parents & moved.things]
+    filled = {parent for parent, _ in moved.names} - {ROOT_NAMESPACE}
+    both += [_name_of(draft, e.thing_id) for e in content.entries if e.dropped and e.thing_id in filled]
+    if filled:
+        both += [_name_of(draft, t) for t in _placed_below(draft, content)]
     return tuple(sorted(set(both)))
+
+
+def _placed_below(draft: Draft, content: Content) -> list[ThingId]:
+    """Namespaces that the commit puts below others: what is put below them meanwhile could close a ring."""
+    below = [n.thing_id for n in content.names if n.kind == "namespace" and n.parent_id != ROOT_NAMESPACE]
+    return [t for t in below if t is not None and not draft.things[t].created]
 
 
 def _name_of(draft: Draft, thing: ThingId | str) -> str:

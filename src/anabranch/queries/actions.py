@@ -53,12 +53,14 @@ def added(rows: Query, schema: Schema, moves: bool) -> Query:
 
 
 def repeated(rows: Query, schema: Schema, limit: int) -> Query:
-    """Keys of rows of the table that several actions speak of."""
-    picked = [aliased(col(_old(c, schema)), c.id) for c in schema.key_columns]
-    inner = select(picked, subquery(rows.expression, "r"), where=_is_there())
-    keys: Sequence[exp.Expr] = [col(c.id) for c in schema.key_columns]
-    grouped = select(keys, subquery(inner, "k"), limit=limit)
-    grouped.set("group", exp.Group(expressions=[k.copy() for k in keys]))
+    """Rows of the table that several actions speak of: their keys, or whole rows where there is no key."""
+    keys: Sequence[exp.Expr] = [col(_old(c, schema)) for c in schema.key_columns]
+    if schema.has_key:
+        shown = [aliased(k.copy(), c.id) for k, c in zip(keys, schema.key_columns, strict=True)]
+    else:
+        shown = [aliased(exp.AnyValue(this=col(c.before)), c.id) for c in schema]
+    grouped = select(shown, subquery(rows.expression, "r"), where=_is_there(), limit=limit)
+    grouped.set("group", exp.Group(expressions=list(keys)))
     grouped.set("having", exp.Having(this=exp.GT(this=exp.Count(this=exp.Star()), expression=number(1))))
     return rows.over(grouped)
 

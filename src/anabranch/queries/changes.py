@@ -138,6 +138,12 @@ def missing_values(query: Query, columns: Sequence[Column], key: Sequence[Column
     return query.over(select(shown, subquery(query.expression, "i"), where=nulls, limit=limit))
 
 
+def in_a_row(value: exp.Expr) -> Query:
+    """A value as a new row has it, beside another column: a place where no aggregate can be."""
+    row = select([aliased(number(1), _NUMBER)])
+    return Query(select([aliased(value.copy(), "v"), col(_NUMBER)], subquery(row, "r")), {})
+
+
 def broken_rows(query: Query, read: Sequence[Column], check: exp.Expr, alias: str, limit: int) -> Query:
     """Rows for which a check is false; null counts as held."""
     shown = [col(c.name) for c in read]

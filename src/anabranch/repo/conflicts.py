@@ -33,6 +33,9 @@ class TableConflicts:
     decision: Decision
     ctx: Context | None = field(default=None, repr=False)
 
+    def __repr__(self) -> str:
+        return f"TableConflicts({self.table!r}, {self.count()})"
+
     def rows(
         self,
         *,
@@ -173,6 +176,9 @@ class Conflicts(Mapping[str, TableConflicts]):
     broken: tuple[Violation, ...] = ()
     breaking: Mapping[str, TableConflicts] = field(default_factory=dict)
     """By table, the three rows at each key that breaks a constraint, so that they can be resolved, too."""
+
+    def __repr__(self) -> str:
+        return f"Conflicts({self.summary() or 'none'})"
 
     def __getitem__(self, name: str) -> TableConflicts:
         if name not in self.tables:

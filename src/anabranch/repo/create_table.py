@@ -13,7 +13,7 @@ from anabranch.model.types import DataType, can_store
 from anabranch.plan.commit import ThingDraft, draft_state, with_statement
 from anabranch.plan.properties import check_properties
 from anabranch.queries.expressions import Expression, Unproven
-from anabranch.repo.alter_table import cluster_columns
+from anabranch.repo.alter_table import cluster_columns, default_expression
 from anabranch.repo.context import Context
 from anabranch.repo.inputs import Input, columns_of, key_names, read_input, read_schema_argument
 from anabranch.repo.insert import insert_input
@@ -74,7 +74,7 @@ def _check_defaults(columns: Sequence[Column]) -> None:
         if column.default is None:
             continue
         what = f"default of {column.name!r}"
-        given = _proven_type(Expression.of(column.default, None, what))
+        given = _proven_type(default_expression(column.default, column.name))
         if given is not None and not can_store(given, column.type):
             message = f"{what}: column {column.name!r} is {column.type}, the value is {given}"
             raise InvalidRequest(message, hint="cast it in the expression")

@@ -1,11 +1,12 @@
 """Constraints on merged rows: what breaks a check, a NOT NULL or the key, row by row.
 
-Each side kept its own constraints; only rows that the other side changed, or that both did, can break one.
+Each side kept its own constraints; only rows that the other side changed, or that both did, can break one,
+unless a column has another type than on the side that has the check.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -88,7 +89,7 @@ class _Wanted:
     kind: str
     name: str
     touched_by: str
-    """`ours`, `theirs`, or `both` for rows that both changed."""
+    """`ours`, `theirs`, `both` for rows that both changed, or `all` for any row."""
     check: Expression | None = None
     column: Column | None = None
 
@@ -100,7 +101,9 @@ def _wanted(merged: MergedTable) -> Iterator[_Wanted]:
         return
     for name, text in merged.state.attributes.get("checks", {}).items():
         check = Expression.of(text, None, f"check {name!r}")
-        for side in _breakers(ours.told("checks").get(name) == text, theirs.told("checks").get(name) == text):
+        read = check.columns(merged.state.schema)
+        held = [s.told("checks").get(name) == text and not is_retyped(s.schema, read) for s in (ours, theirs)]
+        for side in _breakers(*held):
             yield _Wanted("check", name, side, check)
     for column in merged.state.schema:
         if not column.nullable and column.id not in merged.state.schema.key:
@@ -110,10 +113,16 @@ def _wanted(merged: MergedTable) -> Iterator[_Wanted]:
 
 
 def _breakers(ours_holds: bool, theirs_holds: bool) -> Sequence[str]:
-    """Whose changes may break a constraint that ours or theirs held to."""
+    """Whose changes may break a constraint that ours or theirs held to; where neither did, any row may."""
     if ours_holds and theirs_holds:
         return ("both",)
-    return ("theirs",) if ours_holds else ("ours",) if theirs_holds else ("ours", "theirs")
+    return ("theirs",) if ours_holds else ("ours",) if theirs_holds else ("all",)
+
+
+def is_retyped(schema: Schema | None, columns: Iterable[Column]) -> bool:
+    """Tell whether some of these columns had another type on a side: its checks were never tested under this one."""
+    was = [(c, schema.written_as(c)) for c in columns] if schema else []
+    return any(old is not None and old.type != c.type for c, old in was)
 
 
 def _is_firm(schema: Schema, column: Column) -> bool:
@@ -158,7 +167,7 @@ class _Checking:
     def _keys(self, touched_by: str) -> Keys | None:
         """The keys that a side changed, or that both did; None for all."""
         sides = self.merged.sides
-        if not sides.told:
+        if not sides.told or touched_by == "all":
             return None
         as_merged = replace(sides.theirs.read_as(self.schema), schemas=self.merged.state.schemas)
         sources = Sources()

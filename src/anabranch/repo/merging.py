@@ -20,7 +20,7 @@ from anabranch.plan.merge_things import ThingMerge, ThingsMerge, merge_things
 from anabranch.repo.conflicts import Conflicts, TableConflicts, Violation
 from anabranch.repo.context import Context
 from anabranch.repo.merge_base import rows_at
-from anabranch.repo.merge_checks import MergedTable, broken_keys, unfit_keys, violations
+from anabranch.repo.merge_checks import MergedTable, broken_keys, is_retyped, unfit_keys, violations
 from anabranch.repo.merge_reading import Gathered, Target
 from anabranch.repo.merge_rows import MergedRows, Sides, Times, decide_at, merge_rows
 from anabranch.repo.merge_touched import with_real_updates
@@ -124,8 +124,7 @@ class _Merging:
             thing = replace(thing, rows=RowPolicy(self.how.strictness))
         if thing.rows is not None:
             return self._with_rows(draft, thing)
-        checks = thing.theirs is not None and thing.ours is not None and thing.ours.rows_changed
-        return self._checked(draft, thing, self._sides(draft, thing), MergedRows()) if checks else draft
+        return self._checked(draft, thing, self._sides(draft, thing), MergedRows()) if _may_break(thing) else draft
 
     def _ours(self, thing: ThingMerge) -> ThingDraft:
         """A thing as the target has it, to start from."""
@@ -326,6 +325,14 @@ class _Merging:
 def _in_catalogue(thing: ThingMerge) -> frozenset[str]:
     """The schemas of base and theirs: both are commits, so the catalogue has them."""
     return frozenset(str(s.schema.id) for s in (thing.base, thing.theirs) if s and s.schema)
+
+
+def _may_break(thing: ThingMerge) -> bool:
+    """Tell whether rows may break a constraint though theirs changed none: those of ours, or under another type."""
+    if thing.theirs is None or thing.ours is None or thing.result is None:
+        return False
+    columns = thing.result.schema or ()
+    return thing.ours.rows_changed or any(is_retyped(s.schema, columns) for s in (thing.ours, thing.theirs))
 
 
 def _shows_again(thing: ThingMerge) -> bool:

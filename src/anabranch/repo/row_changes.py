@@ -411,7 +411,7 @@ def wide_table(found: pa.Table, schema: Schema | None, columns: Sequence[Column]
 
     words = pa.array([WORDS[o] for o in op.to_pylist()], pa.string())
     named = {c.name: found.column(str(c.id)) for c in shown if c.id in keys}
-    sides = {"before": side(had, True, INSERT), "after": side(shown, False, DELETE)}
+    sides = {"before": side([c for c in had if c not in ROW_ID], True, INSERT), "after": side(shown, False, DELETE)}
     return pa.table({difference.CHANGE_TYPE: words, **named, **sides})
 
 

@@ -95,7 +95,7 @@ def _refuse_ambiguous(engine: Engine, rows: Query, schema: Schema, what: str) ->
     found = engine.fetch(actions.repeated(rows, schema, NAMED_AT_MOST)).to_pylist()
     if found:
         names = {str(c.id): c.name for c in schema}
-        shown = [{names[k]: v for k, v in row.items() if k in names} for row in found] if schema.has_key else found
+        shown = [{names[k]: v for k, v in row.items()} for row in found]
         message = f"{what}: several rows of the source match one row of the table: {listed(shown)}"
         raise InvalidRequest(message, hint="let at most one row of the source match, by a narrower ON", rows=shown)
 

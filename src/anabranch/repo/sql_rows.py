@@ -16,7 +16,7 @@ from anabranch.repo.sql_relations import TARGET, Place, with_row_id
 from anabranch.repo.table_writer import TableWriter
 from anabranch.sql.references import find_references
 from anabranch.sql.statements import Delete, Insert, MergeClause, MergeInto, Truncate, Update
-from anabranch.sql.tokens import Token, tokenize
+from anabranch.sql.tokens import find_qualified, tokenize
 
 
 @dataclass(frozen=True)
@@ -297,17 +297,11 @@ def _requalified(text: str, alias: str, own: str) -> str:
     """The text with the alias of its table replaced by the table's own name."""
     if alias.lower() == own.lower():
         return text
-    tokens, pieces, at = tokenize(text), [], 0
-    for i, token in enumerate(tokens[:-1]):
-        if _is_qualifier(tokens, i) and token.name.lower() == alias.lower():
-            pieces += [text[at : token.start], _quoted(own)]
-            at = token.end
+    pieces, at = [], 0
+    for token, _ in find_qualified(text, alias):
+        pieces += [text[at : token.start], _quoted(own)]
+        at = token.end
     return "".join((*pieces, text[at:]))
-
-
-def _is_qualifier(tokens: Sequence[Token], at: int) -> bool:
-    dotted = tokens[at + 1].is_symbol(".")
-    return tokens[at].is_name and dotted and not (at > 0 and tokens[at - 1].is_symbol("."))
 
 
 def _args(texts: Sequence[str | None], given: Given) -> dict[str, Any]:

@@ -23,6 +23,7 @@ from anabranch.queries.scan import Keys, scan, typed_values
 from anabranch.repo.context import Context
 from anabranch.repo.reading import not_in_duck, reading, rendered, unproven
 from anabranch.repo.writing import NAMED_AT_MOST, listed, source_of
+from anabranch.sql.tokens import find_qualified
 
 Pending = Mapping[ObjectId, bytes]
 
@@ -34,19 +35,44 @@ def add_check(ctx: Context, table: ThingDraft, name: str, condition: str, pendin
     if name in known:
         raise AlreadyExists(f"table {table.name!r} has a check {name!r}: {known[name]}", hint="drop it first")
     state = draft_state(table)
+    condition = _unqualified(Expression.of(condition, None, f"check {name!r}").text, state)
     test = {name: Expression.of(condition, None, f"check {name!r}")}
-    what = f"check {name!r} of {table.name!r}"
+    _refuse_unheld(ctx, state, test, pending, f"check {name!r} of {table.name!r}")
+    return with_attributes(table, "alter column", checks={**known, name: condition})
+
+
+def refuse_unheld_on(ctx: Context, table: ThingDraft, column: Column, pending: Pending) -> None:
+    """Refuse another type of a column under which a check of it no longer holds, or is no condition."""
+    state = draft_state(table)
+    what = f"column {column.name!r} of {table.name!r} can't become {column.type}"
+    for name, check in checks_on(state, [column]).items():
+        _refuse_unheld(ctx, state, {name: check}, pending, what)
+
+
+def _refuse_unheld(
+    ctx: Context, state: TableState, test: Mapping[str, Expression], pending: Pending, what: str
+) -> None:
+    """Test a check on all rows of a table."""
+    (check,) = test.values()
+    read = _read(state.schema, test)
     work = Work(
-        size_of(state.layers),
-        unproven=unproven(list(test.values()), state.schema),
-        not_in_duck=not_in_duck(_read(state.schema, test), table.name),
+        size_of(state.layers), unproven=unproven([check], state.schema), not_in_duck=not_in_duck(read, state.name)
     )
     engine = ctx.engines.pick(work, what)
-    _refuse_not_boolean(ctx, engine, state, test[name], pending, what)
-    query = scan(state, _read(state.schema, test), ctx.access(state.layers, pending))
+    _refuse_not_boolean(ctx, engine, state, check, pending, what)
+    query = scan(state, read, ctx.access(state.layers, pending))
     with reading(ctx, state):
         _refuse_broken(engine, query, state, test, what)
-    return with_attributes(table, "alter column", checks={**known, name: condition})
+
+
+def _unqualified(condition: str, state: TableState) -> str:
+    """The condition without the table's name before its columns: it holds under any other name, too."""
+    pieces, at = [], 0
+    for token, column in find_qualified(condition, state.name.rsplit(".", 1)[-1]):
+        if column.is_name and state.schema.find(column.name):
+            pieces.append(condition[at : token.start])
+            at = column.start
+    return "".join((*pieces, condition[at:]))
 
 
 def drop_check(table: ThingDraft, name: str) -> ThingDraft:

@@ -211,9 +211,9 @@ def refuse_null(engine: Engine, source: Source, columns: Sequence[Column], schem
         firm = [c for c in firm if source.table.column(c.id).null_count]
     if not firm:
         return
-    shown = list(dict.fromkeys((*schema.key_columns, *firm)))
-    query = reading_of(source, [c.id for c in shown])
-    found = engine.fetch(changes.missing_values(query, firm, schema.key_columns, NAMED_AT_MOST))
+    key = schema.key_columns if schema.has_key else ()  # rows that come in have no row id yet
+    query = reading_of(source, [c.id for c in dict.fromkeys((*key, *firm))])
+    found = engine.fetch(changes.missing_values(query, firm, key, NAMED_AT_MOST))
     refuse_nulls_found(found, schema, what)
 
 

@@ -70,6 +70,15 @@ def tokenize(text: str) -> list[Token]:
     return list(_tokens(text))
 
 
+def find_qualified(text: str, name: str) -> Iterator[tuple[Token, Token]]:
+    """Find where a name stands for a table, before a dot and first in its row, with the word after the dot."""
+    tokens = tokenize(text)
+    for i, (token, dot, after) in enumerate(zip(tokens, tokens[1:], tokens[2:], strict=False)):
+        is_first = i == 0 or not tokens[i - 1].is_symbol(".")
+        if token.is_name and dot.is_symbol(".") and is_first and token.name.lower() == name.lower():
+            yield token, after
+
+
 def _tokens(text: str) -> Iterator[Token]:
     at, last = 0, None
     while at < len(text):
