@@ -94,6 +94,7 @@ UNPROVEN = [
         "array(1)[0]",
         "trim('a' FROM s)",
     ),
+    *("CASE WHEN NULL THEN i END", "CASE WHEN b THEN 1 WHEN nullif(NULL, b) THEN 2 END", "if(NULL, i, i2)"),
 ]
 ASSIGNED = [
     *(

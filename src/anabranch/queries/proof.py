@@ -220,7 +220,7 @@ class Prover:
             subject = self.visit(node.this)
             tests = [self.call("=", [subject, self.visit(value)]) for value, _ in branches]
         else:
-            tests = [self._boolean(test) for test, _ in branches]
+            tests = [self._test(test) for test, _ in branches]
         results = [self.visit(result) for _, result in branches]
         default = node.args.get("default")
         return self._choice(tests, results, self.visit(default) if default else Value(exp.Null(), None), "case")
@@ -228,7 +228,7 @@ class Prover:
     def if_(self, node: exp.Expr) -> Value:
         otherwise = node.args.get("false")
         default = self.visit(otherwise) if otherwise else Value(exp.Null(), None)
-        return self._choice([self._boolean(node.this)], [self.visit(node.args["true"])], default, "if")
+        return self._choice([self._test(node.this)], [self.visit(node.args["true"])], default, "if")
 
     def _choice(self, tests: Sequence[Value], results: Sequence[Value], default: Value, name: str) -> Value:
         *values, last = self._brought_together([*results, default])
@@ -341,6 +341,13 @@ class Prover:
         value = self.visit(node)
         if value.type not in (BOOLEAN, None):
             raise Unproven(f"a condition of type {value.type}")
+        return value
+
+    def _test(self, node: exp.Expr) -> Value:
+        """The condition of a choice; there, unlike elsewhere, Spark does not take a bare null for a boolean."""
+        value = self._boolean(node)
+        if value.type is None:
+            raise Unproven("a bare NULL as the condition of a choice")
         return value
 
     def _compared(self, nodes: Sequence[exp.Expr]) -> list[Value]:
