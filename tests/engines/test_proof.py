@@ -95,6 +95,7 @@ UNPROVEN = [
         "trim('a' FROM s)",
     ),
     *("CASE WHEN NULL THEN i END", "CASE WHEN b THEN 1 WHEN nullif(NULL, b) THEN 2 END", "if(NULL, i, i2)"),
+    *("nvl(i)", "ifnull(s)", "nvl(i, i2, n)", "ifnull(NULL, s, s2)"),
 ]
 ASSIGNED = [
     *(

@@ -254,8 +254,10 @@ class Prover:
         value, some, none = (self.visit(p) for p in node.expressions)
         return self._choice([self.call("isnotnull", [value])], [some], none, "nvl2")
 
-    def first(self, node: exp.Expr, _name: str) -> Value:
+    def first(self, node: exp.Expr, name: str) -> Value:
         """coalesce and its like: Spark looks at a value only if all before it are null."""
+        if name != "coalesce" and len(node.expressions) != 2:
+            raise Unproven(f"{name.upper()} of {len(node.expressions)} values")
         values = self._brought_together([self.visit(p) for p in node.expressions])
         if not values or values[0].type is None:
             raise Unproven("COALESCE of nulls")
