@@ -105,7 +105,7 @@ lpad(s, n); rpad(s, 3, '🤦'); lpad(s, 5, 'xy')
 chr(i); chr(big); char(65); chr(n); overlay(s PLACING 'x' FROM 2 FOR 1); overlay(s, s3, 2, 1); overlay(s, s3, 3, 20)
 overlay(s PLACING 'xy' FROM 2)
 hex(s); hex(bin); unhex(s); unhex(num); unhex(hex(s)); md5(s); md5(bin); sha1(s); sha(bin); sha2(s, 256)
-sha2(bin, 0); encode(s, 'UTF-8'); decode(bin, 'UTF-8'); to_binary(s, 'utf-8'); bin || bin2; concat(bin, bin2)
+sha2(bin, 0); encode(s, 'UTF-8'); decode(bin, 'UTF-8'); to_binary(s, 'utf-8'); to_binary(s, 'UTF8'); bin || bin2; concat(bin, bin2)
 """
 
 DATES = """
