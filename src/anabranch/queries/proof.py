@@ -193,21 +193,21 @@ class Prover:
     def within(self, node: exp.Expr) -> Value:
         if node.args.get("query") or not node.args.get("expressions"):
             raise Unproven("IN with a subquery")
-        values = self._compared([node.this, *node.args["expressions"]])
+        values = self._compared([*operands(node), *node.args["expressions"]])
         if any(v.may_fail for v in values[1:]):
             raise Unproven("IN with a value that may fail")
         parts = [v.node for v in values]
         return marked(Value(exp.In(this=bracketed(parts[0]), expressions=parts[1:]), BOOLEAN, values[0].may_fail), "in")
 
     def between(self, node: exp.Expr) -> Value:
-        values = self._compared([node.this, node.args["low"], node.args["high"]])
+        values = self._compared([*operands(node), node.args["low"], node.args["high"]])
         if any(v.may_fail for v in values[1:]):
             raise Unproven("BETWEEN with a bound that may fail")
         value, low, high = (bracketed(v.node) for v in values)
         return marked(Value(exp.Between(this=value, low=low, high=high), BOOLEAN, values[0].may_fail), "between")
 
     def like(self, node: exp.Expr) -> Value:
-        value, pattern = self.visit(node.this), node.args["expression"]
+        value, pattern = self.visit(operands(node)[0]), node.args["expression"]
         if value.type != STRING or not isinstance(pattern, exp.Literal) or "\\" in str(pattern.this):
             raise Unproven("LIKE with anything but a plain pattern")
         built_ = exp.Like(this=bracketed(value.node), expression=pattern.copy())
