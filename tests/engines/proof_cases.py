@@ -98,7 +98,7 @@ startswith(s, s3); endswith(s, s3); contains(s, s3); contains(s, ''); startswith
 find_in_set(s3, s); find_in_set('b', 'a,b,c'); find_in_set('', s); find_in_set('a,b', s); ascii(s)
 concat(s, s2); concat(s, s2, s3); concat(s); s || 'x'; s || s; s || s2 || s3; concat_ws(',', s, s2)
 concat_ws(s3, s, 'x', s2); replace(s, 'a'); replace(s, s3); replace(s, s3, s2); replace(s, 'a', '')
-replace(s, '', 'x')
+replace(s, '', 'x'); replace(s, '', s2)
 translate(s, 'abc', 'x'); translate(s, 'aa', 'xy'); translate(s, s3, s2); translate(s, '🤦ä', 'ab'); reverse(s)
 repeat(s, 2); repeat(s, 0); repeat(s, -1); space(n); lpad(s, n, s3); rpad(s, n, s3); lpad(s, 5); rpad(s, 5)
 lpad(s, n); rpad(s, 3, '🤦'); lpad(s, 5, 'xy')

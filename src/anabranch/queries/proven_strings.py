@@ -90,7 +90,12 @@ MADE = [
     proof("concat ||", "string*", "string", "$|"),
     proof("concat_ws", "string, string*", "string", "concat_ws($*)"),
     proof("replace", "string, string", "string", "replace($1, $2, '')"),
-    proof("replace", "string, string, string", "string", "CASE WHEN $2 = '' THEN $1 ELSE replace($1, $2, $3) END"),
+    proof(
+        "replace",
+        "string, string, string",
+        "string",
+        _strict(3, "CASE WHEN $2 = '' THEN $1 ELSE replace($1, $2, $3) END"),
+    ),
     proof("translate", "string, string, string", "string", "translate($1, $2, $3)"),
     proof("reverse", "string", "string", "coalesce(array_to_string(list_reverse(string_split($1, '')), ''), $1)"),
     proof("repeat", "string, int", "string", _strict(2, "repeat($1, greatest($2, 0))")),
