@@ -97,6 +97,7 @@ UNPROVEN = [
     *("CASE WHEN NULL THEN i END", "CASE WHEN b THEN 1 WHEN nullif(NULL, b) THEN 2 END", "if(NULL, i, i2)"),
     *("nvl(i)", "ifnull(s)", "nvl(i, i2, n)", "ifnull(NULL, s, s2)"),
     *("s LIKE 'a' BETWEEN b AND b2", "i IN (1) IN (b)", "i BETWEEN 1 AND 2 IN (b)"),
+    *("concat()", "concat_ws(',')", "greatest(i)", "least(s)", "greatest()"),
     *("encode(s, 'utf8')", "decode(bin, 'UTF8')"),
 ]
 ASSIGNED = [

@@ -87,8 +87,8 @@ SEARCHES = [
 ]
 
 MADE = [
-    proof("concat ||", "string*", "string", "$|"),
-    proof("concat_ws", "string, string*", "string", "concat_ws($*)"),
+    proof("concat ||", "string, string*", "string", "$|"),
+    proof("concat_ws", "string, string, string*", "string", "concat_ws($*)"),
     proof("replace", "string, string", "string", "replace($1, $2, '')"),
     proof(
         "replace",
