@@ -37,6 +37,7 @@ ERRORS = [
         "cast(i AS tinyint)",
         "cast(x AS int)",
     ),
+    *("-(-2147483648)", "-cast(-128 AS tinyint)", "negative(-9223372036854775808)"),
     *("cast(s AS boolean)", "cast(s AS date)", "cast(d AS decimal(4,2))", "abs(t)", "make_date(2023, 2, 29)"),
 ]
 UNPROVEN = [
