@@ -70,7 +70,8 @@ if(b, i, t); if(b, s, NULL); if(i > 0, d, i); if(b, day, day2); greatest(i, i2);
 greatest(s, s2, s3); greatest(d, d2, i); greatest(day, day2); least(i, i2, big); least(x, x2); least(f, f2)
 least(s, s2); least(b, b2); least(d, 1); least(t, NULL)
 nullif(i, i2); nullif(s, s2); nullif(x, x2); nullif(d, d2); nullif(i, 0); nanvl(x, x2); nanvl(f, f2); nullifzero(i)
-nullifzero(x); nullifzero(d); zeroifnull(i); zeroifnull(big); zeroifnull(x); zeroifnull(t)
+nullifzero(x); nullifzero(d); zeroifnull(i); zeroifnull(big); zeroifnull(x); zeroifnull(t); zeroifnull(d)
+zeroifnull(d2); zeroifnull(f); zeroifnull(wide)
 """
 
 NUMBERS = """

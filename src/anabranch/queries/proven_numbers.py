@@ -5,12 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from anabranch.model.types import DataType
+from anabranch.queries.proof_types import common_type
 from anabranch.queries.proven import proof
 
 
 def _whole(types: Sequence[DataType]) -> DataType:
     """Spark's type for a decimal without its fraction."""
     return DataType("decimal", min(38, types[0].precision - types[0].scale + 1), 0)
+
+
+def _with_zero(types: Sequence[DataType]) -> DataType:
+    """Spark's type for a choice between a decimal and the whole number 0."""
+    return common_type(types[0], DataType("int"))
 
 
 _TO_BIGINT = "CASE WHEN isnan($1) THEN 0 ELSE CAST({}($1) AS BIGINT) END"
@@ -67,5 +73,6 @@ CHOICES = [
     proof("nullifzero", "decimal", "same", "nullif($1, 0)"),
     proof("zeroifnull", "int", "int", "coalesce($1, 0)"),
     proof("zeroifnull", "bigint", "bigint", "coalesce($1, 0)"),
+    proof("zeroifnull", "decimal", _with_zero, "coalesce($1, 0)"),
     proof("zeroifnull", "double", "double", "coalesce($1, 0)"),
 ]
