@@ -194,6 +194,8 @@ CASTS = [
         "cast(1 AS double)",
         "cast(5 AS string)",
         "cast(1.25 AS int)",
+        "cast(0.05 AS string)",
+        "cast(cast(d2 % 1 AS decimal(3,3)) AS string)",
         "cast('2024-01-05' AS date)",
         "cast(make_date(sm, 1, 1) AS string)",
     ),

@@ -51,7 +51,7 @@ CASTS = [
     *[_cast(a, "boolean", "$1 <> 0") for a in (*INTEGERS, "decimal", "float", "double")],
     *[_cast("decimal", b, "CAST(trunc($1) AS $T)", may_fail=True) for b in INTEGERS],
     *[_cast("decimal", b, "CAST(CAST($1 AS VARCHAR) AS $T)") for b in ("float", "double")],
-    _cast("decimal", "string"),
+    _cast("decimal", "string", r"regexp_replace(CAST($1 AS VARCHAR), '^(-?)[.]', '\10.')"),
     _cast("float", "double"),
     _cast("double", "float", _TO_FLOAT),
     *[
