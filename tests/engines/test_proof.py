@@ -99,6 +99,9 @@ UNPROVEN = [
     *("nvl(i)", "ifnull(s)", "nvl(i, i2, n)", "ifnull(NULL, s, s2)"),
     *("s LIKE 'a' BETWEEN b AND b2", "i IN (1) IN (b)", "i BETWEEN 1 AND 2 IN (b)"),
     *("concat()", "concat_ws(',')", "greatest(i)", "least(s)", "greatest()"),
+    *("ts = TIMESTAMP'2024-01-01 24:00:00Z'", "ts = TIMESTAMP'2024-01-01 00:00:00+18:01'"),
+    *("try_cast('2024-01-01 00:00:00+19:00' AS timestamp)", "ntz = TIMESTAMP_NTZ'2024-01-01 23:59:60'"),
+    *("try_cast('2023-02-29 00:00:00' AS timestamp_ntz)", "try_cast('2024-13-01' AS date)"),
     *("encode(s, 'utf8')", "decode(bin, 'UTF8')"),
 ]
 ASSIGNED = [
