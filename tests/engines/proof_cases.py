@@ -149,7 +149,13 @@ _TYPES = (
     "boolean",
 )
 CASTS = [
-    *(f"{word}({column} AS {type_})" for column in (*_EXACT, "b") for type_ in _TYPES for word in ("cast", "try_cast")),
+    *(
+        f"{word}({column} AS {type_})"
+        for column in (*_EXACT, "b")
+        for type_ in _TYPES
+        if type_ != "float" or column not in ("i", "big")
+        for word in ("cast", "try_cast")
+    ),
     *(
         f"{word}({column} AS {type_})"
         for column in ("f", "x")
