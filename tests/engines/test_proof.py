@@ -102,7 +102,7 @@ UNPROVEN = [
     *("ts = TIMESTAMP'2024-01-01 24:00:00Z'", "ts = TIMESTAMP'2024-01-01 00:00:00+18:01'"),
     *("try_cast('2024-01-01 00:00:00+19:00' AS timestamp)", "ntz = TIMESTAMP_NTZ'2024-01-01 23:59:60'"),
     *("try_cast('2023-02-29 00:00:00' AS timestamp_ntz)", "try_cast('2024-13-01' AS date)"),
-    *("cast(i AS float)", "double(float(big))"),
+    *("cast(i AS float)", "double(float(big))", "cast('epoch' AS date)", "day = DATE'today'", "to_date(' Tomorrow ')"),
     *("encode(s, 'utf8')", "decode(bin, 'UTF8')"),
 ]
 ASSIGNED = [

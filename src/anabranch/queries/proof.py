@@ -335,6 +335,8 @@ class Prover:
         return self._cast(self.visit(node.expressions[0]), target, False)
 
     def _cast(self, value: Value, target: DataType, safe: bool) -> Value:
+        if target.name == "date" and re.search(r"[^\W\d]{3}", value.literal or ""):
+            raise Unproven(f"the date {value.literal!r}")
         plain = replace(value, digits=0, literal=None)
         found = self.convert(plain, target, safe)
         return replace(found, digits=-1 if value.digits else 0, literal=None)
