@@ -103,6 +103,8 @@ UNPROVEN = [
     *("try_cast('2024-01-01 00:00:00+19:00' AS timestamp)", "ntz = TIMESTAMP_NTZ'2024-01-01 23:59:60'"),
     *("try_cast('2023-02-29 00:00:00' AS timestamp_ntz)", "try_cast('2024-13-01' AS date)"),
     *("cast(i AS float)", "double(float(big))", "cast('epoch' AS date)", "day = DATE'today'", "to_date(' Tomorrow ')"),
+    *("id < 0 AND 1 / 0 > 1", "id >= 0 OR cast('a' AS int) = 1", "coalesce(id, cast('a' AS int), 3)"),
+    *("CASE WHEN b THEN 1 WHEN 1 / :n3 > 1 THEN 2 END", "CASE 1 WHEN 1 div 0 THEN 2 END"),
     *("encode(s, 'utf8')", "decode(bin, 'UTF8')"),
 ]
 ASSIGNED = [

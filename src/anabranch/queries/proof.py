@@ -167,7 +167,7 @@ class Prover:
 
     def both(self, node: exp.Expr) -> Value:
         """AND and OR: Spark does not look at the right side where the left one decides."""
-        left, right = (self._boolean(p) for p in (node.this, node.args["expression"]))
+        left, right = (_settled(self._boolean(p)) for p in (node.this, node.args["expression"]))
         decided = exp.false() if isinstance(node, exp.And) else exp.true()
         whole: exp.Expr = type(node)(this=left.node, expression=right.node)
         if right.may_fail:
@@ -232,7 +232,7 @@ class Prover:
 
     def _choice(self, tests: Sequence[Value], results: Sequence[Value], default: Value, name: str) -> Value:
         *values, last = self._brought_together([*results, default])
-        node = choose(*((t.node, v.node) for t, v in zip(tests, values, strict=True)), otherwise=last.node)
+        node = choose(*((_settled(t).node, v.node) for t, v in zip(tests, values, strict=True)), otherwise=last.node)
         may_fail = any(v.may_fail for v in (*tests, *values, last))
         return marked(Value(node, last.type, may_fail), name)
 
@@ -400,6 +400,13 @@ _WRITTEN: dict[type[exp.Expr], tuple[str, tuple[str, ...]]] = {
     exp.Overlay: ("overlay", ("this", "expression", "from_", "for_")),
     exp.StrPosition: ("position", ("substr", "this", "position")),
 }
+
+
+def _settled(condition: Value) -> Value:
+    """A condition that DuckDB does not fail on before a row asks for it; constants it computes ahead."""
+    if condition.may_fail and condition.node.find(exp.Column) is None:
+        raise Unproven("a condition without columns that may fail")
+    return condition
 
 
 def _describe(node: exp.Expr) -> str:
