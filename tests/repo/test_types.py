@@ -402,6 +402,28 @@ def test_values_that_do_not_fit_inside_are_refused(duck: ab.Repository, problem:
         tx.table("t").insert([{"id": 1, **values}])
 
 
+MIDNIGHT = dt.datetime(2024, 1, 1)
+MIXTURES = {
+    "of date and of timestamp_ntz": [dt.date(2024, 1, 1), dt.datetime(2024, 1, 1, 1)],
+    "of timestamp and of timestamp_ntz": [MIDNIGHT.replace(tzinfo=UTC), MIDNIGHT],
+    "of binary and of string": ["a", b"b"],
+    "of boolean and of number": [1.5, True],
+    "of interval and of number": [dt.timedelta(1), 1],
+}
+
+
+@pytest.mark.parametrize("problem", MIXTURES)
+def test_values_of_several_kinds_in_a_column_are_refused(duck: ab.Repository, problem: str) -> None:
+    values = MIXTURES[problem]
+    frames = [[{"id": n, "v": v} for n, v in enumerate(values)]]
+    if problem != "of interval and of number":  # elsewhere Arrow refuses these itself
+        frames.append([{"id": n, "v": {"a": [{"b": v}]}} for n, v in enumerate(values)])
+        frames.append(pandas.DataFrame({"id": [0, 1], "v": pandas.Series(values, dtype=object)}))
+    for frame in frames:
+        with pytest.raises(ab.InvalidRequest, match=problem), duck.commit("main", "mixed") as tx:
+            tx.create_table("mixed", frame, key="id")
+
+
 def test_arrows_many_forms_are_brought_to_one(duck: ab.Repository) -> None:
     colours = pa.array(["red", None, "red"]).dictionary_encode()
     given = pa.table(
