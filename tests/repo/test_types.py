@@ -424,6 +424,18 @@ def test_values_of_several_kinds_in_a_column_are_refused(duck: ab.Repository, pr
             tx.create_table("mixed", frame, key="id")
 
 
+def test_frames_whose_types_arrow_does_not_tell_are_refused(duck: ab.Repository) -> None:
+    frames = {
+        "pandas.period": pandas.DataFrame({"id": pandas.period_range("2024-01", "2024-03", freq="M")}),
+        "pandas.interval": pandas.DataFrame({"id": pandas.interval_range(0, 3)}),
+        "type Object": polars.DataFrame({"id": polars.Series([object()], dtype=polars.Object)}),
+        "the frame can't be read": polars.DataFrame({"id": polars.Series([1], dtype=polars.Int128)}),
+    }
+    for problem, frame in frames.items():
+        with pytest.raises(ab.InvalidRequest, match=problem), duck.commit("main", "odd") as tx:
+            tx.create_table("odd", frame)
+
+
 def test_arrows_many_forms_are_brought_to_one(duck: ab.Repository) -> None:
     colours = pa.array(["red", None, "red"]).dictionary_encode()
     given = pa.table(

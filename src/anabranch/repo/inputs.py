@@ -167,8 +167,7 @@ def _to_arrow(value: Any, columns: tuple[Column, ...]) -> pa.Table:
     if module == "pandas":
         return _from_pandas(value, columns)
     if module == "polars":
-        frame = value.collect() if hasattr(value, "collect") else value
-        return frame.to_arrow()
+        return _from_polars(value.collect() if hasattr(value, "collect") else value)
     if isinstance(value, Iterable) and not isinstance(value, (str, bytes, Mapping)):
         return _from_dicts(list(value), columns)
     hint = "give a Spark, pandas, Polars or Arrow frame, or a list of dicts"
@@ -190,6 +189,17 @@ def _from_pandas(frame: Any, columns: tuple[Column, ...]) -> pa.Table:
         values = frame[name].astype(object).where(frame[name].notna(), None).tolist()
         rows = rows.append_column(str(name), _array(values, str(name), type_))
     return rows.select([str(name) for name in frame.columns])
+
+
+def _from_polars(frame: Any) -> pa.Table:
+    """Take a Polars frame; Arrow would be given the addresses of Python's objects."""
+    for name, type_ in frame.schema.items():
+        if str(type_) == "Object":
+            raise InvalidRequest(f"column {name!r} has type Object, which can't be versioned", hint="cast it first")
+    try:
+        return frame.to_arrow()
+    except pa.ArrowException as error:
+        raise InvalidRequest(f"the frame can't be read: {error}", hint="cast its columns first") from error
 
 
 def _types_of(columns: tuple[Column, ...], names: Iterable[Any]) -> dict[Any, DataType]:
