@@ -77,6 +77,7 @@ zeroifnull(d2); zeroifnull(f); zeroifnull(wide)
 NUMBERS = """
 abs(i); abs(t); abs(big); abs(x); abs(f); abs(d); sign(x); sign(i); signum(f); sign(d); ceil(i); ceil(x); ceil(d)
 ceiling(f); ceil(big); ceil(wide); floor(i); floor(x); floor(d); floor(f); floor(t); rint(x); rint(i)
+ceil(ceil(d2)); floor(cast(i AS decimal(38,0)))
 sqrt(x); sqrt(i); sqrt(d); sqrt(big); degrees(x); radians(x); degrees(i); pi(); e(); factorial(n); bin(big); bin(i)
 hex(big); hex(i); hex(t)
 """
@@ -106,7 +107,8 @@ lpad(s, n); rpad(s, 3, '🤦'); lpad(s, 5, 'xy')
 chr(i); chr(big); char(65); chr(n); overlay(s PLACING 'x' FROM 2 FOR 1); overlay(s, s3, 2, 1); overlay(s, s3, 3, 20)
 overlay(s PLACING 'xy' FROM 2)
 hex(s); hex(bin); unhex(s); unhex(num); unhex(hex(s)); md5(s); md5(bin); sha1(s); sha(bin); sha2(s, 256)
-sha2(bin, 0); encode(s, 'UTF-8'); decode(bin, 'UTF-8'); to_binary(s, 'utf-8'); to_binary(s, 'UTF8'); bin || bin2; concat(bin, bin2)
+sha2(bin, 0); encode(s, 'UTF-8'); decode(bin, 'UTF-8'); to_binary(s, 'utf-8'); bin || bin2; concat(bin, bin2)
+to_binary(s, 'UTF8')
 """
 
 DATES = """

@@ -11,7 +11,7 @@ from anabranch.queries.proven import proof
 
 def _whole(types: Sequence[DataType]) -> DataType:
     """Spark's type for a decimal without its fraction."""
-    return DataType("decimal", min(38, types[0].precision - types[0].scale + 1), 0)
+    return DataType("decimal", types[0].digits + 1, 0) if types[0].scale else types[0]
 
 
 def _with_zero(types: Sequence[DataType]) -> DataType:
