@@ -436,6 +436,20 @@ def test_frames_whose_types_arrow_does_not_tell_are_refused(duck: ab.Repository)
             tx.create_table("odd", frame)
 
 
+def test_dates_that_python_does_not_have_are_told_of(duck: ab.Repository) -> None:
+    late = pa.array([dt.date.max.toordinal() - dt.date(1970, 1, 1).toordinal() + 1], pa.date32())
+    rows = pa.table({"id": [1], "day": late, "days": pa.ListArray.from_arrays([0, 1], late)})
+    with duck.commit("main", "the year 10000") as tx:
+        tx.create_table("late", rows, key="id")
+    table = duck.table("late")
+    assert table.arrow().column("day").combine_chunks().equals(late)
+    for read in (table.rows, table.pandas, lambda: table.get(1), duck.sql("SELECT days FROM late").rows):
+        with pytest.raises(ab.InvalidRequest, match="not in the years 1 to 9999"):
+            read()
+    with pytest.raises(ab.InvalidRequest, match="'day' is not in the years"), duck.commit("main", "as a key") as tx:
+        tx.create_table("keyed", rows, key="day")
+
+
 def test_arrows_many_forms_are_brought_to_one(duck: ab.Repository) -> None:
     colours = pa.array(["red", None, "red"]).dictionary_encode()
     given = pa.table(

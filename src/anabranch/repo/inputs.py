@@ -180,7 +180,7 @@ def _from_pandas(frame: Any, columns: tuple[Column, ...]) -> pa.Table:
     try:
         rest = frame.drop(columns=list(mapped))
         rows = pa.Table.from_pandas(rest, preserve_index=False).replace_schema_metadata(None)
-        for name in (n for n, dtype in rest.dtypes.items() if dtype == object):
+        for name in (n for n, dtype in rest.dtypes.items() if dtype.name == "object"):
             if not pa.types.is_nested(rows.schema.field(str(name)).type):
                 _refuse_mixtures(rest[name].dropna().tolist(), rows.schema.field(str(name)).type)
     except (pa.ArrowException, ValueError, TypeError) as error:
