@@ -77,7 +77,7 @@ zeroifnull(d2); zeroifnull(f); zeroifnull(wide)
 NUMBERS = """
 abs(i); abs(t); abs(big); abs(x); abs(f); abs(d); sign(x); sign(i); signum(f); sign(d); ceil(i); ceil(x); ceil(d)
 ceiling(f); ceil(big); ceil(wide); floor(i); floor(x); floor(d); floor(f); floor(t); rint(x); rint(i)
-ceil(ceil(d2)); floor(cast(i AS decimal(38,0)))
++5; +5 + d; i + +5; + i * 2; ceil(ceil(d2)); floor(cast(i AS decimal(38,0)))
 sqrt(x); sqrt(i); sqrt(d); sqrt(big); degrees(x); radians(x); degrees(i); pi(); e(); factorial(n); bin(big); bin(i)
 hex(big); hex(i); hex(t)
 """

@@ -105,6 +105,7 @@ UNPROVEN = [
     *("cast(i AS float)", "double(float(big))", "cast('epoch' AS date)", "day = DATE'today'", "to_date(' Tomorrow ')"),
     *("id < 0 AND 1 / 0 > 1", "id >= 0 OR cast('a' AS int) = 1", "coalesce(id, cast('a' AS int), 3)"),
     *("CASE WHEN b THEN 1 WHEN 1 / :n3 > 1 THEN 2 END", "CASE 1 WHEN 1 div 0 THEN 2 END"),
+    *("+ NULL", "+ s", "coalesce(i, + NULL)"),
     *("encode(s, 'utf8')", "decode(bin, 'UTF8')"),
 ]
 ASSIGNED = [
