@@ -52,7 +52,9 @@ def _lines(rows: Iterable[Proof]) -> Iterator[str]:
 
 
 def _gives(row: Proof) -> str:
-    return row.gives if isinstance(row.gives, str) else "decimal without its fraction"
+    if isinstance(row.gives, str):
+        return row.gives
+    return "decimal" if row.names[0] == "zeroifnull" else "decimal without its fraction"
 
 
 if __name__ == "__main__":

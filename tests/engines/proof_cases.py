@@ -70,12 +70,14 @@ if(b, i, t); if(b, s, NULL); if(i > 0, d, i); if(b, day, day2); greatest(i, i2);
 greatest(s, s2, s3); greatest(d, d2, i); greatest(day, day2); least(i, i2, big); least(x, x2); least(f, f2)
 least(s, s2); least(b, b2); least(d, 1); least(t, NULL)
 nullif(i, i2); nullif(s, s2); nullif(x, x2); nullif(d, d2); nullif(i, 0); nanvl(x, x2); nanvl(f, f2); nullifzero(i)
-nullifzero(x); nullifzero(d); zeroifnull(i); zeroifnull(big); zeroifnull(x); zeroifnull(t)
+nullifzero(x); nullifzero(d); zeroifnull(i); zeroifnull(big); zeroifnull(x); zeroifnull(t); zeroifnull(d)
+zeroifnull(d2); zeroifnull(f); zeroifnull(wide)
 """
 
 NUMBERS = """
 abs(i); abs(t); abs(big); abs(x); abs(f); abs(d); sign(x); sign(i); signum(f); sign(d); ceil(i); ceil(x); ceil(d)
 ceiling(f); ceil(big); ceil(wide); floor(i); floor(x); floor(d); floor(f); floor(t); rint(x); rint(i)
++5; +5 + d; i + +5; + i * 2; ceil(ceil(d2)); floor(cast(i AS decimal(38,0)))
 sqrt(x); sqrt(i); sqrt(d); sqrt(big); degrees(x); radians(x); degrees(i); pi(); e(); factorial(n); bin(big); bin(i)
 hex(big); hex(i); hex(t)
 """
@@ -98,7 +100,7 @@ startswith(s, s3); endswith(s, s3); contains(s, s3); contains(s, ''); startswith
 find_in_set(s3, s); find_in_set('b', 'a,b,c'); find_in_set('', s); find_in_set('a,b', s); ascii(s)
 concat(s, s2); concat(s, s2, s3); concat(s); s || 'x'; s || s; s || s2 || s3; concat_ws(',', s, s2)
 concat_ws(s3, s, 'x', s2); replace(s, 'a'); replace(s, s3); replace(s, s3, s2); replace(s, 'a', '')
-replace(s, '', 'x')
+replace(s, '', 'x'); replace(s, '', s2)
 translate(s, 'abc', 'x'); translate(s, 'aa', 'xy'); translate(s, s3, s2); translate(s, '🤦ä', 'ab'); reverse(s)
 repeat(s, 2); repeat(s, 0); repeat(s, -1); space(n); lpad(s, n, s3); rpad(s, n, s3); lpad(s, 5); rpad(s, 5)
 lpad(s, n); rpad(s, 3, '🤦'); lpad(s, 5, 'xy')
@@ -106,6 +108,7 @@ chr(i); chr(big); char(65); chr(n); overlay(s PLACING 'x' FROM 2 FOR 1); overlay
 overlay(s PLACING 'xy' FROM 2)
 hex(s); hex(bin); unhex(s); unhex(num); unhex(hex(s)); md5(s); md5(bin); sha1(s); sha(bin); sha2(s, 256)
 sha2(bin, 0); encode(s, 'UTF-8'); decode(bin, 'UTF-8'); to_binary(s, 'utf-8'); bin || bin2; concat(bin, bin2)
+to_binary(s, 'UTF8')
 """
 
 DATES = """
@@ -148,7 +151,13 @@ _TYPES = (
     "boolean",
 )
 CASTS = [
-    *(f"{word}({column} AS {type_})" for column in (*_EXACT, "b") for type_ in _TYPES for word in ("cast", "try_cast")),
+    *(
+        f"{word}({column} AS {type_})"
+        for column in (*_EXACT, "b")
+        for type_ in _TYPES
+        if type_ != "float" or column not in ("i", "big")
+        for word in ("cast", "try_cast")
+    ),
     *(
         f"{word}({column} AS {type_})"
         for column in ("f", "x")
@@ -193,6 +202,8 @@ CASTS = [
         "cast(1 AS double)",
         "cast(5 AS string)",
         "cast(1.25 AS int)",
+        "cast(0.05 AS string)",
+        "cast(cast(d2 % 1 AS decimal(3,3)) AS string)",
         "cast('2024-01-05' AS date)",
         "cast(make_date(sm, 1, 1) AS string)",
     ),

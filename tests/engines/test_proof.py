@@ -37,6 +37,7 @@ ERRORS = [
         "cast(i AS tinyint)",
         "cast(x AS int)",
     ),
+    *("-(-2147483648)", "-cast(-128 AS tinyint)", "negative(-9223372036854775808)"),
     *("cast(s AS boolean)", "cast(s AS date)", "cast(d AS decimal(4,2))", "abs(t)", "make_date(2023, 2, 29)"),
 ]
 UNPROVEN = [
@@ -94,6 +95,18 @@ UNPROVEN = [
         "array(1)[0]",
         "trim('a' FROM s)",
     ),
+    *("CASE WHEN NULL THEN i END", "CASE WHEN b THEN 1 WHEN nullif(NULL, b) THEN 2 END", "if(NULL, i, i2)"),
+    *("nvl(i)", "ifnull(s)", "nvl(i, i2, n)", "ifnull(NULL, s, s2)"),
+    *("s LIKE 'a' BETWEEN b AND b2", "i IN (1) IN (b)", "i BETWEEN 1 AND 2 IN (b)"),
+    *("concat()", "concat_ws(',')", "greatest(i)", "least(s)", "greatest()"),
+    *("ts = TIMESTAMP'2024-01-01 24:00:00Z'", "ts = TIMESTAMP'2024-01-01 00:00:00+18:01'"),
+    *("try_cast('2024-01-01 00:00:00+19:00' AS timestamp)", "ntz = TIMESTAMP_NTZ'2024-01-01 23:59:60'"),
+    *("try_cast('2023-02-29 00:00:00' AS timestamp_ntz)", "try_cast('2024-13-01' AS date)"),
+    *("cast(i AS float)", "double(float(big))", "cast('epoch' AS date)", "day = DATE'today'", "to_date(' Tomorrow ')"),
+    *("id < 0 AND 1 / 0 > 1", "id >= 0 OR cast('a' AS int) = 1", "coalesce(id, cast('a' AS int), 3)"),
+    *("CASE WHEN b THEN 1 WHEN 1 / :n3 > 1 THEN 2 END", "CASE 1 WHEN 1 div 0 THEN 2 END"),
+    *("+ NULL", "+ s", "coalesce(i, + NULL)"),
+    *("encode(s, 'utf8')", "decode(bin, 'UTF8')"),
 ]
 ASSIGNED = [
     *(

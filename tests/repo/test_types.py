@@ -402,6 +402,54 @@ def test_values_that_do_not_fit_inside_are_refused(duck: ab.Repository, problem:
         tx.table("t").insert([{"id": 1, **values}])
 
 
+MIDNIGHT = dt.datetime(2024, 1, 1)
+MIXTURES = {
+    "of date and of timestamp_ntz": [dt.date(2024, 1, 1), dt.datetime(2024, 1, 1, 1)],
+    "of timestamp and of timestamp_ntz": [MIDNIGHT.replace(tzinfo=UTC), MIDNIGHT],
+    "of binary and of string": ["a", b"b"],
+    "of boolean and of number": [1.5, True],
+    "of interval and of number": [dt.timedelta(1), 1],
+}
+
+
+@pytest.mark.parametrize("problem", MIXTURES)
+def test_values_of_several_kinds_in_a_column_are_refused(duck: ab.Repository, problem: str) -> None:
+    values = MIXTURES[problem]
+    frames = [[{"id": n, "v": v} for n, v in enumerate(values)]]
+    if problem != "of interval and of number":  # elsewhere Arrow refuses these itself
+        frames.append([{"id": n, "v": {"a": [{"b": v}]}} for n, v in enumerate(values)])
+        frames.append(pandas.DataFrame({"id": [0, 1], "v": pandas.Series(values, dtype=object)}))
+    for frame in frames:
+        with pytest.raises(ab.InvalidRequest, match=problem), duck.commit("main", "mixed") as tx:
+            tx.create_table("mixed", frame, key="id")
+
+
+def test_frames_whose_types_arrow_does_not_tell_are_refused(duck: ab.Repository) -> None:
+    frames = {
+        "pandas.period": pandas.DataFrame({"id": pandas.period_range("2024-01", "2024-03", freq="M")}),
+        "pandas.interval": pandas.DataFrame({"id": pandas.interval_range(0, 3)}),
+        "type Object": polars.DataFrame({"id": polars.Series([object()], dtype=polars.Object)}),
+        "the frame can't be read": polars.DataFrame({"id": polars.Series([1], dtype=polars.Int128)}),
+    }
+    for problem, frame in frames.items():
+        with pytest.raises(ab.InvalidRequest, match=problem), duck.commit("main", "odd") as tx:
+            tx.create_table("odd", frame)
+
+
+def test_dates_that_python_does_not_have_are_told_of(duck: ab.Repository) -> None:
+    late = pa.array([dt.date.max.toordinal() - dt.date(1970, 1, 1).toordinal() + 1], pa.date32())
+    rows = pa.table({"id": [1], "day": late, "days": pa.ListArray.from_arrays([0, 1], late)})
+    with duck.commit("main", "the year 10000") as tx:
+        tx.create_table("late", rows, key="id")
+    table = duck.table("late")
+    assert table.arrow().column("day").combine_chunks().equals(late)
+    for read in (table.rows, table.pandas, lambda: table.get(1), duck.sql("SELECT days FROM late").rows):
+        with pytest.raises(ab.InvalidRequest, match="not in the years 1 to 9999"):
+            read()
+    with pytest.raises(ab.InvalidRequest, match="'day' is not in the years"), duck.commit("main", "as a key") as tx:
+        tx.create_table("keyed", rows, key="day")
+
+
 def test_arrows_many_forms_are_brought_to_one(duck: ab.Repository) -> None:
     colours = pa.array(["red", None, "red"]).dictionary_encode()
     given = pa.table(

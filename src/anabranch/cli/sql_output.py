@@ -11,6 +11,7 @@ from anabranch.cli.pager import show_lines
 from anabranch.cli.staging import counts_text
 from anabranch.cli.tables import Heading, screen_width, table_lines
 from anabranch.repo.json_values import finite, plain
+from anabranch.repo.outputs import objects_of
 from anabranch.sql.statements import Explain, Governing, ShowCreate, Writing
 
 if TYPE_CHECKING:
@@ -97,5 +98,5 @@ def _fact(name: str, value: Any) -> str:
 
 
 def _rows(rows: Any) -> Iterator[tuple[Any, ...]]:
-    columns = [rows.column(i).to_pylist() for i in range(rows.num_columns)]
+    columns = [objects_of(rows.column(i)) for i in range(rows.num_columns)]
     yield from zip(*columns, strict=True)

@@ -50,6 +50,9 @@ def arrow_type(type_: DataType) -> pa.DataType:
 
 def spark_type(type_: pa.DataType, where: str) -> DataType:
     """Return the Spark type of an Arrow column, or refuse it; inside nested types there may be nothing but nulls."""
+    if isinstance(type_, pa.BaseExtensionType) and type_.extension_name.startswith("pandas."):
+        # What is below periods and intervals does not tell what they are.
+        raise InvalidRequest(f"{where} has type {type_.extension_name}, which can't be versioned", hint="cast it first")
     type_ = bare_type(type_)
     nested = _nested_spark_type(type_, where)
     if nested is not None:

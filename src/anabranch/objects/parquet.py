@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from anabranch.errors import Corrupt
+from anabranch.errors import Corrupt, InvalidRequest
 from anabranch.model.objects import KeyRange, KeyValue
 from anabranch.model.schema import Column
 from anabranch.objects.arrow import key_value
@@ -108,7 +108,11 @@ def table_range(table: pa.Table, key: Sequence[Column]) -> KeyRange | None:
     for column in key:
         values = table.column(column.id)
         ends = pc.min_max(values)
-        low, high = key_value(ends["min"].as_py(), column.type), key_value(ends["max"].as_py(), column.type)
+        try:
+            low, high = key_value(ends["min"].as_py(), column.type), key_value(ends["max"].as_py(), column.type)
+        except OverflowError as error:
+            message = f"a key in column {column.name!r} is not in the years 1 to 9999"
+            raise InvalidRequest(message, hint="keys are dates and times that Python has, too") from error
         if low is None or high is None:
             return None
         lows.append(low)

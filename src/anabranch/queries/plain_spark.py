@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 
 from sqlglot import exp
 from sqlglot.dialects import Spark
+from sqlglot.tokenizer_core import TokenType
 
 
 class _PlainParser(Spark.Parser):  # type: ignore[misc]
@@ -15,6 +16,12 @@ class _PlainParser(Spark.Parser):  # type: ignore[misc]
     FUNCTION_PARSERS: ClassVar[dict[str, Any]] = {
         name: Spark.Parser.FUNCTION_PARSERS[name]
         for name in ("CAST", "TRY_CAST", "EXTRACT", "TRIM", "POSITION", "SUBSTRING", "SUBSTR", "OVERLAY")
+    }
+
+    # sqlglot drops a plus before a value, which Spark counts as a function.
+    UNARY_PARSERS: ClassVar[dict[Any, Any]] = {
+        **Spark.Parser.UNARY_PARSERS,
+        TokenType.PLUS: lambda self: exp.Anonymous(this="positive", expressions=[self._parse_unary()]),
     }
 
     def _parse_primary(self) -> Any:

@@ -167,7 +167,7 @@ class Prover:
 
     def both(self, node: exp.Expr) -> Value:
         """AND and OR: Spark does not look at the right side where the left one decides."""
-        left, right = (self._boolean(p) for p in (node.this, node.args["expression"]))
+        left, right = (_settled(self._boolean(p)) for p in (node.this, node.args["expression"]))
         decided = exp.false() if isinstance(node, exp.And) else exp.true()
         whole: exp.Expr = type(node)(this=left.node, expression=right.node)
         if right.may_fail:
@@ -193,21 +193,21 @@ class Prover:
     def within(self, node: exp.Expr) -> Value:
         if node.args.get("query") or not node.args.get("expressions"):
             raise Unproven("IN with a subquery")
-        values = self._compared([node.this, *node.args["expressions"]])
+        values = self._compared([*operands(node), *node.args["expressions"]])
         if any(v.may_fail for v in values[1:]):
             raise Unproven("IN with a value that may fail")
         parts = [v.node for v in values]
         return marked(Value(exp.In(this=bracketed(parts[0]), expressions=parts[1:]), BOOLEAN, values[0].may_fail), "in")
 
     def between(self, node: exp.Expr) -> Value:
-        values = self._compared([node.this, node.args["low"], node.args["high"]])
+        values = self._compared([*operands(node), node.args["low"], node.args["high"]])
         if any(v.may_fail for v in values[1:]):
             raise Unproven("BETWEEN with a bound that may fail")
         value, low, high = (bracketed(v.node) for v in values)
         return marked(Value(exp.Between(this=value, low=low, high=high), BOOLEAN, values[0].may_fail), "between")
 
     def like(self, node: exp.Expr) -> Value:
-        value, pattern = self.visit(node.this), node.args["expression"]
+        value, pattern = self.visit(operands(node)[0]), node.args["expression"]
         if value.type != STRING or not isinstance(pattern, exp.Literal) or "\\" in str(pattern.this):
             raise Unproven("LIKE with anything but a plain pattern")
         built_ = exp.Like(this=bracketed(value.node), expression=pattern.copy())
@@ -220,7 +220,7 @@ class Prover:
             subject = self.visit(node.this)
             tests = [self.call("=", [subject, self.visit(value)]) for value, _ in branches]
         else:
-            tests = [self._boolean(test) for test, _ in branches]
+            tests = [self._test(test) for test, _ in branches]
         results = [self.visit(result) for _, result in branches]
         default = node.args.get("default")
         return self._choice(tests, results, self.visit(default) if default else Value(exp.Null(), None), "case")
@@ -228,11 +228,11 @@ class Prover:
     def if_(self, node: exp.Expr) -> Value:
         otherwise = node.args.get("false")
         default = self.visit(otherwise) if otherwise else Value(exp.Null(), None)
-        return self._choice([self._boolean(node.this)], [self.visit(node.args["true"])], default, "if")
+        return self._choice([self._test(node.this)], [self.visit(node.args["true"])], default, "if")
 
     def _choice(self, tests: Sequence[Value], results: Sequence[Value], default: Value, name: str) -> Value:
         *values, last = self._brought_together([*results, default])
-        node = choose(*((t.node, v.node) for t, v in zip(tests, values, strict=True)), otherwise=last.node)
+        node = choose(*((_settled(t).node, v.node) for t, v in zip(tests, values, strict=True)), otherwise=last.node)
         may_fail = any(v.may_fail for v in (*tests, *values, last))
         return marked(Value(node, last.type, may_fail), name)
 
@@ -254,8 +254,10 @@ class Prover:
         value, some, none = (self.visit(p) for p in node.expressions)
         return self._choice([self.call("isnotnull", [value])], [some], none, "nvl2")
 
-    def first(self, node: exp.Expr, _name: str) -> Value:
+    def first(self, node: exp.Expr, name: str) -> Value:
         """coalesce and its like: Spark looks at a value only if all before it are null."""
+        if name != "coalesce" and len(node.expressions) != 2:
+            raise Unproven(f"{name.upper()} of {len(node.expressions)} values")
         values = self._brought_together([self.visit(p) for p in node.expressions])
         if not values or values[0].type is None:
             raise Unproven("COALESCE of nulls")
@@ -333,6 +335,8 @@ class Prover:
         return self._cast(self.visit(node.expressions[0]), target, False)
 
     def _cast(self, value: Value, target: DataType, safe: bool) -> Value:
+        if target.name == "date" and re.search(r"[^\W\d]{3}", value.literal or ""):
+            raise Unproven(f"the date {value.literal!r}")
         plain = replace(value, digits=0, literal=None)
         found = self.convert(plain, target, safe)
         return replace(found, digits=-1 if value.digits else 0, literal=None)
@@ -341,6 +345,13 @@ class Prover:
         value = self.visit(node)
         if value.type not in (BOOLEAN, None):
             raise Unproven(f"a condition of type {value.type}")
+        return value
+
+    def _test(self, node: exp.Expr) -> Value:
+        """The condition of a choice; there, unlike elsewhere, Spark does not take a bare null for a boolean."""
+        value = self._boolean(node)
+        if value.type is None:
+            raise Unproven("a bare NULL as the condition of a choice")
         return value
 
     def _compared(self, nodes: Sequence[exp.Expr]) -> list[Value]:
@@ -389,6 +400,13 @@ _WRITTEN: dict[type[exp.Expr], tuple[str, tuple[str, ...]]] = {
     exp.Overlay: ("overlay", ("this", "expression", "from_", "for_")),
     exp.StrPosition: ("position", ("substr", "this", "position")),
 }
+
+
+def _settled(condition: Value) -> Value:
+    """A condition that DuckDB does not fail on before a row asks for it; constants it computes ahead."""
+    if condition.may_fail and condition.node.find(exp.Column) is None:
+        raise Unproven("a condition without columns that may fail")
+    return condition
 
 
 def _describe(node: exp.Expr) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from calendar import monthrange
 
 from sqlglot import exp
 
@@ -11,10 +12,10 @@ from anabranch.queries.proof_types import DOUBLE, STRING, integer_type
 from anabranch.queries.proven import Unproven, Value
 from anabranch.queries.query import cast_to
 
-_ISO_DATE = re.compile(r"^\d{4}-\d{2}-\d{2}$")
-_ZONED_TIME = re.compile(r"^\d{4}-\d{2}-\d{2}[ T]\d{2}:\d{2}:\d{2}(\.\d{1,6})?(Z|[+-]\d{2}:\d{2})$")
-_PLAIN_TIME = re.compile(r"^\d{4}-\d{2}-\d{2}[ T]\d{2}:\d{2}:\d{2}(\.\d{1,6})?$")
-_SHAPES = {"date": _ISO_DATE, "timestamp": _ZONED_TIME, "timestamp_ntz": _PLAIN_TIME}
+_DATE = r"(\d{4})-(\d{2})-(\d{2})"
+_TIME = r"[ T](?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d(?:\.\d{1,6})?"
+_ZONE = r"(?:Z|[+-](?:(?:0\d|1[0-7]):[0-5]\d|18:00))"
+_SHAPES = {"date": _DATE, "timestamp": f"{_DATE}{_TIME}{_ZONE}", "timestamp_ntz": f"{_DATE}{_TIME}"}
 
 
 def literal_value(node: exp.Expr, sign: str = "") -> Value:
@@ -40,5 +41,12 @@ def literal_value(node: exp.Expr, sign: str = "") -> Value:
 
 def is_plain_time(node: exp.Expr, target: DataType) -> bool:
     """Tell whether a text is a date or a time that both engines read alike."""
-    shape = _SHAPES.get(target.name)
-    return bool(shape and isinstance(node, exp.Literal) and node.is_string and shape.match(str(node.this)))
+    if target.name not in _SHAPES or not isinstance(node, exp.Literal) or not node.is_string:
+        return False
+    found = re.fullmatch(_SHAPES[target.name], str(node.this), re.ASCII)
+    return found is not None and _is_day(*map(int, found.groups()))
+
+
+def _is_day(year: int, month: int, day: int) -> bool:
+    """Tell whether there is such a day; Spark knows the year 0, a leap year as 400 is."""
+    return 1 <= month <= 12 and 1 <= day <= monthrange(year or 400, month)[1]

@@ -5,12 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from anabranch.model.types import DataType
+from anabranch.queries.proof_types import common_type
 from anabranch.queries.proven import proof
 
 
 def _whole(types: Sequence[DataType]) -> DataType:
     """Spark's type for a decimal without its fraction."""
-    return DataType("decimal", min(38, types[0].precision - types[0].scale + 1), 0)
+    return DataType("decimal", types[0].digits + 1, 0) if types[0].scale else types[0]
+
+
+def _with_zero(types: Sequence[DataType]) -> DataType:
+    """Spark's type for a choice between a decimal and the whole number 0."""
+    return common_type(types[0], DataType("int"))
 
 
 _TO_BIGINT = "CASE WHEN isnan($1) THEN 0 ELSE CAST({}($1) AS BIGINT) END"
@@ -59,13 +65,14 @@ CHOICES = [
         "CASE WHEN $1 IS NULL OR $2 < $1 THEN $2 ELSE $1 END",
         alike=True,
     ),
-    proof("greatest", "exact, exact*", "same", "greatest($*)", alike=True),
-    proof("least", "exact, exact*", "same", "least($*)", alike=True),
+    proof("greatest", "exact, exact, exact*", "same", "greatest($*)", alike=True),
+    proof("least", "exact, exact, exact*", "same", "least($*)", alike=True),
     proof("nanvl", "fraction, fraction", "same", "CASE WHEN isnan($1) THEN $2 ELSE $1 END", alike=True),
     proof("nullifzero", "integer", "same", "nullif($1, 0)"),
     proof("nullifzero", "fraction", "same", "nullif($1, 0)"),
     proof("nullifzero", "decimal", "same", "nullif($1, 0)"),
     proof("zeroifnull", "int", "int", "coalesce($1, 0)"),
     proof("zeroifnull", "bigint", "bigint", "coalesce($1, 0)"),
+    proof("zeroifnull", "decimal", _with_zero, "coalesce($1, 0)"),
     proof("zeroifnull", "double", "double", "coalesce($1, 0)"),
 ]

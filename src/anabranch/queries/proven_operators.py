@@ -7,6 +7,8 @@ from anabranch.queries.proven import FAIL_ZERO, proof
 _ZERO = f"CASE WHEN $2 = 0 AND $1 IS NOT NULL THEN {FAIL_ZERO}"
 _REST = "WHEN $2 = -1 THEN $1 - $1 ELSE $1 % $2 END"
 """DuckDB's own remainder of the least integer by -1 overflows."""
+_NOTHING = "CAST(0 AS $T)"
+"""DuckDB's own negative of the least integer is of a wider type, where the integer is a constant."""
 _WRAP_INT = "CAST(((%s + 2147483648) & 4294967295) - 2147483648 AS INTEGER)"
 _WRAP_BIGINT = (
     "CAST(((%s + 9223372036854775808::HUGEINT) & 18446744073709551615::HUGEINT) - 9223372036854775808::HUGEINT"
@@ -56,7 +58,7 @@ ARITHMETIC = [
         may_fail=True,
         alike=True,
     ),
-    proof("negative -", "integer", "same", "- $1", may_fail=True),
+    proof("negative -", "integer", "same", f"{_NOTHING} - $1", may_fail=True),
     proof("negative -", "fraction", "same", "- $1"),
     proof("negative -", "decimal", "same", "- $1"),
     proof("positive +", "integer", "same", "$1"),

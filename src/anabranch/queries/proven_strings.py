@@ -87,10 +87,15 @@ SEARCHES = [
 ]
 
 MADE = [
-    proof("concat ||", "string*", "string", "$|"),
-    proof("concat_ws", "string, string*", "string", "concat_ws($*)"),
+    proof("concat ||", "string, string*", "string", "$|"),
+    proof("concat_ws", "string, string, string*", "string", "concat_ws($*)"),
     proof("replace", "string, string", "string", "replace($1, $2, '')"),
-    proof("replace", "string, string, string", "string", "CASE WHEN $2 = '' THEN $1 ELSE replace($1, $2, $3) END"),
+    proof(
+        "replace",
+        "string, string, string",
+        "string",
+        _strict(3, "CASE WHEN $2 = '' THEN $1 ELSE replace($1, $2, $3) END"),
+    ),
     proof("translate", "string, string, string", "string", "translate($1, $2, $3)"),
     proof("reverse", "string", "string", "coalesce(array_to_string(list_reverse(string_split($1, '')), ''), $1)"),
     proof("repeat", "string, int", "string", _strict(2, "repeat($1, greatest($2, 0))")),
@@ -114,8 +119,8 @@ BYTES = [
     proof("sha1 sha", "binary", "string", "sha1($1)"),
     proof("sha2", "string, '256|0'", "string", "sha256($1)"),
     proof("sha2", "binary, '256|0'", "string", "sha256($1)"),
-    proof("encode", "string, 'utf-8|utf8'", "binary", "encode($1)"),
-    proof("decode", "binary, 'utf-8|utf8'", "string", "decode($1)", may_fail=True),
+    proof("encode", "string, 'utf-8'", "binary", "encode($1)"),
+    proof("decode", "binary, 'utf-8'", "string", "decode($1)", may_fail=True),
     proof("to_binary", "string, 'utf-8|utf8'", "binary", "encode($1)"),
     proof("concat ||", "binary, binary", "binary", "$1 || $2"),
     proof("startswith", "binary, binary", "boolean", "starts_with(hex($1), hex($2))"),

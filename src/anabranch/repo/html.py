@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from anabranch.model.ddl import parse_type
 from anabranch.model.html import ROWS, Heading, Line, block, changed, counted, note, table, title
 from anabranch.model.types import DataType
-from anabranch.repo.outputs import to_dicts
+from anabranch.repo.outputs import objects_of, to_dicts
 
 if TYPE_CHECKING:
     from anabranch.model.schema import Schema
@@ -38,7 +38,7 @@ def result_html(result: SqlResult) -> str:
     rows = result.arrow()
     typed = zip(result.columns, result.types, strict=True)
     headings = [Heading(name, type_, type_ != "void" and parse_type(type_).is_number) for name, type_ in typed]
-    columns = [rows.column(i).slice(0, ROWS).to_pylist() for i in range(rows.num_columns)]
+    columns = [objects_of(rows.column(i).slice(0, ROWS)) for i in range(rows.num_columns)]
     lines = [Line(list(row)) for row in zip(*columns, strict=True)]
     return block(table(headings, lines), note(counted(len(lines), rows.num_rows)))
 

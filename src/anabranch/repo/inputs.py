@@ -7,6 +7,7 @@ import re
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import date, datetime, timedelta
 from decimal import Decimal
 from typing import Any
 
@@ -15,7 +16,7 @@ import pyarrow as pa
 from anabranch.errors import InvalidRequest
 from anabranch.model.schema import Column, Schema, new_column, parse_columns
 from anabranch.model.types import FLOATS, VOID, DataType, misfit
-from anabranch.objects.arrow import arrow_type, spark_type
+from anabranch.objects.arrow import arrow_type, is_list, spark_type
 from anabranch.objects.fitting import DoesNotFit, fit_column
 from anabranch.queries.query import Frame, Rows, Source
 
@@ -166,8 +167,7 @@ def _to_arrow(value: Any, columns: tuple[Column, ...]) -> pa.Table:
     if module == "pandas":
         return _from_pandas(value, columns)
     if module == "polars":
-        frame = value.collect() if hasattr(value, "collect") else value
-        return frame.to_arrow()
+        return _from_polars(value.collect() if hasattr(value, "collect") else value)
     if isinstance(value, Iterable) and not isinstance(value, (str, bytes, Mapping)):
         return _from_dicts(list(value), columns)
     hint = "give a Spark, pandas, Polars or Arrow frame, or a list of dicts"
@@ -180,12 +180,26 @@ def _from_pandas(frame: Any, columns: tuple[Column, ...]) -> pa.Table:
     try:
         rest = frame.drop(columns=list(mapped))
         rows = pa.Table.from_pandas(rest, preserve_index=False).replace_schema_metadata(None)
+        for name in (n for n, dtype in rest.dtypes.items() if dtype.name == "object"):
+            if not pa.types.is_nested(rows.schema.field(str(name)).type):
+                _refuse_mixtures(rest[name].dropna().tolist(), rows.schema.field(str(name)).type)
     except (pa.ArrowException, ValueError, TypeError) as error:
         raise InvalidRequest(f"the frame can't be read: {error}", hint="give values of one type") from error
     for name, type_ in mapped.items():
         values = frame[name].astype(object).where(frame[name].notna(), None).tolist()
         rows = rows.append_column(str(name), _array(values, str(name), type_))
     return rows.select([str(name) for name in frame.columns])
+
+
+def _from_polars(frame: Any) -> pa.Table:
+    """Take a Polars frame; Arrow would be given the addresses of Python's objects."""
+    for name, type_ in frame.schema.items():
+        if str(type_) == "Object":
+            raise InvalidRequest(f"column {name!r} has type Object, which can't be versioned", hint="cast it first")
+    try:
+        return frame.to_arrow()
+    except pa.ArrowException as error:
+        raise InvalidRequest(f"the frame can't be read: {error}", hint="cast its columns first") from error
 
 
 def _types_of(columns: tuple[Column, ...], names: Iterable[Any]) -> dict[Any, DataType]:
@@ -233,6 +247,7 @@ def _array(values: list[Any], name: str, type_: DataType | None) -> pa.Array:
         if type_ and _has_map(type_):
             values = [with_entries(value, type_) for value in values]
         found = _inferred(values, type_)
+        _refuse_mixtures(values, found.type)
         if type_ and type_.name == "decimal" and pa.types.is_decimal256(found.type):
             raise DoesNotFit(f"all of them together need {found.type.precision} digits")
         return found
@@ -260,6 +275,37 @@ def _inferred(values: list[Any], type_: DataType | None) -> pa.Array:
         if large is None or not all(v is None or _is_whole(v) for v in values):
             raise
         return pa.array(values, _LARGE_WHOLE)
+
+
+_KINDS: tuple[tuple[type | tuple[type, ...], str], ...] = (
+    (bool, "boolean"),
+    ((int, float, Decimal), "number"),
+    (date, "date"),
+    (timedelta, "interval"),
+    (str, "string"),
+    ((bytes, bytearray, memoryview), "binary"),
+)
+
+
+def _refuse_mixtures(values: Iterable[Any], type_: pa.DataType) -> None:
+    """Refuse what Arrow would make one type of: dates of moments, texts of bytes, numbers of truths."""
+    there = [v for v in values if v is not None]
+    if is_list(type_):
+        _refuse_mixtures((element for value in there for element in value), type_.value_type)
+    elif pa.types.is_struct(type_):
+        for field in type_:
+            _refuse_mixtures((value.get(field.name) for value in there), field.type)
+    elif len(kinds := sorted(set(_kinds(there)))) > 1:
+        raise TypeError(f"it has values of {kinds[0]} and of {kinds[1]}")
+
+
+def _kinds(values: Sequence[Any]) -> Iterable[str]:
+    """The kinds of values that Arrow does not always keep apart."""
+    for kind in set(map(type, values)):
+        if issubclass(kind, datetime):
+            yield from {"timestamp" if v.tzinfo else "timestamp_ntz" for v in values if type(v) is kind}
+        else:
+            yield from [name for of, name in _KINDS if issubclass(kind, of)][:1]
 
 
 def _decimals(values: list[Decimal | None]) -> pa.Array:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from anabranch.errors import Unavailable
+from anabranch.errors import InvalidRequest, Unavailable
 
 if TYPE_CHECKING:
     import pandas
@@ -35,7 +35,10 @@ def to_pandas(rows: pa.Table) -> pandas.DataFrame:
     chosen = {type_: dtype for type_, dtype in nullable.items() if type_ in with_nulls}
     nested = [i for i, f in enumerate(rows.schema) if pa.types.is_nested(f.type)]
     plain = rows.drop_columns([rows.column_names[i] for i in nested])
-    frame: pandas.DataFrame = plain.to_pandas(types_mapper=chosen.get)
+    try:
+        frame: pandas.DataFrame = plain.to_pandas(types_mapper=chosen.get)
+    except ValueError as error:
+        raise _beyond_python() from error
     for i in nested:
         frame.insert(i, rows.column_names[i], pandas.Series(objects_of(rows.column(i)), frame.index, dtype=object))
     return frame
@@ -53,15 +56,26 @@ def to_polars(rows: pa.Table) -> polars.DataFrame:
 
 
 def objects_of(column: pa.ChunkedArray) -> list[Any]:
-    """Values as Python has them."""
-    found: list[Any] = column.to_pylist(maps_as_pydicts=None if _has_nested_keys(column.type) else "strict")
-    return found
+    """Values as Python has them; a date that it does not have is refused."""
+    return _listed(column, maps_as_dicts=not _has_nested_keys(column.type))
 
 
 def json_objects_of(values: pa.Array) -> list[Any]:
     """Values as JSON can tell them: maps with text for keys are objects, other maps lists of pairs."""
-    found: list[Any] = values.to_pylist(maps_as_pydicts="strict" if _has_text_keys(values.type) else None)
+    return _listed(values, maps_as_dicts=_has_text_keys(values.type))
+
+
+def _listed(values: pa.Array | pa.ChunkedArray, maps_as_dicts: bool) -> list[Any]:
+    try:
+        found: list[Any] = values.to_pylist(maps_as_pydicts="strict" if maps_as_dicts else None)
+    except OverflowError as error:
+        raise _beyond_python() from error
     return found
+
+
+def _beyond_python() -> InvalidRequest:
+    message = "a date or time is not in the years 1 to 9999, and Python has no others"
+    return InvalidRequest(message, hint="read it with .arrow(), .polars() or .spark(), or as text")
 
 
 def _has_text_keys(type_: pa.DataType) -> bool:
