@@ -520,3 +520,10 @@ def test_bad_lines_of_json_are_named_without_declared_types(repo: ab.Repository,
     ):
         repo.read_files("t.jsonl")
     assert [row["s"] for row in rows_of(repo, "t.jsonl", bad_rows="bad.csv")] == ["é", None]
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+def test_line_ends_within_quotes_are_kept(repo: ab.Repository, folder: Path, end: str) -> None:
+    lines = ["id,s", f'1,"a{end}b"', '2,"a\nb"', "3,c", ""]
+    (folder / "t.csv").write_bytes(end.join(lines).encode())
+    assert [row["s"] for row in rows_of(repo, "t.csv")] == [f"a{end}b", "a\nb", "c"]

@@ -39,6 +39,7 @@ class FileGroup:
     folders: tuple[str, ...] = ()
     """The columns that the names of folders below `base` give."""
     is_array: bool = False
+    line_end: str = "\n"
 
 
 def csv_texts(session: SparkSession, group: FileGroup, options: TextOptions, spans_lines: bool) -> DataFrame:
@@ -55,6 +56,8 @@ def csv_texts(session: SparkSession, group: FileGroup, options: TextOptions, spa
         # Bytes as characters; what they are in UTF-8 is looked at below, so that what is not text is noticed.
         "encoding": "UTF-16" if options.encoding == "utf-16" else "ISO-8859-1",
         "multiLine": spans_lines,
+        # A line end that Spark finds by itself would be changed within quotes, too.
+        **({"lineSep": group.line_end} if spans_lines else {}),
     }
     frame = _reader(session, group, settings, fields).csv(list(group.paths))
     texts = [_null_texts(_decoded(F.col(f"t{i}"), options.encoding), options) for i in range(len(group.names))]

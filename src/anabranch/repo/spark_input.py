@@ -63,12 +63,12 @@ def _csv(
 ) -> DataFrame:
     from anabranch.engines.spark_files import count_quotes, csv_texts, united
 
-    heads: dict[str, tuple[str, ...]] = {}
+    heads: dict[str, csv_files.Head] = {}
     for file in files:
         with translated(file.path, file.format):
-            heads[file.path] = reading.head(file.path).names
-    groups = _groups(files, lambda file: heads[file.path])
-    columns.update({f.path: [*heads[f.path], *f.values] for f in files})
+            heads[file.path] = reading.head(file.path)
+    groups = _groups(files, lambda file: heads[file.path].names, line_end=lambda file: heads[file.path].line_end)
+    columns.update({f.path: [*heads[f.path].names, *f.values] for f in files})
     quotes = [count_quotes(session, group, reading.options) for group in groups]
     _refuse_open_quotes([f for f in files if any(os.path.abspath(f.path) in q.odd for q in quotes)], reading)
     pairs = zip(groups, quotes, strict=True)
@@ -162,7 +162,10 @@ def _name(files: Sequence[DataFile], counts: dict[str, int], reading: Reading, b
 
 
 def _groups(
-    files: Sequence[DataFile], names: Callable[[DataFile], tuple[str, ...]], arrays: str | None = None
+    files: Sequence[DataFile],
+    names: Callable[[DataFile], tuple[str, ...]],
+    arrays: str | None = None,
+    line_end: Callable[[DataFile], str] = lambda _: "\n",
 ) -> list[FileGroup]:
     """Put files together that are read alike."""
     from anabranch.engines.spark_files import FileGroup
@@ -170,10 +173,10 @@ def _groups(
     grouped: dict[tuple[Any, ...], list[DataFile]] = defaultdict(list)
     for file in files:
         is_array = arrays is not None and json_files.is_array(file.path, arrays)
-        grouped[names(file), file.base, tuple(file.values), is_array].append(file)
+        grouped[names(file), file.base, tuple(file.values), is_array, line_end(file)].append(file)
     return [
-        FileGroup(tuple(os.path.abspath(f.path) for f in some), columns, _absolute(base), folders, is_array)
-        for (columns, base, folders, is_array), some in grouped.items()
+        FileGroup(tuple(os.path.abspath(f.path) for f in some), columns, _absolute(base), folders, is_array, end)
+        for (columns, base, folders, is_array, end), some in grouped.items()
     ]
 
 
