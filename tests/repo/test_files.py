@@ -527,3 +527,24 @@ def test_line_ends_within_quotes_are_kept(repo: ab.Repository, folder: Path, end
     lines = ["id,s", f'1,"a{end}b"', '2,"a\nb"', "3,c", ""]
     (folder / "t.csv").write_bytes(end.join(lines).encode())
     assert [row["s"] for row in rows_of(repo, "t.csv")] == [f"a{end}b", "a\nb", "c"]
+
+
+def test_no_row_is_lost_where_a_text_is_no_number_with_a_decimal_comma(repo: ab.Repository, folder: Path) -> None:
+    (folder / "t.csv").write_text("id;x;y\n1;1,5;1.5\n2;-2;3\n")
+    rows = rows_of(repo, "t.csv", delimiter=";", decimal_comma=True)
+    assert rows == [{"id": 1, "x": 1.5, "y": "1.5"}, {"id": 2, "x": -2.0, "y": "3"}]
+
+
+def test_both_engines_take_the_same_texts_for_floats(repo: ab.Repository, folder: Path) -> None:
+    (folder / "t.csv").write_text("id,x\n1,1d\n2,inf\n3,+nan\n4,-Infinity\n5,0x1p3\n6,1e2\n")
+    rows = rows_of(repo, "t.csv", schema="id int, x double", bad_rows="bad.csv")
+    assert [row["id"] for row in rows] == [2, 4, 6]
+    assert [row["line"] for row in csv.DictReader((folder / "bad.csv").read_text().splitlines())] == ["2", "4", "6"]
+
+
+def test_rows_that_only_spark_cannot_read_are_not_lost(tmp_path: Path, spark: Any, folder: Path) -> None:
+    (folder / "t.csv").write_text('id,a\n1,"[1]"\n2,null\n3,x\n')
+    refused = pytest.raises(InvalidRequest, match="Spark can't read 1 of the rows")
+    with ab.init(tmp_path / "store", engine="spark", spark=spark) as repo, refused:
+        repo.read_files("t.csv", schema="id int, a array<int>", bad_rows="bad.csv")
+    assert not (folder / "bad.csv").exists()

@@ -143,7 +143,8 @@ def infer_types(
         text = F.when(~F.col(BAD), F.col(_quoted(name)))
         tests.append(F.count(text).alias(f"n{i}"))
         for j, type_ in enumerate(types):
-            fits = text.isNull() | _seems(text, type_, options)
+            # What is neither true nor false, bool_and would pass over.
+            fits = text.isNull() | F.coalesce(_seems(text, type_, options), F.lit(False))
             tests.append(F.coalesce(F.bool_and(fits), F.lit(True)).alias(f"c{i}_{j}"))
     found = _run(lambda: frame.agg(*tests).collect()[0].asDict())
     fitting: dict[str, list[DataType]] = {}

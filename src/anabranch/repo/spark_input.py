@@ -149,10 +149,18 @@ def _typed(
     known = with_types(texts, types, reading.options)
     chosen, count = infer_types(known, candidates, reading.options)
     if count:
-        counts = bad_counts(known)
-        _name(files, counts, reading, bad)
+        before = bad.count
+        _name(files, bad_counts(known), reading, bad)
         bad.refuse(count)
+        _refuse_unnamed(count - (bad.count - before))
     return without_bad(with_types(known, chosen, reading.options))
+
+
+def _refuse_unnamed(count: int) -> None:
+    """Refuse rows that Spark can't take and the process can: they would be neither taken nor set aside."""
+    if count:
+        message = f"Spark can't read {count:,} of the rows, and can't tell which"
+        raise InvalidRequest(message, hint="read the files in the process (engine duck)", count=count)
 
 
 def _name(files: Sequence[DataFile], counts: dict[str, int], reading: Reading, bad: BadRows) -> None:
