@@ -548,3 +548,18 @@ def test_rows_that_only_spark_cannot_read_are_not_lost(tmp_path: Path, spark: An
     with ab.init(tmp_path / "store", engine="spark", spark=spark) as repo, refused:
         repo.read_files("t.csv", schema="id int, a array<int>", bad_rows="bad.csv")
     assert not (folder / "bad.csv").exists()
+
+
+@pytest.mark.parametrize("quote", ['"', "none"])
+def test_a_row_of_tabs_is_a_row_without_values(repo: ab.Repository, folder: Path, quote: str) -> None:
+    (folder / "t.tsv").write_text("a\tb\n1\tx\n\t\n\n2\ty\n")
+    found = repo.read_files("t.tsv", delimiter="tab", quote=quote)
+    with repo.commit("main", "load") as tx:
+        tx.create_table("t", found.rows)
+    assert sorted(str(row["b"]) for row in repo.table("t").rows()) == ["None", "x", "y"]
+
+
+def test_a_line_of_blanks_is_a_bad_row(repo: ab.Repository, folder: Path) -> None:
+    (folder / "t.csv").write_text("id,s\n1,x\n  \n2,y\n")
+    with pytest.raises(InvalidRequest, match=r"1 bad row: t\.csv:3: it has 1 of 2 fields"):
+        repo.read_files("t.csv")

@@ -67,26 +67,30 @@ def csv_texts(session: SparkSession, group: FileGroup, options: TextOptions, spa
     return frame.select(*named, *_folders(group), bad.alias(BAD), _file())
 
 
+_BLANK = r"^[\x00-\x20]+$"
+"""Lines that Spark drops where it reads a file in pieces, be they rows without values between tabs."""
+
+
 @dataclass(frozen=True)
 class Quotes:
-    """What the quotes of files tell: whether a field may span lines, and the files where one may not be closed."""
+    """What the lines of files tell: whether they have to be read whole, and where a quote may not be closed."""
 
     spans_lines: bool
+    """Whether a field may span lines, or a line is blank but not empty."""
     odd: tuple[str, ...] = ()
 
 
 def count_quotes(session: SparkSession, group: FileGroup, options: TextOptions) -> Quotes:
     """Count the quotes of lines and of files; an odd number of them is one that another line, or none, closes."""
-    if not options.quote:
-        return Quotes(options.encoding == "utf-16")
     lines = session.read.options(__globPaths__="false").text(list(group.paths))
     plain = F.col("value")
     if options.escape:
         plain = F.regexp_replace(plain, f"{re.escape(options.escape)}.", "")
-    count = F.length(plain) - F.length(F.replace(plain, F.lit(options.quote), F.lit("")))
-    by_file = lines.select(count.alias("quotes"), _file()).groupBy(FILE)
+    count = F.length(plain) - F.length(F.replace(plain, F.lit(options.quote), F.lit(""))) if options.quote else F.lit(0)
+    blank = F.col("value").rlike(_BLANK).alias("blank")
+    by_file = lines.select(count.alias("quotes"), blank, _file()).groupBy(FILE)
     odd = F.max(F.col("quotes") % 2).alias("line"), (F.sum("quotes") % 2).alias("file")
-    found = _run(lambda: by_file.agg(*odd).where("line = 1").collect())
+    found = _run(lambda: by_file.agg(*odd, F.bool_or("blank").alias("blank")).where("line = 1 or blank").collect())
     spans = bool(found) or options.encoding == "utf-16" or options.escape is not None
     return Quotes(spans, tuple(_path(row[FILE]) for row in found if row["file"]))
 
