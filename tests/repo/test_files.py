@@ -563,3 +563,16 @@ def test_a_line_of_blanks_is_a_bad_row(repo: ab.Repository, folder: Path) -> Non
     (folder / "t.csv").write_text("id,s\n1,x\n  \n2,y\n")
     with pytest.raises(InvalidRequest, match=r"1 bad row: t\.csv:3: it has 1 of 2 fields"):
         repo.read_files("t.csv")
+
+
+def test_files_whose_columns_differ_in_case_only_are_refused(repo: ab.Repository, folder: Path) -> None:
+    (folder / "a.csv").write_text("id,x\n1,2\n")
+    (folder / "b.csv").write_text("id,X\n3,4\n")
+    with pytest.raises(InvalidRequest, match=r"'a\.csv' has a column 'x', 'b\.csv' has 'X'"):
+        repo.read_files(["a.csv", "b.csv"])
+
+
+def test_names_of_our_own_are_refused_in_files(repo: ab.Repository, folder: Path) -> None:
+    (folder / "t.csv").write_text("id,_ana_bad\n1,2\n")
+    with pytest.raises(InvalidRequest, match="'_ana_bad' is not a name for a column"):
+        rows_of(repo, "t.csv")

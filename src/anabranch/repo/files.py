@@ -101,6 +101,7 @@ def read_in_process(
 
 def check_columns(columns: Mapping[str, Sequence[str]], request: FilesRequest) -> None:
     """Refuse files that lack what others have, where that would not be the same as null."""
+    _refuse_other_case(columns)
     everything = {name.lower(): name for names in columns.values() for name in names}
     needed = [c.name for c in request.columns if not c.nullable and c.default is None and c.name.lower() in everything]
     demanded = list(everything.values()) if request.equal_columns else [*request.needed, *needed]
@@ -111,6 +112,17 @@ def check_columns(columns: Mapping[str, Sequence[str]], request: FilesRequest) -
             message = f"{path!r} lacks column {lacking[0]!r}, which other files have"
             hint = "import files with different columns one by one" if request.equal_columns else "every row needs it"
             raise InvalidRequest(message, hint=hint, file=path)
+
+
+def _refuse_other_case(columns: Mapping[str, Sequence[str]]) -> None:
+    """Refuse names that differ in case only: Spark would take them for one column, the process for two."""
+    seen: dict[str, tuple[str, str]] = {}
+    for path, names in columns.items():
+        for name in names:
+            other, where = seen.setdefault(name.lower(), (name, path))
+            if other != name:
+                message = f"{where!r} has a column {other!r}, {path!r} has {name!r}"
+                raise InvalidRequest(message, hint="write their names alike", file=path)
 
 
 def _needs_spark(ctx: Context, files: Sequence[DataFile], options: TextOptions) -> bool:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import pyarrow.parquet
 
 from anabranch.errors import InvalidRequest
+from anabranch.model.names import HIDDEN_PREFIX, check_part
 from anabranch.model.types import DataType
 from anabranch.plan.texts import NUMBERS, inferred
 from anabranch.repo import csv_files, json_files
@@ -69,6 +70,7 @@ def _csv(
             heads[file.path] = reading.head(file.path)
     groups = _groups(files, lambda file: heads[file.path].names, line_end=lambda file: heads[file.path].line_end)
     columns.update({f.path: [*heads[f.path].names, *f.values] for f in files})
+    _refuse_hidden(columns)
     quotes = [count_quotes(session, group, reading.options) for group in groups]
     _refuse_open_quotes([f for f in files if any(os.path.abspath(f.path) in q.odd for q in quotes)], reading)
     pairs = zip(groups, quotes, strict=True)
@@ -109,6 +111,7 @@ def _json(
         for name in [n for n in tried if n not in known and n not in nested]:
             candidates[name] = min(tried[name], candidates.get(name, tried[name]), key=len)
         columns.update({path: [*found, *group.folders] for path in group.paths})
+        _refuse_hidden(columns)
     for name in [n for n in types if n in candidates]:
         del types[name]  # a number in some files and text in others is text
     return _typed(united(texts), types, candidates, files, reading, bad)
@@ -199,6 +202,13 @@ def _refuse_names(files: Sequence[DataFile]) -> None:
         if hidden or any(ch in _HADOOP for ch in os.path.abspath(file.path)):
             hint = "rename it, or read it in the process (engine duck)"
             raise InvalidRequest(f"Spark can't read a file named {file.path!r}", hint=hint, file=file.path)
+
+
+def _refuse_hidden(columns: Mapping[str, Sequence[str]]) -> None:
+    """Refuse the names that rows have for our own use while they are read."""
+    for name in (name for names in columns.values() for name in names):
+        if name.lower().startswith(HIDDEN_PREFIX):
+            check_part(name, "column")
 
 
 def _check_types(frames: Sequence[DataFrame], declared: Sequence[str]) -> None:
