@@ -576,3 +576,24 @@ def test_names_of_our_own_are_refused_in_files(repo: ab.Repository, folder: Path
     (folder / "t.csv").write_text("id,_ana_bad\n1,2\n")
     with pytest.raises(InvalidRequest, match="'_ana_bad' is not a name for a column"):
         rows_of(repo, "t.csv")
+
+
+def test_numbers_of_several_types_in_parquet_get_one(repo: ab.Repository, folder: Path) -> None:
+    pq.write_table(pa.table({"id": pa.array([1], pa.int32()), "x": [1]}), folder / "a.parquet")
+    pq.write_table(pa.table({"id": pa.array([2], pa.int64()), "x": [1.5]}), folder / "b.parquet")
+    assert rows_of(repo, "a.parquet", "b.parquet") == [{"id": 1, "x": 1.0}, {"id": 2, "x": 1.5}]
+    assert types_of(repo) == {"id": "bigint", "x": "double"}
+
+
+def test_parquet_files_whose_types_have_nothing_in_common_are_refused(repo: ab.Repository, folder: Path) -> None:
+    pq.write_table(pa.table({"id": [1], "x": [1]}), folder / "a.parquet")
+    pq.write_table(pa.table({"id": [2], "x": ["a"]}), folder / "b.parquet")
+    with pytest.raises(InvalidRequest, match="the files have columns of different types"):
+        repo.read_files(["a.parquet", "b.parquet"])
+
+
+@pytest.mark.parametrize("values", [pa.array([1], pa.time32("s")), pa.array([1], pa.decimal256(40, 0))])
+def test_types_of_parquet_that_no_table_has_are_refused(repo: ab.Repository, folder: Path, values: pa.Array) -> None:
+    pq.write_table(pa.table({"id": [1], "x": values}), folder / "t.parquet")
+    with pytest.raises(InvalidRequest, match=r"can't be versioned|Spark can't read the files"):
+        rows_of(repo, "t.parquet")

@@ -9,12 +9,14 @@ from functools import reduce
 from typing import TypeVar
 from urllib.parse import unquote
 
+from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.sql import Column, DataFrame, DataFrameReader, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import ArrayType, MapType, StructType
 
 from anabranch.engines.spark import translate
+from anabranch.errors import InvalidRequest
 from anabranch.model.types import DataType
 from anabranch.plan.texts import DATE, LONG, TRUE_WORDS, ZONE, TextOptions, decimal_of, java_format, value_pattern
 
@@ -98,7 +100,7 @@ def count_quotes(session: SparkSession, group: FileGroup, options: TextOptions) 
 def json_types(session: SparkSession, group: FileGroup) -> dict[str, str]:
     """The columns that occur in JSON files with the types that Spark infers."""
     settings = {**_READ, "multiLine": group.is_array}
-    found = session.read.options(**_words(settings)).json(list(group.paths)).schema
+    found = _opened(lambda: session.read.options(**_words(settings)).json(list(group.paths)).schema)
     kinds = {
         f.name: "nested" if isinstance(f.dataType, (StructType, ArrayType, MapType)) else f.dataType.simpleString()
         for f in found.fields
@@ -124,8 +126,7 @@ def json_texts(session: SparkSession, group: FileGroup, columns: Mapping[str, st
 
 def parquet_rows(session: SparkSession, group: FileGroup) -> DataFrame:
     """Read Parquet files of one schema, with BAD and FILE; columns from the names of folders are text."""
-    reader = session.read.options(__globPaths__="false", mergeSchema="true")
-    found = reader.parquet(*group.paths)
+    found = _opened(lambda: session.read.options(__globPaths__="false").parquet(*group.paths))
     values = [_folder_value(name).alias(name) for name in group.folders if name not in found.columns]
     return found.select(*[F.col(_quoted(n)) for n in found.columns], *values, F.lit(False).alias(BAD), _file())
 
@@ -332,6 +333,15 @@ def _all(tests: Sequence[Column]) -> Column:
 
 def _quoted(name: str) -> str:
     return "`" + name.replace("`", "``") + "`"
+
+
+def _opened(action: Callable[[], T]) -> T:
+    """Let Spark look at files; what it has no type for, or takes for two columns of one name, it refuses."""
+    try:
+        return action()
+    except (PySparkException, Py4JJavaError) as error:
+        message = f"Spark can't read the files: {str(error).strip().splitlines()[0]}"
+        raise InvalidRequest(message, hint="read them in the process (engine duck)") from error
 
 
 def _run(action: Callable[[], T]) -> T:

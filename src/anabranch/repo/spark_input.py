@@ -7,6 +7,7 @@ from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+import pyarrow as pa
 import pyarrow.parquet
 
 from anabranch.errors import InvalidRequest
@@ -122,12 +123,16 @@ def _parquet(
 ) -> DataFrame:
     from anabranch.engines.spark_files import parquet_rows, united, without_bad
 
-    names: dict[str, tuple[str, ...]] = {}
+    schemas: dict[str, pa.Schema] = {}
     for file in files:
         with translated(file.path, file.format):
-            names[file.path] = tuple(pyarrow.parquet.read_schema(file.path).names)
+            schemas[file.path] = pyarrow.parquet.read_schema(file.path)
+    names = {path: tuple(schema.names) for path, schema in schemas.items()}
     columns.update({f.path: [*names[f.path], *f.values] for f in files})
-    rows = united([parquet_rows(session, group) for group in _groups(files, lambda file: names[file.path])])
+    groups = _groups(files, lambda file: tuple(f"{f.name} {f.type}" for f in schemas[file.path]))
+    frames = [parquet_rows(session, group) for group in groups]
+    _check_types([without_bad(frame) for frame in frames], [c.name for c in reading.columns])
+    rows = united(frames)
     folders = [
         n for n in dict.fromkeys(n for f in files for n in f.values) if not any(n in own for own in names.values())
     ]
