@@ -597,3 +597,25 @@ def test_types_of_parquet_that_no_table_has_are_refused(repo: ab.Repository, fol
     pq.write_table(pa.table({"id": [1], "x": values}), folder / "t.parquet")
     with pytest.raises(InvalidRequest, match=r"can't be versioned|Spark can't read the files"):
         rows_of(repo, "t.parquet")
+
+
+@pytest.mark.parametrize("name", ["t.jsonl", "t.json"])
+def test_encodings_of_json(repo: ab.Repository, folder: Path, name: str) -> None:
+    lines = [f'{{"id": {i}, "größe": "é"}}' for i in (1, 2)]
+    content = "\r\n".join(lines) if name == "t.jsonl" else f"[{','.join(lines)}]"
+    (folder / name).write_bytes(content.encode("latin-1"))
+    rows = rows_of(repo, name, encoding="latin-1")
+    assert [(row["id"], row["größe"]) for row in rows] == [(1, "é"), (2, "é")]
+
+
+@pytest.mark.parametrize(("encoding", "what"), [("utf-16", "lines of JSON in utf-16"), ("cp1252", "JSON in cp1252")])
+def test_json_in_encodings_that_spark_cannot_read(
+    tmp_path: Path, spark: Any, folder: Path, encoding: str, what: str
+) -> None:
+    (folder / "t.jsonl").write_bytes('{"id": 1, "s": "€"}\n{"id": 2}\n'.encode(encoding))
+    settings = ab.Settings(spark_threshold_bytes=1)
+    with ab.init(tmp_path / "store", spark=spark, settings=settings) as repo:
+        assert [row["s"] for row in repo.read_files("t.jsonl", encoding=encoding).rows.to_pylist()] == ["€", None]
+    refused = pytest.raises(InvalidRequest, match=f"Spark can't read {what}")
+    with ab.open(tmp_path / "store", engine="spark", spark=spark) as repo, refused:
+        repo.read_files("t.jsonl", encoding=encoding)

@@ -97,9 +97,9 @@ def count_quotes(session: SparkSession, group: FileGroup, options: TextOptions) 
     return Quotes(spans, tuple(_path(row[FILE]) for row in found if row["file"]))
 
 
-def json_types(session: SparkSession, group: FileGroup) -> dict[str, str]:
+def json_types(session: SparkSession, group: FileGroup, options: TextOptions) -> dict[str, str]:
     """The columns that occur in JSON files with the types that Spark infers."""
-    settings = {**_READ, "multiLine": group.is_array}
+    settings = {**_READ, **_json_settings(group, options)}
     found = _opened(lambda: session.read.options(**_words(settings)).json(list(group.paths)).schema)
     kinds = {
         f.name: "nested" if isinstance(f.dataType, (StructType, ArrayType, MapType)) else f.dataType.simpleString()
@@ -114,14 +114,17 @@ def json_texts(session: SparkSession, group: FileGroup, columns: Mapping[str, st
     """Read JSON with these columns, plain values as text; with BAD and FILE."""
     # Spark does not read what is corrupt alone: a column that no file has is asked for beside it.
     fields = [*(f"{_quoted(name)} {type_}" for name, type_ in columns.items()), f"{_NOTHING} string"]
-    # Where an encoding is named, Spark gives fractions as the text of a double, not as they are written.
-    encoding = {"latin-1": "ISO-8859-1", "cp1252": "ISO-8859-1", "utf-16": "UTF-16"}.get(options.encoding)
-    settings = {**_READ, "multiLine": group.is_array or encoding == "UTF-16"} | (
-        {"encoding": encoding} if encoding else {}
-    )
-    frame = _reader(session, group, settings, fields).json(list(group.paths))
+    frame = _reader(session, group, {**_READ, **_json_settings(group, options)}, fields).json(list(group.paths))
     bad = F.col(_CORRUPT).isNotNull() & F.col(_NOTHING).isNull()
     return frame.select(*[F.col(_quoted(name)) for name in columns], *_folders(group), bad.alias(BAD), _file())
+
+
+def _json_settings(group: FileGroup, options: TextOptions) -> dict[str, object]:
+    if options.encoding == "utf-8":
+        return {"multiLine": group.is_array}
+    # Where an encoding is named, Spark gives fractions as the text of a double, not as they are written.
+    encoding = {"latin-1": "ISO-8859-1", "utf-16": "UTF-16"}[options.encoding]
+    return {"multiLine": group.is_array, "encoding": encoding, **({} if group.is_array else {"lineSep": "\n"})}
 
 
 def parquet_rows(session: SparkSession, group: FileGroup) -> DataFrame:

@@ -102,7 +102,7 @@ def _json(
     candidates: dict[str, tuple[DataType, ...]] = {}
     times = inferred(reading.options, times_only=True)
     for group in _groups(files, lambda file: (), arrays=reading.options.encoding):
-        found = json_types(session, group)
+        found = json_types(session, group, reading.options)
         known = reading.known([*found, *group.folders])
         nested = {name: t for name, t in found.items() if "<" in t and name not in known}
         texts.append(json_texts(session, group, {n: nested.get(n, "string") for n in found}, reading.options))
