@@ -619,3 +619,10 @@ def test_json_in_encodings_that_spark_cannot_read(
     refused = pytest.raises(InvalidRequest, match=f"Spark can't read {what}")
     with ab.open(tmp_path / "store", engine="spark", spark=spark) as repo, refused:
         repo.read_files("t.jsonl", encoding=encoding)
+
+
+def test_a_link_to_nowhere_in_a_folder_is_named(duck: ab.Repository, folder: Path) -> None:
+    (folder / "in").mkdir()
+    (folder / "in" / "a.csv").symlink_to("nowhere.csv")
+    with pytest.raises(NotFound, match=r"there is no file 'in/a\.csv'"):
+        duck.read_files("in")
