@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
 from pathlib import Path
 
 import pyarrow.parquet as pq
@@ -93,6 +94,13 @@ def test_a_file_is_replaced_only_by_force(shop: Ana, folder: Path) -> None:
     assert (folder / "o.parquet").read_text() == "mine"
     shop("export", "orders", "o.parquet", "--force")
     assert pq.read_table(folder / "o.parquet").num_rows == 3
+
+
+def test_force_replaces_no_pipe_or_device(shop: Ana, folder: Path) -> None:
+    os.mkfifo(folder / "o.csv")
+    done = shop("export", "orders", "o.csv", "--force", fails=2)
+    assert "'o.csv' is not a plain file" in done.err
+    assert (folder / "o.csv").is_fifo()
 
 
 @pytest.mark.parametrize(

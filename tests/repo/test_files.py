@@ -520,3 +520,109 @@ def test_bad_lines_of_json_are_named_without_declared_types(repo: ab.Repository,
     ):
         repo.read_files("t.jsonl")
     assert [row["s"] for row in rows_of(repo, "t.jsonl", bad_rows="bad.csv")] == ["é", None]
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+def test_line_ends_within_quotes_are_kept(repo: ab.Repository, folder: Path, end: str) -> None:
+    lines = ["id,s", f'1,"a{end}b"', '2,"a\nb"', "3,c", ""]
+    (folder / "t.csv").write_bytes(end.join(lines).encode())
+    assert [row["s"] for row in rows_of(repo, "t.csv")] == [f"a{end}b", "a\nb", "c"]
+
+
+def test_no_row_is_lost_where_a_text_is_no_number_with_a_decimal_comma(repo: ab.Repository, folder: Path) -> None:
+    (folder / "t.csv").write_text("id;x;y\n1;1,5;1.5\n2;-2;3\n")
+    rows = rows_of(repo, "t.csv", delimiter=";", decimal_comma=True)
+    assert rows == [{"id": 1, "x": 1.5, "y": "1.5"}, {"id": 2, "x": -2.0, "y": "3"}]
+
+
+def test_both_engines_take_the_same_texts_for_floats(repo: ab.Repository, folder: Path) -> None:
+    (folder / "t.csv").write_text("id,x\n1,1d\n2,inf\n3,+nan\n4,-Infinity\n5,0x1p3\n6,1e2\n")
+    rows = rows_of(repo, "t.csv", schema="id int, x double", bad_rows="bad.csv")
+    assert [row["id"] for row in rows] == [2, 4, 6]
+    assert [row["line"] for row in csv.DictReader((folder / "bad.csv").read_text().splitlines())] == ["2", "4", "6"]
+
+
+def test_rows_that_only_spark_cannot_read_are_not_lost(tmp_path: Path, spark: Any, folder: Path) -> None:
+    (folder / "t.csv").write_text('id,a\n1,"[1]"\n2,null\n3,x\n')
+    refused = pytest.raises(InvalidRequest, match="Spark can't read 1 of the rows")
+    with ab.init(tmp_path / "store", engine="spark", spark=spark) as repo, refused:
+        repo.read_files("t.csv", schema="id int, a array<int>", bad_rows="bad.csv")
+    assert not (folder / "bad.csv").exists()
+
+
+@pytest.mark.parametrize("quote", ['"', "none"])
+def test_a_row_of_tabs_is_a_row_without_values(repo: ab.Repository, folder: Path, quote: str) -> None:
+    (folder / "t.tsv").write_text("a\tb\n1\tx\n\t\n\n2\ty\n")
+    found = repo.read_files("t.tsv", delimiter="tab", quote=quote)
+    with repo.commit("main", "load") as tx:
+        tx.create_table("t", found.rows)
+    assert sorted(str(row["b"]) for row in repo.table("t").rows()) == ["None", "x", "y"]
+
+
+def test_a_line_of_blanks_is_a_bad_row(repo: ab.Repository, folder: Path) -> None:
+    (folder / "t.csv").write_text("id,s\n1,x\n  \n2,y\n")
+    with pytest.raises(InvalidRequest, match=r"1 bad row: t\.csv:3: it has 1 of 2 fields"):
+        repo.read_files("t.csv")
+
+
+def test_files_whose_columns_differ_in_case_only_are_refused(repo: ab.Repository, folder: Path) -> None:
+    (folder / "a.csv").write_text("id,x\n1,2\n")
+    (folder / "b.csv").write_text("id,X\n3,4\n")
+    with pytest.raises(InvalidRequest, match=r"'a\.csv' has a column 'x', 'b\.csv' has 'X'"):
+        repo.read_files(["a.csv", "b.csv"])
+
+
+def test_names_of_our_own_are_refused_in_files(repo: ab.Repository, folder: Path) -> None:
+    (folder / "t.csv").write_text("id,_ana_bad\n1,2\n")
+    with pytest.raises(InvalidRequest, match="'_ana_bad' is not a name for a column"):
+        rows_of(repo, "t.csv")
+
+
+def test_numbers_of_several_types_in_parquet_get_one(repo: ab.Repository, folder: Path) -> None:
+    pq.write_table(pa.table({"id": pa.array([1], pa.int32()), "x": [1]}), folder / "a.parquet")
+    pq.write_table(pa.table({"id": pa.array([2], pa.int64()), "x": [1.5]}), folder / "b.parquet")
+    assert rows_of(repo, "a.parquet", "b.parquet") == [{"id": 1, "x": 1.0}, {"id": 2, "x": 1.5}]
+    assert types_of(repo) == {"id": "bigint", "x": "double"}
+
+
+def test_parquet_files_whose_types_have_nothing_in_common_are_refused(repo: ab.Repository, folder: Path) -> None:
+    pq.write_table(pa.table({"id": [1], "x": [1]}), folder / "a.parquet")
+    pq.write_table(pa.table({"id": [2], "x": ["a"]}), folder / "b.parquet")
+    with pytest.raises(InvalidRequest, match="the files have columns of different types"):
+        repo.read_files(["a.parquet", "b.parquet"])
+
+
+@pytest.mark.parametrize("values", [pa.array([1], pa.time32("s")), pa.array([1], pa.decimal256(40, 0))])
+def test_types_of_parquet_that_no_table_has_are_refused(repo: ab.Repository, folder: Path, values: pa.Array) -> None:
+    pq.write_table(pa.table({"id": [1], "x": values}), folder / "t.parquet")
+    with pytest.raises(InvalidRequest, match=r"can't be versioned|Spark can't read the files"):
+        rows_of(repo, "t.parquet")
+
+
+@pytest.mark.parametrize("name", ["t.jsonl", "t.json"])
+def test_encodings_of_json(repo: ab.Repository, folder: Path, name: str) -> None:
+    lines = [f'{{"id": {i}, "größe": "é"}}' for i in (1, 2)]
+    content = "\r\n".join(lines) if name == "t.jsonl" else f"[{','.join(lines)}]"
+    (folder / name).write_bytes(content.encode("latin-1"))
+    rows = rows_of(repo, name, encoding="latin-1")
+    assert [(row["id"], row["größe"]) for row in rows] == [(1, "é"), (2, "é")]
+
+
+@pytest.mark.parametrize(("encoding", "what"), [("utf-16", "lines of JSON in utf-16"), ("cp1252", "JSON in cp1252")])
+def test_json_in_encodings_that_spark_cannot_read(
+    tmp_path: Path, spark: Any, folder: Path, encoding: str, what: str
+) -> None:
+    (folder / "t.jsonl").write_bytes('{"id": 1, "s": "€"}\n{"id": 2}\n'.encode(encoding))
+    settings = ab.Settings(spark_threshold_bytes=1)
+    with ab.init(tmp_path / "store", spark=spark, settings=settings) as repo:
+        assert [row["s"] for row in repo.read_files("t.jsonl", encoding=encoding).rows.to_pylist()] == ["€", None]
+    refused = pytest.raises(InvalidRequest, match=f"Spark can't read {what}")
+    with ab.open(tmp_path / "store", engine="spark", spark=spark) as repo, refused:
+        repo.read_files("t.jsonl", encoding=encoding)
+
+
+def test_a_link_to_nowhere_in_a_folder_is_named(duck: ab.Repository, folder: Path) -> None:
+    (folder / "in").mkdir()
+    (folder / "in" / "a.csv").symlink_to("nowhere.csv")
+    with pytest.raises(NotFound, match=r"there is no file 'in/a\.csv'"):
+        duck.read_files("in")

@@ -9,12 +9,14 @@ from functools import reduce
 from typing import TypeVar
 from urllib.parse import unquote
 
+from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.sql import Column, DataFrame, DataFrameReader, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import ArrayType, MapType, StructType
 
 from anabranch.engines.spark import translate
+from anabranch.errors import InvalidRequest
 from anabranch.model.types import DataType
 from anabranch.plan.texts import DATE, LONG, TRUE_WORDS, ZONE, TextOptions, decimal_of, java_format, value_pattern
 
@@ -39,6 +41,7 @@ class FileGroup:
     folders: tuple[str, ...] = ()
     """The columns that the names of folders below `base` give."""
     is_array: bool = False
+    line_end: str = "\n"
 
 
 def csv_texts(session: SparkSession, group: FileGroup, options: TextOptions, spans_lines: bool) -> DataFrame:
@@ -55,6 +58,8 @@ def csv_texts(session: SparkSession, group: FileGroup, options: TextOptions, spa
         # Bytes as characters; what they are in UTF-8 is looked at below, so that what is not text is noticed.
         "encoding": "UTF-16" if options.encoding == "utf-16" else "ISO-8859-1",
         "multiLine": spans_lines,
+        # A line end that Spark finds by itself would be changed within quotes, too.
+        **({"lineSep": group.line_end} if spans_lines else {}),
     }
     frame = _reader(session, group, settings, fields).csv(list(group.paths))
     texts = [_null_texts(_decoded(F.col(f"t{i}"), options.encoding), options) for i in range(len(group.names))]
@@ -64,34 +69,38 @@ def csv_texts(session: SparkSession, group: FileGroup, options: TextOptions, spa
     return frame.select(*named, *_folders(group), bad.alias(BAD), _file())
 
 
+_BLANK = r"^[\x00-\x20]+$"
+"""Lines that Spark drops where it reads a file in pieces, be they rows without values between tabs."""
+
+
 @dataclass(frozen=True)
 class Quotes:
-    """What the quotes of files tell: whether a field may span lines, and the files where one may not be closed."""
+    """What the lines of files tell: whether they have to be read whole, and where a quote may not be closed."""
 
     spans_lines: bool
+    """Whether a field may span lines, or a line is blank but not empty."""
     odd: tuple[str, ...] = ()
 
 
 def count_quotes(session: SparkSession, group: FileGroup, options: TextOptions) -> Quotes:
     """Count the quotes of lines and of files; an odd number of them is one that another line, or none, closes."""
-    if not options.quote:
-        return Quotes(options.encoding == "utf-16")
     lines = session.read.options(__globPaths__="false").text(list(group.paths))
     plain = F.col("value")
     if options.escape:
         plain = F.regexp_replace(plain, f"{re.escape(options.escape)}.", "")
-    count = F.length(plain) - F.length(F.replace(plain, F.lit(options.quote), F.lit("")))
-    by_file = lines.select(count.alias("quotes"), _file()).groupBy(FILE)
+    count = F.length(plain) - F.length(F.replace(plain, F.lit(options.quote), F.lit(""))) if options.quote else F.lit(0)
+    blank = F.col("value").rlike(_BLANK).alias("blank")
+    by_file = lines.select(count.alias("quotes"), blank, _file()).groupBy(FILE)
     odd = F.max(F.col("quotes") % 2).alias("line"), (F.sum("quotes") % 2).alias("file")
-    found = _run(lambda: by_file.agg(*odd).where("line = 1").collect())
+    found = _run(lambda: by_file.agg(*odd, F.bool_or("blank").alias("blank")).where("line = 1 or blank").collect())
     spans = bool(found) or options.encoding == "utf-16" or options.escape is not None
     return Quotes(spans, tuple(_path(row[FILE]) for row in found if row["file"]))
 
 
-def json_types(session: SparkSession, group: FileGroup) -> dict[str, str]:
+def json_types(session: SparkSession, group: FileGroup, options: TextOptions) -> dict[str, str]:
     """The columns that occur in JSON files with the types that Spark infers."""
-    settings = {**_READ, "multiLine": group.is_array}
-    found = session.read.options(**_words(settings)).json(list(group.paths)).schema
+    settings = {**_READ, **_json_settings(group, options)}
+    found = _opened(lambda: session.read.options(**_words(settings)).json(list(group.paths)).schema)
     kinds = {
         f.name: "nested" if isinstance(f.dataType, (StructType, ArrayType, MapType)) else f.dataType.simpleString()
         for f in found.fields
@@ -105,20 +114,22 @@ def json_texts(session: SparkSession, group: FileGroup, columns: Mapping[str, st
     """Read JSON with these columns, plain values as text; with BAD and FILE."""
     # Spark does not read what is corrupt alone: a column that no file has is asked for beside it.
     fields = [*(f"{_quoted(name)} {type_}" for name, type_ in columns.items()), f"{_NOTHING} string"]
-    # Where an encoding is named, Spark gives fractions as the text of a double, not as they are written.
-    encoding = {"latin-1": "ISO-8859-1", "cp1252": "ISO-8859-1", "utf-16": "UTF-16"}.get(options.encoding)
-    settings = {**_READ, "multiLine": group.is_array or encoding == "UTF-16"} | (
-        {"encoding": encoding} if encoding else {}
-    )
-    frame = _reader(session, group, settings, fields).json(list(group.paths))
+    frame = _reader(session, group, {**_READ, **_json_settings(group, options)}, fields).json(list(group.paths))
     bad = F.col(_CORRUPT).isNotNull() & F.col(_NOTHING).isNull()
     return frame.select(*[F.col(_quoted(name)) for name in columns], *_folders(group), bad.alias(BAD), _file())
 
 
+def _json_settings(group: FileGroup, options: TextOptions) -> dict[str, object]:
+    if options.encoding == "utf-8":
+        return {"multiLine": group.is_array}
+    # Where an encoding is named, Spark gives fractions as the text of a double, not as they are written.
+    encoding = {"latin-1": "ISO-8859-1", "utf-16": "UTF-16"}[options.encoding]
+    return {"multiLine": group.is_array, "encoding": encoding, **({} if group.is_array else {"lineSep": "\n"})}
+
+
 def parquet_rows(session: SparkSession, group: FileGroup) -> DataFrame:
     """Read Parquet files of one schema, with BAD and FILE; columns from the names of folders are text."""
-    reader = session.read.options(__globPaths__="false", mergeSchema="true")
-    found = reader.parquet(*group.paths)
+    found = _opened(lambda: session.read.options(__globPaths__="false").parquet(*group.paths))
     values = [_folder_value(name).alias(name) for name in group.folders if name not in found.columns]
     return found.select(*[F.col(_quoted(n)) for n in found.columns], *values, F.lit(False).alias(BAD), _file())
 
@@ -140,7 +151,8 @@ def infer_types(
         text = F.when(~F.col(BAD), F.col(_quoted(name)))
         tests.append(F.count(text).alias(f"n{i}"))
         for j, type_ in enumerate(types):
-            fits = text.isNull() | _seems(text, type_, options)
+            # What is neither true nor false, bool_and would pass over.
+            fits = text.isNull() | F.coalesce(_seems(text, type_, options), F.lit(False))
             tests.append(F.coalesce(F.bool_and(fits), F.lit(True)).alias(f"c{i}_{j}"))
     found = _run(lambda: frame.agg(*tests).collect()[0].asDict())
     fitting: dict[str, list[DataType]] = {}
@@ -324,6 +336,15 @@ def _all(tests: Sequence[Column]) -> Column:
 
 def _quoted(name: str) -> str:
     return "`" + name.replace("`", "``") + "`"
+
+
+def _opened(action: Callable[[], T]) -> T:
+    """Let Spark look at files; what it has no type for, or takes for two columns of one name, it refuses."""
+    try:
+        return action()
+    except (PySparkException, Py4JJavaError) as error:
+        message = f"Spark can't read the files: {str(error).strip().splitlines()[0]}"
+        raise InvalidRequest(message, hint="read them in the process (engine duck)") from error
 
 
 def _run(action: Callable[[], T]) -> T:

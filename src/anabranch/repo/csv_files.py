@@ -30,6 +30,8 @@ class Head:
 
     names: tuple[str, ...]
     line_count: int
+    line_end: str = "\n"
+    """How the first record ends."""
 
 
 @dataclass(frozen=True)
@@ -61,10 +63,14 @@ def read_head(path: str, options: TextOptions) -> Head:
         raise InvalidRequest(f"{path}:{first.line}: {_OPEN_QUOTE}", hint="check the header", file=path)
     fields = _fields(first.text if first.is_closed else first.text + options.quote, options)
     if not options.header:
-        return Head(tuple(f"c{i}" for i in range(len(fields))), options.skip)
+        return Head(tuple(f"c{i}" for i in range(len(fields))), options.skip, _line_end(first.text))
     names = tuple(name.strip() or f"c{i}" for i, name in enumerate(fields))
     _refuse_twins(names, path)
-    return Head(names, first.line - 1 + len(first.text.splitlines()))
+    return Head(names, first.line - 1 + len(first.text.splitlines()), _line_end(first.text))
+
+
+def _line_end(text: str) -> str:
+    return next((end for end in ("\r\n", "\r") if text.endswith(end)), "\n")
 
 
 def read_quickly(path: str, names: Sequence[str], line_count: int, options: TextOptions) -> pa.Table | None:

@@ -115,6 +115,8 @@ def _codec(path: Path, format: str) -> str | None:
 def _check(path: Path, request: ExportRequest) -> None:
     if path.is_dir() or str(request.target).endswith("/"):
         raise InvalidRequest(f"{request.target!r} is a folder", hint="name a file in it")
+    if path.exists() and not path.is_file():
+        raise InvalidRequest(f"{request.target!r} is not a plain file", hint="- is standard output")
     if os.path.lexists(path) and not request.force:
         hint = "--force replaces it; or name another file"
         raise AlreadyExists(f"there is a file {request.target!r} already", hint=hint, file=str(path))

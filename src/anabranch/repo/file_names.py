@@ -110,8 +110,13 @@ def _walk(folder: str, base: str, format: str | None) -> Iterator[DataFile]:
         for name in sorted(names):
             known = _known_format(name) or format
             whole = os.path.join(path, name)
-            if known and not _hidden(name) and (format is None or known == format) and os.path.getsize(whole):
+            if known and not _hidden(name) and (format is None or known == format) and not _is_empty(whole):
                 yield _file(whole, base, known)
+
+
+def _is_empty(path: str) -> bool:
+    """Tell whether there is nothing in a file; a link to nowhere is left to whoever reads it."""
+    return os.path.exists(path) and not os.path.getsize(path)
 
 
 def _file(path: str, base: str, format: str) -> DataFile:

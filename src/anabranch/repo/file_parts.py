@@ -49,7 +49,7 @@ class Reading:
                 f"{path!r} has {len(head.names)} fields in its first row, {len(self.columns)} columns are declared"
             )
             raise InvalidRequest(message, hint="without a header every column is needed, in order", file=path)
-        return Head(tuple(c.name for c in self.columns), head.line_count)
+        return replace(head, names=tuple(c.name for c in self.columns))
 
 
 @dataclass(frozen=True)

@@ -18,6 +18,7 @@ from anabranch.repo.context import Context
 from anabranch.repo.file_names import DataFile, find_files
 from anabranch.repo.file_parts import Part, Reading, read_part
 from anabranch.repo.inputs import read_schema_argument
+from anabranch.repo.json_files import is_array
 from anabranch.repo.text_files import first_line, translated
 from anabranch.repo.text_values import infer
 
@@ -101,6 +102,7 @@ def read_in_process(
 
 def check_columns(columns: Mapping[str, Sequence[str]], request: FilesRequest) -> None:
     """Refuse files that lack what others have, where that would not be the same as null."""
+    _refuse_other_case(columns)
     everything = {name.lower(): name for names in columns.values() for name in names}
     needed = [c.name for c in request.columns if not c.nullable and c.default is None and c.name.lower() in everything]
     demanded = list(everything.values()) if request.equal_columns else [*request.needed, *needed]
@@ -113,18 +115,41 @@ def check_columns(columns: Mapping[str, Sequence[str]], request: FilesRequest) -
             raise InvalidRequest(message, hint=hint, file=path)
 
 
+def _refuse_other_case(columns: Mapping[str, Sequence[str]]) -> None:
+    """Refuse names that differ in case only: Spark would take them for one column, the process for two."""
+    seen: dict[str, tuple[str, str]] = {}
+    for path, names in columns.items():
+        for name in names:
+            other, where = seen.setdefault(name.lower(), (name, path))
+            if other != name:
+                message = f"{where!r} has a column {other!r}, {path!r} has {name!r}"
+                raise InvalidRequest(message, hint="write their names alike", file=path)
+
+
 def _needs_spark(ctx: Context, files: Sequence[DataFile], options: TextOptions) -> bool:
-    """Ask for the engine; lines can only be skipped in the process."""
+    """Ask for the engine; some things can only be done in the process."""
     size = 0
     for file in files:
         with translated(file.path, file.format):
             size += file.size_bytes
-    if options.skip:
-        if ctx.engines.setting == "spark":
-            hint = "take them off the files, or read in the process (engine duck)"
-            raise InvalidRequest("Spark can't skip lines at the start of files", hint=hint)
+    beyond = _beyond_spark(files, options)
+    if beyond and ctx.engines.setting == "spark":
+        raise InvalidRequest(beyond, hint="change the files, or read in the process (engine duck)")
+    if beyond:
         return False
     return not ctx.engines.pick(Work(size), f"reading {len(files)} files").in_process
+
+
+def _beyond_spark(files: Sequence[DataFile], options: TextOptions) -> str | None:
+    """What Spark can't do with these files."""
+    if options.skip:
+        return "Spark can't skip lines at the start of files"
+    json = [f.path for f in files if f.format == "json"]
+    if json and options.encoding == "cp1252":
+        return "Spark can't read JSON in cp1252"
+    if options.encoding == "utf-16" and not all(is_array(path, "utf-16") for path in json):
+        return "Spark can't read lines of JSON in utf-16"
+    return None
 
 
 def _inferred(parts: Sequence[Part], options: TextOptions) -> list[pa.Table]:

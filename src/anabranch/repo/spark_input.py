@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+import pyarrow as pa
 import pyarrow.parquet
 
 from anabranch.errors import InvalidRequest
+from anabranch.model.names import HIDDEN_PREFIX, check_part
 from anabranch.model.types import DataType
 from anabranch.plan.texts import NUMBERS, inferred
 from anabranch.repo import csv_files, json_files
@@ -63,12 +65,13 @@ def _csv(
 ) -> DataFrame:
     from anabranch.engines.spark_files import count_quotes, csv_texts, united
 
-    heads: dict[str, tuple[str, ...]] = {}
+    heads: dict[str, csv_files.Head] = {}
     for file in files:
         with translated(file.path, file.format):
-            heads[file.path] = reading.head(file.path).names
-    groups = _groups(files, lambda file: heads[file.path])
-    columns.update({f.path: [*heads[f.path], *f.values] for f in files})
+            heads[file.path] = reading.head(file.path)
+    groups = _groups(files, lambda file: heads[file.path].names, line_end=lambda file: heads[file.path].line_end)
+    columns.update({f.path: [*heads[f.path].names, *f.values] for f in files})
+    _refuse_hidden(columns)
     quotes = [count_quotes(session, group, reading.options) for group in groups]
     _refuse_open_quotes([f for f in files if any(os.path.abspath(f.path) in q.odd for q in quotes)], reading)
     pairs = zip(groups, quotes, strict=True)
@@ -99,7 +102,7 @@ def _json(
     candidates: dict[str, tuple[DataType, ...]] = {}
     times = inferred(reading.options, times_only=True)
     for group in _groups(files, lambda file: (), arrays=reading.options.encoding):
-        found = json_types(session, group)
+        found = json_types(session, group, reading.options)
         known = reading.known([*found, *group.folders])
         nested = {name: t for name, t in found.items() if "<" in t and name not in known}
         texts.append(json_texts(session, group, {n: nested.get(n, "string") for n in found}, reading.options))
@@ -109,6 +112,7 @@ def _json(
         for name in [n for n in tried if n not in known and n not in nested]:
             candidates[name] = min(tried[name], candidates.get(name, tried[name]), key=len)
         columns.update({path: [*found, *group.folders] for path in group.paths})
+        _refuse_hidden(columns)
     for name in [n for n in types if n in candidates]:
         del types[name]  # a number in some files and text in others is text
     return _typed(united(texts), types, candidates, files, reading, bad)
@@ -119,12 +123,16 @@ def _parquet(
 ) -> DataFrame:
     from anabranch.engines.spark_files import parquet_rows, united, without_bad
 
-    names: dict[str, tuple[str, ...]] = {}
+    schemas: dict[str, pa.Schema] = {}
     for file in files:
         with translated(file.path, file.format):
-            names[file.path] = tuple(pyarrow.parquet.read_schema(file.path).names)
+            schemas[file.path] = pyarrow.parquet.read_schema(file.path)
+    names = {path: tuple(schema.names) for path, schema in schemas.items()}
     columns.update({f.path: [*names[f.path], *f.values] for f in files})
-    rows = united([parquet_rows(session, group) for group in _groups(files, lambda file: names[file.path])])
+    groups = _groups(files, lambda file: tuple(f"{f.name} {f.type}" for f in schemas[file.path]))
+    frames = [parquet_rows(session, group) for group in groups]
+    _check_types([without_bad(frame) for frame in frames], [c.name for c in reading.columns])
+    rows = united(frames)
     folders = [
         n for n in dict.fromkeys(n for f in files for n in f.values) if not any(n in own for own in names.values())
     ]
@@ -149,10 +157,18 @@ def _typed(
     known = with_types(texts, types, reading.options)
     chosen, count = infer_types(known, candidates, reading.options)
     if count:
-        counts = bad_counts(known)
-        _name(files, counts, reading, bad)
+        before = bad.count
+        _name(files, bad_counts(known), reading, bad)
         bad.refuse(count)
+        _refuse_unnamed(count - (bad.count - before))
     return without_bad(with_types(known, chosen, reading.options))
+
+
+def _refuse_unnamed(count: int) -> None:
+    """Refuse rows that Spark can't take and the process can: they would be neither taken nor set aside."""
+    if count:
+        message = f"Spark can't read {count:,} of the rows, and can't tell which"
+        raise InvalidRequest(message, hint="read the files in the process (engine duck)", count=count)
 
 
 def _name(files: Sequence[DataFile], counts: dict[str, int], reading: Reading, bad: BadRows) -> None:
@@ -162,7 +178,10 @@ def _name(files: Sequence[DataFile], counts: dict[str, int], reading: Reading, b
 
 
 def _groups(
-    files: Sequence[DataFile], names: Callable[[DataFile], tuple[str, ...]], arrays: str | None = None
+    files: Sequence[DataFile],
+    names: Callable[[DataFile], tuple[str, ...]],
+    arrays: str | None = None,
+    line_end: Callable[[DataFile], str] = lambda _: "\n",
 ) -> list[FileGroup]:
     """Put files together that are read alike."""
     from anabranch.engines.spark_files import FileGroup
@@ -170,10 +189,10 @@ def _groups(
     grouped: dict[tuple[Any, ...], list[DataFile]] = defaultdict(list)
     for file in files:
         is_array = arrays is not None and json_files.is_array(file.path, arrays)
-        grouped[names(file), file.base, tuple(file.values), is_array].append(file)
+        grouped[names(file), file.base, tuple(file.values), is_array, line_end(file)].append(file)
     return [
-        FileGroup(tuple(os.path.abspath(f.path) for f in some), columns, _absolute(base), folders, is_array)
-        for (columns, base, folders, is_array), some in grouped.items()
+        FileGroup(tuple(os.path.abspath(f.path) for f in some), columns, _absolute(base), folders, is_array, end)
+        for (columns, base, folders, is_array, end), some in grouped.items()
     ]
 
 
@@ -188,6 +207,13 @@ def _refuse_names(files: Sequence[DataFile]) -> None:
         if hidden or any(ch in _HADOOP for ch in os.path.abspath(file.path)):
             hint = "rename it, or read it in the process (engine duck)"
             raise InvalidRequest(f"Spark can't read a file named {file.path!r}", hint=hint, file=file.path)
+
+
+def _refuse_hidden(columns: Mapping[str, Sequence[str]]) -> None:
+    """Refuse the names that rows have for our own use while they are read."""
+    for name in (name for names in columns.values() for name in names):
+        if name.lower().startswith(HIDDEN_PREFIX):
+            check_part(name, "column")
 
 
 def _check_types(frames: Sequence[DataFrame], declared: Sequence[str]) -> None:

@@ -137,7 +137,9 @@ def _integers(texts: pa.ChunkedArray, type_: DataType, _options: TextOptions) ->
 
 
 def _floats(texts: pa.ChunkedArray, type_: DataType, options: TextOptions) -> pa.ChunkedArray:
-    return _with_point(texts, options).cast(arrow_type(type_))
+    texts = _with_point(texts, options)
+    _demand(texts, value_pattern(type_) or "")
+    return texts.cast(arrow_type(type_))
 
 
 def _decimals(texts: pa.ChunkedArray, type_: DataType, options: TextOptions) -> pa.ChunkedArray:
