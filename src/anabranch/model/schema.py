@@ -123,12 +123,20 @@ class Schema:
         return {c.id: c for c in self.stored}
 
     @cached_property
+    def _places(self) -> dict[str, int]:
+        return {c.name.lower(): n for n, c in enumerate(self.columns)}
+
+    @cached_property
     def _by_name(self) -> dict[str, Column]:
         return {c.name.lower(): c for c in self.columns} | {c.name: c for c in self.columns}
 
     def find(self, name: str) -> Column | None:
         """Find a column as Spark does: by the exact name, else without regard to case."""
         return self._by_name.get(name) or self._by_name.get(name.lower())
+
+    def named(self, words: Iterable[str]) -> tuple[Column, ...]:
+        """The columns whose names, in small letters, are among these words; in the order of the schema."""
+        return tuple(self.columns[n] for n in sorted(self._places[w] for w in words if w in self._places))
 
     def column(self, name: str) -> Column:
         """Return the column of this name; the error names the nearest ones."""

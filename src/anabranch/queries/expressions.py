@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import date, datetime
 from decimal import Decimal
 from functools import lru_cache
 from itertools import pairwise
-from typing import Any
+from typing import Any, TypeVar
 
 from sqlglot import exp
 from sqlglot.dialects import Spark
@@ -23,6 +23,15 @@ from anabranch.queries.proof import Unproven, prove
 from anabranch.queries.spark_functions import refuse_unknown_functions
 
 _SPARK = Spark()
+_SHORT = 200
+_Answer = TypeVar("_Answer")
+
+
+def _remembered(function: Callable[..., _Answer]) -> Callable[..., _Answer]:
+    """Remember what texts gave: many short ones, as a statement over a wide table has them; of long ones few."""
+    short, long = lru_cache(4096)(function), lru_cache(256)(function)
+    return lambda text, *more: (short if len(text) <= _SHORT else long)(text, *more)
+
 
 __all__ = ["Expression", "Unproven", "type_of_value"]
 
@@ -48,8 +57,7 @@ class Expression:
 
     def columns(self, schema: Schema) -> tuple[Column, ...]:
         """The columns that the text may speak of: every one whose name occurs in it."""
-        words = _words(self.text)
-        return tuple(c for c in schema if c.name.lower() in words)
+        return schema.named(_words(self.text))
 
     def refuse_unknown_names(self, schema: Schema) -> None:
         """Refuse a bare name that is no column, without asking an engine; text that only Spark reads is left to it."""
@@ -77,7 +85,7 @@ class Expression:
     def for_duck(self, schema: Schema) -> tuple[exp.Expr, DataType | None]:
         """The expression as DuckDB may run it, and its type; Unproven if some part of it is not proven equal."""
         types = tuple((k, type_of_value(v, k), digits_of(v)) for k, v in sorted(self.args.items()))
-        proven, type_ = _proven(self.text, types, schema)
+        proven, type_ = _proven(self.text, types, self.columns(schema))
         return proven.copy(), type_
 
     def key_values(self, schema: Schema) -> tuple[list[int | str], bool] | None:
@@ -125,7 +133,7 @@ def _is_unit(node: exp.Expr) -> bool:
     return len(call.expressions) == 3 and call.expressions[0] is node
 
 
-@lru_cache(256)
+@_remembered
 def _parsed(text: str) -> exp.Expr | None:
     """Parse a text once; the choice of an engine, the checks and the plan all ask. None where only Spark can."""
     try:
@@ -135,22 +143,22 @@ def _parsed(text: str) -> exp.Expr | None:
     return parsed[0]
 
 
-@lru_cache(256)
+@_remembered
 def _proven(
-    text: str, args: tuple[tuple[str, DataType | None, int], ...], schema: Schema
+    text: str, args: tuple[tuple[str, DataType | None, int], ...], named: tuple[Column, ...]
 ) -> tuple[exp.Expr, DataType | None]:
     """Prove a text once."""
     parsed = _parsed(text)
     if parsed is None:
         raise Unproven(f"syntax that only Spark reads ({text!r})")
     spoken = {node.name.lower() for node in parsed.find_all(exp.Column)}
-    for column in schema:
+    for column in named:
         if column.name.lower() in spoken and (column.type.is_nested or column.type.only_spark):
             raise Unproven(f"an expression over column {column.name!r} of type {column.type}")
     if "\\" in text:
         raise Unproven("a backslash")
     refuse_unknown_functions(parsed)
-    columns = {c.name.lower(): (c.name, c.type) for c in schema}
+    columns = {c.name.lower(): (c.name, c.type) for c in named}
     types = {name: type_ for name, type_, _ in args}
     return prove(parsed, columns, types, {name: digits for name, _, digits in args})
 
@@ -205,14 +213,16 @@ def _markers(text: str, what: str) -> frozenset[str]:
     return frozenset(after.text for colon, after in pairwise(tokens) if colon.token_type == TokenType.COLON)
 
 
-@lru_cache(256)
+@_remembered
 def _words(text: str) -> frozenset[str]:
     """The words of a text, in lower case."""
     return frozenset(token.text.lower() for token in _tokens(text, "expression"))
 
 
-_tokenized = lru_cache(256)(lambda text: tuple(_SPARK.tokenize(text)))
-"""Tokens are read once: a list of keys is long, and several steps ask."""
+@_remembered
+def _tokenized(text: str) -> tuple[Token, ...]:
+    """Tokens are read once: a list of keys is long, and several steps ask."""
+    return tuple(_SPARK.tokenize(text))
 
 
 def _tokens(text: str, what: str) -> tuple[Token, ...]:

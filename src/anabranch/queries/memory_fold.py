@@ -29,10 +29,11 @@ def folded_in_memory(plan: Scan, deltas: Sequence[Layer], cells: Sequence[Column
     numbers = pa.array(np.arange(len(turns)))
     gone = pa.concat_arrays([_repeated(x.turn if x.object.kind == "delete" else None, rows) for x, rows in held])
     keys = pa.concat_tables([rows.select(plan.key_ids) for _, rows in held])
-    grouped = keys.append_column(GONE, gone)
+    told = dict(zip(plan.key_ids, keys.columns, strict=True)) | {GONE: gone}
     for c in cells:
         acts = pa.concat_arrays([_changes(c, x, rows) for x, rows in held])
-        grouped = grouped.append_column(turn_of(c), pc.if_else(acts, numbers, None))
+        told[turn_of(c)] = pc.if_else(acts, numbers, None)
+    grouped = pa.table(told)
     last = grouped.group_by(plan.key_ids, use_threads=False).aggregate(
         [(name, "max") for name in (GONE, *map(turn_of, cells))]
     )

@@ -88,14 +88,14 @@ def _places_of_many(keys: pa.Table, folded: pa.Table) -> tuple[Any, Any]:
 
 def lay(rows: pa.Table, acting: pa.Table, cells: Sequence[Column]) -> pa.Table:
     """Rows with their new values, without those that went."""
-    for c in cells:
-        acts = acting.filter(acting.column(turn_of(c)))
-        if acts.num_rows and str(c.id) in rows.column_names:
-            index = rows.schema.get_field_index(str(c.id))
-            column = _replaced(rows.column(index), acts.column(PLACE).to_numpy(), acts.column(str(c.id)))
-            rows = rows.set_column(index, str(c.id), column)
-    gone = acting.filter(acting.column(GONE)).column(PLACE).to_numpy()
-    return _without(rows, gone) if len(gone) else rows
+    places = acting.column(PLACE)
+    columns = dict(zip(rows.column_names, rows.columns, strict=True))
+    for id_, acts in ((str(c.id), acting.column(turn_of(c))) for c in cells):
+        at = places.filter(acts).to_numpy()
+        columns[id_] = _replaced(columns[id_], at, acting.column(id_).filter(acts)) if len(at) else columns[id_]
+    gone = places.filter(acting.column(GONE)).to_numpy()
+    laid = pa.table(columns)
+    return _without(laid, gone) if len(gone) else laid
 
 
 def _replaced(column: pa.ChunkedArray, places: Any, values: pa.ChunkedArray) -> pa.ChunkedArray:

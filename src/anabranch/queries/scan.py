@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -399,6 +400,10 @@ class Overlay:
     cells: tuple[Column, ...]
     has_turns: bool = True
 
+    @cached_property
+    def _cell_ids(self) -> frozenset[str]:
+        return frozenset(c.id for c in self.cells)
+
     def stays(self) -> exp.Expr:
         """Whether a row is still there."""
         return any_of([is_null(col(GONE, "d")), *self._older(GONE)])
@@ -406,7 +411,7 @@ class Overlay:
     def cell(self, column: Column) -> exp.Alias:
         """The value of the last update that came after the row, else the row's own."""
         own = col(column.id, "r")
-        if column not in self.cells:
+        if column.id not in self._cell_ids:
             return aliased(own, column.id)
         untouched = any_of([is_null(col(turn_of(column), "d")), *self._older(turn_of(column))])
         return aliased(choose((untouched, own), otherwise=col(column.id, "d")), column.id)
