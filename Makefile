@@ -29,7 +29,7 @@ test-all: java $(READY) ## Run also all those on Spark that have a twin on DuckD
 	$(BIN)/pytest --all $(PYTEST_ARGS)
 
 test-spark-oldest: java $(OLDEST)/.ready ## Run the contract of Spark sessions, classic and Connect, on PySpark 4.0
-	$(OLDEST)/bin/pytest -m contract $(PYTEST_ARGS)
+	$(OLDEST)/bin/pytest --all -m contract $(PYTEST_ARGS)
 
 bench: java $(READY) ## Measure
 	$(BIN)/python -m benchmarks

@@ -67,28 +67,34 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """With `--connect`, keep what uses Spark. Without `--all`, leave out what is long there, else most twins."""
+    """With `--connect`, keep what uses Spark. Without `--all`, leave out most of what DuckDB runs, too, and is long."""
+    kept = items
     if config.getoption("--connect"):
-        kept = [i for i in items if {"spark", "engine"} & set(getattr(i, "fixturenames", ())) and "[duck" not in i.name]
-        kept = [i for i in kept if config.getoption("--all") or i.get_closest_marker("long") is None]
-    elif config.getoption("--all") or config.option.keyword or any("::" in a for a in config.args):
-        return
-    else:
-        kept = [i for i in items if not is_twin(i) or crc32(i.nodeid.encode()) % SPARK_SHARE == 0]
+        kept = [i for i in kept if {"spark", "engine"} & set(getattr(i, "fixturenames", ())) and "[duck" not in i.name]
+    if not (config.getoption("--all") or config.option.keyword or any("::" in a for a in config.args)):
+        kept = [i for i in kept if not (_is_twin(i) and _is_spared(config, i))]
     chosen = set(kept)
     config.hook.pytest_deselected(items=[i for i in items if i not in chosen])
     items[:] = kept
 
 
-SPARK_SHARE = 6
+SPARK_SHARE = 10
 """One of so many tests that run on both engines runs on Spark, too, unless it is marked `contract`, or `--all` asks:
 on Spark, a commit takes a second. The names choose, so that it is always the same."""
 
 
-def is_twin(item: pytest.Item) -> bool:
+def _is_twin(item: pytest.Item) -> bool:
     """Tell whether this is the variant on Spark of a test that also runs on DuckDB."""
-    on_both = "engine" in getattr(item, "fixturenames", ()) and item.get_closest_marker("contract") is None
-    return on_both and "spark" in re.split(r"[\[\]-]", item.name)
+    runs_on = set(re.split(r"[\[\]-]", item.name)) & {"spark", "connect"}
+    return "engine" in getattr(item, "fixturenames", ()) and bool(runs_on)
+
+
+def _is_spared(config: pytest.Config, item: pytest.Item) -> bool:
+    """Tell whether a twin is left out: it is long, or not of the contract and not one of those that are chosen."""
+    if item.get_closest_marker("long") is not None:
+        return True
+    is_chosen = config.getoption("--connect") or crc32(item.nodeid.encode()) % SPARK_SHARE == 0
+    return item.get_closest_marker("contract") is None and not is_chosen
 
 
 @pytest.fixture(scope="session")

@@ -14,7 +14,7 @@ from tests.repo.sql_corpus import FOLDER, given_by, read_cases, write_cases
 
 FILES = sorted(FOLDER.glob("*.sql"))
 LONG = ("merge_into", "update_delete", "versions")
-"""Files of many writes: half of what all of them take. On Spark Connect they are run with `--all` only."""
+"""Files of many writes: half of what all of them take. On Spark they are run with `--all` only."""
 pytestmark = pytest.mark.contract
 
 
