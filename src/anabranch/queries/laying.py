@@ -15,7 +15,7 @@ from anabranch.model.objects import Layer
 from anabranch.model.schema import Column
 from anabranch.queries.memory_fold import folded_in_memory
 from anabranch.queries.places import acting_on, lay
-from anabranch.queries.query import PLACE, Query
+from anabranch.queries.query import PLACE, Query, reading_of
 from anabranch.queries.scan import Scan
 
 
@@ -44,7 +44,7 @@ class Laying:
 
         def find() -> pa.Table:
             read.append(self._read(groups, tuple(dict.fromkeys((*plan.columns, *plan.key)))))
-            folded = folded_in_memory(plan, deltas, cells)
+            folded = folded_in_memory(plan, deltas, cells, lambda delta: self._delta(delta, cells))
             folded = plan.folded(deltas, cells) if folded is None else folded
             return acting_on(read[0].select(plan.key_ids), below, folded, cells)
 
@@ -52,6 +52,15 @@ class Laying:
         acting = self.remember(find, (PLACE, _told(below), _told(deltas), shape))
         rows = read[0] if read else self._read(groups, plan.columns)
         return lay(rows.select([str(c.id) for c in plan.columns]), acting, cells)
+
+    def _delta(self, delta: Layer, cells: Sequence[Column]) -> pa.Table:
+        """What a change says of these columns."""
+        held = self.plan.access.tables.get(delta.object.id)
+        if held is not None:
+            return held
+        touched = [c for c in cells if delta.object.kind == "update" and not c.ids.isdisjoint(delta.object.touched)]
+        source = self.plan.apart().group([delta], turned=False).source
+        return self.fetch(reading_of(source, [*self.plan.key_ids, *(n for c in touched for n in (c.id, c.before))]))
 
     def _read(self, groups: Sequence[list[Layer]], columns: Sequence[Column]) -> pa.Table:
         """The rows of groups of objects, one after another."""

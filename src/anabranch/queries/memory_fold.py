@@ -1,11 +1,11 @@
-"""Changes that are in memory folded there: one row for each key, as a scan's query for it would give.
+"""Changes folded in memory: one row for each key, as a scan's query for it would give, without an engine's planning.
 
-Left to the engine: changes in files, those written under another schema, and types that Arrow can't compare.
+Left to the engine: changes that were written under another schema, and types that Arrow can't compare.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import pyarrow as pa
@@ -15,16 +15,18 @@ from anabranch.model.objects import Layer
 from anabranch.model.schema import Column
 from anabranch.queries.scan import GONE, Scan, turn_of
 
+Held = Sequence[tuple[Layer, pa.Table]]
 
-def folded_in_memory(plan: Scan, deltas: Sequence[Layer], cells: Sequence[Column]) -> pa.Table | None:
-    """Fold changes to one row per key; None if it takes an engine."""
+
+def folded_in_memory(
+    plan: Scan, deltas: Sequence[Layer], cells: Sequence[Column], read: Callable[[Layer], pa.Table]
+) -> pa.Table | None:
+    """Fold changes, which `read` brings into memory, to one row per key; None if it takes an engine."""
     ordered = sorted(deltas, key=lambda x: x.turn)
-    columns = (*plan.key, *cells)
-    if any(x.object.id not in plan.access.tables or not plan.written_alike(x.object, columns) for x in ordered):
+    is_strange = any(c.type.is_nested for c in cells)
+    if is_strange or not all(plan.written_alike(x.object, (*plan.key, *cells)) for x in ordered):
         return None
-    if any(c.type.is_nested for c in cells):
-        return None
-    held = [(x, plan.access.tables[x.object.id]) for x in ordered]
+    held = [(x, read(x)) for x in ordered]
     turns = pa.concat_arrays([_repeated(x.turn, rows) for x, rows in held])
     numbers = pa.array(np.arange(len(turns)))
     gone = pa.concat_arrays([_repeated(x.turn if x.object.kind == "delete" else None, rows) for x, rows in held])
@@ -56,7 +58,7 @@ def _changes(column: Column, layer: Layer, rows: pa.Table) -> pa.Array:
     return pc.invert(same)
 
 
-def _values(column: Column, held: Sequence[tuple[Layer, pa.Table]]) -> pa.ChunkedArray:
+def _values(column: Column, held: Held) -> pa.ChunkedArray:
     """What all changes say of a column, row by row; null where they don't touch it."""
     type_ = next(rows.schema.field(column.id).type for x, rows in held if _touches(x, column))
     parts = [rows.column(column.id) if _touches(x, column) else pa.nulls(rows.num_rows, type_) for x, rows in held]

@@ -24,7 +24,7 @@ def acting_on(keys: pa.Table, layers: Sequence[Layer], folded: pa.Table, cells: 
     """The folded changes by the place of the row that they act on, in order: who goes, and which cells get a value.
 
     The keys are those of the layers' rows, one layer after another."""
-    places, changes = _places(keys, folded)
+    places, changes = _places(keys, folded.select(keys.column_names).cast(keys.schema))
     ends = np.cumsum([x.object.row_count for x in layers])
     turns = np.array([x.turn for x in layers], dtype=np.int32)
     older = pa.array(turns[np.searchsorted(ends, places, side="right")])
@@ -36,11 +36,11 @@ def acting_on(keys: pa.Table, layers: Sequence[Layer], folded: pa.Table, cells: 
     return pa.table(columns)
 
 
-def _places(keys: pa.Table, folded: pa.Table) -> tuple[Any, Any]:
-    """Where keys of changes stand among the rows: places in order, and the number of the change for each."""
+def _places(keys: pa.Table, changed: pa.Table) -> tuple[Any, Any]:
+    """Where changed keys stand among the rows: places in order, and the number of the change for each."""
     if keys.num_columns > 1:
-        return _places_of_many(keys, folded)
-    rows, wanted = keys.column(0), folded.column(keys.column_names[0]).combine_chunks()
+        return _places_of_many(keys, changed)
+    rows, wanted = keys.column(0), changed.column(0).combine_chunks()
     if pa.types.is_integer(rows.type):
         found = _places_in_order(rows, wanted.to_numpy())
         if found is not None:
@@ -74,14 +74,14 @@ def _met(start: int, numbers: Any, wanted: Any, changes: Any) -> tuple[Any, Any]
     return start + at[same], changes[low:high][same]
 
 
-def _places_of_many(keys: pa.Table, folded: pa.Table) -> tuple[Any, Any]:
+def _places_of_many(keys: pa.Table, changed: pa.Table) -> tuple[Any, Any]:
     """The same for a key of several columns."""
     may_be = np.ones(keys.num_rows, dtype=bool)
     for name in keys.column_names:
-        may_be &= pc.is_in(keys.column(name), value_set=folded.column(name).combine_chunks()).to_numpy()
+        may_be &= pc.is_in(keys.column(name), value_set=changed.column(name).combine_chunks()).to_numpy()
     near = np.flatnonzero(may_be)
     rows = keys.take(pa.array(near)).append_column(PLACE, pa.array(near))
-    changes = folded.select(keys.column_names).append_column(_FOUND, pa.array(np.arange(folded.num_rows)))
+    changes = changed.append_column(_FOUND, pa.array(np.arange(changed.num_rows)))
     met = rows.join(changes, keys.column_names, join_type="inner").sort_by(PLACE)
     return met.column(PLACE).to_numpy(), met.column(_FOUND).to_numpy()
 
