@@ -14,7 +14,7 @@ from anabranch.errors import InvalidRequest
 from anabranch.model.names import HIDDEN_PREFIX, check_part
 from anabranch.model.types import DataType
 from anabranch.plan.texts import NUMBERS, inferred
-from anabranch.repo import csv_files, json_files
+from anabranch.repo import csv_files, csv_quotes, json_files
 from anabranch.repo.bad_rows import BadRows
 from anabranch.repo.context import Context
 from anabranch.repo.file_names import DataFile
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from anabranch.repo.files import FilesRequest
 
 _HADOOP = "*?[]{}\\:"
+_CORRECT = "correct the file, or read it in the process (engine duck)"
 _JSON_NUMBERS = ("bigint", "double", "decimal")
 """What Spark infers for numbers in JSON; they are inferred anew, from their text."""
 
@@ -63,7 +64,7 @@ def read_on_spark(
 def _csv(
     session: Any, files: Sequence[DataFile], reading: Reading, bad: BadRows, columns: dict[str, Sequence[str]]
 ) -> DataFrame:
-    from anabranch.engines.spark_files import count_quotes, csv_texts, united
+    from anabranch.engines.spark_files import count_quotes, csv_texts, parted, united
 
     heads: dict[str, csv_files.Head] = {}
     for file in files:
@@ -72,24 +73,38 @@ def _csv(
     groups = _groups(files, lambda file: heads[file.path].names, line_end=lambda file: heads[file.path].line_end)
     columns.update({f.path: [*heads[f.path].names, *f.values] for f in files})
     _refuse_hidden(columns)
-    quotes = [count_quotes(session, group, reading.options) for group in groups]
-    _refuse_open_quotes([f for f in files if any(os.path.abspath(f.path) in q.odd for q in quotes)], reading)
-    pairs = zip(groups, quotes, strict=True)
-    texts = united([csv_texts(session, group, reading.options, q.spans_lines) for group, q in pairs])
+    frames = []
+    for group in groups:
+        quotes = count_quotes(session, group, reading.options)
+        spanning = [f for f in files if os.path.abspath(f.path) in quotes.spanning]
+        doubtful = [f for f in spanning if not csv_quotes.is_plain(f.path, reading.options)]
+        _refuse_wrong_quotes([f for f in files if f in doubtful or os.path.abspath(f.path) in quotes.wrong], reading)
+        _refuse_mixed_ends(spanning, reading)
+        frames += [csv_texts(session, some, reading.options, spans) for some, spans in parted(group, quotes)]
+    texts = united(frames)
     names = list(dict.fromkeys(name for found in columns.values() for name in found))
     candidates = inferred(reading.options)
     known = reading.known(names)
     return _typed(texts, known, {n: candidates for n in names if n not in known}, files, reading, bad)
 
 
-def _refuse_open_quotes(files: Sequence[DataFile], reading: Reading) -> None:
-    """Refuse files in which a quote is not closed: Spark takes the rest of the file for its field."""
+def _refuse_wrong_quotes(files: Sequence[DataFile], reading: Reading) -> None:
+    """Refuse files with a quote that is not closed, or that text follows: Spark reads on to another one."""
     found = BadRows()
     for file in files:
         with translated(file.path, file.format):
-            row = csv_files.open_quote(file.path, reading.options)
-        found.add([row] if row else [])
-    found.refuse()
+            found.add(list(csv_files.wrong_quotes(file.path, reading.options)))
+    found.refuse(hint=_CORRECT)
+
+
+def _refuse_mixed_ends(files: Sequence[DataFile], reading: Reading) -> None:
+    """Refuse files with fields over several lines and more than one kind of line end: Spark knows one at a time."""
+    for file in files:
+        with translated(file.path, file.format):
+            ends = csv_files.record_ends(file.path, reading.options)
+        if len(ends) > 1:
+            message = f"Spark can't read {file.path!r}: fields span lines, and lines end in several ways"
+            raise InvalidRequest(message, hint=_CORRECT, file=file.path)
 
 
 def _json(
