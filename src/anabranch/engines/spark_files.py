@@ -40,7 +40,8 @@ class FileGroup:
     base: str | None = None
     folders: tuple[str, ...] = ()
     """The columns that the names of folders below `base` give."""
-    is_array: bool = False
+    is_whole: bool = False
+    """Whether a file of JSON is one value, and not one on each line."""
     line_end: str = "\n"
 
 
@@ -140,11 +141,12 @@ def json_texts(session: SparkSession, group: FileGroup, columns: Mapping[str, st
 
 
 def _json_settings(group: FileGroup, options: TextOptions) -> dict[str, object]:
+    settings: dict[str, object] = {"multiLine": group.is_whole, "allowSingleQuotes": False}
     if options.encoding == "utf-8":
-        return {"multiLine": group.is_array}
+        return settings
     # Where an encoding is named, Spark gives fractions as the text of a double, not as they are written.
     encoding = {"latin-1": "ISO-8859-1", "utf-16": "UTF-16"}[options.encoding]
-    return {"multiLine": group.is_array, "encoding": encoding, **({} if group.is_array else {"lineSep": "\n"})}
+    return {**settings, "encoding": encoding, **({} if group.is_whole else {"lineSep": "\n"})}
 
 
 def parquet_rows(session: SparkSession, group: FileGroup) -> DataFrame:

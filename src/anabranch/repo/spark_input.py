@@ -111,13 +111,21 @@ def _json(
     session: Any, files: Sequence[DataFile], reading: Reading, bad: BadRows, columns: dict[str, Sequence[str]]
 ) -> DataFrame:
     from anabranch.engines.spark_files import json_texts, json_types, united
+    from anabranch.engines.spark_json import json_facts
+    from anabranch.repo.files import refuse_other_case
 
     texts: list[DataFrame] = []
     types: dict[str, DataType] = {}
     candidates: dict[str, tuple[DataType, ...]] = {}
     times = inferred(reading.options, times_only=True)
-    for group in _groups(files, lambda file: (), arrays=reading.options.encoding):
-        found = json_types(session, group, reading.options)
+    for group in _groups(files, lambda file: (), json_in=reading.options.encoding):
+        facts = json_facts(session, group, reading.options)
+        _refuse_strange(files, facts.strange, reading)
+        keys = {f.path: facts.keys.get(os.path.abspath(f.path), ()) for f in _of(files, group)}
+        refuse_other_case(keys)
+        found = _in_order(json_types(session, group, reading.options), keys)
+        unseen = [name for name in found if not any(name in names for names in keys.values())]
+        columns.update({path: [*names, *unseen, *group.folders] for path, names in keys.items()})
         known = reading.known([*found, *group.folders])
         nested = {name: t for name, t in found.items() if "<" in t and name not in known}
         texts.append(json_texts(session, group, {n: nested.get(n, "string") for n in found}, reading.options))
@@ -126,11 +134,27 @@ def _json(
         tried |= {n: inferred(reading.options) for n in group.folders}
         for name in [n for n in tried if n not in known and n not in nested]:
             candidates[name] = min(tried[name], candidates.get(name, tried[name]), key=len)
-        columns.update({path: [*found, *group.folders] for path in group.paths})
         _refuse_hidden(columns)
     for name in [n for n in types if n in candidates]:
         del types[name]  # a number in some files and text in others is text
     return _typed(united(texts), types, candidates, files, reading, bad)
+
+
+def _of(files: Sequence[DataFile], group: FileGroup) -> list[DataFile]:
+    return [file for file in files if os.path.abspath(file.path) in group.paths]
+
+
+def _in_order(types: Mapping[str, str], keys: Mapping[str, Sequence[str]]) -> dict[str, str]:
+    """The columns in the order of the files'; those in no line but such as have NaN come last."""
+    names = dict.fromkeys([*(name for some in keys.values() for name in some if name in types), *types])
+    return {name: types[name] for name in names}
+
+
+def _refuse_strange(files: Sequence[DataFile], counts: Mapping[str, int], reading: Reading) -> None:
+    """Refuse rows that Spark reads, but not as they are written: it can't tell them from the others."""
+    found = BadRows()
+    _name(files, counts, reading, found)
+    found.refuse(sum(counts.values()), hint=_CORRECT)
 
 
 def _parquet(
@@ -186,7 +210,7 @@ def _refuse_unnamed(count: int) -> None:
         raise InvalidRequest(message, hint="read the files in the process (engine duck)", count=count)
 
 
-def _name(files: Sequence[DataFile], counts: dict[str, int], reading: Reading, bad: BadRows) -> None:
+def _name(files: Sequence[DataFile], counts: Mapping[str, int], reading: Reading, bad: BadRows) -> None:
     for file in files:
         if os.path.abspath(file.path) in counts and not bad.named_enough:
             name_bad_rows(file, reading, bad)
@@ -195,7 +219,7 @@ def _name(files: Sequence[DataFile], counts: dict[str, int], reading: Reading, b
 def _groups(
     files: Sequence[DataFile],
     names: Callable[[DataFile], tuple[str, ...]],
-    arrays: str | None = None,
+    json_in: str | None = None,
     line_end: Callable[[DataFile], str] = lambda _: "\n",
 ) -> list[FileGroup]:
     """Put files together that are read alike."""
@@ -203,11 +227,11 @@ def _groups(
 
     grouped: dict[tuple[Any, ...], list[DataFile]] = defaultdict(list)
     for file in files:
-        is_array = arrays is not None and json_files.is_array(file.path, arrays)
-        grouped[names(file), file.base, tuple(file.values), is_array, line_end(file)].append(file)
+        is_whole = json_in is not None and json_files.is_whole(file.path, json_in)
+        grouped[names(file), file.base, tuple(file.values), is_whole, line_end(file)].append(file)
     return [
-        FileGroup(tuple(os.path.abspath(f.path) for f in some), columns, _absolute(base), folders, is_array, end)
-        for (columns, base, folders, is_array, end), some in grouped.items()
+        FileGroup(tuple(os.path.abspath(f.path) for f in some), columns, _absolute(base), folders, is_whole, end)
+        for (columns, base, folders, is_whole, end), some in grouped.items()
     ]
 
 
