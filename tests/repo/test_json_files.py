@@ -132,3 +132,38 @@ def test_one_object_over_several_lines_is_one_row(repo: ab.Repository, folder: P
     (folder / "t.json").write_text('{\n"id": 1\n}\n{\n"id": 2\n}\n')
     with pytest.raises(InvalidRequest, match=r"6 bad rows: t\.json:1: not JSON"):
         repo.read_files("t.json")
+
+
+UNFIT = (
+    '{"x": "bad"}',
+    '{"x": 1, "z": 2}',
+    '{"x": 1.5}',
+    '{"x": "5"}',
+    '{"x": 99999999999}',
+    "3",
+    "[1]",
+    '{"a": [{"y": 1}, {"q": 2}]}',
+    '{"a": [{"y": "a"}]}',
+    '{"m": {"k": {"q": 1}}}',
+)
+NESTED = "id int, s struct<x:int,a:array<struct<y:int>>,m:map<string,struct<y:int>>>"
+
+
+@pytest.mark.contract
+@pytest.mark.parametrize("name", ["t.jsonl", "t.csv"])
+def test_what_does_not_fit_inside_a_declared_value_is_a_bad_row(repo: ab.Repository, folder: Path, name: str) -> None:
+    fitting = ('{"x": 1, "a": [{"y": 1}, {}], "m": {"k": {"y": 1}}}', '{"x": null}', "{}")
+    values = [fitting[0], *UNFIT, *fitting[1:]]
+    if name == "t.csv":
+        lines = ["id;s", *(f"{i};{value}" for i, value in enumerate(values, 2))]
+    else:
+        lines = ["", *(f'{{"id": {i}, "s": {value}}}' for i, value in enumerate(values, 2))]
+    (folder / name).write_text("\n".join(lines))
+    options: dict[str, Any] = {"schema": NESTED, "delimiter": ";", "quote": "none"}
+    with pytest.raises(InvalidRequest) as told:
+        repo.read_files(name, **options)
+    assert told.value.message.startswith(f"{len(UNFIT)} bad rows: {name}:3: column 's': ")
+    rows = values_of(repo, name, **options, bad_rows="bad.csv")
+    assert sorted(row["id"] for row in rows) == [2, 13, 14]
+    found = next(row["s"] for row in rows if row["id"] == 2)
+    assert (found["x"], found["a"], dict(found["m"])) == (1, [{"y": 1}, {"y": None}], {"k": {"y": 1}})

@@ -16,6 +16,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import ArrayType, MapType, StructType
 
 from anabranch.engines.spark import translate
+from anabranch.engines.spark_nested import nested_value
 from anabranch.errors import InvalidRequest
 from anabranch.model.types import DataType
 from anabranch.plan.texts import DATE, LONG, TRUE_WORDS, ZONE, TextOptions, decimal_of, java_format, value_pattern
@@ -261,7 +262,7 @@ def converted(text: Column, type_: DataType, options: TextOptions, *, inferring:
     if type_.name in ("timestamp", "timestamp_ntz"):
         plain = _with_time(plain, type_, inferring)
     if pattern is None:
-        return F.from_json(plain, str(type_))
+        return nested_value(plain, type_)
     return F.when(plain.rlike(pattern) & _fits(plain, type_), _cast(plain, type_))
 
 

@@ -20,7 +20,7 @@ from anabranch.repo.csv_files import Head
 from anabranch.repo.file_names import DataFile
 from anabranch.repo.inputs import json_columns
 from anabranch.repo.text_files import translated
-from anabranch.repo.text_values import Misfit, convert, misfits
+from anabranch.repo.text_values import Misfit, convert, fitted, misfits
 
 
 @dataclass(frozen=True)
@@ -139,7 +139,10 @@ def _json_part(
     columns: dict[str, pa.Array] = {}
     for name in names:
         found = [row.get(name) for row in values]
-        if name in types and is_whole(types[name]):
+        if name in types and types[name].is_nested:
+            columns[name] = fitted(found, types[name])
+            continue
+        if name in types and types[name].name == "variant":
             columns |= json_columns(values, [reading.column(name)])
             continue
         if name in types:
@@ -175,6 +178,8 @@ def _json_sorted_out(
     columns = {name: _text_column(json_files.texts_of([v.get(name) for v in values])) for name in types}
     lines, texts = [row.line for row in whole], [row.text for row in whole]
     wrong = _misfitting(pa.table(columns), types, reading.options)
+    for name in [name for name, type_ in known.items() if type_.is_nested]:
+        wrong = _unfit([v.get(name) for v in values], name, known[name]) | wrong
     faults = [BadRow(path, lines[i], error, texts[i]) for i, error in wrong.items()]
     good = [v for i, v in enumerate(values) if i not in wrong]
     return good, sorted([*json_files.bad_rows_of(path, rows), *faults], key=lambda row: row.line)
@@ -199,8 +204,20 @@ def _misfitting(rows: pa.Table, types: Mapping[str, DataType], options: TextOpti
     for name, type_ in types.items():
         column = rows.column(name)
         for i in misfits(column, partial(convert, type_=type_, options=options)):
-            wrong.setdefault(i, f"column {name!r}: {_shortened(column[i].as_py())} does not fit {type_}")
+            wrong.setdefault(i, _misfit(name, column[i].as_py(), type_))
     return wrong
+
+
+def _unfit(values: Sequence[object], name: str, type_: DataType) -> dict[int, str]:
+    """The nested values that do not fit, by their places."""
+    places = pa.chunked_array([pa.array(range(len(values)), pa.int64())])
+    wrong = misfits(places, lambda some: fitted([values[i] for i in some.to_pylist()], type_))
+    texts = json_files.texts_of([values[i] for i in wrong])
+    return {i: _misfit(name, text or "", type_) for i, text in zip(wrong, texts, strict=True)}
+
+
+def _misfit(name: str, text: str, type_: DataType) -> str:
+    return f"column {name!r}: {_shortened(text)} does not fit {type_}"
 
 
 def _shortened(text: str) -> str:
