@@ -92,3 +92,15 @@ def test_line_ends_of_several_kinds(repo: ab.Repository, folder: Path, first: st
             repo.read_files("t.csv")
         return
     assert texts_of(repo, "t.csv") == ["x\ny", "y"]
+
+
+@pytest.mark.contract
+@pytest.mark.parametrize(("name", "content"), [("a.csv", "id,s\n1,x\n"), ("a.jsonl", '{"s": "x", "id": 1}\n')])
+def test_a_column_of_a_file_and_of_its_folder_is_refused(
+    repo: ab.Repository, folder: Path, name: str, content: str
+) -> None:
+    (folder / "in" / "id=7").mkdir(parents=True)
+    (folder / "in" / "id=7" / name).write_text(content)
+    with pytest.raises(InvalidRequest, match=r"has a column 'id', and so has the name of its folder"):
+        repo.read_files("in")
+    assert texts_of(repo, f"in/id=7/{name}") == ["x"]

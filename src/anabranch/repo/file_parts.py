@@ -79,7 +79,17 @@ def read_part(file: DataFile, reading: Reading, bad: BadRows) -> Part:
             part = Part(file, _parquet(file.path))
         else:
             part = _csv(file, reading, bad) if file.format == "csv" else _json(file, reading, bad)
+            refuse_folder_columns(file, part.rows.column_names)
     return _with_folder_values(part, reading)
+
+
+def refuse_folder_columns(file: DataFile, names: Sequence[str]) -> None:
+    """Refuse a column that both the text of a file and the name of a folder give: they need not agree."""
+    own = {name.lower() for name in names}
+    for name in file.values:
+        if name.lower() in own:
+            message = f"{file.path!r} has a column {name!r}, and so has the name of its folder"
+            raise InvalidRequest(message, hint="rename one of them, or name the file alone", file=file.path)
 
 
 def name_bad_rows(file: DataFile, reading: Reading, bad: BadRows) -> None:

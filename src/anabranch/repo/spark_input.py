@@ -18,7 +18,7 @@ from anabranch.repo import csv_files, csv_quotes, json_files
 from anabranch.repo.bad_rows import BadRows
 from anabranch.repo.context import Context
 from anabranch.repo.file_names import DataFile
-from anabranch.repo.file_parts import Reading, name_bad_rows
+from anabranch.repo.file_parts import Reading, name_bad_rows, refuse_folder_columns
 from anabranch.repo.text_files import translated
 
 if TYPE_CHECKING:
@@ -70,6 +70,7 @@ def _csv(
     for file in files:
         with translated(file.path, file.format):
             heads[file.path] = reading.head(file.path)
+        refuse_folder_columns(file, heads[file.path].names)
     groups = _groups(files, lambda file: heads[file.path].names, line_end=lambda file: heads[file.path].line_end)
     columns.update({f.path: [*heads[f.path].names, *f.values] for f in files})
     _refuse_hidden(columns)
@@ -122,6 +123,8 @@ def _json(
         facts = json_facts(session, group, reading.options)
         _refuse_strange(files, facts.strange, reading)
         keys = {f.path: facts.keys.get(os.path.abspath(f.path), ()) for f in _of(files, group)}
+        for file in _of(files, group):
+            refuse_folder_columns(file, keys[file.path])
         refuse_other_case(keys)
         found = _in_order(json_types(session, group, reading.options), keys)
         unseen = [name for name in found if not any(name in names for names in keys.values())]
