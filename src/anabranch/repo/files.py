@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
+import pyarrow.parquet
 
 from anabranch.errors import InvalidRequest
 from anabranch.model.schema import Column
@@ -149,7 +150,23 @@ def _beyond_spark(files: Sequence[DataFile], options: TextOptions) -> str | None
         return "Spark can't read JSON in cp1252"
     if options.encoding == "utf-16" and not all(is_whole(path, "utf-16") for path in json):
         return "Spark can't read lines of JSON in utf-16"
-    return None
+    return next((f"Spark can't read {what} in {path!r}" for path, what in _foreign_types(files)), None)
+
+
+def _foreign_types(files: Sequence[DataFile]) -> Iterator[tuple[str, str]]:
+    """Types of Parquet that the process reads and Spark does not."""
+    for file in files:
+        if file.format == "parquet":
+            with translated(file.path, file.format):
+                schema = pyarrow.parquet.ParquetFile(file.path).schema
+            for type_ in (schema.column(i).logical_type.to_json() for i in range(len(schema))):
+                found = next((name for mark, name in _FOREIGN.items() if mark in type_), None)
+                if found:
+                    yield file.path, found
+
+
+_FOREIGN = {'"nanoseconds"': "times in nanoseconds", '"Float16"': "float16"}
+"""What the description of a type has in it, and what it is called."""
 
 
 def _inferred(parts: Sequence[Part], options: TextOptions) -> list[pa.Table]:
