@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import reduce
 from typing import TypeVar
 from urllib.parse import unquote
@@ -16,6 +16,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import ArrayType, MapType, StructType
 
 from anabranch.engines.spark import translate
+from anabranch.engines.spark_nested import nested_value
 from anabranch.errors import InvalidRequest
 from anabranch.model.types import DataType
 from anabranch.plan.texts import DATE, LONG, TRUE_WORDS, ZONE, TextOptions, decimal_of, java_format, value_pattern
@@ -40,7 +41,8 @@ class FileGroup:
     base: str | None = None
     folders: tuple[str, ...] = ()
     """The columns that the names of folders below `base` give."""
-    is_array: bool = False
+    is_whole: bool = False
+    """Whether a file of JSON is one value, and not one on each line."""
     line_end: str = "\n"
 
 
@@ -66,7 +68,7 @@ def csv_texts(session: SparkSession, group: FileGroup, options: TextOptions, spa
     named = [text.alias(name) for text, name in zip(texts, group.names, strict=True)]
     valid = [_is_text(F.col(f"t{i}"), options.encoding) for i in range(len(group.names))]
     bad = F.col(_CORRUPT).isNotNull() | ~_all(valid)
-    return frame.select(*named, *_folders(group), bad.alias(BAD), _file())
+    return frame.select(*named, *_folders(group), bad.alias(BAD), row_file())
 
 
 _BLANK = r"^[\x00-\x20]+$"
@@ -75,26 +77,46 @@ _BLANK = r"^[\x00-\x20]+$"
 
 @dataclass(frozen=True)
 class Quotes:
-    """What the lines of files tell: whether they have to be read whole, and where a quote may not be closed."""
+    """What the lines of files tell: which have to be read whole, and where quotes may be wrong."""
 
-    spans_lines: bool
-    """Whether a field may span lines, or a line is blank but not empty."""
-    odd: tuple[str, ...] = ()
+    spanning: tuple[str, ...] = ()
+    """Files in which a field may span lines, or a line is blank but not empty."""
+    wrong: tuple[str, ...] = ()
+    """Files in which a quote is not closed, or text follows one that closes a field."""
 
 
 def count_quotes(session: SparkSession, group: FileGroup, options: TextOptions) -> Quotes:
     """Count the quotes of lines and of files; an odd number of them is one that another line, or none, closes."""
     lines = session.read.options(__globPaths__="false").text(list(group.paths))
-    plain = F.col("value")
-    if options.escape:
-        plain = F.regexp_replace(plain, f"{re.escape(options.escape)}.", "")
+    line = F.col("value")
+    plain = F.regexp_replace(line, f"{re.escape(options.escape)}.", "") if options.escape else line
     count = F.length(plain) - F.length(F.replace(plain, F.lit(options.quote), F.lit(""))) if options.quote else F.lit(0)
-    blank = F.col("value").rlike(_BLANK).alias("blank")
-    by_file = lines.select(count.alias("quotes"), blank, _file()).groupBy(FILE)
-    odd = F.max(F.col("quotes") % 2).alias("line"), (F.sum("quotes") % 2).alias("file")
-    found = _run(lambda: by_file.agg(*odd, F.bool_or("blank").alias("blank")).where("line = 1 or blank").collect())
-    spans = bool(found) or options.encoding == "utf-16" or options.escape is not None
-    return Quotes(spans, tuple(_path(row[FILE]) for row in found if row["file"]))
+    followed = line.rlike(_followed_quote(options)) if options.quote and not options.escape else F.lit(False)
+    tests = line.rlike(_BLANK).alias("blank"), followed.alias("followed")
+    by_file = lines.select(count.alias("quotes"), *tests, row_file()).groupBy(FILE)
+    spans = (F.max(F.col("quotes") % 2) == 1) | F.bool_or("blank")
+    odd = F.sum("quotes") % 2 == 1
+    told = by_file.agg(spans.alias("spans"), odd.alias("odd"), F.bool_or("followed").alias("followed"))
+    found = run(lambda: told.where("spans or odd or followed").collect())
+    every = options.encoding == "utf-16" or options.escape is not None
+    spanning = group.paths if every else tuple(path_of(row[FILE]) for row in found if row["spans"])
+    wrong = tuple(path_of(row[FILE]) for row in found if row["odd"] or (row["followed"] and not row["spans"]))
+    return Quotes(spanning, wrong)
+
+
+def _followed_quote(options: TextOptions) -> str:
+    """A line in which text follows a quote that closes a field."""
+    quote, delimiter = (f"\\x{ord(ch):02x}" for ch in (options.quote, options.delimiter))
+    quoted = f"{quote}(?:[^{quote}]++|{quote}{quote})*+{quote}"
+    return f"^(?:(?:{quoted}|(?:[^{quote}{delimiter}][^{delimiter}]*+)?+){delimiter})*+{quoted}[^{quote}{delimiter}]"
+
+
+def parted(group: FileGroup, quotes: Quotes) -> list[tuple[FileGroup, bool]]:
+    """Part the files that have to be read whole from those that can be read in pieces."""
+    spanning = tuple(path for path in group.paths if path in quotes.spanning)
+    others = tuple(path for path in group.paths if path not in quotes.spanning)
+    parts = ((replace(group, paths=spanning), True), (replace(group, paths=others), False))
+    return [(part, spans) for part, spans in parts if part.paths]
 
 
 def json_types(session: SparkSession, group: FileGroup, options: TextOptions) -> dict[str, str]:
@@ -116,22 +138,23 @@ def json_texts(session: SparkSession, group: FileGroup, columns: Mapping[str, st
     fields = [*(f"{_quoted(name)} {type_}" for name, type_ in columns.items()), f"{_NOTHING} string"]
     frame = _reader(session, group, {**_READ, **_json_settings(group, options)}, fields).json(list(group.paths))
     bad = F.col(_CORRUPT).isNotNull() & F.col(_NOTHING).isNull()
-    return frame.select(*[F.col(_quoted(name)) for name in columns], *_folders(group), bad.alias(BAD), _file())
+    return frame.select(*[F.col(_quoted(name)) for name in columns], *_folders(group), bad.alias(BAD), row_file())
 
 
 def _json_settings(group: FileGroup, options: TextOptions) -> dict[str, object]:
+    settings: dict[str, object] = {"multiLine": group.is_whole, "allowSingleQuotes": False}
     if options.encoding == "utf-8":
-        return {"multiLine": group.is_array}
+        return settings
     # Where an encoding is named, Spark gives fractions as the text of a double, not as they are written.
     encoding = {"latin-1": "ISO-8859-1", "utf-16": "UTF-16"}[options.encoding]
-    return {"multiLine": group.is_array, "encoding": encoding, **({} if group.is_array else {"lineSep": "\n"})}
+    return {**settings, "encoding": encoding, **({} if group.is_whole else {"lineSep": "\n"})}
 
 
 def parquet_rows(session: SparkSession, group: FileGroup) -> DataFrame:
     """Read Parquet files of one schema, with BAD and FILE; columns from the names of folders are text."""
     found = _opened(lambda: session.read.options(__globPaths__="false").parquet(*group.paths))
     values = [_folder_value(name).alias(name) for name in group.folders if name not in found.columns]
-    return found.select(*[F.col(_quoted(n)) for n in found.columns], *values, F.lit(False).alias(BAD), _file())
+    return found.select(*[F.col(_quoted(n)) for n in found.columns], *values, F.lit(False).alias(BAD), row_file())
 
 
 def _folder_value(name: str) -> Column:
@@ -154,7 +177,7 @@ def infer_types(
             # What is neither true nor false, bool_and would pass over.
             fits = text.isNull() | F.coalesce(_seems(text, type_, options), F.lit(False))
             tests.append(F.coalesce(F.bool_and(fits), F.lit(True)).alias(f"c{i}_{j}"))
-    found = _run(lambda: frame.agg(*tests).collect()[0].asDict())
+    found = run(lambda: frame.agg(*tests).collect()[0].asDict())
     fitting: dict[str, list[DataType]] = {}
     for i, (name, types) in enumerate(candidates.items()):
         fitting[name] = [t for j, t in enumerate(types) if found[f"n{i}"] and found[f"c{i}_{j}"]]
@@ -171,7 +194,7 @@ def _with_digits(
         plain = _plain(F.when(~F.col(BAD), F.col(_quoted(name))), DataType("decimal"), options)
         for part, pattern in (("w", "^[+-]?0*([0-9]*)"), ("p", r"\.([0-9]*?)0*$")):
             lengths.append(F.max(F.length(F.regexp_extract(plain, pattern, 1))).alias(f"{part}{i}"))
-    found = _run(lambda: frame.agg(*lengths).collect()[0].asDict()) if lengths else {}
+    found = run(lambda: frame.agg(*lengths).collect()[0].asDict()) if lengths else {}
     chosen = {name: next(iter(types), DataType("string")) for name, types in fitting.items()}
     for i, name in enumerate(decimals):
         sized = decimal_of(found[f"w{i}"], 0 if chosen[name].precision else found[f"p{i}"])
@@ -212,8 +235,8 @@ def with_types(frame: DataFrame, types: Mapping[str, DataType], options: TextOpt
 
 def bad_counts(frame: DataFrame) -> dict[str, int]:
     """Count the bad rows of each file, by its path."""
-    rows = _run(lambda: frame.where(F.col(BAD)).groupBy(FILE).count().collect())
-    return {_path(row[FILE]): row["count"] for row in rows}
+    rows = run(lambda: frame.where(F.col(BAD)).groupBy(FILE).count().collect())
+    return {path_of(row[FILE]): row["count"] for row in rows}
 
 
 def without_bad(frame: DataFrame) -> DataFrame:
@@ -239,7 +262,7 @@ def converted(text: Column, type_: DataType, options: TextOptions, *, inferring:
     if type_.name in ("timestamp", "timestamp_ntz"):
         plain = _with_time(plain, type_, inferring)
     if pattern is None:
-        return F.from_json(plain, str(type_))
+        return nested_value(plain, type_)
     return F.when(plain.rlike(pattern) & _fits(plain, type_), _cast(plain, type_))
 
 
@@ -301,11 +324,11 @@ def _folders(group: FileGroup) -> list[Column]:
     return [F.col(_quoted(name)) for name in group.folders]
 
 
-def _file() -> Column:
+def row_file() -> Column:
     return F.col("_metadata.file_path").alias(FILE)
 
 
-def _path(address: str) -> str:
+def path_of(address: str) -> str:
     """The path of a file from the address that Spark knows it by."""
     return "/" + unquote(address.partition(":")[2]).lstrip("/")
 
@@ -347,7 +370,7 @@ def _opened(action: Callable[[], T]) -> T:
         raise InvalidRequest(message, hint="read them in the process (engine duck)") from error
 
 
-def _run(action: Callable[[], T]) -> T:
+def run(action: Callable[[], T]) -> T:
     try:
         return action()
     except PySparkException as error:

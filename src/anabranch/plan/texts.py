@@ -80,7 +80,9 @@ def check_options(options: TextOptions) -> TextOptions:
     for pattern in (options.date_format, options.timestamp_format):
         if pattern is not None:
             _check_format(pattern)
-    changed = {"delimiter": delimiter, "quote": quote, "encoding": _encoding(options.encoding)}
+    # A quote before a quote is a doubled one.
+    escape = None if options.escape == quote or not quote else options.escape
+    changed = {"delimiter": delimiter, "quote": quote, "escape": escape, "encoding": _encoding(options.encoding)}
     return TextOptions(**{**vars(options), **changed})
 
 

@@ -53,11 +53,11 @@ class BadRows:
         """Whether further rows would only be counted."""
         return self._writer is None and len(self.first) >= _NAMED
 
-    def refuse(self, count: int | None = None) -> None:
+    def refuse(self, count: int | None = None, hint: str | None = None) -> None:
         """Raise if there are bad rows that were not set aside; `count` if somebody else counted."""
         total = max(count or 0, self.count)
         if total and self._writer is None:
-            raise InvalidRequest(_told(self.first, total), hint=_HINT, count=total)
+            raise InvalidRequest(_told(self.first, total), hint=hint or _HINT, count=total)
 
 
 _HINT = "correct the file, or set such rows aside (--bad-rows FILE, bad_rows=)"

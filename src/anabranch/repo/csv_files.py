@@ -15,6 +15,7 @@ import pyarrow.csv
 from anabranch.errors import InvalidRequest
 from anabranch.plan.texts import TextOptions
 from anabranch.repo.bad_rows import BadRow
+from anabranch.repo.csv_quotes import doubled, is_plain, line_ends
 from anabranch.repo.text_files import Followed, lines_of, open_utf8
 from anabranch.repo.text_values import misfits
 
@@ -22,6 +23,7 @@ _BLOCK_BYTES = 4 * 1024 * 1024
 _LARGEST_BLOCK_BYTES = 2**31 - 1
 _CHUNK_BYTES = 8 * 1024 * 1024
 _OPEN_QUOTE = "a quote is not closed"
+_AFTER_QUOTE = "text follows a quote that closes a field"
 
 
 @dataclass(frozen=True)
@@ -61,7 +63,10 @@ def read_head(path: str, options: TextOptions) -> Head:
             raise InvalidRequest(f"{path!r} can't be read as csv: it is empty", hint="check the file and its format")
     if options.header and not first.is_closed:
         raise InvalidRequest(f"{path}:{first.line}: {_OPEN_QUOTE}", hint="check the header", file=path)
-    fields = _fields(first.text if first.is_closed else first.text + options.quote, options)
+    text = doubled(first.text, options) if first.is_closed else first.text + options.quote
+    if options.header and text is None:
+        raise InvalidRequest(f"{path}:{first.line}: {_AFTER_QUOTE}", hint="check the header", file=path)
+    fields = _fields(text or first.text, options)
     if not options.header:
         return Head(tuple(f"c{i}" for i in range(len(fields))), options.skip, _line_end(first.text))
     names = tuple(name.strip() or f"c{i}" for i, name in enumerate(fields))
@@ -75,6 +80,8 @@ def _line_end(text: str) -> str:
 
 def read_quickly(path: str, names: Sequence[str], line_count: int, options: TextOptions) -> pa.Table | None:
     """Read all rows as text; None if some can't be read, so that they have to be looked for."""
+    if not is_plain(path, options):
+        return None
     # A row with a field too many at the end is noticed, unless a quote that is not closed swallows it.
     last = options.delimiter * len(names)
     strange: list[str] = []
@@ -107,22 +114,32 @@ def read_carefully(path: str, names: Sequence[str], line_count: int, options: Te
             yield _chunk(path, some, names, options)
 
 
-def open_quote(path: str, options: TextOptions) -> BadRow | None:
-    """Find the record of a file whose quote is not closed."""
+def wrong_quotes(path: str, options: TextOptions) -> Iterator[BadRow]:
+    """Find the records of a file with a quote that is not closed, or that text follows."""
     with lines_of(path, options.encoding) as lines:
         for record in _records(lines, options):
-            if not record.is_closed:
-                return _open_row(path, record)
-    return None
+            if error := _quote_error(record, options):
+                yield BadRow(path, record.line, error, _shown(record.text))
 
 
-def _open_row(path: str, record: Record) -> BadRow:
-    return BadRow(path, record.line, _OPEN_QUOTE, _shown(record.text))
+def record_ends(path: str, options: TextOptions) -> set[str]:
+    """The ways in which the records of a file end."""
+    if options.quote and is_plain(path, options):
+        return line_ends(path, options)
+    with lines_of(path, options.encoding) as lines:
+        return {_line_end(r.text) for r in _records(lines, options) if r.text.endswith(("\r", "\n"))}
+
+
+def _quote_error(record: Record, options: TextOptions) -> str | None:
+    if not record.is_closed:
+        return _OPEN_QUOTE
+    return _AFTER_QUOTE if doubled(record.text, options) is None else None
 
 
 def _chunk(path: str, taken: Sequence[Record], names: Sequence[str], options: TextOptions) -> Chunk:
-    records = [record for record in taken if record.is_closed]
-    left = [_open_row(path, record) for record in taken if not record.is_closed]
+    errors = [_quote_error(record, options) for record in taken]
+    records = [record for record, error in zip(taken, errors, strict=True) if not error]
+    left = [BadRow(path, r.line, error, _shown(r.text)) for r, error in zip(taken, errors, strict=True) if error]
     if not records:
         return Chunk(pa.table({name: pa.array([], pa.string()) for name in names}), [], [], left)
     strange: dict[int, str] = {}
@@ -131,7 +148,7 @@ def _chunk(path: str, taken: Sequence[Record], names: Sequence[str], options: Te
         strange[row.number - 1] = f"it has {row.actual_columns} of {row.expected_columns} fields"
         return "skip"
 
-    content = b"".join(record.text.encode("latin-1") for record in records)
+    content = "".join(doubled(record.text, options) or "" for record in records).encode("latin-1")
     read = pyarrow.csv.ReadOptions(column_names=list(names), use_threads=False, block_size=len(content) + 1)
     found = pyarrow.csv.read_csv(pa.BufferReader(content), read, _parse_options(options, note), _as_bytes(names))
     if found.num_rows + len(strange) != len(records):
@@ -188,8 +205,8 @@ def _ends_quoted(line: str, options: TextOptions, quoted: bool = False) -> bool:
     at_start, i = not quoted, 0
     while i < len(line):
         ch = line[i]
-        if escape and ch == escape:
-            i += 1
+        if quoted and ch == escape:
+            i += line[i + 1 : i + 2] in (quote, escape)
         elif quoted and ch == quote:
             quoted = line[i + 1 : i + 2] == quote and not escape
             i += quoted
@@ -228,8 +245,7 @@ def _parse_options(
     return pyarrow.csv.ParseOptions(
         delimiter=options.delimiter,
         quote_char=options.quote or False,
-        double_quote=bool(options.quote) and not options.escape,
-        escape_char=options.escape or False,
+        double_quote=bool(options.quote),
         newlines_in_values=True,
         invalid_row_handler=handler,
     )

@@ -20,7 +20,7 @@ from anabranch.repo.csv_files import Head
 from anabranch.repo.file_names import DataFile
 from anabranch.repo.inputs import json_columns
 from anabranch.repo.text_files import translated
-from anabranch.repo.text_values import Misfit, convert, misfits
+from anabranch.repo.text_values import Misfit, convert, fitted, misfits
 
 
 @dataclass(frozen=True)
@@ -79,7 +79,17 @@ def read_part(file: DataFile, reading: Reading, bad: BadRows) -> Part:
             part = Part(file, _parquet(file.path))
         else:
             part = _csv(file, reading, bad) if file.format == "csv" else _json(file, reading, bad)
+            refuse_folder_columns(file, part.rows.column_names)
     return _with_folder_values(part, reading)
+
+
+def refuse_folder_columns(file: DataFile, names: Sequence[str]) -> None:
+    """Refuse a column that both the text of a file and the name of a folder give: they need not agree."""
+    own = {name.lower() for name in names}
+    for name in file.values:
+        if name.lower() in own:
+            message = f"{file.path!r} has a column {name!r}, and so has the name of its folder"
+            raise InvalidRequest(message, hint="rename one of them, or name the file alone", file=file.path)
 
 
 def name_bad_rows(file: DataFile, reading: Reading, bad: BadRows) -> None:
@@ -139,7 +149,10 @@ def _json_part(
     columns: dict[str, pa.Array] = {}
     for name in names:
         found = [row.get(name) for row in values]
-        if name in types and is_whole(types[name]):
+        if name in types and types[name].is_nested:
+            columns[name] = fitted(found, types[name])
+            continue
+        if name in types and types[name].name == "variant":
             columns |= json_columns(values, [reading.column(name)])
             continue
         if name in types:
@@ -175,6 +188,8 @@ def _json_sorted_out(
     columns = {name: _text_column(json_files.texts_of([v.get(name) for v in values])) for name in types}
     lines, texts = [row.line for row in whole], [row.text for row in whole]
     wrong = _misfitting(pa.table(columns), types, reading.options)
+    for name in [name for name, type_ in known.items() if type_.is_nested]:
+        wrong = _unfit([v.get(name) for v in values], name, known[name]) | wrong
     faults = [BadRow(path, lines[i], error, texts[i]) for i, error in wrong.items()]
     good = [v for i, v in enumerate(values) if i not in wrong]
     return good, sorted([*json_files.bad_rows_of(path, rows), *faults], key=lambda row: row.line)
@@ -199,8 +214,20 @@ def _misfitting(rows: pa.Table, types: Mapping[str, DataType], options: TextOpti
     for name, type_ in types.items():
         column = rows.column(name)
         for i in misfits(column, partial(convert, type_=type_, options=options)):
-            wrong.setdefault(i, f"column {name!r}: {_shortened(column[i].as_py())} does not fit {type_}")
+            wrong.setdefault(i, _misfit(name, column[i].as_py(), type_))
     return wrong
+
+
+def _unfit(values: Sequence[object], name: str, type_: DataType) -> dict[int, str]:
+    """The nested values that do not fit, by their places."""
+    places = pa.chunked_array([pa.array(range(len(values)), pa.int64())])
+    wrong = misfits(places, lambda some: fitted([values[i] for i in some.to_pylist()], type_))
+    texts = json_files.texts_of([values[i] for i in wrong])
+    return {i: _misfit(name, text or "", type_) for i, text in zip(wrong, texts, strict=True)}
+
+
+def _misfit(name: str, text: str, type_: DataType) -> str:
+    return f"column {name!r}: {_shortened(text)} does not fit {type_}"
 
 
 def _shortened(text: str) -> str:

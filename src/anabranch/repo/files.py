@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
+import pyarrow.parquet
 
 from anabranch.errors import InvalidRequest
 from anabranch.model.schema import Column
@@ -18,7 +19,7 @@ from anabranch.repo.context import Context
 from anabranch.repo.file_names import DataFile, find_files
 from anabranch.repo.file_parts import Part, Reading, read_part
 from anabranch.repo.inputs import read_schema_argument
-from anabranch.repo.json_files import is_array
+from anabranch.repo.json_files import is_whole
 from anabranch.repo.text_files import first_line, translated
 from anabranch.repo.text_values import infer
 
@@ -102,7 +103,7 @@ def read_in_process(
 
 def check_columns(columns: Mapping[str, Sequence[str]], request: FilesRequest) -> None:
     """Refuse files that lack what others have, where that would not be the same as null."""
-    _refuse_other_case(columns)
+    refuse_other_case(columns)
     everything = {name.lower(): name for names in columns.values() for name in names}
     needed = [c.name for c in request.columns if not c.nullable and c.default is None and c.name.lower() in everything]
     demanded = list(everything.values()) if request.equal_columns else [*request.needed, *needed]
@@ -115,7 +116,7 @@ def check_columns(columns: Mapping[str, Sequence[str]], request: FilesRequest) -
             raise InvalidRequest(message, hint=hint, file=path)
 
 
-def _refuse_other_case(columns: Mapping[str, Sequence[str]]) -> None:
+def refuse_other_case(columns: Mapping[str, Sequence[str]]) -> None:
     """Refuse names that differ in case only: Spark would take them for one column, the process for two."""
     seen: dict[str, tuple[str, str]] = {}
     for path, names in columns.items():
@@ -147,9 +148,25 @@ def _beyond_spark(files: Sequence[DataFile], options: TextOptions) -> str | None
     json = [f.path for f in files if f.format == "json"]
     if json and options.encoding == "cp1252":
         return "Spark can't read JSON in cp1252"
-    if options.encoding == "utf-16" and not all(is_array(path, "utf-16") for path in json):
+    if options.encoding == "utf-16" and not all(is_whole(path, "utf-16") for path in json):
         return "Spark can't read lines of JSON in utf-16"
-    return None
+    return next((f"Spark can't read {what} in {path!r}" for path, what in _foreign_types(files)), None)
+
+
+def _foreign_types(files: Sequence[DataFile]) -> Iterator[tuple[str, str]]:
+    """Types of Parquet that the process reads and Spark does not."""
+    for file in files:
+        if file.format == "parquet":
+            with translated(file.path, file.format):
+                schema = pyarrow.parquet.ParquetFile(file.path).schema
+            for type_ in (schema.column(i).logical_type.to_json() for i in range(len(schema))):
+                found = next((name for mark, name in _FOREIGN.items() if mark in type_), None)
+                if found:
+                    yield file.path, found
+
+
+_FOREIGN = {'"nanoseconds"': "times in nanoseconds", '"Float16"': "float16"}
+"""What the description of a type has in it, and what it is called."""
 
 
 def _inferred(parts: Sequence[Part], options: TextOptions) -> list[pa.Table]:

@@ -1,7 +1,8 @@
-"""JSON in the process, one object per line or one array of them: fast where all is well, else row by row."""
+"""JSON in the process: an object per line, one array of them or one alone: fast where all is well, else row by row."""
 
 from __future__ import annotations
 
+import io
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -22,6 +23,10 @@ from anabranch.repo.text_files import lines_of, open_utf8
 _BLOCK_BYTES = 16 * 1024 * 1024
 _LARGEST_BLOCK_BYTES = 2**31 - 1
 _CHUNK_ROWS = 50_000
+_LARGEST_OBJECT_BYTES = 16 * 1024 * 1024
+"""A file that is one object over several lines has no more."""
+_OPEN, _CLOSE = b"{}"
+_BLANKS = " \t\r\n"
 _AS_TEXT = ("date", "timestamp", "timestamp_ntz", "binary")
 """Types that JSON holds as text; they are converted as the text of CSV is."""
 
@@ -50,6 +55,8 @@ def read_quickly(path: str, types: Mapping[str, DataType], encoding: str) -> pa.
         found.validate(full=True)  # text is UTF-8
     except pa.ArrowException:
         return None
+    if not _are_on_lines(content, found.num_rows) or any(found.schema.field(n).type != t for n, t in known.items()):
+        return None
     if any(_is_long(found.column(name)) for name in found.column_names if name not in types):
         return None
     empty = [name for name in known if found.column(name).null_count == found.num_rows]
@@ -60,6 +67,17 @@ def _parse(content: bytes, types: Mapping[str, pa.DataType]) -> pa.Table:
     read = pyarrow.json.ReadOptions(block_size=max(_BLOCK_BYTES, len(content)))
     parse = pyarrow.json.ParseOptions(explicit_schema=pa.schema(dict(types)) if types else None)
     return pyarrow.json.read_json(pa.BufferReader(content), read_options=read, parse_options=parse)
+
+
+def _are_on_lines(content: bytes, count: int) -> bool:
+    """Tell whether so many objects are on a line each; Arrow also takes several on a line, or one over several."""
+    found = 0
+    for line in map(bytes.strip, io.BytesIO(content)):
+        if line:
+            found += 1
+            if line[0] != _OPEN or line[-1] != _CLOSE or b"\r" in line:
+                return False
+    return found == count
 
 
 def _is_long(column: pa.ChunkedArray) -> bool:
@@ -77,16 +95,29 @@ def _keys(content: bytes) -> set[str]:
     return {key for line in content.splitlines() if line.strip() for key in json.loads(line)}
 
 
-def is_array(path: str, encoding: str) -> bool:
-    """Tell whether a file is one array."""
+def is_whole(path: str, encoding: str) -> bool:
+    """Tell whether a file is one value, an array or an object, and not one on each line."""
     with lines_of(path, encoding) as lines:
-        first = next((line for line in lines if line.strip()), "")
-    return first.lstrip().startswith("[")
+        first = next((line for line in lines if line.strip()), "").strip()
+    return first.startswith("[") or (first.startswith("{") and not _is_object(first) and _is_one_object(path, encoding))
+
+
+def _is_one_object(path: str, encoding: str) -> bool:
+    with open_utf8(path, encoding) as stream:
+        content = stream.read(_LARGEST_OBJECT_BYTES + 1).removeprefix(b"\xef\xbb\xbf")
+    return len(content) <= _LARGEST_OBJECT_BYTES and _is_object(content.decode("latin-1"))
+
+
+def _is_object(text: str) -> bool:
+    try:
+        return isinstance(json.loads(text), dict)
+    except (ValueError, RecursionError):
+        return False
 
 
 def read_carefully(path: str, encoding: str) -> Iterator[list[JsonRow]]:
     """Read row by row; a row that can't be read says why."""
-    rows = _elements(path, encoding) if is_array(path, encoding) else _lines(path, encoding)
+    rows = _elements(path, encoding) if is_whole(path, encoding) else _lines(path, encoding)
     some: list[JsonRow] = []
     for row in rows:
         some.append(row)
@@ -150,21 +181,48 @@ def _lines(path: str, encoding: str) -> Iterator[JsonRow]:
                 yield _row(number, line.strip().encode("latin-1"))
 
 
+class _Objects:
+    """Makes objects of pairs, and remembers a key that is twice in the last one: the outermost is made last."""
+
+    def __init__(self) -> None:
+        self.twin: str | None = None
+
+    def __call__(self, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        found = dict(pairs)
+        keys = [key for key, _ in pairs]
+        self.twin = next((k for k in keys if keys.count(k) > 1), None) if len(found) < len(pairs) else None
+        return found
+
+
 def _row(number: int, content: bytes) -> JsonRow:
     shown = content.decode("utf-8", "surrogateescape")
+    objects = _Objects()
     try:
-        value = json.loads(content.decode("utf-8"), parse_float=Decimal)
+        value = json.loads(content.decode("utf-8"), parse_float=Decimal, object_pairs_hook=objects)
     except UnicodeDecodeError:
         return JsonRow(number, shown, None, "not text in this encoding")
     except (ValueError, RecursionError) as error:
         return JsonRow(number, shown, None, f"not JSON: {error}")
-    return _checked(number, shown, value)
+    return _checked(number, shown, value, objects.twin)
 
 
-def _checked(number: int, shown: str, value: Any) -> JsonRow:
+def _checked(number: int, shown: str, value: Any, twin: str | None) -> JsonRow:
     if not isinstance(value, dict):
         return JsonRow(number, shown, None, f"{_KINDS.get(type(value), 'null')}, an object was expected")
+    if twin is not None:
+        return JsonRow(number, shown, None, f"it has the key {twin!r} twice")
+    if "\\u" in shown and _has_half(value):
+        return JsonRow(number, shown, None, "it has half of a character that is two escapes")
     return JsonRow(number, shown, value)
+
+
+def _has_half(value: Any) -> bool:
+    """Tell whether a text in a value has one half of a pair of escapes, which is no text."""
+    try:
+        json.dumps(value, ensure_ascii=False, default=str).encode("utf-8")
+    except UnicodeEncodeError:
+        return True
+    return False
 
 
 _KINDS: dict[type, str] = {list: "an array", str: "a text", int: "a number", Decimal: "a number", bool: "a boolean"}
@@ -174,18 +232,28 @@ def _elements(path: str, encoding: str) -> Iterator[JsonRow]:
     """The elements of one array; after a mistake in it nothing can be told apart, so the file is refused."""
     with open_utf8(path, encoding) as stream:
         content = stream.read().removeprefix(b"\xef\xbb\xbf").decode("utf-8")
-    decoder = json.JSONDecoder(parse_float=Decimal)
-    place, line, counted = content.index("[") + 1, 1, 0
+    start = _blank(content, 0)
+    line = 1 + content.count("\n", 0, start)
+    if content[start] == "{":
+        yield _row(line, content.strip(_BLANKS).encode("utf-8"))
+        return
+    objects = _Objects()
+    decoder = json.JSONDecoder(parse_float=Decimal, object_pairs_hook=objects)
+    place, counted = _blank(content, start + 1), start
+    is_over = content[place : place + 1] == "]"
     try:
-        while content[(place := _blank(content, place)) : place + 1] != "]":
+        while not is_over:
             line += content.count("\n", counted, place)
             counted = place
             value, end = decoder.raw_decode(content, place)
-            yield _checked(line, content[place:end], value)
+            yield _checked(line, content[place:end], value, objects.twin)
             place = _blank(content, end)
             if content[place : place + 1] not in (",", "]"):
                 raise json.JSONDecodeError("a comma or ] was expected", content, place)
-            place += content[place] == ","
+            is_over = content[place] == "]"
+            place = place if is_over else _blank(content, place + 1)
+        if (rest := _blank(content, place + 1)) < len(content):
+            raise json.JSONDecodeError("nothing was expected after the array", content, rest)
     except (json.JSONDecodeError, RecursionError) as error:
         where = getattr(error, "lineno", line)
         message = f"{path}:{where}: the array can't be read as json: {error}"
@@ -196,6 +264,6 @@ def _elements(path: str, encoding: str) -> Iterator[JsonRow]:
 
 def _blank(content: str, place: int) -> int:
     """The place after blanks."""
-    while content[place : place + 1] in (" ", "\t", "\r", "\n"):
+    while place < len(content) and content[place] in _BLANKS:
         place += 1
     return place

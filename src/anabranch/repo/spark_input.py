@@ -14,11 +14,11 @@ from anabranch.errors import InvalidRequest
 from anabranch.model.names import HIDDEN_PREFIX, check_part
 from anabranch.model.types import DataType
 from anabranch.plan.texts import NUMBERS, inferred
-from anabranch.repo import csv_files, json_files
+from anabranch.repo import csv_files, csv_quotes, json_files
 from anabranch.repo.bad_rows import BadRows
 from anabranch.repo.context import Context
 from anabranch.repo.file_names import DataFile
-from anabranch.repo.file_parts import Reading, name_bad_rows
+from anabranch.repo.file_parts import Reading, name_bad_rows, refuse_folder_columns
 from anabranch.repo.text_files import translated
 
 if TYPE_CHECKING:
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from anabranch.repo.files import FilesRequest
 
 _HADOOP = "*?[]{}\\:"
+_CORRECT = "correct the file, or read it in the process (engine duck)"
 _JSON_NUMBERS = ("bigint", "double", "decimal")
 """What Spark infers for numbers in JSON; they are inferred anew, from their text."""
 
@@ -63,46 +64,71 @@ def read_on_spark(
 def _csv(
     session: Any, files: Sequence[DataFile], reading: Reading, bad: BadRows, columns: dict[str, Sequence[str]]
 ) -> DataFrame:
-    from anabranch.engines.spark_files import count_quotes, csv_texts, united
+    from anabranch.engines.spark_files import count_quotes, csv_texts, parted, united
 
     heads: dict[str, csv_files.Head] = {}
     for file in files:
         with translated(file.path, file.format):
             heads[file.path] = reading.head(file.path)
+        refuse_folder_columns(file, heads[file.path].names)
     groups = _groups(files, lambda file: heads[file.path].names, line_end=lambda file: heads[file.path].line_end)
     columns.update({f.path: [*heads[f.path].names, *f.values] for f in files})
     _refuse_hidden(columns)
-    quotes = [count_quotes(session, group, reading.options) for group in groups]
-    _refuse_open_quotes([f for f in files if any(os.path.abspath(f.path) in q.odd for q in quotes)], reading)
-    pairs = zip(groups, quotes, strict=True)
-    texts = united([csv_texts(session, group, reading.options, q.spans_lines) for group, q in pairs])
+    frames = []
+    for group in groups:
+        quotes = count_quotes(session, group, reading.options)
+        spanning = [f for f in files if os.path.abspath(f.path) in quotes.spanning]
+        doubtful = [f for f in spanning if not csv_quotes.is_plain(f.path, reading.options)]
+        _refuse_wrong_quotes([f for f in files if f in doubtful or os.path.abspath(f.path) in quotes.wrong], reading)
+        _refuse_mixed_ends(spanning, reading)
+        frames += [csv_texts(session, some, reading.options, spans) for some, spans in parted(group, quotes)]
+    texts = united(frames)
     names = list(dict.fromkeys(name for found in columns.values() for name in found))
     candidates = inferred(reading.options)
     known = reading.known(names)
     return _typed(texts, known, {n: candidates for n in names if n not in known}, files, reading, bad)
 
 
-def _refuse_open_quotes(files: Sequence[DataFile], reading: Reading) -> None:
-    """Refuse files in which a quote is not closed: Spark takes the rest of the file for its field."""
+def _refuse_wrong_quotes(files: Sequence[DataFile], reading: Reading) -> None:
+    """Refuse files with a quote that is not closed, or that text follows: Spark reads on to another one."""
     found = BadRows()
     for file in files:
         with translated(file.path, file.format):
-            row = csv_files.open_quote(file.path, reading.options)
-        found.add([row] if row else [])
-    found.refuse()
+            found.add(list(csv_files.wrong_quotes(file.path, reading.options)))
+    found.refuse(hint=_CORRECT)
+
+
+def _refuse_mixed_ends(files: Sequence[DataFile], reading: Reading) -> None:
+    """Refuse files with fields over several lines and more than one kind of line end: Spark knows one at a time."""
+    for file in files:
+        with translated(file.path, file.format):
+            ends = csv_files.record_ends(file.path, reading.options)
+        if len(ends) > 1:
+            message = f"Spark can't read {file.path!r}: fields span lines, and lines end in several ways"
+            raise InvalidRequest(message, hint=_CORRECT, file=file.path)
 
 
 def _json(
     session: Any, files: Sequence[DataFile], reading: Reading, bad: BadRows, columns: dict[str, Sequence[str]]
 ) -> DataFrame:
     from anabranch.engines.spark_files import json_texts, json_types, united
+    from anabranch.engines.spark_json import json_facts
+    from anabranch.repo.files import refuse_other_case
 
     texts: list[DataFrame] = []
     types: dict[str, DataType] = {}
     candidates: dict[str, tuple[DataType, ...]] = {}
     times = inferred(reading.options, times_only=True)
-    for group in _groups(files, lambda file: (), arrays=reading.options.encoding):
-        found = json_types(session, group, reading.options)
+    for group in _groups(files, lambda file: (), json_in=reading.options.encoding):
+        facts = json_facts(session, group, reading.options)
+        _refuse_strange(files, facts.strange, reading)
+        keys = {f.path: facts.keys.get(os.path.abspath(f.path), ()) for f in _of(files, group)}
+        for file in _of(files, group):
+            refuse_folder_columns(file, keys[file.path])
+        refuse_other_case(keys)
+        found = _in_order(json_types(session, group, reading.options), keys)
+        unseen = [name for name in found if not any(name in names for names in keys.values())]
+        columns.update({path: [*names, *unseen, *group.folders] for path, names in keys.items()})
         known = reading.known([*found, *group.folders])
         nested = {name: t for name, t in found.items() if "<" in t and name not in known}
         texts.append(json_texts(session, group, {n: nested.get(n, "string") for n in found}, reading.options))
@@ -111,11 +137,27 @@ def _json(
         tried |= {n: inferred(reading.options) for n in group.folders}
         for name in [n for n in tried if n not in known and n not in nested]:
             candidates[name] = min(tried[name], candidates.get(name, tried[name]), key=len)
-        columns.update({path: [*found, *group.folders] for path in group.paths})
         _refuse_hidden(columns)
     for name in [n for n in types if n in candidates]:
         del types[name]  # a number in some files and text in others is text
     return _typed(united(texts), types, candidates, files, reading, bad)
+
+
+def _of(files: Sequence[DataFile], group: FileGroup) -> list[DataFile]:
+    return [file for file in files if os.path.abspath(file.path) in group.paths]
+
+
+def _in_order(types: Mapping[str, str], keys: Mapping[str, Sequence[str]]) -> dict[str, str]:
+    """The columns in the order of the files'; those in no line but such as have NaN come last."""
+    names = dict.fromkeys([*(name for some in keys.values() for name in some if name in types), *types])
+    return {name: types[name] for name in names}
+
+
+def _refuse_strange(files: Sequence[DataFile], counts: Mapping[str, int], reading: Reading) -> None:
+    """Refuse rows that Spark reads, but not as they are written: it can't tell them from the others."""
+    found = BadRows()
+    _name(files, counts, reading, found)
+    found.refuse(sum(counts.values()), hint=_CORRECT)
 
 
 def _parquet(
@@ -171,7 +213,7 @@ def _refuse_unnamed(count: int) -> None:
         raise InvalidRequest(message, hint="read the files in the process (engine duck)", count=count)
 
 
-def _name(files: Sequence[DataFile], counts: dict[str, int], reading: Reading, bad: BadRows) -> None:
+def _name(files: Sequence[DataFile], counts: Mapping[str, int], reading: Reading, bad: BadRows) -> None:
     for file in files:
         if os.path.abspath(file.path) in counts and not bad.named_enough:
             name_bad_rows(file, reading, bad)
@@ -180,7 +222,7 @@ def _name(files: Sequence[DataFile], counts: dict[str, int], reading: Reading, b
 def _groups(
     files: Sequence[DataFile],
     names: Callable[[DataFile], tuple[str, ...]],
-    arrays: str | None = None,
+    json_in: str | None = None,
     line_end: Callable[[DataFile], str] = lambda _: "\n",
 ) -> list[FileGroup]:
     """Put files together that are read alike."""
@@ -188,11 +230,11 @@ def _groups(
 
     grouped: dict[tuple[Any, ...], list[DataFile]] = defaultdict(list)
     for file in files:
-        is_array = arrays is not None and json_files.is_array(file.path, arrays)
-        grouped[names(file), file.base, tuple(file.values), is_array, line_end(file)].append(file)
+        is_whole = json_in is not None and json_files.is_whole(file.path, json_in)
+        grouped[names(file), file.base, tuple(file.values), is_whole, line_end(file)].append(file)
     return [
-        FileGroup(tuple(os.path.abspath(f.path) for f in some), columns, _absolute(base), folders, is_array, end)
-        for (columns, base, folders, is_array, end), some in grouped.items()
+        FileGroup(tuple(os.path.abspath(f.path) for f in some), columns, _absolute(base), folders, is_whole, end)
+        for (columns, base, folders, is_whole, end), some in grouped.items()
     ]
 
 

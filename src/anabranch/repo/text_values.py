@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from decimal import Decimal
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -25,6 +26,7 @@ from anabranch.plan.texts import (
     value_pattern,
 )
 from anabranch.repo.inputs import with_entries
+from anabranch.repo.nested_values import conformed
 
 Misfit = (pa.ArrowException, ValueError, OverflowError)
 """What a conversion raises when a text is not a value of the type."""
@@ -222,9 +224,14 @@ def _binaries(texts: pa.ChunkedArray, type_: DataType, _options: TextOptions) ->
 
 def _nested(texts: pa.ChunkedArray, type_: DataType, _options: TextOptions) -> pa.ChunkedArray:
     """Arrays, maps and structs are written as JSON."""
-    values = [None if text is None else with_entries(json.loads(text), type_) for text in texts.to_pylist()]
+    return fitted([None if text is None else json.loads(text) for text in texts.to_pylist()], type_)
+
+
+def fitted(values: Sequence[Any], type_: DataType) -> pa.ChunkedArray:
+    """Make a column of nested values that come from JSON; raises a Misfit if one does not fit."""
+    conform = [with_entries(conformed(value, type_), type_) for value in values]
     try:
-        return fit_column(pa.chunked_array([pa.array(values)]), type_)
+        return fit_column(pa.chunked_array([pa.array(conform)]), type_)
     except DoesNotFit as error:
         raise ValueError(str(error)) from error
 
