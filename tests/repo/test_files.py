@@ -6,6 +6,8 @@ import bz2
 import csv
 import gzip
 import json
+import lzma
+import zipfile
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from pathlib import Path
@@ -315,7 +317,7 @@ def test_what_is_not_there_is_told_with_what_was_looked_for(duck: ab.Repository,
             duck.read_files(path)
     with pytest.raises(NotFound) as told:
         duck.read_files("empty", format="json")
-    assert ".json, .jsonl, .ndjson (also .gz, .bz2, .zst)" in (told.value.hint or "")
+    assert ".json, .jsonl, .ndjson (also .gz, .bz2, .zst, .xz, or in a .zip)" in (told.value.hint or "")
 
 
 def test_a_file_that_lacks_a_column(repo: ab.Repository, folder: Path) -> None:
@@ -626,3 +628,79 @@ def test_a_link_to_nowhere_in_a_folder_is_named(duck: ab.Repository, folder: Pat
     (folder / "in" / "a.csv").symlink_to("nowhere.csv")
     with pytest.raises(NotFound, match=r"there is no file 'in/a\.csv'"):
         duck.read_files("in")
+
+
+def zipped(path: Path, files: dict[str, bytes]) -> None:
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as made:
+        for name, content in files.items():
+            made.writestr(name, content)
+
+
+def test_a_zip_is_read_as_a_folder_is(duck: ab.Repository, folder: Path) -> None:
+    pq.write_table(pa.table({"id": [6]}), folder / "p.parquet")
+    files = {
+        "a.csv": b"id,n\n1,1\n",
+        "deep/year=2026/b.jsonl": b'{"id": 2, "n": 2}\n',
+        "c.csv.gz": gzip.compress(b"id,n\n3,3\n"),
+        "d.csv.xz": lzma.compress(b"id,n\n4,4\n"),
+        "p.parquet": (folder / "p.parquet").read_bytes(),
+        "__MACOSX/._a.csv": b"no",
+        "notes.txt": b"no",
+        "empty.csv": b"",
+    }
+    zipped(folder / "in.ZIP", files)
+    (folder / "e.csv.xz").write_bytes(lzma.compress(b"id,n\n5,5\n"))
+    rows = rows_of(duck, "in.ZIP", "*.xz")
+    assert [(row["id"], row["n"], row["year"]) for row in rows] == [
+        (1, 1, None),
+        (2, 2, 2026),
+        (3, 3, None),
+        (4, 4, None),
+        (5, 5, None),
+        (6, None, None),
+    ]
+    assert duck.read_files(["*.[xZ]*"]).row_count == duck.read_files(".", format=None).row_count - 1 == 6
+
+
+def test_bad_rows_in_a_zip_are_named(duck: ab.Repository, folder: Path) -> None:
+    zipped(folder / "in.zip", {"deep/a.csv": b"id,n\n1\n"})
+    with pytest.raises(InvalidRequest, match=r"in\.zip/deep/a\.csv:2: it has 1 of 2 fields"):
+        duck.read_files("in.zip")
+
+
+def test_what_cannot_be_unpacked_is_told(duck: ab.Repository, folder: Path) -> None:
+    packed = lzma.compress(b"id\n" + b"".join(b"%d\n" % i for i in range(10_000)))
+    zipped(folder / "in.zip", {"notes.txt": b"id\n1\n"})
+    content = bytearray((folder / "in.zip").read_bytes())
+    content[content.index(b"PK\x01\x02") + 8] |= 1
+    for name, wrong, words in (
+        ("cut.csv.xz", packed[:-100], "ended before the end-of-stream marker"),
+        ("torn.csv.xz", packed[:500] + b"!" + packed[501:], "Corrupt input data"),
+        ("no.zip", b"id\n1\n", "'no.zip' can't be read as zip: File is not a zip file"),
+        ("secret.zip", bytes(content), "it needs a password"),
+        ("t.csv.7z", b"7z", "does not tell its format .known are .csv.*or in a .zip"),
+    ):
+        (folder / name).write_bytes(wrong)
+        with pytest.raises(InvalidRequest, match=words):
+            duck.read_files(name)
+    with pytest.raises(NotFound, match=r"'in\.zip' has no file to read in it"):
+        duck.read_files("in.zip")
+    assert duck.read_files("in.zip", format="csv").rows.to_pylist() == [{"id": 1}]
+
+
+@pytest.mark.parametrize("name", ["in.zip", "t.csv.xz"])
+def test_spark_says_what_it_cannot_unpack(tmp_path: Path, spark: Any, folder: Path, name: str) -> None:
+    zipped(folder / "in.zip", {"a.csv": b"id\n1\n"})
+    (folder / "t.csv.xz").write_bytes(lzma.compress(b"id\n1\n"))
+    made = ab.init(tmp_path / "store", engine="spark", spark=spark)
+    with made as repo, pytest.raises(InvalidRequest, match=f"Spark can't unpack '{name}.*in the process"):
+        repo.read_files(name)
+
+
+def test_export_compresses_as_the_name_says(duck: ab.Repository, folder: Path) -> None:
+    with duck.commit("main", "make") as tx:
+        tx.create_table("t", [{"id": 1}], key="id")
+    duck.table("t").export("t.csv.xz")
+    assert lzma.decompress((folder / "t.csv.xz").read_bytes()) == b"id\n1\n"
+    with pytest.raises(InvalidRequest, match="a zip is not written"):
+        duck.table("t").export("t.zip", format="csv")

@@ -83,8 +83,8 @@ def command(
 
     FILE is a file, a folder (every file of a known format in it and below, names with a leading _ or . left out) or a
     pattern such as 'logs/**/*.csv.gz'; - is standard input, with --format. CSV and JSON may be compressed (.gz, .bz2,
-    .zst). Folders named `year=2026` give a column. A column that a file lacks is null in its rows; with --upsert all
-    files need the same columns.
+    .zst, .xz); a .zip is read as a folder is. Folders named `year=2026` give a column. A column that a file lacks is
+    null in its rows; with --upsert all files need the same columns.
 
     The rows are staged on the current branch; `ana commit` publishes them, -m does so at once. Types are those of the
     table or of --schema, else they are inferred over all rows. Large input is read on Spark.

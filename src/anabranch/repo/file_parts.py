@@ -19,6 +19,7 @@ from anabranch.repo.bad_rows import BadRow, BadRows
 from anabranch.repo.csv_files import Head
 from anabranch.repo.file_names import DataFile
 from anabranch.repo.inputs import json_columns
+from anabranch.repo.packed_files import open_file
 from anabranch.repo.text_files import translated
 from anabranch.repo.text_values import Misfit, convert, misfits
 
@@ -76,7 +77,7 @@ def read_part(file: DataFile, reading: Reading, bad: BadRows) -> Part:
     """Read a file; rows that can't be taken go to `bad`."""
     with translated(file.path, file.format):
         if file.format == "parquet":
-            part = Part(file, _parquet(file.path))
+            part = Part(file, _parquet(file))
         else:
             part = _csv(file, reading, bad) if file.format == "csv" else _json(file, reading, bad)
     return _with_folder_values(part, reading)
@@ -233,9 +234,9 @@ def _with_folder_values(part: Part, reading: Reading) -> Part:
     return Part(part.file, rows, texts)
 
 
-def _parquet(path: str) -> pa.Table:
+def _parquet(found: DataFile) -> pa.Table:
     """Read Parquet; times in the form that Spark and Impala used to write are instants."""
-    file = pyarrow.parquet.ParquetFile(path, coerce_int96_timestamp_unit="us")
+    file = pyarrow.parquet.ParquetFile(_seekable(found), coerce_int96_timestamp_unit="us")
     rows = file.read()
     for i in range(len(file.schema)):
         column = file.schema.column(i)
@@ -243,6 +244,14 @@ def _parquet(path: str) -> pa.Table:
             place = rows.column_names.index(column.path)
             rows = rows.set_column(place, column.path, rows.column(place).cast(pa.timestamp("us", "UTC")))
     return rows.replace_schema_metadata(None)
+
+
+def _seekable(file: DataFile) -> str | pa.BufferReader:
+    """What Parquet is read from, which begins at the end; a file in a zip can only be read from its start."""
+    if file.unpacked_bytes is None:
+        return file.path
+    with open_file(file.path) as stream:
+        return pa.BufferReader(stream.read())
 
 
 def _text_column(values: Sequence[str | None]) -> pa.ChunkedArray:

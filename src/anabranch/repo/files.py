@@ -19,6 +19,7 @@ from anabranch.repo.file_names import DataFile, find_files
 from anabranch.repo.file_parts import Part, Reading, read_part
 from anabranch.repo.inputs import read_schema_argument
 from anabranch.repo.json_files import is_array
+from anabranch.repo.packed_files import is_beyond_spark
 from anabranch.repo.text_files import first_line, translated
 from anabranch.repo.text_values import infer
 
@@ -144,6 +145,9 @@ def _beyond_spark(files: Sequence[DataFile], options: TextOptions) -> str | None
     """What Spark can't do with these files."""
     if options.skip:
         return "Spark can't skip lines at the start of files"
+    packed = [f.path for f in files if is_beyond_spark(f.path)]
+    if packed:
+        return f"Spark can't unpack {packed[0]!r}"
     json = [f.path for f in files if f.format == "json"]
     if json and options.encoding == "cp1252":
         return "Spark can't read JSON in cp1252"
