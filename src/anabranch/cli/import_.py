@@ -128,10 +128,11 @@ def load(session: Session, tx: Transaction, request: Request, progress: Progress
     )
     rows = plural(read.row_count, "row") if read.row_count is not None else "rows"
     progress.phase(f"writing {rows} to {request.table}")
-    if found is None:
-        return Outcome(True, _create(tx, request, read.rows), read.bad_count)
-    write = {"upsert": found.upsert, "overwrite": found.overwrite}.get(request.mode, found.insert)
-    return Outcome(False, write(read.rows), read.bad_count)
+    with read.telling_places():
+        if found is None:
+            return Outcome(True, _create(tx, request, read.rows), read.bad_count)
+        write = {"upsert": found.upsert, "overwrite": found.overwrite}.get(request.mode, found.insert)
+        return Outcome(False, write(read.rows), read.bad_count)
 
 
 def _find(tx: Transaction, request: Request) -> TableWriter | None:

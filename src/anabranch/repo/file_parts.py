@@ -92,6 +92,27 @@ def name_bad_rows(file: DataFile, reading: Reading, bad: BadRows) -> None:
                 return
 
 
+def row_lines(file: DataFile, reading: Reading) -> Iterator[int]:
+    """The line of each row of a text file that can be taken, in order."""
+    with translated(file.path, file.format):
+        yield from _csv_lines(file.path, reading) if file.format == "csv" else _json_lines(file.path, reading)
+
+
+def _csv_lines(path: str, reading: Reading) -> Iterator[int]:
+    head = reading.head(path)
+    types = reading.known(head.names)
+    for chunk in csv_files.read_carefully(path, head.names, head.line_count, reading.options):
+        wrong = _misfitting(chunk.columns, types, reading.options)
+        yield from (line for i, line in enumerate(chunk.lines) if i not in wrong)
+
+
+def _json_lines(path: str, reading: Reading) -> Iterator[int]:
+    for rows in json_files.read_carefully(path, reading.options.encoding):
+        whole = [row for row in rows if row.values is not None]
+        wrong = _json_misfitting(whole, reading)
+        yield from (row.line for i, row in enumerate(whole) if i not in wrong)
+
+
 def _csv(file: DataFile, reading: Reading, bad: BadRows) -> Part:
     head = reading.head(file.path)
     types = reading.known(head.names)
@@ -170,15 +191,18 @@ def _json_sorted_out(
 ) -> tuple[list[Mapping[str, object]], list[BadRow]]:
     """Part the objects that can be taken from those that can't."""
     whole = [row for row in rows if row.values is not None]
+    wrong = _json_misfitting(whole, reading)
+    faults = [BadRow(path, whole[i].line, error, whole[i].text) for i, error in wrong.items()]
+    good = [row.values or {} for i, row in enumerate(whole) if i not in wrong]
+    return good, sorted([*json_files.bad_rows_of(path, rows), *faults], key=lambda row: row.line)
+
+
+def _json_misfitting(whole: Sequence[json_files.JsonRow], reading: Reading) -> dict[int, str]:
     values = [row.values or {} for row in whole]
     known = reading.known(list(dict.fromkeys(name for v in values for name in v)))
     types = {name: type_ for name, type_ in known.items() if not is_whole(type_)}
     columns = {name: _text_column(json_files.texts_of([v.get(name) for v in values])) for name in types}
-    lines, texts = [row.line for row in whole], [row.text for row in whole]
-    wrong = _misfitting(pa.table(columns), types, reading.options)
-    faults = [BadRow(path, lines[i], error, texts[i]) for i, error in wrong.items()]
-    good = [v for i, v in enumerate(values) if i not in wrong]
-    return good, sorted([*json_files.bad_rows_of(path, rows), *faults], key=lambda row: row.line)
+    return _misfitting(pa.table(columns), types, reading.options)
 
 
 def _sorted_out(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, fields
 from typing import Any
 
@@ -20,6 +21,7 @@ from anabranch.repo.file_parts import Part, Reading, read_part
 from anabranch.repo.inputs import read_schema_argument
 from anabranch.repo.json_files import is_array
 from anabranch.repo.packed_files import is_beyond_spark
+from anabranch.repo.row_places import RowPlaces
 from anabranch.repo.text_files import first_line, translated
 from anabranch.repo.text_values import infer
 
@@ -52,6 +54,12 @@ class FileRows:
     row_count: int | None
     """None where only Spark could tell."""
     bad_count: int
+    places: RowPlaces | None = field(default=None, repr=False)
+    """Where each row stands; None where only Spark could tell."""
+
+    def telling_places(self) -> AbstractContextManager[None]:
+        """Let errors of a write of these rows name their files and lines, as far as they are known."""
+        return self.places.told() if self.places else nullcontext()
 
 
 def make_request(
@@ -84,21 +92,22 @@ def read_files(ctx: Context, request: FilesRequest, tell: Tell = lambda _: None)
 
             rows = read_on_spark(ctx, files, reading, request, bad, tell)
             return FileRows(rows, None, bad.count)
-        found = read_in_process(files, reading, request, bad, tell)
-        return FileRows(found, found.num_rows, bad.count)
+        places = read_in_process(files, reading, request, bad, tell)
+        return FileRows(places.rows, places.rows.num_rows, bad.count, places)
 
 
 def read_in_process(
     files: Sequence[DataFile], reading: Reading, request: FilesRequest, bad: BadRows, tell: Tell = lambda _: None
-) -> pa.Table:
-    """Read files into one Arrow table."""
+) -> RowPlaces:
+    """Read files into one Arrow table, which knows where its rows stand."""
     parts = []
     for number, file in enumerate(files, 1):
         tell(f"reading file {number:,} of {len(files):,}")
         parts.append(read_part(file, reading, bad))
     bad.refuse()
     check_columns({p.file.path: p.rows.column_names for p in parts}, request)
-    return _united(_inferred(parts, reading.options))
+    rows = _united(_inferred(parts, reading.options))
+    return RowPlaces(rows, tuple((part.file, part.rows.num_rows) for part in parts), reading)
 
 
 def check_columns(columns: Mapping[str, Sequence[str]], request: FilesRequest) -> None:
