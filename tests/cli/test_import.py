@@ -359,3 +359,21 @@ def test_rows_that_were_set_aside_are_not_counted(empty: Ana, folder: Path) -> N
     types = ["--key", "id", "--schema", "id int", "--bad-rows", "bad.csv"]
     assert "id=1; in t.json:1, t.json:3" in empty("import", "t", "t.json", *types, fails=2).err
     assert "id=5; in t.csv:2, t.csv:4" in empty("import", "t", "t.csv", *types[:4], "--bad-rows", "b.csv", fails=2).err
+
+
+def test_columns_with_names_that_no_table_takes_are_renamed(empty: Ana, folder: Path) -> None:
+    (folder / "t.csv").write_text("Site,Delta 15 N (o/oo),a=b\nx,1.5,1\ny,,2\n")
+    refused = empty("import", "t", "t.csv", "--key", "Site", fails=2).err
+    assert "'Delta 15 N (o/oo)' is not a name for a column: it has a dot or a slash" in refused
+    assert "--rename 'Delta 15 N (o/oo)=NEW'" in refused
+    rename = ["--rename", "Delta 15 N (o/oo)=d15n", "--rename", "a=b=ab"]
+    empty("import", "t", "t.csv", "--key", "Site", *rename)
+    assert rows_of(empty, "t")[0] == {"Site": "x", "d15n": 1.5, "ab": 1}
+    (folder / "more.csv").write_text("place,d15n,ab\nz,2,3\n")
+    refused = empty("import", "t", "more.csv", "--append", fails=2).err
+    assert "table 't' has no column 'place'" in refused
+    assert "it has Site, d15n, ab; --rename place=NEW" in refused
+    empty("import", "t", "more.csv", "--append", "--rename", "place=Site")
+    assert len(rows_of(empty, "t")) == 3
+    for wrong in (["--rename", "place"], ["--rename", "=x"], ["--rename", "a=b", "--rename", "a=c"]):
+        empty("import", "t", "more.csv", "--append", *wrong, fails=2)

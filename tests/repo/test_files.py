@@ -704,3 +704,55 @@ def test_export_compresses_as_the_name_says(duck: ab.Repository, folder: Path) -
     assert lzma.decompress((folder / "t.csv.xz").read_bytes()) == b"id\n1\n"
     with pytest.raises(InvalidRequest, match="a zip is not written"):
         duck.table("t").export("t.zip", format="csv")
+
+
+RENAME = {"Delta 15 N (o/oo)": "d15n", "a.b": "b", "tab\there": "c", "n": "swapped", "swapped": "n"}
+
+
+@pytest.mark.contract
+@pytest.mark.parametrize("name", ["t.csv", "t.jsonl", "t.json", "t.parquet"])
+def test_columns_of_files_can_be_renamed(repo: ab.Repository, folder: Path, name: str) -> None:
+    row = {"id": 1, "Delta 15 N (o/oo)": 1.5, "a.b": 7, "tab\there": "x", "n": 1, "swapped": 2}
+    if name.endswith("csv"):
+        (folder / name).write_text(",".join(row) + "\n" + ",".join(map(str, row.values())) + "\n")
+    elif name.endswith("parquet"):
+        pq.write_table(pa.Table.from_pylist([row]), folder / name)
+    else:
+        (folder / name).write_text(json.dumps(row if name.endswith("l") else [row]))
+    expected = {"id": 1, "d15n": 1.5, "b": 7, "c": "x", "swapped": 1, "n": 2}
+    assert rows_of(repo, name, rename=RENAME) == [expected]
+    if not name.endswith("parquet"):
+        types = "id int, d15n decimal(9,2), b string, c string, n int, swapped string"
+        found = repo.read_files(name, rename={old.upper(): new for old, new in RENAME.items()}, schema=types)
+        with repo.commit("main", "more") as tx:
+            tx.create_table("u", found.rows, key="id", schema=types)
+        (typed,) = repo.table("u").head()
+        assert typed == {**expected, "d15n": Decimal("1.50"), "b": "7", "swapped": "1"}
+
+
+def test_files_with_different_names_for_a_column_make_one(repo: ab.Repository, folder: Path) -> None:
+    (folder / "part=5").mkdir()
+    (folder / "part=5" / "a.csv").write_text("id,Name\n1,x\n")
+    (folder / "b.jsonl").write_text('{"number": 2, "name": "y"}\n')
+    (folder / "c.csv").write_text("nr,name\n3,z\n")
+    rows = rows_of(repo, ".", rename={"number": "id", "NR": "id", "name": "name", "part": "p"})
+    assert rows == [
+        {"id": 1, "name": "x", "p": 5},
+        {"id": 2, "name": "y", "p": None},
+        {"id": 3, "name": "z", "p": None},
+    ]
+
+
+@pytest.mark.parametrize(
+    ("rename", "words"),
+    [
+        ({"x": "y"}, "no file has a column 'x' to rename .the files have 'id', 'n'"),
+        ({"n": "ID"}, "'t.csv' has columns 'id' and 'n', and both would be 'ID'"),
+        ({"n": "a/b"}, "'a/b' is not a name for a column"),
+        ({"n": "a", "N": "b"}, "column 'n' is renamed twice"),
+    ],
+)
+def test_renames_that_cannot_be(repo: ab.Repository, folder: Path, rename: dict[str, str], words: str) -> None:
+    (folder / "t.csv").write_text("id,n\n1,1\n")
+    with pytest.raises(InvalidRequest, match=words):
+        repo.read_files("t.csv", rename=rename)

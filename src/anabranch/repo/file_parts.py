@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import cached_property, partial
 
 import pyarrow as pa
 import pyarrow.parquet
@@ -30,15 +30,42 @@ class Reading:
 
     columns: tuple[Column, ...]
     options: TextOptions
+    rename: Mapping[str, str] = field(default_factory=dict)
+    """Names that columns have in files, and those that they are to have."""
+
+    @cached_property
+    def _renames(self) -> dict[str, str]:
+        return {old.lower(): new for old, new in self.rename.items()}
+
+    def renamed(self, name: str) -> str:
+        """The name that a file's column is to have."""
+        return self._renames.get(name.lower(), name)
 
     def known(self, names: Sequence[str]) -> dict[str, DataType]:
-        """The declared types of columns, whatever the case of their names."""
+        """The declared types of a file's columns, whatever the case of their names."""
+        types = self.declared([self.renamed(name) for name in names])
+        return {name: types[self.renamed(name)] for name in names if self.renamed(name) in types}
+
+    def declared(self, names: Sequence[str]) -> dict[str, DataType]:
+        """The declared types of columns under the names that they are to have."""
         types = {c.name.lower(): c.type for c in self.columns}
         return {name: types[name.lower()] for name in names if name.lower() in types}
 
     def column(self, name: str) -> Column:
         """A declared column under the name that a file gives it."""
-        return replace(next(c for c in self.columns if c.name.lower() == name.lower()), name=name)
+        wanted = self.renamed(name).lower()
+        return replace(next(c for c in self.columns if c.name.lower() == wanted), name=name)
+
+    def new_names(self, path: str, names: Sequence[str]) -> dict[str, str]:
+        """The names that the columns of a file are to have; no two may have the same."""
+        new = {name: self.renamed(name) for name in names}
+        taken: dict[str, str] = {}
+        for name in names if self.rename else ():
+            other = taken.setdefault(new[name].lower(), name)
+            if other != name:
+                message = f"{path!r} has columns {other!r} and {name!r}, and both would be {new[name]!r}"
+                raise InvalidRequest(message, hint="rename them otherwise", file=path)
+        return new
 
     def head(self, path: str) -> Head:
         """The columns of a CSV file; without a header they are the declared ones."""
@@ -133,7 +160,7 @@ def _csv(file: DataFile, reading: Reading, bad: BadRows) -> Part:
 
 
 def _json(file: DataFile, reading: Reading, bad: BadRows) -> Part:
-    declared = {c.name: c.type for c in reading.columns}
+    declared = reading.known([*(c.name for c in reading.columns), *reading.rename])
     candidates = inferred(reading.options, times_only=True)
     simple = not any(has_entries(type_) for type_ in declared.values())
     quick = json_files.read_quickly(file.path, declared, reading.options.encoding) if simple else None

@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from anabranch.errors import InvalidRequest
+from anabranch.model.names import check_part
 from anabranch.model.schema import Column
 from anabranch.plan.engine import Work
 from anabranch.plan.texts import LONG_FROM, TextOptions, check_options
@@ -44,6 +45,8 @@ class FilesRequest:
     """Whether every file must have the same columns, as where a lack would be taken for null."""
     needed: tuple[str, ...] = ()
     """Columns that no file may lack."""
+    rename: Mapping[str, str] = field(default_factory=dict)
+    """Names of columns in the files, and those that they are to have."""
 
 
 @dataclass(frozen=True)
@@ -51,6 +54,7 @@ class FileRows:
     """What was read: an Arrow table or a Spark DataFrame, and how many rows were set aside."""
 
     rows: Any
+    columns: tuple[str, ...]
     row_count: int | None
     """None where only Spark could tell."""
     bad_count: int
@@ -69,6 +73,7 @@ def make_request(
     bad_rows: str | None,
     equal_columns: bool,
     needed: Sequence[str],
+    rename: Mapping[str, str],
     options: Mapping[str, Any],
 ) -> FilesRequest:
     """Check what is asked for."""
@@ -79,21 +84,30 @@ def make_request(
     columns = read_schema_argument(schema) if schema is not None else ()
     chosen = check_options(TextOptions(**options))
     every = (paths,) if isinstance(paths, str) else tuple(paths)
-    return FilesRequest(every, format, columns, chosen, bad_rows, equal_columns, tuple(needed))
+    return FilesRequest(every, format, columns, chosen, bad_rows, equal_columns, tuple(needed), _checked(rename))
+
+
+def _checked(rename: Mapping[str, str]) -> Mapping[str, str]:
+    for old, new in rename.items():
+        check_part(new, "column")
+        if [other.lower() for other in rename].count(old.lower()) > 1:
+            raise InvalidRequest(f"column {old!r} is renamed twice", hint="give it one name")
+    return dict(rename)
 
 
 def read_files(ctx: Context, request: FilesRequest, tell: Tell = lambda _: None) -> FileRows:
     """Read files as one table: in the process, or on Spark if there is much to read."""
-    reading = Reading(request.columns, request.options)
+    reading = Reading(request.columns, request.options, request.rename)
     files = find_files(request.paths, request.format)
     with bad_rows(request.bad_rows) as bad:
         if _needs_spark(ctx, files, reading.options):
             from anabranch.repo.spark_input import read_on_spark
 
             rows = read_on_spark(ctx, files, reading, request, bad, tell)
-            return FileRows(rows, None, bad.count)
+            return FileRows(rows, tuple(rows.columns), None, bad.count)
         places = read_in_process(files, reading, request, bad, tell)
-        return FileRows(places.rows, places.rows.num_rows, bad.count, places)
+        found = places.rows
+        return FileRows(found, tuple(found.column_names), found.num_rows, bad.count, places)
 
 
 def read_in_process(
@@ -105,9 +119,26 @@ def read_in_process(
         tell(f"reading file {number:,} of {len(files):,}")
         parts.append(read_part(file, reading, bad))
     bad.refuse()
+    check_renames({p.file.path: p.rows.column_names for p in parts}, request)
+    parts = [_renamed(part, reading) for part in parts]
     check_columns({p.file.path: p.rows.column_names for p in parts}, request)
     rows = _united(_inferred(parts, reading.options))
     return RowPlaces(rows, tuple((part.file, part.rows.num_rows) for part in parts), reading)
+
+
+def check_renames(columns: Mapping[str, Sequence[str]], request: FilesRequest) -> None:
+    """Refuse to rename what no file has."""
+    there = list(dict.fromkeys(name for names in columns.values() for name in names))
+    for old in request.rename:
+        if old.lower() not in (name.lower() for name in there):
+            hint = f"the files have {', '.join(map(repr, there[:20]))}"
+            raise InvalidRequest(f"no file has a column {old!r} to rename", hint=hint, column=old)
+
+
+def _renamed(part: Part, reading: Reading) -> Part:
+    names = reading.new_names(part.file.path, part.rows.column_names)
+    texts = {names[name]: tried for name, tried in part.texts.items()}
+    return Part(part.file, part.rows.rename_columns(list(names.values())), texts)
 
 
 def check_columns(columns: Mapping[str, Sequence[str]], request: FilesRequest) -> None:
