@@ -317,7 +317,7 @@ def test_what_is_not_there_is_told_with_what_was_looked_for(duck: ab.Repository,
             duck.read_files(path)
     with pytest.raises(NotFound) as told:
         duck.read_files("empty", format="json")
-    assert ".json, .jsonl, .ndjson (also .gz, .bz2, .zst, .xz, or in a .zip)" in (told.value.hint or "")
+    assert ".json, .jsonl, .ndjson (also .gz, .bz2, .zst, .xz), and in .zip" in (told.value.hint or "")
 
 
 def test_a_file_that_lacks_a_column(repo: ab.Repository, folder: Path) -> None:
@@ -678,7 +678,7 @@ def test_what_cannot_be_unpacked_is_told(duck: ab.Repository, folder: Path) -> N
         ("torn.csv.xz", packed[:500] + b"!" + packed[501:], "Corrupt input data"),
         ("no.zip", b"id\n1\n", "'no.zip' can't be read as zip: File is not a zip file"),
         ("secret.zip", bytes(content), "it needs a password"),
-        ("t.csv.7z", b"7z", "does not tell its format .known are .csv.*or in a .zip"),
+        ("t.csv.7z", b"7z", "does not tell its format .known are .csv.*; a .zip is read as a folder is"),
     ):
         (folder / name).write_bytes(wrong)
         with pytest.raises(InvalidRequest, match=words):

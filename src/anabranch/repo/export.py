@@ -37,10 +37,23 @@ class ExportRequest:
 
 def export(table: Table, request: ExportRequest) -> int:
     """Write a table's rows in the order of its key; returns how many there were."""
-    format = request.format or (file_format(request.target) if isinstance(request.target, str) else "csv")
+    format = _format(request)
     write = {"csv": _write_csv, "json": _write_json, "parquet": _write_parquet}[format]
     with _target(request, format) as sink, table.batches() as (schema, batches):
         return write(sink, schema, batches, request)
+
+
+def _format(request: ExportRequest) -> str:
+    """The format that was asked for, else by the file's name; a folder's would tell none."""
+    if not isinstance(request.target, str):
+        return request.format or "csv"
+    path = Path(request.target)
+    if path.is_dir() or request.target.endswith("/"):
+        example = os.path.join(request.target, f"rows.{request.format or 'csv'}")
+        raise InvalidRequest(f"{request.target!r} is a folder", hint=f"name a file in it, such as {example!r}")
+    if path.suffix.lower() == ZIP:
+        raise InvalidRequest(f"{path.name!r}: a zip is not written", hint=f"{', '.join(COMPRESSED)} are")
+    return request.format or file_format(request.target)
 
 
 def csv_style(delimiter: str, header: bool, quote: str, null: str, quote_all: bool) -> CsvStyle:
@@ -114,13 +127,9 @@ def _check_compression(path: Path, format: str) -> None:
     suffix = path.suffix.lower()
     if suffix in COMPRESSED and format == "parquet":
         raise InvalidRequest(f"{path.name!r}: Parquet is compressed within", hint=f"leave {suffix} out of the name")
-    if suffix == ZIP:
-        raise InvalidRequest(f"{path.name!r}: a zip is not written", hint=f"{', '.join(COMPRESSED)} are")
 
 
 def _check(path: Path, request: ExportRequest) -> None:
-    if path.is_dir() or str(request.target).endswith("/"):
-        raise InvalidRequest(f"{request.target!r} is a folder", hint="name a file in it")
     if path.exists() and not path.is_file():
         raise InvalidRequest(f"{request.target!r} is not a plain file", hint="- is standard output")
     if os.path.lexists(path) and not request.force:

@@ -68,9 +68,16 @@ def file_format(path: str) -> str:
     """Tell a file's format by its name."""
     found = _known_format(path)
     if found is None:
-        hint = f"known are {_wanted(None)}; under another name say csv, json or parquet (--format, format=)"
+        hint = f"known are {_endings(None)}; under another name say csv, json or parquet (--format, format=)"
         raise InvalidRequest(f"the name of {path!r} does not tell its format", hint=hint, file=path)
     return found
+
+
+def _format_to_read(path: str) -> str:
+    try:
+        return file_format(path)
+    except InvalidRequest as error:
+        raise InvalidRequest(error.message, hint=f"{error.hint}; a {ZIP} is read as a folder is", file=path) from None
 
 
 def _known_format(path: str) -> str | None:
@@ -85,7 +92,7 @@ def _matching(path: str, format: str | None) -> list[DataFile]:
     if is_zip(path):
         return _of_zip(path, format)
     if os.path.lexists(path):
-        return [DataFile(path, format or file_format(path))]
+        return [DataFile(path, format or _format_to_read(path))]
     if not glob.has_magic(path):
         raise NotFound(f"there is no file {path!r}", hint="check the path", file=path)
     matches = sorted(glob.glob(path, recursive=True))
@@ -175,5 +182,9 @@ def _hidden(name: str) -> bool:
 
 
 def _wanted(format: str | None) -> str:
+    return f"{_endings(format)}, and in {ZIP}"
+
+
+def _endings(format: str | None) -> str:
     endings = [ending for ending, known in FORMATS.items() if format in (None, known)]
-    return f"{', '.join(endings)} (also {', '.join(COMPRESSED)}, or in a {ZIP})"
+    return f"{', '.join(endings)} (also {', '.join(COMPRESSED)})"
