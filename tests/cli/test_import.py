@@ -377,3 +377,13 @@ def test_columns_with_names_that_no_table_takes_are_renamed(empty: Ana, folder: 
     assert len(rows_of(empty, "t")) == 3
     for wrong in (["--rename", "place"], ["--rename", "=x"], ["--rename", "a=b", "--rename", "a=c"]):
         empty("import", "t", "more.csv", "--append", *wrong, fails=2)
+
+
+@pytest.mark.parametrize("content", ["", "[]"])
+def test_json_without_rows_has_the_columns_of_the_table(shop: Ana, folder: Path, content: str) -> None:
+    (folder / "none.json").write_text(content)
+    for mode in ("--append", "--upsert", "--overwrite"):
+        done = shop("import", "orders", "none.json", mode).out
+        assert ("3 deleted" in done) == (mode == "--overwrite")
+    shop("import", "t", "none.json", "--key", "id", "--schema", "id int, v variant, m map<string,int>")
+    assert rows_of(shop, "t") == []

@@ -305,6 +305,11 @@ def _seekable(file: DataFile) -> str | pa.BufferReader:
         return pa.BufferReader(stream.read())
 
 
+def empty_rows(columns: Sequence[Column]) -> pa.Table:
+    """No rows of declared columns."""
+    return _empty([c.name for c in columns], {c.name: c.type for c in columns})
+
+
 def _text_column(values: Sequence[str | None]) -> pa.ChunkedArray:
     return pa.chunked_array([pa.array(values, pa.string())])
 

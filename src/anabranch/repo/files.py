@@ -18,7 +18,7 @@ from anabranch.plan.texts import LONG_FROM, TextOptions, check_options
 from anabranch.repo.bad_rows import BadRows, bad_rows
 from anabranch.repo.context import Context
 from anabranch.repo.file_names import DataFile, find_files
-from anabranch.repo.file_parts import Part, Reading, read_part
+from anabranch.repo.file_parts import Part, Reading, empty_rows, read_part
 from anabranch.repo.inputs import read_schema_argument
 from anabranch.repo.json_files import is_array
 from anabranch.repo.packed_files import is_beyond_spark
@@ -123,6 +123,8 @@ def read_in_process(
     parts = [_renamed(part, reading) for part in parts]
     check_columns({p.file.path: p.rows.column_names for p in parts}, request)
     rows = _united(_inferred(parts, reading.options))
+    if not rows.num_columns:
+        rows = empty_rows(reading.columns)  # an empty array names no columns
     return RowPlaces(rows, tuple((part.file, part.rows.num_rows) for part in parts), reading)
 
 
