@@ -324,3 +324,66 @@ def test_a_named_pipe_is_imported(empty: Ana, folder: Path) -> None:
     empty("import", "t", "pipe.csv", "--key", "id")
     writer.join()
     assert rows_of(empty, "t") == [{"id": 1, "s": "a"}]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["t", "twice.csv", "--key", "id"], "more than once: id=1; in twice.csv:2, twice.csv:6"),
+        (["t", "twice.csv", "more.json", "--key", "n"], "more than once: n='x'; in twice.csv:6, more.json:2"),
+        (["t", "p.parquet", "--key", "id"], "more than once: id=5; in p.parquet (row 1), p.parquet (row 3)"),
+        (["t", "nokey.jsonl", "--key", "id"], "may not be null: id=NULL; in nokey.jsonl:3"),
+        (["orders", "old.json", "--append"], "these keys already: id=2; in old.json:2"),
+        (["orders", "low.csv", "--append"], "does not hold for: id=9, price=-1.0; in low.csv:3"),
+        (["orders", "unnamed.csv", "--upsert"], "may not be null: id=8, status=NULL; in unnamed.csv:2"),
+    ],
+)
+def test_rows_that_the_table_refuses_are_named_by_file_and_line(
+    shop: Ana, folder: Path, arguments: list[str], told: str
+) -> None:
+    shop("sql", "ALTER TABLE orders ADD CONSTRAINT paid CHECK (price >= 0)")
+    shop("sql", "ALTER TABLE orders ALTER COLUMN status SET NOT NULL")
+    (folder / "twice.csv").write_text('id,n\n1,a\n2,"b\nc"\n\n1,x\n')
+    (folder / "more.json").write_text('[\n{"n": "x"}]')
+    (folder / "old.json").write_text('[{"id": 7, "status": "a"},\n{"id": 2, "status": "b"}]')
+    (folder / "nokey.jsonl").write_text('{"id": 1}\n\n{"id": null}\n')
+    (folder / "low.csv").write_text("id,status,price\n8,new,1\n9,new,-1\n")
+    (folder / "unnamed.csv").write_text("id,status\n8,\n")
+    pq.write_table(pa.table({"id": [5, 6, 5]}), folder / "p.parquet")
+    assert told in shop("import", *arguments, fails=2).err.splitlines()[0]
+
+
+def test_rows_that_were_set_aside_are_not_counted(empty: Ana, folder: Path) -> None:
+    (folder / "t.json").write_text('[{"id": 1}, {"id": "x"}, {"id": 2},\n3,\n{"id": 1}]')
+    (folder / "t.csv").write_text("id\n5\nx\n5\n")
+    types = ["--key", "id", "--schema", "id int", "--bad-rows", "bad.csv"]
+    assert "id=1; in t.json:1, t.json:3" in empty("import", "t", "t.json", *types, fails=2).err
+    assert "id=5; in t.csv:2, t.csv:4" in empty("import", "t", "t.csv", *types[:4], "--bad-rows", "b.csv", fails=2).err
+
+
+def test_columns_with_names_that_no_table_takes_are_renamed(empty: Ana, folder: Path) -> None:
+    (folder / "t.csv").write_text("Site,Delta 15 N (o/oo),a=b\nx,1.5,1\ny,,2\n")
+    refused = empty("import", "t", "t.csv", "--key", "Site", fails=2).err
+    assert "'Delta 15 N (o/oo)' is not a name for a column: it has a dot or a slash" in refused
+    assert "--rename 'Delta 15 N (o/oo)=NEW'" in refused
+    rename = ["--rename", "Delta 15 N (o/oo)=d15n", "--rename", "a=b=ab"]
+    empty("import", "t", "t.csv", "--key", "Site", *rename)
+    assert rows_of(empty, "t")[0] == {"Site": "x", "d15n": 1.5, "ab": 1}
+    (folder / "more.csv").write_text("place,d15n,ab\nz,2,3\n")
+    refused = empty("import", "t", "more.csv", "--append", fails=2).err
+    assert "table 't' has no column 'place'" in refused
+    assert "it has Site, d15n, ab; --rename place=NEW" in refused
+    empty("import", "t", "more.csv", "--append", "--rename", "place=Site")
+    assert len(rows_of(empty, "t")) == 3
+    for wrong in (["--rename", "place"], ["--rename", "=x"], ["--rename", "a=b", "--rename", "a=c"]):
+        empty("import", "t", "more.csv", "--append", *wrong, fails=2)
+
+
+@pytest.mark.parametrize("content", ["", "[]"])
+def test_json_without_rows_has_the_columns_of_the_table(shop: Ana, folder: Path, content: str) -> None:
+    (folder / "none.json").write_text(content)
+    for mode in ("--append", "--upsert", "--overwrite"):
+        done = shop("import", "orders", "none.json", mode).out
+        assert ("3 deleted" in done) == (mode == "--overwrite")
+    shop("import", "t", "none.json", "--key", "id", "--schema", "id int, v variant, m map<string,int>")
+    assert rows_of(shop, "t") == []

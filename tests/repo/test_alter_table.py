@@ -117,6 +117,14 @@ def test_a_default_that_can_not_be_is_refused_by_the_columns_name(
     assert made.table("t").schema.names == ("id", "v", "s")
 
 
+def test_a_default_that_only_spark_knows_is_named_by_the_rows(spark_repo: ab.Repository) -> None:
+    with spark_repo.commit("main", "make") as tx:
+        tx.create_table("t", schema="id int, v bigint DEFAULT 99999999999999999999", key="id")
+    with pytest.raises(ab.InvalidRequest) as told, spark_repo.commit("main", "write") as tx:
+        tx.table("t").insert([{"id": 1}])
+    assert "the default of column 'v' is 99999999999999999999: " in told.value.message
+
+
 def test_an_aggregate_is_no_default(spark_repo: ab.Repository) -> None:
     with spark_repo.commit("main", "make") as tx:
         table = tx.create_table("t", ROWS, key="id", schema=SCHEMA)

@@ -6,6 +6,8 @@ import bz2
 import csv
 import gzip
 import json
+import lzma
+import zipfile
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from pathlib import Path
@@ -314,7 +316,7 @@ def test_what_is_not_there_is_told_with_what_was_looked_for(duck: ab.Repository,
             duck.read_files(path)
     with pytest.raises(NotFound) as told:
         duck.read_files("empty", format="json")
-    assert ".json, .jsonl, .ndjson (also .gz, .bz2, .zst)" in (told.value.hint or "")
+    assert ".json, .jsonl, .ndjson (also .gz, .bz2, .zst, .xz), and in .zip" in (told.value.hint or "")
 
 
 def test_a_file_that_lacks_a_column(repo: ab.Repository, folder: Path) -> None:
@@ -625,3 +627,131 @@ def test_a_link_to_nowhere_in_a_folder_is_named(duck: ab.Repository, folder: Pat
     (folder / "in" / "a.csv").symlink_to("nowhere.csv")
     with pytest.raises(NotFound, match=r"there is no file 'in/a\.csv'"):
         duck.read_files("in")
+
+
+def zipped(path: Path, files: dict[str, bytes]) -> None:
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as made:
+        for name, content in files.items():
+            made.writestr(name, content)
+
+
+def test_a_zip_is_read_as_a_folder_is(duck: ab.Repository, folder: Path) -> None:
+    pq.write_table(pa.table({"id": [6]}), folder / "p.parquet")
+    files = {
+        "a.csv": b"id,n\n1,1\n",
+        "deep/year=2026/b.jsonl": b'{"id": 2, "n": 2}\n',
+        "c.csv.gz": gzip.compress(b"id,n\n3,3\n"),
+        "d.csv.xz": lzma.compress(b"id,n\n4,4\n"),
+        "p.parquet": (folder / "p.parquet").read_bytes(),
+        "__MACOSX/._a.csv": b"no",
+        "notes.txt": b"no",
+        "empty.csv": b"",
+    }
+    zipped(folder / "in.ZIP", files)
+    (folder / "e.csv.xz").write_bytes(lzma.compress(b"id,n\n5,5\n"))
+    rows = rows_of(duck, "in.ZIP", "*.xz")
+    assert [(row["id"], row["n"], row["year"]) for row in rows] == [
+        (1, 1, None),
+        (2, 2, 2026),
+        (3, 3, None),
+        (4, 4, None),
+        (5, 5, None),
+        (6, None, None),
+    ]
+    assert duck.read_files(["*.[xZ]*"]).row_count == duck.read_files(".", format=None).row_count - 1 == 6
+
+
+def test_bad_rows_in_a_zip_are_named(duck: ab.Repository, folder: Path) -> None:
+    zipped(folder / "in.zip", {"deep/a.csv": b"id,n\n1\n"})
+    with pytest.raises(InvalidRequest, match=r"in\.zip/deep/a\.csv:2: it has 1 of 2 fields"):
+        duck.read_files("in.zip")
+
+
+def test_what_cannot_be_unpacked_is_told(duck: ab.Repository, folder: Path) -> None:
+    packed = lzma.compress(b"id\n" + b"".join(b"%d\n" % i for i in range(10_000)))
+    zipped(folder / "in.zip", {"notes.txt": b"id\n1\n"})
+    content = bytearray((folder / "in.zip").read_bytes())
+    content[content.index(b"PK\x01\x02") + 8] |= 1
+    for name, wrong, words in (
+        ("cut.csv.xz", packed[:-100], "ended before the end-of-stream marker"),
+        ("torn.csv.xz", packed[:500] + b"!" + packed[501:], "Corrupt input data"),
+        ("no.zip", b"id\n1\n", "'no.zip' can't be read as zip: File is not a zip file"),
+        ("secret.zip", bytes(content), "it needs a password"),
+        ("t.csv.7z", b"7z", "does not tell its format .known are .csv.*; a .zip is read as a folder is"),
+    ):
+        (folder / name).write_bytes(wrong)
+        with pytest.raises(InvalidRequest, match=words):
+            duck.read_files(name)
+    with pytest.raises(NotFound, match=r"'in\.zip' has no file to read in it"):
+        duck.read_files("in.zip")
+    assert duck.read_files("in.zip", format="csv").rows.to_pylist() == [{"id": 1}]
+
+
+@pytest.mark.parametrize("name", ["in.zip", "t.csv.xz"])
+def test_spark_says_what_it_cannot_unpack(tmp_path: Path, spark: Any, folder: Path, name: str) -> None:
+    zipped(folder / "in.zip", {"a.csv": b"id\n1\n"})
+    (folder / "t.csv.xz").write_bytes(lzma.compress(b"id\n1\n"))
+    made = ab.init(tmp_path / "store", engine="spark", spark=spark)
+    with made as repo, pytest.raises(InvalidRequest, match=f"Spark can't unpack '{name}.*in the process"):
+        repo.read_files(name)
+
+
+def test_export_compresses_as_the_name_says(duck: ab.Repository, folder: Path) -> None:
+    with duck.commit("main", "make") as tx:
+        tx.create_table("t", [{"id": 1}], key="id")
+    duck.table("t").export("t.csv.xz")
+    assert lzma.decompress((folder / "t.csv.xz").read_bytes()) == b"id\n1\n"
+    with pytest.raises(InvalidRequest, match="a zip is not written"):
+        duck.table("t").export("t.zip", format="csv")
+
+
+RENAME = {"Delta 15 N (o/oo)": "d15n", "a.b": "b", "tab\there": "c", "n": "swapped", "swapped": "n"}
+
+
+@pytest.mark.contract
+@pytest.mark.parametrize("name", ["t.csv", "t.jsonl", "t.json", "t.parquet"])
+def test_columns_of_files_can_be_renamed(repo: ab.Repository, folder: Path, name: str) -> None:
+    row = {"id": 1, "Delta 15 N (o/oo)": 1.5, "a.b": 7, "tab\there": "x", "n": 1, "swapped": 2}
+    if name.endswith("csv"):
+        (folder / name).write_text(",".join(row) + "\n" + ",".join(map(str, row.values())) + "\n")
+    elif name.endswith("parquet"):
+        pq.write_table(pa.Table.from_pylist([row]), folder / name)
+    else:
+        (folder / name).write_text(json.dumps(row if name.endswith("l") else [row]))
+    expected = {"id": 1, "d15n": 1.5, "b": 7, "c": "x", "swapped": 1, "n": 2}
+    assert rows_of(repo, name, rename=RENAME) == [expected]
+    if not name.endswith("parquet"):
+        types = "id int, d15n decimal(9,2), b string, c string, n int, swapped string"
+        found = repo.read_files(name, rename={old.upper(): new for old, new in RENAME.items()}, schema=types)
+        with repo.commit("main", "more") as tx:
+            tx.create_table("u", found.rows, key="id", schema=types)
+        (typed,) = repo.table("u").head()
+        assert typed == {**expected, "d15n": Decimal("1.50"), "b": "7", "swapped": "1"}
+
+
+def test_files_with_different_names_for_a_column_make_one(repo: ab.Repository, folder: Path) -> None:
+    (folder / "part=5").mkdir()
+    (folder / "part=5" / "a.csv").write_text("id,Name\n1,x\n")
+    (folder / "b.jsonl").write_text('{"number": 2, "name": "y"}\n')
+    (folder / "c.csv").write_text("nr,name\n3,z\n")
+    rows = rows_of(repo, ".", rename={"number": "id", "NR": "id", "name": "name", "part": "p"})
+    assert rows == [
+        {"id": 1, "name": "x", "p": 5},
+        {"id": 2, "name": "y", "p": None},
+        {"id": 3, "name": "z", "p": None},
+    ]
+
+
+@pytest.mark.parametrize(
+    ("rename", "words"),
+    [
+        ({"x": "y"}, "no file has a column 'x' to rename .the files have 'id', 'n'"),
+        ({"n": "ID"}, "'t.csv' has columns 'id' and 'n', and both would be 'ID'"),
+        ({"n": "a/b"}, "'a/b' is not a name for a column"),
+        ({"n": "a", "N": "b"}, "column 'n' is renamed twice"),
+    ],
+)
+def test_renames_that_cannot_be(repo: ab.Repository, folder: Path, rename: dict[str, str], words: str) -> None:
+    (folder / "t.csv").write_text("id,n\n1,1\n")
+    with pytest.raises(InvalidRequest, match=words):
+        repo.read_files("t.csv", rename=rename)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 import pyarrow as pa
@@ -129,3 +130,14 @@ def test_a_row_of_fifty_megabytes(repo: ab.Repository) -> None:
     found = repo.table("t").get({"id": 1})
     assert found is not None
     assert (len(found["v"]), found["v"][-1]) == (50_000_001, "!")
+
+
+def test_a_difference_of_two_thousand_columns_takes_seconds(duck: ab.Repository) -> None:
+    with duck.commit("main", "make") as tx:
+        tx.create_table("wide", table_of(2000, 3), key="c0")
+    with duck.commit("main", "write") as tx:
+        tx.table("wide").update({"c1999": "c1999 * 10"}, where="c0 = 2")
+    began = time.perf_counter()
+    (changed,) = duck.diff("main~1", "main")["wide"].rows()
+    assert list(changed["columns"]) == ["c1999"]
+    assert time.perf_counter() - began < 30

@@ -169,6 +169,35 @@ def test_a_moved_key_may_not_land_on_another_row(repo: ab.Repository) -> None:
 
 
 @pytest.mark.contract
+@pytest.mark.parametrize(
+    ("type_", "default"), [("tinyint", "300"), ("tinyint", "100 + 100"), ("decimal(4,2)", "123.4")]
+)
+def test_a_default_that_does_not_fit_is_refused_with_the_table(duck: ab.Repository, type_: str, default: str) -> None:
+    with pytest.raises(ab.InvalidRequest) as told, duck.commit("main", "make") as tx:
+        tx.create_table("t", schema=f"id int, v {type_} DEFAULT {default}", key="id")
+    assert told.value.message.startswith(f"the default of column 'v' is {default}: ")
+    with duck.commit("main", "make") as tx:
+        tx.create_table("t", schema="id int, v tinyint DEFAULT 100, w smallint DEFAULT -5", key="id")
+        tx.table("t").insert([{"id": 1}])
+    assert duck.table("t").head() == [{"id": 1, "v": 100, "w": -5}]
+
+
+def test_rows_that_a_default_does_not_fit_are_refused_with_its_name(
+    duck: ab.Repository, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patched, duck.commit("main", "as of old") as tx:
+        patched.setattr("anabranch.repo.create_table._check_defaults", lambda *_: None)
+        tx.create_table("t", schema="id int, n int, w int DEFAULT 1, v tinyint DEFAULT 300", key="id")
+    rows = [{"id": 1, "n": 1}]
+    for verb in ("insert", "upsert", "overwrite"):
+        with pytest.raises(ab.InvalidRequest) as told, duck.commit("main", "write") as tx:
+            getattr(tx.table("t"), verb)(rows)
+        assert "'t': the default of column 'v' is 300: a value does not fit" in told.value.message
+        assert told.value.column == "v"
+    with duck.commit("main", "write") as tx:
+        tx.table("t").insert([{**rows[0], "v": 3}])
+
+
 def test_a_default_that_speaks_of_a_column_is_refused_with_the_table(duck: ab.Repository) -> None:
     problem = r"default of 'b': there is no column 'id' \(a default can't speak of columns\)"
     with pytest.raises(ab.InvalidRequest, match=problem), duck.commit("main", "make") as tx:

@@ -55,9 +55,9 @@ def command(
 ) -> None:
     """Export rows of a table, sorted by its key, as CSV, JSON or Parquet; - is standard output.
 
-    CSV and JSON are compressed if the name says so (.gz, .bz2, .zst). The file appears when it is complete. What is
-    exported can be imported again with the same values: in CSV an empty text has quotes and null has none; times are
-    ISO 8601, those with a zone in UTC; bytes are hexadecimal digits; decimals in JSON are text.
+    CSV and JSON are compressed if the name says so (.gz, .bz2, .zst, .xz). The file appears when it is complete. What
+    is exported can be imported again with the same values: in CSV an empty text has quotes and null has none; times
+    are ISO 8601, those with a zone in UTC; bytes are hexadecimal digits; decimals in JSON are text.
 
     \b
     $ ana export orders orders.json --where 'price > 1'

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -12,12 +13,13 @@ from anabranch.cli.documents import commit_document, counts_document
 from anabranch.cli.failures import BadUsage
 from anabranch.cli.file_options import FORMATS, delimiter_of, reading_options, text_options
 from anabranch.cli.options import command as make_command
-from anabranch.cli.options import names, paragraphs
+from anabranch.cli.options import names, paragraphs, renames
 from anabranch.cli.output import clean, emit, emit_json, plural
 from anabranch.cli.session import Session
 from anabranch.cli.staging import Writing, commit_line, counts_text, writing
 from anabranch.cli.standard_input import spooled
 from anabranch.errors import AlreadyExists, InvalidRequest, NotFound
+from anabranch.model.names import check_part
 
 if TYPE_CHECKING:
     from anabranch import Counts
@@ -37,6 +39,7 @@ class Request:
     schema: str | None
     bad_rows: str | None
     mode: str
+    rename: dict[str, str]
     options: dict[str, Any]
 
 
@@ -63,6 +66,13 @@ class Outcome:
 @click.option(
     "--bad-rows", metavar="FILE", help="Set rows that can't be taken aside in this CSV; else they are refused."
 )
+@click.option(
+    "--rename",
+    metavar="OLD=NEW",
+    multiple=True,
+    callback=renames,
+    help="Call a column of the files otherwise; may be repeated.",
+)
 @reading_options
 def command(
     session: Session,
@@ -77,14 +87,15 @@ def command(
     schema: str | None,
     format: str | None,
     bad_rows: str | None,
+    rename: dict[str, str],
     **options: Any,
 ) -> None:
     """Import CSV, JSON (lines or an array) or Parquet into a table.
 
     FILE is a file, a folder (every file of a known format in it and below, names with a leading _ or . left out) or a
     pattern such as 'logs/**/*.csv.gz'; - is standard input, with --format. CSV and JSON may be compressed (.gz, .bz2,
-    .zst). Folders named `year=2026` give a column. A column that a file lacks is null in its rows; with --upsert all
-    files need the same columns.
+    .zst, .xz); a .zip is read as a folder is. Folders named `year=2026` give a column. A column that a file lacks is
+    null in its rows; with --upsert all files need the same columns.
 
     The rows are staged on the current branch; `ana commit` publishes them, -m does so at once. Types are those of the
     table or of --schema, else they are inferred over all rows. Large input is read on Spark.
@@ -108,7 +119,7 @@ def command(
         session.progress(f"reading {plural(len(files), 'file')}") as progress,
         writing(session, message, author) as made,
     ):
-        request = Request(table, named, key, format, schema, bad_rows, mode, text_options(options))
+        request = Request(table, named, key, format, schema, bad_rows, mode, rename, text_options(options))
         outcome = load(session, made.transaction, request, progress)
     _tell(session, request, outcome, made, committed=message is not None)
 
@@ -123,15 +134,18 @@ def load(session: Session, tx: Transaction, request: Request, progress: Progress
         bad_rows=request.bad_rows,
         equal_columns=request.mode == "upsert",
         needed=request.key or (),
+        rename=request.rename,
         tell=progress.phase,
         **request.options,
     )
+    _check_columns(read.columns, found)
     rows = plural(read.row_count, "row") if read.row_count is not None else "rows"
     progress.phase(f"writing {rows} to {request.table}")
-    if found is None:
-        return Outcome(True, _create(tx, request, read.rows), read.bad_count)
-    write = {"upsert": found.upsert, "overwrite": found.overwrite}.get(request.mode, found.insert)
-    return Outcome(False, write(read.rows), read.bad_count)
+    with read.telling_places():
+        if found is None:
+            return Outcome(True, _create(tx, request, read.rows), read.bad_count)
+        write = {"upsert": found.upsert, "overwrite": found.overwrite}.get(request.mode, found.insert)
+        return Outcome(False, write(read.rows), read.bad_count)
 
 
 def _find(tx: Transaction, request: Request) -> TableWriter | None:
@@ -161,6 +175,20 @@ def _check(found: TableWriter, request: Request) -> None:
         raise InvalidRequest(message, hint="leave --key out")
     if request.schema:
         raise InvalidRequest(f"table {request.table!r} has its columns already", hint="leave --schema out")
+
+
+def _check_columns(columns: tuple[str, ...], found: TableWriter | None) -> None:
+    """Refuse columns that the table can't have or has not; they may just be called otherwise in the files."""
+    for name in columns:
+        option = f"--rename {shlex.quote(f'{name}=NEW')}"
+        if found is None:
+            try:
+                check_part(name, "column")
+            except InvalidRequest as error:
+                raise InvalidRequest(error.message, hint=f"{option} gives it another name", column=name) from None
+        elif found.schema.find(name) is None:
+            hint = f"it has {', '.join(found.schema.names[:20])}; {option} says which of them is meant"
+            raise InvalidRequest(f"table {found.name!r} has no column {name!r}", hint=hint, column=name)
 
 
 def _create(tx: Transaction, request: Request, rows: Any) -> Counts:

@@ -107,3 +107,15 @@ def paragraphs(_ctx: click.Context, _option: click.Parameter, texts: tuple[str, 
     if texts and not message.strip():
         raise InvalidRequest("a commit needs a message", hint="say what it does and why")
     return message if texts else None
+
+
+def renames(_ctx: click.Context, option: click.Parameter, texts: tuple[str, ...]) -> dict[str, str]:
+    """Read each `OLD=NEW` as a name and another; it is parted at the last =."""
+    pairs = [text.rpartition("=") for text in texts]
+    for text, (old, _, new) in zip(texts, pairs, strict=True):
+        if not old or not new:
+            raise BadUsage(f"{option.opts[0]} says {text!r}", hint="say OLD=NEW")
+    found = {old: new for old, _, new in pairs}
+    if len(found) < len(pairs):
+        raise BadUsage(f"{option.opts[0]} names a column twice", hint="give it one name")
+    return found

@@ -244,6 +244,11 @@ def without_bad(frame: DataFrame) -> DataFrame:
     return frame.where(~F.col(BAD)).drop(BAD, FILE)
 
 
+def with_names(frame: DataFrame, names: Mapping[str, str]) -> DataFrame:
+    """The same columns under other names, where they have some."""
+    return frame.toDF(*(names.get(name, name) for name in frame.columns))
+
+
 def united(frames: Sequence[DataFrame]) -> DataFrame:
     """All rows of all frames; what one lacks is null in its rows."""
     return reduce(lambda one, other: one.unionByName(other, allowMissingColumns=True), frames)

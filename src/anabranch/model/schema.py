@@ -111,7 +111,13 @@ class Schema:
 
     def knowing(self, other: Schema) -> Schema:
         """The same schema, whose columns also go by the ids that another schema knows them by."""
-        columns = tuple(_also_called(c, other.columns) for c in self.columns)
+        places: dict[ColumnId, list[int]] = {}
+        for place, column in enumerate(other.columns):
+            for id_ in column.ids:
+                places.setdefault(id_, []).append(place)
+        met = [sorted({place for id_ in c.ids for place in places.get(id_, ())}) for c in self.columns]
+        pairs = zip(self.columns, met, strict=True)
+        columns = tuple(_also_called(c, [other.columns[place] for place in found]) for c, found in pairs)
         return self if columns == self.columns else replace(self, columns=columns)
 
     @cached_property

@@ -178,7 +178,7 @@ def first_value(ctx: Context, default: str, name: str, type_: DataType) -> str |
     what = f"default of {name!r}"
     expression = default_expression(default, name)
     try:
-        found = _computed(ctx, expression, name, type_)
+        found = default_value(ctx, expression, name, type_)
     except InvalidRequest as error:
         raise InvalidRequest(f"{what}: {error.message}", hint=error.hint, **error.facts) from error
     if found is not None and not type_.has_text:
@@ -186,7 +186,7 @@ def first_value(ctx: Context, default: str, name: str, type_: DataType) -> str |
     return None if found is None else _text_of(found)
 
 
-def _computed(ctx: Context, default: Expression, name: str, type_: DataType) -> Any:
+def default_value(ctx: Context, default: Expression, name: str, type_: DataType) -> Any:
     """The value of a default, computed as new rows will have it computed."""
     spark_only = f"a column of type {type_}" if type_.only_spark else None
     engine = ctx.engines.pick(

@@ -9,11 +9,11 @@ from typing import Any
 from anabranch.errors import InvalidRequest
 from anabranch.model.ids import SchemaId, ThingId, new_id
 from anabranch.model.schema import Column, Schema, make_schema
-from anabranch.model.types import DataType, can_store
+from anabranch.model.types import DataType, can_store, can_widen
 from anabranch.plan.commit import ThingDraft, draft_state, with_statement
 from anabranch.plan.properties import check_properties
 from anabranch.queries.expressions import Expression, Unproven
-from anabranch.repo.alter_table import cluster_columns, default_expression
+from anabranch.repo.alter_table import cluster_columns, default_expression, default_value
 from anabranch.repo.context import Context
 from anabranch.repo.inputs import Input, columns_of, key_names, read_input, read_schema_argument
 from anabranch.repo.insert import insert_input
@@ -38,7 +38,7 @@ def create_table(ctx: Context, asked: NewTable) -> ThingDraft:
     given = read_input(asked.data, columns) if asked.data is not None else None
     if asked.schema is None:
         columns = _columns(asked, given)
-    _check_defaults(columns)
+    _check_defaults(ctx, columns)
     made = make_schema(columns, key_names(asked.key))
     table = ThingDraft(
         ThingId(new_id("t")),
@@ -69,15 +69,28 @@ def _attributes(asked: NewTable, schema: Schema) -> dict[str, Any]:
     return {name: value for name, value in found.items() if value}
 
 
-def _check_defaults(columns: Sequence[Column]) -> None:
+def _check_defaults(ctx: Context, columns: Sequence[Column]) -> None:
+    """Refuse defaults whose type or value does not fit; what only Spark knows is found when rows come."""
     for column in columns:
         if column.default is None:
             continue
         what = f"default of {column.name!r}"
-        given = _proven_type(default_expression(column.default, column.name))
+        default = default_expression(column.default, column.name)
+        given = _proven_type(default)
         if given is not None and not can_store(given, column.type):
             message = f"{what}: column {column.name!r} is {column.type}, the value is {given}"
             raise InvalidRequest(message, hint="cast it in the expression")
+        if given is not None and not can_widen(given, column.type) and not column.type.only_spark:
+            _refuse_misfit(ctx, default, column)
+
+
+def _refuse_misfit(ctx: Context, default: Expression, column: Column) -> None:
+    """Compute a default whose type is wider than the column's."""
+    try:
+        default_value(ctx, default, column.name, column.type)
+    except InvalidRequest as error:
+        message = f"the default of column {column.name!r} is {default.text}: {error.message}"
+        raise InvalidRequest(message, hint=error.hint, column=column.name) from error
 
 
 def _proven_type(default: Expression) -> DataType | None:

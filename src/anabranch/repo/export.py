@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import lzma
 import os
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
@@ -16,9 +17,8 @@ from anabranch.errors import AlreadyExists, InvalidRequest, Unavailable
 from anabranch.plan.texts import TextOptions, check_options
 from anabranch.repo.export_texts import CsvStyle, csv_header, csv_lines, json_lines
 from anabranch.repo.file_names import COMPRESSED, file_format
+from anabranch.repo.packed_files import CODECS, XZ, ZIP
 from anabranch.repo.reading import Table
-
-_CODECS = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd"}
 
 
 @dataclass(frozen=True)
@@ -37,10 +37,23 @@ class ExportRequest:
 
 def export(table: Table, request: ExportRequest) -> int:
     """Write a table's rows in the order of its key; returns how many there were."""
-    format = request.format or (file_format(request.target) if isinstance(request.target, str) else "csv")
+    format = _format(request)
     write = {"csv": _write_csv, "json": _write_json, "parquet": _write_parquet}[format]
     with _target(request, format) as sink, table.batches() as (schema, batches):
         return write(sink, schema, batches, request)
+
+
+def _format(request: ExportRequest) -> str:
+    """The format that was asked for, else by the file's name; a folder's would tell none."""
+    if not isinstance(request.target, str):
+        return request.format or "csv"
+    path = Path(request.target)
+    if path.is_dir() or request.target.endswith("/"):
+        example = os.path.join(request.target, f"rows.{request.format or 'csv'}")
+        raise InvalidRequest(f"{request.target!r} is a folder", hint=f"name a file in it, such as {example!r}")
+    if path.suffix.lower() == ZIP:
+        raise InvalidRequest(f"{path.name!r}: a zip is not written", hint=f"{', '.join(COMPRESSED)} are")
+    return request.format or file_format(request.target)
 
 
 def csv_style(delimiter: str, header: bool, quote: str, null: str, quote_all: bool) -> CsvStyle:
@@ -92,12 +105,12 @@ def _target(request: ExportRequest, format: str) -> Iterator[Any]:
         yield request.target
         return
     path = Path(request.target)
-    codec = _codec(path, format)
     _check(path, request)
+    _check_compression(path, format)
     partial = path.with_name(f".{path.name}.partial-{os.getpid()}")
     with _translated(request.target):
         try:
-            with pa.output_stream(str(partial), compression=codec) as sink:
+            with _opened(partial, path.suffix.lower()) as sink:
                 yield sink
             partial.replace(path)
         finally:
@@ -105,16 +118,18 @@ def _target(request: ExportRequest, format: str) -> Iterator[Any]:
                 partial.unlink()
 
 
-def _codec(path: Path, format: str) -> str | None:
+def _opened(partial: Path, ending: str) -> Any:
+    """Open a new file; what is written is compressed as the ending of its name to be says."""
+    return lzma.open(partial, "wb") if ending == XZ else pa.output_stream(str(partial), compression=CODECS.get(ending))
+
+
+def _check_compression(path: Path, format: str) -> None:
     suffix = path.suffix.lower()
     if suffix in COMPRESSED and format == "parquet":
         raise InvalidRequest(f"{path.name!r}: Parquet is compressed within", hint=f"leave {suffix} out of the name")
-    return _CODECS.get(suffix)
 
 
 def _check(path: Path, request: ExportRequest) -> None:
-    if path.is_dir() or str(request.target).endswith("/"):
-        raise InvalidRequest(f"{request.target!r} is a folder", hint="name a file in it")
     if path.exists() and not path.is_file():
         raise InvalidRequest(f"{request.target!r} is not a plain file", hint="- is standard output")
     if os.path.lexists(path) and not request.force:

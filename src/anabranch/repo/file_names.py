@@ -5,11 +5,13 @@ from __future__ import annotations
 import glob
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from urllib.parse import unquote
 
 from anabranch.errors import InvalidRequest, NotFound
+from anabranch.repo.packed_files import CODECS, XZ, ZIP, Member, is_zip, members
+from anabranch.repo.text_files import translated
 
 FORMATS = {
     ".csv": "csv",
@@ -20,7 +22,7 @@ FORMATS = {
     ".parquet": "parquet",
     ".pq": "parquet",
 }
-COMPRESSED = (".gz", ".bz2", ".zst")
+COMPRESSED = (*CODECS, XZ)
 _INFLATION = 5
 """How much larger than its file the content of a compressed file is taken to be."""
 _NULL_FOLDER = "__HIVE_DEFAULT_PARTITION__"
@@ -35,6 +37,8 @@ class DataFile:
     base: str | None = None
     """The folder that was named, where folders below it are called `name=value`."""
     values: Mapping[str, str | None] = field(default_factory=dict)
+    unpacked_bytes: int | None = None
+    """How large a file in a zip is."""
 
     @property
     def is_compressed(self) -> bool:
@@ -43,6 +47,8 @@ class DataFile:
     @property
     def size_bytes(self) -> int:
         """How much there is to read, roughly."""
+        if self.unpacked_bytes is not None:
+            return self.unpacked_bytes
         size = Path(self.path).stat().st_size
         return size * _INFLATION if self.is_compressed else size
 
@@ -62,8 +68,16 @@ def file_format(path: str) -> str:
     """Tell a file's format by its name."""
     found = _known_format(path)
     if found is None:
-        raise InvalidRequest(f"the name of {path!r} does not tell its format", hint="say csv, json or parquet")
+        hint = f"known are {_endings(None)}; under another name say csv, json or parquet (--format, format=)"
+        raise InvalidRequest(f"the name of {path!r} does not tell its format", hint=hint, file=path)
     return found
+
+
+def _format_to_read(path: str) -> str:
+    try:
+        return file_format(path)
+    except InvalidRequest as error:
+        raise InvalidRequest(error.message, hint=f"{error.hint}; a {ZIP} is read as a folder is", file=path) from None
 
 
 def _known_format(path: str) -> str | None:
@@ -75,8 +89,10 @@ def _known_format(path: str) -> str | None:
 def _matching(path: str, format: str | None) -> list[DataFile]:
     if os.path.isdir(path):
         return _in_folder(path, format)
+    if is_zip(path):
+        return _of_zip(path, format)
     if os.path.lexists(path):
-        return [DataFile(path, format or file_format(path))]
+        return [DataFile(path, format or _format_to_read(path))]
     if not glob.has_magic(path):
         raise NotFound(f"there is no file {path!r}", hint="check the path", file=path)
     matches = sorted(glob.glob(path, recursive=True))
@@ -91,6 +107,8 @@ def _of_match(match: str, pattern: str, format: str | None) -> list[DataFile]:
     base = _fixed_part(pattern)
     if os.path.isdir(match):
         return [] if "**" in pattern else list(_walk(match, base, format))
+    if is_zip(match):
+        return [] if _hidden(os.path.basename(match)) else list(_in_zip(match, base, format))
     known = format or _known_format(match)
     return [] if known is None or _hidden(os.path.basename(match)) else [_file(match, base, known)]
 
@@ -103,6 +121,24 @@ def _in_folder(path: str, format: str | None) -> list[DataFile]:
     return files
 
 
+def _of_zip(path: str, format: str | None) -> list[DataFile]:
+    files = list(_in_zip(path, path, format))
+    if not files:
+        raise NotFound(f"{path!r} has no file to read in it", hint=f"looked for {_wanted(format)}", file=path)
+    return files
+
+
+def _in_zip(path: str, base: str, format: str | None) -> Iterator[DataFile]:
+    """The files in a zip, as if it was a folder."""
+    with translated(path, "zip"):
+        found: list[Member] = members(path)
+    for member in found:
+        parts = member.name.split("/")
+        known = _known_format(parts[-1]) or format
+        if known and not any(map(_hidden, parts)) and (format is None or known == format):
+            yield replace(_file(f"{path}/{member.name}", base, known), unpacked_bytes=member.size_bytes)
+
+
 def _walk(folder: str, base: str, format: str | None) -> Iterator[DataFile]:
     """Files below a folder, in the order of their names; what Spark and others keep for themselves is left out."""
     for path, folders, names in os.walk(folder):
@@ -110,6 +146,9 @@ def _walk(folder: str, base: str, format: str | None) -> Iterator[DataFile]:
         for name in sorted(names):
             known = _known_format(name) or format
             whole = os.path.join(path, name)
+            if is_zip(whole) and not _hidden(name):
+                yield from _in_zip(whole, base, format)
+                continue
             if known and not _hidden(name) and (format is None or known == format) and not _is_empty(whole):
                 yield _file(whole, base, known)
 
@@ -143,5 +182,9 @@ def _hidden(name: str) -> bool:
 
 
 def _wanted(format: str | None) -> str:
+    return f"{_endings(format)}, and in {ZIP}"
+
+
+def _endings(format: str | None) -> str:
     endings = [ending for ending, known in FORMATS.items() if format in (None, known)]
     return f"{', '.join(endings)} (also {', '.join(COMPRESSED)})"

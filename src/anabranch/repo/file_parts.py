@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import cached_property, partial
 
 import pyarrow as pa
 import pyarrow.parquet
@@ -19,6 +19,7 @@ from anabranch.repo.bad_rows import BadRow, BadRows
 from anabranch.repo.csv_files import Head
 from anabranch.repo.file_names import DataFile
 from anabranch.repo.inputs import json_columns
+from anabranch.repo.packed_files import open_file
 from anabranch.repo.text_files import translated
 from anabranch.repo.text_values import Misfit, convert, fitted, misfits
 
@@ -29,15 +30,42 @@ class Reading:
 
     columns: tuple[Column, ...]
     options: TextOptions
+    rename: Mapping[str, str] = field(default_factory=dict)
+    """Names that columns have in files, and those that they are to have."""
+
+    @cached_property
+    def _renames(self) -> dict[str, str]:
+        return {old.lower(): new for old, new in self.rename.items()}
+
+    def renamed(self, name: str) -> str:
+        """The name that a file's column is to have."""
+        return self._renames.get(name.lower(), name)
 
     def known(self, names: Sequence[str]) -> dict[str, DataType]:
-        """The declared types of columns, whatever the case of their names."""
+        """The declared types of a file's columns, whatever the case of their names."""
+        types = self.declared([self.renamed(name) for name in names])
+        return {name: types[self.renamed(name)] for name in names if self.renamed(name) in types}
+
+    def declared(self, names: Sequence[str]) -> dict[str, DataType]:
+        """The declared types of columns under the names that they are to have."""
         types = {c.name.lower(): c.type for c in self.columns}
         return {name: types[name.lower()] for name in names if name.lower() in types}
 
     def column(self, name: str) -> Column:
         """A declared column under the name that a file gives it."""
-        return replace(next(c for c in self.columns if c.name.lower() == name.lower()), name=name)
+        wanted = self.renamed(name).lower()
+        return replace(next(c for c in self.columns if c.name.lower() == wanted), name=name)
+
+    def new_names(self, path: str, names: Sequence[str]) -> dict[str, str]:
+        """The names that the columns of a file are to have; no two may have the same."""
+        new = {name: self.renamed(name) for name in names}
+        taken: dict[str, str] = {}
+        for name in names if self.rename else ():
+            other = taken.setdefault(new[name].lower(), name)
+            if other != name:
+                message = f"{path!r} has columns {other!r} and {name!r}, and both would be {new[name]!r}"
+                raise InvalidRequest(message, hint="rename them otherwise", file=path)
+        return new
 
     def head(self, path: str) -> Head:
         """The columns of a CSV file; without a header they are the declared ones."""
@@ -76,7 +104,7 @@ def read_part(file: DataFile, reading: Reading, bad: BadRows) -> Part:
     """Read a file; rows that can't be taken go to `bad`."""
     with translated(file.path, file.format):
         if file.format == "parquet":
-            part = Part(file, _parquet(file.path))
+            part = Part(file, _parquet(file))
         else:
             part = _csv(file, reading, bad) if file.format == "csv" else _json(file, reading, bad)
             refuse_folder_columns(file, part.rows.column_names)
@@ -101,6 +129,27 @@ def name_bad_rows(file: DataFile, reading: Reading, bad: BadRows) -> None:
                 return
 
 
+def row_lines(file: DataFile, reading: Reading) -> Iterator[int]:
+    """The line of each row of a text file that can be taken, in order."""
+    with translated(file.path, file.format):
+        yield from _csv_lines(file.path, reading) if file.format == "csv" else _json_lines(file.path, reading)
+
+
+def _csv_lines(path: str, reading: Reading) -> Iterator[int]:
+    head = reading.head(path)
+    types = reading.known(head.names)
+    for chunk in csv_files.read_carefully(path, head.names, head.line_count, reading.options):
+        wrong = _misfitting(chunk.columns, types, reading.options)
+        yield from (line for i, line in enumerate(chunk.lines) if i not in wrong)
+
+
+def _json_lines(path: str, reading: Reading) -> Iterator[int]:
+    for rows in json_files.read_carefully(path, reading.options.encoding):
+        whole = [row for row in rows if row.values is not None]
+        wrong = _json_misfitting(whole, reading)
+        yield from (row.line for i, row in enumerate(whole) if i not in wrong)
+
+
 def _csv(file: DataFile, reading: Reading, bad: BadRows) -> Part:
     head = reading.head(file.path)
     types = reading.known(head.names)
@@ -121,7 +170,7 @@ def _csv(file: DataFile, reading: Reading, bad: BadRows) -> Part:
 
 
 def _json(file: DataFile, reading: Reading, bad: BadRows) -> Part:
-    declared = {c.name: c.type for c in reading.columns}
+    declared = reading.known([*(c.name for c in reading.columns), *reading.rename])
     candidates = inferred(reading.options, times_only=True)
     simple = not any(has_entries(type_) for type_ in declared.values())
     quick = json_files.read_quickly(file.path, declared, reading.options.encoding) if simple else None
@@ -182,17 +231,21 @@ def _json_sorted_out(
 ) -> tuple[list[Mapping[str, object]], list[BadRow]]:
     """Part the objects that can be taken from those that can't."""
     whole = [row for row in rows if row.values is not None]
+    wrong = _json_misfitting(whole, reading)
+    faults = [BadRow(path, whole[i].line, error, whole[i].text) for i, error in wrong.items()]
+    good = [row.values or {} for i, row in enumerate(whole) if i not in wrong]
+    return good, sorted([*json_files.bad_rows_of(path, rows), *faults], key=lambda row: row.line)
+
+
+def _json_misfitting(whole: Sequence[json_files.JsonRow], reading: Reading) -> dict[int, str]:
     values = [row.values or {} for row in whole]
     known = reading.known(list(dict.fromkeys(name for v in values for name in v)))
     types = {name: type_ for name, type_ in known.items() if not is_whole(type_)}
     columns = {name: _text_column(json_files.texts_of([v.get(name) for v in values])) for name in types}
-    lines, texts = [row.line for row in whole], [row.text for row in whole]
     wrong = _misfitting(pa.table(columns), types, reading.options)
     for name in [name for name, type_ in known.items() if type_.is_nested]:
         wrong = _unfit([v.get(name) for v in values], name, known[name]) | wrong
-    faults = [BadRow(path, lines[i], error, texts[i]) for i, error in wrong.items()]
-    good = [v for i, v in enumerate(values) if i not in wrong]
-    return good, sorted([*json_files.bad_rows_of(path, rows), *faults], key=lambda row: row.line)
+    return wrong
 
 
 def _sorted_out(
@@ -260,9 +313,9 @@ def _with_folder_values(part: Part, reading: Reading) -> Part:
     return Part(part.file, rows, texts)
 
 
-def _parquet(path: str) -> pa.Table:
+def _parquet(found: DataFile) -> pa.Table:
     """Read Parquet; times in the form that Spark and Impala used to write are instants."""
-    file = pyarrow.parquet.ParquetFile(path, coerce_int96_timestamp_unit="us")
+    file = pyarrow.parquet.ParquetFile(_seekable(found), coerce_int96_timestamp_unit="us")
     rows = file.read()
     for i in range(len(file.schema)):
         column = file.schema.column(i)
@@ -270,6 +323,19 @@ def _parquet(path: str) -> pa.Table:
             place = rows.column_names.index(column.path)
             rows = rows.set_column(place, column.path, rows.column(place).cast(pa.timestamp("us", "UTC")))
     return rows.replace_schema_metadata(None)
+
+
+def _seekable(file: DataFile) -> str | pa.BufferReader:
+    """What Parquet is read from, which begins at the end; a file in a zip can only be read from its start."""
+    if file.unpacked_bytes is None:
+        return file.path
+    with open_file(file.path) as stream:
+        return pa.BufferReader(stream.read())
+
+
+def empty_rows(columns: Sequence[Column]) -> pa.Table:
+    """No rows of declared columns."""
+    return _empty([c.name for c in columns], {c.name: c.type for c in columns})
 
 
 def _text_column(values: Sequence[str | None]) -> pa.ChunkedArray:

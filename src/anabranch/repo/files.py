@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, fields
 from typing import Any
 
@@ -11,15 +12,18 @@ import pyarrow.compute as pc
 import pyarrow.parquet
 
 from anabranch.errors import InvalidRequest
+from anabranch.model.names import check_part
 from anabranch.model.schema import Column
 from anabranch.plan.engine import Work
 from anabranch.plan.texts import LONG_FROM, TextOptions, check_options
 from anabranch.repo.bad_rows import BadRows, bad_rows
 from anabranch.repo.context import Context
 from anabranch.repo.file_names import DataFile, find_files
-from anabranch.repo.file_parts import Part, Reading, read_part
+from anabranch.repo.file_parts import Part, Reading, empty_rows, read_part
 from anabranch.repo.inputs import read_schema_argument
 from anabranch.repo.json_files import is_whole
+from anabranch.repo.packed_files import is_beyond_spark
+from anabranch.repo.row_places import RowPlaces
 from anabranch.repo.text_files import first_line, translated
 from anabranch.repo.text_values import infer
 
@@ -42,6 +46,8 @@ class FilesRequest:
     """Whether every file must have the same columns, as where a lack would be taken for null."""
     needed: tuple[str, ...] = ()
     """Columns that no file may lack."""
+    rename: Mapping[str, str] = field(default_factory=dict)
+    """Names of columns in the files, and those that they are to have."""
 
 
 @dataclass(frozen=True)
@@ -49,9 +55,16 @@ class FileRows:
     """What was read: an Arrow table or a Spark DataFrame, and how many rows were set aside."""
 
     rows: Any
+    columns: tuple[str, ...]
     row_count: int | None
     """None where only Spark could tell."""
     bad_count: int
+    places: RowPlaces | None = field(default=None, repr=False)
+    """Where each row stands; None where only Spark could tell."""
+
+    def telling_places(self) -> AbstractContextManager[None]:
+        """Let errors of a write of these rows name their files and lines, as far as they are known."""
+        return self.places.told() if self.places else nullcontext()
 
 
 def make_request(
@@ -61,6 +74,7 @@ def make_request(
     bad_rows: str | None,
     equal_columns: bool,
     needed: Sequence[str],
+    rename: Mapping[str, str],
     options: Mapping[str, Any],
 ) -> FilesRequest:
     """Check what is asked for."""
@@ -71,34 +85,63 @@ def make_request(
     columns = read_schema_argument(schema) if schema is not None else ()
     chosen = check_options(TextOptions(**options))
     every = (paths,) if isinstance(paths, str) else tuple(paths)
-    return FilesRequest(every, format, columns, chosen, bad_rows, equal_columns, tuple(needed))
+    return FilesRequest(every, format, columns, chosen, bad_rows, equal_columns, tuple(needed), _checked(rename))
+
+
+def _checked(rename: Mapping[str, str]) -> Mapping[str, str]:
+    for old, new in rename.items():
+        check_part(new, "column")
+        if [other.lower() for other in rename].count(old.lower()) > 1:
+            raise InvalidRequest(f"column {old!r} is renamed twice", hint="give it one name")
+    return dict(rename)
 
 
 def read_files(ctx: Context, request: FilesRequest, tell: Tell = lambda _: None) -> FileRows:
     """Read files as one table: in the process, or on Spark if there is much to read."""
-    reading = Reading(request.columns, request.options)
+    reading = Reading(request.columns, request.options, request.rename)
     files = find_files(request.paths, request.format)
     with bad_rows(request.bad_rows) as bad:
         if _needs_spark(ctx, files, reading.options):
             from anabranch.repo.spark_input import read_on_spark
 
             rows = read_on_spark(ctx, files, reading, request, bad, tell)
-            return FileRows(rows, None, bad.count)
-        found = read_in_process(files, reading, request, bad, tell)
-        return FileRows(found, found.num_rows, bad.count)
+            return FileRows(rows, tuple(rows.columns), None, bad.count)
+        places = read_in_process(files, reading, request, bad, tell)
+        found = places.rows
+        return FileRows(found, tuple(found.column_names), found.num_rows, bad.count, places)
 
 
 def read_in_process(
     files: Sequence[DataFile], reading: Reading, request: FilesRequest, bad: BadRows, tell: Tell = lambda _: None
-) -> pa.Table:
-    """Read files into one Arrow table."""
+) -> RowPlaces:
+    """Read files into one Arrow table, which knows where its rows stand."""
     parts = []
     for number, file in enumerate(files, 1):
         tell(f"reading file {number:,} of {len(files):,}")
         parts.append(read_part(file, reading, bad))
     bad.refuse()
+    check_renames({p.file.path: p.rows.column_names for p in parts}, request)
+    parts = [_renamed(part, reading) for part in parts]
     check_columns({p.file.path: p.rows.column_names for p in parts}, request)
-    return _united(_inferred(parts, reading.options))
+    rows = _united(_inferred(parts, reading.options))
+    if not rows.num_columns:
+        rows = empty_rows(reading.columns)  # an empty array names no columns
+    return RowPlaces(rows, tuple((part.file, part.rows.num_rows) for part in parts), reading)
+
+
+def check_renames(columns: Mapping[str, Sequence[str]], request: FilesRequest) -> None:
+    """Refuse to rename what no file has."""
+    there = list(dict.fromkeys(name for names in columns.values() for name in names))
+    for old in request.rename:
+        if old.lower() not in (name.lower() for name in there):
+            hint = f"the files have {', '.join(map(repr, there[:20]))}"
+            raise InvalidRequest(f"no file has a column {old!r} to rename", hint=hint, column=old)
+
+
+def _renamed(part: Part, reading: Reading) -> Part:
+    names = reading.new_names(part.file.path, part.rows.column_names)
+    texts = {names[name]: tried for name, tried in part.texts.items()}
+    return Part(part.file, part.rows.rename_columns(list(names.values())), texts)
 
 
 def check_columns(columns: Mapping[str, Sequence[str]], request: FilesRequest) -> None:
@@ -145,6 +188,9 @@ def _beyond_spark(files: Sequence[DataFile], options: TextOptions) -> str | None
     """What Spark can't do with these files."""
     if options.skip:
         return "Spark can't skip lines at the start of files"
+    packed = [f.path for f in files if is_beyond_spark(f.path)]
+    if packed:
+        return f"Spark can't unpack {packed[0]!r}"
     json = [f.path for f in files if f.format == "json"]
     if json and options.encoding == "cp1252":
         return "Spark can't read JSON in cp1252"

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
@@ -20,6 +21,7 @@ from anabranch.queries.expressions import Expression
 from anabranch.queries.forms import needs_spark_to_take
 from anabranch.queries.query import Query, Rows, Source, Sources, limited
 from anabranch.queries.scan import Keys, scan
+from anabranch.repo.alter_table import default_value
 from anabranch.repo.context import Context
 from anabranch.repo.inputs import Input, fitted, match_columns, read_input
 from anabranch.repo.reading import not_in_duck, reading, rendered, unproven
@@ -55,7 +57,8 @@ def insert_input(ctx: Context, state: TableState, given: Input, pending: Pending
     query = at_hand(given, names, state.schema) or changes.completed(
         given.source, given.types, names, state.schema, values
     )
-    made = insert_rows(ctx, engine, state, query, pending, what)
+    with telling_defaults(ctx, state.schema, names, what):
+        made = insert_rows(ctx, engine, state, query, pending, what)
     return Statement("insert", made, Counts(inserted=sum(o.stored.row_count for o in made)))
 
 
@@ -106,6 +109,23 @@ def default_expressions(schema: Schema, given: Mapping[str, str], what: str) -> 
             message = f"{what}: column {column.name!r} may not be null and has no default"
             raise InvalidRequest(message, hint="give it in the rows", column=column.name)
     return {c.id: Expression.of(c.default, None, f"default of {c.name!r}") for c in absent if c.default is not None}
+
+
+@contextmanager
+def telling_defaults(ctx: Context, schema: Schema, given: Mapping[str, str], what: str) -> Iterator[None]:
+    """Name the default that rows were refused for, if one can't be computed: an engine tells its value at most."""
+    try:
+        yield
+    except InvalidRequest:
+        defaults = default_expressions(schema, given, what)
+        for column, default in ((c, defaults[c.id]) for c in schema if c.id in defaults):
+            try:
+                default_value(ctx, default, column.name, column.type)
+            except InvalidRequest as error:
+                message = f"{what}: the default of column {column.name!r} is {default.text}: {error.message}"
+                hint = "set another default, or give the column in the rows"
+                raise InvalidRequest(message, hint=hint, column=column.name) from error
+        raise
 
 
 def _work(given: Input, state: TableState, defaults: Mapping[str, Expression]) -> Work:

@@ -19,7 +19,7 @@ from anabranch.queries.query import DELETE, INSERT, OP, Query, Sources, reading_
 from anabranch.queries.scan import scan
 from anabranch.repo.context import Context
 from anabranch.repo.inputs import fitted, match_columns, read_input
-from anabranch.repo.insert import at_hand, default_expressions
+from anabranch.repo.insert import at_hand, default_expressions, telling_defaults
 from anabranch.repo.net import compared_pairs, counts_of, store_difference
 from anabranch.repo.reading import not_in_duck, reading, rendered, unproven
 from anabranch.repo.table_checks import checks_on, refuse_broken_checks
@@ -41,7 +41,8 @@ def overwrite(ctx: Context, state: TableState, rows: Any, pending: Mapping[Objec
     whole = at_hand(given, names, schema) or changes.completed(given.source, given.types, names, schema, values)
     with scratch(ctx, engine) as place, reading(ctx, state):
         key = schema.key_columns if schema.has_key else ()
-        incoming = place.keep(whole, [(str(c.id), c.type) for c in schema], key)
+        with telling_defaults(ctx, schema, names, what):
+            incoming = place.keep(whole, [(str(c.id), c.type) for c in schema], key)
         refuse_null(engine, incoming.source, schema.columns, schema, what)
         if schema.has_key:
             refuse_repeated(ctx, incoming.source, schema, what)

@@ -330,13 +330,17 @@ class Repository:
         bad_rows: str | None = None,
         equal_columns: bool = False,
         needed: Sequence[str] = (),
+        rename: Mapping[str, str] | None = None,
         tell: Callable[[str], None] = lambda _: None,
         **options: Any,
     ) -> FileRows:
-        """Read files, folders or patterns to insert their `.rows`; options are those of `TextOptions`."""
+        """Read files, folders or patterns to insert their `.rows`; options are those of `TextOptions`.
+
+        `rename={"Delta 15 N (o/oo)": "d15n"}` gives columns of the files other names; `schema` knows them by these.
+        """
         from anabranch.repo.files import make_request, read_files
 
-        request = make_request(paths, format, schema, bad_rows, equal_columns, needed, options)
+        request = make_request(paths, format, schema, bad_rows, equal_columns, needed, rename or {}, options)
         return read_files(self._ctx, request, tell)
 
     def diff(self, before: str | None = None, after: str | None = None, *, table: str | None = None) -> Diff:

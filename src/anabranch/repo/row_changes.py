@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
@@ -55,12 +56,12 @@ class RowChanges:
     ends: Ends
     change: str = "changed"
 
-    @property
+    @cached_property
     def schema(self) -> Schema:
         """The schema after; going back over a merge, objects may hold its columns under ids that it united later."""
         return self.ends.after.schema.knowing(self.ends.before.schema)
 
-    @property
+    @cached_property
     def columns(self) -> tuple[Column, ...]:
         """The columns that are compared: those after, without what is back."""
         had, base = self.ends.before.schema, self.ends.base
@@ -83,7 +84,7 @@ class RowChanges:
         taken = {c.name.lower() for c in self.columns if self._was_shown(c)}
         return tuple(replace(c, name=f"{c.name} (dropped)") if c.name.lower() in taken else c for c in gone)
 
-    @property
+    @cached_property
     def back(self) -> tuple[Column, ...]:
         """The columns that only the rows after have, since the others lost them: no change tells their cells."""
         return tuple(c for c in self.schema if c not in self.columns and c.id not in self.schema.key_ids)

@@ -42,7 +42,7 @@ def read_on_spark(
 ) -> DataFrame:
     """Read files as one DataFrame; what is bad is named by going through the files that have it."""
     from anabranch.engines.spark_files import united
-    from anabranch.repo.files import check_columns
+    from anabranch.repo.files import check_columns, check_renames
 
     _refuse_names(files)
     tell(f"reading {len(files):,} files on Spark")
@@ -56,7 +56,8 @@ def read_on_spark(
         frames.append(_json(session, by_format["json"], reading, bad, columns))
     if by_format["parquet"]:
         frames.append(_parquet(session, by_format["parquet"], reading, bad, columns))
-    check_columns(columns, request)
+    check_renames(columns, request)
+    check_columns({path: [reading.renamed(name) for name in names] for path, names in columns.items()}, request)
     _check_types(frames, [c.name for c in reading.columns])
     return united(frames)
 
@@ -64,7 +65,7 @@ def read_on_spark(
 def _csv(
     session: Any, files: Sequence[DataFile], reading: Reading, bad: BadRows, columns: dict[str, Sequence[str]]
 ) -> DataFrame:
-    from anabranch.engines.spark_files import count_quotes, csv_texts, parted, united
+    from anabranch.engines.spark_files import count_quotes, csv_texts, parted, united, with_names
 
     heads: dict[str, csv_files.Head] = {}
     for file in files:
@@ -74,6 +75,7 @@ def _csv(
     groups = _groups(files, lambda file: heads[file.path].names, line_end=lambda file: heads[file.path].line_end)
     columns.update({f.path: [*heads[f.path].names, *f.values] for f in files})
     _refuse_hidden(columns)
+    new = _renames(columns, reading)
     frames = []
     for group in groups:
         quotes = count_quotes(session, group, reading.options)
@@ -82,10 +84,10 @@ def _csv(
         _refuse_wrong_quotes([f for f in files if f in doubtful or os.path.abspath(f.path) in quotes.wrong], reading)
         _refuse_mixed_ends(spanning, reading)
         frames += [csv_texts(session, some, reading.options, spans) for some, spans in parted(group, quotes)]
-    texts = united(frames)
-    names = list(dict.fromkeys(name for found in columns.values() for name in found))
+    texts = united([with_names(frame, new) for frame in frames])
+    names = list(dict.fromkeys(new[name] for found in columns.values() for name in found))
     candidates = inferred(reading.options)
-    known = reading.known(names)
+    known = reading.declared(names)
     return _typed(texts, known, {n: candidates for n in names if n not in known}, files, reading, bad)
 
 
@@ -111,7 +113,7 @@ def _refuse_mixed_ends(files: Sequence[DataFile], reading: Reading) -> None:
 def _json(
     session: Any, files: Sequence[DataFile], reading: Reading, bad: BadRows, columns: dict[str, Sequence[str]]
 ) -> DataFrame:
-    from anabranch.engines.spark_files import json_texts, json_types, united
+    from anabranch.engines.spark_files import json_texts, json_types, united, with_names
     from anabranch.engines.spark_json import json_facts
     from anabranch.repo.files import refuse_other_case
 
@@ -131,13 +133,16 @@ def _json(
         columns.update({path: [*names, *unseen, *group.folders] for path, names in keys.items()})
         known = reading.known([*found, *group.folders])
         nested = {name: t for name, t in found.items() if "<" in t and name not in known}
-        texts.append(json_texts(session, group, {n: nested.get(n, "string") for n in found}, reading.options))
-        types |= known | {n: DataType(t) for n, t in found.items() if n not in known and t == "boolean"}
+        _refuse_hidden(columns)
+        new = _renames(columns, reading)
+        frame = json_texts(session, group, {n: nested.get(n, "string") for n in found}, reading.options)
+        texts.append(with_names(frame, new))
+        plain = {n: DataType(t) for n, t in found.items() if n not in known and t == "boolean"}
+        types |= {new[n]: t for n, t in (known | plain).items()}
         tried = {n: NUMBERS if t in _JSON_NUMBERS else times for n, t in found.items() if t != "boolean"}
         tried |= {n: inferred(reading.options) for n in group.folders}
         for name in [n for n in tried if n not in known and n not in nested]:
-            candidates[name] = min(tried[name], candidates.get(name, tried[name]), key=len)
-        _refuse_hidden(columns)
+            candidates[new[name]] = min(tried[name], candidates.get(new[name], tried[name]), key=len)
     for name in [n for n in types if n in candidates]:
         del types[name]  # a number in some files and text in others is text
     return _typed(united(texts), types, candidates, files, reading, bad)
@@ -163,7 +168,7 @@ def _refuse_strange(files: Sequence[DataFile], counts: Mapping[str, int], readin
 def _parquet(
     session: Any, files: Sequence[DataFile], reading: Reading, bad: BadRows, columns: dict[str, Sequence[str]]
 ) -> DataFrame:
-    from anabranch.engines.spark_files import parquet_rows, united, without_bad
+    from anabranch.engines.spark_files import parquet_rows, united, with_names, without_bad
 
     schemas: dict[str, pa.Schema] = {}
     for file in files:
@@ -172,7 +177,8 @@ def _parquet(
     names = {path: tuple(schema.names) for path, schema in schemas.items()}
     columns.update({f.path: [*names[f.path], *f.values] for f in files})
     groups = _groups(files, lambda file: tuple(f"{f.name} {f.type}" for f in schemas[file.path]))
-    frames = [parquet_rows(session, group) for group in groups]
+    new = _renames(columns, reading)
+    frames = [with_names(parquet_rows(session, group), new) for group in groups]
     _check_types([without_bad(frame) for frame in frames], [c.name for c in reading.columns])
     rows = united(frames)
     folders = [
@@ -180,9 +186,14 @@ def _parquet(
     ]
     if not folders:
         return without_bad(rows)
-    known = reading.known(folders)
-    candidates = {n: inferred(reading.options) for n in folders if n not in known}
+    known = reading.declared([new[n] for n in folders])
+    candidates = {new[n]: inferred(reading.options) for n in folders if new[n] not in known}
     return _typed(rows, known, candidates, files, reading, bad)
+
+
+def _renames(columns: Mapping[str, Sequence[str]], reading: Reading) -> dict[str, str]:
+    """The names that the columns of all files are to have."""
+    return {old: new for path, names in columns.items() for old, new in reading.new_names(path, names).items()}
 
 
 def _typed(

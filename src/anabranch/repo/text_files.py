@@ -11,6 +11,7 @@ from typing import Any
 import pyarrow as pa
 
 from anabranch.errors import InvalidRequest, NotFound, Unavailable
+from anabranch.repo.packed_files import UNPACKING_ERRORS, open_file
 
 _BLOCK_BYTES = 1024 * 1024
 
@@ -18,7 +19,7 @@ _BLOCK_BYTES = 1024 * 1024
 @contextmanager
 def open_utf8(path: str, encoding: str) -> Iterator[Any]:
     """Open a file as a stream of UTF-8 bytes, without a byte order mark."""
-    with pa.input_stream(path, compression="detect") as stream:
+    with open_file(path) as stream:
         if encoding != "utf-8":
             stream = io.BufferedReader(_Transcoded(stream, encoding), _BLOCK_BYTES)
         yield stream
@@ -98,7 +99,7 @@ def translated(path: str, format: str) -> Iterator[None]:
         yield
     except FileNotFoundError as error:
         raise NotFound(f"there is no file {path!r}", hint="check the path", file=path) from error
-    except (pa.ArrowException, ValueError, EOFError) as error:
+    except (pa.ArrowException, ValueError, EOFError, *UNPACKING_ERRORS) as error:
         message = f"{path!r} can't be read as {format}: {first_line(error)}"
         raise InvalidRequest(message, hint="check the file and its format", file=path) from error
     except OSError as error:

@@ -20,7 +20,7 @@ from anabranch.queries.query import INSERT, OP, UPDATE, Query, Rows, Sources, li
 from anabranch.queries.scan import Keys, scan
 from anabranch.repo.context import Context
 from anabranch.repo.inputs import Input, fitted, match_columns, read_input
-from anabranch.repo.insert import Pending, default_expressions, insert_rows
+from anabranch.repo.insert import Pending, default_expressions, insert_rows, telling_defaults
 from anabranch.repo.net import touched_columns
 from anabranch.repo.reading import not_in_duck, reading, rendered, unproven
 from anabranch.repo.table_checks import checks_on, refuse_broken_checks
@@ -108,7 +108,8 @@ def _store_inserts(
     elif isinstance(new, Rows):
         whole = Rows(new.table.select([str(c.id) for c in schema]))
     # Matching has shown that the table lacks these keys.
-    return insert_rows(ctx, engine, replace(state, layers=()), whole, pending, what)
+    with telling_defaults(ctx, schema, names, what):
+        return insert_rows(ctx, engine, replace(state, layers=()), whole, pending, what)
 
 
 def _any(engine: Engine, rows: Query | Rows) -> bool:
