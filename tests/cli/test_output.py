@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from anabranch.cli.output import clean, columns, cut, emit_json, number, plural, short, size, subject
-from anabranch.cli.tables import Heading, cell, table_lines
+from anabranch.cli.tables import Heading, cell, cell_limit, screen_width, table_lines
 
 
 @pytest.mark.parametrize(
@@ -85,6 +85,13 @@ def test_a_narrow_terminal_cuts_long_cells() -> None:
     assert max(map(len, lines)) <= 30
     assert lines[2].endswith("…")
     assert lines[3].startswith("22   short")
+
+
+def test_off_a_terminal_only_cells_that_nobody_could_read_are_cut() -> None:
+    limit = cell_limit(screen_width())
+    assert cell("x" * 200_000, limit) == "x" * 200_000
+    huge = cell("x" * 20_000_000, limit)
+    assert (len(huge), huge[-2:]) == (limit, "x…")
 
 
 def test_json_has_a_form_for_every_value(capsys: pytest.CaptureFixture[str]) -> None:

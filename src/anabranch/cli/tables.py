@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from rich.text import Text
 
 CELL_LIMIT, CELL_MINIMUM = 60, 12
-_PIPE_WIDTH = 1_000_000_000
+_PIPE_WIDTH, _PIPE_CELL = 1_000_000_000, 1_000_000
 _GAP = 3
 
 
@@ -96,8 +96,8 @@ def screen_width() -> int:
 
 
 def cell_limit(width: int) -> int:
-    """How wide a cell may be at most; in a pipe nothing is cut."""
-    return _PIPE_WIDTH if width >= _PIPE_WIDTH else CELL_LIMIT
+    """How wide a cell may be at most; in a pipe it is cut only where no table could be drawn in time."""
+    return _PIPE_CELL if width >= _PIPE_WIDTH else CELL_LIMIT
 
 
 def cell(value: Any, limit: int = CELL_LIMIT) -> str:
@@ -114,7 +114,8 @@ def cell(value: Any, limit: int = CELL_LIMIT) -> str:
         return f"{value:f}"
     if isinstance(value, datetime):
         return (value.astimezone() if value.tzinfo else value).isoformat(" ")
-    return cut(clean(value.isoformat() if isinstance(value, date) else str(value)), limit)
+    text = value.isoformat() if isinstance(value, date) else str(value)
+    return cut(clean(text[: limit + 1]), limit)
 
 
 def _table(headings: Sequence[Heading], rows: Sequence[Sequence[Any]], widths: Sequence[int]) -> RenderableType:
