@@ -12,6 +12,7 @@ from anabranch.model.objects import Layer
 from anabranch.model.schema import Column
 from anabranch.model.tables import TableState
 from anabranch.queries.forms import differs
+from anabranch.queries.groups import INT, turn_of
 from anabranch.queries.path_fold import path_events
 from anabranch.queries.query import (
     INSERT,
@@ -35,7 +36,7 @@ from anabranch.queries.query import (
     table,
     text,
 )
-from anabranch.queries.scan import INT, Access, turn_of
+from anabranch.queries.scan import Access
 
 COLUMN = "_column"
 _PLACE = "_ana_place_of"

@@ -9,6 +9,7 @@ from sqlglot import exp
 from anabranch.model.schema import Column, Schema
 from anabranch.model.types import DataType
 from anabranch.queries.forms import differs
+from anabranch.queries.groups import turn_of
 from anabranch.queries.path_fold import AGAIN, STRING
 from anabranch.queries.query import (
     DELETE,
@@ -34,7 +35,6 @@ from anabranch.queries.query import (
     text,
     union_all,
 )
-from anabranch.queries.scan import turn_of
 
 UNKNOWN = "?"
 """The changes alone can't say what became of a key: it went and came again."""

@@ -17,6 +17,7 @@ from anabranch.model.schema import Column
 from anabranch.model.tables import TableState
 from anabranch.queries.difference import CHANGE_TYPE
 from anabranch.queries.forms import differs
+from anabranch.queries.groups import INT, turn_of
 from anabranch.queries.path_fold import STRING, path_events
 from anabranch.queries.query import (
     DELETE,
@@ -45,7 +46,7 @@ from anabranch.queries.query import (
     text,
     union_all,
 )
-from anabranch.queries.scan import INT, Access, turn_of
+from anabranch.queries.scan import Access
 
 NUMBER = "_ana_number"
 """The number of the commit in the feed."""

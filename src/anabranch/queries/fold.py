@@ -9,6 +9,7 @@ from sqlglot import exp
 from anabranch.model.schema import Column
 from anabranch.model.tables import TableState
 from anabranch.queries.forms import differs, last_of
+from anabranch.queries.groups import GONE, INT, Group, turn_of
 from anabranch.queries.query import (
     DELETE,
     OP,
@@ -31,7 +32,7 @@ from anabranch.queries.query import (
     text,
     union_all,
 )
-from anabranch.queries.scan import GONE, INT, Access, Group, Scan, turn_of
+from anabranch.queries.scan import Access, Scan
 
 BORN = "_ana_born"
 

@@ -13,7 +13,8 @@ import pyarrow.compute as pc
 
 from anabranch.model.objects import Layer
 from anabranch.model.schema import Column
-from anabranch.queries.scan import GONE, Scan, turn_of
+from anabranch.queries.groups import GONE, turn_of
+from anabranch.queries.scan import Scan
 
 Held = Sequence[tuple[Layer, pa.Table]]
 

@@ -16,6 +16,7 @@ from anabranch.model.schema import Column, Schema
 from anabranch.model.tables import TableState
 from anabranch.model.types import DataType
 from anabranch.queries.forms import differs, last_of
+from anabranch.queries.groups import INT, Group, initial_value, turn_of
 from anabranch.queries.query import (
     DELETE,
     INSERT,
@@ -43,7 +44,7 @@ from anabranch.queries.query import (
     text,
     union_all,
 )
-from anabranch.queries.scan import INT, Access, Group, Scan, initial_value, turn_of
+from anabranch.queries.scan import Access, Scan
 
 AGAIN = "R"
 """The key went and came again."""

@@ -12,8 +12,8 @@ import pyarrow.compute as pc
 
 from anabranch.model.objects import Layer
 from anabranch.model.schema import Column
+from anabranch.queries.groups import GONE, turn_of
 from anabranch.queries.query import PLACE
-from anabranch.queries.scan import GONE, turn_of
 
 _FOUND = "_ana_found"
 _SLICES_AT_MOST = 64

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -20,9 +19,9 @@ from anabranch.model.schema import Column, Schema
 from anabranch.model.tables import TableState
 from anabranch.model.types import DataType
 from anabranch.queries.acting import acting
-from anabranch.queries.forms import differs, last_of
+from anabranch.queries.forms import last_of
+from anabranch.queries.groups import GONE, INT, Group, Overlay, physical, turn_of
 from anabranch.queries.query import (
-    OP,
     PLACE,
     TURN,
     Files,
@@ -32,13 +31,11 @@ from anabranch.queries.query import (
     Sources,
     aliased,
     all_of,
-    any_of,
     cast_to,
     choose,
     col,
     everything,
     hinted,
-    is_null,
     joined,
     null_of,
     number,
@@ -49,9 +46,7 @@ from anabranch.queries.query import (
     union_all,
 )
 
-GONE = "_ana_gone"
 STAYS = "_ana_stays"
-INT = DataType("int")
 
 
 @dataclass(frozen=True)
@@ -308,7 +303,7 @@ class Scan:
 
     def _inline(self, rows: pa.Table, first: StoredObject, members: Sequence[Layer]) -> Source:
         """The rows of small objects, which may be many."""
-        types = {**dict(_physical(first, self.state.schemas[first.schema_id])), TURN: INT}
+        types = {**dict(physical(first, self.state.schemas[first.schema_id])), TURN: INT}
         strange = any(t.only_spark for t in types.values())
         if self.hold_now is None or first.kind != "rows" or self.keys is not None or strange:
             return Rows(rows)
@@ -388,105 +383,16 @@ class Scan:
             return Group(first.kind, schema, touched, self._inline(whole, first, members), members[0].turn, turned)
         uris = tuple(self.access.uris[m.object.id] for m in members)
         turns = tuple(m.turn for m in members) if turned and len({m.turn for m in members}) > 1 else ()
-        files = Files(uris, _physical(first, schema), turns, places)
+        files = Files(uris, physical(first, schema), turns, places)
         return Group(first.kind, schema, touched, files, members[0].turn, bool(turns))
-
-
-@dataclass(frozen=True)
-class Overlay:
-    """Folded changes to join with: one row per key, with turns to compare with the row's, or only what acts on it."""
-
-    relation: exp.Table | exp.Subquery
-    cells: tuple[Column, ...]
-    has_turns: bool = True
-
-    @cached_property
-    def _cell_ids(self) -> frozenset[str]:
-        return frozenset(c.id for c in self.cells)
-
-    def stays(self) -> exp.Expr:
-        """Whether a row is still there."""
-        return any_of([is_null(col(GONE, "d")), *self._older(GONE)])
-
-    def cell(self, column: Column) -> exp.Alias:
-        """The value of the last update that came after the row, else the row's own."""
-        own = col(column.id, "r")
-        if column.id not in self._cell_ids:
-            return aliased(own, column.id)
-        untouched = any_of([is_null(col(turn_of(column), "d")), *self._older(turn_of(column))])
-        return aliased(choose((untouched, own), otherwise=col(column.id, "d")), column.id)
-
-    def _older(self, turn: str) -> list[exp.Expr]:
-        return [exp.LTE(this=col(turn, "d"), expression=col(TURN, "r"))] if self.has_turns else []
-
-
-@dataclass(frozen=True)
-class Group:
-    kind: str
-    schema: Schema
-    touched: frozenset[str]
-    source: Source
-    turn: int
-    has_turns: bool
-
-    def value(self, column: Column) -> exp.Expr:
-        """A column as the table has it now, from what was written: of its type, or what it had before it was."""
-        written = self.schema.written_as(column)
-        return initial_value(column) if written is None else self._typed(col(written.id, "o"), column)
-
-    def before(self, column: Column) -> exp.Expr:
-        """The value that a touched column had before an update, of the type that it has now."""
-        return self._typed(col(self._written(column).before, "o"), column)
-
-    def touches(self, column: Column) -> bool:
-        """Whether the objects may change a column."""
-        return not self.touched.isdisjoint(column.ids)
-
-    def changes(self, column: Column) -> exp.Expr:
-        """Whether an update changes a touched column."""
-        written = self._written(column)
-        return differs(written.type, col(written.before, "o"), col(written.id, "o"))
-
-    def _typed(self, value: exp.Expr, column: Column) -> exp.Expr:
-        # Spark may have written a time in a form that other readers take for one without a zone.
-        has_times = any(t.name == "timestamp" for t in column.type.walk())
-        return cast_to(value, column.type) if has_times or self._written(column).type != column.type else value
-
-    def _written(self, column: Column) -> Column:
-        return self.schema.written_as(column) or column
 
 
 def _acts_on(delta: Layer, row: Layer) -> bool:
     return delta.turn > row.turn and may_meet(delta.object.key_range, row.object.key_range)
 
 
-def turn_of(column: Column) -> str:
-    return f"{column.id}_t"
-
-
-def initial_value(column: Column) -> exp.Expr:
-    """The value of a column in rows that are older than it."""
-    if column.initial_default is None:
-        return null_of(column.type)
-    told = exp.Literal.string(column.initial_default)
-    return exp.Unhex(this=told) if column.type.name == "binary" else cast_to(told, column.type)
-
-
 def _with_turn(rows: pa.Table, turn: int) -> pa.Table:
     return rows.append_column(TURN, pa.repeat(pa.scalar(turn, pa.int32()), rows.num_rows))
-
-
-def _physical(o: StoredObject, schema: Schema) -> tuple[tuple[str, DataType], ...]:
-    """The columns that a file has, by its kind."""
-    if o.kind == "rows":
-        return tuple((str(c.id), c.type) for c in schema.stored)
-    pairs = [(str(c.id), c.type) for c in schema.key_columns]
-    if o.kind == "exceptions":
-        pairs.append((OP, DataType("string")))
-    for c in schema:
-        if c.id in o.touched and c.id not in schema.key and o.kind != "delete":
-            pairs += [(str(c.id), c.type), (c.before, c.type)]
-    return tuple(pairs)
 
 
 def named(query: Query, columns: Sequence[Column], alias: str) -> exp.Subquery:

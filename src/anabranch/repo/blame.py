@@ -22,9 +22,10 @@ from anabranch.plan.engine import Work
 from anabranch.queries.blame import COLUMN, Attribution, Followed
 from anabranch.queries.changes import ordered as in_order
 from anabranch.queries.expressions import Expression
+from anabranch.queries.groups import turn_of
 from anabranch.queries.path_fold import Path, touched_keys
 from anabranch.queries.query import TURN, Query, Rows, Sources, aliased, col, first, select
-from anabranch.queries.scan import Keys, named, scan, turn_of
+from anabranch.queries.scan import Keys, named, scan
 from anabranch.repo.blame_reading import Merge, Rekeyed, Segment, read_segment
 from anabranch.repo.context import Context
 from anabranch.repo.look_up import key_row

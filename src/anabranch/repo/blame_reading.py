@@ -13,7 +13,7 @@ from anabranch.model.objects import Layer, StoredObject
 from anabranch.model.schema import Column, Schema
 from anabranch.model.tables import TableState
 from anabranch.plan.history import is_ancestor
-from anabranch.queries.scan import turn_of
+from anabranch.queries.groups import turn_of
 from anabranch.repo.past import Past, whole_path
 from anabranch.repo.state import schema_of
 
