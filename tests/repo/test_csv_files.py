@@ -6,6 +6,7 @@ import csv
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
 import anabranch as ab
@@ -24,7 +25,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def texts_of(repo: ab.Repository, path: str, **options: Any) -> list[str | None]:
     """The column `s` of a file, in the order of its ids."""
     rows = repo.read_files(path, **options).rows
-    found = rows.to_pylist() if hasattr(rows, "to_pylist") else [row.asDict() for row in rows.collect()]
+    found = rows.to_pylist() if isinstance(rows, pa.Table) else [row.asDict() for row in rows.collect()]
     return [row["s"] for row in sorted(found, key=lambda row: row["id"])]
 
 

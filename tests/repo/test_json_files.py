@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
 import anabranch as ab
@@ -23,7 +24,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def values_of(repo: ab.Repository, *paths: str, **options: Any) -> list[dict[str, Any]]:
     """Read files, and give their rows in no order that is promised."""
     rows = repo.read_files(paths, **options).rows
-    return rows.to_pylist() if hasattr(rows, "to_pylist") else [row.asDict(recursive=True) for row in rows.collect()]
+    return rows.to_pylist() if isinstance(rows, pa.Table) else [row.asDict(recursive=True) for row in rows.collect()]
 
 
 def on_spark(repo: ab.Repository) -> bool:
