@@ -53,6 +53,7 @@ SELECT CAST('2024-02-29' AS DATE) AS d, CAST(TIMESTAMP_NTZ '2024-02-29 23:59:59'
 SELECT CAST('1.25' AS DECIMAL(5,2)) AS m, CAST('NaN' AS DOUBLE) AS nan, CAST(DATE '2024-02-29' AS TIMESTAMP) AS u;
 --| m: decimal(5,2) | nan: double | u: timestamp
 --| 1.25 | nan | 2024-02-29T00:00:00+00:00
+--: spark
 SELECT TRY_CAST('x' AS INT) AS i, TRY_CAST('2024-02-30' AS DATE) AS d, TRY_CAST('maybe' AS BOOLEAN) AS z;
 --| i: int | d: date | z: boolean
 --| NULL | NULL | NULL
