@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -136,6 +137,19 @@ def test_spark_reads_what_was_folded_in_the_process(tmp_path: Path, spark: Any) 
                 assert in_order(tuple(r) for r in frame.collect()) == walk.expected()
                 assert values(repo.table("t").rows()) == walk.expected()
         assert repo._ctx.held, "changes were folded into files that Spark reads"
+
+
+def test_spark_reads_a_state_alike_however_often_it_was_read(tmp_path: Path, spark: Any) -> None:
+    settings = replace(FILES, laid_row_limit=0, held_row_limit=0)
+    with ab.init(tmp_path, spark=spark, settings=settings) as repo:
+        walk = Walk(repo, "id", seed=13)
+        for _ in range(6):
+            walk.step()
+        kept = []
+        for _ in range(5):
+            assert in_order(tuple(r) for r in repo.table("t").spark().collect()) == walk.expected()
+            kept.append(sum(name[0] == "laid" for name in repo._ctx.held))
+        assert kept == [0, 0, 0, 1, 1], "the rows are kept in a file once they are read often"
 
 
 def test_spark_finds_equal_keys_over_the_border_of_two_files(tmp_path: Path, spark: Any) -> None:

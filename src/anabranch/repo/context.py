@@ -38,7 +38,7 @@ class RowCache:
     def __init__(self, limit_bytes: int) -> None:
         self._limit, self._size = limit_bytes, 0
         self._rows: OrderedDict[Hashable, pa.Table] = OrderedDict()
-        self._wanted: OrderedDict[Hashable, None] = OrderedDict()
+        self._wanted: OrderedDict[Hashable, int] = OrderedDict()
         self._lock = threading.Lock()
 
     def get(self, id_: Hashable) -> pa.Table | None:
@@ -55,14 +55,14 @@ class RowCache:
             while self._size > self._limit and len(self._rows) > 1:
                 self._size -= self._rows.popitem(last=False)[1].nbytes
 
-    def wanted_before(self, id_: Hashable) -> bool:
-        """Tell whether somebody wanted these rows before; the next one will hear so."""
+    def times_wanted(self, id_: Hashable) -> int:
+        """Tell how often somebody wanted these rows before; the next one will hear of one more."""
         with self._lock:
-            found = id_ in self._wanted
-            self._wanted[id_] = None
+            before = self._wanted.pop(id_, 0)
+            self._wanted[id_] = before + 1
             while len(self._wanted) > _WANTED_AT_MOST:
                 self._wanted.popitem(last=False)
-            return found
+            return before
 
 
 _WANTED_AT_MOST = 1024
@@ -123,7 +123,7 @@ class Context:
 
     def patch_now(self, query: Callable[[], Query], key: Hashable) -> pa.Table | None:
         """Find the rows that changes make of files; None for the first read of a state, which may be the only one."""
-        if self.cache.get(key) is None and not self.cache.wanted_before(key):
+        if self.cache.get(key) is None and self.cache.times_wanted(key) == 0:
             return None
         return self.fold_now(query, key)
 
