@@ -554,10 +554,24 @@ def test_rows_that_only_spark_cannot_read_are_not_lost(tmp_path: Path, spark: An
 @pytest.mark.parametrize("quote", ['"', "none"])
 def test_a_row_of_tabs_is_a_row_without_values(repo: ab.Repository, folder: Path, quote: str) -> None:
     (folder / "t.tsv").write_text("a\tb\n1\tx\n\t\n\n2\ty\n")
-    found = repo.read_files("t.tsv", delimiter="tab", quote=quote)
+    found = repo.read_files("t.tsv", quote=quote)
     with repo.commit("main", "load") as tx:
         tx.create_table("t", found.rows)
     assert sorted(str(row["b"]) for row in repo.table("t").rows()) == ["None", "x", "y"]
+
+
+def test_fields_have_tabs_between_them_where_every_name_says_so(repo: ab.Repository, folder: Path) -> None:
+    (folder / "in").mkdir()
+    (folder / "in" / "t.TSV").write_text("id\ts\n1\ta,b\n")
+    (folder / "in" / "u.tsv.gz").write_bytes(gzip.compress(b"id\ts\n2\tc\n"))
+    with repo.commit("main", "load") as tx:
+        tx.create_table("t", repo.read_files("in").rows, key="id")
+    assert {row["s"] for row in repo.table("t").rows()} == {"a,b", "c"}
+    (folder / "in" / "v.csv").write_text("id,s\n3,d\n")
+    with pytest.raises(InvalidRequest, match=r"t\.TSV' have tabs between them, and those of 'in/v\.csv' commas"):
+        repo.read_files("in")
+    with pytest.raises(InvalidRequest, match="1 bad row: in/t.TSV:2: it has 2 of 1 fields"):
+        repo.read_files("in", delimiter=",")
 
 
 def test_a_line_of_blanks_is_a_bad_row(repo: ab.Repository, folder: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -146,14 +147,17 @@ UNFIT = (
     '{"a": [{"y": 1}, {"q": 2}]}',
     '{"a": [{"y": "a"}]}',
     '{"m": {"k": {"q": 1}}}',
+    '{"d": 1.505}',
+    '{"a": [{"d": -0.001}]}',
+    '{"d": 100000}',
 )
-NESTED = "id int, s struct<x:int,a:array<struct<y:int>>,m:map<string,struct<y:int>>>"
+NESTED = "id int, s struct<x:int,d:decimal(6,2),a:array<struct<y:int,d:decimal(6,2)>>,m:map<string,struct<y:int>>>"
 
 
 @pytest.mark.contract
 @pytest.mark.parametrize("name", ["t.jsonl", "t.csv"])
 def test_what_does_not_fit_inside_a_declared_value_is_a_bad_row(repo: ab.Repository, folder: Path, name: str) -> None:
-    fitting = ('{"x": 1, "a": [{"y": 1}, {}], "m": {"k": {"y": 1}}}', '{"x": null}', "{}")
+    fitting = ('{"x": 1, "d": 1.500, "a": [{"y": 1}, {}], "m": {"k": {"y": 1}}}', '{"x": null}', "{}")
     values = [fitting[0], *UNFIT, *fitting[1:]]
     if name == "t.csv":
         lines = ["id;s", *(f"{i};{value}" for i, value in enumerate(values, 2))]
@@ -165,6 +169,7 @@ def test_what_does_not_fit_inside_a_declared_value_is_a_bad_row(repo: ab.Reposit
         repo.read_files(name, **options)
     assert told.value.message.startswith(f"{len(UNFIT)} bad rows: {name}:3: column 's': ")
     rows = values_of(repo, name, **options, bad_rows="bad.csv")
-    assert sorted(row["id"] for row in rows) == [2, 13, 14]
+    assert sorted(row["id"] for row in rows) == [2, 16, 17]
     found = next(row["s"] for row in rows if row["id"] == 2)
-    assert (found["x"], found["a"], dict(found["m"])) == (1, [{"y": 1}, {"y": None}], {"k": {"y": 1}})
+    assert (found["x"], found["d"], dict(found["m"])) == (1, Decimal("1.50"), {"k": {"y": 1}})
+    assert found["a"] == [{"y": 1, "d": None}, {"y": None, "d": None}]

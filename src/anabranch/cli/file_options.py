@@ -22,12 +22,6 @@ def text_options(given: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in given.items() if value is not None}
 
 
-def delimiter_of(delimiter: str | None, names: tuple[str, ...]) -> str | None:
-    """The delimiter that was given; a tab where every file's name ends in .tsv."""
-    tabs = all(".tsv" in name.lower() for name in names)
-    return delimiter if delimiter is not None or not tabs else "\t"
-
-
 _READING = (
     click.option("--delimiter", metavar="CHAR", help="CSV: between fields; `tab` too (,)."),
     click.option("--header/--no-header", default=None, help="CSV: whether the first line names the columns (it does)."),

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import shlex
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +14,7 @@ import click
 from anabranch.cli.completing import tables
 from anabranch.cli.documents import commit_document, counts_document
 from anabranch.cli.failures import BadUsage
-from anabranch.cli.file_options import FORMATS, delimiter_of, reading_options, text_options
+from anabranch.cli.file_options import FORMATS, reading_options, text_options
 from anabranch.cli.options import command as make_command
 from anabranch.cli.options import names, paragraphs, renames
 from anabranch.cli.output import clean, emit, emit_json, plural
@@ -113,8 +116,8 @@ def command(
     if key == ():
         raise BadUsage("--key names no column", hint="leave it out for a table without a key")
     mode = modes[0] if modes else "create"
-    options["delimiter"] = delimiter_of(options["delimiter"], files)
     with (
+        _only_if_done(bad_rows),
         spooled(files, format) as named,
         session.progress(f"reading {plural(len(files), 'file')}") as progress,
         writing(session, message, author) as made,
@@ -122,6 +125,20 @@ def command(
         request = Request(table, named, key, format, schema, bad_rows, mode, rename, text_options(options))
         outcome = load(session, made.transaction, request, progress)
     _tell(session, request, outcome, made, committed=message is not None)
+
+
+@contextmanager
+def _only_if_done(path: str | None) -> Iterator[None]:
+    """Leave no new file of bad rows behind if the rest of them were refused."""
+    if path is None or os.path.lexists(path):
+        yield
+        return
+    try:
+        yield
+    except BaseException:
+        with suppress(FileNotFoundError):
+            os.unlink(path)
+        raise
 
 
 def load(session: Session, tx: Transaction, request: Request, progress: Progress) -> Outcome:

@@ -111,11 +111,11 @@ _LONG_TEXT = 100_000
 
 @contextmanager
 def _planned_quickly(cursor: duckdb.DuckDBPyConnection, text: str) -> Iterator[None]:
-    """Let a query over very many columns do without the one step of planning that grows with their square."""
+    """Let a query over very many columns do without the two steps of planning that grow with their square."""
     if len(text) < _LONG_TEXT:
         yield
         return
-    cursor.execute("SET disabled_optimizers = 'statistics_propagation'")
+    cursor.execute("SET disabled_optimizers = 'statistics_propagation,common_subexpressions'")
     try:
         yield
     finally:

@@ -13,9 +13,10 @@ from anabranch.errors import InvalidRequest, NotFound
 from anabranch.repo.packed_files import CODECS, XZ, ZIP, Member, is_zip, members
 from anabranch.repo.text_files import translated
 
+_TABBED = ".tsv"
 FORMATS = {
     ".csv": "csv",
-    ".tsv": "csv",
+    _TABBED: "csv",
     ".json": "json",
     ".jsonl": "json",
     ".ndjson": "json",
@@ -80,10 +81,20 @@ def _format_to_read(path: str) -> str:
         raise InvalidRequest(error.message, hint=f"{error.hint}; a {ZIP} is read as a folder is", file=path) from None
 
 
+def is_tabbed(path: str) -> bool:
+    """Tell whether a file's name says that its fields have tabs between them."""
+    return _ending(path) == _TABBED
+
+
 def _known_format(path: str) -> str | None:
+    return FORMATS.get(_ending(path))
+
+
+def _ending(path: str) -> str:
+    """The end of a file's name that tells what is in it."""
     suffixes = [suffix.lower() for suffix in Path(path).suffixes]
     plain = suffixes[:-1] if suffixes and suffixes[-1] in COMPRESSED else suffixes
-    return FORMATS.get(plain[-1]) if plain else None
+    return plain[-1] if plain else ""
 
 
 def _matching(path: str, format: str | None) -> list[DataFile]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 import pyarrow as pa
@@ -18,7 +18,7 @@ from anabranch.plan.engine import Work
 from anabranch.plan.texts import LONG_FROM, TextOptions, check_options
 from anabranch.repo.bad_rows import BadRows, bad_rows
 from anabranch.repo.context import Context
-from anabranch.repo.file_names import DataFile, find_files
+from anabranch.repo.file_names import DataFile, find_files, is_tabbed
 from anabranch.repo.file_parts import Part, Reading, empty_rows, read_part
 from anabranch.repo.inputs import read_schema_argument
 from anabranch.repo.json_files import is_whole
@@ -40,6 +40,8 @@ class FilesRequest:
     columns: tuple[Column, ...] = ()
     """Columns whose types are known; the others are inferred."""
     options: TextOptions = field(default_factory=TextOptions)
+    has_delimiter: bool = False
+    """Whether the delimiter was given; else the names of files tell it."""
     bad_rows: str | None = None
     """Where rows that can't be taken are set aside; without it they are refused."""
     equal_columns: bool = False
@@ -85,7 +87,9 @@ def make_request(
     columns = read_schema_argument(schema) if schema is not None else ()
     chosen = check_options(TextOptions(**options))
     every = (paths,) if isinstance(paths, str) else tuple(paths)
-    return FilesRequest(every, format, columns, chosen, bad_rows, equal_columns, tuple(needed), _checked(rename))
+    return FilesRequest(
+        every, format, columns, chosen, "delimiter" in options, bad_rows, equal_columns, tuple(needed), _checked(rename)
+    )
 
 
 def _checked(rename: Mapping[str, str]) -> Mapping[str, str]:
@@ -98,8 +102,8 @@ def _checked(rename: Mapping[str, str]) -> Mapping[str, str]:
 
 def read_files(ctx: Context, request: FilesRequest, tell: Tell = lambda _: None) -> FileRows:
     """Read files as one table: in the process, or on Spark if there is much to read."""
-    reading = Reading(request.columns, request.options, request.rename)
     files = find_files(request.paths, request.format)
+    reading = Reading(request.columns, _options_for(files, request), request.rename)
     with bad_rows(request.bad_rows) as bad:
         if _needs_spark(ctx, files, reading.options):
             from anabranch.repo.spark_input import read_on_spark
@@ -109,6 +113,19 @@ def read_files(ctx: Context, request: FilesRequest, tell: Tell = lambda _: None)
         places = read_in_process(files, reading, request, bad, tell)
         found = places.rows
         return FileRows(found, tuple(found.column_names), found.num_rows, bad.count, places)
+
+
+def _options_for(files: Sequence[DataFile], request: FilesRequest) -> TextOptions:
+    """How the text of these files is written: with tabs between fields if they are called so."""
+    of_text = [f.path for f in files if f.format == "csv"]
+    tabs = [path for path in of_text if is_tabbed(path)]
+    if request.has_delimiter or not tabs:
+        return request.options
+    others = [path for path in of_text if path not in tabs]
+    if others:
+        message = f"by their names, fields of {tabs[0]!r} have tabs between them, and those of {others[0]!r} commas"
+        raise InvalidRequest(message, hint="import them one by one, or say what all have (--delimiter, delimiter=)")
+    return check_options(replace(request.options, delimiter="\t"))
 
 
 def read_in_process(
