@@ -570,7 +570,7 @@ def test_fields_have_tabs_between_them_where_every_name_says_so(repo: ab.Reposit
     (folder / "in" / "v.csv").write_text("id,s\n3,d\n")
     with pytest.raises(InvalidRequest, match=r"t\.TSV' have tabs between them, and those of 'in/v\.csv' commas"):
         repo.read_files("in")
-    with pytest.raises(InvalidRequest, match="1 bad row: in/t.TSV:2: it has 2 of 1 fields"):
+    with pytest.raises(InvalidRequest, match=r"1 bad row: in/t\.TSV:2: it has 2 of 1 fields"):
         repo.read_files("in", delimiter=",")
 
 
