@@ -499,6 +499,19 @@ def test_under_operations_a_new_thing_whose_name_is_taken_conflicts(made: type) 
     assert kinds(merge_things([], [mine], [other])) == []
 
 
+def test_under_operations_what_is_old_leaves_a_namespace_that_is_left_out() -> None:
+    sales = namespace("sales")
+    orders, loose = table("orders", parent=sales), table("loose")
+    mine, other = created(namespace("new")), created(namespace("new"))
+    new = created(table("fresh", parent=mine))
+    ours = [move("sales", mine)(sales), orders, move("loose", mine)(loose), mine, new]
+    sides = [sales, orders, loose], ours, [sales, orders, loose, other]
+    (found,) = merge_things(*sides, "operations").conflicts
+    merged = merge_things(*sides, "operations", decisions={found.id: "theirs"})
+    assert merged.conflicts == ()
+    assert sorted(t.result.path for t in merged.things if t.result) == ["loose", "new", "sales", "sales.orders"]
+
+
 def test_under_operations_a_property_of_a_namespace_unset_twice_conflicts() -> None:
     base = after(namespace(), put(a="1", b="1"))
     once, twice = put(a=None)(base), put(b=None)(base)

@@ -35,6 +35,15 @@ def repo(tmp_path: Path, engine: dict[str, Any]) -> Iterator[ab.Repository]:
 
 
 @pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Work in an empty folder, so that errors name short paths."""
+    made = tmp_path / "work"
+    made.mkdir()
+    monkeypatch.chdir(made)
+    return made
+
+
+@pytest.fixture
 def duck(tmp_path: Path) -> Iterator[ab.Repository]:
     """An empty repository that needs no JVM."""
     with ab.init(tmp_path / "store", author="ann", engine="duck") as made:

@@ -12,14 +12,7 @@ import pytest
 import anabranch as ab
 from anabranch.errors import InvalidRequest
 
-
-@pytest.fixture(autouse=True)
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Work in an empty folder, so that errors name short paths."""
-    made = tmp_path / "work"
-    made.mkdir()
-    monkeypatch.chdir(made)
-    return made
+pytestmark = pytest.mark.usefixtures("folder")
 
 
 def texts_of(repo: ab.Repository, path: str, **options: Any) -> list[str | None]:

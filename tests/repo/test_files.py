@@ -20,14 +20,7 @@ import pytest
 import anabranch as ab
 from anabranch.errors import AlreadyExists, InvalidRequest, NotFound
 
-
-@pytest.fixture(autouse=True)
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Work in an empty folder, so that errors name short paths."""
-    made = tmp_path / "work"
-    made.mkdir()
-    monkeypatch.chdir(made)
-    return made
+pytestmark = pytest.mark.usefixtures("folder")
 
 
 def rows_of(repo: ab.Repository, *paths: str, key: str = "id", **options: Any) -> list[dict[str, Any]]:

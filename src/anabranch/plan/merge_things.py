@@ -76,7 +76,8 @@ def merge_things(
     work.keep_needed_namespaces()
     work.refuse_circles()
     work.settle_places()
-    work.leave_out_orphans()
+    while work.leave_out_orphans() or work.refuse_circles():
+        work.settle_places()
     return work.finish()
 
 
@@ -96,6 +97,8 @@ class _Thing:
     rows: RowPolicy | None = None
     was_asked: bool = False
     """Whether it is there, or not, because of an answer about itself."""
+    shut: set[str] = field(default_factory=set)
+    """Namespaces that were left out with it in them."""
 
     def on(self, side: Side) -> ThingSide | None:
         return self.ours if side == "ours" else self.theirs
@@ -112,6 +115,8 @@ class _Work:
     decisions: Decisions
     things: dict[str, _Thing] = field(default_factory=dict)
     """By the id that stands for all ids of the thing."""
+    asked: set[frozenset[str]] = field(default_factory=set)
+    """Pairs of things that were found under one name."""
 
     def __post_init__(self) -> None:
         self.sides = (self.base, self.ours, self.theirs)
@@ -210,13 +215,16 @@ class _Work:
         for t in inside if chosen != keeper else ():
             t.result, t.rows, t.was_asked = None, None, True
 
-    def refuse_circles(self) -> None:
-        """Two namespaces that each side moved into the other stay where ours has them."""
+    def refuse_circles(self) -> bool:
+        """Two namespaces that each side moved into the other stay where ours has them; tell whether there were some."""
+        were_some = False
         for id_, thing in self.things.items():
             if thing.result and thing.ours and not self._is_put_by_ours(id_) and self._is_above_itself(id_):
                 told = (_path(thing.base), _path(thing.ours), _path(thing.theirs))
                 thing.judge.choose("objects", "alter name/alter name", told, can_decide=False)
                 self._put_back(thing, "ours")
+                were_some = True
+        return were_some
 
     def _is_above_itself(self, id_: str) -> bool:
         seen, at = set(), id_
@@ -232,10 +240,9 @@ class _Work:
 
     def settle_places(self) -> None:
         """Ask about things that end up under one name, and leave the name to the side that was chosen."""
-        asked: set[frozenset[str]] = set()
         while pair := self._twins():
-            again = frozenset(pair) in asked
-            asked.add(frozenset(pair))
+            again = frozenset(pair) in self.asked
+            self.asked.add(frozenset(pair))
             mine, other = pair
             chosen = self._choose_place(self.things[mine], self.things[other], can_decide=not again)
             if again:
@@ -256,15 +263,26 @@ class _Work:
         thing = self.things[id_]
         return bool(thing.ours and thing.result and self._place(thing.ours) == self._place(thing.result))
 
-    def leave_out_orphans(self) -> None:
-        """Where names were settled, let what is in a namespace that was left out go with it."""
+    def leave_out_orphans(self) -> bool:
+        """Where names were settled, let what is new in a namespace that was left out go with it.
+
+        What was there before is put back; tell whether something was."""
+        is_back = False
         while gone := self._needed():
             for id_ in gone:
                 namespace = self.things[id_]
-                if namespace.base is not None:
-                    namespace.result = namespace.ours or namespace.theirs or namespace.base
-                for thing in self._inside(id_) if namespace.base is None else ():
-                    thing.result, thing.rows = None, None
+                namespace.result = self._open_place(namespace)
+                for thing in self._inside(id_) if namespace.result is None else ():
+                    thing.shut.add(id_)
+                    place = self._open_place(thing)
+                    is_back = is_back or place is not None
+                    self._put_at(thing, place)
+        return is_back
+
+    def _open_place(self, thing: _Thing) -> ThingSide | None:
+        """Where an old thing is on a side, or was, outside of namespaces that were left out; a new one has no place."""
+        places = (thing.ours, thing.theirs, thing.base) if thing.base else ()
+        return next((p for p in places if p and self.ids.of(p.parent_id) not in thing.shut), None)
 
     def _choose_place(self, mine: _Thing, other: _Thing, *, can_decide: bool) -> Side:
         kind = f"{self._verb(mine, 'ours')}/{self._verb(other, 'theirs')}"
@@ -280,11 +298,13 @@ class _Work:
 
     def _put_back(self, thing: _Thing, chosen: Side) -> None:
         """Take from a thing the name that only the other side gave it; one that only that side has goes."""
-        there = thing.on(chosen)
-        if there is None or thing.result is None:
+        self._put_at(thing, thing.on(chosen))
+
+    def _put_at(self, thing: _Thing, place: ThingSide | None) -> None:
+        if place is None or thing.result is None:
             thing.result, thing.rows = None, None
         else:
-            thing.result = replace(thing.result, parent_id=there.parent_id, name=there.name)
+            thing.result = replace(thing.result, parent_id=place.parent_id, name=place.name)
 
     # --- the end ---
 

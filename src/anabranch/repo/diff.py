@@ -144,11 +144,11 @@ def _tables(
     lines = history.Lines(cx)
     legs = tuple(find_path(lines, sides.base, at.head) for at in (sides.before, sides.after))
     same = _united(old, new)
+    later = {same.get(t, t): t for t in reversed(list(new))}
     found = []
     for thing in dict.fromkeys((*old, *(same.get(t, t) for t in new))):
-        one = old.get(thing)
-        other_id = next((t for t in new if same.get(t, t) == thing), thing)
-        made = _table(ctx, cx, sides, legs, thing, one, other_id, new.get(other_id))
+        other_id = later.get(thing, thing)
+        made = _table(ctx, cx, sides, legs, thing, old.get(thing), other_id, new.get(other_id))
         if made:
             found.append(made)
     return found
@@ -156,12 +156,13 @@ def _tables(
 
 def _united(old: Mapping[ThingId, _Shown], new: Mapping[ThingId, _Shown]) -> dict[ThingId, ThingId]:
     """Tables after under the ids that they have before, where a merge united two."""
+    known = {id_: thing for thing, was in old.items() for id_ in (thing, *was.attributes.get("united", ()))}
     found = {}
-    for thing, shown in new.items():
-        ids = {thing, *shown.attributes.get("united", ())}
-        for other, was in old.items():
-            if thing not in old and ids & {other, *was.attributes.get("united", ())}:
-                found[thing] = other
+    for thing in new.keys() - old.keys():
+        ids = (thing, *new[thing].attributes.get("united", ()))
+        met = [known[id_] for id_ in ids if id_ in known]
+        if met:
+            found[thing] = met[-1]
     return found
 
 
