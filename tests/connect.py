@@ -6,6 +6,8 @@ import os
 import subprocess
 import sys
 import uuid
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from importlib.metadata import version
 from pathlib import Path
 from shlex import quote
@@ -24,6 +26,8 @@ LOCAL = {
     "spark.ui.showConsoleProgress": "false",
 }
 
+INTERPRETED = {"spark.sql.codegen.factoryMode": "NO_CODEGEN", "spark.sql.codegen.wholeStage": "false"}
+
 LEFT_OPEN = "ignore:unclosed <socket:ResourceWarning"
 """A filter for PySpark 4.0, whose classic sessions leave the sockets of results to the garbage collector."""
 
@@ -31,6 +35,19 @@ LEFT_OPEN = "ignore:unclosed <socket:ResourceWarning"
 def warning_filters() -> list[str]:
     """What this PySpark can't help warning of."""
     return [LEFT_OPEN] if version("pyspark").startswith("4.0.") else []
+
+
+@contextmanager
+def set_in(session: SparkSession, settings: Mapping[str, str]) -> Iterator[None]:
+    """Set options of a session for a while."""
+    before = {name: session.conf.get(name) for name in settings}
+    for name, value in settings.items():
+        session.conf.set(name, value)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            session.conf.set(name, str(value))
 
 
 def start_local(master: str, settings: dict[str, Any]) -> SparkSession:

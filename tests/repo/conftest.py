@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import anabranch as ab
+from tests.connect import INTERPRETED, set_in
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
@@ -20,11 +22,16 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 
 @pytest.fixture
-def engine(request: pytest.FixtureRequest) -> dict[str, Any]:
-    """Options that force one engine; Spark is started only where it is asked for."""
+def engine(request: pytest.FixtureRequest) -> Iterator[dict[str, Any]]:
+    """Options that force one engine; Spark is started only where it is asked for.
+
+    It does not compile its plans, unless `--all` asks: for a few rows, that takes longer than to run them."""
     if request.param == "duck":
-        return {"engine": "duck"}
-    return {"engine": "spark", "spark": request.getfixturevalue("spark")}
+        yield {"engine": "duck"}
+        return
+    session = request.getfixturevalue("spark")
+    with nullcontext() if request.config.getoption("--all") else set_in(session, INTERPRETED):
+        yield {"engine": "spark", "spark": session}
 
 
 @pytest.fixture

@@ -24,7 +24,7 @@ from typing import Any
 
 import anabranch as ab
 from anabranch.errors import MergeConflict
-from tests.connect import LOCAL
+from tests.connect import INTERPRETED, LOCAL
 from tests.repo.merge_oracle import Conflict, Oracle, Rules, State, Unclear, compare
 from tests.repo.merge_statements import KEYLESS, WIDTH, Statements
 
@@ -34,8 +34,7 @@ LATER = "v"
 
 QUICK = {
     "spark.sql.adaptive.enabled": "false",
-    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
-    "spark.sql.codegen.wholeStage": "false",
+    **INTERPRETED,
     "spark.sql.shuffle.partitions": "1",
 }
 """What spares the most on small tables: there, Spark plans and compiles longer than it runs."""

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from tests.connect import set_in
 from tests.repo.merge_histories import QUICK, place, play, play_on_both
 
 SHORT = 60
@@ -28,12 +29,8 @@ def folder() -> Iterator[str]:
 @pytest.fixture
 def quick_spark(spark: Any) -> Iterator[Any]:
     """The session, quick on small tables for as long as the test runs."""
-    before = {name: spark.conf.get(name) for name in QUICK}
-    for name, value in QUICK.items():
-        spark.conf.set(name, value)
-    yield spark
-    for name, value in before.items():
-        spark.conf.set(name, value)
+    with set_in(spark, QUICK):
+        yield spark
 
 
 @pytest.mark.parametrize("first", range(0, SHORT, 20))
