@@ -25,12 +25,13 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 def engine(request: pytest.FixtureRequest) -> Iterator[dict[str, Any]]:
     """Options that force one engine; Spark is started only where it is asked for.
 
-    It does not compile its plans, unless `--all` asks: for a few rows, that takes longer than to run them."""
+    It does not compile its plans, unless `--all` or a mark asks: for a few rows, that takes longer than to run them."""
     if request.param == "duck":
         yield {"engine": "duck"}
         return
     session = request.getfixturevalue("spark")
-    with nullcontext() if request.config.getoption("--all") else set_in(session, INTERPRETED):
+    compiles = request.config.getoption("--all") or request.node.get_closest_marker("compiled")
+    with nullcontext() if compiles else set_in(session, INTERPRETED):
         yield {"engine": "spark", "spark": session}
 
 

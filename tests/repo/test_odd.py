@@ -6,6 +6,7 @@ import time
 from typing import Any
 
 import pyarrow as pa
+import pytest
 
 import anabranch as ab
 
@@ -120,6 +121,7 @@ def test_ten_thousand_tables_in_a_commit(duck: ab.Repository) -> None:
     assert len(duck.tables(at="main~1")) == 10_000
 
 
+@pytest.mark.compiled  # else Spark copies the text until its memory is full
 def test_a_row_of_fifty_megabytes(repo: ab.Repository) -> None:
     big = "x" * 50_000_000
     rows: list[dict[str, Any]] = [{"id": 1, "v": big}, {"id": 2, "v": "small"}]
