@@ -36,11 +36,11 @@ def in_process(scale: Scale, rows: int) -> Iterator[Measured]:
             tx.create_table("fresh", repo.table("orders").arrow(), key="id")
             tx.create_table("tiny", [{"id": 1}], key="id")
         _tell_layout(repo)
-        opened = partial(_Opened, scale, rows)
+        opened = partial(_Opened, scale, rows, engine="duck")
         for name, read in _READS.items():
             again = {t: Task(lambda _, t=t, read=read: read(repo, t)) for t in ("fresh", "orders")}
             yield _scan(scale, rows, f"fold-scan in process, {name}", again)
-            first = {t: Task(lambda new, t=t, read=read: read(new, t), opened(engine="duck")) for t in again}
+            first = {t: Task(lambda new, t=t, read=read: read(new, t), opened()) for t in again}
             yield _scan(scale, rows, f"fold-scan in process, {name}, first read", first, "fold-first")
 
 
@@ -78,8 +78,8 @@ def through_spark(scale: Scale, rows: int) -> Iterator[Measured]:
         assert on_spark.revenue(repo.table("fresh").spark()) == on_spark.revenue(repo.table("orders").spark())
         reads = {t: Task(lambda _, t=t: on_spark.revenue(repo.table(t).spark())) for t in ("fresh", "orders")}
         yield _scan(scale, rows, "fold-scan on Spark", reads)
-        opened = partial(_Opened, scale, rows)
-        first = {t: Task(lambda new, t=t: on_spark.revenue(new.table(t).spark()), opened(spark=session)) for t in reads}
+        opened = partial(_Opened, scale, rows, spark=session)
+        first = {t: Task(lambda new, t=t: on_spark.revenue(new.table(t).spark()), opened()) for t in reads}
         yield _scan(scale, rows, "fold-scan on Spark, first read", first, "fold-first")
 
 

@@ -121,7 +121,7 @@ def _options_for(files: Sequence[DataFile], request: FilesRequest) -> TextOption
     tabs = [path for path in of_text if is_tabbed(path)]
     if request.has_delimiter or not tabs:
         return request.options
-    others = [path for path in of_text if path not in tabs]
+    others = [path for path in of_text if not is_tabbed(path)]
     if others:
         message = f"by their names, fields of {tabs[0]!r} have tabs between them, and those of {others[0]!r} commas"
         raise InvalidRequest(message, hint="import them one by one, or say what all have (--delimiter, delimiter=)")
