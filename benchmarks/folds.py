@@ -22,6 +22,8 @@ from benchmarks.limits import LIMITS
 from benchmarks.measure import Measured, Scale, Task, compared, run_each, side_by_side
 
 COMMITS, BLOCK, KEYS = 1000, 100, 100
+LOOSE = ab.Settings().fold_commit_limit - 1
+"""Commits that follow, which nothing folds any more: a scan meets as many of them as there may be."""
 FEW = ["status", "price", "quantity"]
 
 
@@ -104,6 +106,8 @@ def _commits(scale: Scale, repo: ab.Repository, rows: int) -> Iterator[Measured]
     middle = statistics.median(spent)
     limit = LIMITS["fold-slowest"]
     yield Measured("fold-commit slowest", f"{rows:,} rows", middle, max(spent), max(spent) / middle, limit)
+    for number in range(count, count + LOOSE):
+        write.run(repo, "main", write.next(number))
 
 
 Change = Callable[[Any], object]

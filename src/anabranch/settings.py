@@ -26,12 +26,12 @@ class Settings:
     held_limit_bytes: int = 1024 * 1024 * 1024
     """Room in the object root that one process takes for such files at most."""
     laid_row_limit: int = 131_072
-    """Changes are laid over so many rows or fewer at once; over more, where it pays: by reads that follow."""
+    """Changes are laid over so many rows or fewer before a query reads them; over more, if it reads all in memory."""
     cache_limit_bytes: int = 256 * 1024 * 1024
     """Rows kept in memory by one repository: small objects, folded changes, tables that queries read again."""
     clock_depth_limit: int = 32
     """Line hops after which a new line carries the whole state (a checkpoint)."""
-    fold_commit_limit: int = 16
+    fold_commit_limit: int = 8
     """Commits on a table since its newest view after which a commit folds them; 0 leaves all folding to `optimize`."""
     fold_row_limit: int = 131_072
     """Rows that one commit folds into one run at most."""

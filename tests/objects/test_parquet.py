@@ -242,8 +242,21 @@ def test_bytes_that_are_not_parquet_are_corrupt_and_nothing_else(place: int, cha
 def test_files_are_small_and_carry_no_foreign_schema() -> None:
     metadata = pq.ParquetFile(pa.BufferReader(CONTENT)).metadata
     assert metadata.metadata is None or b"ARROW:schema" not in metadata.metadata
-    assert metadata.row_group(0).column(0).compression == "ZSTD"
     assert metadata.num_row_groups == 4
+
+
+@pytest.mark.parametrize(
+    ("rows", "quick", "compression", "by_dictionary"),
+    [(100, False, "SNAPPY", False), (9000, False, "ZSTD", True), (9000, True, "SNAPPY", True)],
+)
+def test_few_rows_and_files_that_do_not_live_long_are_written_quickly(
+    rows: int, quick: bool, compression: str, by_dictionary: bool
+) -> None:
+    made = table_of([column("bigint"), column("string", "s")], *((n, f"text {n % 7}") for n in range(rows)))
+    content = parquet.encode(made, 10_000, quick=quick)
+    assert parquet.decode(content).equals(made)
+    described = pq.ParquetFile(pa.BufferReader(content)).metadata.row_group(0).column(1)
+    assert (described.compression, described.has_dictionary_page) == (compression, by_dictionary)
 
 
 @pytest.mark.parametrize("type_", VALUES)
@@ -257,7 +270,7 @@ def test_arrow_and_spark_types_are_one_to_one(type_: str) -> None:
 def test_files_to_be_looked_into_hold_the_same_rows_with_dictionaries_only_where_they_pay(
     type_: str, distinct: int
 ) -> None:
-    made = [None if n % 17 == 0 else _value_of(type_, n % distinct) for n in range(5000)]
+    made = [None if n % 17 == 0 else _value_of(type_, n % distinct) for n in range(10_000)]
     rows = table_of([new_column("k", parse_type("bigint")), column(type_, "v")], *enumerate(made))
     content = parquet.encode(rows, 2000, tuned=True)
     assert parquet.decode(content).equals(rows)
@@ -279,7 +292,8 @@ def test_floats_have_neither_statistics_nor_dictionaries_and_all_else_has_both()
         column("struct<a:float,b:array<int>,c:map<int,double>>", "s"),
     ]
     value = {"a": 1.5, "b": [1], "c": [(1, 1.5)]}
-    found = pq.ParquetFile(io.BytesIO(parquet.encode(table_of(columns, (1, -0.0, value)), 10))).metadata.row_group(0)
+    content = parquet.encode(table_of(columns, *((n, -0.0, value) for n in range(2000))), 2000)
+    found = pq.ParquetFile(io.BytesIO(content)).metadata.row_group(0)
     leaves = [found.column(i) for i in range(found.num_columns)]
     told = {c.path_in_schema.partition(".")[2] or c.physical_type for c in leaves if c.is_stats_set}
     assert told == {"INT64", "b.list.element", "c.key_value.key"}

@@ -135,11 +135,13 @@ def test_a_commit_rewrites_nothing_if_many_turns_would_be_left_for_others() -> N
     assert bite([small_file, big, *some, layer(5, "update", 10, 0, 9)], LIMITS) == ()
 
 
-def test_many_small_files_go_along_with_one_that_is_rewritten() -> None:
+def test_small_files_go_along_with_one_that_is_rewritten() -> None:
     file, change = layer(0, "rows", 200, 0, 99), layer(1, "update", 15, 0, 99)
     crumbs = [layer(2, "rows", 10, 100 + n, 100 + n) for n in range(9)]
     assert bite([file, change, *crumbs], LIMITS) == (file, *crumbs)
-    assert bite([file, change, *crumbs[1:]], LIMITS) == (file,), "eight are few"
+    assert bite([file, change, *crumbs[6:]], LIMITS) == (file, *crumbs[6:]), "few add little"
+    assert bite([file, change, *crumbs[1:]], LIMITS) == (file, *crumbs[1:6]), "eight are few: a quarter at most"
+    assert bite([file, change, crumbs[0]], LIMITS) == (file,), "one alone has nothing to go with"
     assert bite([file, *crumbs], LIMITS) == (), "nothing is thick: no snapshot is written for them alone"
     wide = [layer(2, "rows", 30, 100 + n, 100 + n) for n in range(9)]
     assert bite([file, change, *wide], LIMITS) == (file, *wide[:3]), "as far as the limit reaches"

@@ -7,9 +7,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
 import anabranch as ab
+from anabranch.engines.spark import explained
+from anabranch.objects.folder import Folder
 from anabranch.queries.scan import Scan
 
 SCHEMA = {"id": "int", "name": "string", "g": "string", "a": "int", "b": "string", "c": "double"}
@@ -139,17 +142,40 @@ def test_spark_reads_what_was_folded_in_the_process(tmp_path: Path, spark: Any) 
         assert repo._ctx.held, "changes were folded into files that Spark reads"
 
 
-def test_spark_reads_a_state_alike_however_often_it_was_read(tmp_path: Path, spark: Any) -> None:
-    settings = replace(FILES, laid_row_limit=0, held_row_limit=0)
-    with ab.init(tmp_path, spark=spark, settings=settings) as repo:
-        walk = Walk(repo, "id", seed=13)
-        for _ in range(6):
+@pytest.mark.parametrize("key", ["id", ("g", "id"), None])
+def test_spark_reads_small_objects_along_with_files(tmp_path: Path, spark: Any, key: Any) -> None:
+    with ab.init(tmp_path, spark=spark, settings=replace(MIXED, laid_row_limit=0, held_row_limit=0)) as repo:
+        walk = Walk(repo, key, seed=13)
+        for _ in range(10):
             walk.step()
-        kept = []
-        for _ in range(5):
-            assert in_order(tuple(r) for r in repo.table("t").spark().collect()) == walk.expected()
-            kept.append(sum(name[0] == "laid" for name in repo._ctx.held))
-        assert kept == [0, 0, 0, 1, 1], "the rows are kept in a file once they are read often"
+            for _ in range(2):
+                assert in_order(tuple(r) for r in repo.table("t").spark().collect()) == walk.expected()
+
+
+@pytest.mark.parametrize("may_write", [True, False])
+def test_spark_joins_one_scan_with_the_changes(
+    tmp_path: Path, spark: Any, monkeypatch: pytest.MonkeyPatch, may_write: bool
+) -> None:
+    settings = ab.Settings(laid_row_limit=0, inline_limit_bytes=10_000)
+    with ab.init(tmp_path, spark=spark, settings=settings) as repo:
+        with repo.commit("main", "load") as tx:
+            tx.create_table("t", pa.table({"id": range(5000), "a": range(5000)}), key="id")
+        with repo.commit("main", "insert") as tx:
+            tx.table("t").insert([{"id": n, "a": n} for n in range(5000, 5010)])
+        with repo.commit("main", "update") as tx:
+            tx.table("t").update({"a": -1}, where="id IN (7, 5007)")
+        with repo.commit("main", "insert more") as tx:
+            tx.table("t").insert([{"id": 6000, "a": 6000}])
+        if not may_write:  # By hand: the tests may run as root, whom no permission stops.
+            monkeypatch.setattr(Folder, "put", refuse_to_write)
+        frame = repo.table("t").spark()
+        assert ("Union" in explained(frame)) == (not may_write)
+        expected = {n: -1 if n in (7, 5007) else n for n in (*range(5010), 6000)}
+        assert {r.id: r.a for r in frame.collect()} == expected
+
+
+def refuse_to_write(*_: Any) -> Any:
+    raise ab.Unavailable("the folder can't be written", hint="ask for permission")
 
 
 def test_spark_finds_equal_keys_over_the_border_of_two_files(tmp_path: Path, spark: Any) -> None:

@@ -17,7 +17,12 @@ from anabranch.model.schema import Column
 from anabranch.objects.arrow import key_value
 
 _BATCH_ROWS = 1 << 20
+_UNREADABLE = (pa.ArrowException, OSError, UnicodeDecodeError)
 _FORMAT: dict[str, Any] = {"compression": "zstd", "store_schema": False, "store_decimal_as_integer": True}
+_SMALL_BYTES = 64 * 1024
+_QUICK: dict[str, Any] = {"compression": "snappy"}
+_SMALL = {**_QUICK, "use_dictionary": False}
+"""Options for few rows: what zstd and dictionaries need to begin costs more than they save, in time and in bytes."""
 _WHOLE_NUMBERS = (pa.int32(), pa.int64())
 _SAMPLE_ROWS = 1024
 _IN_LISTS = {"list": "list.", "map": "key_value.", "struct": ""}
@@ -32,11 +37,15 @@ class Footer:
     null_keys: int
 
 
-def encode(table: pa.Table, row_group_rows: int, *, tuned: bool = False) -> bytes:
-    """Write a table as one Parquet file in memory; `tuned` to be found in and read quickly, for a little more work."""
+def encode(table: pa.Table, row_group_rows: int, *, tuned: bool = False, quick: bool = False) -> bytes:
+    """Write a table as one Parquet file in memory.
+
+    `tuned` to be found in and read quickly, for a little more work; `quick` for a file that does not live long.
+    """
     sink = io.BytesIO()
     exact = [path for field in table.schema for path in _exact_leaves(field, "")]
-    options = {**_FORMAT, "write_statistics": exact, "use_dictionary": exact, **(_tuned(table, exact) if tuned else {})}
+    options = {**_FORMAT, "write_statistics": exact, "use_dictionary": exact}
+    options |= _SMALL if table.nbytes <= _SMALL_BYTES else _QUICK if quick else _tuned(table, exact) if tuned else {}
     pq.write_table(table, sink, row_group_size=row_group_rows, **options)
     return sink.getvalue()
 
@@ -74,7 +83,7 @@ def decode(content: bytes) -> pa.Table:
     """Read a Parquet file from memory. It is small: threads and reading ahead would cost more than the reading."""
     try:
         return pq.ParquetFile(pa.BufferReader(content), pre_buffer=False).read(use_threads=False)
-    except (pa.ArrowException, OSError) as error:
+    except _UNREADABLE as error:
         hint = "restore the catalogue from a backup"
         raise Corrupt(f"an object is not readable Parquet: {error}", hint=hint) from error
 
@@ -83,7 +92,7 @@ def read_footer(file: BinaryIO, key: Sequence[Column]) -> Footer:
     """Read row count, key range and null keys from a footer."""
     try:
         metadata = pq.ParquetFile(file).metadata
-    except (pa.ArrowException, OSError) as error:
+    except _UNREADABLE as error:
         raise Corrupt(f"a file is not readable Parquet: {error}", hint="write it again") from error
     lows: list[KeyValue] = []
     highs: list[KeyValue] = []

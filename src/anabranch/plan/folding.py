@@ -151,14 +151,18 @@ def bite(layers: Sequence[Layer], limits: Limits) -> tuple[Layer, ...]:
 
 _MANY = 64
 _MANY_SMALL = 8
+_CRUMBS_SHARE = 4
 
 
 def _crumbs(layers: Sequence[Layer], chosen: Sequence[Layer], limits: Limits) -> list[Layer]:
-    """Small row files that go along when others are rewritten, if there are many: reading pays for each of them."""
+    """Small row files that go along when others are rewritten, since reading pays for each: many, or few rows."""
     found = [x for x in small(layers, limits) if x not in chosen]
-    room = (limits.rewrite_rows or 0) - sum(x.object.row_count for x in chosen)
+    rows = sum(x.object.row_count for x in chosen)
+    room = (limits.rewrite_rows or 0) - rows
+    if len(found) <= _MANY_SMALL:
+        room = min(room, rows // _CRUMBS_SHARE)
     kept: list[Layer] = []
-    for layer in sorted(found, key=lambda x: x.object.row_count) if len(found) > _MANY_SMALL else ():
+    for layer in sorted(found, key=lambda x: x.object.row_count):
         room -= layer.object.row_count
         if room < 0:
             break

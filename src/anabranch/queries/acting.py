@@ -18,13 +18,23 @@ def acting(folded: pa.Table, files: Sequence[Layer], key: Sequence[str], turns: 
     """
     if len({x.turn for x in files}) == 1:
         return _newer(folded, files[0].turn, turns)
-    ranges = [x.object.key_range for x in files]
-    known = [r for r in ranges if r is not None]
-    apart = next((n for n in range(len(key)) if len(known) == len(ranges) and _are_apart(known, n)), None)
+    apart = _apart_by(files, len(key))
     if apart is None:
         return None
     parts = [_newer(_within(folded, key[apart], apart, x.object.key_range), x.turn, turns) for x in files]
     return pa.concat_tables(parts)
+
+
+def can_tell(files: Sequence[Layer], key_columns: int) -> bool:
+    """Whether turns and key ranges tell which changes act on which files."""
+    return len({x.turn for x in files}) == 1 or _apart_by(files, key_columns) is not None
+
+
+def _apart_by(files: Sequence[Layer], key_columns: int) -> int | None:
+    """The number of a key column of which no two files share a value."""
+    ranges = [x.object.key_range for x in files]
+    known = [r for r in ranges if r is not None]
+    return next((n for n in range(key_columns) if len(known) == len(ranges) and _are_apart(known, n)), None)
 
 
 def _are_apart(ranges: Sequence[KeyRange], column: int) -> bool:

@@ -6,6 +6,7 @@ Left to the engine: changes that were written under another schema, and types th
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
@@ -14,9 +15,9 @@ import pyarrow.compute as pc
 from anabranch.model.objects import Layer
 from anabranch.model.schema import Column
 from anabranch.queries.groups import GONE, turn_of
-from anabranch.queries.scan import Scan
 
-Held = Sequence[tuple[Layer, pa.Table]]
+if TYPE_CHECKING:
+    from anabranch.queries.scan import Scan
 
 
 def folded_in_memory(
@@ -28,47 +29,36 @@ def folded_in_memory(
     if is_strange or not all(plan.written_alike(x.object, (*plan.key, *cells)) for x in ordered):
         return None
     held = [(x, read(x)) for x in ordered]
-    turns = pa.concat_arrays([_repeated(x.turn, rows) for x, rows in held])
+    said = pa.concat_tables([_said(plan, cells, x, rows) for x, rows in held], promote_options="default")
+    said = said.combine_chunks()
+    turns = np.repeat(np.array([x.turn for x, _ in held], dtype=np.int32), [rows.num_rows for _, rows in held])
+    deletes = np.repeat([x.object.kind == "delete" for x, _ in held], [rows.num_rows for _, rows in held])
+    told = {k: said.column(k) for k in plan.key_ids} | {GONE: pa.array(turns, mask=~deletes)}
     numbers = pa.array(np.arange(len(turns)))
-    gone = pa.concat_arrays([_repeated(x.turn if x.object.kind == "delete" else None, rows) for x, rows in held])
-    keys = pa.concat_tables([rows.select(plan.key_ids) for _, rows in held])
-    told = dict(zip(plan.key_ids, keys.columns, strict=True)) | {GONE: gone}
     for c in cells:
-        acts = pa.concat_arrays([_changes(c, x, rows) for x, rows in held])
-        told[turn_of(c)] = pc.if_else(acts, numbers, None)
-    grouped = pa.table(told)
-    last = grouped.group_by(plan.key_ids, use_threads=False).aggregate(
-        [(name, "max") for name in (GONE, *map(turn_of, cells))]
-    )
+        told[turn_of(c)] = pc.if_else(_changes(said.column(c.before), said.column(str(c.id))), numbers, None)
+    last = pa.table(told).group_by(plan.key_ids, use_threads=False)
+    last = last.aggregate([(name, "max") for name in (GONE, *map(turn_of, cells))])
     found = {k: last.column(k) for k in plan.key_ids} | {GONE: last.column(f"{GONE}_max")}
     for c in cells:
         number = last.column(f"{turn_of(c)}_max")
-        found[str(c.id)] = _values(c, held).take(number)
-        found[turn_of(c)] = turns.take(number)
+        found[str(c.id)] = said.column(str(c.id)).take(number)
+        found[turn_of(c)] = pa.array(turns).take(number)
     return pa.table(found)
 
 
-def _changes(column: Column, layer: Layer, rows: pa.Table) -> pa.Array:
-    """Which rows of a change give the column another value: nulls and NaN equal themselves, 0.0 equals -0.0."""
-    if not _touches(layer, column):
-        return pa.repeat(False, rows.num_rows)
-    before, after = rows.column(column.before).combine_chunks(), rows.column(str(column.id)).combine_chunks()
+def _said(plan: Scan, cells: Sequence[Column], layer: Layer, rows: pa.Table) -> pa.Table:
+    """What a change says: the keys, and the cells that it touches, before and after."""
+    return rows.select([*plan.key_ids, *(n for c in cells if _touches(layer, c) for n in (str(c.id), c.before))])
+
+
+def _changes(before: pa.ChunkedArray, after: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Which cells get another value: nulls and NaN equal themselves, 0.0 equals -0.0."""
     same = pc.or_(pc.fill_null(pc.equal(before, after), False), pc.and_(pc.is_null(before), pc.is_null(after)))
     if pa.types.is_floating(before.type):
         same = pc.or_(same, pc.fill_null(pc.and_(pc.is_nan(before), pc.is_nan(after)), False))
     return pc.invert(same)
 
 
-def _values(column: Column, held: Held) -> pa.ChunkedArray:
-    """What all changes say of a column, row by row; null where they don't touch it."""
-    type_ = next(rows.schema.field(column.id).type for x, rows in held if _touches(x, column))
-    parts = [rows.column(column.id) if _touches(x, column) else pa.nulls(rows.num_rows, type_) for x, rows in held]
-    return pa.chunked_array([chunk for part in parts for chunk in getattr(part, "chunks", [part])], type_)
-
-
 def _touches(layer: Layer, column: Column) -> bool:
     return layer.object.kind == "update" and not column.ids.isdisjoint(layer.object.touched)
-
-
-def _repeated(turn: int | None, rows: pa.Table) -> pa.Array:
-    return pa.repeat(pa.scalar(turn, pa.int32()), rows.num_rows)

@@ -18,9 +18,10 @@ from anabranch.model.objects import KeyRange, Layer, StoredObject, may_meet
 from anabranch.model.schema import Column, Schema
 from anabranch.model.tables import TableState
 from anabranch.model.types import DataType
-from anabranch.queries.acting import acting
+from anabranch.queries.acting import acting, can_tell
 from anabranch.queries.forms import last_of
 from anabranch.queries.groups import GONE, INT, Group, Overlay, physical, turn_of
+from anabranch.queries.memory_fold import folded_in_memory
 from anabranch.queries.query import (
     PLACE,
     TURN,
@@ -47,6 +48,7 @@ from anabranch.queries.query import (
 )
 
 STAYS = "_ana_stays"
+_COPIES_AT_MOST = 16
 
 
 @dataclass(frozen=True)
@@ -57,14 +59,16 @@ class Access:
     tables: Mapping[ObjectId, pa.Table]
 
 
-FoldNow = Callable[[Callable[[], Query], Hashable], pa.Table]
-"""Makes and runs the query that folds changes, or remembers what came of it; the second value tells it from others."""
+FoldNow = Callable[[Callable[[], Query | pa.Table], Hashable], pa.Table]
+"""Folds changes, by a query or in memory, or remembers what came of it; the second value tells it from others."""
 PatchNow = Callable[[Callable[[], Query], Hashable], pa.Table | None]
 """The same for the rows that changes make of files; None as long as it is not worth it."""
 LayNow = Callable[["Scan", Sequence[Layer], Sequence[Layer]], Source | None]
 """Makes a source of rows as changes leave them, given the objects of both; None if that is not worth it."""
 HoldNow = Callable[[pa.Table, tuple[tuple[str, DataType], ...], Hashable], Source]
 """Makes a source of folded changes, with the types of their columns: rows in memory, or a file that Spark reads."""
+CopyNow = Callable[[Mapping[ObjectId, pa.Table]], Mapping[ObjectId, str] | None]
+"""Keeps small objects in files, too, and tells where they are; None where that can't be."""
 
 
 @dataclass(frozen=True)
@@ -86,13 +90,15 @@ def scan(
     fold: FoldNow | None = None,
     patch: PatchNow | None = None,
     hold: HoldNow | None = None,
+    copy: CopyNow | None = None,
     lay: LayNow | None = None,
 ) -> Query:
     """Read columns of a table under their ids; with `keys`, only those rows.
 
     With `fold`, the changes are folded beforehand, and the query only joins what comes of it. With `patch`, too, the
     changed rows may be known by their places in files, so that neither keys are read nor values compared. `hold`
-    says where folded changes are kept for the engine, if not in memory. `lay` does away with all of it where it can.
+    says where folded changes are kept for the engine, if not in memory, and `copy` does it for small objects of rows.
+    `lay` does away with all of it where it can.
     """
     bound = sources or Sources()
     layers = [x for x in state.layers if keys is None or may_meet(x.object.key_range, keys.key_range)]
@@ -100,7 +106,7 @@ def scan(
         access = _only_keys(access, layers, state.schema.key_columns[0], keys.source.table)
         layers = [x for x in layers if x.object.id not in access.tables or access.tables[x.object.id].num_rows]
     wanted = bound.add(keys.source) if keys else None
-    plan = Scan(state, tuple(columns), access, bound, wanted, broadcast, fold, patch, hold, lay)
+    plan = Scan(state, tuple(columns), access, bound, wanted, broadcast, fold, patch, hold, copy, lay)
     return Query(plan.build(layers), bound.named)
 
 
@@ -165,6 +171,7 @@ class Scan:
     fold_now: FoldNow | None = None
     patch_now: PatchNow | None = None
     hold_now: HoldNow | None = None
+    copy_now: CopyNow | None = None
     lay_now: LayNow | None = None
 
     @property
@@ -177,10 +184,33 @@ class Scan:
 
     def build(self, layers: Sequence[Layer]) -> exp.Select | exp.Union:
         plain, merged, deltas = self.sorted_out(layers)
+        copies = self._copies([*plain, *merged])
+        if copies:
+            return self._with_files(copies)._built(
+                [x for x in plain if not merged or x.object.id not in copies],
+                [*merged, *(x for x in plain if merged and x.object.id in copies)],
+                deltas,
+            )
+        return self._built(plain, merged, deltas)
+
+    def _built(self, plain: list[Layer], merged: list[Layer], deltas: list[Layer]) -> exp.Select | exp.Union:
         parts = [self.leaf(self.group(m, turned=False), self.columns, None) for m in self.alike(plain)]
         if merged:
             parts += self._merge(merged, deltas)
         return union_all(parts) if parts else self._nothing()
+
+    def _copies(self, rows: Sequence[Layer]) -> Mapping[ObjectId, str]:
+        """Where small objects of rows lie in files for Spark: it joins one relation faster than a union of two."""
+        tables = self.access.tables
+        small = {x.object.id: tables[x.object.id] for x in rows if x.object.id in tables}
+        if self.copy_now is None or not 0 < len(small) <= min(_COPIES_AT_MOST, len(rows) - 1):
+            return {}
+        strange = any(c.type.only_spark for x in rows for c in self.state.schemas[x.object.schema_id].stored)
+        return {} if strange or not can_tell(rows, len(self.key)) else self.copy_now(small) or {}
+
+    def _with_files(self, copies: Mapping[ObjectId, str]) -> Scan:
+        left = {id_: rows for id_, rows in self.access.tables.items() if id_ not in copies}
+        return replace(self, access=Access({**self.access.uris, **copies}, left))
 
     def sorted_out(self, layers: Sequence[Layer]) -> tuple[list[Layer], list[Layer], list[Layer]]:
         """Rows that nothing acts on, rows that changes may act on, and these changes."""
@@ -284,7 +314,12 @@ class Scan:
             lambda: self._folding(deltas, cells), (tuple((d.turn, d.object.id) for d in deltas), shape)
         )
 
-    def _folding(self, deltas: Sequence[Layer], cells: Sequence[Column]) -> Query:
+    def _folding(self, deltas: Sequence[Layer], cells: Sequence[Column]) -> Query | pa.Table:
+        held = self.access.tables
+        if all(d.object.id in held for d in deltas):
+            rows = folded_in_memory(self, deltas, cells, lambda d: held[d.object.id])
+            if rows is not None:
+                return rows
         apart = replace(self, sources=Sources(), fold_now=None)
         return Query(apart._fold(deltas, cells), apart.sources.named)
 

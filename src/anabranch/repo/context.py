@@ -66,6 +66,7 @@ class RowCache:
 
 
 _WANTED_AT_MOST = 1024
+_HELD_AT_MOST = 4096
 
 
 @dataclass(frozen=True)
@@ -109,9 +110,14 @@ class Context:
             return Rows(access.tables[o.id])
         return Files((access.uris[o.id],), columns)
 
-    def fold_now(self, query: Callable[[], Query], key: Hashable) -> pa.Table:
+    def fold_now(self, make: Callable[[], Query | pa.Table], key: Hashable) -> pa.Table:
         """Fold the changes of a table in the process, once for each state of it."""
-        return self.remembered(lambda: self.engines.duck().fetch(query()), key)
+        return self.remembered(lambda: self._fetched(make()), key)
+
+    def _fetched(self, made: Query | pa.Table) -> pa.Table:
+        from anabranch.queries.query import Query
+
+        return self.engines.duck().fetch(made) if isinstance(made, Query) else made
 
     def remembered(self, make: Callable[[], pa.Table], key: Hashable) -> pa.Table:
         """Rows that never change, made when they are first wanted."""
@@ -137,21 +143,41 @@ class Context:
         self, make: Callable[[], pa.Table], columns: tuple[tuple[str, DataType], ...], key: Hashable
     ) -> Source | None:
         """Make rows, once, and keep them for Spark: many in a file, until the process ends. None if there's no room."""
-        from anabranch.objects.parquet import encode
-        from anabranch.queries.query import Files, Rows
+        from anabranch.queries.query import Rows
 
         if key in self.held:
             return self.held[key]
-        if sum(source.size_bytes for source in self.held.values()) > self.settings.held_limit_bytes:
+        if not self._has_room:
             return None
         rows = make()
-        if rows.num_rows < self.settings.held_row_limit:
-            return Rows(rows)
-        content = encode(rows, self.settings.row_group_rows)
+        held = self._hold(rows, columns, key) if rows.num_rows >= self.settings.held_row_limit else None
+        return held or Rows(rows)
+
+    def copy_now(self, small: Mapping[ObjectId, pa.Table]) -> dict[ObjectId, str] | None:
+        """Keep small objects in files, too, which Spark reads along with others; None if there's no room."""
+        found: dict[ObjectId, str] = {}
+        for id_, rows in small.items():
+            held = self.held.get(id_) or (self._hold(rows, (), id_) if self._has_room else None)
+            if held is None:
+                return None
+            found[id_] = held.uris[0]
+        return found
+
+    @property
+    def _has_room(self) -> bool:
+        size = sum(source.size_bytes for source in self.held.values())
+        return size <= self.settings.held_limit_bytes and len(self.held) < _HELD_AT_MOST
+
+    def _hold(self, rows: pa.Table, columns: tuple[tuple[str, DataType], ...], key: Hashable) -> Files | None:
+        """Write rows into a file of this process; None where it may only read."""
+        from anabranch.objects.parquet import encode
+        from anabranch.queries.query import Files
+
+        content = encode(rows, self.settings.row_group_rows, quick=True)
         try:
             path = self.root.put(content).path
-        except Unavailable:  # Who may only read the store sends them along each time.
-            return Rows(rows)
+        except Unavailable:
+            return None
         atexit.register(self.root.discard, path)
         self.held[key] = Files((self.root.uri(path),), columns, size_bytes=len(content))
         return self.held[key]

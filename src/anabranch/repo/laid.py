@@ -41,7 +41,7 @@ class Keeping:
     ctx: Context
     in_process: bool
     invests: bool
-    """Whether that is worth it for large objects, too: all of their rows are wanted, or were before."""
+    """Whether that is worth it for large objects, too: all of their rows are wanted."""
 
     def __call__(self, plan: Scan, merged: Sequence[Layer], deltas: Sequence[Layer]) -> Source | None:
         if not self._fits(plan, merged, deltas):

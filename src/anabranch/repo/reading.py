@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from anabranch.queries.scan import Keys
     from anabranch.repo.batches import Batches
 
-_READS_BEFORE_KEEPING = 3  # Rows in a file save a fifth of a read on Spark, and cost two reads to write.
-
 
 @dataclass(frozen=True)
 class Selection:
@@ -115,17 +113,16 @@ class Table:
         """Read as a Spark DataFrame; nothing runs yet."""
         engine, state = self._ctx.engines.spark(), self._state
         key = (state.id, state.name, state.schema, self._selection.identity, state.layers)
-        invests = self._ctx.cache.times_wanted(key) >= _READS_BEFORE_KEEPING
-        return engine.remembered((key, invests), lambda: self._frame(engine, state, invests))
+        return engine.remembered(key, lambda: self._frame(engine, state))
 
-    def _frame(self, engine: SparkEngine, state: TableState, invests: bool) -> DataFrame:
+    def _frame(self, engine: SparkEngine, state: TableState) -> DataFrame:
         from anabranch.queries.scan import plain_files
 
         chosen = self._selection
         files = plain_files(state, self._shown, self._ctx.access(state.layers, self._pending))
         if files is not None and chosen.where is None and chosen.limit is None:
             return engine.read(files, [(str(c.id), c.name) for c in self._shown])
-        return engine.frame(self._query(engine, invests=invests))
+        return engine.frame(self._query(engine))
 
     def arrow(self) -> pa.Table:
         """Read as an Arrow table."""
@@ -281,7 +278,8 @@ class Table:
             fold=ctx.fold_now if apart else None,
             patch=ctx.patch_now if apart and engine.in_process and small else None,
             hold=None if engine.in_process else ctx.hold_rows,
-            lay=Keeping(ctx, engine.in_process, invests) if apart else None,
+            copy=ctx.copy_now if apart and not engine.in_process else None,
+            lay=Keeping(ctx, engine.in_process, invests and engine.in_process) if apart else None,
         )
 
 
