@@ -7,7 +7,9 @@ takes the keys, once for a state; after that, a read takes what a plain one take
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from typing import TypeVar
 
 import pyarrow as pa
 
@@ -17,6 +19,8 @@ from anabranch.queries.memory_fold import folded_in_memory
 from anabranch.queries.places import acting_on, lay
 from anabranch.queries.query import PLACE, Query, reading_of
 from anabranch.queries.scan import Scan
+
+_T = TypeVar("_T")
 
 
 @dataclass(frozen=True)
@@ -42,9 +46,14 @@ class Laying:
         groups, cells = plan.alike(merged), plan.touched_by(deltas)
         below = [x for members in groups for x in members]
 
+        def fold() -> pa.Table | None:
+            return folded_in_memory(plan, deltas, cells, lambda delta: self._delta(delta, cells))
+
         def find() -> pa.Table:
+            is_free = sum(x.object.row_count for x in below) <= _ROWS_OF_ONE_CORE
+            folding = _started(fold) if is_free else fold
             read.append(self._read(groups, tuple(dict.fromkeys((*plan.columns, *plan.key)))))
-            folded = folded_in_memory(plan, deltas, cells, lambda delta: self._delta(delta, cells))
+            folded = folding()
             folded = plan.folded(deltas, cells) if folded is None else folded
             return acting_on(read[0].select(plan.key_ids), below, folded, cells)
 
@@ -74,6 +83,18 @@ class Laying:
             return pa.concat_tables([rows.select([str(c.id) for c in columns]) for rows in held if rows is not None])
         apart = self.plan.apart()
         return self.fetch(Query(apart.leaf(apart.group(members, turned=False), columns, None), apart.sources.named))
+
+
+_ROWS_OF_ONE_CORE = 122_880
+"""So many rows DuckDB reads with one thread, so that another core is free."""
+
+
+def _started(work: Callable[[], _T]) -> Callable[[], _T]:
+    """Begin work beside what follows; what is given back waits for it."""
+    pool = ThreadPoolExecutor(1)
+    begun = pool.submit(work)
+    pool.shutdown(wait=False)
+    return begun.result
 
 
 def _told(layers: Sequence[Layer]) -> tuple[tuple[int, str], ...]:

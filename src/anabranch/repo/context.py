@@ -7,7 +7,7 @@ import getpass
 import hashlib
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -69,6 +69,32 @@ _WANTED_AT_MOST = 1024
 _HELD_AT_MOST = 4096
 
 
+class Decoded(Mapping[ObjectId, "pa.Table"]):
+    """Small objects by their ids, read when the first of them is looked at."""
+
+    def __init__(self, ids: Sequence[ObjectId], read: Callable[[], Mapping[ObjectId, pa.Table]]) -> None:
+        self._ids, self._read = frozenset(ids), read
+        self._rows: Mapping[ObjectId, pa.Table] | None = None
+        self._lock = threading.Lock()
+
+    def __getitem__(self, id_: ObjectId) -> pa.Table:
+        if id_ not in self._ids:
+            raise KeyError(id_)
+        with self._lock:
+            if self._rows is None:
+                self._rows = self._read()
+        return self._rows[id_]
+
+    def __contains__(self, id_: object) -> bool:
+        return id_ in self._ids
+
+    def __iter__(self) -> Iterator[ObjectId]:
+        return iter(self._ids)
+
+    def __len__(self) -> int:
+        return len(self._ids)
+
+
 @dataclass(frozen=True)
 class Context:
     """The parts of an open repository."""
@@ -97,7 +123,7 @@ class Context:
         stored = [layer.object for layer in layers]
         uris = {o.id: self.root.uri(o.path) for o in stored if o.place == "root" and o.path}
         inline = [o for o in stored if o.place == "inline"]
-        return Access(uris, self._decoded(inline, pending or {}))
+        return Access(uris, Decoded([o.id for o in inline], lambda: self._decoded(inline, pending or {})))
 
     def source_of(
         self, o: StoredObject, columns: tuple[tuple[str, DataType], ...], pending: Mapping[ObjectId, bytes]
