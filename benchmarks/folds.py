@@ -43,7 +43,7 @@ def in_process(scale: Scale, rows: int) -> Iterator[Measured]:
             again = {t: Task(lambda _, t=t, read=read: read(repo, t)) for t in ("fresh", "orders")}
             yield _scan(scale, rows, f"fold-scan in process, {name}", again)
             first = {t: Task(lambda new, t=t, read=read: read(new, t), opened()) for t in again}
-            yield _scan(scale, rows, f"fold-scan in process, {name}, first read", first, "fold-first")
+            yield _scan(scale, rows, f"fold-scan in process, {name}, first read", first)
 
 
 _READS: dict[str, Callable[[ab.Repository, str], object]] = {
@@ -82,7 +82,7 @@ def through_spark(scale: Scale, rows: int) -> Iterator[Measured]:
         yield _scan(scale, rows, "fold-scan on Spark", reads)
         opened = partial(_Opened, scale, rows, spark=session)
         first = {t: Task(lambda new, t=t: on_spark.revenue(new.table(t).spark()), opened()) for t in reads}
-        yield _scan(scale, rows, "fold-scan on Spark, first read", first, "fold-first")
+        yield _scan(scale, rows, "fold-scan on Spark, first read", first)
 
 
 def _commits(scale: Scale, repo: ab.Repository, rows: int) -> Iterator[Measured]:
@@ -144,9 +144,9 @@ def _row(key: int) -> dict[str, Any]:
     return {"id": key, "customer": key % 1000, "status": "new", "price": price, "quantity": 1, "note": str(key)}
 
 
-def _scan(scale: Scale, rows: int, name: str, reads: dict[str, Task], limit: str = "fold-scan") -> Measured:
+def _scan(scale: Scale, rows: int, name: str, reads: dict[str, Task]) -> Measured:
     times = side_by_side(reads, scale.rounds(20), warm_up=scale.rounds(3), patience=scale.patience)
-    return compared(name, f"{rows:,} rows", times["fresh"], times["orders"], LIMITS[limit])
+    return compared(name, f"{rows:,} rows", times["fresh"], times["orders"], LIMITS["fold-scan"])
 
 
 def _tell_layout(repo: ab.Repository) -> None:

@@ -16,7 +16,6 @@ LIMITS: Mapping[str, float] = {
     "fold-commit": 1.5,
     "fold-slowest": 15.0,
     "fold-scan": 1.5,
-    "fold-first": 1.5,
     "overwrite-bytes": 0.005,
     "overwrite-time": 2.0,
     "diff": 1.0,

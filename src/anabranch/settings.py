@@ -26,7 +26,9 @@ class Settings:
     held_limit_bytes: int = 1024 * 1024 * 1024
     """Room in the object root that one process takes for such files at most."""
     laid_row_limit: int = 131_072
-    """Changes are laid over so many rows or fewer before a query reads them; over more, if it reads all in memory."""
+    """In memory, changes are laid over so many rows or fewer before a query reads them; over more, if it reads all."""
+    laid_file_limit_bytes: int = 24 * 1024 * 1024
+    """Rows up to this size are written into a file for Spark, with the changes laid over them; more are joined."""
     cache_limit_bytes: int = 256 * 1024 * 1024
     """Rows kept in memory by one repository: small objects, folded changes, tables that queries read again."""
     clock_depth_limit: int = 32

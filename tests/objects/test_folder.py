@@ -39,6 +39,13 @@ def test_equal_bytes_are_put_apart_and_nothing_temporary_stays(root: Folder, tmp
     assert not any(name.endswith(".tmp") for name in files(tmp_path))
 
 
+def test_what_is_put_aside_is_read_back_and_may_be_discarded(root: Folder, tmp_path: Path) -> None:
+    path = root.put_aside(b"content")
+    assert Path(root.uri(path)).read_bytes() == b"content"
+    root.discard(path)
+    assert files(tmp_path) == []
+
+
 def test_an_empty_object_is_an_object(root: Folder) -> None:
     sealed = root.put(b"")
     root.check(sealed.path, 0, sealed.sha256)

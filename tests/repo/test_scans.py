@@ -144,7 +144,7 @@ def test_spark_reads_what_was_folded_in_the_process(tmp_path: Path, spark: Any) 
 
 @pytest.mark.parametrize("key", ["id", ("g", "id"), None])
 def test_spark_reads_small_objects_along_with_files(tmp_path: Path, spark: Any, key: Any) -> None:
-    with ab.init(tmp_path, spark=spark, settings=replace(MIXED, laid_row_limit=0, held_row_limit=0)) as repo:
+    with ab.init(tmp_path, spark=spark, settings=replace(MIXED, laid_file_limit_bytes=0, held_row_limit=0)) as repo:
         walk = Walk(repo, key, seed=13)
         for _ in range(10):
             walk.step()
@@ -156,7 +156,7 @@ def test_spark_reads_small_objects_along_with_files(tmp_path: Path, spark: Any, 
 def test_spark_joins_one_scan_with_the_changes(
     tmp_path: Path, spark: Any, monkeypatch: pytest.MonkeyPatch, may_write: bool
 ) -> None:
-    settings = ab.Settings(laid_row_limit=0, inline_limit_bytes=10_000)
+    settings = ab.Settings(laid_file_limit_bytes=0, inline_limit_bytes=10_000)
     with ab.init(tmp_path, spark=spark, settings=settings) as repo:
         with repo.commit("main", "load") as tx:
             tx.create_table("t", pa.table({"id": range(5000), "a": range(5000)}), key="id")
@@ -167,7 +167,7 @@ def test_spark_joins_one_scan_with_the_changes(
         with repo.commit("main", "insert more") as tx:
             tx.table("t").insert([{"id": 6000, "a": 6000}])
         if not may_write:  # By hand: the tests may run as root, whom no permission stops.
-            monkeypatch.setattr(Folder, "put", refuse_to_write)
+            monkeypatch.setattr(Folder, "put_aside", refuse_to_write)
         frame = repo.table("t").spark()
         assert ("Union" in explained(frame)) == (not may_write)
         expected = {n: -1 if n in (7, 5007) else n for n in (*range(5010), 6000)}

@@ -25,6 +25,14 @@ class Folder:
 
     def put(self, content: bytes) -> SealedFile:
         """Write to a temporary name, sync, rename into place, sync the folder."""
+        path = self._write(content, synced=True)
+        return SealedFile(path, len(content), hashlib.sha256(content).hexdigest())
+
+    def put_aside(self, content: bytes) -> str:
+        """Write to a temporary name and rename into place."""
+        return self._write(content, synced=False)
+
+    def _write(self, content: bytes, synced: bool) -> str:
         name = new_id("o")
         path = f"{name[1:3]}/{name}.parquet"
         final = self._path / path
@@ -33,15 +41,17 @@ class Folder:
             self._make(final.parent)
             with temporary.open("wb") as file:
                 file.write(content)
-                file.flush()
-                os.fsync(file.fileno())
+                if synced:
+                    file.flush()
+                    os.fsync(file.fileno())
             temporary.rename(final)
-            _sync(final.parent)
+            if synced:
+                _sync(final.parent)
         except OSError as error:
             with suppress(OSError):
                 temporary.unlink(missing_ok=True)
             raise _unavailable(error, final) from error
-        return SealedFile(path, len(content), hashlib.sha256(content).hexdigest())
+        return path
 
     def new_prefix(self) -> str:
         """Name a folder that nobody else writes to; the engine makes it."""

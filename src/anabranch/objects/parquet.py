@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, BinaryIO
@@ -20,8 +19,7 @@ _BATCH_ROWS = 1 << 20
 _UNREADABLE = (pa.ArrowException, OSError, UnicodeDecodeError)
 _FORMAT: dict[str, Any] = {"compression": "zstd", "store_schema": False, "store_decimal_as_integer": True}
 _SMALL_BYTES = 64 * 1024
-_QUICK: dict[str, Any] = {"compression": "snappy"}
-_SMALL = {**_QUICK, "use_dictionary": False}
+_SMALL: dict[str, Any] = {"compression": "snappy", "use_dictionary": False}
 """Options for few rows: what zstd and dictionaries need to begin costs more than they save, in time and in bytes."""
 _WHOLE_NUMBERS = (pa.int32(), pa.int64())
 _SAMPLE_ROWS = 1024
@@ -42,20 +40,31 @@ def encode(table: pa.Table, row_group_rows: int, *, tuned: bool = False, quick: 
 
     `tuned` to be found in and read quickly, for a little more work; `quick` for a file that does not live long.
     """
-    sink = io.BytesIO()
+    sink = pa.BufferOutputStream()
     exact = [path for field in table.schema for path in _exact_leaves(field, "")]
     options = {**_FORMAT, "write_statistics": exact, "use_dictionary": exact}
-    options |= _SMALL if table.nbytes <= _SMALL_BYTES else _QUICK if quick else _tuned(table, exact) if tuned else {}
+    if table.nbytes <= _SMALL_BYTES:
+        options |= _SMALL
+    elif quick:
+        options |= {"compression": "none", "use_dictionary": _repeating(table, exact), "write_statistics": False}
+    elif tuned:
+        options |= _tuned(table, exact)
     pq.write_table(table, sink, row_group_size=row_group_rows, **options)
-    return sink.getvalue()
+    content: bytes = sink.getvalue().to_pybytes()
+    return content
 
 
 def _tuned(table: pa.Table, exact: Sequence[str]) -> dict[str, Any]:
     """Options without dictionaries that don't pay: whole numbers that hardly repeat are told by their distances."""
-    varied = [f for f in table.schema if not pa.types.is_nested(f.type) and _is_varied(table.column(f.name))]
-    names = {f.name for f in varied}
-    distances = {f.name: "DELTA_BINARY_PACKED" for f in varied if f.type in _WHOLE_NUMBERS}
-    return {"use_dictionary": [path for path in exact if path not in names], "column_encoding": distances or None}
+    repeating = _repeating(table, exact)
+    varied = [f for f in table.schema if f.type in _WHOLE_NUMBERS and f.name not in repeating]
+    return {"use_dictionary": repeating, "column_encoding": {f.name: "DELTA_BINARY_PACKED" for f in varied} or None}
+
+
+def _repeating(table: pa.Table, exact: Sequence[str]) -> list[str]:
+    """The columns that a dictionary pays for."""
+    varied = {f.name for f in table.schema if not pa.types.is_nested(f.type) and _is_varied(table.column(f.name))}
+    return [path for path in exact if path not in varied]
 
 
 def _is_varied(column: pa.ChunkedArray) -> bool:

@@ -24,6 +24,9 @@ class ObjectRoot(Protocol):
     def put(self, content: bytes) -> SealedFile:
         """Store bytes that we made: complete under their final name, or not at all."""
 
+    def put_aside(self, content: bytes) -> str:
+        """Store bytes for this process alone, neither synced nor hashed; returns a path."""
+
     def new_prefix(self) -> str:
         """Reserve a unique prefix for an engine to write under; returns a path."""
 

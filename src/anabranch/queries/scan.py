@@ -184,20 +184,21 @@ class Scan:
 
     def build(self, layers: Sequence[Layer]) -> exp.Select | exp.Union:
         plain, merged, deltas = self.sorted_out(layers)
+        if merged and self.copy_now:  # Rows in memory need not be apart from others for Spark.
+            merged += [x for x in plain if x.object.id in self.access.tables]
+            plain = [x for x in plain if x.object.id not in self.access.tables]
+        source = self.lay_now(self, merged, deltas) if merged and self.lay_now else None
+        if source is not None:
+            laid = select([col(c.id, "l") for c in self.columns], table(self.sources.add(source), "l"))
+            return union_all([*self._plain(plain), laid])
         copies = self._copies([*plain, *merged])
-        if copies:
-            return self._with_files(copies)._built(
-                [x for x in plain if not merged or x.object.id not in copies],
-                [*merged, *(x for x in plain if merged and x.object.id in copies)],
-                deltas,
-            )
-        return self._built(plain, merged, deltas)
-
-    def _built(self, plain: list[Layer], merged: list[Layer], deltas: list[Layer]) -> exp.Select | exp.Union:
-        parts = [self.leaf(self.group(m, turned=False), self.columns, None) for m in self.alike(plain)]
-        if merged:
-            parts += self._merge(merged, deltas)
+        plan = self._with_files(copies) if copies else self
+        parts = plan._plain(plain) + (plan._merge(merged, deltas) if merged else [])
         return union_all(parts) if parts else self._nothing()
+
+    def _plain(self, layers: Sequence[Layer]) -> list[exp.Select]:
+        """Rows that nothing acts on."""
+        return [self.leaf(self.group(m, turned=False), self.columns, None) for m in self.alike(layers)]
 
     def _copies(self, rows: Sequence[Layer]) -> Mapping[ObjectId, str]:
         """Where small objects of rows lie in files for Spark: it joins one relation faster than a union of two."""
@@ -243,10 +244,7 @@ class Scan:
         return select([col(c.id) for c in self.columns], subquery(empty, "none"), where=exp.false())
 
     def _merge(self, rows: Sequence[Layer], deltas: Sequence[Layer]) -> list[exp.Select]:
-        """Join rows with the changes that came after them, if they are not laid over them in memory."""
-        source = self.lay_now(self, rows, deltas) if self.lay_now else None
-        if source is not None:
-            return [select([col(c.id, "l") for c in self.columns], table(self.sources.add(source), "l"))]
+        """Join rows with the changes that came after them."""
         cells = self.touched_by(deltas)
         if self.fold_now is None or any(c.type.only_spark for c in cells):
             return [self._joined(rows, Overlay(subquery(self._fold(deltas, cells), "d"), cells))]

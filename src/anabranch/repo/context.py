@@ -8,6 +8,7 @@ import hashlib
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -67,6 +68,7 @@ class RowCache:
 
 _WANTED_AT_MOST = 1024
 _HELD_AT_MOST = 4096
+_WRITERS = 4
 
 
 class Decoded(Mapping[ObjectId, "pa.Table"]):
@@ -195,18 +197,30 @@ class Context:
         return size <= self.settings.held_limit_bytes and len(self.held) < _HELD_AT_MOST
 
     def _hold(self, rows: pa.Table, columns: tuple[tuple[str, DataType], ...], key: Hashable) -> Files | None:
-        """Write rows into a file of this process; None where it may only read."""
-        from anabranch.objects.parquet import encode
+        """Write rows into files of this process; None where it may only read."""
         from anabranch.queries.query import Files
 
-        content = encode(rows, self.settings.row_group_rows, quick=True)
+        size = self.settings.row_group_rows
+        parts = [rows.slice(start, size) for start in range(0, max(rows.num_rows, 1), size)]
         try:
-            path = self.root.put(content).path
+            if len(parts) == 1:
+                made = [self._put_aside(rows)]
+            else:
+                with ThreadPoolExecutor(_WRITERS) as pool:
+                    made = list(pool.map(self._put_aside, parts))
         except Unavailable:
             return None
-        atexit.register(self.root.discard, path)
-        self.held[key] = Files((self.root.uri(path),), columns, size_bytes=len(content))
+        uris = tuple(self.root.uri(path) for path, _ in made)
+        self.held[key] = Files(uris, columns, size_bytes=sum(size for _, size in made))
         return self.held[key]
+
+    def _put_aside(self, rows: pa.Table) -> tuple[str, int]:
+        from anabranch.objects.parquet import encode
+
+        content = encode(rows, self.settings.row_group_rows, quick=True)
+        path = self.root.put_aside(content)
+        atexit.register(self.root.discard, path)
+        return path, len(content)
 
     def discard(self, made: Sequence[NewObject]) -> None:
         """Remove files of objects that will never be linked."""

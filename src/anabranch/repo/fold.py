@@ -27,6 +27,7 @@ from anabranch.queries.fold import folded
 from anabranch.queries.query import DELETE, OP, UPDATE, Query, Rows
 from anabranch.queries.scan import scan
 from anabranch.repo.context import Context
+from anabranch.repo.laid import laid_rows
 from anabranch.repo.net import touched_columns
 from anabranch.repo.reading import not_in_duck, reading
 from anabranch.repo.state import table_state
@@ -128,6 +129,7 @@ class Refit:
         found = [*folding.kept_beside(layers, chosen)]
         for near in folding.neighbours(chosen, found):
             for batch in self._batches(near):
+                batch.sort(key=lambda x: x.object.key_range.low if x.object.key_range else ())
                 found += [Layer(top, o, "snapshot") for o in self._rows((*batch, *deltas))]
         return tuple(found)
 
@@ -155,10 +157,12 @@ class Refit:
 
     def _rows(self, layers: tuple[Layer, ...]) -> list[StoredObject]:
         schema, part = self.place.state.schema, self._part(layers)
-        query = scan(part, schema.stored, self.ctx.access(layers, self._pending))
+        access = self.ctx.access(layers, self._pending)
         with reading(self.ctx, part):
+            laid = laid_rows(self.ctx, part, schema.stored, access) if self.engine.in_process else None
+            rows = scan(part, schema.stored, access) if laid is None else Rows(laid)
             largest = max(x.object.row_count for x in layers if x.object.kind == "rows")
-            return self._store(query, "rows", schema.columns, folding.rows_in(layers, "rows"), largest)
+            return self._store(rows, "rows", schema.columns, folding.rows_in(layers, "rows"), largest)
 
     def _changes(self, layers: tuple[Layer, ...]) -> list[StoredObject]:
         schema, part = self.place.state.schema, self._part(layers)

@@ -56,8 +56,11 @@ class Keeping:
         settings = self.ctx.settings
         if any(c.type.only_spark for c in plan.columns) or size_of(deltas) > settings.broadcast_limit_bytes:
             return False
-        most = settings.cache_limit_bytes // 2 // sum(map(_width, plan.columns)) if self.invests else 0
-        return sum(x.object.row_count for x in merged) <= max(most, settings.laid_row_limit)
+        rows = sum(x.object.row_count for x in merged)
+        size = rows * sum(map(_width, plan.columns))
+        if not self.in_process:
+            return size <= settings.laid_file_limit_bytes
+        return rows <= settings.laid_row_limit or (self.invests and size <= settings.cache_limit_bytes // 2)
 
 
 def _width(column: Column) -> int:
