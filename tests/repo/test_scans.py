@@ -156,7 +156,7 @@ def test_spark_reads_small_objects_along_with_files(tmp_path: Path, spark: Any, 
 def test_spark_joins_one_scan_with_the_changes(
     tmp_path: Path, spark: Any, monkeypatch: pytest.MonkeyPatch, may_write: bool
 ) -> None:
-    settings = ab.Settings(laid_file_limit_bytes=0, inline_limit_bytes=10_000)
+    settings = ab.Settings(laid_file_limit_bytes=0, inline_limit_bytes=10_000, row_group_rows=3)
     with ab.init(tmp_path, spark=spark, settings=settings) as repo:
         with repo.commit("main", "load") as tx:
             tx.create_table("t", pa.table({"id": range(5000), "a": range(5000)}), key="id")

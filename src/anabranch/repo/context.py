@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import atexit
 import getpass
 import hashlib
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -16,20 +14,21 @@ from anabranch.catalog import objects as object_rows
 from anabranch.catalog import repositories
 from anabranch.catalog.repositories import RepositoryRecord
 from anabranch.catalog.store import Catalog
-from anabranch.errors import Corrupt, Unavailable
+from anabranch.errors import Corrupt
 from anabranch.model.ids import ObjectId
 from anabranch.model.objects import Layer, NewObject, StoredObject
 from anabranch.model.schema import Schema
 from anabranch.model.types import DataType
 from anabranch.objects.root import ObjectRoot
 from anabranch.repo.engines import Engines
+from anabranch.repo.held import HeldFiles
 from anabranch.settings import Settings
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
     from anabranch.catalog.store import Connection
-    from anabranch.queries.query import Files, Query, Source
+    from anabranch.queries.query import Query, Source
     from anabranch.queries.scan import Access
 
 
@@ -67,8 +66,6 @@ class RowCache:
 
 
 _WANTED_AT_MOST = 1024
-_HELD_AT_MOST = 4096
-_WRITERS = 4
 
 
 class Decoded(Mapping[ObjectId, "pa.Table"]):
@@ -108,11 +105,10 @@ class Context:
     engines: Engines
     settings: Settings
     cache: RowCache
+    held: HeldFiles
     author: str
     known_objects: dict[ObjectId, StoredObject] = field(default_factory=dict)
     known_schemas: dict[str, Schema] = field(default_factory=dict)
-    held: dict[Hashable, Files] = field(default_factory=dict)
-    """Files that this process made for Spark, with folded changes or rows as they leave them; gone when it ends."""
 
     def default_branch(self, cx: Connection) -> str:
         """The branch that reads and writes mean when none is named; renaming it does not lose it."""
@@ -160,67 +156,6 @@ class Context:
         if self.cache.get(key) is None and self.cache.times_wanted(key) == 0:
             return None
         return self.fold_now(query, key)
-
-    def hold_rows(self, rows: pa.Table, columns: tuple[tuple[str, DataType], ...], key: Hashable) -> Source:
-        """Keep folded changes where Spark reads them again and again; it is sent them each time if there's no room."""
-        from anabranch.queries.query import Rows
-
-        return self.hold_now(lambda: rows, columns, key) or Rows(rows)
-
-    def hold_now(
-        self, make: Callable[[], pa.Table], columns: tuple[tuple[str, DataType], ...], key: Hashable
-    ) -> Source | None:
-        """Make rows, once, and keep them for Spark: many in a file, until the process ends. None if there's no room."""
-        from anabranch.queries.query import Rows
-
-        if key in self.held:
-            return self.held[key]
-        if not self._has_room:
-            return None
-        rows = make()
-        held = self._hold(rows, columns, key) if rows.num_rows >= self.settings.held_row_limit else None
-        return held or Rows(rows)
-
-    def copy_now(self, small: Mapping[ObjectId, pa.Table]) -> dict[ObjectId, str] | None:
-        """Keep small objects in files, too, which Spark reads along with others; None if there's no room."""
-        found: dict[ObjectId, str] = {}
-        for id_, rows in small.items():
-            held = self.held.get(id_) or (self._hold(rows, (), id_) if self._has_room else None)
-            if held is None:
-                return None
-            found[id_] = held.uris[0]
-        return found
-
-    @property
-    def _has_room(self) -> bool:
-        size = sum(source.size_bytes for source in self.held.values())
-        return size <= self.settings.held_limit_bytes and len(self.held) < _HELD_AT_MOST
-
-    def _hold(self, rows: pa.Table, columns: tuple[tuple[str, DataType], ...], key: Hashable) -> Files | None:
-        """Write rows into files of this process; None where it may only read."""
-        from anabranch.queries.query import Files
-
-        size = self.settings.row_group_rows
-        parts = [rows.slice(start, size) for start in range(0, max(rows.num_rows, 1), size)]
-        try:
-            if len(parts) == 1:
-                made = [self._put_aside(rows)]
-            else:
-                with ThreadPoolExecutor(_WRITERS) as pool:
-                    made = list(pool.map(self._put_aside, parts))
-        except Unavailable:
-            return None
-        uris = tuple(self.root.uri(path) for path, _ in made)
-        self.held[key] = Files(uris, columns, size_bytes=sum(size for _, size in made))
-        return self.held[key]
-
-    def _put_aside(self, rows: pa.Table) -> tuple[str, int]:
-        from anabranch.objects.parquet import encode
-
-        content = encode(rows, self.settings.row_group_rows, quick=True)
-        path = self.root.put_aside(content)
-        atexit.register(self.root.discard, path)
-        return path, len(content)
 
     def discard(self, made: Sequence[NewObject]) -> None:
         """Remove files of objects that will never be linked."""

@@ -50,7 +50,7 @@ class Keeping:
         name = ("laid", columns, tuple((x.turn, x.object.id) for x in (*merged, *deltas)))
         if self.in_process:
             return Rows(self.ctx.remembered(lambda: _laying(self.ctx, plan).changed(merged, deltas), name))
-        return self.ctx.hold_now(lambda: _laying(self.ctx, plan).changed(merged, deltas), columns, name)
+        return self.ctx.held.made(lambda: _laying(self.ctx, plan).changed(merged, deltas), columns, name)
 
     def _fits(self, plan: Scan, merged: Sequence[Layer], deltas: Sequence[Layer]) -> bool:
         settings = self.ctx.settings

@@ -277,8 +277,8 @@ class Table:
             broadcast=broadcast,
             fold=ctx.fold_now if apart else None,
             patch=ctx.patch_now if apart and engine.in_process and small else None,
-            hold=None if engine.in_process else ctx.hold_rows,
-            copy=ctx.copy_now if apart and not engine.in_process else None,
+            hold=None if engine.in_process else ctx.held.rows,
+            copy=ctx.held.copies if apart and not engine.in_process else None,
             lay=Keeping(ctx, engine.in_process, invests and engine.in_process) if apart else None,
         )
 

@@ -17,6 +17,7 @@ from anabranch.plan.engine import EngineSetting
 from anabranch.repo.checks import check_words
 from anabranch.repo.context import Context, RowCache, default_author
 from anabranch.repo.engines import Engines
+from anabranch.repo.held import HeldFiles
 from anabranch.settings import Settings
 
 FOLDER = ".anabranch"
@@ -163,13 +164,15 @@ def _context(
     objects = facts["objects"]
     if objects == "objects":
         objects = str(Path(location).absolute() / FOLDER / objects)
+    root = open_root(objects)
     return Context(
         catalog,
-        open_root(objects),
+        root,
         record,
         facts["store_id"],
         Engines(options.engine, options.spark, options.settings),
         options.settings,
         RowCache(options.settings.cache_limit_bytes),
+        HeldFiles(root, options.settings),
         options.author or default_author(),
     )
