@@ -12,6 +12,7 @@ import pyarrow as pa
 import pytest
 
 import anabranch as ab
+from anabranch.queries.laying import Laying
 
 KEYS: dict[str, list[Any]] = {
     "tinyint": [-128, 0, 5, 127],
@@ -92,6 +93,42 @@ def test_cells_of_every_type_are_replaced(tmp_path: Path, settings: ab.Settings)
                 tx.table("t").upsert([{"id": turn, "c0": 50 + turn}])
             assert_same(tmp_path, repo)
             assert_same(tmp_path, repo, ["c1", "c12"])
+
+
+@pytest.mark.parametrize("settings", [ab.Settings(), SMALL], ids=["inline", "files"])
+def test_what_changes_many_columns_is_looked_up_as_what_changes_few(
+    tmp_path: Path, settings: ab.Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    names = {f"c{n}": type_ for n, type_ in enumerate(CELLS) if "<" not in type_}
+    row = {name: CELLS[type_] for name, type_ in names.items()}
+    with ab.init(tmp_path, engine="duck", settings=settings) as repo:
+        with repo.commit("main", "load") as tx:
+            rows = [{"id": n, "more": n, **{name: values[n % 3] for name, values in row.items()}} for n in range(9)]
+            tx.create_table("t", rows, key=["id", "more"], schema={"id": "int", "more": "bigint", **names})
+        for turn in range(3):
+            with repo.commit("main", "change") as tx:
+                changed = [{**rows[n], **{c: v[(n + turn + 1) % 3] for c, v in row.items()}} for n in range(turn, 9, 2)]
+                tx.table("t").upsert(changed)
+            with repo.commit("main", "go and come again") as tx:
+                tx.table("t").delete(where=f"id = {turn + 5}")
+            with repo.commit("main", "come again") as tx:
+                tx.table("t").insert([rows[turn + 5]])
+
+    def told() -> list[str]:
+        with ab.open(tmp_path, engine="duck", settings=settings) as repo:
+            found: list[Any] = [repo.table("t").get({"id": n, "more": n}) for n in range(9)]
+            found += repo.table("t", where="id = 3").rows()
+            found += repo.diff("main~7", "main")["t"].rows()
+            found += [(h.change, h.before, h.after) for h in repo.history("t", key={"id": 5, "more": 5})]
+        return [repr(f) for f in found]
+
+    expected, laid = told(), []
+    monkeypatch.setattr("anabranch.repo.laid._MANY_CELLS", 1)
+    of_keys = Laying.looked_up
+    monkeypatch.setattr(Laying, "looked_up", lambda *given: laid.append(of_keys(*given)) or laid[-1])
+    assert told() == expected
+    assert len(laid) > 5
+    assert all(isinstance(rows, pa.Table) for rows in laid)
 
 
 def test_a_merged_change_leaves_cells_alone_that_it_did_not_change(tmp_path: Path) -> None:

@@ -72,6 +72,18 @@ def test_two_thousand_columns(repo: ab.Repository) -> None:
     assert repo.table("wide", columns=["c1999"], where="c0 = 2").rows() == [{"c1999": 20}]
 
 
+@pytest.mark.long
+def test_a_thousand_and_more_columns_change_at_once(repo: ab.Repository) -> None:
+    with repo.commit("main", "make") as tx:
+        tx.create_table("wide", table_of(1200, 3), key="c0")
+    with repo.commit("main", "write") as tx:
+        tx.table("wide").upsert([{f"c{n}": 7 if n else 2 for n in range(1200)}])
+    assert repo.diff("main~1", "main")["wide"].counts() == {"inserted": 0, "updated": 1, "deleted": 0, "cells": 1199}
+    found = repo.table("wide").get(2)
+    assert found is not None
+    assert (found["c1"], found["c1199"]) == (7, 7)
+
+
 def test_an_empty_table_is_read_and_written(repo: ab.Repository) -> None:
     with repo.commit("main", "make") as tx:
         tx.create_table("t", schema={"id": "int", "v": "string"}, key="id")

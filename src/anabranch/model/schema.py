@@ -111,14 +111,20 @@ class Schema:
 
     def knowing(self, other: Schema) -> Schema:
         """The same schema, whose columns also go by the ids that another schema knows them by."""
-        places: dict[ColumnId, list[int]] = {}
-        for place, column in enumerate(other.columns):
-            for id_ in column.ids:
-                places.setdefault(id_, []).append(place)
-        met = [sorted({place for id_ in c.ids for place in places.get(id_, ())}) for c in self.columns]
-        pairs = zip(self.columns, met, strict=True)
-        columns = tuple(_also_called(c, [other.columns[place] for place in found]) for c, found in pairs)
+        columns = tuple(_also_called(c, other.sharing(c)) for c in self.columns)
         return self if columns == self.columns else replace(self, columns=columns)
+
+    def sharing(self, column: Column) -> list[Column]:
+        """The columns that go by one of a column's ids, in order."""
+        return [self.columns[p] for p in sorted({p for i in column.ids for p in self._places_of_ids.get(i, ())})]
+
+    @cached_property
+    def _places_of_ids(self) -> dict[ColumnId, list[int]]:
+        found: dict[ColumnId, list[int]] = {}
+        for place, column in enumerate(self.columns):
+            for id_ in column.ids:
+                found.setdefault(id_, []).append(place)
+        return found
 
     @cached_property
     def _by_any_id(self) -> dict[ColumnId, Column]:

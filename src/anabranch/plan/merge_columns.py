@@ -77,8 +77,9 @@ def _added_alike(
     base: ThingSide | None, ours: ThingSide, theirs: ThingSide, ids: Ids, strictness: Strictness
 ) -> list[tuple[Column, Column]]:
     old, mine, other = ({ids.of(c.id) for c in columns_of(s)} for s in (base, ours, theirs))
-    new = [c for c in columns_of(ours) if ids.of(c.id) not in old | other]
-    theirs_new = {c.name.lower(): c for c in columns_of(theirs) if ids.of(c.id) not in old | mine}
+    not_new, theirs_not_new = old | other, old | mine
+    new = [c for c in columns_of(ours) if ids.of(c.id) not in not_new]
+    theirs_new = {c.name.lower(): c for c in columns_of(theirs) if ids.of(c.id) not in theirs_not_new}
     pairs = [(c, theirs_new[c.name.lower()]) for c in new if c.name.lower() in theirs_new]
     return [(x, y) for x, y in pairs if are_alike(x, y, grows=strictness == "operations")]
 

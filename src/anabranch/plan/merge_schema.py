@@ -259,7 +259,7 @@ class _Work:
     def ordered(self) -> Iterator[Column]:
         """Ours' columns, then those that only theirs has; if only theirs put columns in another order, in that."""
         order = [t.id for t in self.trios]
-        shared = [t.id for t in self.trios if t.base and t.ours and t.theirs]
+        shared = {t.id for t in self.trios if t.base and t.ours and t.theirs}
         places = {s: _order(side, self.of, shared) for s, side in self._sides()}
         if places["theirs"] != places["base"]:
             turns = iter(places["theirs"])
@@ -294,7 +294,7 @@ def spoken_columns(side: ThingSide, check: str) -> Iterator[Column]:
     return (c for c in side.schema if told is None or c.ids & told)
 
 
-def _order(side: ThingSide | None, of: Mapping[str, str], shared: list[str]) -> list[str]:
+def _order(side: ThingSide | None, of: Mapping[str, str], shared: set[str]) -> list[str]:
     columns = side.schema.columns if side and side.schema else ()
     return [of[c.id] for c in columns if of[c.id] in shared]
 

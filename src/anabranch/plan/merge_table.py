@@ -201,7 +201,7 @@ def _with_rules(
     check_properties_of(ours.path, properties, [s for s in (ours.schema, theirs.schema) if s])
     found = {}
     for column in schema.plain_columns:
-        there = [c for s in (ours.schema, theirs.schema) if s for c in s if c.ids & column.ids]
+        there = [c for s in (ours.schema, theirs.schema) if s for c in s.sharing(column)]
         names = {column.name, *(c.name for c in there)}
         rule = rules.of_column(paths, names, column.type, properties)
         if rule.word != CONFLICT.word:

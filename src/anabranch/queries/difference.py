@@ -32,6 +32,7 @@ from anabranch.queries.query import (
     same_key,
     select,
     subquery,
+    sum_of,
     text,
     union_all,
 )
@@ -93,10 +94,7 @@ def _cell(c: Column) -> list[exp.Alias]:
 def counted(query: Query, cells: Sequence[Column]) -> Query:
     """How many keys of each kind there are, and how many cells changed."""
     changed = [choose((differs(c.type, col(c.before), col(c.id)), number(1)), otherwise=number(0)) for c in cells]
-    total: exp.Expr = number(0)
-    for one in changed:
-        total = exp.Add(this=total, expression=one)
-    counts = [aliased(exp.Count(this=exp.Star()), _COUNT), aliased(exp.Sum(this=total), _CELLS)]
+    counts = [aliased(exp.Count(this=exp.Star()), _COUNT), aliased(exp.Sum(this=sum_of(changed)), _CELLS)]
     found = select([col(OP), *counts], subquery(query.expression, "c"))
     found.set("group", exp.Group(expressions=[col(OP)]))
     return query.over(found)

@@ -16,8 +16,8 @@ import pyarrow as pa
 from anabranch.model.objects import Layer
 from anabranch.model.schema import Column
 from anabranch.queries.memory_fold import folded_in_memory
-from anabranch.queries.places import acting_on, lay
-from anabranch.queries.query import PLACE, Query, reading_of
+from anabranch.queries.places import acting_on, lay, turns_by_place
+from anabranch.queries.query import PLACE, TURN, Query
 from anabranch.queries.scan import Scan
 
 _T = TypeVar("_T")
@@ -47,7 +47,7 @@ class Laying:
         below = [x for members in groups for x in members]
 
         def fold() -> pa.Table | None:
-            return folded_in_memory(plan, deltas, cells, lambda delta: self._delta(delta, cells))
+            return self._folded(deltas, cells)
 
         def find() -> pa.Table:
             is_free = sum(x.object.row_count for x in below) <= _ROWS_OF_ONE_CORE
@@ -55,21 +55,39 @@ class Laying:
             read.append(self._read(groups, tuple(dict.fromkeys((*plan.columns, *plan.key)))))
             folded = folding()
             folded = plan.folded(deltas, cells) if folded is None else folded
-            return acting_on(read[0].select(plan.key_ids), below, folded, cells)
+            return acting_on(read[0].select(plan.key_ids), turns_by_place(below), folded, cells)
 
         shape = tuple((str(c.id), str(c.type)) for c in cells)
         acting = self.remember(find, (PLACE, _told(below), _told(deltas), shape))
         rows = read[0] if read else self._read(groups, plan.columns)
         return lay(rows.select([str(c.id) for c in plan.columns]), acting, cells)
 
-    def _delta(self, delta: Layer, cells: Sequence[Column]) -> pa.Table:
+    def looked_up(self, merged: Sequence[Layer], deltas: Sequence[Layer]) -> pa.Table | None:
+        """The same for a plan that may be for some keys only; None where it takes an engine to fold the changes."""
+        plan, cells = self.plan, self.plan.touched_by(deltas)
+        folded = self._folded(deltas, cells)
+        if folded is None:
+            return None
+        columns = tuple(dict.fromkeys((*plan.columns, *plan.key)))
+        rows = pa.concat_tables([self._turned(members, columns) for members in plan.alike(merged)])
+        turns = rows.column(TURN).to_numpy()
+        acting = acting_on(rows.select(plan.key_ids), lambda places: turns[places], folded, cells)
+        return lay(rows.select([str(c.id) for c in plan.columns]), acting, cells)
+
+    def _folded(self, deltas: Sequence[Layer], cells: Sequence[Column]) -> pa.Table | None:
+        """The changes folded in memory, if that can be."""
+        return folded_in_memory(self.plan, deltas, cells, lambda delta: self._said(delta, cells))
+
+    def _said(self, delta: Layer, cells: Sequence[Column]) -> pa.Table:
         """What a change says of these columns."""
         held = self.plan.access.tables.get(delta.object.id)
-        if held is not None:
-            return held
-        touched = [c for c in cells if delta.object.kind == "update" and not c.ids.isdisjoint(delta.object.touched)]
-        source = self.plan.apart().group([delta], turned=False).source
-        return self.fetch(reading_of(source, [*self.plan.key_ids, *(n for c in touched for n in (c.id, c.before))]))
+        return self.fetch(self.plan.said(delta, cells)) if held is None else held
+
+    def _turned(self, members: list[Layer], columns: Sequence[Column]) -> pa.Table:
+        """The rows of objects of one schema with their turns."""
+        apart = self.plan.apart()
+        rows = self.fetch(Query(apart.leaf(apart.group(members), columns, TURN), apart.sources.named))
+        return rows.cast(self.types(columns).append(pa.field(TURN, pa.int32())))
 
     def _read(self, groups: Sequence[list[Layer]], columns: Sequence[Column]) -> pa.Table:
         """The rows of groups of objects, one after another."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -20,14 +20,21 @@ _SLICES_AT_MOST = 64
 _STRETCHES_AT_MOST = 64
 
 
-def acting_on(keys: pa.Table, layers: Sequence[Layer], folded: pa.Table, cells: Sequence[Column]) -> pa.Table:
-    """The folded changes by the place of the row that they act on, in order: who goes, and which cells get a value.
+Turns = Callable[[Any], Any]
+"""The turns of the rows at some places."""
 
-    The keys are those of the layers' rows, one layer after another."""
-    places, changes = _places(keys, folded.select(keys.column_names).cast(keys.schema))
+
+def turns_by_place(layers: Sequence[Layer]) -> Turns:
+    """Tell turns where the rows are those of layers, whole and one after another."""
     ends = np.cumsum([x.object.row_count for x in layers])
     turns = np.array([x.turn for x in layers], dtype=np.int32)
-    older = pa.array(turns[np.searchsorted(ends, places, side="right")])
+    return lambda places: turns[np.searchsorted(ends, places, side="right")]
+
+
+def acting_on(keys: pa.Table, turns: Turns, folded: pa.Table, cells: Sequence[Column]) -> pa.Table:
+    """The folded changes by the place of the row that they act on, in order: who goes, and which cells get a value."""
+    places, changes = _places(keys, folded.select(keys.column_names).cast(keys.schema))
+    older = pa.array(turns(places))
     found = folded.take(pa.array(changes))
     columns: dict[str, Any] = {PLACE: pa.array(places)}
     for name in [GONE, *map(turn_of, cells)]:

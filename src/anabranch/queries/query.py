@@ -187,6 +187,14 @@ def choose(*cases: tuple[exp.Expr, exp.Expr], otherwise: exp.Expr) -> exp.Case:
     return exp.Case(ifs=[exp.If(this=test, true=value) for test, value in cases], default=otherwise)
 
 
+def sum_of(terms: Sequence[exp.Expr]) -> exp.Expr:
+    """The sum of terms, put together in pairs: engines take no expression that is a thousand deep."""
+    if len(terms) < 2:
+        return terms[0] if terms else number(0)
+    half = len(terms) // 2
+    return exp.Paren(this=exp.Add(this=sum_of(terms[:half]), expression=sum_of(terms[half:])))
+
+
 JoinKind = Literal["left", "left semi", "left anti", "inner", "full"]
 
 

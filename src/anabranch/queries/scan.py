@@ -57,6 +57,8 @@ class Access:
 
     uris: Mapping[ObjectId, str]
     tables: Mapping[ObjectId, pa.Table]
+    lay: LayNow | None = None
+    """For changes that are better read before a query is planned that joins rows with them."""
 
 
 FoldNow = Callable[[Callable[[], Query | pa.Table], Hashable], pa.Table]
@@ -157,7 +159,7 @@ def _only_keys(access: Access, layers: Sequence[Layer], column: Column, keys: pa
                 tables[layer.object.id] = rows
                 continue
             tables[layer.object.id] = rows.filter(pc.is_in(rows.column(name).cast(wanted.type), wanted))
-    return Access(access.uris, tables)
+    return Access(access.uris, tables, access.lay)
 
 
 @dataclass(frozen=True)
@@ -182,12 +184,18 @@ class Scan:
     def key_ids(self) -> list[str]:
         return [str(c.id) for c in self.key]
 
+    @property
+    def wanted(self) -> Source | None:
+        """The keys that a look-up is for."""
+        return None if self.keys is None else self.sources.named[self.keys]
+
     def build(self, layers: Sequence[Layer]) -> exp.Select | exp.Union:
         plain, merged, deltas = self.sorted_out(layers)
         if merged and self.copy_now:  # Rows in memory need not be apart from others for Spark.
             merged += [x for x in plain if x.object.id in self.access.tables]
             plain = [x for x in plain if x.object.id not in self.access.tables]
-        source = self.lay_now(self, merged, deltas) if merged and self.lay_now else None
+        lay = self.lay_now or self.access.lay
+        source = lay(self, merged, deltas) if merged and lay else None
         if source is not None:
             laid = select([col(c.id, "l") for c in self.columns], table(self.sources.add(source), "l"))
             return union_all([*self._plain(plain), laid])
@@ -211,7 +219,7 @@ class Scan:
 
     def _with_files(self, copies: Mapping[ObjectId, str]) -> Scan:
         left = {id_: rows for id_, rows in self.access.tables.items() if id_ not in copies}
-        return replace(self, access=Access({**self.access.uris, **copies}, left))
+        return replace(self, access=Access({**self.access.uris, **copies}, left, self.access.lay))
 
     def sorted_out(self, layers: Sequence[Layer]) -> tuple[list[Layer], list[Layer], list[Layer]]:
         """Rows that nothing acts on, rows that changes may act on, and these changes."""
@@ -233,7 +241,8 @@ class Scan:
 
     def apart(self) -> Scan:
         """The same plan for a query of its own."""
-        return replace(self, sources=Sources())
+        sources = Sources()
+        return replace(self, sources=sources, keys=sources.add(self.wanted) if self.wanted else None)
 
     def written_alike(self, o: StoredObject, columns: Sequence[Column]) -> bool:
         """Whether an object has columns as the table has them now."""
@@ -383,6 +392,14 @@ class Scan:
         if isinstance(group.source, Files) and group.source.places:
             picked.append(aliased(col(PLACE, "o"), PLACE))
         return self._limited(picked, group)
+
+    def said(self, delta: Layer, cells: Sequence[Column]) -> Query:
+        """What a change says of some columns, under the names that it has them by."""
+        touched = [c for c in cells if delta.object.kind == "update" and not c.ids.isdisjoint(delta.object.touched)]
+        names = [*self.key_ids, *(n for c in touched for n in (str(c.id), c.before))]
+        plan = self.apart()
+        group = plan.group([delta], turned=False)
+        return Query(plan._limited([col(n, "o") for n in names], group), plan.sources.named)
 
     def _limited(self, picked: Sequence[exp.Expr], group: Group) -> exp.Select:
         """Read a group of objects; in a look-up, only the keys that it is for."""

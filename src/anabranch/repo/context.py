@@ -117,11 +117,13 @@ class Context:
     def access(self, layers: Sequence[Layer], pending: Mapping[ObjectId, bytes] | None = None) -> Access:
         """Find the bytes of objects: files by address, small ones decoded."""
         from anabranch.queries.scan import Access
+        from anabranch.repo.laid import ReadBefore
 
         stored = [layer.object for layer in layers]
         uris = {o.id: self.root.uri(o.path) for o in stored if o.place == "root" and o.path}
         inline = [o for o in stored if o.place == "inline"]
-        return Access(uris, Decoded([o.id for o in inline], lambda: self._decoded(inline, pending or {})))
+        decoded = Decoded([o.id for o in inline], lambda: self._decoded(inline, pending or {}))
+        return Access(uris, decoded, None if self.engines.setting == "spark" else ReadBefore(self))
 
     def source_of(
         self, o: StoredObject, columns: tuple[tuple[str, DataType], ...], pending: Mapping[ObjectId, bytes]

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 _WIDE, _NARROW = 32, 8
+_MANY_CELLS = 64
+_APART_BYTES = 64 * 1024 * 1024
 
 
 def laid_rows(ctx: Context, state: TableState, columns: Sequence[Column], access: Access) -> pa.Table | None:
@@ -32,6 +34,26 @@ def laid_rows(ctx: Context, state: TableState, columns: Sequence[Column], access
 
 def _laying(ctx: Context, plan: Scan) -> Laying:
     return Laying(plan, ctx.engines.duck().fetch, ctx.remembered, arrow_fields)
+
+
+@dataclass(frozen=True)
+class ReadBefore:
+    """Lays changes of very many columns over rows before a query: engines take longer to plan a join with them."""
+
+    ctx: Context
+
+    def __call__(self, plan: Scan, merged: Sequence[Layer], deltas: Sequence[Layer]) -> Source | None:
+        if len(plan.touched_by(deltas)) < _MANY_CELLS or not self._fits(plan, merged, deltas):
+            return None
+        rows = _laying(self.ctx, plan).looked_up(merged, deltas)
+        return None if rows is None else Rows(rows)
+
+    def _fits(self, plan: Scan, merged: Sequence[Layer], deltas: Sequence[Layer]) -> bool:
+        if any(c.type.only_spark for c in (*plan.key, *plan.columns)):
+            return False
+        if isinstance(plan.wanted, Rows):
+            return bool(plan.wanted.table.num_rows * len(plan.columns) * _WIDE <= _APART_BYTES)
+        return plan.wanted is None and size_of([*merged, *deltas]) <= _APART_BYTES
 
 
 @dataclass(frozen=True)

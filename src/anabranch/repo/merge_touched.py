@@ -40,8 +40,8 @@ class _Asking:
             return self._without_undone(side, old)
         if old is None or other is None or not (old.schema and other.schema and side.schema):
             return side
-        lost = [c for c in old.schema if not any(c.ids & x.ids for x in other.schema)]
-        columns = [c for c in side.schema if any(c.ids & x.ids for x in lost) and c.id not in side.schema.key]
+        lost = {i for c in old.schema if not other.schema.sharing(c) for i in c.ids}
+        columns = [c for c in side.schema if c.ids & lost and c.id not in side.schema.key]
         if not columns:
             return side
         layers = self.reader.layers({*side.ids, *old.ids})

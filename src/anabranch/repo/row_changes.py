@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from anabranch.engines.engine import Engine
 from anabranch.errors import InvalidRequest
@@ -23,8 +22,6 @@ from anabranch.queries import changes, difference
 from anabranch.queries.expressions import Expression
 from anabranch.queries.path_fold import Path, folded_path
 from anabranch.queries.query import (
-    DELETE,
-    INSERT,
     OP,
     UPDATE,
     Query,
@@ -37,6 +34,7 @@ from anabranch.queries.query import (
     union_all,
 )
 from anabranch.queries.scan import Keys, scan, scan_as
+from anabranch.repo.compared_rows import are_equal, telling, wide_table
 from anabranch.repo.context import Context
 from anabranch.repo.ends import Ends
 from anabranch.repo.look_up import key_row
@@ -87,7 +85,8 @@ class RowChanges:
     @cached_property
     def back(self) -> tuple[Column, ...]:
         """The columns that only the rows after have, since the others lost them: no change tells their cells."""
-        return tuple(c for c in self.schema if c not in self.columns and c.id not in self.schema.key_ids)
+        known = {*(c.id for c in self.columns), *self.schema.key_ids}
+        return tuple(c for c in self.schema if c.id not in known)
 
     @property
     def _cells(self) -> tuple[Column, ...]:
@@ -163,7 +162,7 @@ class RowChanges:
         found, columns, keyed = self._whole(key, where, args, limit)
         ids = [c for c in self.schema.key_columns if keyed and self.schema.has_key]
         had = [c for c in columns if self._was_shown(c)] + self._lost_of(found)
-        return [self._told(row, ids, columns, had) for row in to_dicts(found)]
+        return telling(found, ids, columns, had, self.schema.key_ids, self.back).rows(found)
 
     def _lost_of(self, found: pa.Table) -> list[Column]:
         return [c for c in self.lost if c.before in found.column_names]
@@ -181,7 +180,7 @@ class RowChanges:
             {"key": {k.name: row[k.id] for k in keys}, "column": c.name, "before": row[c.before], "after": row[c.id]}
             for row in found
             for c in cells
-            if not _equal(row[c.before], row[c.id])
+            if not are_equal(row[c.before], row[c.id])
         )
         return list(islice(told, limit))
 
@@ -280,28 +279,6 @@ class RowChanges:
     def _was_shown(self, column: Column) -> bool:
         return column in ROW_ID or self.ends.before.schema.written_as(column) is not None
 
-    def _told(
-        self, row: dict[str, Any], keys: Sequence[Column], columns: Sequence[Column], had: Sequence[Column]
-    ) -> dict[str, Any]:
-        """One change as users see it."""
-        op, key_ids = row[OP], {c.id for c in self.schema.key_columns} if f"{columns[0].id}_b" not in row else set()
-        shown = [c for c in columns if c not in ROW_ID]
-
-        def side(chosen: Sequence[Column], name: Callable[[Column], str]) -> dict[str, Any]:
-            return {c.name: row[c.id if c.id in key_ids else name(c)] for c in chosen}
-
-        before = side([c for c in had if c not in ROW_ID], lambda c: c.before) if op != INSERT else None
-        after = side(shown, lambda c: str(c.id)) if op != DELETE else None
-        cells = [c for c in shown if c.id not in key_ids and c not in self.back]
-        differ = [c.name for c in cells if not _equal(row[c.before], row[c.id])]
-        return {
-            "change": WORDS[op],
-            "key": {k.name: row[k.id] for k in keys},
-            "before": before,
-            "after": after,
-            "columns": differ if op == UPDATE else [],
-        }
-
     def _from_changes(self, cells: Sequence[Column], sources: Sources) -> Query:
         sides = [
             folded_path(Path(layers or (), self.ends.base, state), cells, self._access(), sources)
@@ -346,7 +323,8 @@ class RowChanges:
 
     def _before(self, columns: Sequence[Column], sources: Sources, keys: Keys | None = None) -> Query:
         """The rows before under the later schema, and with columns that it lacks."""
-        more = [c for c in columns if c not in self.schema.columns and c not in self.schema.key_columns]
+        known = {c.id for c in self.schema.stored}
+        more = [c for c in columns if c.id not in known]
         schema = replace(self.schema, columns=(*self.schema.columns, *more)) if more else self.schema
         return scan_as(self.ends.before, schema, columns, self._access(), sources, keys)
 
@@ -398,32 +376,8 @@ def _shaped(query: Query, schema: Schema, cells: Sequence[Column]) -> Any:
     return select([col(n) for n in names], subquery(query.expression, "u"))
 
 
-def wide_table(found: pa.Table, schema: Schema | None, columns: Sequence[Column], had: Sequence[Column]) -> pa.Table:
-    """Compared rows with `before` and `after` as structs, null where there is none."""
-    keys = schema.key_ids if schema else ()
-    op = found.column(OP)
-    shown = [c for c in columns if c not in ROW_ID]
-
-    def side(chosen: Sequence[Column], is_before: bool, absent: str) -> pa.Array:
-        names = [c.before if is_before and c.id not in keys else str(c.id) for c in chosen]
-        parts = [found.column(n).combine_chunks() for n in names]
-        mask = pc.equal(op, absent).combine_chunks()
-        return pa.StructArray.from_arrays(parts, [c.name for c in chosen], mask=mask)
-
-    words = pa.array([WORDS[o] for o in op.to_pylist()], pa.string())
-    named = {c.name: found.column(str(c.id)) for c in shown if c.id in keys}
-    sides = {"before": side([c for c in had if c not in ROW_ID], True, INSERT), "after": side(shown, False, DELETE)}
-    return pa.table({difference.CHANGE_TYPE: words, **named, **sides})
-
-
 def _refuse_taken(shown: Iterable[Column], *added: str) -> None:
     refuse_taken_names(shown, added, "this form of a diff", "rename it, or read the changes with .rows()")
 
 
 _COUNT = "_ana_count"
-WORDS = {INSERT: "insert", UPDATE: "update", DELETE: "delete"}
-
-
-def _equal(one: Any, other: Any) -> bool:
-    """Whether two values are the same: NaN is itself."""
-    return bool(one == other or (one != one and other != other))
