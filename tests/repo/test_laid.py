@@ -127,7 +127,7 @@ def test_what_changes_many_columns_is_looked_up_as_what_changes_few(
     of_keys = Laying.looked_up
     monkeypatch.setattr(Laying, "looked_up", lambda *given: laid.append(of_keys(*given)) or laid[-1])
     assert told() == expected
-    assert len(laid) > 5
+    assert laid
     assert all(isinstance(rows, pa.Table) for rows in laid)
 
 
