@@ -6,10 +6,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal
 from typing import Any, TypeVar
 
-from sqlalchemy import Connection, Row, delete, select
+from sqlalchemy import Connection, Row, bindparam, delete, select
 
 from anabranch.catalog import tables as t
-from anabranch.catalog.store import now
+from anabranch.catalog.store import Prepared, now
 from anabranch.model.clock import Position
 from anabranch.model.ids import ColumnId, ObjectId, RepositoryId, SchemaId, ThingId
 from anabranch.model.objects import KeyRange, KeyValue, NewObject, StoredObject
@@ -27,13 +27,22 @@ def change_objects(cx: Connection, position: Position) -> list[tuple[ThingId, St
     return [(ThingId(row.thing_id), _stored(row)) for row in cx.execute(query)]
 
 
+def _contents_of(count: int) -> Prepared:
+    c = t.inline_objects.c
+    return Prepared(select(c.object_id, c.content).where(c.object_id.in_([bindparam(str(n)) for n in range(count)])))
+
+
+_CONTENTS = {count: _contents_of(count) for count in (1, 8, _CHUNK)}
+"""One statement for up to so many ids; those that are fewer come more than once."""
+
+
 def contents(cx: Connection, ids: Sequence[ObjectId]) -> dict[ObjectId, bytes]:
     """Read the bytes of inline objects."""
-    c = t.inline_objects.c
     found: dict[ObjectId, bytes] = {}
     for chunk in _chunks(ids):
-        for row in cx.execute(select(c.object_id, c.content).where(c.object_id.in_(chunk))):
-            found[ObjectId(row.object_id)] = row.content
+        count = next(n for n in _CONTENTS if n >= len(chunk))
+        wanted = {str(n): chunk[min(n, len(chunk) - 1)] for n in range(count)}
+        found |= {ObjectId(row.object_id): bytes(row.content) for row in _CONTENTS[count](cx, wanted)}
     return found
 
 
