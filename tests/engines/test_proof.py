@@ -194,6 +194,51 @@ def test_assigned_values_are_cast_alike(duck: DuckEngine, spark: Any) -> None:
     assert not list(differences(made, found, expected, typed=False))
 
 
+NESTED = [
+    ("array()", "array<string>"),
+    ("array(null)", "array<int>"),
+    ("array(s, s2, null)", "array<string>"),
+    ("array(i, length(s), i2)", "array<bigint>"),
+    ("array(array(i), array(), null)", "array<array<int>>"),
+    ("array(x, x2)", "array<double>"),
+    ("array(d, d)", "array<decimal(20,4)>"),
+    ("map('a', ts, 'b', null)", "map<string,timestamp>"),
+    ("map(1, s, 2, s2)", "map<bigint,string>"),
+    ("map()", "map<string,array<int>>"),
+    ("named_struct('a b', day, 'n', null, 'l', array(bin))", "struct<`a b`:date,n:int,l:array<binary>>"),
+    ("array(named_struct('k', f, 'v', null), named_struct('k', null, 'v', b))", "array<struct<k:double,v:boolean>>"),
+]
+
+
+def test_nested_values_that_are_written_out_are_made_alike(duck: DuckEngine, spark: Any) -> None:
+    targets = list(parse_columns({f"c{n}": target for n, (_, target) in enumerate(NESTED)}))
+    made = [case_of(text) for text, _ in NESTED]
+    assert [c.text for c, to in zip(made, targets, strict=True) if not assignable(c.type, to.type)] == []
+    ours = {c.name: cast_to(case.duck, c.type) for case, c in zip(made, targets, strict=True)}
+    theirs = {c.name: cast_to(case.expression.for_spark(), c.type) for case, c in zip(made, targets, strict=True)}
+    rows = Rows(edge_rows())
+    found, expected = (e.fetch(query_of(q, rows, {})) for e, q in ((duck, ours), (SparkEngine(spark), theirs)))
+    for name in ours:
+        assert str(found[name].to_pylist()) == str(expected[name].to_pylist()), name
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "array(1, 2.5)",
+        "array('a', 1)",
+        "map(s, 1)",
+        "map('a', 1, 'a', 2)",
+        "map(1.5, 1)",
+        "size(array(1))",
+        "array(1)[0]",
+    ],
+)
+def test_nested_values_that_need_more_than_writing_out_are_left_to_spark(text: str) -> None:
+    with pytest.raises(Unproven):
+        case_of(text)
+
+
 @pytest.mark.parametrize("text", UNPROVEN)
 def test_what_is_not_proven_is_left_to_spark(text: str) -> None:
     with pytest.raises(Unproven):

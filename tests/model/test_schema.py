@@ -77,6 +77,34 @@ def test_a_column_needs_a_legal_name(name: object) -> None:
         parse_columns({name: "int"})  # type: ignore[dict-item]
 
 
+@pytest.mark.parametrize(
+    ("text", "nullable", "default", "comment"),
+    [
+        ("int COMMENT 'x'", True, None, "x"),
+        ("int DEFAULT 1 COMMENT 'x'", True, "1", "x"),
+        ("int COMMENT 'it''s' NOT NULL DEFAULT (1 + 2)", False, "(1 + 2)", "it's"),
+        ('string DEFAULT \'a COMMENT b\' COMMENT "say \\"n, \\n"', True, "'a COMMENT b'", 'say "n, \n'),
+        ("boolean DEFAULT 1 IS NOT NULL", True, "1 IS NOT NULL", None),
+        ("array<string> DEFAULT array('a, b', 'NOT NULL') NOT NULL", False, "array('a, b', 'NOT NULL')", None),
+        ("int COMMENT ''", True, None, None),
+    ],
+)
+def test_a_default_ends_where_a_comment_begins(
+    text: str, nullable: bool, default: str | None, comment: str | None
+) -> None:
+    (column,) = parse_columns({"c": text})
+    assert (column.nullable, column.default, column.comment) == (nullable, default, comment)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["int COMMENT x", "int COMMENT 'a' 'b'", "int COMMENT 'a' COMMENT 'b'", "int NOT 1", "int NOT NULL NOT NULL"],
+)
+def test_what_follows_a_type_is_known_or_refused(text: str) -> None:
+    with pytest.raises(InvalidRequest, match="comes after int"):
+        parse_columns({"c": text})
+
+
 def test_columns_keep_their_order_and_get_ids_of_their_own() -> None:
     schema = make_schema(parse_columns({"b": "int", "a": "string", "c": "date"}), ["a"])
     assert schema.names == ("b", "a", "c")

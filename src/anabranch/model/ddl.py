@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from anabranch.errors import InvalidRequest
 from anabranch.model.types import MONTH_UNITS, PLAIN, TIME_UNITS, DataType, array_of, map_of, struct_of
@@ -20,6 +22,7 @@ _ALIASES = {
     "bool": "boolean",
     "timestamp_ltz": "timestamp",
 }
+_ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "0": "\0", "Z": "\x1a"}
 _CHARS = ("char", "varchar", "character")
 _REFUSED = {
     "void": "give it a type, or leave it out: a column of nothing but nulls has none",
@@ -31,6 +34,9 @@ _REFUSED = {
     "interval": "Spark does not store it; choose interval day to second or interval year to month",
 }
 _TOKEN = re.compile(r"\s*(`(?:[^`]|``)+`|'(?:[^'\\]|\\.|'')*'|[^\s<>(),:`']+|[<>(),:])")
+_STRING = r"""'(?:[^'\\]|\\.|'')*'|"(?:[^"\\]|\\.|"")*\""""
+_PIECE = re.compile(rf"--[^\n]*|{_STRING}|`(?:[^`]|``)*`|\w+|\S", re.DOTALL)
+"""A comment, a text, a name in backticks, a word, or any other character."""
 _DEEPEST = 50
 _HINT = f"supported: {', '.join(PLAIN)}, decimal(p,s), intervals, array<…>, map<…,…>, struct<name:…>"
 
@@ -187,6 +193,51 @@ class _Reader:
 
     def _wrong(self) -> InvalidRequest:
         return InvalidRequest(f"{self.text[:200]!r} is not a type that a column can have", hint=_HINT)
+
+
+def split_columns(text: str) -> list[str]:
+    """Split `id bigint NOT NULL, tags array<string> DEFAULT array('a', 'b')` at its commas."""
+    depth, ends = 0, []
+    for piece in _PIECE.finditer(text):
+        depth += (piece[0] in ("(", "<", "[")) - (piece[0] in (")", ">", "]"))
+        if piece[0] == "," and depth == 0:
+            ends.append(piece.start())
+    return [text[start + 1 : end].strip() for start, end in pairwise([-1, *ends, len(text)])]
+
+
+def parse_clauses(text: str) -> dict[str, str] | None:
+    """Read what follows a column's type, by NOT, DEFAULT and COMMENT; None if it is something else.
+
+    They may come in any order; a default goes on up to the next of them that is outside of all brackets.
+    """
+    pieces = list(_PIECE.finditer(text))
+    starts = list(_starts([piece[0].upper() for piece in pieces]))
+    if pieces and 0 not in starts:
+        return None
+    found: dict[str, str] = {}
+    for at, end in pairwise([*starts, len(pieces)]):
+        word, last = pieces[at][0].upper(), pieces[end].start() if end < len(pieces) else len(text)
+        inside = text[pieces[at].end() : last].strip()
+        if word in found or (end - at != 2 and word != "DEFAULT"):
+            return None
+        found[word] = _unquoted(inside) if word == "COMMENT" else inside
+    return found
+
+
+def _starts(words: Sequence[str]) -> Iterator[int]:
+    depth = 0
+    for at, (before, word, after) in enumerate(zip(["", *words], words, [*words[1:], ""], strict=False)):
+        depth += (word in ("(", "[")) - (word in (")", "]"))
+        firm = word == "NOT" and after == "NULL" and before != "IS"
+        told = word == "COMMENT" and after[:1] in ("'", '"')
+        if depth == 0 and (firm or told or (word == "DEFAULT" and word not in words[:at])):
+            yield at
+
+
+def _unquoted(text: str) -> str:
+    """What a text in quotes says."""
+    plain = text[1:-1].replace(text[0] * 2, text[0])
+    return re.sub(r"\\(.)", lambda m: _ESCAPES.get(m[1], m[1]), plain, flags=re.DOTALL)
 
 
 def closed(expression: str) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
@@ -10,16 +9,10 @@ from functools import cached_property
 from typing import Any
 
 from anabranch.errors import InvalidRequest, NotFound
-from anabranch.model.ddl import parse_type, parse_type_before
+from anabranch.model.ddl import parse_clauses, parse_type, parse_type_before
 from anabranch.model.ids import ColumnId, SchemaId, new_column_id, new_id
 from anabranch.model.names import check_part
 from anabranch.model.types import DataType
-
-_AFTER_TYPE = re.compile(
-    r"^(?P<firm>\s*NOT\s+NULL)?(?:\s*DEFAULT\b(?P<default>.*?)(?P<firm_too>\s+NOT\s+NULL)?)?\s*$",
-    re.IGNORECASE | re.DOTALL,
-)
-"""What may follow a type: `NOT NULL`, `DEFAULT 0`, `NOT NULL DEFAULT 0`, `DEFAULT 0 NOT NULL`."""
 
 
 @dataclass(frozen=True)
@@ -202,7 +195,7 @@ def new_column(name: str, type_: DataType, *, nullable: bool = True, default: st
 
 
 def parse_columns(described: dict[str, str]) -> tuple[Column, ...]:
-    """Read `{"id": "bigint NOT NULL", "qty": "int DEFAULT 0"}`."""
+    """Read `{"id": "bigint NOT NULL", "qty": "int DEFAULT 0 COMMENT 'pieces'"}`."""
     return tuple(_parse_column(name, text) for name, text in described.items())
 
 
@@ -212,15 +205,16 @@ def _parse_column(name: str, text: str) -> Column:
             f"the type of column {name!r} is {text!r}, text was expected", hint="such as 'bigint NOT NULL'"
         )
     type_, rest = parse_type_before(text)
-    found = _AFTER_TYPE.match(rest)
-    if found is None:
+    clauses = parse_clauses(rest)
+    if clauses is None:
         message = f"{text!r} is not a type that a column can have: {rest.strip()!r} comes after {type_}"
-        raise InvalidRequest(message, hint="such as 'int', 'int NOT NULL' or 'int DEFAULT 0'", column=name)
-    default = found["default"].strip() if found["default"] is not None else None
+        hint = "such as 'int', 'int NOT NULL DEFAULT 0' or \"int COMMENT 'pieces'\""
+        raise InvalidRequest(message, hint=hint, column=name)
+    default = clauses.get("DEFAULT")
     if default == "":
         raise InvalidRequest(f"column {name!r}: DEFAULT has no value", hint="such as 'int DEFAULT 0'")
-    nullable = not (found["firm"] or found["firm_too"])
-    return new_column(name, type_, nullable=nullable, default=default)
+    made = new_column(name, type_, nullable="NOT" not in clauses, default=default)
+    return replace(made, comment=clauses.get("COMMENT") or None)
 
 
 def _not_null(column: Column) -> Column:

@@ -84,11 +84,6 @@ class DataType:
         return self.name not in ("map", "variant", "array", "struct")
 
     @property
-    def has_text(self) -> bool:
-        """Whether a value can be told as text that a cast reads back."""
-        return (self.name in PLAIN and self.name != "variant") or self.name == "decimal"
-
-    @property
     def digits(self) -> int:
         """How many decimal digits an integer or decimal of this type can have before the point."""
         return self.precision - self.scale if self.name == "decimal" else _INTEGER_DIGITS.get(self.name, 0)

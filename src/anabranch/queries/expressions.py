@@ -19,7 +19,8 @@ from anabranch.errors import InvalidRequest
 from anabranch.model.schema import Column, Schema
 from anabranch.model.types import DataType
 from anabranch.queries.plain_spark import PLAIN, TAKE_UNITS, WORDS
-from anabranch.queries.proof import Unproven, prove
+from anabranch.queries.proof import Prover, Unproven
+from anabranch.queries.proof_nested import prove_whole
 from anabranch.queries.spark_functions import refuse_unknown_functions
 
 _SPARK = Spark()
@@ -160,7 +161,7 @@ def _proven(
     refuse_unknown_functions(parsed)
     columns = {c.name.lower(): (c.name, c.type) for c in named}
     types = {name: type_ for name, type_, _ in args}
-    return prove(parsed, columns, types, {name: digits for name, _, digits in args})
+    return prove_whole(Prover(columns, types, {name: digits for name, _, digits in args}), parsed)
 
 
 def digits_of(value: Any) -> int:

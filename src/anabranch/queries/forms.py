@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from sqlglot import exp
@@ -67,7 +67,7 @@ def fitted(value: exp.Expr, source: DataType | None, target: DataType, depth: in
             f.name: fitted(_field(value.copy(), found.name), found.type, f.type, depth) if found else null_of(f.type)
             for f, found in ((f, given[f.name]) for f in target.fields)
         }
-        return _unless_null(value, _struct(parts))
+        return _unless_null(value, struct_built(parts))
     inner = [
         fitted(part, s, t, depth + 1)
         for part, s, t in zip(_inner(source, depth), source.parts, target.parts, strict=True)
@@ -97,7 +97,7 @@ class _Rebuilding:
             return self.leaf(value, type_)
         if type_.name == "struct":
             parts = {f.name: self.of(_field(value.copy(), f.name), f.type, depth) for f in type_.fields}
-            return _unless_null(value, _struct(parts))
+            return _unless_null(value, struct_built(parts))
         inner = [self.of(p, t, depth + 1) for p, t in zip(_inner(type_, depth), type_.parts, strict=True)]
         return _with_inner(value, type_, inner, depth, as_sorted=self.sorts_maps)
 
@@ -108,7 +108,7 @@ def _with_inner(
     """An array or map with other elements, or entries; a map may stay the sorted list of its entries."""
     if type_.name == "array":
         return exp.Transform(this=value, expression=_lambda(inner[0], depth))
-    entry = _struct({"key": inner[0], "value": inner[1]})
+    entry = struct_built({"key": inner[0], "value": inner[1]})
     entries = exp.Transform(this=_call("map_entries", value), expression=_lambda(entry, depth))
     return exp.ArraySort(this=entries) if as_sorted else _call("map_from_entries", entries)
 
@@ -131,7 +131,8 @@ def _field(value: exp.Expr, name: str) -> exp.Expr:
     return exp.Dot(this=exp.Paren(this=value), expression=ident(name))
 
 
-def _struct(parts: dict[str, exp.Expr]) -> exp.Expr:
+def struct_built(parts: Mapping[str, exp.Expr]) -> exp.Expr:
+    """A struct of parts by their names."""
     return exp.Struct(expressions=[exp.PropertyEQ(this=ident(name), expression=part) for name, part in parts.items()])
 
 

@@ -11,7 +11,8 @@ from anabranch.model.objects import StoredObject
 from anabranch.model.schema import Column, Schema
 from anabranch.model.types import DataType
 from anabranch.queries.forms import differs
-from anabranch.queries.query import OP, TURN, Source, aliased, any_of, cast_to, choose, col, is_null, null_of
+from anabranch.queries.initial_values import initial_value
+from anabranch.queries.query import OP, TURN, Source, aliased, any_of, cast_to, choose, col, is_null
 
 GONE = "_ana_gone"
 INT = DataType("int")
@@ -83,14 +84,6 @@ class Overlay:
 
 def turn_of(column: Column) -> str:
     return f"{column.id}_t"
-
-
-def initial_value(column: Column) -> exp.Expr:
-    """The value of a column in rows that are older than it."""
-    if column.initial_default is None:
-        return null_of(column.type)
-    told = exp.Literal.string(column.initial_default)
-    return exp.Unhex(this=told) if column.type.name == "binary" else cast_to(told, column.type)
 
 
 def physical(o: StoredObject, schema: Schema) -> tuple[tuple[str, DataType], ...]:

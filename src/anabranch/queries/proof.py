@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
-from anabranch.model.types import INTEGERS, DataType
+from anabranch.model.types import FLOATS, INTEGERS, VOID, DataType
 from anabranch.queries.proof_literals import is_plain_time, literal_value
 from anabranch.queries.proof_types import (
     BOOLEAN,
@@ -25,33 +25,29 @@ from anabranch.queries.proven_syntax import COMPARISONS, FIELDS, SYMBOLS, UNDERS
 from anabranch.queries.proven_table import CAST_ROWS, FUNCTIONS
 from anabranch.queries.query import cast_to, choose, col
 
-__all__ = ["Prover", "Unproven", "assignable", "prove"]
-
-
-def prove(
-    node: exp.Expr,
-    columns: Mapping[str, tuple[str, DataType]],
-    args: Mapping[str, DataType | None],
-    digits: Mapping[str, int] | None = None,
-) -> tuple[exp.Expr, DataType | None]:
-    """Translate an expression for DuckDB, with its type (None for a bare null), or name what is unproven.
-
-    `digits` tells how many digits the whole numbers among the arguments have.
-    """
-    proven = Prover(columns, args, digits or {}).visit(node)
-    return proven.node, proven.type
+__all__ = ["Prover", "Unproven", "assignable"]
 
 
 def assignable(source: DataType | None, target: DataType) -> bool:
     """Tell whether both engines cast such a value to the column's type alike."""
-    if source is None or source == target:
+    if source is None or source in (VOID, target):
         return True
+    if source.is_nested:
+        return _parts_assignable(source, target)
     exact = (*INTEGERS, "decimal")
     if source.name in exact and target.name in exact:
         return source.is_integer or target.name == "decimal"
     if target.name in ("float", "double"):
         return source.name in exact or (source.name, target.name) == ("float", "double")
     return False
+
+
+def _parts_assignable(source: DataType, target: DataType) -> bool:
+    """Tell it of a nested value's parts; inside one, nothing takes a decimal to a float by way of its text."""
+    if source.name != target.name or [f.name for f in source.fields] != [f.name for f in target.fields]:
+        return False
+    pairs = list(zip(source.parts, target.parts, strict=True))
+    return all(assignable(s, t) and not (s.name == "decimal" and t.name in FLOATS) for s, t in pairs)
 
 
 @dataclass(frozen=True)

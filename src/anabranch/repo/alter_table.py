@@ -4,31 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
 from typing import Any
 
-from anabranch.errors import InvalidRequest, NotFound
+from anabranch.errors import InvalidRequest
 from anabranch.model.ddl import parse_type
-from anabranch.model.ids import ObjectId, SchemaId
+from anabranch.model.ids import ObjectId
 from anabranch.model.names import is_clean
 from anabranch.model.objects import size_of
 from anabranch.model.schema import Column, Schema, new_column
-from anabranch.model.types import DataType, can_store
 from anabranch.plan import schema_change
 from anabranch.plan.commit import ThingDraft, draft_state, with_attributes, with_schema
 from anabranch.plan.engine import Work
 from anabranch.plan.merge_rows import with_rules_moved
 from anabranch.queries import changes
-from anabranch.queries.expressions import Expression
-from anabranch.queries.query import cast_to
 from anabranch.queries.scan import scan
 from anabranch.repo.context import Context
+from anabranch.repo.defaults import default_text, first_value
 from anabranch.repo.inputs import key_names
-from anabranch.repo.reading import not_in_duck, reading, rendered, unproven
+from anabranch.repo.reading import not_in_duck, reading
 from anabranch.repo.table_checks import refuse_unheld_on, refuse_used
 from anabranch.repo.writing import NAMED_AT_MOST, refuse_nulls_found
-
-_NOTHING = Schema(SchemaId(""), (), ())
 
 
 @dataclass(frozen=True)
@@ -148,67 +143,6 @@ def schema_of(table: ThingDraft) -> Schema:
     """The schema of a table's draft."""
     assert table.schema is not None
     return table.schema
-
-
-def default_text(value: Any, name: str) -> str | None:
-    """A default as SQL text: a string is an expression already, another value becomes a literal."""
-    if value is None:
-        return None
-    if isinstance(value, str):
-        return default_expression(value, name).text
-    if isinstance(value, bool) or (isinstance(value, (int, float)) and value == value and abs(value) != float("inf")):
-        return repr(value).upper() if isinstance(value, bool) else repr(value)
-    hint = "give SQL text, such as \"'new'\" or \"date'2026-01-01'\", or a number"
-    raise InvalidRequest(f"the default of {name!r} is {value!r}, a {type(value).__name__}", hint=hint)
-
-
-def default_expression(text: str, name: str) -> Expression:
-    """A default as an expression: it is computed apart from rows, so it can't speak of columns."""
-    what = f"default of {name!r}"
-    found = Expression.of(text, None, what)
-    try:
-        found.refuse_unknown_names(_NOTHING)
-    except NotFound as error:
-        raise InvalidRequest(f"{what}: {error.message}", hint="a default can't speak of columns") from error
-    return found
-
-
-def first_value(ctx: Context, default: str, name: str, type_: DataType) -> str | None:
-    """Compute a default once, as text: what rows have that are older than the column."""
-    what = f"default of {name!r}"
-    expression = default_expression(default, name)
-    try:
-        found = default_value(ctx, expression, name, type_)
-    except InvalidRequest as error:
-        raise InvalidRequest(f"{what}: {error.message}", hint=error.hint, **error.facts) from error
-    if found is not None and not type_.has_text:
-        raise InvalidRequest(f"{what}: a column of type {type_} can only start as null", hint="leave the default out")
-    return None if found is None else _text_of(found)
-
-
-def default_value(ctx: Context, default: Expression, name: str, type_: DataType) -> Any:
-    """The value of a default, computed as new rows will have it computed."""
-    spark_only = f"a column of type {type_}" if type_.only_spark else None
-    engine = ctx.engines.pick(
-        Work(unproven=unproven([default], _NOTHING), not_in_duck=spark_only), f"default of {name!r}"
-    )
-    value = rendered(default, engine, _NOTHING)
-    given = engine.types(changes.in_a_row(value))[0]
-    if given is not None and not can_store(given, type_):
-        hint = "cast it in the expression"
-        raise InvalidRequest(f"column {name!r} is {type_}, the value is {given}", hint=hint)
-    return engine.fetch(changes.in_a_row(cast_to(value, type_))).column(0)[0].as_py()
-
-
-def _text_of(value: Any) -> str:
-    """A value as text that a cast to its type reads back, on both engines."""
-    if isinstance(value, bytes):
-        return value.hex().upper()
-    if isinstance(value, bool):
-        return str(value).lower()
-    if isinstance(value, datetime):
-        return (value.astimezone(UTC) if value.tzinfo else value).isoformat(" ")
-    return str(value)
 
 
 def _check_nullable(

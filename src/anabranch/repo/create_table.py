@@ -13,8 +13,10 @@ from anabranch.model.types import DataType, can_store, can_widen
 from anabranch.plan.commit import ThingDraft, draft_state, with_statement
 from anabranch.plan.properties import check_properties
 from anabranch.queries.expressions import Expression, Unproven
-from anabranch.repo.alter_table import cluster_columns, default_expression, default_value
+from anabranch.queries.proof import assignable
+from anabranch.repo.alter_table import cluster_columns
 from anabranch.repo.context import Context
+from anabranch.repo.defaults import default_expression, default_value
 from anabranch.repo.inputs import Input, columns_of, key_names, read_input, read_schema_argument
 from anabranch.repo.insert import insert_input
 
@@ -80,14 +82,16 @@ def _check_defaults(ctx: Context, columns: Sequence[Column]) -> None:
         if given is not None and not can_store(given, column.type):
             message = f"{what}: column {column.name!r} is {column.type}, the value is {given}"
             raise InvalidRequest(message, hint="cast it in the expression")
-        if given is not None and not can_widen(given, column.type) and not column.type.only_spark:
+        if given is None or can_widen(given, column.type) or column.type.only_spark:
+            continue
+        if not column.type.is_nested or assignable(given, column.type):
             _refuse_misfit(ctx, default, column)
 
 
 def _refuse_misfit(ctx: Context, default: Expression, column: Column) -> None:
     """Compute a default whose type is wider than the column's."""
     try:
-        default_value(ctx, default, column.name, column.type)
+        default_value(ctx, default, column)
     except InvalidRequest as error:
         message = f"the default of column {column.name!r} is {default.text}: {error.message}"
         raise InvalidRequest(message, hint=error.hint, column=column.name) from error

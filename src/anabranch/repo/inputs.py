@@ -14,6 +14,7 @@ from typing import Any
 import pyarrow as pa
 
 from anabranch.errors import InvalidRequest
+from anabranch.model.ddl import split_columns
 from anabranch.model.schema import Column, Schema, new_column, parse_columns
 from anabranch.model.types import FLOATS, VOID, DataType, misfit
 from anabranch.objects.arrow import arrow_type, is_list, spark_type
@@ -381,19 +382,8 @@ def _refuse_twins(names: Sequence[str]) -> None:
 
 def _split_ddl(text: str) -> dict[str, str]:
     """Split `id bigint NOT NULL, price decimal(12,2)` into names and descriptions."""
-    parts, depth, start, quoted = [], 0, 0, ""
-    for i, ch in enumerate(f"{text},"):
-        if quoted:
-            quoted = "" if ch == quoted else quoted
-        elif ch in "`'":
-            quoted = ch
-        elif ch in "(<>)":
-            depth += 1 if ch in "(<" else -1
-        elif ch == "," and depth == 0:
-            parts.append(text[start:i].strip())
-            start = i + 1
     described: dict[str, str] = {}
-    for part in parts:
+    for part in split_columns(text):
         found = _NAME.match(part)
         name = (found[1] or found[2] or "").replace("``", "`") if found else ""
         rest = part[found.end() :] if found else ""

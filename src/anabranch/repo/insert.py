@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
 from anabranch.engines.engine import Engine
-from anabranch.errors import InvalidRequest
 from anabranch.model.changes import Counts
 from anabranch.model.ids import ObjectId
 from anabranch.model.objects import NewObject, around, size_of
@@ -21,10 +19,10 @@ from anabranch.queries.expressions import Expression
 from anabranch.queries.forms import needs_spark_to_take
 from anabranch.queries.query import Query, Rows, Source, Sources, limited
 from anabranch.queries.scan import Keys, scan
-from anabranch.repo.alter_table import default_value
 from anabranch.repo.context import Context
+from anabranch.repo.defaults import default_expressions, default_values, telling_defaults, unproven_defaults
 from anabranch.repo.inputs import Input, fitted, match_columns, read_input
-from anabranch.repo.reading import not_in_duck, reading, rendered, unproven
+from anabranch.repo.reading import not_in_duck, reading, unproven
 from anabranch.repo.table_checks import checks_on, refuse_broken_checks
 from anabranch.repo.writing import (
     NAMED_AT_MOST,
@@ -53,7 +51,7 @@ def insert_input(ctx: Context, state: TableState, given: Input, pending: Pending
     defaults = default_expressions(state.schema, names, what)
     given = fitted(given, state.schema, names, what)
     engine = ctx.engines.pick(_work(given, state, defaults), what)
-    values = {c: rendered(e, engine, state.schema) for c, e in defaults.items()}
+    values = default_values(engine, state.schema, defaults)
     query = at_hand(given, names, state.schema) or changes.completed(
         given.source, given.types, names, state.schema, values
     )
@@ -101,35 +99,8 @@ def at_hand(given: Input, names: Mapping[str, str], schema: Schema) -> Rows | No
     return Rows(rows.rename_columns([str(c.id) for c in schema]))
 
 
-def default_expressions(schema: Schema, given: Mapping[str, str], what: str) -> dict[str, Expression]:
-    """The defaults of the columns that the rows don't have; refuse the lack of a value that must be there."""
-    absent = [c for c in schema if c.id not in given]
-    for column in absent:
-        if column.default is None and not column.nullable:
-            message = f"{what}: column {column.name!r} may not be null and has no default"
-            raise InvalidRequest(message, hint="give it in the rows", column=column.name)
-    return {c.id: Expression.of(c.default, None, f"default of {c.name!r}") for c in absent if c.default is not None}
-
-
-@contextmanager
-def telling_defaults(ctx: Context, schema: Schema, given: Mapping[str, str], what: str) -> Iterator[None]:
-    """Name the default that rows were refused for, if one can't be computed: an engine tells its value at most."""
-    try:
-        yield
-    except InvalidRequest:
-        defaults = default_expressions(schema, given, what)
-        for column, default in ((c, defaults[c.id]) for c in schema if c.id in defaults):
-            try:
-                default_value(ctx, default, column.name, column.type)
-            except InvalidRequest as error:
-                message = f"{what}: the default of column {column.name!r} is {default.text}: {error.message}"
-                hint = "set another default, or give the column in the rows"
-                raise InvalidRequest(message, hint=hint, column=column.name) from error
-        raise
-
-
 def _work(given: Input, state: TableState, defaults: Mapping[str, Expression]) -> Work:
-    strange = unproven(list(defaults.values()), replace(state.schema, columns=(), key=()))
+    strange = unproven_defaults(state.schema, defaults)
     strange = strange or unproven(list(checks_on(state).values()), state.schema)
     return Work(size_of(state.layers), given.is_spark, strange, not_in_duck(state.schema, state.name))
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 from anabranch.engines.engine import Engine
@@ -18,10 +17,11 @@ from anabranch.queries import changes
 from anabranch.queries.query import DELETE, INSERT, OP, Query, Sources, reading_from
 from anabranch.queries.scan import scan
 from anabranch.repo.context import Context
+from anabranch.repo.defaults import default_expressions, default_values, telling_defaults, unproven_defaults
 from anabranch.repo.inputs import fitted, match_columns, read_input
-from anabranch.repo.insert import at_hand, default_expressions, telling_defaults
+from anabranch.repo.insert import at_hand
 from anabranch.repo.net import compared_pairs, counts_of, store_difference
-from anabranch.repo.reading import not_in_duck, reading, rendered, unproven
+from anabranch.repo.reading import not_in_duck, reading, unproven
 from anabranch.repo.table_checks import checks_on, refuse_broken_checks
 from anabranch.repo.writing import Kept, Scratch, layout_of, refuse_null, refuse_repeated, scratch, store
 
@@ -33,11 +33,11 @@ def overwrite(ctx: Context, state: TableState, rows: Any, pending: Mapping[Objec
     names = match_columns(given, schema, what)
     defaults = default_expressions(schema, names, what)
     given = fitted(given, schema, names, what)
-    strange = unproven(list(defaults.values()), replace(schema, columns=(), key=()))
+    strange = unproven_defaults(schema, defaults)
     strange = strange or unproven(list(checks_on(state).values()), schema)
     work = Work(size_of(state.layers), given.is_spark, strange, not_in_duck(schema, state.name))
     engine = ctx.engines.pick(work, what)
-    values = {c: rendered(e, engine, schema) for c, e in defaults.items()}
+    values = default_values(engine, schema, defaults)
     whole = at_hand(given, names, schema) or changes.completed(given.source, given.types, names, schema, values)
     with scratch(ctx, engine) as place, reading(ctx, state):
         key = schema.key_columns if schema.has_key else ()

@@ -15,14 +15,16 @@ from anabranch.model.types import DataType
 from anabranch.plan.commit import Statement
 from anabranch.plan.engine import Work
 from anabranch.queries import changes
+from anabranch.queries.expressions import Expression
 from anabranch.queries.forms import needs_spark_to_take
 from anabranch.queries.query import INSERT, OP, UPDATE, Query, Rows, Sources, limited, reading_of
 from anabranch.queries.scan import Keys, scan
 from anabranch.repo.context import Context
+from anabranch.repo.defaults import default_expressions, default_values, telling_defaults, unproven_defaults
 from anabranch.repo.inputs import Input, fitted, match_columns, read_input
-from anabranch.repo.insert import Pending, default_expressions, insert_rows, telling_defaults
+from anabranch.repo.insert import Pending, insert_rows
 from anabranch.repo.net import touched_columns
-from anabranch.repo.reading import not_in_duck, reading, rendered, unproven
+from anabranch.repo.reading import not_in_duck, reading, unproven
 from anabranch.repo.table_checks import checks_on, refuse_broken_checks
 from anabranch.repo.writing import Kept, Scratch, refuse_null, refuse_repeated, scratch, store
 
@@ -37,8 +39,8 @@ def upsert(ctx: Context, state: TableState, rows: Any, pending: Pending) -> Stat
     names = match_columns(given, schema, what)
     given = fitted(given, schema, names, what)
     columns = [c for c in schema if c.id in names]
-    defaults = [c for c in schema if c.id not in names and c.default is not None]
-    strange = unproven([_default(c) for c in defaults], replace(schema, columns=(), key=()))
+    defaults = {str(c.id): _default(c.name, c.default) for c in schema if c.id not in names and c.default is not None}
+    strange = unproven_defaults(schema, defaults)
     strange = strange or unproven(list(checks_on(state).values()), schema)
     work = Work(size_of(state.layers), given.is_spark, strange, not_in_duck(schema, state.name))
     engine = ctx.engines.pick(work, what)
@@ -100,7 +102,7 @@ def _store_inserts(
     if not _any(engine, new):
         return ()
     names = {str(c.id): str(c.id) for c in columns}
-    values = {c: rendered(e, engine, schema) for c, e in default_expressions(schema, names, what).items()}
+    values = default_values(engine, schema, default_expressions(schema, names, what))
     whole = new
     if len(columns) < len(schema):
         query = reading_of(new, list(names)) if isinstance(new, Rows) else new
@@ -135,7 +137,5 @@ def _matched_pairs(schema: Schema, columns: list[Column]) -> list[tuple[str, Dat
     return [*_pairs(columns), *before, (OP, DataType("string"))]
 
 
-def _default(column: Column) -> Any:
-    from anabranch.queries.expressions import Expression
-
-    return Expression.of(column.default or "NULL", None, f"default of {column.name!r}")
+def _default(name: str, text: str) -> Expression:
+    return Expression.of(text, None, f"default of {name!r}")

@@ -1,0 +1,95 @@
+"""What rows older than a column show: a value as the catalogue keeps it, and the expression that reads it back."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from sqlglot import exp
+
+from anabranch.model.schema import Column
+from anabranch.model.types import DataType, array_of, struct_of
+from anabranch.queries.forms import from_memory, struct_built
+from anabranch.queries.query import cast_to, null_of, text
+
+_SECONDS = DataType("decimal", 19, 6)
+
+
+def initial_text(value: Any, type_: DataType) -> str:
+    """A value as text from which both engines read it back: a nested one as JSON whose leaves are such texts."""
+    if not type_.is_nested:
+        return _leaf_text(value)
+    return json.dumps(_document(value, type_), ensure_ascii=False, separators=(",", ":"))
+
+
+def initial_value(column: Column) -> exp.Expr:
+    """The value of a column in rows that are older than it."""
+    told, type_ = column.initial_default, column.type
+    if told is None:
+        return null_of(type_)
+    return cast_to(_built(json.loads(told), type_), type_) if type_.is_nested else _leaf(told, type_)
+
+
+def _document(value: Any, type_: DataType) -> Any:
+    """A nested value as JSON has it; maps are lists of pairs, so that their keys can be of any type."""
+    if value is None:
+        return None
+    if type_.name == "array":
+        return [_document(element, type_.parts[0]) for element in value]
+    if type_.name == "map":
+        return [[_document(part, t) for part, t in zip(pair, type_.parts, strict=True)] for pair in value]
+    if type_.name == "struct":
+        return {f.name: _document(value[f.name], f.type) for f in type_.fields}
+    return _leaf_text(value)
+
+
+def _leaf_text(value: Any) -> str:
+    """A plain value as text that a cast to its type reads; intervals as whole microseconds or months."""
+    if isinstance(value, bytes):
+        return value.hex().upper()
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, datetime):
+        return (value.astimezone(UTC) if value.tzinfo else value).isoformat(" ")
+    return str(value // timedelta(microseconds=1)) if isinstance(value, timedelta) else str(value)
+
+
+def _built(told: Any, type_: DataType) -> exp.Expr:
+    if told is None:
+        return null_of(type_)
+    if type_.name == "array":
+        return _array([_built(element, type_.parts[0]) for element in told], type_)
+    if type_.name == "map":
+        return _map(told, type_)
+    return _struct(told, type_) if type_.name == "struct" else _leaf(told, type_)
+
+
+def _array(elements: list[exp.Expr], type_: DataType) -> exp.Expr:
+    return cast_to(exp.Array(expressions=elements), type_)
+
+
+def _map(pairs: Sequence[Sequence[Any]], type_: DataType) -> exp.Expr:
+    entry = struct_of([(f.name, f.type) for f in type_.fields])
+    entries = [_struct({"key": key, "value": value}, entry) for key, value in pairs]
+    return exp.Anonymous(this="map_from_entries", expressions=[_array(entries, array_of(entry))])
+
+
+def _struct(told: Mapping[str, Any], type_: DataType) -> exp.Expr:
+    return struct_built({f.name: _built(told[f.name], f.type) for f in type_.fields})
+
+
+def _leaf(told: str, type_: DataType) -> exp.Expr:
+    if type_.name == "binary":
+        return exp.Unhex(this=text(told))
+    if type_.is_months:
+        return from_memory(cast_to(text(told), DataType("int")), type_)
+    if type_.is_interval:
+        return cast_to(cast_to(cast_to(text(_seconds(int(told))), _SECONDS), DataType("interval second")), type_)
+    return from_memory(text(told), type_) if type_.name == "variant" else cast_to(text(told), type_)
+
+
+def _seconds(microseconds: int) -> str:
+    whole, part = divmod(abs(microseconds), 1_000_000)
+    return f"{'-' if microseconds < 0 else ''}{whole}.{part:06}"
