@@ -476,3 +476,31 @@ def test_tables_are_compared_by_a_key_that_both_have(duck: ab.Repository) -> Non
         tx.table("x").rename_column("id", "n")
         tx.table("x").insert([{"n": 2}])
     assert told(duck.diff_tables("x", "x", at="v1", other_at="main")) == [("insert", (2,), [])]
+
+
+def test_a_diff_back_over_wider_types_tells_values_that_the_narrow_ones_do_not_hold(repo: ab.Repository) -> None:
+    narrow = {"id": "int", "n": "int", "d": "decimal(5,2)", "x": "int", "at": "date"}
+    wide = {"id": "bigint", "n": "bigint", "d": "decimal(9,4)", "x": "double", "at": "timestamp_ntz"}
+    old = {"n": 1, "d": decimal.Decimal("1.00"), "x": 1, "at": datetime.date(2026, 1, 1)}
+    new = {"n": 2**40, "d": decimal.Decimal("1.0040"), "x": 1.25, "at": datetime.datetime(2026, 1, 1, 7)}
+    shown = {"n": 1, "d": decimal.Decimal("1.0000"), "x": 1.0, "at": datetime.datetime(2026, 1, 1)}
+    with repo.commit("main", "make") as tx:
+        tx.create_table("t", [{"id": 1, **old}, {"id": 2, **old}], key="id", schema=narrow)
+    repo.tag("narrow")
+    with repo.commit("main", "widen") as tx:
+        for name, type_ in wide.items():
+            tx.table("t").alter_column(name, type=type_)
+    with repo.commit("main", "write") as tx:
+        tx.table("t").upsert([{"id": 1, **new}, {"id": 2**40, **new}])
+    (back,) = repo.diff("main", "narrow")
+    assert back.counts() == {"inserted": 0, "updated": 1, "deleted": 1, "cells": 4}
+    assert [(r["change"], r["before"], r["after"]) for r in back.rows()] == [
+        ("update", {"id": 1, **new}, {"id": 1, **shown}),
+        ("delete", {"id": 2**40, **new}, None),
+    ]
+    assert [r["key"] for r in back.rows(key=2**40)] == [{"id": 2**40}]
+    (forth,) = repo.diff("narrow", "main")
+    assert [(r["change"], r["before"], r["after"]) for r in forth.rows()] == [
+        ("update", {"id": 1, **shown}, {"id": 1, **new}),
+        ("insert", None, {"id": 2**40, **new}),
+    ]

@@ -217,3 +217,16 @@ def can_widen(old: DataType, new: DataType) -> bool:
     if new.name == "double":
         return old.name in ("tinyint", "smallint", "int", "float", "double")
     return old == new or (old.name, new.name) == ("date", "timestamp_ntz")
+
+
+def holding(one: DataType, other: DataType) -> DataType:
+    """The type that holds values of both: the wider, or what comes nearest if neither is."""
+    if can_widen(one, other):
+        return other
+    if can_widen(other, one) or not (one.is_number and other.is_number):
+        return one
+    if one.name in FLOATS or other.name in FLOATS:
+        return DataType("double")
+    digits = max(one.digits, other.digits)
+    scale = min(max(one.scale, other.scale), 38 - digits)
+    return DataType("decimal", digits + scale, scale)

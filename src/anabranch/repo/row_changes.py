@@ -15,7 +15,7 @@ from anabranch.errors import InvalidRequest
 from anabranch.model.objects import Layer, may_meet
 from anabranch.model.schema import ROW_ID, Column, Schema
 from anabranch.model.tables import TableState
-from anabranch.model.types import DataType
+from anabranch.model.types import DataType, holding
 from anabranch.objects.parquet import table_range
 from anabranch.plan.engine import Work
 from anabranch.queries import changes, difference
@@ -57,7 +57,19 @@ class RowChanges:
     @cached_property
     def schema(self) -> Schema:
         """The schema after; going back over a merge, objects may hold its columns under ids that it united later."""
-        return self.ends.after.schema.knowing(self.ends.before.schema)
+        return self._after.schema.knowing(self.ends.before.schema)
+
+    @cached_property
+    def _after(self) -> TableState:
+        """The table after; going back over a wider type, values before have to fit."""
+        schema, had = self.ends.after.schema, self.ends.before.schema
+        pairs = [(c, had.written_as(c)) for c in schema]
+        columns = tuple(replace(c, type=holding(c.type, was.type)) if was else c for c, was in pairs)
+        return (
+            self.ends.after
+            if columns == schema.columns
+            else replace(self.ends.after, schema=replace(schema, columns=columns))
+        )
 
     @cached_property
     def columns(self) -> tuple[Column, ...]:
@@ -235,7 +247,7 @@ class RowChanges:
     def _compared(self, engine: Engine, key: Any, where: Expression | None) -> tuple[Query, list[Column], bool]:
         """Both states where they differ: at one key, where a condition holds before or after, or everywhere."""
         if key is not None:
-            rows = key_row(self.ends.after, key)
+            rows = key_row(self._after, key)
             keys = Keys(Rows(rows), table_range(rows, self.schema.key_columns))
         elif self.ends.told:
             keys = self._changed_keys(engine)
@@ -266,7 +278,7 @@ class RowChanges:
     def _matching(self, engine: Engine, keys: Keys, where: Expression) -> Keys:
         """The keys whose row before or after meets a condition."""
         found = []
-        for state in (self.ends.before, self.ends.after):
+        for state in (self.ends.before, self._after):
             read = tuple(dict.fromkeys((*self.schema.key_columns, *where.columns(self.schema))))
             test = rendered_test(where, engine, self.schema)
             query = scan_as(state, self.schema, read, self._access(), Sources(), keys)
@@ -284,7 +296,7 @@ class RowChanges:
             folded_path(Path(layers or (), self.ends.base, state), cells, self._access(), sources)
             for layers, state in (
                 (self.ends.to_before, replace(self.ends.before, schema=self.schema)),
-                (self.ends.to_after, self.ends.after),
+                (self.ends.to_after, self._after),
             )
         ]
         if not self.ends.to_before:
@@ -314,7 +326,7 @@ class RowChanges:
         columns = (*self.schema.key_columns, *cells)
         lost, back = self._not_compared(whole)
         old = self._before((*columns, *lost), sources, keys)
-        new = scan(self.ends.after, (*columns, *back), self._access(), keys=keys, sources=sources)
+        new = scan(self._after, (*columns, *back), self._access(), keys=keys, sources=sources)
         return changes.compared(old, new, self.schema, columns, sources, lost, back)
 
     def _not_compared(self, whole: bool) -> tuple[tuple[Column, ...], tuple[Column, ...]]:
@@ -338,7 +350,7 @@ class RowChanges:
         columns = (*schema.key_columns, *plain) if keyed else schema.columns
         lost, back = self._not_compared(whole and keyed)
         old = self._before((*columns, *lost), sources)
-        new = scan(self.ends.after, (*columns, *back), self._access(), sources=sources)
+        new = scan(self._after, (*columns, *back), self._access(), sources=sources)
         if keyed:
             return changes.changed_only(changes.compared(old, new, schema, columns, sources, lost, back)), plain
         return changes.changed_only(changes.compared_values(old, new, schema.columns, sources)), schema.columns
