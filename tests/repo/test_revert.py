@@ -57,7 +57,7 @@ def check(repo: ab.Repository, what: str) -> None:
     made = repo.revert(done.hash)
     assert made is not None
     assert (made.message, made.provenance) == ('revert "work on main"', (done.hash,))
-    assert rows(repo, "main") == (OLD if what != "a dropped column" else [(i, s, a) for i, a, s in OLD])
+    assert rows(repo, "main") == OLD
     then, now = repo.table("t", at="before"), repo.table("t", at="main")
     assert set(now.schema) == set(then.schema)
     assert (now.key, now.properties, now.clustering) == (then.key, then.properties, then.clustering)
@@ -231,7 +231,7 @@ def test_a_dropped_column_comes_back_with_its_values_and_rows_since_have_the_def
     done = act(repo, "main", t("drop_column", "a"))
     act(repo, "main", put(4, s="q"))
     repo.revert(done.hash, three_way=True)
-    assert rows(repo, "main") == [(1, "x", 10), (2, "y", 20), (3, "z", 30), (4, "q", None)]
+    assert rows(repo, "main") == [(1, 10, "x"), (2, 20, "y"), (3, 30, "z"), (4, None, "q")]
 
 
 def test_a_commit_that_the_branch_does_not_have_cannot_be_reverted(duck: ab.Repository) -> None:

@@ -259,6 +259,10 @@ class _Work:
     def ordered(self) -> Iterator[Column]:
         """Ours' columns, then those that only theirs has; if only theirs put columns in another order, in that."""
         order = [t.id for t in self.trios]
+        whole = {s: _order(side, self.of, set(order)) for s, side in self._sides()}
+        if whole["ours"] == whole["base"] and set(whole["base"]) <= set(whole["theirs"]):
+            # A revert brings columns back to where they stood.
+            return (self.columns[i] for i in whole["theirs"] if i in self.columns)
         shared = {t.id for t in self.trios if t.base and t.ours and t.theirs}
         places = {s: _order(side, self.of, shared) for s, side in self._sides()}
         if places["theirs"] != places["base"]:
