@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from decimal import Decimal
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -333,6 +334,19 @@ def test_only_what_differs_is_stored(small: ab.Repository) -> None:
     )
     assert [layer["rows"] for layer in small.table("orders").layout() if layer["kind"] == "update"] == [2]
     assert {cell["column"] for cell in small.diff("main~1", "main")["orders"].cells()} == {"status"}
+
+
+def test_fields_of_structs_go_by_name(tmp_path: Path, spark: Any) -> None:
+    with ab.init(tmp_path / "store", engine="spark", spark=spark) as spark_repo:
+        swapped = "named_struct('b', 1, 'a', 2)"
+        spark_repo.sql("CREATE TABLE t (id INT PRIMARY KEY, s STRUCT<a: INT, b: INT>, l ARRAY<STRUCT<a: INT, b: INT>>)")
+        spark_repo.sql(f"INSERT INTO t VALUES (1, {swapped}, array({swapped})), (2, NULL, NULL)")
+        spark_repo.sql(f"INSERT INTO t SELECT 3, named_struct('B', 1), array({swapped}, NULL)")
+        assert spark_repo.table("t").head(3) == [
+            {"id": 1, "s": {"a": 2, "b": 1}, "l": [{"a": 2, "b": 1}]},
+            {"id": 2, "s": None, "l": None},
+            {"id": 3, "s": {"a": None, "b": 1}, "l": [{"a": 2, "b": 1}, None]},
+        ]
 
 
 def test_values_are_cast_as_an_assignment_casts(shop: ab.Repository) -> None:

@@ -9,7 +9,7 @@ from sqlglot import exp
 from sqlglot.dialects import DuckDB, Spark
 
 from anabranch.model.types import DataType
-from anabranch.queries.forms import BY_LIST, to_memory
+from anabranch.queries.forms import BY_LIST, fitted, to_memory
 from anabranch.queries.proven import DuckText
 from anabranch.queries.proven import duck_text as proven_text
 from anabranch.queries.query import PLACE, TURN, Files, Query, col, ident, sql_type
@@ -88,4 +88,10 @@ def spark_schema(columns: Sequence[tuple[str, DataType]]) -> str:
 def spark_to_memory(name: str, type_: DataType) -> str:
     """A column in the form in which rows in memory hold it."""
     text: str = _SPARK.generate(to_memory(col(name), type_), copy=False)
+    return text
+
+
+def spark_fitted(name: str, source: DataType, target: DataType) -> str:
+    """A column cast to a type, with the fields of structs by name."""
+    text: str = _SPARK.generate(fitted(col(name), source, target), copy=False)
     return text

@@ -11,6 +11,7 @@ from anabranch.model.changes import Counts
 from anabranch.model.schema import Column, Schema
 from anabranch.model.types import DataType, misfit
 from anabranch.queries.query import DELETE, INSERT, OP, UPDATE
+from anabranch.queries.rendering import spark_fitted
 from anabranch.repo.sql_plan import Plan, plan_query, used_args
 from anabranch.repo.sql_relations import TARGET, Place, with_row_id
 from anabranch.repo.table_writer import TableWriter
@@ -51,7 +52,7 @@ def rows_as(inner: Plan, columns: Sequence[Column], given: Given, what: str) -> 
     if [(c.name, c.type) for c in columns] == list(inner.columns):
         return _rows(inner)
     numbered = [f"c{i}" for i in range(len(columns))]
-    picked = [_cast(f"`{n}`", t, c, what) for n, t, c in zip(numbered, types, columns, strict=True)]
+    picked = [_cast(n, t, c, what) for n, t, c in zip(numbered, types, columns, strict=True)]
     text = f"SELECT {', '.join(picked)} FROM (\n{inner.resolved.text}\n) AS `i` ({', '.join(numbered)})"
     return _rows(plan_query(inner.place, text, given.args, given.frames, to_write=True))
 
@@ -61,13 +62,15 @@ def _rows(plan: Plan) -> Any:
     return plan.frame if plan.proven is None else plan.arrow()
 
 
-def _cast(text: str, source: DataType | None, column: Column, what: str) -> str:
+def _cast(name: str, source: DataType | None, column: Column, what: str) -> str:
     """A value as its column's type; one that can't be stored there is refused."""
     problem = misfit(source, column.type) if source is not None else None
     if problem:
         message = f"{what}: column {column.name!r} is {column.type}, the value is {source}"
         raise InvalidRequest(message, hint="cast it in the statement", column=column.name)
-    value = text if source == column.type else f"CAST({text} AS {column.type})"
+    if source is not None and source.is_nested and source != column.type:
+        return f"{spark_fitted(name, source, column.type)} AS {_quoted(column.name)}"
+    value = f"`{name}`" if source == column.type else f"CAST(`{name}` AS {column.type})"
     return f"{value} AS {_quoted(column.name)}"
 
 
@@ -257,7 +260,7 @@ def _change(
     hidden = [] if state.schema.has_key else [f"`{c.name}`" for c in state.schema.key_columns]
     cells = []
     for i, column in enumerate(state.schema):
-        cells += [_cast(f"`n{i}`", types[f"n{i}"], replace(column, name=str(column.id)), what)]
+        cells += [_cast(f"n{i}", types[f"n{i}"], replace(column, name=str(column.id)), what)]
         cells += [f"`o{i}` AS `{column.before}`"]
     outer = f"SELECT `{OP}`, {', '.join((*hidden, *cells))} FROM (\n{text}\n) AS `a` WHERE `{OP}` IS NOT NULL"
     plan = plan_query(place, outer, given.args, frames)
