@@ -149,3 +149,28 @@ def test_a_restore_onto_a_branch_that_moves_meanwhile_is_planned_again(
     monkeypatch.setattr("anabranch.repo.restore.publish_content", beside)
     duck.restore("t", to="v1")
     assert rows(duck, "main") == OLD
+
+
+def test_the_past_of_a_table_whose_types_became_narrow_again_is_told_with_the_values_it_had(
+    repo: ab.Repository,
+) -> None:
+    with repo.commit("main", "make") as tx:
+        tx.create_table("t", [{"id": 1, "v": 1}, {"id": 2, "v": 1}], key="id", schema={"id": "int", "v": "int"})
+    repo.tag("narrow")
+    with repo.commit("main", "widen") as tx:
+        tx.table("t").alter_column("v", type="double")
+        tx.table("t").upsert([{"id": 1, "v": 1.25}, {"id": 3, "v": float("inf")}])
+    repo.restore("t", "narrow")
+    assert str(repo.table("t").schema.column("v").type) == "int"
+    told = [(r["id"], r["v"], r["_change_type"]) for r in repo.changes("t", "narrow", "main").rows()]
+    assert sorted(told[3:]) == [
+        (1, 1.0, "update_postimage"),
+        (1, 1.25, "update_preimage"),
+        (3, float("inf"), "delete"),
+    ]
+    assert [(h.change, h.before, h.after) for h in repo.history("t", 1)][:2] == [
+        ("update", {"id": 1, "v": 1.25}, {"id": 1, "v": 1.0}),
+        ("update", {"id": 1, "v": 1.0}, {"id": 1, "v": 1.25}),
+    ]
+    assert [h.change for h in repo.history("t", 3)] == ["delete", "insert"]
+    assert [(b.key, b.row) for b in repo.blame("t").rows()] == [({"id": i}, {"id": i, "v": 1}) for i in (1, 2)]

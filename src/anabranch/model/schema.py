@@ -12,7 +12,7 @@ from anabranch.errors import InvalidRequest, NotFound
 from anabranch.model.ddl import parse_clauses, parse_type, parse_type_before
 from anabranch.model.ids import ColumnId, SchemaId, new_column_id, new_id
 from anabranch.model.names import check_part
-from anabranch.model.types import DataType
+from anabranch.model.types import DataType, holding
 
 
 @dataclass(frozen=True)
@@ -118,6 +118,12 @@ class Schema:
             for id_ in column.ids:
                 found.setdefault(id_, []).append(place)
         return found
+
+    def holding(self, other: Schema) -> Schema:
+        """The same schema, with types that hold what these columns have in another schema, too."""
+        pairs = [(c, other.written_as(c)) for c in self.columns]
+        columns = tuple(replace(c, type=holding(c.type, was.type)) if was else c for c, was in pairs)
+        return self if columns == self.columns else replace(self, columns=columns)
 
     @cached_property
     def _by_any_id(self) -> dict[ColumnId, Column]:

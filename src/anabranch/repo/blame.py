@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, reduce
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -14,7 +14,7 @@ from anabranch.engines.engine import Engine
 from anabranch.errors import InvalidRequest
 from anabranch.model.commits import Commit
 from anabranch.model.objects import Layer, may_meet, size_of
-from anabranch.model.schema import Column
+from anabranch.model.schema import Column, Schema
 from anabranch.model.tables import TableState
 from anabranch.model.types import DataType
 from anabranch.objects.parquet import table_range
@@ -146,10 +146,15 @@ class Blame:
     def _attribution(self) -> Attribution:
         return self._attributing(self._segment)
 
+    @cached_property
+    def _schema(self) -> Schema:
+        """The schema to compare rows under; a restore may have made a type narrower than values were before it."""
+        return reduce(Schema.holding, self._segment.schemas(), self._state.schema)
+
     def _attributing(self, segment: Segment) -> Attribution:
         """What is asked of a segment: the same cells, under the key that it has."""
-        state = segment.state.read_as(self._state.schema)
-        return Attribution(state, self._state.schema.columns if self._asked.cells else ())
+        state = segment.state.read_as(self._schema)
+        return Attribution(state, self._schema.columns if self._asked.cells else ())
 
     @property
     def _args(self) -> dict[str, Any]:
@@ -262,11 +267,11 @@ class Blame:
         """Who changed the rows that were written again under another key."""
         before = self._attributing(rekeyed.before)
         last = self._last(engine, rekeyed.before, None, sources)
-        state, after = rekeyed.before.state.read_as(self._state.schema), rekeyed.after
+        state, after = rekeyed.before.state.read_as(self._schema), rekeyed.after
         loses = state.schema.has_key and not after.schema.has_key  # then the old key tells which row was which
-        after = after.read_as(replace(state.schema, key=()) if loses else self._state.schema)
+        after = after.read_as(replace(state.schema, key=()) if loses else self._schema)
         key = [c for c in asked.state.schema.key_columns if c in after.schema.stored]
-        shown, old_key = self._state.schema.columns, state.schema.key_columns
+        shown, old_key = self._schema.columns, state.schema.key_columns
         both = tuple(dict.fromkeys((*key, *shown, *(old_key if loses else ()))))
         rows = scan(after, both, self._ctx.access(after.layers), sources=sources)
         more = tuple(dict.fromkeys((*(() if loses else key), *shown, *old_key)))

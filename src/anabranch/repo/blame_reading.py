@@ -64,6 +64,12 @@ class Segment:
             found += [*self.rekeyed.after.layers, *self.rekeyed.before.everything()]
         return found
 
+    def schemas(self) -> Iterator[Schema]:
+        """The schemas of the table at the ends of this segment and of those that it goes on in."""
+        yield self.state.schema
+        for before in (*(m.theirs for m in self.merges), *([self.rekeyed.before] if self.rekeyed else [])):
+            yield from before.schemas()
+
 
 @dataclass(frozen=True)
 class Merge:
@@ -179,7 +185,8 @@ class _Reader:
             return None
         own = {o for _, o in touch.objects}
         mine = [m for m in made if m.layer.object.id in own and (dropped or m.by == touch.position)]
-        return Rekeyed(tuple(m.layer.turn for m in mine), after, self.read(parent))
+        # A restore may link only what earlier commits wrote: they are the makers.
+        return Rekeyed(tuple(m.layer.turn for m in mine), after, self.read(parent)) if mine else None
 
     def _came_back(self, touch: Touch) -> bool:
         """Whether a commit undid a drop: the table is not there before it."""

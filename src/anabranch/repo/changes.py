@@ -251,9 +251,13 @@ class Changes:
 
     # --- which engine, and what it reads ---
 
-    @property
+    @cached_property
     def _schema(self) -> Schema:
-        return self._range.state.schema
+        """The schema in the end; a restore may have made a type narrower than values on the way."""
+        schema = self._range.state.schema
+        for state in (s for piece in self._range.pieces for s in (piece.before, piece.after) if s):
+            schema = schema.holding(state.schema)
+        return schema
 
     @cached_property
     def _where(self) -> Expression | None:

@@ -183,7 +183,7 @@ class _Row:
     # --- which commits hold the key ---
 
     def _holding(self, page: Sequence[Touch]) -> list[Touch]:
-        """The commits whose change holds the row, as far as their objects say; a drop may hold every row."""
+        """The commits whose change holds the row, as far as their objects say; drops and new versions may hold any."""
         ctx, cx = self.past.ctx, self.past.cx
         views.learn(cx, [o for touch in page for _, o in touch.objects], ctx.known_objects)
         objects = {o: ctx.known_objects[o] for touch in page for _, o in touch.objects}
@@ -197,7 +197,7 @@ class _Row:
                 if self._name(schemas[objects[o].schema_id]) == name
             ]
             found |= self._hits(version, layers, schemas)
-        return [touch for n, touch in enumerate(page) if n in found or touch.dropped]
+        return [touch for n, touch in enumerate(page) if n in found or touch.dropped or touch.replaced]
 
     def _hits(self, version: _Version, layers: Sequence[Layer], schemas: Mapping[str, Schema]) -> set[int]:
         """The turns of the layers that hold the row."""
@@ -226,7 +226,7 @@ class _Row:
         there = after_state or before_state
         if there is None:
             return None
-        schema = there.schema
+        schema = there.schema.holding(before_state.schema) if before_state else there.schema
         after, before = self._row(after_state, schema), self._row(before_state, schema)
         if after is None and before is None:
             return None

@@ -15,7 +15,7 @@ from anabranch.errors import InvalidRequest
 from anabranch.model.objects import Layer, may_meet
 from anabranch.model.schema import ROW_ID, Column, Schema
 from anabranch.model.tables import TableState
-from anabranch.model.types import DataType, holding
+from anabranch.model.types import DataType
 from anabranch.objects.parquet import table_range
 from anabranch.plan.engine import Work
 from anabranch.queries import changes, difference
@@ -62,14 +62,7 @@ class RowChanges:
     @cached_property
     def _after(self) -> TableState:
         """The table after; going back over a wider type, values before have to fit."""
-        schema, had = self.ends.after.schema, self.ends.before.schema
-        pairs = [(c, had.written_as(c)) for c in schema]
-        columns = tuple(replace(c, type=holding(c.type, was.type)) if was else c for c, was in pairs)
-        return (
-            self.ends.after
-            if columns == schema.columns
-            else replace(self.ends.after, schema=replace(schema, columns=columns))
-        )
+        return replace(self.ends.after, schema=self.ends.after.schema.holding(self.ends.before.schema))
 
     @cached_property
     def columns(self) -> tuple[Column, ...]:
