@@ -54,7 +54,8 @@ def _lines(rows: Iterable[Proof]) -> Iterator[str]:
 def _gives(row: Proof) -> str:
     if isinstance(row.gives, str):
         return row.gives
-    return "decimal" if row.names[0] == "zeroifnull" else "decimal without its fraction"
+    words = {"zeroifnull": "decimal", "ceil": "decimal without its fraction", "floor": "decimal without its fraction"}
+    return words.get(row.names[0], "same")
 
 
 if __name__ == "__main__":

@@ -15,6 +15,8 @@ ARGS = {
     "none": None,
     "a_double": 1.5,
     "a_bin": b"a",
+    "iso": " 2024-02-29 ",
+    "word": "ToDay",
 }
 
 OPERATORS = """
@@ -206,6 +208,11 @@ CASTS = [
         "cast(cast(d2 % 1 AS decimal(3,3)) AS string)",
         "cast('2024-01-05' AS date)",
         "cast(make_date(sm, 1, 1) AS string)",
+        "cast(ntz - INTERVAL 2 SECOND AS string)",
+        "cast(:iso AS date)",
+        "cast(cast(wide AS decimal(20,6)) AS smallint)",
+        "-cast(wide AS decimal(34,10))",
+        "abs(cast(wide AS decimal(34,4)))",
     ),
 ]
 

@@ -38,6 +38,7 @@ ERRORS = [
         "cast(x AS int)",
     ),
     *("-(-2147483648)", "-cast(-128 AS tinyint)", "negative(-9223372036854775808)"),
+    *("i + 1 > 0", "-i <> 1", "i * 2 = 4", "cast(i + 1 AS bigint) > 5", "i + 1 IS NULL", "nvl2(i + 1, 1, 2)"),
     *("cast(s AS boolean)", "cast(s AS date)", "cast(d AS decimal(4,2))", "abs(t)", "make_date(2023, 2, 29)"),
 ]
 UNPROVEN = [
@@ -106,6 +107,11 @@ UNPROVEN = [
     *("id < 0 AND 1 / 0 > 1", "id >= 0 OR cast('a' AS int) = 1", "coalesce(id, cast('a' AS int), 3)"),
     *("CASE WHEN b THEN 1 WHEN 1 / :n3 > 1 THEN 2 END", "CASE 1 WHEN 1 div 0 THEN 2 END"),
     *("+ NULL", "+ s", "coalesce(i, + NULL)"),
+    *("cast(:word AS date)", "to_date(:word)", "date((:word))", "cast(concat('to', 'day') AS date)"),
+    *("abs(cast(d AS decimal(35,2)))", "-cast(d AS decimal(38,2))", "nullifzero(cast(d2 AS decimal(38,38)))"),
+    *("cast(cast(d AS decimal(38,20)) AS int)", "tinyint(cast(d2 AS decimal(16,7)))"),
+    *("try_add(i, 1) + i2", "try_add(if(b, i + 1, i2), i2)", "try_multiply(i, i2) * 2", "try_multiply(t, t2 * 0Y)"),
+    "s = 'a' -- \\",
     *("encode(s, 'utf8')", "decode(bin, 'UTF8')"),
 ]
 ASSIGNED = [

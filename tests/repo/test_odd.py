@@ -59,6 +59,14 @@ def test_names_may_be_anything_that_spark_takes_in_backticks(repo: ab.Repository
     assert repo.table('select `x` "y" {z}', where="`back``tick` = 203").count() == 1
 
 
+def test_names_with_backslashes_need_no_other_engine(repo: ab.Repository) -> None:
+    with repo.commit("main", "make") as tx:
+        tx.create_table("a\\", [{"k\\n": 1, "\\": 2}, {"k\\n": 3, "\\": 4}], key="k\\n")
+        assert tx.table("a\\").update({"\\": "`\\` * 10"}, where="`k\\n` = 3 AND `\\` > 0").updated == 1
+    found = repo.sql("SELECT x.`\\` + `k\\n` AS `s\\` FROM `a\\` x WHERE `\\` = 40")
+    assert found.rows() == [{"s\\": 43}]
+
+
 def test_two_thousand_columns(repo: ab.Repository) -> None:
     with repo.commit("main", "make") as tx:
         tx.create_table("wide", table_of(2000, 3), key="c0")

@@ -18,9 +18,11 @@ from sqlglot.tokenizer_core import Token, TokenType
 from anabranch.errors import InvalidRequest
 from anabranch.model.schema import Column, Schema
 from anabranch.model.types import DataType
-from anabranch.queries.plain_spark import PLAIN, TAKE_UNITS, WORDS
+from anabranch.queries.plain_spark import PLAIN, TAKE_UNITS, WORDS, has_escapes
 from anabranch.queries.proof import Prover, Unproven
 from anabranch.queries.proof_nested import prove_whole
+from anabranch.queries.proof_rewrites import refuse_regrouped
+from anabranch.queries.proven import Argument, may_be_day
 from anabranch.queries.spark_functions import refuse_unknown_functions
 
 _SPARK = Spark()
@@ -85,8 +87,8 @@ class Expression:
 
     def for_duck(self, schema: Schema) -> tuple[exp.Expr, DataType | None]:
         """The expression as DuckDB may run it, and its type; Unproven if some part of it is not proven equal."""
-        types = tuple((k, type_of_value(v, k), digits_of(v)) for k, v in sorted(self.args.items()))
-        proven, type_ = _proven(self.text, types, self.columns(schema))
+        given = tuple((k, argument_of(v, k)) for k, v in sorted(self.args.items()))
+        proven, type_ = _proven(self.text, given, self.columns(schema))
         return proven.copy(), type_
 
     def key_values(self, schema: Schema) -> tuple[list[int | str], bool] | None:
@@ -146,7 +148,7 @@ def _parsed(text: str) -> exp.Expr | None:
 
 @_remembered
 def _proven(
-    text: str, args: tuple[tuple[str, DataType | None, int], ...], named: tuple[Column, ...]
+    text: str, args: tuple[tuple[str, Argument], ...], named: tuple[Column, ...]
 ) -> tuple[exp.Expr, DataType | None]:
     """Prove a text once."""
     parsed = _parsed(text)
@@ -156,17 +158,20 @@ def _proven(
     for column in named:
         if column.name.lower() in spoken and (column.type.is_nested or column.type.only_spark):
             raise Unproven(f"an expression over column {column.name!r} of type {column.type}")
-    if "\\" in text:
+    if has_escapes(text):
         raise Unproven("a backslash")
     refuse_unknown_functions(parsed)
     columns = {c.name.lower(): (c.name, c.type) for c in named}
-    types = {name: type_ for name, type_, _ in args}
-    return prove_whole(Prover(columns, types, {name: digits for name, _, digits in args}), parsed)
+    proven, type_ = prove_whole(Prover(columns, dict(args)), parsed)
+    refuse_regrouped(proven)
+    return proven, type_
 
 
-def digits_of(value: Any) -> int:
-    """How many digits a whole number has; Spark takes it for a decimal of that size next to another."""
-    return len(str(abs(value))) if isinstance(value, int) and not isinstance(value, bool) else 0
+def argument_of(value: Any, what: str) -> Argument:
+    """What is known of an argument."""
+    is_whole = isinstance(value, int) and not isinstance(value, bool)
+    digits = len(str(abs(value))) if is_whole else 0
+    return Argument(type_of_value(value, what), digits, isinstance(value, str) and may_be_day(value))
 
 
 def type_of_value(value: Any, what: str) -> DataType | None:

@@ -44,6 +44,16 @@ class _Plain(Spark):  # type: ignore[misc]
 
 
 PLAIN = _Plain()
+
+
+def has_escapes(text: str) -> bool:
+    """Tell whether a text has backslashes, which parsers read differently, but for those in names in backticks."""
+    if "\\" not in text:
+        return False
+    names = [t for t in PLAIN.tokenize(text) if t.token_type == TokenType.IDENTIFIER]
+    return text.count("\\") > sum(text.count("\\", t.start, t.end + 1) for t in names)
+
+
 WORDS = frozenset(("current_date", "current_timestamp", "current_user", "current_catalog", "current_database", "user"))
 """Functions that Spark takes without brackets."""
 TAKE_UNITS = frozenset(("timestampadd", "timestampdiff", "dateadd", "date_add", "datediff", "date_diff"))

@@ -10,16 +10,18 @@ from sqlglot import exp
 
 from anabranch.model.types import FLOATS, INTEGERS, VOID, DataType
 from anabranch.queries.proof_literals import is_plain_time, literal_value
+from anabranch.queries.proof_rewrites import NULL_TESTS, computed
 from anabranch.queries.proof_types import (
     BOOLEAN,
     KNOWN,
     STRING,
     always_fits,
+    casts_by_double,
     common_type,
     is_decimal_arithmetic,
     written_type,
 )
-from anabranch.queries.proven import Proof, Unproven, Value, bracketed, built, marked, matches
+from anabranch.queries.proven import Argument, Proof, Unproven, Value, bracketed, built, marked, matches, may_be_day
 from anabranch.queries.proven_decimals import decimal_arithmetic
 from anabranch.queries.proven_syntax import COMPARISONS, FIELDS, SYMBOLS, UNDERSTOOD, UNITS, operands
 from anabranch.queries.proven_table import CAST_ROWS, FUNCTIONS
@@ -55,8 +57,7 @@ class Prover:
     """Translates expressions over one set of columns."""
 
     columns: Mapping[str, tuple[str, DataType]]
-    args: Mapping[str, DataType | None]
-    digits: Mapping[str, int]
+    args: Mapping[str, Argument]
 
     def visit(self, node: exp.Expr) -> Value:
         strange = [name for name, value in node.args.items() if value and name not in UNDERSTOOD]
@@ -74,6 +75,7 @@ class Prover:
     def call(self, name: str, values: Sequence[Value]) -> Value:
         """Find the row of the table for these arguments."""
         rows = FUNCTIONS.get(name)
+        values = [computed(v) for v in values] if name in NULL_TESTS else values
         if rows is None:
             raise Unproven(name.upper())
         if is_decimal_arithmetic(values):
@@ -114,7 +116,7 @@ class Prover:
         if value.type is None or (value.digits > 0 and target.name != "double"):
             return replace(value, node=cast_to(value.node, target), type=target, may_fail=False)
         row = CAST_ROWS.get((value.type.name, target.name))
-        if row is None:
+        if row is None or casts_by_double(value.type, target):
             raise Unproven(f"CAST from {value.type} to {target}")
         may_fail = row.may_fail and not always_fits(value.type, target)
         if safe and may_fail:
@@ -136,9 +138,8 @@ class Prover:
     def placeholder(self, node: exp.Expr) -> Value:
         if node.name not in self.args:
             raise Unproven("a parameter without a name")
-        type_ = self.args[node.name]
-        value = exp.Placeholder(this=node.name)
-        return Value(cast_to(value, type_) if type_ else value, type_, digits=self.digits.get(node.name, 0))
+        known, value = self.args[node.name], exp.Placeholder(this=node.name)
+        return Value(cast_to(value, known.type) if known.type else value, known.type, digits=known.digits)
 
     def boolean(self, node: exp.Expr) -> Value:
         return Value(node.copy(), BOOLEAN)
@@ -331,11 +332,23 @@ class Prover:
         return self._cast(self.visit(node.expressions[0]), target, False)
 
     def _cast(self, value: Value, target: DataType, safe: bool) -> Value:
-        if target.name == "date" and re.search(r"[^\W\d]{3}", value.literal or ""):
-            raise Unproven(f"the date {value.literal!r}")
+        if target.name == "date" and value.type == STRING:
+            self._refuse_words_for_days(value)
         plain = replace(value, digits=0, literal=None)
         found = self.convert(plain, target, safe)
         return replace(found, digits=-1 if value.digits else 0, literal=None)
+
+    def _refuse_words_for_days(self, value: Value) -> None:
+        """Where a text is the same for all rows, Spark reads `today` and its like as days."""
+        node = value.node.unnest()
+        if value.literal is not None:
+            if may_be_day(value.literal):
+                raise Unproven(f"the date {value.literal!r}")
+        elif isinstance(node, exp.Cast) and isinstance(node.this, exp.Placeholder):
+            if self.args[node.this.name].may_be_day:
+                raise Unproven(f"the text of :{node.this.name} as a date")
+        elif node.find(exp.Column) is None:
+            raise Unproven("a date of text that is computed without columns")
 
     def _boolean(self, node: exp.Expr) -> Value:
         value = self.visit(node)

@@ -13,15 +13,16 @@ from sqlglot.errors import SqlglotError
 
 from anabranch.errors import InvalidRequest
 from anabranch.model.types import DataType
-from anabranch.queries.expressions import digits_of, type_of_value
-from anabranch.queries.plain_spark import PLAIN
+from anabranch.queries.expressions import argument_of
+from anabranch.queries.plain_spark import PLAIN, has_escapes
 from anabranch.queries.proof_pruning import prune
+from anabranch.queries.proof_rewrites import refuse_regrouped
 from anabranch.queries.proof_scope import Derived, Ledger, Nameless, Surroundings, check_parts
 from anabranch.queries.proof_select import all_of_source, prove_block, prove_select
 from anabranch.queries.proof_sets import united
 from anabranch.queries.proof_sources import of_derived, of_values
 from anabranch.queries.proof_terms import Outer
-from anabranch.queries.proven import Unproven
+from anabranch.queries.proven import Argument, Unproven
 from anabranch.queries.query import Query, Sources, ident
 from anabranch.queries.spark_functions import refuse_unknown_functions
 
@@ -52,9 +53,9 @@ def prove_query(
     text: str, relations: Mapping[str, Sequence[tuple[str, DataType]]], args: Mapping[str, Any]
 ) -> ProvenQuery:
     """Translate a query for DuckDB, or name what is unproven; names that are nowhere are NotFound."""
-    types = tuple((k, type_of_value(v, f"args[{k!r}]"), digits_of(v)) for k, v in sorted(args.items()))
+    given = tuple((k, argument_of(v, f"args[{k!r}]")) for k, v in sorted(args.items()))
     known = tuple((name, tuple(columns)) for name, columns in relations.items())
-    proven = _proven(text, known, types)
+    proven = _proven(text, known, given)
     return replace(proven, args={name: args[name] for name in proven.args})
 
 
@@ -93,24 +94,21 @@ _LONE_PLUS = re.compile(
 def _proven(
     text: str,
     relations: tuple[tuple[str, tuple[tuple[str, DataType], ...]], ...],
-    args: tuple[tuple[str, DataType | None, int], ...],
+    args: tuple[tuple[str, Argument], ...],
 ) -> ProvenQuery:
     """Prove a text once."""
     parsed = _parsed(text)
-    types = {name: type_ for name, type_, _ in args}
+    given = dict(args)
     for node in parsed.find_all(exp.Placeholder):
-        if node.name not in types:
+        if node.name not in given:
             raise InvalidRequest(f"the query has no value for :{node.name}", hint="give it in args=")
     refuse_unknown_functions(parsed)
     ledger = Ledger()
-    digits = {name: count for name, _, count in args}
-    derived = _prove(parsed, Surroundings(dict(relations), types, digits, ledger, _prove))
+    derived = _prove(parsed, Surroundings(dict(relations), given, ledger, _prove))
     return _finished(derived, ledger)
 
 
 def _parsed(text: str) -> exp.Expr:
-    if "\\" in text:
-        raise Unproven("a backslash")
     if "|>" in text:
         raise Unproven("the pipe |>")
     if _LONE_PLUS.search(text):
@@ -119,6 +117,8 @@ def _parsed(text: str) -> exp.Expr:
         parsed = [node for node in PLAIN.parse(text) if node is not None]
     except SqlglotError as error:
         raise Unproven(f"syntax that only Spark reads{_near(error)}") from error
+    if has_escapes(text):
+        raise Unproven("a backslash")
     if len(parsed) != 1 or not isinstance(parsed[0], (exp.Query, exp.Values)):
         raise Unproven("anything but one query")
     return parsed[0]
@@ -182,6 +182,7 @@ def _finished(derived: Derived, ledger: Ledger) -> ProvenQuery:
         node.set("alias", ident(name))
     if ledger.common:
         whole.set("with_", exp.With(expressions=ledger.common))
+    refuse_regrouped(whole)
     prune(whole)
     used: dict[str, set[str]] = {relation: set() for relation in ledger.tables.values()}
     for node in whole.find_all(exp.Column):

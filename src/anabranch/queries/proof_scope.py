@@ -11,7 +11,7 @@ from sqlglot import exp
 
 from anabranch.errors import InvalidRequest, NotFound
 from anabranch.model.types import DataType
-from anabranch.queries.proven import Unproven
+from anabranch.queries.proven import Argument, Unproven
 from anabranch.queries.query import col
 
 Columns = Sequence[tuple[str, DataType]]
@@ -160,8 +160,7 @@ class Surroundings:
     """What every part of a query is proven with."""
 
     relations: Mapping[str, Columns]
-    args: Mapping[str, DataType | None]
-    digits: Mapping[str, int]
+    args: Mapping[str, Argument]
     ledger: Ledger
     prove: Inner
     common: Mapping[str, tuple[str, Derived]] = field(default_factory=dict)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from sqlglot import exp
 
 from anabranch.errors import InvalidRequest, NotFound
+from anabranch.model.types import DataType
 from anabranch.queries.proof_aggregates import call_of, has_aggregate, zero_made_plain
 from anabranch.queries.proof_names import name_of
 from anabranch.queries.proof_scope import Derived, Scope, Surroundings, Visible, check_parts, naming
@@ -128,7 +129,7 @@ def _row_count(node: exp.Expr, kind: type[exp.Expr], around: Surroundings) -> ex
     count = node.expression
     if isinstance(count, exp.Literal) and str(count.this).isdigit():
         return number(int(count.this))
-    if isinstance(count, exp.Placeholder) and (type_ := around.args.get(count.name)) and type_.name == "int":
+    if isinstance(count, exp.Placeholder) and around.args[count.name].type == DataType("int"):
         return exp.Placeholder(this=count.name)
     raise Unproven(f"{kind.__name__.upper()} with anything but a plain number")
 

@@ -64,7 +64,7 @@ class Terms(Prover):
     @classmethod
     def over(cls, scope: Scope, around: Surroundings, outside: Outer | None) -> Terms:
         """Terms over a FROM."""
-        return cls({}, around.args, around.digits, around, scope, outside=outside)
+        return cls({}, around.args, around, scope, outside=outside)
 
     def at(self, place: Place) -> Terms:
         """The same terms in another place."""

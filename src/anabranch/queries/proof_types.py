@@ -110,6 +110,19 @@ def remainder_type(one: DataType, other: DataType) -> DataType:
     return _fitting(min(one.digits, other.digits) + scale, scale, "%", one, other)
 
 
+def signed_type(types: Sequence[DataType]) -> DataType:
+    """The type of a decimal with another sign; of more than 34 digits Spark loses some."""
+    if types[0].precision > 34:
+        raise Unproven(f"- or abs of {types[0]}")
+    return types[0]
+
+
+def casts_by_double(source: DataType, target: DataType) -> bool:
+    """Tell whether Spark casts a decimal by way of a double that may have lost digits."""
+    small = target.name in INTEGERS[:-1]
+    return small and source.name == "decimal" and source.scale > 6 and source.precision > 15
+
+
 def _fitting(precision: int, scale: int, symbol: str, one: DataType, other: DataType) -> DataType:
     if precision > 38:
         raise Unproven(f"{symbol} of {one} and {other}")

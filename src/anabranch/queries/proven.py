@@ -37,6 +37,25 @@ class Value:
     """Of a whole number that is written out or given as an argument: Spark takes it for a decimal of so many digits."""
 
 
+@dataclass(frozen=True)
+class Argument:
+    """What is known of a value that is given beside the text; its type is None for null."""
+
+    type: DataType | None
+    digits: int = 0
+    """How many digits a whole number has: Spark takes it for a decimal of that size next to another."""
+    may_be_day: bool = False
+    """Whether Spark may read a text as a word for a day, such as `today`."""
+
+
+_WORD = re.compile(r"[^\W\d]{3}")
+
+
+def may_be_day(text: str) -> bool:
+    """Tell whether Spark may read a text that is written out, or given, as a word for a day."""
+    return _WORD.search(text) is not None
+
+
 Rule = Callable[[Sequence[DataType]], DataType]
 
 

@@ -12,6 +12,7 @@ _OTHER_YEAR = (
     " WHEN $1 IS NULL THEN NULL ELSE CASE WHEN year($1) > 9999 THEN '+' WHEN year($1) < 0 THEN '-' ELSE '' END"
     " || repeat('0', 4 - length(CAST(abs(year($1)) AS VARCHAR))) || CAST(abs(year($1)) AS VARCHAR) || "
 )
+_AFTER_YEAR = "replace(substring(CAST($1 AS VARCHAR), position('-' IN CAST($1 AS VARCHAR))), ' (BC)', '')"
 _TO_INTEGER = (
     rf"CASE WHEN regexp_full_match($1, '{_SPACE}[+-]?[0-9]+{_SPACE}')"
     " THEN CAST(ltrim(regexp_extract($1, '[+-]?[0-9]+'), '+') AS $T)"
@@ -75,6 +76,6 @@ CASTS = [
     _cast(
         "timestamp_ntz",
         "string",
-        f"{_YEAR_SIZE}{_OTHER_YEAR}substring(CAST($1 AS VARCHAR), position('-' IN CAST($1 AS VARCHAR))) END",
+        f"{_YEAR_SIZE}{_OTHER_YEAR}{_AFTER_YEAR} END",
     ),
 ]

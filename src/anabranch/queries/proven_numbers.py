@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from anabranch.model.types import DataType
-from anabranch.queries.proof_types import common_type
+from anabranch.queries.proof_types import common_type, signed_type
 from anabranch.queries.proven import proof
 
 
@@ -19,12 +19,18 @@ def _with_zero(types: Sequence[DataType]) -> DataType:
     return common_type(types[0], DataType("int"))
 
 
+def _unless_zero(types: Sequence[DataType]) -> DataType:
+    """The type of a decimal that is compared with the number 0."""
+    common_type(types[0], DataType("decimal", 1, 0))
+    return types[0]
+
+
 _TO_BIGINT = "CASE WHEN isnan($1) THEN 0 ELSE CAST({}($1) AS BIGINT) END"
 
 NUMBERS = [
     proof("abs", "integer", "same", "abs($1)", may_fail=True),
     proof("abs", "fraction", "same", "abs($1)"),
-    proof("abs", "decimal", "same", "abs($1)"),
+    proof("abs", "decimal", signed_type, "abs($1)"),
     proof("sign signum", "double", "double", "CASE WHEN isnan($1) OR $1 = 0 THEN $1 ELSE CAST(sign($1) AS DOUBLE) END"),
     proof("ceil ceiling", "bigint", "bigint", "$1"),
     proof("ceil ceiling", "decimal", _whole, "ceil($1)"),
@@ -70,7 +76,7 @@ CHOICES = [
     proof("nanvl", "fraction, fraction", "same", "CASE WHEN isnan($1) THEN $2 ELSE $1 END", alike=True),
     proof("nullifzero", "integer", "same", "nullif($1, 0)"),
     proof("nullifzero", "fraction", "same", "nullif($1, 0)"),
-    proof("nullifzero", "decimal", "same", "nullif($1, 0)"),
+    proof("nullifzero", "decimal", _unless_zero, "nullif($1, 0)"),
     proof("zeroifnull", "int", "int", "coalesce($1, 0)"),
     proof("zeroifnull", "bigint", "bigint", "coalesce($1, 0)"),
     proof("zeroifnull", "decimal", _with_zero, "coalesce($1, 0)"),

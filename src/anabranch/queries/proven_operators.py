@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from anabranch.queries.proof_types import signed_type
 from anabranch.queries.proven import FAIL_ZERO, proof
 
 _ZERO = f"CASE WHEN $2 = 0 AND $1 IS NOT NULL THEN {FAIL_ZERO}"
@@ -33,11 +34,12 @@ COMPARISONS = [
 ]
 
 ARITHMETIC = [
-    proof("+ add", "integer, integer", "same", "$1 + $2", may_fail=True, alike=True),
+    # By their names: of `i + 1 > 0` DuckDB would make `i > -1`, which never overflows.
+    proof("+ add", "integer, integer", "same", "add($1, $2)", may_fail=True, alike=True),
     proof("+ add", "fraction, fraction", "same", "$1 + $2", alike=True),
-    proof("- subtract", "integer, integer", "same", "$1 - $2", may_fail=True, alike=True),
+    proof("- subtract", "integer, integer", "same", "subtract($1, $2)", may_fail=True, alike=True),
     proof("- subtract", "fraction, fraction", "same", "$1 - $2", alike=True),
-    proof("* multiply", "integer, integer", "same", "$1 * $2", may_fail=True, alike=True),
+    proof("* multiply", "integer, integer", "same", "multiply($1, $2)", may_fail=True, alike=True),
     proof("* multiply", "fraction, fraction", "same", "$1 * $2", alike=True),
     proof("/", "double, double", "double", f"{_ZERO} ELSE $1 / $2 END", may_fail=True),
     proof("div", "bigint, bigint", "bigint", f"{_ZERO} ELSE $1 // $2 END", may_fail=True),
@@ -58,9 +60,9 @@ ARITHMETIC = [
         may_fail=True,
         alike=True,
     ),
-    proof("negative -", "integer", "same", f"{_NOTHING} - $1", may_fail=True),
+    proof("negative -", "integer", "same", f"subtract({_NOTHING}, $1)", may_fail=True),
     proof("negative -", "fraction", "same", "- $1"),
-    proof("negative -", "decimal", "same", "- $1"),
+    proof("negative -", "decimal", signed_type, "- $1"),
     proof("positive +", "integer", "same", "$1"),
     proof("positive +", "fraction", "same", "$1"),
     proof("positive +", "decimal", "same", "$1"),
