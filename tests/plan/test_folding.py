@@ -8,7 +8,19 @@ import pytest
 
 from anabranch.model.ids import ObjectId, SchemaId, new_id
 from anabranch.model.objects import KeyRange, Layer, ObjectKind, StoredObject, ViewKind
-from anabranch.plan.folding import Limits, bite, groups, is_due, kept_beside, neighbours, outgrown, runs, small, thick
+from anabranch.plan.folding import (
+    Limits,
+    bite,
+    groups,
+    is_due,
+    joining,
+    kept_beside,
+    neighbours,
+    outgrown,
+    runs,
+    small,
+    thick,
+)
 
 LIMITS = Limits(fold_rows=1000, file_rows=400, rewrite_rows=300, share=0.05, turns=4)
 
@@ -151,6 +163,14 @@ def test_small_files_are_put_together_if_there_are_several() -> None:
     proper, one, two = layer(0, "rows", 100), layer(0, "rows", 99), layer(1, "rows", 1)
     assert small([proper, one], LIMITS) == ()
     assert small([proper, one, two], LIMITS) == (one, two)
+
+
+def test_small_files_with_a_kept_one_between_them_are_not_written_again() -> None:
+    low, proper, high = layer(0, "rows", 5, 0, 9), layer(0, "rows", 400, 10, 19), layer(0, "rows", 5, 20, 29)
+    assert joining([low, proper, high], [], [low, high]) == []
+    beside = layer(0, "rows", 5, 30, 39)
+    assert joining([low, proper, high, beside], [], [low, high, beside]) == [high, beside]
+    assert joining([low, proper, high], [proper], [low, high]) == [low, high]
 
 
 def test_an_overlay_of_more_objects_than_the_snapshot_becomes_one() -> None:

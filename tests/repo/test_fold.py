@@ -289,6 +289,19 @@ def test_a_snapshot_written_beside_writers_serves_what_they_publish(tmp_path: Pa
         assert [row["a"] for row in shown(repo)] == [20, 21, 22, 23, 24, 25]
 
 
+def test_optimize_leaves_small_files_that_can_not_be_put_together(tmp_path: Path) -> None:
+    settings = ab.Settings(fold_commit_limit=0, file_row_limit=100, inline_limit_bytes=0)
+    with opened(tmp_path / "store", settings, engine="duck") as repo:
+        with repo.commit("main", "make") as tx:
+            tx.create_table("t", [{"id": n} for n in range(300)], key="id")
+        commit(repo, lambda t: t.delete("id BETWEEN 5 AND 99 OR id >= 205"))
+        assert (done := repo.optimize("t")).view == "snapshot"
+        assert (done.kept, done.written) == (1, 2)
+        assert (again := repo.optimize("t")).view is None
+        assert again.kept == 3
+        assert repo.table("t").count() == 110
+
+
 def test_optimize_rewrites_what_is_worth_it_and_keeps_the_rest(tmp_path: Path, engine: dict[str, Any]) -> None:
     settings = ab.Settings(fold_commit_limit=0, file_row_limit=100, inline_limit_bytes=0)
     with opened(tmp_path / "store", settings, **engine) as repo:

@@ -130,6 +130,13 @@ def small(layers: Sequence[Layer], limits: Limits) -> tuple[Layer, ...]:
     return found if len(found) > 1 else ()
 
 
+def joining(layers: Sequence[Layer], chosen: Sequence[Layer], crumbs: Sequence[Layer]) -> list[Layer]:
+    """Small files to rewrite beside the chosen ones; none that would be written alone, which would gain nothing."""
+    both = [*chosen, *(x for x in crumbs if x not in chosen)]
+    found = neighbours(both, kept_beside(layers, both)) if crumbs else ()
+    return [x for group in found if len(group) > 1 for x in group if x not in chosen]
+
+
 def bite(layers: Sequence[Layer], limits: Limits) -> tuple[Layer, ...]:
     """The files that one commit rewrites by the way: the thickest, and more as long as they fill half of the limit.
 
@@ -145,7 +152,7 @@ def bite(layers: Sequence[Layer], limits: Limits) -> tuple[Layer, ...]:
             chosen.append(layer)
     if not chosen:
         return ()
-    chosen += _crumbs(layers, chosen, limits)
+    chosen += joining(layers, chosen, _crumbs(layers, chosen, limits))
     return tuple(chosen) if turns_of_changes(kept_beside(layers, chosen)) <= limits.turns else ()
 
 

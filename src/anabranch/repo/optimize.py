@@ -48,7 +48,8 @@ def _folded(work: Refit, layers: tuple[Layer, ...], limits: Limits) -> tuple[Lay
 
 
 def _chosen(layers: Sequence[Layer], limits: Limits) -> tuple[Layer, ...]:
-    return tuple(dict.fromkeys((*folding.thick(layers, limits), *folding.small(layers, limits))))
+    thick = folding.thick(layers, limits)
+    return (*thick, *folding.joining(layers, thick, folding.small(layers, limits)))
 
 
 def _whole(ctx: Context) -> Limits:
