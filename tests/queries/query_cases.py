@@ -552,6 +552,7 @@ UNPROVEN = [
     ("SELECT id FROM {orders} o LIMIT 1 + 1", "LIMIT with anything but a plain number"),
     ("SELECT DISTINCT id FROM {orders} o ORDER BY qty", "ORDER BY of DISTINCT rows"),
     ("SELECT 'a\\nb' AS a", "a backslash"),
+    ("SELECT id FROM {orders} o LIMIT 2147483648", "LIMIT with anything but a plain number"),
     ("SELECT id FROM {orders} o -- \\\n", "a backslash"),
     ("SELECT a + 1 AS b FROM (SELECT try_add(id, 1) AS a FROM {orders} o)", "TRY_ADD beside other operations"),
     ("INSERT INTO t VALUES (1)", "anything but one query"),

@@ -67,6 +67,20 @@ def test_names_with_backslashes_need_no_other_engine(repo: ab.Repository) -> Non
     assert found.rows() == [{"s\\": 43}]
 
 
+def test_text_with_half_a_surrogate_pair_is_refused(repo: ab.Repository) -> None:
+    with repo.commit("main", "make") as tx:
+        tx.create_table("t", [{"k": "a"}], key="k")
+    half = chr(0xD800)
+    for ask in (
+        lambda: repo.table("t", where="k = :a", args={"a": half}),
+        lambda: repo.table("t", where=f"k = '{half}'"),
+        lambda: repo.sql(f"SELECT '{half}' AS a"),
+        lambda: repo.sql("SELECT :a AS a", args={"a": half}),
+    ):
+        with pytest.raises(ab.InvalidRequest, match="not valid Unicode"):
+            ask().rows()
+
+
 def test_two_thousand_columns(repo: ab.Repository) -> None:
     with repo.commit("main", "make") as tx:
         tx.create_table("wide", table_of(2000, 3), key="c0")

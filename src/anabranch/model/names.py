@@ -16,9 +16,17 @@ _GIT_FORBIDDEN = re.compile(r"[\x00-\x20\x7f~^:?*\[\\]|\.\.|@\{|//")
 _LOOKS_LIKE_POSITION = re.compile(r"/\d+$")
 
 
+_HALF = re.compile("[\ud800-\udfff]")
+
+
 def is_clean(text: str) -> bool:
     """Tell whether text can be stored everywhere: no NUL, no halves of surrogate pairs."""
-    return "\x00" not in text and not any(0xD800 <= ord(ch) <= 0xDFFF for ch in text)
+    return "\x00" not in text and is_unicode(text)
+
+
+def is_unicode(text: str) -> bool:
+    """Tell whether text can be encoded: no halves of surrogate pairs."""
+    return _HALF.search(text) is None
 
 
 def check_part(name: str, what: str) -> str:

@@ -163,10 +163,11 @@ class Schema:
         if names is None:
             return self.columns
         chosen = tuple(self.column(n) for n in names)
-        twice = next((c for i, c in enumerate(chosen) if c in chosen[:i]), None)
-        if twice is not None:
-            message = f"column {twice.name!r} is named twice"
-            raise InvalidRequest(message, hint="name each column once", column=twice.name)
+        seen: set[ColumnId] = set()
+        for c in chosen:
+            if c.id in seen:
+                raise InvalidRequest(f"column {c.name!r} is named twice", hint="name each column once", column=c.name)
+            seen.add(c.id)
         return chosen
 
 

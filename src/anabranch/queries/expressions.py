@@ -16,6 +16,7 @@ from sqlglot.errors import SqlglotError
 from sqlglot.tokenizer_core import Token, TokenType
 
 from anabranch.errors import InvalidRequest
+from anabranch.model.names import is_unicode
 from anabranch.model.schema import Column, Schema
 from anabranch.model.types import DataType
 from anabranch.queries.plain_spark import PLAIN, TAKE_UNITS, WORDS, has_escapes
@@ -186,6 +187,8 @@ def type_of_value(value: Any, what: str) -> DataType | None:
         return _decimal(value, what)
     if isinstance(value, datetime):
         return DataType("timestamp" if value.tzinfo else "timestamp_ntz")
+    if isinstance(value, str) and not is_unicode(value):
+        raise InvalidRequest(f"{what} is {value[:60]!r}, which is not valid Unicode", hint="leave lone surrogates out")
     simple = {float: "double", str: "string", date: "date", bytes: "binary"}
     for kind, name in simple.items():
         if isinstance(value, kind):
@@ -235,6 +238,8 @@ def _tokens(text: str, what: str) -> tuple[Token, ...]:
     """Read the text's tokens, and see that it can't leave the brackets that it is put in."""
     if not isinstance(text, str) or not text.strip():
         raise InvalidRequest(f"{what} is {text!r}, an SQL expression was expected", hint="such as \"status = 'new'\"")
+    if not is_unicode(text):
+        raise InvalidRequest(f"{what} {text[:60]!r} is not valid Unicode", hint="leave lone surrogates out")
     try:
         tokens: tuple[Token, ...] = _tokenized(text)
     except SqlglotError as error:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
+from functools import cached_property
 from typing import Any, Protocol
 
 from sqlglot import exp
@@ -70,10 +71,22 @@ class Scope:
         if place is not None:
             return self.columns[place]
         name, qualifier = node.name.lower(), qualifier_of(node)
-        found = [c for c in self.columns if c.name.lower() == name and _is_reached(c, qualifier)]
+        found = [c for c in self._by_name.get(name, ()) if _is_reached(c, qualifier)]
         if len({id(c.node) for c in found}) > 1:
             raise self._ambiguous(node, found)
         return found[0] if found else None
+
+    @cached_property
+    def _by_name(self) -> dict[str, list[Visible]]:
+        found: dict[str, list[Visible]] = {}
+        for column in self.columns:
+            found.setdefault(column.name.lower(), []).append(column)
+        return found
+
+    @cached_property
+    def places(self) -> dict[int, int]:
+        """The place of each column, by its identity."""
+        return {id(column): place for place, column in enumerate(self.columns)}
 
     def of(self, qualifier: str) -> list[Visible]:
         """The columns of one table, those that USING hid first, as Spark lists them."""
@@ -104,7 +117,7 @@ PLACE = "place"
 def naming(column: Visible, scope: Scope) -> exp.Column:
     """A name that means this very column."""
     node = exp.Column(this=exp.to_identifier(column.name, quoted=True))
-    node.meta[PLACE] = next(n for n, c in enumerate(scope.columns) if c is column)
+    node.meta[PLACE] = scope.places[id(column)]
     return node
 
 

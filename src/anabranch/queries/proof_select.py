@@ -127,7 +127,7 @@ def _row_count(node: exp.Expr, kind: type[exp.Expr], around: Surroundings) -> ex
         raise Unproven(node.key.upper())
     check_parts(node, frozenset(("expression",)))
     count = node.expression
-    if isinstance(count, exp.Literal) and str(count.this).isdigit():
+    if isinstance(count, exp.Literal) and str(count.this).isdigit() and int(count.this) < 1 << 31:
         return number(int(count.this))
     if isinstance(count, exp.Placeholder) and around.args[count.name].type == DataType("int"):
         return exp.Placeholder(this=count.name)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from anabranch.errors import InvalidRequest
+from anabranch.model.names import is_unicode
 
 Kind = Literal["word", "quoted", "string", "number", "parameter", "frame", "symbol", "end"]
 
@@ -67,6 +68,8 @@ class Token:
 
 def tokenize(text: str) -> list[Token]:
     """Read a text into tokens, with one for its end; a string or comment that never ends is refused."""
+    if not is_unicode(text):
+        raise InvalidRequest(f"SQL {text[:60]!r} is not valid Unicode", hint="leave lone surrogates out")
     return list(_tokens(text))
 
 
