@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 from py4j.protocol import Py4JError, Py4JJavaError
-from pyspark.errors import AnalysisException, PySparkException
+from pyspark.errors import AnalysisException, ArithmeticException, DateTimeException, PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.pandas.types import from_arrow_schema
 
@@ -373,14 +373,19 @@ def _bare(name: str) -> str:
 
 def _state_and_message(error: PySparkException | Py4JJavaError) -> tuple[str, str]:
     if isinstance(error, PySparkException):
-        return error.getSqlState() or "", str(error)
-    thrown = error.java_exception
+        of_value = isinstance(error, (ArithmeticException, DateTimeException))  # Java's own have no state.
+        return error.getSqlState() or ("22003" if of_value else ""), str(error)
+    thrown = root = error.java_exception
     while thrown is not None:  # What a thread of Spark's failed with is wrapped in exceptions without a state.
         state = _java_state(thrown)
         if state:
             return state, str(thrown.getMessage())
-        thrown = thrown.getCause()
-    return "", str(error)
+        root, thrown = thrown, thrown.getCause()
+    return _JAVA_STATES.get(str(root.getClass().getName()), ""), str(root.toString())
+
+
+_JAVA_STATES = {"java.lang.ArithmeticException": "22003", "java.time.DateTimeException": "22008"}
+"""SQLSTATEs for what Java itself throws over values: Spark gives these none."""
 
 
 def _java_state(thrown: Any) -> str | None:
