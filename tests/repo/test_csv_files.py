@@ -98,3 +98,20 @@ def test_a_column_of_a_file_and_of_its_folder_is_refused(
     with pytest.raises(InvalidRequest, match=r"has a column 'id', and so has the name of its folder"):
         repo.read_files("in")
     assert texts_of(repo, f"in/id=7/{name}") == ["x"]
+
+
+@pytest.mark.contract
+@pytest.mark.parametrize("encoding", ["latin-1", "utf-16"])
+def test_bad_rows_are_named_in_other_encodings(repo: ab.Repository, folder: Path, encoding: str) -> None:
+    (folder / "t.csv").write_text("id,s\n1,é\n2\n", encoding=encoding)
+    with pytest.raises(InvalidRequest, match=r"1 bad row: t\.csv:3: it has 1 of 2 fields"):
+        repo.read_files("t.csv", encoding=encoding)
+
+
+def test_a_byte_order_mark_is_no_data_without_a_header(tmp_path: Path, spark: Any, folder: Path) -> None:
+    (folder / "t.csv").write_text('\ufeff"a""b",1\n', encoding="utf-8")
+    with ab.init(tmp_path / "auto", engine="auto", spark=spark) as repo:
+        assert repo.read_files("t.csv", header=False).rows.to_pylist() == [{"c0": 'a"b', "c1": 1}]
+    refused = pytest.raises(InvalidRequest, match="Spark can't read a byte order mark without a header")
+    with ab.init(tmp_path / "spark", engine="spark", spark=spark) as repo, refused:
+        repo.read_files("t.csv", header=False)

@@ -13,7 +13,6 @@ from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.sql import Column, DataFrame, DataFrameReader, SparkSession
 from pyspark.sql import functions as F
-from pyspark.sql.types import ArrayType, MapType, StructType
 
 from anabranch.engines.spark import translate
 from anabranch.engines.spark_nested import nested_value
@@ -67,7 +66,8 @@ def csv_texts(session: SparkSession, group: FileGroup, options: TextOptions, spa
     texts = [_null_texts(_decoded(F.col(f"t{i}"), options.encoding), options) for i in range(len(group.names))]
     named = [text.alias(name) for text, name in zip(texts, group.names, strict=True)]
     valid = [_is_text(F.col(f"t{i}"), options.encoding) for i in range(len(group.names))]
-    bad = F.col(_CORRUPT).isNotNull() | ~_all(valid)
+    # Spark does not read what is corrupt alone, so that a field is asked for beside it.
+    bad = (F.col(_CORRUPT).isNotNull() | ~_all(valid)) & (F.coalesce(F.length("t0"), F.lit(0)) >= 0)
     return frame.select(*named, *_folders(group), bad.alias(BAD), row_file())
 
 
@@ -119,21 +119,16 @@ def parted(group: FileGroup, quotes: Quotes) -> list[tuple[FileGroup, bool]]:
     return [(part, spans) for part, spans in parts if part.paths]
 
 
-def json_types(session: SparkSession, group: FileGroup, options: TextOptions) -> dict[str, str]:
-    """The columns that occur in JSON files with the types that Spark infers."""
-    settings = {**_READ, **_json_settings(group, options)}
-    found = _opened(lambda: session.read.options(**_words(settings)).json(list(group.paths)).schema)
-    kinds = {
-        f.name: "nested" if isinstance(f.dataType, (StructType, ArrayType, MapType)) else f.dataType.simpleString()
-        for f in found.fields
-        if f.name != _CORRUPT
-    }
-    texts = {f.name: f.dataType.simpleString() for f in found.fields}
-    return {name: texts[name] if kind == "nested" else kind.split("(")[0] for name, kind in kinds.items()}
+def json_variants(session: SparkSession, group: FileGroup, options: TextOptions) -> DataFrame:
+    """Read JSON with each row as one variant, v."""
+    settings = {**_READ, **_json_settings(group, options), "singleVariantColumn": "v"}
+    rows = session.read.options(**_words(settings)).json(list(group.paths))
+    elements = F.coalesce(F.try_variant_get("v", "$", "array<variant>"), F.array("v"))
+    return rows.select(F.explode(elements).alias("v")) if group.is_whole else rows
 
 
 def json_texts(session: SparkSession, group: FileGroup, columns: Mapping[str, str], options: TextOptions) -> DataFrame:
-    """Read JSON with these columns, plain values as text; with BAD and FILE."""
+    """Read JSON with these columns, as text or variants; with BAD and FILE."""
     # Spark does not read what is corrupt alone: a column that no file has is asked for beside it.
     fields = [*(f"{_quoted(name)} {type_}" for name, type_ in columns.items()), f"{_NOTHING} string"]
     frame = _reader(session, group, {**_READ, **_json_settings(group, options)}, fields).json(list(group.paths))
@@ -224,9 +219,12 @@ def _plain(text: Column, type_: DataType, options: TextOptions) -> Column:
     return plain
 
 
-def with_types(frame: DataFrame, types: Mapping[str, DataType], options: TextOptions) -> DataFrame:
+def with_types(
+    frame: DataFrame, types: Mapping[str, DataType], options: TextOptions, *, inferring: bool = False
+) -> DataFrame:
     """Convert text to values of these types; a row with a text that does not fit is BAD."""
-    values = {name: converted(F.col(_quoted(name)), type_, options) for name, type_ in types.items()}
+    texts = {name: F.col(_quoted(name)) for name in types}
+    values = {name: converted(texts[name], type_, options, inferring=inferring) for name, type_ in types.items()}
     misfits = [F.col(_quoted(name)).isNotNull() & value.isNull() for name, value in values.items()]
     bad = reduce(lambda one, other: one | other, misfits, F.col(BAD))
     others = [values[n].alias(n) if n in values else F.col(_quoted(n)) for n in frame.columns if n not in (BAD, FILE)]
@@ -267,7 +265,8 @@ def converted(text: Column, type_: DataType, options: TextOptions, *, inferring:
     if type_.name in ("timestamp", "timestamp_ntz"):
         plain = _with_time(plain, type_, inferring)
     if pattern is None:
-        return nested_value(plain, type_)
+        convert = None if inferring else lambda inner, of: converted(inner, of, TextOptions())
+        return nested_value(plain, type_, convert)
     return F.when(plain.rlike(pattern) & _fits(plain, type_), _cast(plain, type_))
 
 

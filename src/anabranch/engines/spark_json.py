@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from anabranch.engines.spark_files import FILE, FileGroup, path_of, row_file, run
-from anabranch.engines.spark_nested import CORRUPT, STRICT, count_values
-from anabranch.plan.texts import TextOptions
+from anabranch.engines.spark_files import FILE, FileGroup, json_variants, path_of, row_file, run
+from anabranch.engines.spark_nested import CORRUPT, STRICT, count_values, variant_of
+from anabranch.errors import InvalidRequest
+from anabranch.plan.shapes import ARRAY, BEYOND, BEYOND_FROM, FRACTION, LONG, NULL, OBJECT, TEXT, TRUTH, WHOLE, Kinds
+from anabranch.plan.texts import LONG_FROM, TextOptions
 
 _CHARSETS = {"latin-1": "ISO-8859-1", "utf-16": "UTF-16"}
 _PAIR = r"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}"
@@ -25,6 +27,8 @@ class JsonFacts:
     keys: Mapping[str, tuple[str, ...]]
     strange: Mapping[str, int]
     """By file, how many rows Spark would read, but not as they are written."""
+    empty: tuple[str, ...]
+    """Files with objects that have no keys."""
 
 
 def json_facts(session: SparkSession, group: FileGroup, options: TextOptions) -> JsonFacts:
@@ -39,18 +43,62 @@ def json_facts(session: SparkSession, group: FileGroup, options: TextOptions) ->
     for row in [row for row in rows if row["key"] is not None]:
         path = path_of(row[FILE])
         keys[path] = (*keys.get(path, ()), row["key"])
-    return JsonFacts(keys, {path_of(row[FILE]): row["count"] for row in rows if row["key"] is None})
+    strange = {path_of(row[FILE]): row["count"] for row in rows if row["strange"]}
+    return JsonFacts(keys, strange, tuple(path_of(row[FILE]) for row in rows if row["empty"]))
 
 
 def _first_places(records: DataFrame) -> DataFrame:
-    """The keys of each file in their order; the key of rows that are strange is null."""
+    """The keys of each file in their order; rows that are strange, or empty, have none."""
     keys = F.json_object_keys("text")
-    twice = F.coalesce(F.size(keys) > F.size(F.array_distinct(keys)), F.lit(False))
-    strange = F.col("strange") | twice | _has_half(F.col("text"))
-    each = F.when(strange, F.array(F.lit(None).cast("string"))).otherwise(keys)
-    found = records.select(FILE, "place", "element", F.posexplode(each).alias("nth", "key")).groupBy(FILE, "key")
+    twice = F.when(variant_of(F.col("text")).isNull(), ~_is_corrupt(F.col("text"))).otherwise(F.lit(False))
+    strange = (F.col("strange") | twice | _has_half(F.col("text"))).alias("strange")
+    empty = F.coalesce(F.size(keys) == 0, F.lit(False)).alias("empty")
+    told = records.select(FILE, "place", "element", keys.alias("keys"), strange, empty)
+    each = F.when(~F.col("strange"), F.col("keys"))
+    apart = told.select(FILE, "place", "element", "strange", "empty", F.posexplode_outer(each).alias("nth", "key"))
     first = F.min(F.struct("place", "element", "nth")).alias("first")
-    return found.agg(first, F.count(F.lit(1)).alias("count")).orderBy("first")
+    found = apart.groupBy(FILE, "key", "strange", "empty").agg(first, F.count(F.lit(1)).alias("count"))
+    return found.where("strange or empty or key is not null").orderBy("first")
+
+
+_MOST_KINDS = 100_000
+
+
+def json_kinds(session: SparkSession, group: FileGroup, options: TextOptions, declared: Collection[str]) -> Kinds:
+    """Find what stands where in files, one level after the other; of declared columns only that they are there."""
+    level = json_variants(session, group, options).select(F.expr("cast(array() as array<string>)").alias("place"), "v")
+    found: Kinds = set()
+    while True:
+        level = _inside(level)
+        rows = run(level.select("place", _kind()).distinct().limit(_MOST_KINDS).collect)
+        if len(rows) >= _MOST_KINDS:
+            message = f"the files have more than {_MOST_KINDS:,} different keys"
+            raise InvalidRequest(message, hint="declare columns with many keys as map<string,...>")
+        found |= {(tuple(row["place"]), row["kind"]) for row in rows}
+        if all(row["kind"] not in (OBJECT, ARRAY) or row["place"][0] in declared for row in rows):
+            return found
+        level = level.where(~F.col("place")[0].isin(*declared)) if declared else level
+
+
+def _inside(level: DataFrame) -> DataFrame:
+    """The fields and elements of values, each with its place."""
+    fields = F.map_entries(F.try_variant_get("v", "$", "map<string,variant>"))
+    elements = F.try_variant_get("v", "$", "array<variant>")
+    nameless = F.transform(elements, lambda e: F.struct(F.lit(None).cast("string").alias("key"), e.alias("value")))
+    each = level.select("place", F.explode(F.coalesce(fields, nameless)).alias("e"))
+    return each.select(F.concat("place", F.array("e.key")).alias("place"), F.col("e.value").alias("v"))
+
+
+def _kind() -> Column:
+    type_ = F.coalesce(F.schema_of_variant("v"), F.lit("VOID"))
+    number = F.try_variant_get("v", "$", "double")
+    is_long = F.abs(number) >= LONG_FROM
+    is_beyond = F.when(type_ == "DOUBLE", (F.abs(number) >= BEYOND_FROM) & ~F.isnan(number)).otherwise(is_long)
+    whole = F.when(is_long, LONG).otherwise(WHOLE)
+    kind = F.when(type_ == "BIGINT", whole).when(type_ == "STRING", TEXT).when(type_ == "BOOLEAN", TRUTH)
+    kind = kind.when(type_.startswith("OBJECT"), OBJECT).when(type_.startswith("ARRAY"), ARRAY)
+    kind = kind.when(type_ == "VOID", NULL).when(is_beyond, BEYOND).otherwise(FRACTION)
+    return kind.alias("kind")
 
 
 def _lines(lines: DataFrame) -> DataFrame:
@@ -80,8 +128,12 @@ def _elements(files: DataFrame) -> DataFrame:
 def _is_strange_line(text: Column) -> Column:
     """Whether Spark reads a line that is not just one object: it stops after the first, and takes arrays apart."""
     alone = text.rlike(r"^[ \t]*\{") & (count_values(text) == 1)
-    corrupt = F.from_json(text, f"_ana_nothing string, {CORRUPT} string", STRICT)[CORRUPT]
-    return F.when(alone, F.lit(False)).otherwise(text.rlike(r"^[ \t]*\[") | corrupt.isNull())
+    return F.when(alone, F.lit(False)).otherwise(text.rlike(r"^[ \t]*\[") | ~_is_corrupt(text))
+
+
+def _is_corrupt(text: Column) -> Column:
+    """Whether Spark itself takes a line for no JSON."""
+    return F.from_json(text, f"_ana_nothing string, {CORRUPT} string", STRICT)[CORRUPT].isNotNull()
 
 
 def _has_half(text: Column) -> Column:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 
@@ -13,15 +13,16 @@ from anabranch.errors import InvalidRequest
 from anabranch.model.schema import Column
 from anabranch.model.types import DataType
 from anabranch.objects.arrow import arrow_type
+from anabranch.plan.shapes import Kinds
 from anabranch.plan.texts import TextOptions, inferred
 from anabranch.repo import csv_files, json_files
 from anabranch.repo.bad_rows import BadRow, BadRows
 from anabranch.repo.csv_files import Head
 from anabranch.repo.file_names import DataFile
-from anabranch.repo.inputs import json_columns
+from anabranch.repo.json_kinds import column_kinds, kinds_of
 from anabranch.repo.packed_files import open_file
 from anabranch.repo.text_files import translated
-from anabranch.repo.text_values import Misfit, convert, fitted, misfits
+from anabranch.repo.text_values import Misfit, convert, fitted, misfits, variants
 
 
 @dataclass(frozen=True)
@@ -88,6 +89,8 @@ class Part:
     rows: pa.Table
     texts: Mapping[str, tuple[DataType, ...]] = field(default_factory=dict)
     """By column, the types that its text is tried as."""
+    kinds: Kinds = field(default_factory=set)
+    """Of JSON: what stands where in the columns that are not declared. They have Arrow's types, or are as written."""
 
 
 def is_whole(type_: DataType) -> bool:
@@ -95,9 +98,14 @@ def is_whole(type_: DataType) -> bool:
     return type_.is_nested or type_.name == "variant"
 
 
-def has_entries(type_: DataType) -> bool:
-    """Tell whether objects in JSON stand for something else than structs: maps, or variants."""
-    return any(t.name in ("map", "variant") for t in type_.walk())
+def _is_quoted(type_: DataType) -> bool:
+    """Tell whether what JSON has for a type is not what Arrow makes of it: maps and variants, and text inside."""
+    inside = [t for part in type_.parts for t in part.walk()]
+    return any(t.name in ("map", "variant") for t in type_.walk()) or any(t.name in _WRITTEN for t in inside)
+
+
+_WRITTEN = ("binary", "date", "timestamp", "timestamp_ntz")
+"""Types that are text in JSON."""
 
 
 def read_part(file: DataFile, reading: Reading, bad: BadRows) -> Part:
@@ -109,6 +117,12 @@ def read_part(file: DataFile, reading: Reading, bad: BadRows) -> Part:
             part = _csv(file, reading, bad) if file.format == "csv" else _json(file, reading, bad)
             refuse_folder_columns(file, part.rows.column_names)
     return _with_folder_values(part, reading)
+
+
+def as_written(part: Part, reading: Reading) -> Part:
+    """Read a JSON file again, its undeclared columns as they are written."""
+    with translated(part.file.path, part.file.format):
+        return _with_folder_values(_json_as_written(part.file, reading, BadRows()), reading)
 
 
 def refuse_folder_columns(file: DataFile, names: Sequence[str]) -> None:
@@ -171,46 +185,53 @@ def _csv(file: DataFile, reading: Reading, bad: BadRows) -> Part:
 
 def _json(file: DataFile, reading: Reading, bad: BadRows) -> Part:
     declared = reading.known([*(c.name for c in reading.columns), *reading.rename])
-    candidates = inferred(reading.options, times_only=True)
-    simple = not any(has_entries(type_) for type_ in declared.values())
+    simple = not any(_is_quoted(type_) for type_ in declared.values())
     quick = json_files.read_quickly(file.path, declared, reading.options.encoding) if simple else None
-    if quick is not None:
-        still = {f.name: f.type for f in quick.schema if f.name in declared and pa.types.is_string(f.type)}
+    if quick is not None and quick.num_columns:
+        still = {f.name: declared[f.name] for f in quick.schema if f.name in declared and pa.types.is_string(f.type)}
         try:
-            rows = _converted(quick, {name: declared[name] for name in still}, reading.options)
-            texts = [f.name for f in quick.schema if f.name not in declared and pa.types.is_string(f.type)]
-            return Part(file, rows, dict.fromkeys(texts, candidates))
+            rows = _converted(quick, still, reading.options)
+            names = [name for name in quick.column_names if name not in declared]
+            kinds = {pair for name in names for pair in column_kinds(quick.column(name), (name,))}
+            return Part(file, rows, kinds=kinds)
         except Misfit:
             pass
-    values: list[Mapping[str, object]] = []
+    return _json_as_written(file, reading, bad)
+
+
+def _json_as_written(file: DataFile, reading: Reading, bad: BadRows) -> Part:
+    """Read row by row; columns that are not declared are text, with the kinds of what is in them."""
+    taken: list[json_files.JsonRow] = []
     for rows in json_files.read_carefully(file.path, reading.options.encoding):
         good, faults = _json_sorted_out(file.path, rows, reading)
         bad.add(faults)
-        values += good
-    return _json_part(file, values, reading, candidates)
+        taken += good
+    names = list(dict.fromkeys(name for row in taken for name in row.values or {}))
+    if taken and not names:
+        raise no_columns(file.path)
+    types = reading.known(names)
+    columns = {name: _json_column(taken, name, types.get(name), reading.options) for name in names}
+    others = set(names) - set(types)
+    found = [{name: value for name, value in (row.values or {}).items() if name in others} for row in taken]
+    kinds = {pair for values in found for name in values for pair in kinds_of(values[name], (name,))}
+    return Part(file, pa.table(columns), kinds=kinds)
 
 
-def _json_part(
-    file: DataFile, values: Sequence[Mapping[str, object]], reading: Reading, candidates: tuple[DataType, ...]
-) -> Part:
-    names = list(dict.fromkeys(name for row in values for name in row))
-    types, texts = reading.known(names), {}
-    columns: dict[str, pa.Array] = {}
-    for name in names:
-        found = [row.get(name) for row in values]
-        if name in types and types[name].is_nested:
-            columns[name] = fitted(found, types[name])
-            continue
-        if name in types and types[name].name == "variant":
-            columns |= json_columns(values, [reading.column(name)])
-            continue
-        if name in types:
-            columns[name] = convert(_text_column(json_files.texts_of(found)), types[name], reading.options)
-            continue
-        columns[name], tried = json_files.inferred_column(found, candidates)
-        if tried:
-            texts[name] = tried
-    return Part(file, pa.table(columns), texts)
+def no_columns(path: str) -> InvalidRequest:
+    """Say that rows have no columns: a table has no place for them."""
+    return InvalidRequest(f"{path!r}: its rows are objects without keys", hint="check the file", file=path)
+
+
+def _json_column(
+    rows: Sequence[json_files.JsonRow], name: str, type_: DataType | None, options: TextOptions
+) -> pa.ChunkedArray:
+    """A column with its declared type, or as it is written."""
+    if type_ is None or not is_whole(type_):
+        texts = _text_column([row.text_of(name) for row in rows])
+        return texts if type_ is None else convert(texts, type_, options)
+    if type_.name == "variant":
+        return variants(_text_column([row.written.get(name) for row in rows]))
+    return fitted([(row.values or {}).get(name) for row in rows], type_)
 
 
 def _csv_faults(path: str, reading: Reading) -> Iterator[list[BadRow]]:
@@ -228,12 +249,12 @@ def _json_faults(path: str, reading: Reading) -> Iterator[list[BadRow]]:
 
 def _json_sorted_out(
     path: str, rows: Sequence[json_files.JsonRow], reading: Reading
-) -> tuple[list[Mapping[str, object]], list[BadRow]]:
+) -> tuple[list[json_files.JsonRow], list[BadRow]]:
     """Part the objects that can be taken from those that can't."""
     whole = [row for row in rows if row.values is not None]
     wrong = _json_misfitting(whole, reading)
     faults = [BadRow(path, whole[i].line, error, whole[i].text) for i, error in wrong.items()]
-    good = [row.values or {} for i, row in enumerate(whole) if i not in wrong]
+    good = [row for i, row in enumerate(whole) if i not in wrong]
     return good, sorted([*json_files.bad_rows_of(path, rows), *faults], key=lambda row: row.line)
 
 
@@ -241,10 +262,12 @@ def _json_misfitting(whole: Sequence[json_files.JsonRow], reading: Reading) -> d
     values = [row.values or {} for row in whole]
     known = reading.known(list(dict.fromkeys(name for v in values for name in v)))
     types = {name: type_ for name, type_ in known.items() if not is_whole(type_)}
-    columns = {name: _text_column(json_files.texts_of([v.get(name) for v in values])) for name in types}
+    columns = {name: _text_column([row.text_of(name) for row in whole]) for name in types}
     wrong = _misfitting(pa.table(columns), types, reading.options)
-    for name in [name for name, type_ in known.items() if type_.is_nested]:
-        wrong = _unfit([v.get(name) for v in values], name, known[name]) | wrong
+    for name in [name for name, type_ in known.items() if is_whole(type_)]:
+        fits = partial(_json_column, name=name, type_=known[name], options=reading.options)
+        places = _misfits_of(whole, fits)
+        wrong = {i: _misfit(name, whole[i].written[name], known[name]) for i in places} | wrong
     return wrong
 
 
@@ -271,12 +294,12 @@ def _misfitting(rows: pa.Table, types: Mapping[str, DataType], options: TextOpti
     return wrong
 
 
-def _unfit(values: Sequence[object], name: str, type_: DataType) -> dict[int, str]:
-    """The nested values that do not fit, by their places."""
-    places = pa.chunked_array([pa.array(range(len(values)), pa.int64())])
-    wrong = misfits(places, lambda some: fitted([values[i] for i in some.to_pylist()], type_))
-    texts = json_files.texts_of([values[i] for i in wrong])
-    return {i: _misfit(name, text or "", type_) for i, text in zip(wrong, texts, strict=True)}
+def _misfits_of(
+    rows: Sequence[json_files.JsonRow], fits: Callable[[Sequence[json_files.JsonRow]], object]
+) -> list[int]:
+    """The places of rows that do not fit."""
+    places = pa.chunked_array([pa.array(range(len(rows)), pa.int64())])
+    return misfits(places, lambda some: fits([rows[i] for i in some.to_pylist()]))
 
 
 def _misfit(name: str, text: str, type_: DataType) -> str:
@@ -310,7 +333,7 @@ def _with_folder_values(part: Part, reading: Reading) -> Part:
         rows = rows.append_column(name, column)
         if name not in types:
             texts[name] = inferred(reading.options)
-    return Part(part.file, rows, texts)
+    return replace(part, rows=rows, texts=texts)
 
 
 def _parquet(found: DataFile) -> pa.Table:

@@ -17,15 +17,15 @@ from anabranch.model.schema import Column
 from anabranch.plan.engine import Work
 from anabranch.plan.texts import LONG_FROM, TextOptions, check_options
 from anabranch.repo.bad_rows import BadRows, bad_rows
+from anabranch.repo.column_types import renamed, with_types
 from anabranch.repo.context import Context
 from anabranch.repo.file_names import DataFile, find_files, is_tabbed
-from anabranch.repo.file_parts import Part, Reading, empty_rows, read_part
+from anabranch.repo.file_parts import Reading, empty_rows, read_part
 from anabranch.repo.inputs import read_schema_argument
 from anabranch.repo.json_files import is_whole
-from anabranch.repo.packed_files import is_beyond_spark
+from anabranch.repo.packed_files import CODECS, is_beyond_spark
 from anabranch.repo.row_places import RowPlaces
-from anabranch.repo.text_files import first_line, translated
-from anabranch.repo.text_values import infer
+from anabranch.repo.text_files import first_line, has_mark, translated
 
 Tell = Callable[[str], None]
 """Takes a line about what comes next."""
@@ -138,9 +138,9 @@ def read_in_process(
         parts.append(read_part(file, reading, bad))
     bad.refuse()
     check_renames({p.file.path: p.rows.column_names for p in parts}, request)
-    parts = [_renamed(part, reading) for part in parts]
+    parts = [renamed(part, reading) for part in parts]
     check_columns({p.file.path: p.rows.column_names for p in parts}, request)
-    rows = _united(_inferred(parts, reading.options))
+    rows = _united(with_types(parts, reading))
     if not rows.num_columns:
         rows = empty_rows(reading.columns)  # an empty array names no columns
     return RowPlaces(rows, tuple((part.file, part.rows.num_rows) for part in parts), reading)
@@ -153,12 +153,6 @@ def check_renames(columns: Mapping[str, Sequence[str]], request: FilesRequest) -
         if old.lower() not in (name.lower() for name in there):
             hint = f"the files have {', '.join(map(repr, there[:20]))}"
             raise InvalidRequest(f"no file has a column {old!r} to rename", hint=hint, column=old)
-
-
-def _renamed(part: Part, reading: Reading) -> Part:
-    names = reading.new_names(part.file.path, part.rows.column_names)
-    texts = {names[name]: tried for name, tried in part.texts.items()}
-    return Part(part.file, part.rows.rename_columns(list(names.values())), texts)
 
 
 def check_columns(columns: Mapping[str, Sequence[str]], request: FilesRequest) -> None:
@@ -208,11 +202,18 @@ def _beyond_spark(files: Sequence[DataFile], options: TextOptions) -> str | None
     packed = [f.path for f in files if is_beyond_spark(f.path)]
     if packed:
         return f"Spark can't unpack {packed[0]!r}"
+    marked = [f.path for f in files if f.format == "csv" and not options.header and has_mark(f.path)]
+    if marked:
+        return f"Spark can't read a byte order mark without a header, as {marked[0]!r} has"
     json = [f.path for f in files if f.format == "json"]
     if json and options.encoding == "cp1252":
         return "Spark can't read JSON in cp1252"
     if options.encoding == "utf-16" and not all(is_whole(path, "utf-16") for path in json):
         return "Spark can't read lines of JSON in utf-16"
+    small = [path for path in json if path.lower().endswith(tuple(CODECS)) and is_whole(path, options.encoding)]
+    if small:
+        # Only what it can go back in, Spark gives as it is written; else it rounds fractions.
+        return f"Spark can't read one array or object of JSON that is compressed, such as {small[0]!r}"
     return next((f"Spark can't read {what} in {path!r}" for path, what in _foreign_types(files)), None)
 
 
@@ -230,18 +231,6 @@ def _foreign_types(files: Sequence[DataFile]) -> Iterator[tuple[str, str]]:
 
 _FOREIGN = {'"nanoseconds"': "times in nanoseconds", '"Float16"': "float16"}
 """What the description of a type has in it, and what it is called."""
-
-
-def _inferred(parts: Sequence[Part], options: TextOptions) -> list[pa.Table]:
-    """Give a type to what is still text: one for all files, so that they fit together."""
-    tables = [part.rows for part in parts]
-    for name in dict.fromkeys(name for part in parts for name in part.texts):
-        places = [i for i, part in enumerate(parts) if name in part.texts]
-        candidates = min((parts[i].texts[name] for i in places), key=len)
-        _, columns = infer([tables[i].column(name) for i in places], candidates, options)
-        for i, column in zip(places, columns, strict=True):
-            tables[i] = tables[i].set_column(tables[i].column_names.index(name), name, column)
-    return tables
 
 
 def _refuse_rounding(tables: Sequence[pa.Table]) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import sys
 from collections.abc import Iterable, Mapping, Sequence
@@ -228,18 +227,6 @@ def _from_dicts(rows: list[Any], columns: tuple[Column, ...]) -> pa.Table:
         return pa.table({c.name: pa.array([], arrow_type(c.type)) for c in columns})
     types = _types_of(columns, rows[0])
     return pa.table({str(name): _array([row[name] for row in rows], str(name), types.get(name)) for name in rows[0]})
-
-
-def json_columns(rows: Sequence[Mapping[str, Any]], columns: Iterable[Column]) -> dict[str, pa.Array]:
-    """Columns of maps and variants from rows as JSON has them: there, both are objects."""
-    found: dict[str, pa.Array] = {}
-    for column in columns:
-        if any(column.name in row for row in rows):
-            values = [row.get(column.name) for row in rows]
-            if column.type.name == "variant":
-                values = [json.dumps(row[column.name]) if column.name in row else None for row in rows]
-            found[column.name] = _array(values, column.name, column.type)
-    return found
 
 
 def _array(values: list[Any], name: str, type_: DataType | None) -> pa.Array:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import io
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
+from functools import cached_property
 from typing import Any
 
 import pyarrow as pa
@@ -16,7 +17,7 @@ import pyarrow.json
 from anabranch.errors import InvalidRequest
 from anabranch.model.types import DataType
 from anabranch.objects.arrow import arrow_type
-from anabranch.plan.texts import LONG_FROM, NUMBERS
+from anabranch.plan.texts import LONG_FROM
 from anabranch.repo.bad_rows import BadRow
 from anabranch.repo.text_files import lines_of, open_utf8
 
@@ -40,6 +41,28 @@ class JsonRow:
     values: Mapping[str, Any] | None
     error: str = ""
 
+    @cached_property
+    def written(self) -> Mapping[str, str]:
+        """The values as they are written."""
+        found: dict[str, str] = {}
+        place = _blank(self.text, 1)
+        while self.text[place] != "}":
+            key, end = _DECODER.raw_decode(self.text, place)
+            start = _blank(self.text, _blank(self.text, end) + 1)
+            _, end = _DECODER.raw_decode(self.text, start)
+            found[key] = self.text[start:end]
+            place = _blank(self.text, end)
+            place = _blank(self.text, place + 1) if self.text[place] == "," else place
+        return found
+
+    def text_of(self, name: str) -> str | None:
+        """The value of a key as text: what is no text as it is written."""
+        value = (self.values or {}).get(name)
+        return value if value is None or isinstance(value, str) else self.written[name]
+
+
+_DECODER = json.JSONDecoder()
+
 
 def read_quickly(path: str, types: Mapping[str, DataType], encoding: str) -> pa.Table | None:
     """Read objects on lines of their own; None where that does not do. Times are left as text."""
@@ -50,7 +73,8 @@ def read_quickly(path: str, types: Mapping[str, DataType], encoding: str) -> pa.
     known = {name: pa.string() if t.name in _AS_TEXT else arrow_type(t) for name, t in types.items()}
     try:
         found = _parse(content, known)
-        times = {f.name: pa.string() for f in found.schema if pa.types.is_timestamp(f.type)}
+        texts = {f.name: _without_times(f.type) for f in found.schema}
+        times = {f.name: texts[f.name] for f in found.schema if texts[f.name] != f.type}
         found = _parse(content, known | times).select(found.column_names) if times else found
         found.validate(full=True)  # text is UTF-8
     except pa.ArrowException:
@@ -61,6 +85,15 @@ def read_quickly(path: str, types: Mapping[str, DataType], encoding: str) -> pa.
         return None
     empty = [name for name in known if found.column(name).null_count == found.num_rows]
     return found.drop_columns([name for name in empty if name not in _keys(content)]) if empty else found
+
+
+def _without_times(type_: pa.DataType) -> pa.DataType:
+    """A type with text where Arrow took it for times, be it inside."""
+    if pa.types.is_struct(type_):
+        return pa.struct([f.with_type(_without_times(f.type)) for f in type_])
+    if pa.types.is_list(type_):
+        return pa.list_(type_.value_field.with_type(_without_times(type_.value_type)))
+    return pa.string() if pa.types.is_timestamp(type_) else type_
 
 
 def _parse(content: bytes, types: Mapping[str, pa.DataType]) -> pa.Table:
@@ -133,47 +166,6 @@ def bad_rows_of(path: str, rows: Iterable[JsonRow]) -> list[BadRow]:
     return [BadRow(path, row.line, row.error, row.text) for row in rows if row.values is None]
 
 
-def texts_of(values: Sequence[Any]) -> list[str | None]:
-    """Values as the text that they had in the file, so that they are converted as the text of CSV is."""
-    return [_text(value) for value in values]
-
-
-def inferred_column(values: Sequence[Any], times: tuple[DataType, ...]) -> tuple[pa.Array, tuple[DataType, ...]]:
-    """Build a column from values as they come, with the types that it is tried as if it is text.
-
-    Numbers are text that is tried as numbers. Text, and what has no one type, is tried as times.
-    """
-    kinds = {type(value) for value in values if value is not None}
-    text = pa.array(texts_of(values), pa.string())
-    if kinds <= {int, Decimal} and kinds:
-        return text, NUMBERS
-    if kinds == {bool}:
-        return pa.array(values, pa.bool_()), ()
-    if kinds and kinds <= {dict, list}:
-        try:
-            return pa.array([_floats(value) for value in values]), ()
-        except (pa.ArrowException, OverflowError):  # a number has too many digits
-            return text, times
-    return text, times
-
-
-def _text(value: Any) -> str | None:
-    if value is None or isinstance(value, str):
-        return value
-    if isinstance(value, Decimal):
-        return str(value)
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=float)
-
-
-def _floats(value: Any) -> Any:
-    """Fractions inside nested values as floats."""
-    if isinstance(value, dict):
-        return {name: _floats(inner) for name, inner in value.items()}
-    if isinstance(value, list):
-        return [_floats(inner) for inner in value]
-    return float(value) if isinstance(value, Decimal) else value
-
-
 def _lines(path: str, encoding: str) -> Iterator[JsonRow]:
     with lines_of(path, encoding) as lines:
         for number, line in enumerate(lines, 1):
@@ -181,16 +173,25 @@ def _lines(path: str, encoding: str) -> Iterator[JsonRow]:
                 yield _row(number, line.strip().encode("latin-1"))
 
 
+class Scientific(Decimal):
+    """A number that is written with an exponent."""
+
+
+def _fraction(text: str) -> Decimal:
+    return Scientific(text) if "e" in text or "E" in text else Decimal(text)
+
+
 class _Objects:
-    """Makes objects of pairs, and remembers a key that is twice in the last one: the outermost is made last."""
+    """Makes objects of pairs, and remembers a key that is twice in one of them."""
 
     def __init__(self) -> None:
         self.twin: str | None = None
 
     def __call__(self, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         found = dict(pairs)
-        keys = [key for key, _ in pairs]
-        self.twin = next((k for k in keys if keys.count(k) > 1), None) if len(found) < len(pairs) else None
+        if len(found) < len(pairs):
+            keys = [key for key, _ in pairs]
+            self.twin = next(k for k in keys if keys.count(k) > 1)
         return found
 
 
@@ -198,7 +199,7 @@ def _row(number: int, content: bytes) -> JsonRow:
     shown = content.decode("utf-8", "surrogateescape")
     objects = _Objects()
     try:
-        value = json.loads(content.decode("utf-8"), parse_float=Decimal, object_pairs_hook=objects)
+        value = json.loads(content.decode("utf-8"), parse_float=_fraction, object_pairs_hook=objects)
     except UnicodeDecodeError:
         return JsonRow(number, shown, None, "not text in this encoding")
     except (ValueError, RecursionError) as error:
@@ -238,13 +239,14 @@ def _elements(path: str, encoding: str) -> Iterator[JsonRow]:
         yield _row(line, content.strip(_BLANKS).encode("utf-8"))
         return
     objects = _Objects()
-    decoder = json.JSONDecoder(parse_float=Decimal, object_pairs_hook=objects)
+    decoder = json.JSONDecoder(parse_float=_fraction, object_pairs_hook=objects)
     place, counted = _blank(content, start + 1), start
     is_over = content[place : place + 1] == "]"
     try:
         while not is_over:
             line += content.count("\n", counted, place)
             counted = place
+            objects.twin = None
             value, end = decoder.raw_decode(content, place)
             yield _checked(line, content[place:end], value, objects.twin)
             place = _blank(content, end)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -13,12 +13,13 @@ import pyarrow.parquet
 from anabranch.errors import InvalidRequest
 from anabranch.model.names import HIDDEN_PREFIX, check_part
 from anabranch.model.types import DataType
-from anabranch.plan.texts import NUMBERS, inferred
+from anabranch.plan.shapes import Kinds, shapes_of
+from anabranch.plan.texts import inferred
 from anabranch.repo import csv_files, csv_quotes, json_files
 from anabranch.repo.bad_rows import BadRows
 from anabranch.repo.context import Context
 from anabranch.repo.file_names import DataFile
-from anabranch.repo.file_parts import Reading, name_bad_rows, refuse_folder_columns
+from anabranch.repo.file_parts import Reading, name_bad_rows, no_columns, refuse_folder_columns
 from anabranch.repo.text_files import translated
 
 if TYPE_CHECKING:
@@ -28,8 +29,6 @@ if TYPE_CHECKING:
 
 _HADOOP = "*?[]{}\\:"
 _CORRECT = "correct the file, or read it in the process (engine duck)"
-_JSON_NUMBERS = ("bigint", "double", "decimal")
-"""What Spark infers for numbers in JSON; they are inferred anew, from their text."""
 
 
 def read_on_spark(
@@ -113,49 +112,58 @@ def _refuse_mixed_ends(files: Sequence[DataFile], reading: Reading) -> None:
 def _json(
     session: Any, files: Sequence[DataFile], reading: Reading, bad: BadRows, columns: dict[str, Sequence[str]]
 ) -> DataFrame:
-    from anabranch.engines.spark_files import json_texts, json_types, united, with_names
-    from anabranch.engines.spark_json import json_facts
-    from anabranch.repo.files import refuse_other_case
+    from anabranch.engines.spark_files import json_texts, united, with_names, with_types
+    from anabranch.engines.spark_json import json_kinds
 
     texts: list[DataFrame] = []
     types: dict[str, DataType] = {}
     candidates: dict[str, tuple[DataType, ...]] = {}
-    times = inferred(reading.options, times_only=True)
+    kinds: Kinds = set()
     for group in _groups(files, lambda file: (), json_in=reading.options.encoding):
-        facts = json_facts(session, group, reading.options)
-        _refuse_strange(files, facts.strange, reading)
-        keys = {f.path: facts.keys.get(os.path.abspath(f.path), ()) for f in _of(files, group)}
-        for file in _of(files, group):
-            refuse_folder_columns(file, keys[file.path])
-        refuse_other_case(keys)
-        found = _in_order(json_types(session, group, reading.options), keys)
-        unseen = [name for name in found if not any(name in names for names in keys.values())]
-        columns.update({path: [*names, *unseen, *group.folders] for path, names in keys.items()})
-        known = reading.known([*found, *group.folders])
-        nested = {name: t for name, t in found.items() if "<" in t and name not in known}
+        keys = _keys(session, _of(files, group), group, reading)
+        known = reading.known([*dict.fromkeys(name for names in keys.values() for name in names), *group.folders])
+        found = json_kinds(session, group, reading.options, known)
+        names = _in_order({str(place[0]) for place, _ in found}, keys)
+        unseen = [name for name in names if not any(name in some for some in keys.values())]
+        columns.update({path: [*some, *unseen, *group.folders] for path, some in keys.items()})
         _refuse_hidden(columns)
-        new = _renames(columns, reading)
-        frame = json_texts(session, group, {n: nested.get(n, "string") for n in found}, reading.options)
-        texts.append(with_names(frame, new))
-        plain = {n: DataType(t) for n, t in found.items() if n not in known and t == "boolean"}
-        types |= {new[n]: t for n, t in (known | plain).items()}
-        tried = {n: NUMBERS if t in _JSON_NUMBERS else times for n, t in found.items() if t != "boolean"}
-        tried |= {n: inferred(reading.options) for n in group.folders}
-        for name in [n for n in tried if n not in known and n not in nested]:
-            candidates[new[name]] = min(tried[name], candidates.get(new[name], tried[name]), key=len)
-    for name in [n for n in types if n in candidates]:
-        del types[name]  # a number in some files and text in others is text
-    return _typed(united(texts), types, candidates, files, reading, bad)
+        new, known = _renames(columns, reading), reading.known([*names, *group.folders])
+        read_as = {n: "variant" if n in known and known[n].name == "variant" else "string" for n in names}
+        texts.append(with_names(json_texts(session, group, read_as, reading.options), new))
+        types |= {new[n]: t for n, t in known.items() if read_as.get(n) != "variant"}
+        kinds |= {((new[str(place[0])], *place[1:]), kind) for place, kind in found if place[0] not in known}
+        candidates |= {new[n]: inferred(reading.options) for n in group.folders if n not in known}
+    shapes = shapes_of(kinds)
+    told = {name: shape.column_type for name, shape in shapes.items() if shape.column_type}
+    times = inferred(reading.options, times_only=True)
+    candidates |= {name: shape.tried(times) for name, shape in shapes.items() if name not in told}
+    rows = with_types(united(texts), told, reading.options, inferring=True)
+    return _typed(rows, types, candidates, files, reading, bad)
+
+
+def _keys(session: Any, files: Sequence[DataFile], group: FileGroup, reading: Reading) -> dict[str, tuple[str, ...]]:
+    """The keys of each file; what Spark would not read as it is written is refused."""
+    from anabranch.engines.spark_json import json_facts
+    from anabranch.repo.files import refuse_other_case
+
+    facts = json_facts(session, group, reading.options)
+    _refuse_strange(files, facts.strange, reading)
+    keys = {f.path: facts.keys.get(os.path.abspath(f.path), ()) for f in files}
+    for file in files:
+        if not keys[file.path] and os.path.abspath(file.path) in facts.empty:
+            raise no_columns(file.path)
+        refuse_folder_columns(file, keys[file.path])
+    refuse_other_case(keys)
+    return keys
 
 
 def _of(files: Sequence[DataFile], group: FileGroup) -> list[DataFile]:
     return [file for file in files if os.path.abspath(file.path) in group.paths]
 
 
-def _in_order(types: Mapping[str, str], keys: Mapping[str, Sequence[str]]) -> dict[str, str]:
+def _in_order(names: Collection[str], keys: Mapping[str, Sequence[str]]) -> list[str]:
     """The columns in the order of the files'; those in no line but such as have NaN come last."""
-    names = dict.fromkeys([*(name for some in keys.values() for name in some if name in types), *types])
-    return {name: types[name] for name in names}
+    return list(dict.fromkeys([*(name for some in keys.values() for name in some if name in names), *sorted(names)]))
 
 
 def _refuse_strange(files: Sequence[DataFile], counts: Mapping[str, int], reading: Reading) -> None:
@@ -212,7 +220,8 @@ def _typed(
     if count:
         before = bad.count
         _name(files, bad_counts(known), reading, bad)
-        bad.refuse(count)
+        if bad.count > before:
+            bad.refuse(count)
         _refuse_unnamed(count - (bad.count - before))
     return without_bad(with_types(known, chosen, reading.options))
 

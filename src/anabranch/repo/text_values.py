@@ -224,14 +224,34 @@ def _binaries(texts: pa.ChunkedArray, type_: DataType, _options: TextOptions) ->
 
 def _nested(texts: pa.ChunkedArray, type_: DataType, _options: TextOptions) -> pa.ChunkedArray:
     """Arrays, maps and structs are written as JSON."""
-    return fitted([None if text is None else json.loads(text) for text in texts.to_pylist()], type_)
+    return fitted([None if text is None else _from_json(text) for text in texts.to_pylist()], type_)
+
+
+def _from_json(text: str) -> Any:
+    return json.loads(text, parse_float=Decimal, object_pairs_hook=_object)
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise ValueError("an object has a key twice")
+    return found
+
+
+def variants(texts: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Make a column of variants of their JSON text; raises a Misfit if one is none."""
+    return _fit(texts, DataType("variant"))
 
 
 def fitted(values: Sequence[Any], type_: DataType) -> pa.ChunkedArray:
     """Make a column of nested values that come from JSON; raises a Misfit if one does not fit."""
     conform = [with_entries(conformed(value, type_), type_) for value in values]
+    return _fit(pa.chunked_array([pa.array(conform)]), type_)
+
+
+def _fit(values: pa.ChunkedArray, type_: DataType) -> pa.ChunkedArray:
     try:
-        return fit_column(pa.chunked_array([pa.array(conform)]), type_)
+        return fit_column(values, type_)
     except DoesNotFit as error:
         raise ValueError(str(error)) from error
 
@@ -256,4 +276,5 @@ _CONVERSIONS: dict[str, Callable[[pa.ChunkedArray, DataType, TextOptions], pa.Ch
     "timestamp_ntz": _local_times,
     "timestamp": _times,
     "binary": _binaries,
+    "variant": lambda texts, _type, _options: variants(texts),
 }
