@@ -66,8 +66,7 @@ def csv_texts(session: SparkSession, group: FileGroup, options: TextOptions, spa
     texts = [_null_texts(_decoded(F.col(f"t{i}"), options.encoding), options) for i in range(len(group.names))]
     named = [text.alias(name) for text, name in zip(texts, group.names, strict=True)]
     valid = [_is_text(F.col(f"t{i}"), options.encoding) for i in range(len(group.names))]
-    # Spark does not read what is corrupt alone, so that a field is asked for beside it.
-    bad = (F.col(_CORRUPT).isNotNull() | ~_all(valid)) & (F.coalesce(F.length("t0"), F.lit(0)) >= 0)
+    bad = F.col(_CORRUPT).isNotNull() | ~_all(valid)
     return frame.select(*named, *_folders(group), bad.alias(BAD), row_file())
 
 
@@ -350,7 +349,8 @@ def _is_text(raw: Column, encoding: str) -> Column:
         return raw.isNull() | F.is_valid_utf8(F.encode(raw, "ISO-8859-1").cast("string"))
     if encoding == "cp1252":
         return raw.isNull() | ~raw.rlike("[\u0081\u008d\u008f\u0090\u009d]")
-    return F.lit(True)
+    # Always so, but asked of every field: Spark finds a row corrupt by the fields that it has to read.
+    return F.coalesce(F.length(raw), F.lit(0)) >= 0
 
 
 def _null_texts(text: Column, options: TextOptions) -> Column:
