@@ -101,7 +101,7 @@ def test_what_no_struct_can_be_is_refused(repo: ab.Repository, folder: Path) -> 
 
 DECLARED = (
     "id int, s struct<b:binary,t:timestamp,n:timestamp_ntz,d:date>, "
-    "b array<binary>, m map<date,array<timestamp>>, x string"
+    "b array<binary>, m map<string,array<timestamp>>, x string"
 )
 
 
@@ -133,7 +133,7 @@ def test_declared_values_inside_others_are_written_as_outside(repo: ab.Repositor
             "s": {"b": b"\x00\xff", "t": moment.replace(tzinfo=UTC), "n": moment, "d": date(1, 1, 1)},
             "b": [b"", b"ab", None],
             "m": {
-                date(2020, 2, 29): [
+                "2020-02-29": [
                     datetime(2020, 1, 1, 4, 15, tzinfo=UTC),
                     datetime(9999, 12, 31, 23, 59, 59, 999999, tzinfo=UTC),
                 ]
@@ -163,3 +163,17 @@ def test_a_compressed_array_is_read_in_the_process(tmp_path: Path, spark: Any, f
     refused = pytest.raises(InvalidRequest, match="Spark can't read one array or object of JSON that is compressed")
     with ab.init(tmp_path / "spark", engine="spark", spark=spark) as repo, refused:
         repo.read_files("t.json.gz", schema=schema)
+
+
+@pytest.mark.contract
+@pytest.mark.parametrize("name", ["t.jsonl", "t.csv"])
+def test_maps_whose_keys_are_no_text(repo: ab.Repository, folder: Path, name: str) -> None:
+    values = ['{"0aFF": 1}', '[["00", 2]]']
+    rows = [f"{i};{value}" if name == "t.csv" else f'{{"id": {i}, "m": {value}}}' for i, value in enumerate(values)]
+    (folder / name).write_text("\n".join(["id;m", *rows] if name == "t.csv" else rows))
+    options: dict[str, Any] = {"schema": "id int, m map<binary,int>", "delimiter": ";", "quote": "none"}
+    if repo._ctx.engines.setting == "spark":
+        with pytest.raises(InvalidRequest, match="Spark can't read maps with keys of binary from text"):
+            repo.read_files(name, **options)
+        return
+    assert [row["m"] for row in types_of(repo, name, **options)[1]] == [{b"\n\xff": 1}, {b"\x00": 2}]
