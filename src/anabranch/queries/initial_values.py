@@ -32,6 +32,11 @@ def initial_value(column: Column) -> exp.Expr:
     return cast_to(_built(json.loads(told), type_), type_) if type_.is_nested else _leaf(told, type_)
 
 
+def written_out(value: Any, type_: DataType) -> exp.Expr:
+    """A value of a type as an expression of literals."""
+    return cast_to(_built(_document(value, type_), type_), type_)
+
+
 def _document(value: Any, type_: DataType) -> Any:
     """A nested value as JSON has it; maps are lists of pairs, so that their keys can be of any type."""
     if value is None:

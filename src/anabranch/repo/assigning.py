@@ -9,10 +9,13 @@ from anabranch.engines.engine import Engine
 from anabranch.errors import InvalidRequest
 from anabranch.model.schema import Column, Schema
 from anabranch.model.types import FLOATS, DataType, misfit
+from anabranch.objects.fitting import DoesNotFit
 from anabranch.queries.expressions import Expression, Unproven
 from anabranch.queries.forms import fitted
+from anabranch.queries.initial_values import written_out
 from anabranch.queries.proof import assignable
 from anabranch.queries.query import cast_to
+from anabranch.repo.inputs import one_value
 
 
 def refuse_type(column: Column, source: DataType | None, what: str) -> None:
@@ -39,6 +42,24 @@ def cast_for(value: Any, source: DataType | None, column: Column, engine: Engine
     if engine.in_process and source is not None and source.name == "decimal" and column.type.name in FLOATS:
         value = cast_to(value, DataType("string"))  # as proven: straight, the last digit may differ from Spark's
     return fitted(value, source, column.type)
+
+
+def is_written_out(value: Any, column: Column) -> bool:
+    """Whether a Python value reaches engines as literals of the column's type: none of their own is like it."""
+    return (
+        column.type.is_nested or column.type.is_interval or (column.type.name == "float" and isinstance(value, float))
+    )
+
+
+def literals_for(value: Any, column: Column, what: str) -> Any:
+    """A Python value as literals of a column's type; it has to fit as that of a new row has."""
+    try:
+        (found,) = one_value(value, column).to_pylist()
+    except DoesNotFit as error:
+        raise InvalidRequest(
+            f"{what}: {error}", hint="give a value of the column's type", column=column.name
+        ) from error
+    return written_out(found, column.type)
 
 
 def constant_for(value: Any, column: Column) -> Any:

@@ -107,7 +107,8 @@ def one_value(value: Any, column: Column) -> pa.ChunkedArray:
     (type_,) = given.types.values()
     problem = misfit(type_, column.type, from_memory=True) if type_ else None
     if problem:
-        raise DoesNotFit(f"column {column.name!r} is {problem}")
+        told = problem if problem.startswith(str(column.type)) else f"{column.type}: {problem}"
+        raise DoesNotFit(f"column {column.name!r} is {told}")
     assert isinstance(given.source, Rows)
     try:
         return fit_column(given.source.table.column(0), column.type)

@@ -19,7 +19,7 @@ from anabranch.queries import changes
 from anabranch.queries.expressions import Expression, type_of_value
 from anabranch.queries.query import reading_of
 from anabranch.queries.scan import scan, typed_values
-from anabranch.repo.assigning import cast_for, constant_for, refuse_type, unproven_cast
+from anabranch.repo.assigning import cast_for, constant_for, is_written_out, literals_for, refuse_type, unproven_cast
 from anabranch.repo.context import Context
 from anabranch.repo.insert import Pending, insert_rows
 from anabranch.repo.reading import condition_for, not_in_duck, reading, rendered, unproven
@@ -33,11 +33,18 @@ class Assignments:
 
     values: Mapping[str, Expression]
     """By column id."""
+    literals: Mapping[str, Any]
+    """The same for values that are of their column's type."""
     where: Expression | None
 
     @property
     def expressions(self) -> list[Expression]:
         return [*self.values.values(), *([self.where] if self.where else [])]
+
+    @property
+    def set_ids(self) -> set[str]:
+        """The columns that are set."""
+        return {*self.values, *self.literals}
 
     @property
     def value_args(self) -> dict[str, Any]:
@@ -56,14 +63,14 @@ def update(
     what = f"update of {state.name!r}"
     wanted = _assignments(state.schema, values, where, args, what)
     strange = unproven(wanted.expressions, state.schema) or _unproven_cast(wanted, state.schema, what)
-    changed = [c for c in state.schema if c.id in wanted.values]
+    changed = [c for c in state.schema if c.id in wanted.set_ids]
     checks = checks_on(state, changed)
     strange = strange or unproven(list(checks.values()), state.schema)
     written = _written(state.schema, wanted)
     work = Work(size_of(state.layers), unproven=strange, not_in_duck=not_in_duck(written, state.name))
     engine = ctx.engines.pick(work, what)
     values = _typed_values(ctx, engine, state, wanted, pending, what)
-    if set(wanted.values) & set(state.schema.key):
+    if wanted.set_ids & set(state.schema.key):
         return _move_keys(ctx, engine, state, wanted, values, pending, what)
     read = _columns(state.schema, wanted, changed)
     condition = condition_for(wanted.where, state, engine)
@@ -128,12 +135,15 @@ def _assignments(
     if not isinstance(values, Mapping) or not values:
         raise InvalidRequest(f"{what}: nothing to set", hint="give a dict such as {'price': 'price * 2'}")
     found: dict[str, Expression] = {}
+    literals: dict[str, Any] = {}
     for number, (name, value) in enumerate(values.items()):
         column = schema.column(name)
-        if column.id in found:
+        if column.id in found or column.id in literals:
             raise InvalidRequest(f"{what}: column {column.name!r} is set twice", hint="set it once")
         if isinstance(value, str):
             found[column.id] = Expression.of(value, args, f"{what}: value of {name!r}")
+        elif is_written_out(value, column):
+            literals[column.id] = literals_for(value, column, what)
         else:
             marker = f"ana_value_{number}"
             type_of_value(value, f"{what}: the value of {name!r}")
@@ -141,7 +151,7 @@ def _assignments(
                 f":{marker}", {marker: constant_for(value, column)}, f"{what}: value of {name!r}"
             )
     condition = None if where is None else Expression.of(where, args, f"{what}: where=")
-    return Assignments(found, condition)
+    return Assignments(found, literals, condition)
 
 
 def _unproven_cast(wanted: Assignments, schema: Schema, what: str) -> str | None:
@@ -156,7 +166,7 @@ def _typed_values(
 ) -> dict[str, Any]:
     """The new values by column id, each cast to its column's type; a type that can't be is refused before it runs."""
     columns = [c for c in state.schema if c.id in wanted.values]
-    values: dict[str, Any] = {}
+    values = dict(wanted.literals)
     for column, source in zip(columns, _types(ctx, engine, state, wanted, columns, pending), strict=True):
         refuse_type(column, source, what)
         value = rendered(wanted.values[column.id], engine, state.schema)
@@ -167,7 +177,7 @@ def _typed_values(
 def _types(
     ctx: Context, engine: Engine, state: TableState, wanted: Assignments, columns: list[Column], pending: Pending
 ) -> list[DataType | None]:
-    if engine.in_process:
+    if engine.in_process or not columns:
         return [wanted.values[c.id].for_duck(state.schema)[1] for c in columns]
     query = scan(state, state.schema.columns, ctx.access(state.layers, pending))
     values = {str(c.id): wanted.values[c.id].for_spark() for c in columns}
@@ -183,7 +193,7 @@ def _columns(schema: Schema, wanted: Assignments, changed: list[Column]) -> tupl
 
 def _written(schema: Schema, wanted: Assignments) -> list[Column]:
     """The columns that are stored: whole rows where a key changes."""
-    return [c for c in schema if c.id in wanted.values or set(wanted.values) & set(schema.key)]
+    return [c for c in schema if c.id in wanted.set_ids or wanted.set_ids & set(schema.key)]
 
 
 def _refuse_null(
