@@ -78,7 +78,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     items[:] = kept
 
 
-SPARK_SHARE = 10
+SPARK_SHARE = 20
 """One of so many tests that run on both engines runs on Spark, too, unless it is marked `contract`, or `--all` asks:
 on Spark, a commit takes a second. The names choose, so that it is always the same."""
 
