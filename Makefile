@@ -4,9 +4,10 @@ BIN := .venv/bin
 READY := .venv/.ready
 OLDEST := .venv-oldest
 PYTEST_ARGS ?= -n 2
+PYTEST := pytest --dist loadgroup --durations 40 --durations-min 0.5
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo check test test-spark-oldest bench clean java
+.PHONY: help setup demo check quick test test-all prove test-spark-oldest bench clean java
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-17s %s\n", $$1, $$2 }' Makefile
@@ -22,14 +23,21 @@ check: $(READY) ## Check format, lint, types and architecture
 	$(BIN)/mypy
 	$(BIN)/pytest --quiet tests/test_architecture.py
 
-test: java $(READY) ## Run the tests; in two processes; PYTEST_ARGS="-n 4 -k commit" is handed on
-	$(BIN)/pytest $(PYTEST_ARGS)
+quick: $(READY) ## Run what needs neither Java nor a server: a minute
+	$(BIN)/$(PYTEST) --quick $(PYTEST_ARGS)
 
-test-all: java $(READY) ## Run also all those on Spark that have a twin on DuckDB
-	$(BIN)/pytest --all $(PYTEST_ARGS)
+test: java $(READY) ## Run the tests; in two processes; PYTEST_ARGS="-n 4 -k commit" is handed on
+	$(BIN)/$(PYTEST) $(PYTEST_ARGS)
+
+test-all: java $(READY) ## Run also every proof, and all those on Spark that have a twin on DuckDB
+	$(BIN)/$(PYTEST) --all $(PYTEST_ARGS)
+
+prove: java $(READY) ## Compare the engines in all that DuckDB may compute, and note what that holds for
+	$(BIN)/$(PYTEST) --all -m proof tests/proven
+	$(BIN)/python -m tests.proven.stamp
 
 test-spark-oldest: java $(OLDEST)/.ready ## Run the contract of Spark sessions, classic and Connect, on PySpark 4.0
-	$(OLDEST)/bin/pytest --all -m contract $(PYTEST_ARGS)
+	$(OLDEST)/bin/$(PYTEST) --all -m contract $(PYTEST_ARGS)
 
 bench: java $(READY) ## Measure
 	$(BIN)/python -m benchmarks

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import anabranch as ab
-from anabranch.repo.refs import resolve
+from anabranch.repo.branches.refs import resolve
 from benchmarks.catalogue import Size, fill
 from benchmarks.limits import LIMITS
 from benchmarks.measure import Measured, Scale, Task, compared, side_by_side, tell

@@ -24,9 +24,11 @@ GROUPS = (
     Group("spark", "benchmarks.on_spark", ("load", "scan", "scan-changed")),
     Group("process", "benchmarks.in_process", ("update-where", "update-rows", "slowest-commit", "branch")),
     Group("folds", "benchmarks.folds", ("fold-process", "fold-spark")),
+    Group("damage", "benchmarks.damage", ("damage-process", "damage-spark")),
     Group("overwrites", "benchmarks.overwrites", ("overwrite-process", "overwrite-spark")),
     Group("merges", "benchmarks.merges", ("merge-process", "merge-by-size", "merge-rounds", "merge-spark")),
     Group("commands", "benchmarks.commands", ("start",)),
+    Group("queries", "benchmarks.tpch", ("tpch",)),
     Group("flat", "benchmarks.flat", ("commits", "branches", "tables")),
 )
 NAMES = tuple(name for group in GROUPS for name in (group.name, *group.benchmarks))

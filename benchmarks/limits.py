@@ -16,6 +16,8 @@ LIMITS: Mapping[str, float] = {
     "fold-commit": 1.5,
     "fold-slowest": 15.0,
     "fold-scan": 1.5,
+    "damage-scan": 1.05,
+    "damage-first": 2.5,
     "overwrite-bytes": 0.005,
     "overwrite-time": 2.0,
     "diff": 1.0,
@@ -25,4 +27,5 @@ LIMITS: Mapping[str, float] = {
     "spark-join": 0.25,
     "spark-join-small": 1.0,
     "start": 1.0,
+    "tpch": 5.0,
 }

@@ -1,4 +1,5 @@
-"""What tests share: a PostgreSQL server, fresh stores on each kind of catalogue, a Spark session.
+"""What tests share: a PostgreSQL server, fresh stores on each kind of catalogue, a Spark session, repositories to try
+verbs on, once with each engine.
 
 Each starts when it is first asked for. With `--connect` the session is one of Spark Connect, and only tests that
 use it are run: PySpark does not let a process have both kinds. `tests/repo/test_connect.py` starts such a run."""
@@ -7,18 +8,19 @@ from __future__ import annotations
 
 import logging
 import os
-import re
 import sys
 from collections.abc import Iterator
+from contextlib import nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING
-from zlib import crc32
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import HealthCheck, settings
 
-from tests.connect import LOCAL, start_local, warning_filters
+import anabranch as ab
+from tests.connect import LOCAL, QUICK, set_in, start_local, warning_filters
 from tests.postgres import PostgresServer
+from tests.selection import is_jvm, select
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -30,8 +32,9 @@ settings.load_profile("any machine")
 
 
 @pytest.fixture(scope="session")
-def postgres() -> Iterator[PostgresServer]:
+def postgres(pytestconfig: pytest.Config) -> Iterator[PostgresServer]:
     """Run one server for all tests; a test that wants to crash a server starts one of its own."""
+    assert not pytestconfig.getoption("--quick"), "a quick run starts no server"
     with PostgresServer() as server:
         yield server
 
@@ -55,9 +58,10 @@ def objects_root(tmp_path: Path) -> str:
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Offer `--connect` and `--all`."""
+    """Offer the choices of `selection.py`."""
     parser.addoption("--connect", action="store_true", help="run what uses Spark, on Spark Connect")
-    parser.addoption("--all", action="store_true", help="run every test on Spark that has a twin, and long ones")
+    parser.addoption("--all", action="store_true", help="run every proof, and every test on Spark that has a twin")
+    parser.addoption("--quick", action="store_true", help="run what needs neither a JVM nor a server")
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -66,35 +70,13 @@ def pytest_configure(config: pytest.Config) -> None:
         config.addinivalue_line("filterwarnings", line)
 
 
+@pytest.hookimpl(tryfirst=True)  # xdist reads the groups in the same hook
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """With `--connect`, keep what uses Spark. Without `--all`, leave out most of what DuckDB runs, too, and is long."""
-    kept = items
-    if config.getoption("--connect"):
-        kept = [i for i in kept if {"spark", "engine"} & set(getattr(i, "fixturenames", ())) and "[duck" not in i.name]
-    if not (config.getoption("--all") or config.option.keyword or any("::" in a for a in config.args)):
-        kept = [i for i in kept if not (_is_twin(i) and _is_spared(config, i))]
+    """Leave out what the options do not ask for."""
+    kept = select(config, items)
     chosen = set(kept)
     config.hook.pytest_deselected(items=[i for i in items if i not in chosen])
     items[:] = kept
-
-
-SPARK_SHARE = 20
-"""One of so many tests that run on both engines runs on Spark, too, unless it is marked `contract`, or `--all` asks:
-on Spark, a commit takes a second. The names choose, so that it is always the same."""
-
-
-def _is_twin(item: pytest.Item) -> bool:
-    """Tell whether this is the variant on Spark of a test that also runs on DuckDB."""
-    runs_on = set(re.split(r"[\[\]-]", item.name)) & {"spark", "connect"}
-    return "engine" in getattr(item, "fixturenames", ()) and bool(runs_on)
-
-
-def _is_spared(config: pytest.Config, item: pytest.Item) -> bool:
-    """Tell whether a twin is left out: it is long, or not of the contract and not one of those that are chosen."""
-    if item.get_closest_marker("long") is not None:
-        return True
-    is_chosen = config.getoption("--connect") or crc32(item.nodeid.encode()) % SPARK_SHARE == 0
-    return item.get_closest_marker("contract") is None and not is_chosen
 
 
 @pytest.fixture(scope="session")
@@ -113,6 +95,19 @@ def spark(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
 
 
 @pytest.fixture(autouse=True)
+def one_jvm(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Fail a test that started a JVM and is not marked so: it would run in a worker that is to have none."""
+    had = _has_jvm()
+    yield
+    assert had or is_jvm(request.node) or not _has_jvm(), "let it use the fixture `spark`, or mark it `jvm`"
+
+
+def _has_jvm() -> bool:
+    context = getattr(sys.modules.get("pyspark"), "SparkContext", None)
+    return context is not None and context._gateway is not None
+
+
+@pytest.fixture(autouse=True)
 def fold_failures() -> Iterator[list[str]]:
     """Fail a test in which a fold failed: only the log tells. A test that wants one to fail clears the list."""
     found: list[str] = []
@@ -121,8 +116,53 @@ def fold_failures() -> Iterator[list[str]]:
         def emit(self, record: logging.LogRecord) -> None:
             found.append(self.format(record))
 
-    handler, logger = Remember(logging.WARNING), logging.getLogger("anabranch.repo.fold")
+    handler, logger = Remember(logging.WARNING), logging.getLogger("anabranch.repo.upkeep.fold")
     logger.addHandler(handler)
     yield found
     logger.removeHandler(handler)
     assert found == []
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Run once with each engine, where a test names none itself; a run on Spark Connect has only that one."""
+    named = any(mark.args[0] == "engine" for mark in metafunc.definition.iter_markers("parametrize"))
+    if "engine" in metafunc.fixturenames and not named:
+        engines = ["connect"] if metafunc.config.getoption("--connect") else ["duck", "spark"]
+        metafunc.parametrize("engine", engines, indirect=True)
+
+
+@pytest.fixture
+def engine(request: pytest.FixtureRequest) -> Iterator[dict[str, Any]]:
+    """Options that force one engine; Spark is started only where it is asked for.
+
+    It is quick on small tables, and does not compile its plans, unless `--all` or a mark asks."""
+    if request.param == "duck":
+        yield {"engine": "duck"}
+        return
+    session = request.getfixturevalue("spark")
+    compiles = request.config.getoption("--all") or request.node.get_closest_marker("compiled")
+    with nullcontext() if compiles else set_in(session, QUICK):
+        yield {"engine": "spark", "spark": session}
+
+
+@pytest.fixture
+def repo(tmp_path: Path, engine: dict[str, Any]) -> Iterator[ab.Repository]:
+    """An empty repository in a folder."""
+    with ab.init(tmp_path / "store", author="ann", **engine) as made:
+        yield made
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Work in an empty folder, so that errors name short paths."""
+    made = tmp_path / "work"
+    made.mkdir()
+    monkeypatch.chdir(made)
+    return made
+
+
+@pytest.fixture
+def duck(tmp_path: Path) -> Iterator[ab.Repository]:
+    """An empty repository that needs no JVM."""
+    with ab.init(tmp_path / "store", author="ann", engine="duck") as made:
+        yield made

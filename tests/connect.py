@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).parent.parent
 LOCAL = {
     "spark.driver.bindAddress": "127.0.0.1",
+    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",  # compiles, collects in one thread
     "spark.driver.host": "127.0.0.1",  # the machine's own name may not resolve
     "spark.log.level": "ERROR",
     "spark.sql.shuffle.partitions": "4",
@@ -26,7 +27,13 @@ LOCAL = {
     "spark.ui.showConsoleProgress": "false",
 }
 
-INTERPRETED = {"spark.sql.codegen.factoryMode": "NO_CODEGEN", "spark.sql.codegen.wholeStage": "false"}
+QUICK = {
+    "spark.sql.adaptive.enabled": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.shuffle.partitions": "1",
+}
+"""What spares the most on small tables: there, Spark plans and compiles longer than it runs."""
 
 LEFT_OPEN = "ignore:unclosed <socket:ResourceWarning"
 """A filter for PySpark 4.0, whose classic sessions leave the sockets of results to the garbage collector."""

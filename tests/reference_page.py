@@ -10,25 +10,28 @@ from pathlib import Path
 from typing import Any
 
 import anabranch as ab
+from anabranch.cli.exit_codes import EXIT_CODES
+from anabranch.frames.relation import Relation
 from anabranch.plan.schema_diff import SchemaChange
-from anabranch.repo.blame import Blame, BlameEntry
-from anabranch.repo.changes import Changes
-from anabranch.repo.conflicts import Conflicts, TableConflicts
-from anabranch.repo.differences import Diff, TableDiff
-from anabranch.repo.history import RowHistoryEntry, TableHistoryEntry
-from anabranch.repo.merge import MergeResult
-from anabranch.repo.open_commit import OpenCommit
-from anabranch.repo.open_merge import OpenMerge
-from anabranch.repo.preview import Preview
-from anabranch.repo.reading import Table
-from anabranch.repo.sql import SqlSession
-from anabranch.repo.sql_result import SqlResult
-from anabranch.repo.table_writer import TableWriter
-from anabranch.repo.transaction import Transaction
+from anabranch.repo.commit.open_commit import OpenCommit
+from anabranch.repo.commit.transaction import Transaction
+from anabranch.repo.compare.blame import Blame, BlameEntry
+from anabranch.repo.compare.changes import Changes
+from anabranch.repo.compare.history import RowHistoryEntry, TableHistoryEntry
+from anabranch.repo.compare.table_diff import Diff, TableDiff
+from anabranch.repo.merge.conflicts import Conflicts, TableConflicts
+from anabranch.repo.merge.open_merge import OpenMerge
+from anabranch.repo.merge.preview import Preview
+from anabranch.repo.merge.request import MergeResult
+from anabranch.repo.read.table import Table
+from anabranch.repo.sql.result import SqlResult
+from anabranch.repo.sql.sql import SqlSession
+from anabranch.repo.write.table_writer import TableWriter
 
 PAGE = Path(__file__).parents[1] / "docs" / "reference.md"
 FUNCTIONS = (ab.init, ab.open, ab.repositories, ab.drop_repository)
 CLASSES = {
+    "whatever has columns and rows": Relation,
     "repo": ab.Repository,
     "tx": Transaction,
     "open_commit": OpenCommit,
@@ -45,6 +48,7 @@ CLASSES = {
     "result of SQL": SqlResult,
     "session of SQL": SqlSession,
 }
+SETTINGS = (ab.Settings, ab.ServerSettings, ab.DamageSettings)
 VALUES = (
     ab.Commit,
     ab.Branch,
@@ -52,12 +56,14 @@ VALUES = (
     ab.BranchMove,
     ab.Counts,
     ab.Optimized,
+    ab.Collected,
+    ab.Garbage,
     MergeResult,
     SchemaChange,
     RowHistoryEntry,
     TableHistoryEntry,
     BlameEntry,
-    ab.Settings,
+    *SETTINGS,
 )
 INNER = {
     Transaction: ("state_of", "pending", "add", "alter", "drop", "rename"),
@@ -76,7 +82,8 @@ def _lines() -> Iterator[str]:
     yield from ("# Reference", "", "Written from the code by `python -m tests.reference_page`.", "")
     yield from ("## Stores", "", *(f"- {_described(f.__name__, f, 'ab.')}" for f in FUNCTIONS), "")
     for called, kind in CLASSES.items():
-        yield from (f"## `{kind.__name__}` ({called})", "", _first(kind), "", *_members(kind), "")
+        forms = " A `Relation`: what is not listed here is as there." if kind.__base__ is Relation else ""
+        yield from (f"## `{kind.__name__}` ({called})", "", _first(kind) + forms, "", *_members(kind), "")
     yield from ("## Values", "")
     for value in VALUES:
         yield f"- **{value.__name__}**: {_first(value)} `{', '.join(_fields(value))}`"
@@ -105,15 +112,18 @@ def _described(name: str, function: Any, prefix: str) -> str:
 
 
 def _fields(value: Any) -> list[str]:
-    if value is ab.Settings:
-        return [f"{f.name}={f.default}" for f in fields(value)]
+    if value in SETTINGS:
+        return [
+            f"{f.name}={f'{type(f.default).__name__}()' if is_dataclass(f.default) else f.default}"
+            for f in fields(value)
+        ]
     own = [f.name for f in fields(value)] if is_dataclass(value) else []
     return own + [n for n, m in vars(value).items() if isinstance(m, property)]
 
 
 def _errors() -> Iterator[str]:
     for kind in ab.AnabranchError.__subclasses__():
-        yield f"- **{kind.__name__}** (exit code {kind.exit_code}): {_first(kind)}"
+        yield f"- **{kind.__name__}** (exit code {EXIT_CODES[kind]}): {_first(kind)}"
 
 
 def _first(thing: Any) -> str:

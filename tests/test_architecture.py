@@ -7,53 +7,51 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from fnmatch import fnmatch
-from pathlib import Path
 
 import pytest
 
-SOURCE = Path(__file__).parents[1] / "src" / "anabranch"
-
-# Imports go down only; rooms on one line never import each other.
-LINES = (
-    ("cli", "server"),
-    ("orm", "build"),
-    ("jobs", "live"),
-    ("repo",),
-    ("engines", "sql"),
-    ("queries",),
-    ("catalog", "objects"),
-    ("plan",),
-    ("model",),
-    ("errors", "settings"),
-)
-HEIGHT = {room: -depth for depth, line in enumerate(LINES) for room in line}
+from tests.architecture import HEIGHT, MODULES, PICTURE, every_import, imports, picture, room_of
 
 # The front door shows what users need; to the rooms above it, it stands for repo.
-FRONT_DOOR = {"__init__.py": {"repo", "model", "errors", "settings"}, "__main__.py": {"cli"}}
+FRONT_DOOR = {"__init__.py": {"repo", "frames", "model", "errors", "settings"}, "__main__.py": {"cli"}}
 
 # Only repo conducts: what works with the catalogue, with objects and with engines knows nothing of the others.
 APART = {"queries": {"catalog", "objects"}, "engines": {"catalog", "objects"}}
+
+# Imports that still go up, each to be mended; a line that is no longer needed fails.
+STILL_UP = {
+    ("repo/commit/transaction.py", "anabranch.repo.compare.draft_diff"),
+    ("repo/commit/transaction.py", "anabranch.repo.compare.table_diff"),
+    ("repo/commit/transaction.py", "anabranch.repo.sql.result"),
+    ("repo/commit/transaction.py", "anabranch.repo.sql.sql"),
+    ("repo/commit/working_set.py", "anabranch.repo.repository"),
+    ("repo/sql/relations.py", "anabranch.repo.repository"),
+    ("repo/sql/show_statements.py", "anabranch.repo.repository"),
+    ("repo/sql/sql.py", "anabranch.repo.repository"),
+    ("repo/sql/system_names.py", "anabranch.repo.repository"),
+    ("repo/sql/system_relation.py", "anabranch.repo.repository"),
+    ("repo/sql/version_statements.py", "anabranch.repo.repository"),
+    ("repo/write/table_writer.py", "anabranch.repo.commit.transaction"),
+}
 
 # One foreign library, one room, or its own file in a room. Arrow is how rows travel between rooms.
 LIBRARIES = {
     "click": ["cli/*"],
     "duckdb": ["engines/duck*.py"],
-    "pandas": ["repo/*"],
-    "polars": ["repo/*"],
+    "numpy": ["queries/overlay_fold.py", "queries/overlay_places.py"],
+    "pandas": ["frames/*", "repo/*"],
+    "polars": ["frames/*", "repo/*"],
     "psycopg": ["catalog/*"],
-    "py4j": ["engines/spark*.py"],
-    "numpy": ["queries/memory_fold.py", "queries/places.py"],
-    "pyarrow": ["objects/*", "engines/*", "queries/*", "repo/*"],
-    "pyspark": ["engines/spark*.py"],
+    "py4j": ["engines/spark*.py", "formats/spark/*"],
+    "pyarrow": ["arrow/*", "objects/*", "engines/*", "queries/*", "frames/*", "formats/*", "proven/*", "repo/*"],
+    "pyspark": ["engines/spark*.py", "formats/spark/*"],
     "rich": ["cli/*"],
     "sqlalchemy": ["catalog/*"],
-    "sqlglot": ["queries/*"],
+    "sqlglot": ["queries/*", "proven/*"],
 }
 
 HEAVY = ("duckdb", "numpy", "pandas", "polars", "pyarrow", "pyspark", "sqlglot")
 EMPTY_NAMES = {"base", "common", "core", "data", "handler", "helper", "info", "manager", "misc", "service", "util"}
-
-MODULES = {path.relative_to(SOURCE).as_posix(): ast.parse(path.read_text("utf-8")) for path in SOURCE.rglob("*.py")}
 
 
 def test_every_room_has_its_place() -> None:
@@ -62,11 +60,18 @@ def test_every_room_has_its_place() -> None:
 
 
 def test_imports_go_down_only() -> None:
-    assert_none(
-        f"{place}: {target}: {complaint}"
+    wrong = [
+        (module, place, target, complaint)
         for module, place, target in every_import()
         if (complaint := objection_to_room(module, target))
+    ]
+    known = {(module, target.rpartition(".")[0]) for module, _, target, _ in wrong}
+    assert_none(
+        f"{place}: {target}: {complaint}"
+        for module, place, target, complaint in wrong
+        if (module, target.rpartition(".")[0]) not in STILL_UP
     )
+    assert_none(f"mended: {line}" for line in STILL_UP - known)
 
 
 def test_the_two_engines_do_not_know_each_other() -> None:
@@ -107,6 +112,10 @@ def test_no_module_or_class_has_an_empty_name() -> None:
     )
 
 
+def test_the_picture_of_the_rooms_is_current() -> None:
+    assert PICTURE.read_text("utf-8") == picture(), "run python -m tests.architecture --draw"
+
+
 def test_importing_anabranch_loads_no_heavy_library() -> None:
     script = f"import sys, anabranch; print(*sorted(set({HEAVY}) & set(sys.modules)))"
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
@@ -126,10 +135,10 @@ def test_importing_anabranch_loads_no_heavy_library() -> None:
         ("model/clock.py", "def f():\n    from anabranch.plan import merge"),
         ("model/clock.py", "if TYPE_CHECKING:\n    from anabranch.plan import merge"),
         ("model/clock.py", "import_module('anabranch.plan')"),
-        ("catalog/moves.py", "import anabranch.objects"),
+        ("catalog/branches.py", "import anabranch.objects"),
         ("errors.py", "from anabranch.settings import Settings"),
         ("engines/duck.py", "from anabranch.catalog import tables"),
-        ("repo/merge.py", "from anabranch import Repository"),
+        ("repo/merge/merge.py", "from anabranch import Repository"),
         ("plan/merge.py", "import anabranch"),
         ("__init__.py", "from anabranch.catalog import tables"),
     ],
@@ -141,11 +150,11 @@ def test_an_import_that_goes_up_or_sideways_is_found(module: str, statement: str
 @pytest.mark.parametrize(
     ("module", "statement"),
     [
-        ("repo/merge.py", "from pyspark.sql import DataFrame"),
+        ("repo/merge/merge.py", "from pyspark.sql import DataFrame"),
         ("engines/duck.py", "import pyspark.sql as spark"),
         ("engines/spark.py", "import duckdb"),
         ("plan/merge.py", "def f():\n    import pyarrow"),
-        ("repo/merge.py", "import requests"),
+        ("repo/merge/merge.py", "import requests"),
     ],
 )
 def test_a_library_out_of_its_room_is_found(module: str, statement: str) -> None:
@@ -157,9 +166,9 @@ def objection_to_room(module: str, target: str) -> str | None:
     package, _, rest = target.partition(".")
     if package != "anabranch":
         return None
-    source, found = room_of(module), rest.split(".")[0]
+    source, found = room_of(module), room_of(rest.replace(".", "/"))
     if module in FRONT_DOOR:
-        return None if found in FRONT_DOOR[module] else f"the front door does not lead to {found}"
+        return None if found.split("/")[0] in FRONT_DOOR[module] else f"the front door does not lead to {found}"
     if source == found:
         return None
     found = found if found in HEIGHT else "repo"  # a name taken from the front door
@@ -178,32 +187,6 @@ def objection_to_library(module: str, target: str) -> str | None:
     if any(fnmatch(module, place) for place in LIBRARIES[library]):
         return None
     return f"{library} belongs to {' '.join(LIBRARIES[library])}"
-
-
-def every_import() -> Iterator[tuple[str, str, str]]:
-    """Give (module, place in it, what it imports), in all of src/anabranch."""
-    for module, tree in sorted(MODULES.items()):
-        for line, target in imports(module, tree):
-            yield module, f"{module}:{line}", target
-
-
-def imports(module: str, tree: ast.AST) -> Iterator[tuple[int, str]]:
-    """Give (line, dotted name) for whatever a module imports, at its top or further in."""
-    package = ["anabranch", *module.split("/")[:-1]]
-    for node in ast.walk(tree):
-        match node:
-            case ast.Import(names):
-                yield from ((node.lineno, alias.name) for alias in names)
-            case ast.ImportFrom(origin, names, level):
-                above = package[: len(package) + 1 - level] if level else []
-                stem = ".".join([*above, *([origin] if origin else [])])
-                yield from ((node.lineno, f"{stem}.{alias.name}") for alias in names)
-            case ast.Call(ast.Name("import_module") | ast.Attribute(_, "import_module"), [ast.Constant(str(name)), *_]):
-                yield node.lineno, name
-
-
-def room_of(module: str) -> str:
-    return module.split("/")[0].removesuffix(".py")
 
 
 def assert_none(offences: Iterator[str]) -> None:

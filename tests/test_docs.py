@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests import commands_page, reference_page
+from tests.architecture import HEIGHT
 
 ROOT = Path(__file__).parent.parent
 
@@ -80,6 +81,14 @@ def test_links_between_pages_lead_somewhere(page: str) -> None:
     here = ROOT / page
     for target in re.findall(r"\]\(([^)#]+?)\)", here.read_text(encoding="utf-8")):
         assert "://" in target or (here.parent / target).exists(), target
+
+
+def test_the_modules_that_the_architecture_names_are_there() -> None:
+    page = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
+    rooms = "|".join(sorted({room.split("/")[0] for room in HEIGHT}))
+    named = re.findall(rf"`((?:{rooms})/[\w/]+\.py)", page)
+    assert named
+    assert not [path for path in named if not (ROOT / "src" / "anabranch" / path).exists()]
 
 
 def test_the_format_page_names_every_table_and_column() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from os import PathLike, fspath
 from typing import TYPE_CHECKING, Any
 
@@ -18,30 +19,58 @@ from anabranch.errors import (
 )
 from anabranch.model.changes import Counts, Optimized
 from anabranch.model.commits import Branch, BranchMove, Commit, Tag
-from anabranch.settings import Settings
+from anabranch.model.garbage import Collected, Garbage
+from anabranch.settings import DamageSettings, ServerSettings, Settings
 
 if TYPE_CHECKING:
+    from anabranch.frames.relation import Relation
+    from anabranch.repo.commit.open_commit import OpenCommit
+    from anabranch.repo.commit.transaction import Transaction
+    from anabranch.repo.compare.blame import Blame
+    from anabranch.repo.compare.changes import Changes
+    from anabranch.repo.compare.table_diff import Diff, TableDiff
+    from anabranch.repo.merge.conflicts import Conflicts
+    from anabranch.repo.merge.open_merge import OpenMerge
+    from anabranch.repo.merge.request import MergeResult
+    from anabranch.repo.read.table import Table
     from anabranch.repo.repository import Repository
+    from anabranch.repo.sql.result import SqlResult
 
 __version__ = "0.1.0"
 
 __all__ = [
     "AlreadyExists",
     "AnabranchError",
+    "Blame",
     "Branch",
     "BranchMove",
     "BranchMoved",
+    "Changes",
+    "Collected",
     "Commit",
+    "Conflicts",
     "Corrupt",
     "Counts",
+    "DamageSettings",
+    "Diff",
+    "Garbage",
     "InvalidRequest",
     "MergeConflict",
+    "MergeResult",
     "NotFound",
+    "OpenCommit",
+    "OpenMerge",
     "Optimized",
     "OutcomeUnknown",
+    "Relation",
     "Repository",
+    "ServerSettings",
     "Settings",
+    "SqlResult",
+    "Table",
+    "TableDiff",
     "Tag",
+    "Transaction",
     "Unavailable",
     "drop_repository",
     "init",
@@ -50,13 +79,29 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:
-    """Load the façade, and the catalogue behind it, only when it is asked for: help and completion need neither."""
-    if name == "Repository":
-        from anabranch.repo.repository import Repository
+_LOADED_LATER = {
+    "Blame": "repo.compare.blame",
+    "Changes": "repo.compare.changes",
+    "Conflicts": "repo.merge.conflicts",
+    "Diff": "repo.compare.table_diff",
+    "MergeResult": "repo.merge.merge",
+    "OpenCommit": "repo.commit.open_commit",
+    "OpenMerge": "repo.merge.open_merge",
+    "Relation": "frames.relation",
+    "Repository": "repo.repository",
+    "SqlResult": "repo.sql.result",
+    "Table": "repo.read.table",
+    "TableDiff": "repo.compare.table_diff",
+    "Transaction": "repo.commit.transaction",
+}
+"""The façade and what users hold, to annotate with: help and completion need none of it."""
 
-        return Repository
-    raise AttributeError(name)
+
+def __getattr__(name: str) -> Any:
+    """Load a class, and what is behind it, only when it is asked for."""
+    if name not in _LOADED_LATER:
+        raise AttributeError(name)
+    return getattr(import_module(f"anabranch.{_LOADED_LATER[name]}"), name)
 
 
 def init(
@@ -71,7 +116,7 @@ def init(
 
     `store` is a folder, or `postgresql://…` together with `objects=`. Options as for `open`.
     """
-    from anabranch.repo import store as stores
+    from anabranch.repo import stores
     from anabranch.repo.repository import Repository
 
     return Repository(stores.make(fspath(store), repository, objects, branch, stores.Options(**options)))
@@ -79,7 +124,7 @@ def init(
 
 def open(store: str | PathLike[str], *, repository: str | None = None, **options: Any) -> Repository:
     """Open a repository. Options: `spark=` a session, `engine=` auto, spark or duck, `author=`, `settings=`."""
-    from anabranch.repo import store as stores
+    from anabranch.repo import stores
     from anabranch.repo.repository import Repository
 
     return Repository(stores.open_(fspath(store), repository, stores.Options(**options)))
@@ -87,13 +132,13 @@ def open(store: str | PathLike[str], *, repository: str | None = None, **options
 
 def repositories(store: str | PathLike[str]) -> list[str]:
     """List the repositories of a store."""
-    from anabranch.repo.store import names
+    from anabranch.repo.stores import names
 
     return names(fspath(store))
 
 
 def drop_repository(store: str | PathLike[str], repository: str) -> None:
     """Remove a repository from a store, with all its history."""
-    from anabranch.repo.store import drop
+    from anabranch.repo.stores import drop
 
     drop(fspath(store), repository)

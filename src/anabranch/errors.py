@@ -13,18 +13,26 @@ AnabranchError
 
 from __future__ import annotations
 
+import re
 from typing import Any
+
+_LONG = re.compile(r"\S{301,}|'[^'\n]{301,}'")
+_LONGEST = 4000
+
+
+def _cut(text: str) -> str:
+    """Shorten what is longer than any name can be; the facts of an error have it whole."""
+    short = _LONG.sub(lambda found: f"{found[0][:200]}…{found[0][-20:]}", text)
+    return short if len(short) <= _LONGEST else f"{short[:_LONGEST]}…"
 
 
 class AnabranchError(Exception):
     """Base of all errors; carries a hint for the next step and the facts as attributes."""
 
-    exit_code = 70
-
     def __init__(self, message: str, *, hint: str | None = None, **facts: Any) -> None:
-        super().__init__(message)
-        self.message = message
-        self.hint = hint
+        self.message = _cut(message)
+        super().__init__(self.message)
+        self.hint = None if hint is None else _cut(hint)
         self.facts = facts
 
     def __getattr__(self, name: str) -> Any:
@@ -40,46 +48,30 @@ class AnabranchError(Exception):
 class InvalidRequest(AnabranchError):
     """What was asked cannot be done as asked."""
 
-    exit_code = 2
-
 
 class NotFound(AnabranchError):
     """Something that was named is not there."""
-
-    exit_code = 3
 
 
 class AlreadyExists(AnabranchError):
     """A name is taken."""
 
-    exit_code = 4
-
 
 class MergeConflict(AnabranchError):
     """Two sides changed the same thing differently."""
-
-    exit_code = 1
 
 
 class BranchMoved(AnabranchError):
     """The branch moved while work on it went on."""
 
-    exit_code = 5
-
 
 class Unavailable(AnabranchError):
     """A part that is needed does not answer, or is not installed."""
-
-    exit_code = 6
 
 
 class OutcomeUnknown(AnabranchError):
     """Publishing was cut off, and it could not be found out whether it happened."""
 
-    exit_code = 7
-
 
 class Corrupt(AnabranchError):
     """Stored bytes are missing or are not what was written."""
-
-    exit_code = 8

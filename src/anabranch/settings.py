@@ -6,6 +6,39 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
+class ServerSettings:
+    """How long a catalogue on a PostgreSQL server is waited for. What the store's URL says itself goes before."""
+
+    connect_timeout_seconds: int = 10
+    """For a connection."""
+    lock_timeout_seconds: float = 30
+    """For another writer to end; 0 waits for ever."""
+    idle_timeout_seconds: float = 300
+    """A writer that the server hears nothing of for so long is ended, and others go on; 0 waits for ever."""
+    keepalive_idle_seconds: int = 30
+    """Silence after which a connection is tried."""
+    keepalive_interval_seconds: int = 10
+    """From one try to the next."""
+    keepalive_count: int = 3
+    """Tries without an answer after which a connection is lost."""
+
+
+@dataclass(frozen=True)
+class DamageSettings:
+    """How files of the object root are compared with what was written, for those who don't trust their disks.
+
+    Sizes are compared before each read. Before files are written anew they are hashed, whatever is set here.
+    """
+
+    hashes: bool = True
+    """Compare the hash of each file, once in a process, before it is read."""
+    spark_hash_limit_bytes: int = 512 * 1024 * 1024
+    """Before Spark reads more than this at once, files are not hashed: it compares the checksums of pages."""
+    page_checksums: bool = True
+    """Let Spark compare the checksum of every page that it reads."""
+
+
+@dataclass(frozen=True)
 class Settings:
     """Limits and thresholds; the defaults suit one machine."""
 
@@ -45,3 +78,7 @@ class Settings:
     """The same for `optimize`."""
     overlay_turn_limit: int = 16
     """Turns of changes that a snapshot keeps at most for files that are not rewritten."""
+    server: ServerSettings = ServerSettings()
+    """How long a catalogue on a server is waited for."""
+    damage: DamageSettings = DamageSettings()
+    """How files are compared with what was written."""

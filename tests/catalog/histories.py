@@ -90,7 +90,7 @@ def _publish(
             CommitId(new_id("k")),
             author_of(number),
             f"commit {number}",
-            now(),
+            now(cx),
             (),
             "merge" if len(parents) > 1 else "commit",
             _content(number, things),
@@ -108,7 +108,7 @@ def _content(number: int, things: dict[str, ThingId]) -> Content:
 
 def position_of(repo: ab.Repository, ref: str) -> Position:
     """Resolve a ref to where its commit lies."""
-    from anabranch.repo.refs import resolve
+    from anabranch.repo.branches.refs import resolve
 
     with repo._ctx.catalog.read() as cx:
         return resolve(repo._ctx, cx, ref)

@@ -26,21 +26,21 @@ _PRELOADED = [
     "anabranch",
     "anabranch.engines.duck",
     "anabranch.objects.folder",
-    "anabranch.repo.branch",
-    "anabranch.repo.commit",
-    "anabranch.repo.create_table",
-    "anabranch.repo.fold",
-    "anabranch.repo.listing",
-    "anabranch.repo.log",
-    "anabranch.repo.look_up",
-    "anabranch.repo.net",
-    "anabranch.repo.open_commit",
-    "anabranch.repo.reading",
+    "anabranch.repo.branches.branch",
+    "anabranch.repo.commit.commit",
+    "anabranch.repo.write.create_table",
+    "anabranch.repo.upkeep.fold",
+    "anabranch.repo.branches.listing",
+    "anabranch.repo.branches.log",
+    "anabranch.repo.read.look_up",
+    "anabranch.repo.write.netting",
+    "anabranch.repo.commit.open_commit",
+    "anabranch.repo.read.table",
     "anabranch.repo.repository",
-    "anabranch.repo.store",
-    "anabranch.repo.upsert",
-    "anabranch.repo.update",
-    "anabranch.repo.verify",
+    "anabranch.repo.stores",
+    "anabranch.repo.write.upsert",
+    "anabranch.repo.write.update",
+    "anabranch.repo.upkeep.verify",
 ]
 
 
@@ -59,6 +59,11 @@ class Child:
         self._process: ForkServerProcess = context.Process(target=_run, args=(results, function, args))
         self._process.start()
         results.close()
+
+    @property
+    def pid(self) -> int:
+        assert self._process.pid is not None
+        return self._process.pid
 
     def join(self) -> int:
         """Wait for the end and return the exit code: minus the signal for a process that was killed."""

@@ -34,6 +34,8 @@ class Store:
     kind: str
     url: str
     objects: Path
+    stride: int = 1
+    """How many of the places where a process could die are passed over together."""
 
     def init(self, name: str | None = None, **options: Any) -> ab.Repository:
         """Make a repository; without a name it gets a new one."""
@@ -53,13 +55,14 @@ class Store:
 def store(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
     """A store for all tests of a module."""
     folder = tmp_path_factory.mktemp("store")
+    stride = 1 if request.config.getoption("--all") else 3
     if request.param == "sqlite":
-        yield Store("sqlite", str(folder), folder / ".anabranch" / "objects")
+        yield Store("sqlite", str(folder), folder / ".anabranch" / "objects", stride)
         _close(str(folder))
         return
     server: PostgresServer = request.getfixturevalue("postgres")
     url = server.create_database()
-    yield Store("postgresql", url, folder / "objects")
+    yield Store("postgresql", url, folder / "objects", stride)
     _close(url)
     server.drop_database(url)
 
@@ -77,7 +80,7 @@ def another(repo: ab.Repository) -> ab.Repository:
         record = repositories.create(cx, f"repository_{next(_numbers)}", "main")
         head = BranchHead("main", BranchId(new_id("b")), Position(LineId(""), 0))
         made = CommitId(new_id("k"))
-        root = Publication(record.id, head, (), made, "ann", "start", now(), (), "init", Content())
+        root = Publication(record.id, head, (), made, "ann", "start", now(cx), (), "init", Content())
         write_root(cx, root, ctx.store_id)
     return ab.Repository(replace(ctx, record=record))
 

@@ -1,8 +1,9 @@
-"""Publishing: one transaction, checked links, times that never run backwards, and a hash that can be checked."""
+"""Publishing: one transaction, checked links, times that don't run backwards, and a hash that can be checked."""
 
 from __future__ import annotations
 
 import datetime as dt
+import time
 from dataclasses import replace
 from decimal import Decimal
 from typing import Any
@@ -23,7 +24,7 @@ from anabranch.model.objects import KeyRange, NewObject, StoredObject
 from anabranch.model.tables import Entry
 from anabranch.plan.hashing import commit_hash
 from tests.catalog import stores
-from tests.catalog.stores import make_table, put
+from tests.catalog.stores import Store, make_table, put
 
 store = stores.store
 repo = stores.repo
@@ -82,7 +83,7 @@ def test_publish_fails_when_the_branch_is_gone_or_another_one(repo: ab.Repositor
 
 def test_a_link_to_an_object_that_was_collected_is_refused(repo: ab.Repository) -> None:
     before = all_rows(repo)
-    with pytest.raises(ab.Corrupt, match="ogone"):
+    with pytest.raises(ab.Unavailable, match="ogone"):
         put_out(repo, drafted(repo, Content(linked=(ObjectId("ogone"),))))
     assert all_rows(repo) == before
 
@@ -107,14 +108,14 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """A clock that the test sets, in microseconds; the catalogue asks no other."""
     told = [1_000_000_000_000_000]
     for module in (publishing, branches, objects):
-        monkeypatch.setattr(module, "now", lambda: told[0])
+        monkeypatch.setattr(module, "now", lambda cx: told[0])
     return told
 
 
 def test_times_never_run_backwards_though_the_machines_clock_does(repo: ab.Repository, clock: list[int]) -> None:
     clock[0] = 4_000_000_000_000_000
     first = make_table(repo, "t")
-    clock[0] -= 3_600_000_000
+    clock[0] -= 60_000_000
     second = put(repo, "t", 2)
     repo.reset("main", to="main~1")
     third = put(repo, "t", 3)
@@ -125,6 +126,82 @@ def test_times_never_run_backwards_though_the_machines_clock_does(repo: ab.Repos
     assert [c.hash for c in repo.log()][:2] == [third.hash, first.hash]
     late = dt.datetime(2096, 10, 2, tzinfo=dt.UTC) + dt.timedelta(days=1)
     assert repo.show(f"main@{{{late.isoformat()}}}").hash == third.hash
+
+
+HOUR = 3_600_000_000
+
+
+def test_a_clock_that_was_wrong_once_is_told_and_later_commits_tell_the_right_time(
+    repo: ab.Repository, clock: list[int], caplog: pytest.LogCaptureFixture
+) -> None:
+    clock[0] = right = 1_900_000_000_000_000
+    first = make_table(repo, "t")
+    clock[0] += 1000 * HOUR
+    wrong = put(repo, "t", 2)
+    assert caplog.text == ""
+    clock[0] = right + HOUR
+    assert repo.show("main@{now}") == wrong
+    assert repo.show(f"main@{{{told(right + HOUR)}}}") == wrong, "it has happened, whatever its time"
+    third = put(repo, "t", 3)
+    assert "clock" in caplog.text
+    assert wrong.finished_at.isoformat(" ", "seconds") in caplog.text
+    caplog.clear()
+    clock[0] += HOUR
+    fourth = put(repo, "t", 4)
+    assert caplog.text == "", "it is told once"
+    assert [told(right + HOUR), told(clock[0])] == [c.finished_at.isoformat() for c in (third, fourth)]
+    assert [c.hash for c in repo.log(limit=4)] == [c.hash for c in (fourth, third, wrong, first)]
+    for moment, commit in (
+        (right, first),
+        (right + HOUR - 1, first),
+        (right + HOUR, third),
+        (right + 2 * HOUR - 1, third),
+        (right + 2 * HOUR, fourth),
+        (right + 2000 * HOUR, fourth),
+    ):
+        assert repo.show(f"main@{{{told(moment)}}}") == commit
+    clock[0] = right + 3000 * HOUR
+    assert repo.show(f"main@{{{told(right + 2000 * HOUR)}}}") == fourth, (
+        "the wrong time has come: it is past all the same"
+    )
+    assert repo.sql("SELECT count(*) AS n FROM t TIMESTAMP AS OF now()").rows() == [{"n": 4}]
+
+
+def told(micros: int) -> str:
+    return (dt.datetime(1970, 1, 1, tzinfo=dt.UTC) + dt.timedelta(microseconds=micros)).isoformat()
+
+
+def test_a_repository_made_by_a_wrong_clock_shows_what_it_has(repo: ab.Repository, clock: list[int]) -> None:
+    real = clock[0]
+    clock[0] = 8_000_000_000_000_000
+    repo.branch("dev")
+    clock[0] = real
+    assert repo.show("dev@{now}") == repo.show(f"dev@{{{told(real - 1)}}}") == repo.show("dev")
+
+
+def test_a_wrong_clock_on_one_branch_does_not_put_it_before_all_others(repo: ab.Repository, clock: list[int]) -> None:
+    clock[0] = 1_900_000_000_000_000
+    make_table(repo, "t")
+    repo.branch("dev")
+    clock[0] += 1000 * HOUR
+    put(repo, "t", 2, branch="dev")
+    clock[0] -= 999 * HOUR
+    put(repo, "t", 3)
+    clock[0] += HOUR
+    put(repo, "t", 4, branch="dev")
+    assert [c.message for c in repo.log(["main", "dev"], limit=3)] == ["put 4 in t", "put 2 in t", "put 3 in t"]
+
+
+def test_the_time_of_a_commit_is_told_by_the_catalogues_own_clock(
+    store: Store, repo: ab.Repository, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(time, "time_ns", lambda: 5_000_000_000 * 10**9)
+    made = make_table(repo, "t")
+    moved = repo.reflog("main")[0]
+    is_local = store.kind == "sqlite"
+    assert {made.started_at.year == 2128, made.finished_at.year == 2128, moved.moved_at.year == 2128} == {is_local}
+    monkeypatch.undo()
+    assert repo.show(f"main@{{{dt.datetime.now(dt.UTC).isoformat()}}}") == made
 
 
 def test_a_branch_whose_clock_stood_still_shows_its_last_move_of_that_time(

@@ -12,6 +12,7 @@ from sqlalchemy import select, text
 
 import anabranch as ab
 from anabranch.catalog import branches, tables
+from anabranch.catalog import files as catalog_files
 from anabranch.catalog import store as catalog_store
 from anabranch.catalog.store import Catalog
 from tests.catalog import stores
@@ -52,6 +53,33 @@ def test_a_writing_transaction_that_raises_leaves_nothing(repo: ab.Repository, e
     repo.branch("dev")
 
 
+def test_transactions_of_a_block_alone_are_one_that_others_wait_for(repo: ab.Repository) -> None:
+    ctx = repo._ctx
+    made, waited = threading.Event(), threading.Thread(target=lambda: (repo.branch("beside"), made.set()))
+    with ctx.catalog.alone(ctx.record.id):
+        assert ctx.catalog.is_alone
+        repo.branch("one")
+        waited.start()
+        with pytest.raises(ab.AlreadyExists):
+            repo.branch("one")
+        repo.branch("two")
+        assert [b.name for b in repo.branches()] == ["main", "one", "two"]
+        assert not made.wait(0.05)
+    waited.join(60)
+    assert made.is_set()
+    assert not ctx.catalog.is_alone
+    assert [b.name for b in repo.branches()] == ["beside", "main", "one", "two"]
+
+
+def test_a_block_alone_that_raises_leaves_nothing_of_its_transactions(repo: ab.Repository) -> None:
+    ctx = repo._ctx
+    with pytest.raises(Mishap), ctx.catalog.alone(ctx.record.id):
+        repo.branch("one")
+        raise Mishap("no")
+    assert [b.name for b in repo.branches()] == ["main"]
+    repo.branch("one")
+
+
 def test_a_name_taken_meanwhile_is_already_there(repo: ab.Repository) -> None:
     ctx = repo._ctx
     head = repo.show()
@@ -78,7 +106,7 @@ def test_a_closed_catalogue_opens_again_when_it_is_used(repo: ab.Repository) -> 
 
 
 def test_another_writer_that_does_not_end_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(catalog_store, "_BUSY_TIMEOUT_SECONDS", 0.2)
+    monkeypatch.setattr(catalog_files, "_BUSY_TIMEOUT_SECONDS", 0.2)
     with ab.init(tmp_path / "s", engine="duck") as repo:
         other = sqlite3.connect(tmp_path / "s" / ".anabranch" / "catalog.db", isolation_level=None)
         other.execute("BEGIN IMMEDIATE")

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from anabranch.cli.exit_codes import EXIT_CODES
 from anabranch.errors import Unavailable
 from tests.cli.conftest import Ana
 
@@ -70,7 +71,7 @@ def test_results_go_to_stdout_and_errors_to_stderr_with_their_exit_codes(shop: A
 def test_a_full_disk_is_told(shop: Ana, arguments: list[str]) -> None:
     with Path("/dev/full").open("w") as full:
         done = subprocess.run([BIN / "ana", *arguments], stdout=full, stderr=subprocess.PIPE, text=True)
-    assert done.returncode == Unavailable.exit_code
+    assert done.returncode == EXIT_CODES[Unavailable]
     assert done.stderr.startswith("error: the output can't be written: No space left on device\n")
 
 

@@ -9,36 +9,26 @@ from typing import NoReturn
 import click
 import pytest
 
-import anabranch.cli.verify
+import anabranch.cli.commands.verify
 from anabranch import errors
-from anabranch.cli.failures import INTERRUPTED, PIPE_CLOSED, UNEXPECTED
+from anabranch.cli.exit_codes import EXIT_CODES, INTERRUPTED, PIPE_CLOSED, UNEXPECTED
 from anabranch.cli.main import MODULES, cli
-from anabranch.cli.output import OutputClosed
+from anabranch.cli.output.text import OutputClosed
 from tests.cli.conftest import Ana
-
-EXIT_CODES = {
-    errors.MergeConflict: 1,
-    errors.InvalidRequest: 2,
-    errors.NotFound: 3,
-    errors.AlreadyExists: 4,
-    errors.BranchMoved: 5,
-    errors.Unavailable: 6,
-    errors.OutcomeUnknown: 7,
-    errors.Corrupt: 8,
-}
 
 
 def raising(monkeypatch: pytest.MonkeyPatch, error: BaseException) -> None:
     def fail(*_: object) -> NoReturn:
         raise error
 
-    monkeypatch.setattr(anabranch.cli.verify.command, "callback", fail)
+    monkeypatch.setattr(anabranch.cli.commands.verify.command, "callback", fail)
 
 
 def test_every_kind_of_error_has_an_exit_code_of_its_own() -> None:
     assert set(EXIT_CODES) == set(errors.AnabranchError.__subclasses__())
     others = (UNEXPECTED, INTERRUPTED, PIPE_CLOSED)
     assert len({*EXIT_CODES.values(), *others}) == len(EXIT_CODES) + len(others)
+    assert all(0 < code < 128 for code in EXIT_CODES.values())
 
 
 @pytest.mark.parametrize("kind", EXIT_CODES)

@@ -4,27 +4,37 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from anabranch.cli.state import State, find, load, save, without_password
+import anabranch as ab
+from anabranch.cli.remembered import State, find, load, save
 from anabranch.errors import Corrupt, NotFound
 
 
 @pytest.mark.parametrize(
-    ("url", "safe"),
+    "document",
     [
-        ("postgresql://ann:secret@host:5432/db", "postgresql://ann@host:5432/db"),
-        ("postgresql://ann@host/db", "postgresql://ann@host/db"),
-        ("postgresql://host/db", "postgresql://host/db"),
-        ("postgresql://ann:p%40ss@host/db?sslmode=require", "postgresql://ann@host/db?sslmode=require"),
-        ("postgresql://ann@host/db?password=secret&sslmode=require", "postgresql://ann@host/db?sslmode=require"),
-        ("postgresql:///db?host=/run/pg&password=secret", "postgresql:///db?host=/run/pg"),
-        ("postgresql://ann:a@b:c@host/db", "postgresql://ann@host/db"),
+        {"store": "/home/ann/other"},
+        {"store": "mysql://host/db"},
+        {"store": "postgresql://host:port/db"},
+        {"store": 7},
     ],
 )
-def test_a_password_is_taken_out_of_an_address(url: str, safe: str) -> None:
-    assert without_password(url) == safe
+def test_a_file_that_names_anything_but_a_server_is_told(tmp_path: Path, document: dict[str, Any]) -> None:
+    (tmp_path / ".anabranch").mkdir()
+    (tmp_path / ".anabranch" / "cli.json").write_text(json.dumps(document))
+    with pytest.raises(Corrupt, match="names"):
+        load(tmp_path)
+
+
+def test_a_store_is_its_own_whatever_a_file_beside_it_says(tmp_path: Path) -> None:
+    """Else work in a folder from a stranger would be done on a store of one's own."""
+    ab.init(tmp_path, author="ann").close()
+    save(tmp_path, State(store="postgresql://host/db"))
+    with pytest.raises(Corrupt, match="names a server"):
+        find(None, tmp_path)
 
 
 def test_what_is_saved_is_loaded_again(tmp_path: Path) -> None:

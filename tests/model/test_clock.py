@@ -87,3 +87,12 @@ def test_arithmetic_agrees_with_a_walk(indexes: list[int]) -> None:
     for place, base in enumerate(walk):
         told = [at(line, i) for line, low, high in lines.since(base) for i in range(low, high + 1)]
         assert told == walk[:place][::-1]
+
+
+def test_two_paths_part_at_the_newest_commit_on_both() -> None:
+    main = Clock((Position(LineId("a"), 7),))
+    dev = Clock((Position(LineId("b"), 2), Position(LineId("a"), 4)))
+    other = Clock((Position(LineId("c"), 0), Position(LineId("b"), 1), Position(LineId("a"), 4)))
+    assert main.fork(dev) == dev.fork(main) == Position(LineId("a"), 4)
+    assert dev.fork(other) == other.fork(dev) == Position(LineId("b"), 1)
+    assert dev.fork(dev) == dev.head

@@ -28,13 +28,6 @@ def test_the_tree_is_the_one_that_the_design_names() -> None:
     assert all(kind.__name__ in str(errors.__doc__) for kind in KINDS)
 
 
-def test_each_kind_has_an_exit_code_of_its_own() -> None:
-    codes = {kind.__name__: kind.exit_code for kind in [*KINDS, errors.AnabranchError]}
-    assert len(set(codes.values())) == len(codes)
-    assert all(0 < code < 128 for code in codes.values())
-    assert (codes["MergeConflict"], codes["InvalidRequest"], codes["NotFound"]) == (1, 2, 3)
-
-
 @pytest.mark.parametrize("kind", KINDS)
 def test_an_error_carries_its_facts_and_a_hint(kind: type[errors.AnabranchError]) -> None:
     error = kind("main moved", hint="try again", branch="main", tables=("a", "b"))

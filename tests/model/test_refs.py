@@ -34,6 +34,7 @@ NOON = dt.datetime(2026, 11, 1, 12, tzinfo=dt.UTC)
         ("main^2~3^", "main", (Parent(2), Back(3), Parent(1))),
         ("main~2^2~1", "main", (Back(2), Parent(2), Back(1))),
         ("main@{0}", "main", (Shown(None, 0),)),
+        ("main@{now}", "main", (Shown(None, 0),)),
         ("main@{ 2 }", "main", (Shown(None, 2),)),
         ("main@{2026-11-01T12:00:00Z}", "main", (Shown(NOON),)),
         ("main@{2026-11-01T12:00:00}", "main", (Shown(NOON),)),

@@ -8,14 +8,7 @@ import pytest
 
 from anabranch.errors import InvalidRequest, NotFound
 from anabranch.model.ddl import parse_type
-from anabranch.model.schema import (
-    Schema,
-    make_schema,
-    new_column,
-    parse_columns,
-    read_schema,
-    schema_document,
-)
+from anabranch.model.schema import Schema, make_schema, new_column, parse_columns, read_schema, schema_document
 
 
 def described(**columns: str) -> list[tuple[str, str, bool, str | None]]:

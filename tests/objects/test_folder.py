@@ -11,7 +11,8 @@ import pytest
 
 import anabranch as ab
 from anabranch.objects.folder import Folder
-from anabranch.objects.root import open_root, parquet_names
+from anabranch.objects.locations import open_root
+from anabranch.objects.root import parquet_names
 
 
 @pytest.fixture
@@ -39,11 +40,10 @@ def test_equal_bytes_are_put_apart_and_nothing_temporary_stays(root: Folder, tmp
     assert not any(name.endswith(".tmp") for name in files(tmp_path))
 
 
-def test_what_is_put_aside_is_read_back_and_may_be_discarded(root: Folder, tmp_path: Path) -> None:
-    path = root.put_aside(b"content")
-    assert Path(root.uri(path)).read_bytes() == b"content"
-    root.discard(path)
-    assert files(tmp_path) == []
+def test_what_is_put_aside_is_read_back_and_is_no_file_of_the_root(root: Folder) -> None:
+    assert Path(root.put_aside(b"content")).read_bytes() == b"content"
+    assert list(root.files()) == []
+    assert root.left_behind() == [], "the process lives"
 
 
 def test_an_empty_object_is_an_object(root: Folder) -> None:
@@ -170,3 +170,21 @@ def test_a_root_is_opened_by_its_location(tmp_path: Path) -> None:
 def test_only_parquet_files_are_data() -> None:
     names = ["b.parquet", "a.parquet", "_SUCCESS", "._x.parquet", "_x.parquet", "x.crc", "x.parquet.tmp", ".x.parquet"]
     assert parquet_names(names) == ["a.parquet", "b.parquet"]
+
+
+def test_folders_of_dead_processes_are_known_by_our_names_and_not_looked_for_behind_a_link(
+    root: Folder, tmp_path: Path
+) -> None:
+    victim = tmp_path / "victim"
+    for name in ("photos", "oaaaaaaaaaaaaaaaa"):
+        (victim / name).mkdir(parents=True)
+    aside = tmp_path / "objects" / "aside"
+    aside.parent.mkdir()
+    aside.symlink_to(victim)
+    assert root.left_behind() == []
+    with pytest.raises(ab.Unavailable):
+        root.put_aside(b"x")
+    aside.unlink()
+    victim.rename(aside)
+    assert [name for name, _ in root.left_behind()] == ["oaaaaaaaaaaaaaaaa"]
+    assert not (aside / "photos.lock").exists()

@@ -17,12 +17,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import anabranch as ab
+from anabranch.arrow.plain import plain
+from anabranch.arrow.types import arrow_fields, arrow_type, key_value, spark_type
 from anabranch.model.ddl import parse_type
 from anabranch.model.objects import KeyRange
 from anabranch.model.schema import Column, new_column
 from anabranch.objects import parquet
-from anabranch.objects.arrow import arrow_fields, arrow_type, key_value, spark_type
-from anabranch.queries.results import plain
 
 EPOCH = dt.datetime(1970, 1, 1)
 VALUES: dict[str, list[Any]] = {

@@ -10,17 +10,7 @@ import pytest
 from anabranch.model.clock import Position
 from anabranch.model.commits import BranchHead, CommitHead
 from anabranch.model.content import Change, ChangeReference, Content, NameBinding, Publication, View
-from anabranch.model.ids import (
-    BranchId,
-    ColumnId,
-    CommitId,
-    LineId,
-    ObjectId,
-    RepositoryId,
-    SchemaId,
-    ThingId,
-    ViewId,
-)
+from anabranch.model.ids import BranchId, ColumnId, CommitId, LineId, ObjectId, RepositoryId, SchemaId, ThingId, ViewId
 from anabranch.model.objects import NewObject, StoredObject
 from anabranch.model.schema import Column, Schema
 from anabranch.model.tables import Entry

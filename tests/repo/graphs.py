@@ -21,15 +21,16 @@ class Graph:
     rows: dict[str, dict[int, Row]] = field(default_factory=dict)
 
 
-def grown(repo: ab.Repository, random: Random) -> Graph:
+def grown(repo: ab.Repository, random: Random, others: tuple[str, ...] = ("dev",)) -> Graph:
     """Write and merge at random; no value comes twice, so that a cell tells where it is from."""
     with repo.commit("main", "make") as tx:
         tx.create_table("t", schema={"id": "int", "a": "int", "b": "int"}, key="id")
         tx.table("t").insert([{"id": i, "a": -i, "b": -i} for i in range(3)])
     value = 1
-    repo.branch("dev")
+    for name in others:
+        repo.branch(name)
     for _ in range(14):
-        branch, other = random.choice([("main", "dev"), ("dev", "main")])
+        branch, other = random.sample(["main", *others], 2)
         if random.random() < 0.25:
             repo.merge(other, into=branch, message="merge", rules={"*": random.choice(["ours", "theirs"])})
             continue
@@ -40,7 +41,8 @@ def grown(repo: ab.Repository, random: Random) -> Graph:
                 _write(table, random, value)
         if random.random() < 0.2:
             repo.optimize("t", on=branch)
-    repo.merge("dev", into="main", message="last", rules={"*": "theirs"})
+    for name in others:
+        repo.merge(name, into="main", message="last", rules={"*": "theirs"})
     return _remembered(repo)
 
 

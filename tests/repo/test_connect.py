@@ -11,30 +11,23 @@ import pytest
 
 from tests.connect import ROOT, FarServer
 
-pytestmark = pytest.mark.contract
+pytestmark = [pytest.mark.contract, pytest.mark.jvm]
 
 
 def run(command: list[str], **settings: str) -> subprocess.CompletedProcess[str]:
     """Run Python beside the tests, as if nobody had set up Spark or pytest before."""
     env = {k: v for k, v in os.environ.items() if not k.startswith(("PYTEST_", "SPARK_", "PYSPARK_"))} | settings
     return subprocess.run(
-        [sys.executable, *command], capture_output=True, text=True, check=False, timeout=1800, env=env, cwd=ROOT
+        [sys.executable, *command], capture_output=True, text=True, check=False, timeout=3600, env=env, cwd=ROOT
     )
 
 
-CORPUS = "tests/repo/test_sql_corpus.py"
-SOME = ["-k", "first or names or types or tables or expressions or wrong or spark_only"]
-"""Files of statements whose text, values, names and errors travel in every way; `--all` runs all of them."""
+def test_the_contract_holds_on_spark_connect(request: pytest.FixtureRequest) -> None:
+    """Run what is marked `connect`, or with `--all` the whole contract: verbs, types, names, errors, sessions, and SQL.
 
-
-@pytest.mark.parametrize("part", [["tests", f"--ignore={CORPUS}"], [CORPUS]], ids=["verbs", "sql"])
-def test_the_contract_holds_on_spark_connect(part: list[str], request: pytest.FixtureRequest) -> None:
-    """Run what is marked `contract`: verbs, types, names, errors, sessions, and SQL. `pytest --connect` runs all the
-    rest, too; it takes minutes more and shows little that is new: plans are made and read back in the same way."""
-    everything = request.config.getoption("--all")
-    chosen = ["--all"] if everything else SOME if part == [CORPUS] else []
-    options = ["--connect", *chosen, "-m", "contract", "--quiet", "-p", "no:cacheprovider"]
-    done = run(["-m", "pytest", *options, *part])
+    `pytest --connect` runs all the rest, too, and shows little that is new: plans are made and read back in one way."""
+    chosen = ["--all", "-m", "contract"] if request.config.getoption("--all") else ["-m", "connect"]
+    done = run(["-m", "pytest", "--connect", *chosen, "--quiet", "-p", "no:cacheprovider", "--durations=10"])
     assert done.returncode == 0, done.stdout[-20_000:]
     assert " passed" in done.stdout.splitlines()[-1]
 

@@ -16,7 +16,7 @@ import pytest
 import anabranch as ab
 from tests.connect import warning_filters
 
-pytestmark = pytest.mark.contract
+pytestmark = [pytest.mark.connect, pytest.mark.contract]
 
 
 @pytest.fixture
@@ -162,6 +162,7 @@ with ab.init(sys.argv[1], engine="spark") as repo:
 """
 
 
+@pytest.mark.jvm
 def test_a_session_of_our_own_lives_as_long_as_the_process_and_ends_in_silence(tmp_path: Path) -> None:
     filters = [part for line in ("error", *warning_filters()) for part in ("-W", line)]
     command = [sys.executable, "-X", "dev", *filters, "-c", OWN, str(tmp_path)]

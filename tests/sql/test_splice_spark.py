@@ -67,6 +67,7 @@ def test_every_known_form_is_parsed_alike(parse: Any, text: str) -> None:
     assert compare(parse, text)
 
 
-def test_random_queries_are_parsed_alike(parse: Any) -> None:
-    read = [compare(parse, Writer(seed).whole()) for seed in range(1500)]
-    assert sum(read) > 1400, f"Spark took only {sum(read)} of {len(read)} for queries"
+@pytest.mark.parametrize("first", [0, *(pytest.param(n, marks=pytest.mark.more) for n in (500, 1000))])
+def test_random_queries_are_parsed_alike(parse: Any, first: int) -> None:
+    read = [compare(parse, Writer(seed).whole()) for seed in range(first, first + 500)]
+    assert sum(read) > 460, f"Spark took only {sum(read)} of {len(read)} for queries"

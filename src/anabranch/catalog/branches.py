@@ -9,7 +9,7 @@ from sqlalchemy import Connection, Row, Select, bindparam, delete, literal, sele
 
 from anabranch.catalog import tables as t
 from anabranch.catalog.history import to_datetime
-from anabranch.catalog.store import Prepared, now
+from anabranch.catalog.store import Prepared, next_time, now
 from anabranch.model.clock import Position
 from anabranch.model.commits import Branch, BranchHead, BranchMove, CommitHead, Tag
 from anabranch.model.ids import BranchId, CommitId, LineId, RepositoryId, new_id
@@ -110,7 +110,7 @@ def create(
     """Make a branch: one row. While it has not moved it tells its making itself, so no move is written."""
     head = BranchHead(name, BranchId(new_id("b")), at)
     values = {"repository_id": repository, "name": name, "id": head.id, "line_id": at.line, "commit_index": at.index}
-    _INSERT(cx, {**values, "created_at": created_at or now(), "author": author})
+    _INSERT(cx, {**values, "created_at": created_at or now(cx), "author": author})
     return head
 
 
@@ -135,12 +135,14 @@ def record_move(
     author: str,
     verb: str,
     commit_id: CommitId | None = None,
+    moved_at: int | None = None,
 ) -> None:
-    """Keep a move; times never run backwards on one branch. Its first one brings the making along."""
+    """Keep a move, the first together with the making. Times don't run backwards on one branch, if clocks go right."""
     last = _LAST_MOVE(cx, {"branch": branch.id}).scalar() if before else None
     if before and last is None:
         last = _record_making(cx, repository, branch)
-    _insert_move(cx, repository, branch, before, after, max(now(), last or 0), author, verb, commit_id)
+    at = next_time(last or 0, now(cx) if moved_at is None else moved_at)
+    _insert_move(cx, repository, branch, before, after, at, author, verb, commit_id)
 
 
 def _record_making(cx: Connection, repository: RepositoryId, branch: BranchHead) -> int:
@@ -234,13 +236,34 @@ def _only(
 
 
 def shown_at(cx: Connection, branch: BranchHead, micros: int) -> Position | None:
-    """Find what a branch showed at a time; None before it was made."""
+    """Find what a branch showed at a time; None before it was made.
+
+    Moves that a wrong clock told are taken in their order: one that lies ahead of now has happened all the same.
+    """
+    today = now(cx)
+    if micros >= today:
+        return branch.position
+    if not _has_moved(cx, branch):
+        made_at = _made_at(cx, branch)
+        return branch.position if made_at <= micros or made_at > today else None
+    row = _move_at(cx, branch, micros)
     m = t.branch_moves.c
-    query = select(m.to_line, m.to_index).where(m.branch_id == branch.id, m.moved_at <= micros)
-    row = cx.execute(query.order_by(m.moved_at.desc(), m.id.desc()).limit(1)).first()
-    if row is None and _made_at(cx, branch) <= micros and not _has_moved(cx, branch):
+    later = select(m.moved_at).where(m.branch_id == branch.id, m.id > (row.id if row else 0)).limit(1)
+    ends = [cx.scalar(later.order_by(order)) for order in (m.id, m.id.desc())]
+    if all(at is not None and at > today for at in ends):
         return branch.position
     return Position(LineId(row.to_line), row.to_index) if row and row.to_line else None
+
+
+def _move_at(cx: Connection, branch: BranchHead, micros: int) -> Row[Any, Any, Any, Any] | None:
+    """The last move at or before a time: the one of the latest time, unless a wrong clock told that."""
+    m = t.branch_moves.c
+    query = select(m.id, m.to_line, m.to_index, m.moved_at).where(m.branch_id == branch.id)
+    row = cx.execute(query.where(m.moved_at <= micros).order_by(m.moved_at.desc(), m.id.desc()).limit(1)).first()
+    after = cx.execute(query.where(m.id > row.id).order_by(m.id).limit(1)).first() if row else None
+    if row and after and after.moved_at <= micros:
+        return cx.execute(query.where(m.id > row.id, m.moved_at <= micros).order_by(m.id.desc()).limit(1)).first()
+    return row
 
 
 def _made_at(cx: Connection, branch: BranchHead) -> int:
@@ -308,7 +331,7 @@ def find_tag(cx: Connection, repository: RepositoryId, name: str) -> Position | 
 def create_tag(cx: Connection, repository: RepositoryId, name: str, at: Position, author: str) -> None:
     """Make a tag: one row."""
     values = {"repository_id": repository, "name": name, "line_id": at.line, "commit_index": at.index}
-    cx.execute(t.tags.insert(), {**values, "created_at": now(), "author": author})
+    cx.execute(t.tags.insert(), {**values, "created_at": now(cx), "author": author})
 
 
 def remove_tag(cx: Connection, repository: RepositoryId, name: str) -> bool:

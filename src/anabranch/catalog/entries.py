@@ -9,6 +9,7 @@ from sqlalchemy import Connection, Row, Select, Table, bindparam, column, select
 
 from anabranch.catalog import tables as t
 from anabranch.catalog.store import Prepared
+from anabranch.errors import Corrupt
 from anabranch.model.clock import Clock, Position
 from anabranch.model.ids import ROOT_NAMESPACE, LineId, RepositoryId, SchemaId, ThingId
 from anabranch.model.tables import Entry
@@ -86,11 +87,20 @@ def place_of(cx: Connection, at: Clock, thing: ThingId) -> tuple[ThingId, str] |
 
 def full_name(cx: Connection, at: Clock, thing: str) -> str | None:
     """Find the name that a thing has at a commit, with its namespaces."""
-    row = _last_place(cx, at, thing)
-    if row is None:
-        return None
-    above = full_name(cx, at, row.parent_id) if row.parent_id != ROOT_NAMESPACE else None
-    return f"{above}.{row.name}" if above else str(row.name)
+    parts: list[str] = []
+    seen: set[str] = set()
+    while thing != ROOT_NAMESPACE and (row := _last_place(cx, at, thing)) is not None:
+        refuse_loop(seen, thing)
+        parts.append(row.name)
+        thing = row.parent_id
+    return ".".join(reversed(parts)) or None
+
+
+def refuse_loop(seen: set[str], thing: str) -> None:
+    """Refuse a namespace that lies in itself, which no way through namespaces would ever end in."""
+    if thing in seen:
+        raise Corrupt(f"namespace {thing!r} lies in itself", hint="restore the catalogue from a backup")
+    seen.add(thing)
 
 
 _ENTRY = (
@@ -154,6 +164,14 @@ def touched(cx: Connection, ranges: Iterable[tuple[LineId, int, int]]) -> tuple[
     return things, names
 
 
+def touched_between(cx: Connection, one: Clock, other: Clock) -> tuple[set[str], set[tuple[str, str]]]:
+    """Name the things and the names that commits on either way from the last common first parent touched."""
+    fork = one.fork(other)
+    things, names = touched(cx, one.since(fork))
+    more_things, more_names = touched(cx, other.since(fork))
+    return things | more_things, names | more_names
+
+
 def entries_of(cx: Connection, position: Position) -> list[Entry]:
     """List what one commit says."""
     e = t.entries.c
@@ -172,6 +190,10 @@ def entries_between(
 
 
 def _entry(row: Row[tuple[object, ...]]) -> Entry:
+    told = row.attributes
+    texts = [told.get(name, {}) for name in ("properties", "checks")]
+    if not all(isinstance(value, str) for found in texts for value in found.values()):
+        raise ValueError(f"the attributes of {row.thing_id} are not text")
     return Entry(
         ThingId(row.thing_id),
         row.kind,
@@ -193,3 +215,26 @@ def ever_named(cx: Connection, repository: RepositoryId, at: Clock, parent: Thin
         query = query.where(n.kind == "table")
         found += cx.scalars(query.where(n.line_id == line, n.commit_index <= index, n.thing_id.is_not(None)).distinct())
     return found
+
+
+def last_named(cx: Connection, repository: RepositoryId, at: Clock, parent: ThingId, name: str) -> ThingId | None:
+    """Find the table that had this name last on the way to a commit, whether it is still there or not."""
+    n = t.names.c
+    for line, index in at.positions:
+        query = select(n.thing_id).where(n.repository_id == repository, n.parent_id == parent, n.name == name)
+        query = query.where(n.kind == "table", n.thing_id.is_not(None), n.line_id == line, n.commit_index <= index)
+        found = cx.scalar(query.order_by(n.commit_index.desc()).limit(1))
+        if found:
+            return ThingId(found)
+    return None
+
+
+def first_told(cx: Connection, at: Clock, things: Sequence[ThingId]) -> Position | None:
+    """Find the commit on the way to another that first says something of these things."""
+    e = t.entries.c
+    for line, index in reversed(at.positions):
+        query = select(e.commit_index).where(e.thing_id.in_(things), e.line_id == line, e.commit_index <= index)
+        found = cx.scalar(query.where(~e.carried).order_by(e.commit_index).limit(1))
+        if found is not None:
+            return Position(line, found)
+    return None

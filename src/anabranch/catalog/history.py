@@ -10,6 +10,7 @@ from sqlalchemy import Connection, and_, bindparam, exists, func, literal, or_, 
 
 from anabranch.catalog import tables as t
 from anabranch.catalog.store import Prepared
+from anabranch.errors import Corrupt
 from anabranch.model.clock import Clock, Position
 from anabranch.model.commits import Commit, CommitHead
 from anabranch.model.ids import CommitId, LineId, RepositoryId
@@ -32,23 +33,27 @@ def to_micros(moment: datetime) -> int:
 _line, _above = t.lines.alias("line"), t.lines.alias("above")
 _up = (
     select(_line.c.id, bindparam("at", type_=t.lines.c.tip.type).label("at"), literal(0).label("hop"))
-    .add_columns(_line.c.depth, _line.c.parent_line, _line.c.parent_index)
+    .add_columns(_line.c.depth, _line.c.parent_line, _line.c.parent_index, _line.c.parent_generation)
     .where(_line.c.id == bindparam("line"))
     .cte("up", recursive=True)
 )
 _up = _up.union_all(
     select(_above.c.id, _up.c.parent_index, _up.c.hop + 1)
-    .add_columns(_above.c.depth, _above.c.parent_line, _above.c.parent_index)
+    .add_columns(_above.c.depth, _above.c.parent_line, _above.c.parent_index, _above.c.parent_generation)
     .join(_up, _above.c.id == _up.c.parent_line)
+    .where(or_(_above.c.parent_line.is_(None), _above.c.parent_generation < _up.c.parent_generation))
 )
-_CLOCK = Prepared(select(_up.c.id, _up.c.at, _up.c.depth).order_by(_up.c.hop))
+_CLOCK = Prepared(select(_up.c.id, _up.c.at, _up.c.depth, _up.c.parent_line).order_by(_up.c.hop))
 """The lines that lead to a commit. Each is looked up once, where it is reached: PostgreSQL reads all lines for a join
-with what it takes for a hundred."""
+with what it takes for a hundred. Generations fall on the way, so that it ends whatever the lines say."""
 
 
 def clock(cx: Connection, position: Position) -> Clock:
     """Derive the clock of a commit from the lines."""
     rows = _CLOCK(cx, {"line": position.line, "at": position.index}).all()
+    if not rows or rows[-1].parent_line is not None:
+        last = rows[-1].parent_line if rows else position.line
+        raise Corrupt(f"line {last!r} is missing, or springs from itself", hint="restore the catalogue from a backup")
     whole = next((i + 1 for i, row in enumerate(rows) if row.depth == 0), len(rows))
     return Clock(tuple(Position(LineId(r.id), r.at) for r in rows), whole)
 
@@ -85,8 +90,9 @@ def line_name(cx: Connection, position: Position) -> str:
 
 def by_line_name(cx: Connection, repository: RepositoryId, name: str, index: int) -> Position | None:
     """Find a commit by its line's name and its index there."""
-    c = t.lines.c
-    line = cx.scalar(select(c.id).where(c.repository_id == repository, c.name == name, c.tip >= index))
+    c, k = t.lines.c, t.commits.c
+    query = select(c.id).join(t.commits, (k.line_id == c.id) & (k.commit_index == index))
+    line = cx.scalar(query.where(c.repository_id == repository, c.name == name))
     return Position(LineId(line), index) if line else None
 
 

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
-from typing import Any, TypeVar
+from typing import Any, TypeVar, get_args
 
 from sqlalchemy import Connection, Row, bindparam, delete, select
 
 from anabranch.catalog import tables as t
 from anabranch.catalog.store import Prepared, now
+from anabranch.errors import Corrupt
 from anabranch.model.clock import Position
 from anabranch.model.ids import ColumnId, ObjectId, RepositoryId, SchemaId, ThingId
-from anabranch.model.objects import KeyRange, KeyValue, NewObject, StoredObject
+from anabranch.model.objects import KeyRange, KeyValue, NewObject, ObjectKind, StoredObject, is_object_path
 from anabranch.model.schema import Schema, read_schema, schema_document
 
 _CHUNK = 100
@@ -24,7 +25,7 @@ def change_objects(cx: Connection, position: Position) -> list[tuple[ThingId, St
     c = t.changes.c
     query = select(t.objects, c.thing_id).join(t.changes, c.object_id == t.objects.c.id)
     query = query.where(c.line_id == position.line, c.commit_index == position.index).order_by(c.thing_id, c.number)
-    return [(ThingId(row.thing_id), _stored(row)) for row in cx.execute(query)]
+    return [(ThingId(row.thing_id), stored(row)) for row in cx.execute(query)]
 
 
 def _contents_of(count: int) -> Prepared:
@@ -39,7 +40,7 @@ _CONTENTS = {count: _contents_of(count) for count in (1, 8, _CHUNK)}
 def contents(cx: Connection, ids: Sequence[ObjectId]) -> dict[ObjectId, bytes]:
     """Read the bytes of inline objects."""
     found: dict[ObjectId, bytes] = {}
-    for chunk in _chunks(ids):
+    for chunk in chunks(ids):
         count = next(n for n in _CONTENTS if n >= len(chunk))
         wanted = {str(n): chunk[min(n, len(chunk) - 1)] for n in range(count)}
         found |= {ObjectId(row.object_id): bytes(row.content) for row in _CONTENTS[count](cx, wanted)}
@@ -49,25 +50,35 @@ def contents(cx: Connection, ids: Sequence[ObjectId]) -> dict[ObjectId, bytes]:
 def find(cx: Connection, ids: Sequence[ObjectId]) -> dict[ObjectId, StoredObject]:
     """Find objects by id; those that are gone are left out."""
     found: dict[ObjectId, StoredObject] = {}
-    for chunk in _chunks(ids):
+    for chunk in chunks(ids):
         for row in cx.execute(select(t.objects).where(t.objects.c.id.in_(chunk))):
-            found[ObjectId(row.id)] = _stored(row)
+            found[ObjectId(row.id)] = stored(row)
     return found
 
 
 def all_objects(cx: Connection, repository: RepositoryId) -> list[StoredObject]:
     """List every object of a repository."""
-    return [_stored(row) for row in cx.execute(select(t.objects).where(t.objects.c.repository_id == repository))]
+    return [stored(row) for row in cx.execute(select(t.objects).where(t.objects.c.repository_id == repository))]
+
+
+def paths(cx: Connection, repository: RepositoryId | None = None) -> Iterator[str]:
+    """Yield the paths of all files that the catalogue names, or of those of one repository."""
+    c = t.objects.c
+    query = select(c.path).where(c.path.is_not(None))
+    return iter(cx.scalars(query if repository is None else query.where(c.repository_id == repository)))
 
 
 _INSERT, _INSERT_INLINE = t.objects.insert(), t.inline_objects.insert()
 
 
-def insert(cx: Connection, repository: RepositoryId, objects: Iterable[NewObject]) -> None:
-    """Register new objects, and keep the bytes of inline ones."""
+def insert(
+    cx: Connection, repository: RepositoryId, objects: Iterable[NewObject], created_at: int | None = None
+) -> None:
+    """Register new objects, made now if nothing else is said, and keep the bytes of inline ones."""
     made = list(objects)
     if made:
-        cx.execute(_INSERT, [_values(repository, o.stored) for o in made])
+        at = now(cx) if created_at is None else created_at
+        cx.execute(_INSERT, [_values(repository, o.stored, at) for o in made])
     inline = [{"object_id": o.stored.id, "content": o.content} for o in made if o.content is not None]
     if inline:
         cx.execute(_INSERT_INLINE, inline)
@@ -78,7 +89,7 @@ def schemas(cx: Connection, ids: Iterable[SchemaId]) -> dict[str, Schema]:
     c = t.schemas.c
     wanted = list(dict.fromkeys(ids))
     found: dict[str, Schema] = {}
-    for chunk in _chunks(wanted):
+    for chunk in chunks(wanted):
         for row in cx.execute(select(c.id, c.document).where(c.id.in_(chunk))):
             found[row.id] = read_schema(row.id, row.document)
     return found
@@ -105,7 +116,7 @@ def broken_links(cx: Connection, repository: RepositoryId) -> list[str]:
 
 def remove(cx: Connection, ids: Sequence[ObjectId]) -> None:
     """Forget objects that nothing links any more."""
-    for chunk in _chunks(ids):
+    for chunk in chunks(ids):
         cx.execute(delete(t.inline_objects).where(t.inline_objects.c.object_id.in_(chunk)))
         cx.execute(delete(t.objects).where(t.objects.c.id.in_(chunk)))
 
@@ -117,11 +128,11 @@ def insert_schemas(cx: Connection, repository: RepositoryId, made: Iterable[Sche
         cx.execute(t.schemas.insert(), rows)
 
 
-def _chunks(items: Sequence[_T]) -> Iterable[Sequence[_T]]:
+def chunks(items: Sequence[_T]) -> Iterable[Sequence[_T]]:
     return (items[i : i + _CHUNK] for i in range(0, len(items), _CHUNK))
 
 
-def _values(repository: RepositoryId, o: StoredObject) -> Mapping[str, Any]:
+def _values(repository: RepositoryId, o: StoredObject, created_at: int) -> Mapping[str, Any]:
     return {
         "id": o.id,
         "repository_id": repository,
@@ -135,11 +146,12 @@ def _values(repository: RepositoryId, o: StoredObject) -> Mapping[str, Any]:
         "touched": list(o.touched),
         "place": o.place,
         "path": o.path,
-        "created_at": now(),
+        "created_at": created_at,
     }
 
 
-def _stored(row: Row[Any]) -> StoredObject:
+def stored(row: Row[Any]) -> StoredObject:
+    _check(row)
     key_range = None
     if row.key_low is not None:
         key_range = KeyRange(tuple(map(_decode, row.key_low)), tuple(map(_decode, row.key_high)))
@@ -155,6 +167,17 @@ def _stored(row: Row[Any]) -> StoredObject:
         row.place,
         row.path,
     )
+
+
+def _check(row: Row[Any]) -> None:
+    """Refuse a row that was never written by us."""
+    lists, sizes = (row.touched, row.key_low or [], row.key_high or []), (row.size_bytes, row.row_count)
+    is_own = row.kind in get_args(ObjectKind) and all(isinstance(n, int) and n >= 0 for n in sizes)
+    is_own = is_own and all(isinstance(x, list) for x in lists) and len(lists[1]) == len(lists[2])
+    is_placed = row.path is None if row.place == "inline" else row.place == "root" and is_object_path(str(row.path))
+    if not is_own or not is_placed:
+        hint = "restore the catalogue from a backup"
+        raise Corrupt(f"the catalogue describes object {row.id!r} as none can be (path {row.path!r})", hint=hint)
 
 
 def _encode(value: KeyValue) -> Any:

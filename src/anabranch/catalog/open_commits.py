@@ -8,7 +8,7 @@ from typing import Any
 
 from sqlalchemy import Connection, delete, select, update
 
-from anabranch.catalog import objects
+from anabranch.catalog import liveness, objects
 from anabranch.catalog import tables as t
 from anabranch.model.clock import Position
 from anabranch.model.ids import LineId, ObjectId, RepositoryId
@@ -168,6 +168,7 @@ def remove(cx: Connection, open_id: str, version: int | None = None) -> bool:
     wanted = c.id == open_id if version is None else (c.id == open_id) & (c.version == version)
     if cx.execute(delete(t.open_commits).where(wanted)).rowcount != 1:
         return False
+    liveness.let_go(cx, linked(cx, open_id))
     for table in (t.open_entries, t.open_objects):
         cx.execute(delete(table).where(table.c.open_id == open_id))
     return True

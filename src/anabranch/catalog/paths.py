@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from itertools import groupby
 
 from sqlalchemy import BindParameter, Connection, bindparam, func, select
 
 from anabranch.catalog import entries
 from anabranch.catalog import tables as t
-from anabranch.catalog.history import Lines
+from anabranch.catalog.history import Lines, clock
 from anabranch.catalog.views import Known, learn
 from anabranch.model.clock import Position
-from anabranch.model.ids import LineId, ObjectId, ThingId
+from anabranch.model.ids import LineId, ObjectId, SchemaId, ThingId
 from anabranch.model.objects import Layer
 from anabranch.model.tables import Entry, Operation
 from anabranch.plan.path import Crossing, Leg, Stretch, find_path
@@ -60,6 +61,27 @@ def tellers(cx: Connection, legs: Sequence[Leg], things: Sequence[ThingId]) -> l
     return found
 
 
+def schema_runs(cx: Connection, base: Position, legs: Sequence[Leg], things: Sequence[ThingId]) -> list[list[SchemaId]]:
+    """List the schemas that a table had from a commit on, in order: on the way, and on those that it refers to."""
+    told = entries.find_entries(cx, clock(cx, base), things).values()
+    run = [e.schema_id for e in told if e.schema_id and not e.dropped]
+    inner: list[list[SchemaId]] = []
+    for leg in legs:
+        if isinstance(leg, Stretch):
+            run += _schemas(cx, leg.ranges, things)
+            continue
+        run += _schemas(cx, [(leg.merge.line, leg.merge.index, leg.merge.index)], things)
+        found = _reference(cx, leg, things)
+        if found and found[0]:
+            inner += schema_runs(cx, found[0], find_path(Lines(cx), found[0], leg.first_parent), things)
+    return [[id_ for id_, _ in groupby(run)], *inner]
+
+
+def _schemas(cx: Connection, ranges: Ranges, things: Sequence[ThingId]) -> Iterator[SchemaId]:
+    for line, low, high in ranges:
+        yield from cx.scalars(_SCHEMAS, {"line": line, "low": low, "high": high, "things": list(things)})
+
+
 def _ranges(cx: Connection, legs: Sequence[Leg], things: Sequence[ThingId]) -> Iterator[Ranges]:
     """The stretches of a way, those that a crossing stands for among them."""
     for leg in legs:
@@ -105,6 +127,13 @@ _OPERATIONS = (
     select(_e.operations)
     .where(_e.thing_id.in_(_THINGS), _e.line_id == bindparam("line"))
     .where(_e.commit_index.between(bindparam("low"), bindparam("high")), ~_e.carried)
+    .order_by(_e.commit_index)
+)
+
+_SCHEMAS = (
+    select(_e.schema_id)
+    .where(_e.thing_id.in_(_THINGS), _e.line_id == bindparam("line"), _e.schema_id.is_not(None))
+    .where(_e.commit_index.between(bindparam("low"), bindparam("high")), ~_e.carried, ~_e.dropped)
     .order_by(_e.commit_index)
 )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from dataclasses import replace
 from typing import Any
 
@@ -9,14 +10,17 @@ from sqlalchemy import Connection, Table, bindparam, select, update
 
 from anabranch.catalog import branches, entries, history, objects, open_commits, open_merges
 from anabranch.catalog import tables as t
-from anabranch.catalog.store import lock_repository, now
-from anabranch.errors import AlreadyExists, BranchMoved, Corrupt
+from anabranch.catalog.liveness import hold_objects
+from anabranch.catalog.store import is_ahead, lock_repository, next_time, now
+from anabranch.errors import AlreadyExists, BranchMoved, Unavailable
 from anabranch.model.clock import Clock, Position
 from anabranch.model.commits import BranchHead, CommitHead
 from anabranch.model.content import NameBinding, Publication
 from anabranch.model.ids import ROOT_NAMESPACE, LineId, RepositoryId, ThingId, new_id
 from anabranch.model.tables import Entry
 from anabranch.plan.hashing import commit_hash
+
+log = logging.getLogger("anabranch.catalog.publish")
 
 
 class HeadMoved(Exception):
@@ -45,7 +49,7 @@ def publish(cx: Connection, publication: Publication, store_id: str, depth_limit
         hint = "look at the open merges and the log, then go on from there"
         raise BranchMoved(f"open merge {publication.open_merge} was finished or aborted elsewhere", hint=hint)
     _check_links(cx, publication)
-    finished_at = max(now(), *(p.finished_at for p in publication.parents))
+    finished_at = _finished_at(publication, now(cx))
     first = publication.parents[0]
     owner = publication.line_of or branch
     position, carries = _place(cx, repository, owner, first, store_id, depth_limit, publication.starts_line)
@@ -63,8 +67,22 @@ def publish(cx: Connection, publication: Publication, store_id: str, depth_limit
         # It was found and locked above: only a writer that does not keep to the lock can have moved it.
         raise BranchMoved(f"branch {branch.name!r} moved while it was locked", hint="try again", branch=branch.name)
     verb, author = publication.verb, publication.author
-    branches.record_move(cx, repository, branch, branch.position, position, author, verb, publication.id)
+    branches.record_move(cx, repository, branch, branch.position, position, author, verb, publication.id, finished_at)
     return made
+
+
+def _finished_at(publication: Publication, today: int) -> int:
+    """Not before the parents; where one of them lies far ahead, a clock is wrong, and not all that follows shall be."""
+    latest = max(p.finished_at for p in publication.parents)
+    if is_ahead(latest, today):
+        log.warning(
+            "a parent of the new commit on %r is of %s, but it is %s now: the clock was or is wrong (the new commit "
+            "tells the time of now; check the clock)",
+            publication.branch.name,
+            history.to_datetime(latest).isoformat(" ", "seconds"),
+            history.to_datetime(today).isoformat(" ", "seconds"),
+        )
+    return next_time(latest, today)
 
 
 def write_root(cx: Connection, publication: Publication, store_id: str) -> CommitHead:
@@ -72,7 +90,7 @@ def write_root(cx: Connection, publication: Publication, store_id: str) -> Commi
     branch = publication.branch
     line = _new_line(cx, publication.repository, branch, None, store_id, 0)
     position = Position(line, 0)
-    finished_at = now()
+    finished_at = now(cx)
     made = CommitHead(position, publication.id, commit_hash(publication, finished_at), 0, finished_at)
     write_commit(cx, publication, made)
     head = BranchHead(branch.name, branch.id, position)
@@ -89,7 +107,7 @@ def write_commit(cx: Connection, publication: Publication, made: CommitHead) -> 
     at = {"line_id": line, "commit_index": index}
     content = publication.content
     objects.insert_schemas(cx, publication.repository, content.schemas)
-    objects.insert(cx, publication.repository, content.objects)
+    objects.insert(cx, publication.repository, content.objects, made.finished_at)
     cx.execute(
         _INSERTS[t.commits],
         {
@@ -180,12 +198,18 @@ def _name_values(repository: RepositoryId, at: dict[str, Any], n: NameBinding, *
 
 
 def _check_links(cx: Connection, publication: Publication) -> None:
-    """An object that was collected meanwhile must not be linked."""
+    """An object or a commit that was collected meanwhile must not be linked."""
     wanted = publication.content.linked
+    if wanted:
+        hold_objects(cx)
     gone = set(wanted) - set(objects.find(cx, wanted)) if wanted else set()
+    hint = "the work was open for too long; start it again"
     if gone:
-        hint = "the work was open for too long; start the commit again"
-        raise Corrupt(f"{len(gone)} objects of this commit were collected: {', '.join(sorted(gone)[:3])}", hint=hint)
+        message = f"{len(gone)} objects of this commit were collected: {', '.join(sorted(gone)[:3])}"
+        raise Unavailable(message, hint=hint)
+    lost = [p.hash for p in publication.parents[1:] if history.head(cx, p.position) != p]
+    if lost:
+        raise Unavailable(f"a commit that is merged was collected: {lost[0]}", hint=hint)
 
 
 _LINE = select(t.lines.c.branch_id, t.lines.c.store_id, t.lines.c.tip, t.lines.c.depth)
@@ -258,8 +282,10 @@ def _carry(cx: Connection, publication: Publication, before: Clock, position: Po
     said = {(n.parent_id, n.name) for n in publication.content.names}
     bindings: list[NameBinding] = []
     parents = [ROOT_NAMESPACE]
+    seen: set[str] = set()
     while parents:
         parent = parents.pop()
+        entries.refuse_loop(seen, parent)
         for named in entries.list_names(cx, repository, before, parent):
             bindings.append(NameBinding(parent, named.name, named.kind, named.thing_id))  # type: ignore[arg-type]
             if named.kind == "namespace":

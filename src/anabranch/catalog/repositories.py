@@ -28,7 +28,7 @@ def create(cx: Connection, name: str, default_branch: str) -> RepositoryRecord:
             f"there is a repository {name!r} in this store", hint="open it instead, or choose another name"
         )
     record = RepositoryRecord(RepositoryId(new_id("r")), name, default_branch)
-    values = {"id": record.id, "name": name, "default_branch": default_branch, "created_at": now()}
+    values = {"id": record.id, "name": name, "default_branch": default_branch, "created_at": now(cx)}
     cx.execute(t.repositories.insert(), values)
     return record
 
@@ -71,11 +71,13 @@ def drop(cx: Connection, record: RepositoryRecord) -> None:
     views = select(t.views.c.id).where(t.views.c.line_id.in_(lines)).scalar_subquery()
     cx.execute(delete(t.view_objects).where(t.view_objects.c.view_id.in_(views)))
     cx.execute(delete(t.inline_objects).where(t.inline_objects.c.object_id.in_(objects)))
+    merges = select(t.open_merges.c.id).where(t.open_merges.c.repository_id == record.id)
     for table in (t.open_entries, t.open_objects):
         cx.execute(delete(table).where(table.c.open_id.in_(opened)))
+    cx.execute(delete(t.settled_rows).where(t.settled_rows.c.open_id.in_(merges)))
     for table in (t.views, t.changes, t.change_references, t.entries, t.provenance, t.merge_edges):
         cx.execute(delete(table).where(table.c.line_id.in_(lines)))
-    owned = (t.names, t.commits, t.branches, t.branch_moves, t.tags, t.objects, t.schemas, t.open_commits, t.lines)
-    for table in owned:
+    history = (t.names, t.commits, t.branches, t.branch_moves, t.tags, t.objects, t.schemas)
+    for table in (*history, t.open_commits, t.open_merges, t.lines):
         cx.execute(delete(table).where(table.c.repository_id == record.id))
     cx.execute(delete(t.repositories).where(t.repositories.c.id == record.id))

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import logging
+import os
 import sqlite3
+import threading
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 from sqlalchemy import (
@@ -13,12 +17,14 @@ from sqlalchemy import (
     CursorResult,
     Engine,
     Executable,
+    Pool,
     RootTransaction,
     create_engine,
+    delete,
     event,
     select,
 )
-from sqlalchemy.engine import URL, make_url
+from sqlalchemy.engine import URL
 from sqlalchemy.exc import (
     ArgumentError,
     DBAPIError,
@@ -27,9 +33,10 @@ from sqlalchemy.exc import (
     OperationalError,
     ProgrammingError,
 )
+from sqlalchemy.exc import InvalidRequestError as MissingRow
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
-from anabranch.catalog import migrations
+from anabranch.catalog import files, migrations
 from anabranch.catalog.tables import repositories, store
 from anabranch.errors import (
     AlreadyExists,
@@ -40,58 +47,96 @@ from anabranch.errors import (
     OutcomeUnknown,
     Unavailable,
 )
+from anabranch.model.addresses import Address, masked, read_address
 from anabranch.model.ids import RepositoryId
+from anabranch.model.texts import shortened
+from anabranch.settings import ServerSettings
 
-__all__ = ["Catalog", "Connection", "lock_repository", "now"]
+__all__ = ["Catalog", "Connection", "is_ahead", "lock_repository", "next_time", "now", "settle"]
 
-_BUSY_TIMEOUT_SECONDS = 30
+_FREE_SHARE = 8
+"""Of the pages of an SQLite file, one of so many may be free before it is written anew."""
+
+log = logging.getLogger("anabranch.catalog.store")
 
 
 class Catalog:
     """One store's catalogue. `read()` and `write()` are its only transactions."""
 
-    def __init__(self, engine: Engine, described: str) -> None:
+    def __init__(self, engine: Engine, described: str, begin_writing: str = "BEGIN IMMEDIATE") -> None:
         self._engine = engine
         self._writer = engine.execution_options(anabranch_write=True)
         self._in_file = engine.dialect.name == "sqlite"
         # SQLite's readers see one state anyway; a server is told to show one.
         self._reader = engine if self._in_file else engine.execution_options(isolation_level="REPEATABLE READ")
-        self._described = described
+        self._described, self._begin_writing = described, begin_writing
+        self._held = threading.local()
 
     @classmethod
     def at_file(cls, path: str) -> Catalog:
         """Reach a catalogue in an SQLite file."""
-        url = URL.create("sqlite", database=path)
-        arguments = {"timeout": _BUSY_TIMEOUT_SECONDS, "check_same_thread": False, "isolation_level": None}
-        engine = create_engine(url, connect_args=arguments)
-        event.listen(engine, "connect", _prepare_sqlite)
+        engine, place = create_engine(URL.create("sqlite", database=path)), os.path.abspath(path)
+        event.listen(engine, "do_connect", lambda *_: files.connect(place))
+        event.listen(engine, "checkin", _forget_frozen)
         return cls(engine, path)
 
     @classmethod
-    def at_server(cls, text: str) -> Catalog:
+    def at_server(cls, text: str, settings: ServerSettings | None = None) -> Catalog:
         """Reach a catalogue on a PostgreSQL server."""
+        waits, address = settings or ServerSettings(), read_address(text)
         try:
-            url = make_url(text).set(drivername="postgresql+psycopg")
-            engine = create_engine(url, pool_pre_ping=True)
+            url = _url_of(address)
+            arguments = {k: v for k, v in _connecting(waits).items() if k not in url.query}
+            engine = create_engine(url, pool_pre_ping=True, connect_args=arguments)
         except (ArgumentError, NoSuchModuleError, ValueError):
             # The text is not repeated, and not chained: it may hold a password.
-            hint = "write postgresql://user:password@host:port/database"
-            raise InvalidRequest("that URL does not name a catalogue", hint=hint) from None
+            raise InvalidRequest(f"{address.shown} does not name a catalogue", hint="check its query") from None
         except ModuleNotFoundError as error:
             raise Unavailable("PostgreSQL needs psycopg", hint="pip install 'anabranch[postgres]'") from error
-        return cls(engine, url.set(query={}).render_as_string(hide_password=True))
+        event.listen(engine, "connect", partial(_prepare_server, _milliseconds(waits.lock_timeout_seconds)))
+        begin = f"SET LOCAL idle_in_transaction_session_timeout = {_milliseconds(waits.idle_timeout_seconds)}"
+        return cls(engine, address.shown, begin)
 
     @contextmanager
     def read(self) -> Iterator[Connection]:
-        """Open a transaction that sees one state."""
-        with self._translated(), self._reader.connect() as cx, self._begun(cx, "BEGIN"):
+        """Open a transaction that sees one state: that of `one_state`, inside such a block."""
+        held: Connection | None = getattr(self._held, "cx", None)
+        with self._readable():
+            if held is not None:
+                with self._translated():
+                    yield held
+                return
+            with self._reading() as cx:
+                yield cx
+
+    @contextmanager
+    def _reading(self) -> Iterator[Connection]:
+        with self._translated(), self._reader.connect() as cx, self._steady(cx), self._begun(cx, "BEGIN"):
             yield cx
 
     @contextmanager
+    def one_state(self) -> Iterator[None]:
+        """A block in which all reads of this thread see one state; until it writes itself, so that this is seen."""
+        if getattr(self._held, "cx", None) is not None:
+            yield
+            return
+        with self._reading() as cx:
+            self._held.cx = cx
+            try:
+                yield
+            finally:
+                self._held.cx = None
+
+    @contextmanager
     def write(self) -> Iterator[Connection]:
-        """Open a transaction that is committed at the end, or leaves nothing."""
-        with self._translated(), self._writer.connect() as cx:
-            transaction = self._begun(cx, "BEGIN IMMEDIATE")
+        """Open a transaction that is committed at the end, or leaves nothing; inside `alone` a part of that block's."""
+        if self.is_alone:
+            with self._translated(), self._held.cx.begin_nested():
+                yield self._held.cx
+            return
+        self._held.cx = None
+        with self._readable(), self._translated(), self._writer.connect() as cx:
+            transaction = self._begun(cx, self._begin_writing)
             try:
                 yield cx
             except BaseException:
@@ -100,10 +145,30 @@ class Catalog:
             try:
                 transaction.commit()
             except DBAPIError as error:
-                if error.connection_invalidated:
-                    message = f"the connection to {self._described} was lost while it committed"
-                    raise OutcomeUnknown(message, hint="look at the branch's moves (`ana reflog`)") from error
-                raise
+                if _is_rolled_back(error):
+                    raise
+                cx.invalidate()  # Who asks what became of it does so over another connection.
+                message = f"the catalogue {self._described} failed while it committed: {masked(str(error.orig))}"
+                raise OutcomeUnknown(message, hint="look at the branch's moves (`ana reflog`)") from error
+
+    @contextmanager
+    def alone(self, repository: RepositoryId) -> Iterator[None]:
+        """A block in which nobody else moves a branch of a repository.
+
+        All transactions of this thread are parts of one, which is committed at the end, or leaves nothing.
+        """
+        with self.write() as cx:
+            lock_repository(cx, repository)
+            self._held.cx, self._held.writes = cx, True
+            try:
+                yield
+            finally:
+                self._held.cx, self._held.writes = None, False
+
+    @property
+    def is_alone(self) -> bool:
+        """Whether this thread is in a block of `alone`."""
+        return getattr(self._held, "writes", False)
 
     def create(self, facts: dict[str, str]) -> None:
         """Make a new store here."""
@@ -127,18 +192,77 @@ class Catalog:
             with self.write() as cx:
                 migrations.upgrade(cx)
         with self.read() as cx:
-            return {row.key: row.value for row in cx.execute(select(store))}
+            facts = {row.key: row.value for row in cx.execute(select(store))}
+        if not {"store_id", "objects"} <= facts.keys():
+            message = f"the catalogue {self._described} does not say which store it is of, or where its objects are"
+            raise Corrupt(message, hint="restore it from a backup")
+        return facts
+
+    def now(self) -> int:
+        """The time by the catalogue's clock."""
+        with self.read() as cx:
+            return now(cx)
+
+    def compact(self) -> None:
+        """Give room back that removed rows took, if it is much; a server does so by itself.
+
+        It needs the file for itself for a moment, and twice its room: if there is neither, another time will do.
+        """
+        if not self._in_file:
+            return
+        with self._translated(), self._writer.connect() as cx:
+            run = cx.connection.cursor().execute
+            pages, free = (run(f"PRAGMA {name}").fetchone()[0] for name in ("page_count", "freelist_count"))
+            try:
+                if free * _FREE_SHARE >= pages:
+                    run("VACUUM")
+                run("PRAGMA wal_checkpoint(TRUNCATE)")
+            except sqlite3.OperationalError as error:
+                log.debug("the catalogue %s was not compacted: %s", self._described, error)
 
     def close(self) -> None:
         """Give all connections back."""
         self._engine.dispose()
 
-    def _begun(self, cx: Connection, how: str) -> RootTransaction:
-        """Begin as told. SQLite is told by hand: an event of SQLAlchemy's would make every statement slower."""
+    def start_anew(self) -> None:
+        """In a process that was forked off: leave the parent's connections alone, they must not even be closed."""
+        _OF_PARENTS.append(self._engine.pool)
+        self._engine.dispose(close=False)
+        self._held = threading.local()
+
+    @contextmanager
+    def _steady(self, cx: Connection) -> Iterator[None]:
+        """Refuse what was read of a file that was written meanwhile, where SQLite itself would not notice."""
+        found = cx.connection.dbapi_connection
+        frozen = found.frozen if isinstance(found, files.FileConnection) else None
+        try:
+            yield
+        finally:
+            if frozen is not None and files.frozen_as(found.place) != frozen:
+                message = f"the catalogue {self._described} was written while it was read"
+                raise Unavailable(message, hint="read it again")
+
+    def _begun(self, cx: Connection, first: str) -> RootTransaction:
+        """Begin by hand on SQLite: an event of SQLAlchemy's would make every statement slower."""
         transaction = cx.begin()
         if self._in_file:
-            cx.connection.cursor().execute(how)
+            cx.connection.cursor().execute(first)
+        elif first != "BEGIN":
+            cx.exec_driver_sql(first)
         return transaction
+
+    @contextmanager
+    def _readable(self) -> Iterator[None]:
+        """Tell values of another shape than was ever written as damage: who reads them trips over them.
+
+        Transactions are short and do little but read rows, so that hardly anything else can go wrong in them so.
+        """
+        try:
+            yield
+        except _MISSHAPEN as error:
+            message = f"the catalogue {self._described} says what can't be read: {type(error).__name__}: {error}"
+            hint = "restore it from a backup; if `ana verify` finds nothing, this is a bug (--debug shows where)"
+            raise Corrupt(message, hint=hint) from error
 
     @contextmanager
     def _translated(self) -> Iterator[None]:
@@ -146,6 +270,9 @@ class Catalog:
             yield
         except AnabranchError:
             raise
+        except UnicodeEncodeError as error:
+            message = f"{shortened(str(error.object))!r} is not valid Unicode"
+            raise InvalidRequest(message, hint="leave lone surrogates out") from None
         except DBAPIError as error:
             raise _translate(error, self._described) from error
         except sqlite3.Error as error:
@@ -156,6 +283,10 @@ class Catalog:
         except PoolTimeout as error:
             hint = "use fewer threads, or let each hold a connection for a shorter time"
             raise Unavailable(f"all connections to the catalogue {self._described} are in use", hint=hint) from error
+
+
+_OF_PARENTS: list[Pool] = []
+"""Connections of the processes that this one was forked off from, kept so that nothing closes them."""
 
 
 class Prepared:
@@ -177,9 +308,24 @@ class Prepared:
         return found
 
 
-def now() -> int:
-    """The time as the catalogue keeps it: microseconds since 1970."""
-    return time.time_ns() // 1000
+def now(cx: Connection) -> int:
+    """The time as the catalogue keeps it, in microseconds since 1970: by the server's clock, or this machine's."""
+    return time.time_ns() // 1000 if cx.dialect.name == "sqlite" else int(cx.exec_driver_sql(_SERVER_TIME).scalar_one())
+
+
+_SERVER_TIME = "SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint"
+_AHEAD_MICROS = 5 * 60 * 1_000_000
+"""How far clocks that go right may lie apart."""
+
+
+def is_ahead(moment: int, today: int) -> bool:
+    """Tell whether a time lies so far in the future that the clock that told it, or the one that is asked, is wrong."""
+    return moment - today > _AHEAD_MICROS
+
+
+def next_time(before: int, today: int) -> int:
+    """The time of what comes after something: never earlier, unless that was told by a clock that was wrong."""
+    return today if is_ahead(before, today) else max(before, today)
 
 
 def lock_repository(cx: Connection, repository: RepositoryId) -> None:
@@ -188,9 +334,54 @@ def lock_repository(cx: Connection, repository: RepositoryId) -> None:
         cx.execute(select(repositories.c.id).where(repositories.c.id == repository).with_for_update())
 
 
-def _prepare_sqlite(connection: sqlite3.Connection, _record: Any) -> None:
-    connection.execute("PRAGMA journal_mode = WAL")
-    connection.execute("PRAGMA synchronous = FULL")
+def settle(cx: Connection) -> None:
+    """Make sure that what this transaction sees is what stays, once it is committed.
+
+    A COMMIT of SQLite's whose sync failed leaves whole pages in its log, which others don't see but a recovery after a
+    crash would. The next pages that are written take their place. A server settles such things by itself.
+    """
+    if cx.dialect.name == "sqlite":
+        cx.execute(delete(store).where(store.c.key == _SETTLED))
+        cx.execute(store.insert(), {"key": _SETTLED, "value": str(now(cx))})
+
+
+_SETTLED = "settled_at"
+
+
+def _url_of(address: Address) -> URL:
+    """An address as SQLAlchemy takes it: read by us, so that what connects is what messages hide the secrets of."""
+    given = [name for name, _ in address.query]
+    query = {name: tuple(v for n, v in address.query if n == name) for name in given}
+    options = {name: found[0] if len(found) == 1 else found for name, found in query.items()}
+    host, database = address.host or None, address.database or None
+    return URL.create("postgresql+psycopg", address.user, address.password, host, address.port, database, options)
+
+
+def _connecting(waits: ServerSettings) -> dict[str, int]:
+    """What a connection to a server is told, in the words of libpq."""
+    return {
+        "connect_timeout": waits.connect_timeout_seconds,
+        "keepalives": 1,
+        "keepalives_idle": waits.keepalive_idle_seconds,
+        "keepalives_interval": waits.keepalive_interval_seconds,
+        "keepalives_count": waits.keepalive_count,
+    }
+
+
+def _prepare_server(lock_timeout: int, connection: Any, _record: Any) -> None:
+    connection.execute(f"SET lock_timeout = {lock_timeout}")
+    connection.commit()
+
+
+def _milliseconds(seconds: float) -> int:
+    """A time as PostgreSQL takes it; one that is not zero does not become so."""
+    return max(1, round(seconds * 1000)) if seconds else 0
+
+
+def _forget_frozen(connection: Any, record: Any) -> None:
+    """Let the next transaction connect anew to a file that is read as it was when it was opened."""
+    if getattr(connection, "frozen", None) is not None:
+        record.invalidate()
 
 
 _SQLITE_KINDS: dict[int, tuple[type[AnabranchError], str, str]] = {
@@ -205,6 +396,31 @@ _SQLITE_KINDS: dict[int, tuple[type[AnabranchError], str, str]] = {
 }
 
 
+_ROLLED_BACK = (sqlite3.SQLITE_FULL, sqlite3.SQLITE_BUSY)
+"""What SQLite's COMMIT fails with before its last page is written; after an error of a sync the pages may be there."""
+_ROLLED_BACK_STATES = ("23", "40")
+"""SQLSTATE classes of what PostgreSQL's COMMIT refuses: a constraint, a transaction that can't go on."""
+
+
+def _is_rolled_back(error: DBAPIError) -> bool:
+    """Tell whether a COMMIT that failed says for certain that nothing of it will be seen."""
+    if isinstance(error.orig, sqlite3.Error):
+        return getattr(error.orig, "sqlite_errorcode", 0) & 0xFF in _ROLLED_BACK
+    state = getattr(error.orig, "sqlstate", None) or ""
+    return state.startswith(_ROLLED_BACK_STATES) and not error.connection_invalidated
+
+
+_MISSHAPEN = (
+    TypeError,
+    ValueError,
+    LookupError,
+    AttributeError,
+    ArithmeticError,
+    AssertionError,
+    RecursionError,
+    MissingRow,
+)
+"""What Python says of a value that is missing, or of another type or form than was expected."""
 _STRANGE = "is it a store of Anabranch's?"
 
 
@@ -219,15 +435,27 @@ def _translate_sqlite(error: sqlite3.Error, described: str) -> AnabranchError | 
     return None
 
 
+_LOCKED_STATES = ("55P03", "40P01")
+"""SQLSTATEs of a lock that was waited for too long, and of two that wait for each other."""
+_FORBIDDEN_STATES = ("42501", "25006")
+"""SQLSTATEs of a role that lacks a right, and of a server or role that may only read."""
+_LOCKED_HINT = "try again in a moment; a writer that has stopped is ended by the server in time"
+
+
 def _translate(error: DBAPIError, described: str) -> AnabranchError:
     """Turn a database error into one of ours, by its code."""
     if isinstance(error.orig, sqlite3.Error) and (known := _translate_sqlite(error.orig, described)):
         return known
+    said = masked(str(error.orig))
     if error.statement is None and isinstance(error, ProgrammingError):
-        return InvalidRequest(f"{described} can't be reached that way: {error.orig}", hint="check the URL")
+        return InvalidRequest(f"{described} can't be reached that way: {said}", hint="check the URL")
+    if getattr(error.orig, "sqlstate", None) in _FORBIDDEN_STATES:
+        return Unavailable(f"the catalogue {described} refuses: {said}", hint="check the rights of the role")
+    if getattr(error.orig, "sqlstate", None) in _LOCKED_STATES:
+        return Unavailable(f"the catalogue {described} is locked by another writer", hint=_LOCKED_HINT)
     if isinstance(error, IntegrityError):
-        return AlreadyExists(f"another writer was faster: {error.orig}", hint="look at what it did, then try again")
+        return AlreadyExists(f"another writer was faster: {said}", hint="look at what it did, then try again")
     if isinstance(error, OperationalError) or error.connection_invalidated:
         hint = "check that the server runs and can be reached"
-        return Unavailable(f"the catalogue {described} does not answer: {error.orig}", hint=hint)
-    return Corrupt(f"the catalogue {described} refused a statement: {error.orig}", hint=_STRANGE)
+        return Unavailable(f"the catalogue {described} does not answer: {said}", hint=hint)
+    return Corrupt(f"the catalogue {described} refused a statement: {said}", hint=_STRANGE)

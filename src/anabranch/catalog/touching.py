@@ -21,6 +21,7 @@ class Touch:
     """What one commit did to a table."""
 
     position: Position
+    thing_id: ThingId
     schema_id: SchemaId | None
     """The schema after; None if the table was dropped."""
     replaced: bool
@@ -51,15 +52,17 @@ def touches(cx: Connection, ranges: Iterable[tuple[LineId, int, int]], things: S
     for line, low, high in ranges:
         linked = _linked(cx, line, low, high, things)
         e = t.entries.c
-        query = select(e.commit_index, e.schema_id, e.replaced, e.dropped, e.operations).where(e.line_id == line)
+        told = (e.commit_index, e.thing_id, e.schema_id, e.replaced, e.dropped, e.operations)
+        query = select(*told).where(e.line_id == line)
         query = query.where(e.commit_index.between(low, high), e.thing_id.in_(things), ~e.carried)
         by_index: dict[int, Touch] = {}
         for row in cx.execute(query.order_by(e.commit_index, e.dropped)):
             schema = SchemaId(row.schema_id) if row.schema_id and not row.dropped else None
             by_index.setdefault(
-                row.commit_index,  # Where a merge united two tables, the one that stays is told.
+                row.commit_index,  # Where two became one, or one took the other's place, the one that stays is told.
                 Touch(
                     Position(line, row.commit_index),
+                    ThingId(row.thing_id),
                     schema,
                     bool(row.replaced),
                     tuple(row.operations),

@@ -8,8 +8,9 @@ from sqlalchemy import Connection, bindparam, func, select
 
 from anabranch.catalog import objects
 from anabranch.catalog import tables as t
+from anabranch.catalog.liveness import hold_objects
 from anabranch.catalog.store import Prepared, now
-from anabranch.errors import Corrupt
+from anabranch.errors import Corrupt, Unavailable
 from anabranch.model.clock import Clock, Position
 from anabranch.model.ids import LineId, ObjectId, RepositoryId, ThingId, ViewId
 from anabranch.model.objects import Layer, StoredObject, ViewKind
@@ -45,15 +46,21 @@ _CHANGES_ON_LINE = Prepared(
 
 def layers(cx: Connection, at: Clock, thing: ThingId, known: Known) -> tuple[Layer, ...]:
     """Find the newest snapshot at or before a commit, the newest fold on it, and the changes since."""
-    snapshot = newest_snapshot(cx, at, thing)
-    fold = _newest_fold(cx, at, thing, snapshot[1]) if snapshot else None
-    turned = _objects(cx, snapshot[0], "snapshot", 0) if snapshot else []
-    if fold:
-        turned += _objects(cx, fold[0], "fold", _top(turned))
-    newest = fold or snapshot
+    turned: Turned = []
+    newest: tuple[ViewId, Position] | None = None
+    for kind, newest in serving(cx, at, thing):
+        turned += _objects(cx, newest[0], kind, _top(turned))
     turned += _changes(cx, at, thing, newest[1] if newest else None, _top(turned))
     learn(cx, [id_ for _, id_, _ in turned], known)
     return tuple(Layer(turn, known[id_], view) for turn, id_, view in turned)
+
+
+def serving(cx: Connection, at: Clock, thing: ThingId) -> list[tuple[ViewKind, tuple[ViewId, Position]]]:
+    """Find the views that a table at a commit is read from: the newest snapshot, and the newest fold on it."""
+    snapshot = newest_snapshot(cx, at, thing)
+    fold = _newest_fold(cx, at, thing, snapshot[1]) if snapshot else None
+    found: list[tuple[ViewKind, tuple[ViewId, Position] | None]] = [("snapshot", snapshot), ("fold", fold)]
+    return [(kind, view) for kind, view in found if view]
 
 
 def newest_snapshot(cx: Connection, at: Clock, thing: ThingId) -> tuple[ViewId, Position] | None:
@@ -126,7 +133,7 @@ def write(cx: Connection, repository: RepositoryId, view: LateView) -> bool:
     objects.insert(cx, repository, view.objects)
     values = {"id": view.id, "thing_id": view.thing_id, "kind": view.kind, "row_count": view.row_count}
     at = {"line_id": view.at.line, "commit_index": view.at.index, "since_line": since[0], "since_index": since[1]}
-    made_at = max(now(), *(r.created_at + 1 for r in twins), 0)
+    made_at = max(now(cx), *(r.created_at + 1 for r in twins), 0)
     cx.execute(t.views.insert(), {**values, **at, "created_at": made_at})
     links = [{"view_id": view.id, "number": n, "turn": u, "object_id": o} for n, (u, o) in enumerate(view.links)]
     if links:
@@ -139,9 +146,11 @@ def _check(cx: Connection, view: LateView) -> None:
     c = t.commits.c
     here = (c.line_id == view.at.line) & (c.commit_index == view.at.index)
     if not cx.scalar(select(func.count()).select_from(t.commits).where(here)):
-        raise Corrupt(f"the commit of view {view.id} is not there any more", hint="the repository was dropped")
+        message = f"the commit of view {view.id} is not there any more"
+        raise Unavailable(message, hint="it was collected, or the repository was dropped")
     new = {o.stored.id for o in view.objects}
     wanted = [id_ for _, id_ in view.links if id_ not in new]
+    hold_objects(cx)
     gone = set(wanted) - set(objects.find(cx, wanted))
     if gone:
-        raise Corrupt(f"{len(gone)} objects of a view were collected meanwhile", hint="try again")
+        raise Unavailable(f"{len(gone)} objects of a view were collected meanwhile", hint="try again")

@@ -9,15 +9,16 @@ from typing import TYPE_CHECKING
 
 import click
 
-from anabranch.cli.output import OutputClosed, clean, paint
-from anabranch.errors import AnabranchError, InvalidRequest, Unavailable
+from anabranch.cli.exit_codes import BAD_USAGE, INTERRUPTED, PIPE_CLOSED, UNEXPECTED, exit_code
+from anabranch.cli.output.text import OutputClosed, clean, paint
+from anabranch.errors import AnabranchError, Unavailable
+from anabranch.model.addresses import masked
 
 if TYPE_CHECKING:
     from anabranch.cli.session import Session
 
-BAD_USAGE, UNEXPECTED, INTERRUPTED, PIPE_CLOSED = InvalidRequest.exit_code, 70, 130, 141
-"""Exit codes beside those of the errors themselves; the last two are what a shell shows for the signals."""
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
+_FORBIDDEN = (errno.EACCES, errno.EPERM, errno.EROFS)
 
 
 class BadUsage(click.UsageError):
@@ -40,16 +41,22 @@ def report(error: BaseException, session: Session) -> int:
         say("error: interrupted", None)
         return INTERRUPTED
     if session.choices.debug:
-        traceback.print_exception(error)
-    return _report_error(_unwritten(error) or error, session)
+        print(clean(masked("".join(traceback.format_exception(error))), keep="\n"), end="", file=sys.stderr)
+    return _report_error(_of_the_machine(error) or error, session)
 
 
-def _unwritten(error: BaseException) -> Unavailable | None:
-    """What a full disk is to the user: nothing that a bug did."""
-    if not isinstance(error, OSError) or error.errno not in _FULL:
+def _of_the_machine(error: BaseException) -> Unavailable | None:
+    """What a full disk, too little memory or a lack of permission is to the user: nothing that a bug did."""
+    if isinstance(error, MemoryError):
+        return Unavailable("out of memory", hint="free some, or do less at once")
+    if not isinstance(error, OSError):
         return None
-    what = error.filename or "the output"
-    return Unavailable(f"{what} can't be written: {error.strerror}", hint="make room, or write elsewhere")
+    if error.errno in _FULL:
+        what = error.filename or "the output"
+        return Unavailable(f"{what} can't be written: {error.strerror}", hint="make room, or write elsewhere")
+    if error.errno in _FORBIDDEN and error.filename:
+        return Unavailable(f"{error.filename} can't be used: {error.strerror}", hint="check its permissions")
+    return None
 
 
 def _report_error(error: BaseException, session: Session) -> int:
@@ -57,9 +64,9 @@ def _report_error(error: BaseException, session: Session) -> int:
         first, *place = error.message.split("\n") if "line" in error.facts else [error.message]
         say(f"error: {first}", None)
         for line in place:  # of SQL: the line that can't be read, and a mark below it
-            print(clean(line), file=sys.stderr)
+            print(clean(masked(line)), file=sys.stderr)
         say("", session.hint_for(error))
-        return error.exit_code
+        return exit_code(error)
     if isinstance(error, click.exceptions.NoArgsIsHelpError):
         error.show()
         return BAD_USAGE
@@ -83,5 +90,5 @@ def say(line: str, hint: str | None) -> None:
     """Print a line and a hint on stderr, each in one line."""
     for text in (line, f"hint: {hint}" if hint else None):
         if text:
-            word, _, rest = " ".join(clean(text, keep="\n").split("\n")).partition(":")
+            word, _, rest = " ".join(clean(masked(text), keep="\n").split("\n")).partition(":")
             print(paint(f"{word}:", "red" if word == "error" else "yellow", sys.stderr) + rest, file=sys.stderr)

@@ -14,7 +14,7 @@ import click
 
 from anabranch.cli import failures
 from anabranch.cli.options import global_options
-from anabranch.cli.output import close_output, flush
+from anabranch.cli.output.text import close_output, flush
 from anabranch.cli.session import Session
 
 MODULES = {
@@ -47,6 +47,7 @@ MODULES = {
     "blame": "blame",
     "changes": "changes",
     "optimize": "optimize",
+    "gc": "gc",
     "verify": "verify",
     "config": "config",
     "completion": "completion",
@@ -67,7 +68,7 @@ class LazyGroup(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in MODULES:
             return None
-        found = import_module(f"anabranch.cli.{MODULES[cmd_name]}").command
+        found = import_module(f"anabranch.cli.commands.{MODULES[cmd_name]}").command
         assert isinstance(found, click.Command)
         return found
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from difflib import get_close_matches
 from typing import Any
 
@@ -118,4 +118,20 @@ def renames(_ctx: click.Context, option: click.Parameter, texts: tuple[str, ...]
     found = {old: new for old, _, new in pairs}
     if len(found) < len(pairs):
         raise BadUsage(f"{option.opts[0]} names a column twice", hint="give it one name")
+    return found
+
+
+def rules(_ctx: click.Context, _option: click.Parameter, texts: tuple[str, ...]) -> dict[str, str]:
+    """Read `orders.price=max`, several times, as rules."""
+    return pairs(texts, "--rule", "TABLE[.COLUMN]=RULE")
+
+
+def pairs(texts: Sequence[str], option: str, form: str) -> dict[str, str]:
+    """Read `name=value`, several times."""
+    found = {}
+    for text in texts:
+        name, is_pair, value = text.partition("=")
+        if not is_pair or not name.strip() or not value.strip():
+            raise BadUsage(f"{option} {text!r} can't be read", hint=f"write it as {form}")
+        found[name.strip()] = value.strip()
     return found

@@ -1,4 +1,6 @@
-"""What users prefer, by name: kept for one folder in its cli.json, for all in a file of the user's own."""
+"""What users prefer, by name: kept for one folder in its cli.json, for all in a file of the user's own.
+
+What names a command to run is the user's alone: a folder may come from a stranger."""
 
 from __future__ import annotations
 
@@ -7,7 +9,7 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
 
-from anabranch.cli import state
+from anabranch.cli import remembered as state
 from anabranch.errors import InvalidRequest, NotFound
 
 ENGINES = ("auto", "spark", "duck")
@@ -20,13 +22,15 @@ class Known:
     meaning: str
     choices: tuple[str, ...] = ()
     default: str = ""
+    runs: bool = False
+    """Whether it is a command: what a folder says of it does not count."""
 
 
 KNOWN = {
     "author": Known("who makes commits"),
     "engine": Known("what runs the work", ENGINES, "auto"),
     "colour": Known("when output has colours", ("auto", "always", "never"), "auto"),
-    "pager": Known("the command that shows long texts, or never"),
+    "pager": Known("the command that shows long texts, or never", runs=True),
 }
 
 
@@ -45,7 +49,7 @@ def in_force(folder: dict[str, str]) -> list[Preference]:
     user = load_user()
     found = []
     for name, known in KNOWN.items():
-        if name in folder:
+        if name in folder and not known.runs:
             found.append(Preference(name, folder[name], "folder"))
         elif name in user:
             found.append(Preference(name, user[name], "user"))

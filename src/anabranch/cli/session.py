@@ -12,16 +12,19 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from anabranch.cli import state
-from anabranch.cli.looks import looks
+from anabranch.cli import remembered as state
+from anabranch.cli.output.looks import looks
+from anabranch.cli.output.text import clean
 from anabranch.cli.preferences import preferred
 from anabranch.cli.refs import translate
-from anabranch.errors import AnabranchError, InvalidRequest, NotFound
+from anabranch.errors import AnabranchError, InvalidRequest, NotFound, Unavailable
+from anabranch.model.addresses import masked, read_address
 
 if TYPE_CHECKING:
     from anabranch import Repository
     from anabranch.cli.progress import Progress
-    from anabranch.repo.open_commit import OpenCommit
+    from anabranch.repo.commit.open_commit import OpenCommit
+    from anabranch.repo.merge.open_merge import OpenMerge
 
 
 _OPTIONS = {
@@ -64,7 +67,7 @@ class Session:
     @cached_property
     def place(self) -> state.Place:
         """Where the store is; from here on, output looks as is preferred there."""
-        found = state.find(self.choices.store, Path.cwd())
+        found = state.find(self.choices.store, _here())
         chosen = preferred(found.state.preferences)
         looks.colour, looks.pager = chosen["colour"] or "auto", chosen["pager"] or None
         return found
@@ -102,11 +105,19 @@ class Session:
         found = self.repo.working_set(branch or self.branch)
         return found if found and found.status() else None
 
+    def open_merge(self, into: str) -> OpenMerge:
+        """Find the open merge into a branch; the newest, if there are several."""
+        found = self.repo.waiting_merges(into)
+        if not found:
+            hint = "`ana merge SOURCE` keeps one open if there are conflicts; `ana status` shows it"
+            raise NotFound(f"no merge into {into!r} is open", hint=hint)
+        return next(merge for merge in self.repo.open_merges() if merge.id == found[-1].id)
+
     @property
     def folder(self) -> Path:
         """The folder that remembers the current branch."""
         if self.place.folder is None:
-            hint = f"run `ana init {state.without_password(self.place.store)}` in a folder, and work there"
+            hint = f"run `ana init {read_address(self.place.store).kept}` in a folder, and work there"
             raise InvalidRequest("no folder remembers the current branch of this store", hint=hint)
         return self.place.folder
 
@@ -137,7 +148,7 @@ class Session:
         """Show the debug log if it is asked for, and close the repository at the end."""
         looks.colour, looks.pager = "auto", None
         handler = logging.StreamHandler()
-        handler.setFormatter(logging.Formatter("debug: %(name)s: %(message)s"))
+        handler.setFormatter(_Masking("debug: %(name)s: %(message)s"))
         handler.addFilter(lambda _record: self.choices.debug)
         logger = logging.getLogger("anabranch")
         level = logger.level
@@ -154,3 +165,19 @@ class Session:
         opened: Any = self.__dict__.get("repo")
         if opened is not None:
             opened.close()
+
+
+class _Masking(logging.Formatter):
+    """Lines of the log without secrets and without what acts on a terminal."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        return clean(masked(super().format(record)), keep="\n")
+
+
+def _here() -> Path:
+    """The folder that the command runs in."""
+    try:
+        return Path.cwd()
+    except OSError as error:
+        message = f"the current folder can't be found: {error.strerror}"
+        raise Unavailable(message, hint="go to one that is there") from error

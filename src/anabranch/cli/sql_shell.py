@@ -9,14 +9,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from anabranch.cli.failures import report
-from anabranch.cli.output import emit, paint
+from anabranch.cli.output.sql_results import show_result
+from anabranch.cli.output.text import emit, paint
 from anabranch.cli.session import Session
-from anabranch.cli.sql_output import show_result
 from anabranch.errors import AnabranchError, InvalidRequest
-from anabranch.sql.tokens import tokenize
+from anabranch.sql.grammar.tokens import tokenize
 
 if TYPE_CHECKING:
-    from anabranch.repo.sql import SqlSession
+    from anabranch.repo.sql.sql import SqlSession
 
 HELP = r"""
 A statement ends with a semicolon and may go over several lines.

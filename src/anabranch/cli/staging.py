@@ -7,16 +7,20 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from anabranch.cli.documents import counts_document
-from anabranch.cli.output import clean, number, short, subject
+from anabranch.cli.output.commits import commit_line, counts_text
+from anabranch.cli.output.text import clean, columns, emit, emit_json
+from anabranch.documents.records import commit_document, counts_document
 from anabranch.errors import BranchMoved
-from anabranch.repo.staging import start_working_set
+from anabranch.repo.commit.working_set import start_working_set
 
 if TYPE_CHECKING:
-    from anabranch import Commit, Counts
+    from anabranch import Commit
     from anabranch.cli.session import Session
-    from anabranch.repo.open_commit import OpenCommit
-    from anabranch.repo.transaction import Transaction
+    from anabranch.repo.commit.open_commit import OpenCommit
+    from anabranch.repo.commit.transaction import Transaction
+
+NOTHING = 1
+"""The exit code when there is nothing to commit, as in git."""
 
 
 @dataclass
@@ -83,13 +87,16 @@ def state_of(what: dict[str, Any]) -> str:
     return "created" if "create" in what["operations"] else "changed"
 
 
-def counts_text(counts: Counts | dict[str, Any]) -> str:
-    """Touched rows in words; the kinds that did not happen are left out."""
-    found = counts if isinstance(counts, dict) else counts_document(counts)
-    parts = [f"{number(found[kind])} {kind}" for kind in ("inserted", "updated", "deleted") if found[kind]]
-    return ", ".join(parts) or "no rows"
-
-
-def commit_line(branch: str, commit: Commit) -> str:
-    """A commit that was just made, as git says it."""
-    return f"[{clean(branch)} {short(commit.hash)}] {subject(commit.message)}"
+def tell_commits(session: Session, branch: str, made: list[Commit], nothing: str) -> None:
+    """Print new commits with what they did; or why there is none."""
+    session.exit_code = 0 if made else NOTHING
+    if session.json:
+        emit_json({"branch": branch, "commits": [commit_document(commit) for commit in made]})
+        return
+    if not made:
+        emit(nothing)
+    for commit in made:
+        emit(commit_line(branch, commit))
+        changes = session.repo.show_changes(commit.hash)
+        for line in columns([(clean(c.table), counts_text(vars(c))) for c in changes]) if changes else []:
+            emit(f"  {line}")

@@ -3,22 +3,26 @@
 from __future__ import annotations
 
 import re
+import shutil
 import threading
+import weakref
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from tempfile import mkdtemp
 from typing import Any
 
 import duckdb
 import pyarrow as pa
 
+from anabranch.arrow.plain import plain
+from anabranch.engines.before_read import BeforeRead, look_at_none
 from anabranch.errors import InvalidRequest, Unavailable
 from anabranch.model.ddl import parse_type
 from anabranch.model.types import DataType
-from anabranch.queries.changes import numbered, ordered
-from anabranch.queries.query import Frame, Query, Rows
+from anabranch.queries.query import Files, Frame, Query, Rows
 from anabranch.queries.rendering import duck_sql, duck_text
-from anabranch.queries.results import plain
+from anabranch.queries.writes import numbered, ordered
 
 _MEMORY_ONLY: dict[str, str | bool | int | float | list[str]] = {
     "autoinstall_known_extensions": False,
@@ -32,9 +36,11 @@ class DuckEngine:
     name = "duck"
     in_process = True
 
-    def __init__(self, row_group_rows: int) -> None:
-        self._row_group_rows = row_group_rows
-        self._database = duckdb.connect(config=_MEMORY_ONLY)
+    def __init__(self, row_group_rows: int, before_read: BeforeRead = look_at_none) -> None:
+        self._row_group_rows, self._before_read = row_group_rows, before_read
+        spills = _spill_folder()
+        self._remove_spills = weakref.finalize(self, shutil.rmtree, spills, ignore_errors=True)
+        self._database = duckdb.connect(config={**_MEMORY_ONLY, "temp_directory": spills})
         self._local = threading.local()
 
     def fetch(self, query: Query) -> pa.Table:
@@ -72,8 +78,9 @@ class DuckEngine:
             cursor.execute(f"COPY ({text}) TO {target} ({options})", dict(query.args) or None)
 
     def close(self) -> None:
-        """Give the memory back."""
+        """Give the memory back, and the room on the disk."""
         self._database.close()
+        self._remove_spills()
 
     @contextmanager
     def _bound(
@@ -81,6 +88,7 @@ class DuckEngine:
     ) -> Iterator[tuple[duckdb.DuckDBPyConnection, str]]:
         if any(isinstance(s, Frame) for s in query.sources.values()):
             raise InvalidRequest("a Spark DataFrame can't be read by DuckDB", hint="use engine='auto' or 'spark'")
+        self._before_read([uri for s in query.sources.values() if isinstance(s, Files) for uri in s.uris])
         cursor = cursor or self._cursor()
         registered = {n: s.table for n, s in query.sources.items() if isinstance(s, Rows)}
         try:
@@ -104,6 +112,14 @@ class DuckEngine:
         cursor = self._database.cursor()
         cursor.execute("SET TimeZone = 'UTC'; SET parquet_metadata_cache = true")  # files never change
         return cursor
+
+
+def _spill_folder() -> str:
+    """A folder of the system's for what does not fit into memory, nobody else's to read; without one nothing spills."""
+    try:
+        return mkdtemp(prefix="anabranch-")
+    except OSError:
+        return ""
 
 
 _LONG_TEXT = 100_000
@@ -164,6 +180,8 @@ def _translate(error: duckdb.Error) -> Exception:
         damage = isinstance(error, duckdb.InvalidInputException)  # what a damaged file is told as, too
         hint = "check the values and the column's type"
         return InvalidRequest(f"a value does not fit: {text}", hint=hint, may_be_damage=damage)
+    if isinstance(error, duckdb.OutOfMemoryException):
+        return Unavailable(f"out of memory: {text}", hint="free some memory or disk, read less, or use engine='spark'")
     if isinstance(error, (duckdb.IOException, duckdb.HTTPException)):
         return Unavailable(f"the data can't be read: {text}", hint="check that the object root can be reached")
     if isinstance(error, (duckdb.BinderException, duckdb.ParserException, duckdb.CatalogException)):

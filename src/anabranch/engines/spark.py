@@ -19,15 +19,17 @@ from pyspark.errors import AnalysisException, ArithmeticException, DateTimeExcep
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.pandas.types import from_arrow_schema
 
+from anabranch.arrow.plain import plain
+from anabranch.engines.before_read import BeforeRead, look_at_none
 from anabranch.engines.engine import out_of_sight
 from anabranch.engines.spark_sessions import functions_of, is_remote, local_session, quietly, refuse_foreign
 from anabranch.errors import InvalidRequest, NotFound, Unavailable
 from anabranch.model.ddl import parse_type
+from anabranch.model.texts import FLATTER
 from anabranch.model.types import FLOATS, VOID, DataType, array_of, map_of, struct_of
-from anabranch.queries.forms import has_other_form
+from anabranch.queries.nested import has_other_form
 from anabranch.queries.query import TURN, Files, Frame, Query, Rows, Source
 from anabranch.queries.rendering import spark_schema, spark_sql, spark_to_memory
-from anabranch.queries.results import plain
 
 if TYPE_CHECKING:
     from anabranch.errors import AnabranchError
@@ -117,8 +119,15 @@ class SparkEngine:
     name = "spark"
     in_process = False
 
-    def __init__(self, session: SparkSession, file_rows: int | None = None) -> None:
-        self.session = session
+    def __init__(
+        self,
+        session: SparkSession,
+        file_rows: int | None = None,
+        before_read: BeforeRead = look_at_none,
+        compares_pages: bool = True,
+    ) -> None:
+        self.session, self.before_read = session, before_read
+        self._reading = _READING | {"parquet.page.verify-checksum.enabled": str(compares_pages).lower()}
         self._file_rows = file_rows
         self.sees_files = not is_remote(session)
         """Whether our files are known to be in sight: always, but for a server that may be elsewhere."""
@@ -239,10 +248,11 @@ class SparkEngine:
 
     def _read_files(self, files: Files) -> DataFrame:
         self.look(files.uris[0])
+        self.before_read(files.uris)
         return self.remembered(files, lambda: self._turned(files) if files.turns else self._parquet(files, files.uris))
 
     def _parquet(self, files: Files, uris: Sequence[str]) -> DataFrame:
-        reader = self.session.read.schema(spark_schema(files.columns)).options(**_READING)
+        reader = self.session.read.schema(spark_schema(files.columns)).options(**self._reading)
         return reader.parquet(*map(_address, uris))
 
     def _turned(self, files: Files) -> DataFrame:
@@ -276,6 +286,7 @@ _READING = {"datetimeRebaseMode": "CORRECTED", "int96RebaseMode": "CORRECTED", "
 _WRITING = {
     "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
     "spark.sql.parquet.writeLegacyFormat": "false",
+    "parquet.page.write-checksum.enabled": "true",
 }
 
 
@@ -320,6 +331,8 @@ _VALUE_STATES = ("22", "21")
 """SQLSTATE classes of values that do not fit: data exceptions and cardinality."""
 _REQUEST_STATES = ("42", "0A", "38")
 """SQLSTATE classes of text that can't be run: syntax, names, types, missing features."""
+_TOO_COMPLEX = "54"
+"""SQLSTATE class of text that is beyond limits: Spark's stack is too small for it."""
 _NO_FILE = "42K03"
 """SQLSTATE of a path that is not there: nothing that another request could mend."""
 
@@ -340,6 +353,8 @@ def translate(error: PySparkException | Py4JJavaError) -> AnabranchError:
         return InvalidRequest(f"a value does not fit: {text}", hint="check the values and the column's type")
     if state == _NO_FILE:
         return Unavailable(f"the data can't be read: {text}", hint="check that the object root can be reached")
+    if state.startswith(_TOO_COMPLEX):
+        return InvalidRequest("it has too many parts inside each other, or in a row, for Spark", hint=FLATTER)
     # Older Sparks give some of what they refuse no state.
     if state.startswith(_REQUEST_STATES) or (not state and isinstance(error, AnalysisException)):
         return InvalidRequest(f"the expression can't be run: {text}", hint="check names and types")
@@ -384,8 +399,12 @@ def _state_and_message(error: PySparkException | Py4JJavaError) -> tuple[str, st
     return _JAVA_STATES.get(str(root.getClass().getName()), ""), str(root.toString())
 
 
-_JAVA_STATES = {"java.lang.ArithmeticException": "22003", "java.time.DateTimeException": "22008"}
-"""SQLSTATEs for what Java itself throws over values: Spark gives these none."""
+_JAVA_STATES = {
+    "java.lang.ArithmeticException": "22003",
+    "java.time.DateTimeException": "22008",
+    "java.lang.StackOverflowError": "54001",
+}
+"""SQLSTATEs for what Java itself throws over values and texts: Spark gives these none."""
 
 
 def _java_state(thrown: Any) -> str | None:

@@ -16,6 +16,7 @@ from pyspark.logger import PySparkLogger
 from pyspark.sql import SparkSession
 
 from anabranch.errors import InvalidRequest, Unavailable
+from anabranch.model.addresses import masked
 
 log = logging.getLogger("anabranch.engines.spark")
 
@@ -72,8 +73,8 @@ def local_session() -> SparkSession:
     except (PySparkException, OSError, RuntimeError) as error:
         hint = "install Java 17 or newer (with jdk.incubator.vector) and set JAVA_HOME; see `make setup`"
         if "SPARK_REMOTE" in os.environ:
-            hint = f"check the server at SPARK_REMOTE={os.environ['SPARK_REMOTE']}"
-        raise Unavailable(f"Spark could not be started: {error}", hint=hint) from error
+            hint = f"check the server at SPARK_REMOTE={masked(os.environ['SPARK_REMOTE'])}"
+        raise Unavailable(f"Spark could not be started: {masked(str(error))}", hint=hint) from error
 
 
 def has_active() -> bool:

@@ -51,6 +51,12 @@ class Clock:
             steps -= position.index + 1
         return None
 
+    def fork(self, other: Clock) -> Position:
+        """Return the newest commit that is on both paths of first parents; both begin at the same root."""
+        reach = {p.line: p.index for p in other}
+        shared = next(p for p in self.positions if p.line in reach)
+        return Position(shared.line, min(shared.index, reach[shared.line]))
+
     def since(self, base: Position) -> tuple[tuple[LineId, int, int], ...]:
         """Return (line, low, high) ranges after `base` up to the head, oldest first; base must lie on the clock."""
         ranges: list[tuple[LineId, int, int]] = []

@@ -6,13 +6,15 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
-from html import escape
 from typing import Any
+
+from anabranch.model.visible import CONTROLS
+from anabranch.model.visible import html_text as escape
 
 ROWS = 20
 """How many rows are shown."""
 _WIDTH, _FULL = 80, 1000
-_CONTROL = dict.fromkeys((*range(32), *range(127, 160)), "·") | {9: " ", 10: "↵", 13: ""}
+_CONTROL = dict.fromkeys(CONTROLS, "·") | {9: " ", 10: "↵", 13: ""}
 _GREEN, _RED, _GREY = "background:rgba(46,160,67,.22)", "background:rgba(248,81,73,.22)", "opacity:.6"
 _CELL = "text-align:left;vertical-align:top;padding:2px 10px;white-space:nowrap"
 _NUMBER = "text-align:right;vertical-align:top;padding:2px 10px;white-space:nowrap"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
@@ -14,6 +15,13 @@ KeyValue = int | str | Decimal | bytes | bool
 
 ObjectKind = Literal["rows", "update", "delete", "exceptions"]
 Place = Literal["inline", "root"]
+
+_PATH = re.compile(r"[a-z2-7]{2}/o[a-z2-7]{16}(\.parquet|/\w[\w.=-]*\.parquet)?", re.ASCII)
+
+
+def is_object_path(path: str) -> bool:
+    """Tell whether a path is one that objects lie at: a file, a prefix, or a file right below one. None leads out."""
+    return _PATH.fullmatch(path) is not None
 
 
 @dataclass(frozen=True)
@@ -66,6 +74,22 @@ class StoredObject:
     touched: tuple[ColumnId, ...]
     place: Place
     path: str | None
+
+
+class FileAddress(str):
+    """Where engines find the file of an object; knows what was written into it, to be compared before it is read."""
+
+    path: str
+    size_bytes: int
+    sha256: str
+
+    @classmethod
+    def of(cls, uri: str, o: StoredObject) -> FileAddress:
+        """The address of an object in the object root."""
+        assert o.path is not None
+        made = cls(uri)
+        made.path, made.size_bytes, made.sha256 = o.path, o.size_bytes, o.sha256
+        return made
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
@@ -34,7 +35,7 @@ class Parent:
 
 @dataclass(frozen=True)
 class Shown:
-    """`@{time}` or `@{n}`: what the branch showed then, or n moves ago."""
+    """`@{time}` or `@{n}`: what the branch showed then, or n moves ago; `@{now}` is `@{0}`."""
 
     at: datetime | None
     moves: int | None = None
@@ -82,8 +83,12 @@ def parse_ref(text: str) -> Ref:
 
 def with_head(text: str, branch: str) -> str:
     """Put a branch for HEAD, `@` and for nothing; in both ends of a range."""
-    parts = _RANGE.split(text)
-    return "".join(x if _RANGE.fullmatch(x) else _HEAD.sub(lambda _: branch, x, count=1) for x in parts)
+    return each_end(text, lambda end: _HEAD.sub(lambda _: branch, end, count=1))
+
+
+def each_end(text: str, change: Callable[[str], str]) -> str:
+    """Change a ref; of a range, both ends."""
+    return "".join(part if _RANGE.fullmatch(part) else change(part) for part in _RANGE.split(text))
 
 
 def _step(found: re.Match[str], text: str) -> Back | Parent | Shown:
@@ -92,6 +97,8 @@ def _step(found: re.Match[str], text: str) -> Back | Parent | Shown:
     if found["parent"] is not None:
         return Parent(_count(found["parent"] or "1", text))
     when = found["when"].strip()
+    if when == "now":
+        return Shown(None, 0)
     if re.fullmatch(r"[0-9]+", when):
         return Shown(None, _count(when, text))
     return Shown(parse_time(when, f"ref {text!r}"))

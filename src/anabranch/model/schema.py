@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from functools import cached_property
 from typing import Any
 
-from anabranch.errors import InvalidRequest, NotFound
+from anabranch.errors import Corrupt, InvalidRequest, NotFound
 from anabranch.model.ddl import parse_clauses, parse_type, parse_type_before
 from anabranch.model.ids import ColumnId, SchemaId, new_column_id, new_id
 from anabranch.model.names import check_part
 from anabranch.model.types import DataType, holding
+
+_ID = re.compile(r"\w{1,64}", re.ASCII)
 
 
 @dataclass(frozen=True)
@@ -124,6 +127,16 @@ class Schema:
         pairs = [(c, other.written_as(c)) for c in self.columns]
         columns = tuple(replace(c, type=holding(c.type, was.type)) if was else c for c, was in pairs)
         return self if columns == self.columns else replace(self, columns=columns)
+
+    def older_as(self, other: Schema) -> Schema:
+        """The same schema; rows older than a column show what they do under another schema, if it has the column."""
+        pairs = [(c, other.written_as(c)) for c in self.columns]
+        columns = tuple(replace(c, initial_default=was.initial_default) if was else c for c, was in pairs)
+        return self if columns == self.columns else replace(self, columns=columns)
+
+    def own(self, columns: Iterable[Column]) -> tuple[Column, ...]:
+        """Columns as this schema describes them."""
+        return tuple(self._by_id.get(c.id, c) for c in columns)
 
     @cached_property
     def _by_any_id(self) -> dict[ColumnId, Column]:
@@ -256,13 +269,28 @@ def _column_document(column: Column) -> dict[str, Any]:
 
 
 def read_schema(id_: str, document: dict[str, Any]) -> Schema:
-    """Turn plain values back into a schema."""
-    columns = tuple(_read_column(told) for told in document["columns"])
-    return Schema(SchemaId(id_), columns, tuple(ColumnId(k) for k in document["key"]))
+    """Turn plain values back into a schema; Corrupt if they are none that a schema was turned into."""
+    try:
+        columns = tuple(_read_column(told) for told in document["columns"])
+        found = Schema(SchemaId(id_), columns, tuple(ColumnId(k) for k in document["key"]))
+        _refuse_twins([check_part(c.name, "column") for c in columns])
+        _ = found.key_columns
+    except (InvalidRequest, TypeError, ValueError, LookupError, AttributeError) as error:
+        hint = "restore the catalogue from a backup"
+        raise Corrupt(f"the catalogue describes schema {id_!r} as none can be: {error}", hint=hint) from error
+    return found
 
 
 def _read_column(told: dict[str, Any]) -> Column:
-    also = tuple(ColumnId(i) for i in told.get("also", ()))
+    also = tuple(_read_id(i) for i in told.get("also", ()))
     type_ = parse_type(told["type"])
     described = told["nullable"], told["default"], told["initial_default"], also, told.get("comment")
-    return Column(ColumnId(told["id"]), told["name"], type_, *described)
+    if not all(text is None or isinstance(text, str) for text in (*described[1:3], described[4])):
+        raise ValueError(f"column {told['name']!r} has a default or comment that is no text")
+    return Column(_read_id(told["id"]), told["name"], type_, *described)
+
+
+def _read_id(text: str) -> ColumnId:
+    if not _ID.fullmatch(text):
+        raise ValueError(f"{text!r} is no id of a column")
+    return ColumnId(text)

@@ -71,9 +71,9 @@ class TableState:
     def read_as(self, schema: Schema) -> TableState:
         """The table under another schema: a column that it does not show has its initial default.
 
-        Its key stays its own, because its changes are known by that.
+        Its key stays its own, because its changes are known by that; and so do initial defaults.
         """
-        schema = self._with_own_key(schema)
+        schema = self._with_own_key(schema).older_as(self.schema)
         hidden = {i for c in schema if not self.schema.written_as(c) for i in c.ids}
         if not hidden:
             return replace(self, schema=schema)

@@ -5,6 +5,9 @@ from __future__ import annotations
 import hashlib
 import os
 import shutil
+import threading
+import time
+from collections.abc import Hashable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
@@ -12,27 +15,24 @@ from typing import BinaryIO
 
 from anabranch.errors import Corrupt, Unavailable
 from anabranch.model.ids import new_id
-from anabranch.objects.root import SealedFile, parquet_names
+from anabranch.model.objects import is_object_path
+from anabranch.objects import aside, found_files
+from anabranch.objects.root import FoundFile, SealedFile, parquet_names
 
 _HASHERS = 4
+_ASIDE, _STORES = "aside", "stores"
 
 
 class Folder:
     """Files below one folder; written once, never changed."""
 
-    def __init__(self, path: str) -> None:
-        self._path = Path(path).absolute()
+    def __init__(self, path: str, store_id: str = "") -> None:
+        self._path, self._store, self._is_known = Path(path).absolute(), store_id, not store_id
+        self._aside: aside.ProcessFolder | None = None
+        self._lock = threading.Lock()
 
     def put(self, content: bytes) -> SealedFile:
         """Write to a temporary name, sync, rename into place, sync the folder."""
-        path = self._write(content, synced=True)
-        return SealedFile(path, len(content), hashlib.sha256(content).hexdigest())
-
-    def put_aside(self, content: bytes) -> str:
-        """Write to a temporary name and rename into place."""
-        return self._write(content, synced=False)
-
-    def _write(self, content: bytes, synced: bool) -> str:
         name = new_id("o")
         path = f"{name[1:3]}/{name}.parquet"
         final = self._path / path
@@ -41,95 +41,171 @@ class Folder:
             self._make(final.parent)
             with temporary.open("wb") as file:
                 file.write(content)
-                if synced:
-                    file.flush()
-                    os.fsync(file.fileno())
+                file.flush()
+                os.fsync(file.fileno())
             temporary.rename(final)
-            if synced:
-                _sync(final.parent)
+            _sync(final.parent)
         except OSError as error:
             with suppress(OSError):
                 temporary.unlink(missing_ok=True)
             raise _unavailable(error, final) from error
-        return path
+        return SealedFile(path, len(content), hashlib.sha256(content).hexdigest())
 
-    def new_prefix(self) -> str:
-        """Name a folder that nobody else writes to; the engine makes it."""
-        name = new_id("o")
+    def put_aside(self, content: bytes) -> str:
+        """Write into the folder of this process."""
         try:
-            self._make(self._path / name[1:3])
+            with self._lock:
+                if self._aside is None or not self._aside.is_own:
+                    self._aside = aside.ProcessFolder(self._path / _ASIDE)
+            place = self._aside.path / f"{new_id('o')}.parquet"
+            place.write_bytes(content)
         except OSError as error:
             raise _unavailable(error, self._path) from error
-        return f"{name[1:3]}/{name}"
+        return str(place)
+
+    def new_prefix(self) -> str:
+        """Name a folder that nobody else writes to; the engine makes it.
+
+        A file beside it says that it is wanted. Whoever collects it removes that first, so that `seal` learns of it.
+        """
+        name = new_id("o")
+        prefix = f"{name[1:3]}/{name}"
+        try:
+            self._make(self._path / name[1:3])
+            self._begun(prefix).touch()
+        except OSError as error:
+            raise _unavailable(error, self._path) from error
+        return prefix
+
+    def _begun(self, prefix: str) -> Path:
+        return self._path / f"{prefix}{found_files.BEGUN}"
 
     def seal(self, prefix: str) -> list[SealedFile]:
         """Hash and sync each data file, remove the engine's markers, sync the folders."""
-        folder = self._path / prefix
+        folder = self._at(prefix)
         try:
             present = [p.name for p in folder.iterdir()] if folder.is_dir() else []
             kept = parquet_names(present)
             for name in set(present) - set(kept):
-                self.discard(f"{prefix}/{name}")
+                _remove(folder / name)
             with ThreadPoolExecutor(_HASHERS) as pool:
                 sealed = list(pool.map(lambda name: self._seal(f"{prefix}/{name}"), kept))
             if present:
                 _sync(folder)
                 _sync(folder.parent)
+            self._begun(prefix).unlink()
+        except FileNotFoundError as error:
+            hint = "try again, and let gc run with a longer grace"
+            raise Unavailable(f"files below {folder} were collected while they were written", hint=hint) from error
         except OSError as error:
             raise _unavailable(error, folder) from error
         return sealed
 
     def discard(self, path: str) -> None:
         """Remove a file or prefix; what is gone already is fine."""
-        target = self._path / path
-        if target.is_dir():
-            shutil.rmtree(target, ignore_errors=True)
-            return
-        with suppress(OSError):  # A remnant that can't be removed does no harm; an error here would hide a real one.
-            target.unlink(missing_ok=True)
+        place = self._at(path)
+        with suppress(OSError):
+            self._begun(path).unlink(missing_ok=True)
+        _remove(place)
 
     def uri(self, path: str) -> str:
-        """Engines on this machine, or with the same mount, find files by their path."""
-        return str(self._path / path)
+        """Engines on this machine, or with the same mount, find files by their path.
+
+        It never leads out of this folder, whoever wrote the catalogue."""
+        if not is_object_path(path):
+            raise Corrupt(f"{path!r} is no place of an object", hint=_STRANGE)
+        place = str(self._path)
+        for part in path.split("/"):
+            place = f"{place}{os.sep}{part}"
+            if os.path.islink(place):
+                raise Corrupt(f"{place} is a link, which is not followed in an object root", hint=_STRANGE)
+        return place
 
     def open(self, path: str) -> BinaryIO:
         """Open a file for reading."""
+        full = self._at(path)
         try:
-            return (self._path / path).open("rb")
+            return full.open("rb")
         except OSError as error:
-            raise _missing(self._path / path) from error
+            raise _unread(error, full) from error
 
     def open_uri(self, uri: str) -> BinaryIO:
         """Open a file by its full path."""
-        return self.open(uri)
+        return self.open(uri.removeprefix(f"{self._path}{os.sep}"))
 
-    def check(self, path: str, size_bytes: int, sha256: str | None) -> None:
+    def check(self, path: str, size_bytes: int, sha256: str | None) -> Hashable | None:
         """Compare size and, if given, hash."""
-        full = self._path / path
+        full = self.uri(path)
         try:
-            found = full.stat().st_size
+            found = os.stat(full)
         except OSError as error:
-            raise _missing(full) from error
-        if found != size_bytes:
-            raise Corrupt(f"object file {full} has {found} bytes, {size_bytes} were written", hint=_RESTORE)
-        if sha256 is not None:
-            with full.open("rb") as file:
-                if hashlib.file_digest(file, "sha256").hexdigest() != sha256:
-                    raise Corrupt(f"object file {full} is not what was written: its sha256 differs", hint=_RESTORE)
+            raise _unread(error, full) from error
+        if found.st_size != size_bytes:
+            raise Corrupt(f"object file {full} has {found.st_size} bytes, {size_bytes} were written", hint=_RESTORE)
+        if sha256 is not None and self._digest(path) != sha256:
+            raise Corrupt(f"object file {full} is not what was written: its sha256 differs", hint=_RESTORE)
+        return _stamp(found)
+
+    def _digest(self, path: str) -> str:
+        with self.open(path) as file:
+            try:
+                return hashlib.file_digest(file, "sha256").hexdigest()  # type: ignore[arg-type]
+            except OSError as error:
+                raise _unread(error, self.uri(path)) from error
+
+    def files(self) -> Iterator[FoundFile]:
+        """Look through the folders that we make, by the names that we give."""
+        return found_files.files_below(self._path)
+
+    def collect(self, paths: Iterable[str]) -> None:
+        """Remove files, and folders that are empty then; the mark of a prefix goes before what lies below it."""
+        for path in sorted(paths, key=lambda path: not path.endswith(found_files.BEGUN)):
+            try:
+                found_files.remove(self._path, path)
+            except OSError as error:
+                hint = "check the permissions, then run gc again"
+                raise Unavailable(f"{self._path / path} can't be removed: {error.strerror}", hint=hint) from error
+
+    def touch(self, paths: Iterable[str]) -> None:
+        """Set the time of files that are there."""
+        for path in paths:
+            with suppress(OSError, Corrupt):
+                os.utime(self._at(path))
+
+    def other_stores(self) -> list[str]:
+        """Each store that puts a file here makes a folder of its name."""
+        with suppress(OSError):
+            return sorted(p.name for p in (self._path / _STORES).iterdir() if p.name != self._store)
+        return []
+
+    def left_behind(self) -> list[tuple[str, int]]:
+        """List the folders of dead processes."""
+        return list(aside.left_behind(self._path / _ASIDE))
+
+    def remove_left_behind(self, name: str) -> None:
+        """Remove the folder of a dead process."""
+        aside.remove_left_behind(self._path / _ASIDE, name)
+
+    def _at(self, path: str) -> Path:
+        return Path(self.uri(path))
 
     def _seal(self, path: str) -> SealedFile:
-        with (self._path / path).open("rb") as file:
+        with self._at(path).open("rb") as file:
             digest = hashlib.file_digest(file, "sha256").hexdigest()
             os.fsync(file.fileno())
             return SealedFile(path, file.tell(), digest)
 
     def _make(self, folder: Path) -> None:
+        if not self._is_known:
+            (self._path / _STORES / self._store).mkdir(parents=True, exist_ok=True)
+            self._is_known = True
         if not folder.is_dir():
             folder.mkdir(parents=True, exist_ok=True)
             _sync(folder.parent)
 
 
 _RESTORE = "restore the file from a backup; other tables are not affected"
+_STRANGE = "the catalogue or the object root is damaged, or was made to harm; restore it from a backup"
 
 
 def _sync(folder: Path) -> None:
@@ -141,8 +217,31 @@ def _sync(folder: Path) -> None:
         os.close(handle)
 
 
-def _missing(path: Path) -> Corrupt:
-    return Corrupt(f"object file {path} is missing", hint=_RESTORE)
+def _remove(place: Path) -> None:
+    """Remove a file or folder. A remnant that can't be removed does no harm; an error here would hide a real one."""
+    if place.is_dir() and not place.is_symlink():
+        shutil.rmtree(place, ignore_errors=True)
+        return
+    with suppress(OSError):
+        place.unlink(missing_ok=True)
+
+
+_TICK_NS = 100_000_000
+
+
+def _stamp(found: os.stat_result) -> Hashable | None:
+    """Tell a file from what it will be once it is written to; clocks of file systems tick slowly, so not too early."""
+    if time.time_ns() - found.st_mtime_ns < _TICK_NS:
+        return None
+    return (found.st_mtime_ns, found.st_ctime_ns, found.st_ino, found.st_dev)
+
+
+def _unread(error: OSError, path: Path | str) -> Corrupt | Unavailable:
+    """A file that is gone is damage; one that can't be opened just now is none."""
+    if isinstance(error, (FileNotFoundError, NotADirectoryError, IsADirectoryError)):
+        return Corrupt(f"object file {path} is missing", hint=_RESTORE)
+    hint = "check its permissions, and how many files are open"
+    return Unavailable(f"object file {path} can't be read: {error.strerror or error}", hint=hint)
 
 
 def _unavailable(error: OSError, path: Path) -> Unavailable:

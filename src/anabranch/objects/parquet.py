@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, BinaryIO
 
@@ -10,14 +11,20 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from anabranch.errors import Corrupt, InvalidRequest
+from anabranch.arrow.types import key_value
+from anabranch.errors import Corrupt, InvalidRequest, Unavailable
 from anabranch.model.objects import KeyRange, KeyValue
 from anabranch.model.schema import Column
-from anabranch.objects.arrow import key_value
+from anabranch.objects.memory import read_within_limit
 
 _BATCH_ROWS = 1 << 20
 _UNREADABLE = (pa.ArrowException, OSError, UnicodeDecodeError)
-_FORMAT: dict[str, Any] = {"compression": "zstd", "store_schema": False, "store_decimal_as_integer": True}
+_FORMAT: dict[str, Any] = {
+    "compression": "zstd",
+    "store_schema": False,
+    "write_page_checksum": True,
+    "store_decimal_as_integer": True,
+}
 _SMALL_BYTES = 64 * 1024
 _SMALL: dict[str, Any] = {"compression": "snappy", "use_dictionary": False}
 """Options for few rows: what zstd and dictionaries need to begin costs more than they save, in time and in bytes."""
@@ -88,21 +95,27 @@ def _exact_leaves(field: pa.Field, above: str) -> list[str]:
     return [leaf for part in parts for leaf in _exact_leaves(part, f"{path}.{_IN_LISTS[name]}")]
 
 
+@contextmanager
+def _readable(what: str, hint: str) -> Iterator[None]:
+    """Tell what can't be read as damage; too little memory, which is an error of Arrow's, too, is none."""
+    try:
+        yield
+    except MemoryError as error:
+        raise Unavailable(f"out of memory while {what} was read", hint="free some memory, or read less") from error
+    except _UNREADABLE as error:
+        raise Corrupt(f"{what} is not readable Parquet: {error}", hint=hint) from error
+
+
 def decode(content: bytes) -> pa.Table:
     """Read a Parquet file from memory. It is small: threads and reading ahead would cost more than the reading."""
-    try:
-        return pq.ParquetFile(pa.BufferReader(content), pre_buffer=False).read(use_threads=False)
-    except _UNREADABLE as error:
-        hint = "restore the catalogue from a backup"
-        raise Corrupt(f"an object is not readable Parquet: {error}", hint=hint) from error
+    with _readable("an object", "restore the catalogue from a backup"):
+        return read_within_limit(pq.ParquetFile(pa.BufferReader(content), pre_buffer=False))
 
 
 def read_footer(file: BinaryIO, key: Sequence[Column]) -> Footer:
     """Read row count, key range and null keys from a footer."""
-    try:
+    with _readable("a file", "write it again"):
         metadata = pq.ParquetFile(file).metadata
-    except _UNREADABLE as error:
-        raise Corrupt(f"a file is not readable Parquet: {error}", hint="write it again") from error
     lows: list[KeyValue] = []
     highs: list[KeyValue] = []
     nulls = 0
@@ -148,7 +161,9 @@ def equal_neighbours(files: Iterable[BinaryIO], key: Sequence[Column], limit: in
     ends: list[pa.RecordBatch] = []
     for file in files:
         last: pa.RecordBatch | None = None
-        for batch in pq.ParquetFile(file).iter_batches(batch_size=_BATCH_ROWS, columns=names):
+        for batch in pq.ParquetFile(file, page_checksum_verification=True).iter_batches(
+            batch_size=_BATCH_ROWS, columns=names
+        ):
             rows = batch if last is None else _join(last, batch)
             more = _twins(rows).slice(0, limit).to_pylist() if rows.num_rows > 1 else []
             found += [keys for keys in more if keys not in found]  # The last of the rows before may be a twin.

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import BinaryIO, Protocol
-
-from anabranch.errors import InvalidRequest
 
 
 @dataclass(frozen=True)
@@ -18,6 +16,16 @@ class SealedFile:
     sha256: str
 
 
+@dataclass(frozen=True)
+class FoundFile:
+    """A file that lies in the root, whoever wrote it."""
+
+    path: str
+    size_bytes: int
+    changed_at: int
+    """Microseconds since 1970; of a file below a prefix, when the newest of them was written."""
+
+
 class ObjectRoot(Protocol):
     """A place for immutable files. Nothing in it counts until the catalogue links it."""
 
@@ -25,7 +33,7 @@ class ObjectRoot(Protocol):
         """Store bytes that we made: complete under their final name, or not at all."""
 
     def put_aside(self, content: bytes) -> str:
-        """Store bytes for this process alone, neither synced nor hashed; returns a path."""
+        """Store bytes for this process alone, neither synced nor hashed; returns the address for engines."""
 
     def new_prefix(self) -> str:
         """Reserve a unique prefix for an engine to write under; returns a path."""
@@ -45,19 +53,29 @@ class ObjectRoot(Protocol):
     def open_uri(self, uri: str) -> BinaryIO:
         """Open a file by the address that engines know it by."""
 
-    def check(self, path: str, size_bytes: int, sha256: str | None) -> None:
-        """Raise Corrupt if a file is missing or is not what was written; without a hash only the size is compared."""
+    def check(self, path: str, size_bytes: int, sha256: str | None) -> Hashable | None:
+        """Raise Corrupt if a file is missing or is not what was written; without a hash only the size is compared.
 
+        Returns a stamp that will be another when the file is written to; None if that is not sure.
+        """
 
-def open_root(location: str) -> ObjectRoot:
-    """Open an object root by its location."""
-    from anabranch.objects.folder import Folder
+    def files(self) -> Iterator[FoundFile]:
+        """List the files that were put or written under a prefix, complete or not; nothing else that may lie there."""
 
-    if "://" in location and not location.startswith("file://"):
-        scheme = location.split("://", 1)[0]
-        hint = "give a folder; other roots are not built yet"
-        raise InvalidRequest(f"an object root can't lie at {scheme}://", hint=hint)
-    return Folder(location.removeprefix("file://"))
+    def collect(self, paths: Iterable[str]) -> None:
+        """Remove files that nothing names, Unavailable if that is not allowed; what is gone already is fine."""
+
+    def touch(self, paths: Iterable[str]) -> None:
+        """Let files count as changed now."""
+
+    def other_stores(self) -> list[str]:
+        """Name the other stores that put files here."""
+
+    def left_behind(self) -> list[tuple[str, int]]:
+        """List what was put aside by processes that are dead, with sizes in bytes."""
+
+    def remove_left_behind(self, name: str) -> None:
+        """Remove what a dead process put aside."""
 
 
 def parquet_names(names: Sequence[str]) -> list[str]:

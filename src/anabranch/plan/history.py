@@ -82,6 +82,14 @@ class _Side:
             heapq.heappush(self.heap, _Place((-generation, next(self._tie)), position, None, rest))
 
 
+def reached(lines: LineReader, *commits: Position) -> dict[LineId, int]:
+    """Find all that commits reach over all parents: the highest index on each line, below which all is reached."""
+    side = _Side(lines, *commits)
+    while side.heap:
+        side.follow(side.pop())
+    return side.reach
+
+
 def is_ancestor(lines: LineReader, ancestor: Position, *commits: Position) -> bool:
     """Tell whether `ancestor` is one of the commits or lies below one, over all parents."""
     oldest = lines.generation(ancestor)

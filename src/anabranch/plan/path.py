@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
+from anabranch.errors import Corrupt
 from anabranch.model.clock import Clock, Position
 from anabranch.model.ids import LineId
 from anabranch.plan.history import LineReader, is_ancestor
@@ -51,13 +52,17 @@ class PathReader(LineReader, Protocol):
 def find_path(reader: PathReader, base: Position, tip: Position) -> tuple[Leg, ...]:
     """Find a way from a commit to a descendant, oldest leg first. All ways between two commits tell the same change."""
     legs: list[Leg] = []
+    taken: set[Edge] = set()
     oldest = reader.generation(base)
     clock = reader.clock(tip)
     while not clock.holds(base):
         # The lowest merge that brought the base in: above it, first parents lead on.
-        edge = next(e for e in reader.edges(clock, oldest) if is_ancestor(reader, base, e.parent))
-        first = reader.clock(edge.merge).back(1)
-        assert first is not None
+        edge = next((e for e in reader.edges(clock, oldest) if is_ancestor(reader, base, e.parent)), None)
+        first = reader.clock(edge.merge).back(1) if edge else None
+        if edge is None or first is None or edge in taken:
+            message = f"no way leads from commit {base} to {tip}, which comes after it"
+            raise Corrupt(message, hint="restore the catalogue from a backup")
+        taken.add(edge)
         legs = [Crossing(edge.merge, edge.number, first), *_stretch(clock, edge.merge), *legs]
         clock = reader.clock(edge.parent)
     return (*_stretch(clock, base), *legs)

@@ -9,7 +9,7 @@ from typing import Any, Literal
 from anabranch.model.schema import Column, Schema
 
 SchemaChangeKind = Literal[
-    "add", "drop", "rename", "type", "nullable", "default", "comment", "key", "check", "property", "cluster"
+    "add", "drop", "rename", "type", "nullable", "default", "comment", "order", "key", "check", "property", "cluster"
 ]
 
 
@@ -19,7 +19,7 @@ class SchemaChange:
 
     change: SchemaChangeKind
     name: str | None
-    """The column, check or property, as it is called after; None for the key and the clustering."""
+    """The column, check or property, as it is called after; None for the order of columns, the key, the clustering."""
     before: Any
     after: Any
 
@@ -33,11 +33,19 @@ def schema_changes(before: Schema, after: Schema) -> tuple[SchemaChange, ...]:
     for column in after:
         was = before.written_as(column)
         found += [SchemaChange("add", column.name, None, _told(column))] if was is None else _altered(was, column)
+    if [c.id for c in after] != [c.id for c in _appended(before, after)]:
+        found.append(SchemaChange("order", None, list(before.names), list(after.names)))
     old, new = list(before.key_names), list(after.key_names)
     kept = [before.written_as(c) for c in after.key_columns] if after.has_key else []
     if [c.id if c else None for c in kept] != list(before.key):
         found.append(SchemaChange("key", None, old, new))
     return tuple(found)
+
+
+def _appended(before: Schema, after: Schema) -> list[Column]:
+    """The later columns in the order that they have if nothing was moved: as they were, then those that were added."""
+    kept = [c for c in (after.written_as(was) for was in before) if c]
+    return [*kept, *(c for c in after if before.written_as(c) is None)]
 
 
 def _altered(was: Column, now: Column) -> list[SchemaChange]:

@@ -1,4 +1,4 @@
-"""Blame: the turn in which each row, or each of its cells, was last changed, by the changes alone."""
+"""Blame: the turn in which each row came and each of its cells was last changed, by the changes alone."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from sqlglot import exp
 from anabranch.model.objects import Layer
 from anabranch.model.schema import Column
 from anabranch.model.tables import TableState
-from anabranch.queries.forms import differs
-from anabranch.queries.groups import INT, turn_of
+from anabranch.queries.nested import differs
+from anabranch.queries.object_groups import INT, turn_of
 from anabranch.queries.path_fold import path_events
 from anabranch.queries.query import (
     INSERT,
@@ -39,7 +39,7 @@ from anabranch.queries.query import (
 from anabranch.queries.scan import Access
 
 COLUMN = "_column"
-_PLACE = "_ana_place_of"
+_PLACE, _RANK = "_ana_place_of", "_ana_rank"
 
 
 @dataclass(frozen=True)
@@ -53,12 +53,12 @@ class Followed:
 
 @dataclass(frozen=True)
 class Attribution:
-    """What is asked: rows, or rows and cells."""
+    """What is asked: when rows came, and when cells were changed."""
 
     state: TableState
     """The table under the key that tells rows apart."""
     columns: tuple[Column, ...] = ()
-    """The columns, if the turn of each cell is asked for; a cell of the key changes when the row comes."""
+    """The columns whose cells are asked for; a cell of the key changes when the row comes."""
 
     @property
     def keys(self) -> list[str]:
@@ -66,7 +66,7 @@ class Attribution:
 
     @property
     def turns(self) -> list[str]:
-        """The names of the turns that are told."""
+        """The names of the turns that are told: that of the row is the one in which it came."""
         return [TURN, *(turn_of(c) for c in self.columns)]
 
     @property
@@ -76,7 +76,7 @@ class Attribution:
 
     @property
     def _with_the_row(self) -> set[str]:
-        return {turn_of(c) for c in self.columns if str(c.id) in self.keys}
+        return {TURN, *(turn_of(c) for c in self.columns if str(c.id) in self.keys)}
 
     def last(
         self,
@@ -87,7 +87,7 @@ class Attribution:
         sources: Sources,
         keys: str | None = None,
     ) -> exp.Select:
-        """The last turn of each key and cell; `since` are turns in which columns came, by the names of their turns."""
+        """The last turn of each row and cell; `since` are turns in which columns came, by the names of their turns."""
         events = path_events(self.state, layers, self.cells, access, sources, keys)
         came = choose((exp.EQ(this=col(OP), expression=text(INSERT)), col(TURN)), otherwise=exp.Null())
         picked: list[exp.Expr] = [*(col(k) for k in self.keys)]
@@ -118,27 +118,19 @@ class Attribution:
             whole.append("joins", joined(source, same_key(self.keys, "f", f"w{n}"), "left"))
         return whole
 
-    def without_decided(
-        self, last: exp.Select, met: Layer, written: Sequence[Layer], access: Access, sources: Sources
-    ) -> exp.Select:
-        """Turns of a merge's further parent, but for what the merge decided itself: what differs from both parents.
+    def without_decided(self, last: str, met: Layer, access: Access, sources: Sources) -> exp.Select:
+        """Turns of a merge's further parent, but for what the merge decided itself: what differs from that parent.
 
-        `met` tells what rows that met became against the further parent, `written` what the merge wrote against ours.
+        `met` tells what rows that met became against it; that it differs from ours is why the merge wrote it.
         """
-        cells = [c for c in self.state.schema.columns if str(c.id) not in self.keys]
-        decided = path_events(self.state, [met], cells, access, sources)
-        wrote = Attribution(self.state, tuple(cells)).last(written, {}, (), access, sources)
-        there = {c.id: exp.Not(this=is_null(col(turn_of(c), "x"))) for c in cells}
-        both = [all_of([there[c.id].copy(), exp.Not(this=is_null(col(turn_of(c), "w")))]) for c in cells]
-        tests: dict[str, exp.Expr] = {turn_of(c): there[c.id] for c in cells} | {TURN: any_of(both)}
+        decided = path_events(self.state, [met], self.cells, access, sources)
+        tests = {turn_of(c): exp.Not(this=is_null(col(turn_of(c), "x"))) for c in self.cells}
         picked: list[exp.Expr] = [col(k, "l") for k in self.keys]
         for name in self.turns:
             came = exp.EQ(this=col(OP, "x"), expression=text(INSERT))
             picked.append(aliased(choose((tests.get(name, came), null_of(INT)), otherwise=col(name, "l")), name))
-        found = select(picked, subquery(last, "l"))
-        for source, alias in ((decided, "x"), (wrote, "w")):
-            found.append("joins", joined(subquery(source, alias), same_key(self.keys, "l", alias), "left"))
-        return found
+        join = joined(subquery(decided, "x"), same_key(self.keys, "l", "x"), "left")
+        return select(picked, table(last, "l"), join=join)
 
     def under_new_key(
         self,
@@ -155,40 +147,66 @@ class Attribution:
         """
         new, old = self.keys, before.keys
         changed = {c.id: differs(c.type, col(c.id, "a"), col(c.id, "b")) for c in columns}
-        any_changed = any_of(list(changed.values()))
-        cells = {turn_of(c): c for c in self.columns}
+        tests = {turn_of(c): changed[c.id] for c in self.columns if not {str(c.id)} <= {*new} & {*old}}
         picked: list[exp.Expr] = [col(k, "a") for k in new]
         for name in self.turns:
-            test: exp.Expr = changed[cells[name].id] if name in cells else any_changed
-            picked.append(aliased(exp.Max(this=choose((test.copy(), null_of(INT)), otherwise=col(name, "l"))), name))
+            # A row that is another one than before came with this commit, and so did its key.
+            test = tests.get(name, any_of(list(changed.values())))
+            value = choose((test.copy(), null_of(INT)), otherwise=col(name, "l"))
+            picked.append(aliased(exp.Max(this=value), name))
         found = select(picked, subquery(rows.expression, "a"))
         found.append("joins", joined(subquery(rows_before.expression, "b"), same_key(same, "a", "b"), "inner"))
         found.append("joins", joined(subquery(last, "l"), same_key(old, "b", "l"), "inner"))
         found.set("group", exp.Group(expressions=[col(k, "a") for k in new]))
         return found
 
-    def of_rows(self, last: exp.Select, rows: exp.Select | exp.Union, names: Sequence[str]) -> exp.Select:
+    def newest_event(self, layers: Sequence[Layer], access: Access, sources: Sources, keys: str | None) -> exp.Select:
+        """The greatest turn of the layers that touched each key."""
+        events = path_events(self.state, layers, (), access, sources, keys)
+        found = select([*(col(k) for k in self.keys), aliased(exp.Max(this=col(TURN)), TURN)], subquery(events, "e"))
+        found.set("group", exp.Group(expressions=[col(k) for k in self.keys]))
+        return found
+
+    def newest_cell(self, last: exp.Select, ranks: Mapping[int, int], sources: Sources) -> exp.Select:
+        """The greatest rank among the turns of each row, as its turn; turns without a rank don't count."""
+        pairs = pa.table({TURN: pa.array(ranks, pa.int32()), _RANK: pa.array(ranks.values(), pa.int32())})
+        cells = self._one_by_one(last, self.turns, sources)
+        join = joined(table(sources.add(Rows(pairs)), "r"), _same_turn("v", "r"), "inner")
+        picked = [*(col(k, "v") for k in self.keys), aliased(exp.Max(this=col(_RANK, "r")), TURN)]
+        found = select(picked, subquery(cells, "v"), join=join)
+        found.set("group", exp.Group(expressions=[col(k, "v") for k in self.keys]))
+        return found
+
+    def instead(self, plain: exp.Select, exact: exp.Select) -> exp.Select:
+        """Turns of rows, where they are known exactly those."""
+        turn = exp.Coalesce(this=col(TURN, "x"), expressions=[col(TURN, "p")])
+        join = joined(subquery(exact, "x"), same_key(self.keys, "p", "x"), "left")
+        return select([*(col(k, "p") for k in self.keys), aliased(turn, TURN)], subquery(plain, "p"), join=join)
+
+    def of_rows(
+        self, last: exp.Select, rows: exp.Select | exp.Union, names: Sequence[str], turns: Sequence[str]
+    ) -> exp.Select:
         """Rows that are there, with their turns."""
-        picked = [*(col(n, "s") for n in names), *(col(t, "f") for t in self.turns)]
+        picked = [*(col(n, "s") for n in names), *(col(t, "f") for t in turns)]
         join = joined(subquery(last, "f"), same_key(self.keys, "s", "f"), "inner")
         return select(picked, subquery(rows, "s"), join=join)
 
     def cell_by_cell(self, found: exp.Select, sources: Sources) -> exp.Select:
-        """A row for each cell: the key, the column's name, and its turn."""
-        numbers = pa.array(range(len(self.columns)), pa.int32())
-        columns = pa.table({_PLACE: numbers, COLUMN: [c.name for c in self.columns]})
-        cases = [
-            (exp.EQ(this=col(_PLACE, "c"), expression=number(n)), col(turn_of(c), "v"))
-            for n, c in enumerate(self.columns)
-        ]
-        picked = [
-            *(col(k, "v") for k in self.keys),
-            col(COLUMN, "c"),
-            aliased(choose(*cases, otherwise=exp.Null()), TURN),
-        ]
-        picked.append(col(_PLACE, "c"))
-        all_columns = joined(table(sources.add(Rows(columns)), "c"), exp.true(), "inner")
-        return select(picked, subquery(found, "v"), join=all_columns)
+        """A row for each cell: the key, the column's place and name, and its turn."""
+        places = pa.array(range(len(self.columns)), pa.int32())
+        names = pa.table({_PLACE: places, COLUMN: [c.name for c in self.columns]})
+        cells = self._one_by_one(found, [turn_of(c) for c in self.columns], sources)
+        same = exp.EQ(this=col(_PLACE, "v"), expression=col(_PLACE, "c"))
+        picked = [*(col(k, "v") for k in self.keys), col(COLUMN, "c"), col(TURN, "v"), col(_PLACE, "c")]
+        return select(picked, subquery(cells, "v"), join=joined(table(sources.add(Rows(names)), "c"), same, "inner"))
+
+    def _one_by_one(self, found: exp.Select, turns: Sequence[str], sources: Sources) -> exp.Select:
+        """A row for each of the turns of a row: the key, its place, and the turn."""
+        places = pa.table({_PLACE: pa.array(range(len(turns)), pa.int32())})
+        cases = [(exp.EQ(this=col(_PLACE, "n"), expression=number(n)), col(name, "w")) for n, name in enumerate(turns)]
+        turn = aliased(choose(*cases, otherwise=exp.Null()), TURN)
+        every = joined(table(sources.add(Rows(places)), "n"), exp.true(), "inner")
+        return select([*(col(k, "w") for k in self.keys), turn, col(_PLACE, "n")], subquery(found, "w"), join=every)
 
     def with_commits(
         self, found: exp.Select, shown: Sequence[Column], commits: str, told: Sequence[str], *, ordered: bool
@@ -196,9 +214,12 @@ class Attribution:
         """Each row or cell with its commit, under the names that users know."""
         cell = [col(COLUMN, "g")] if self.columns else []
         picked = [*(aliased(col(c.id, "g"), c.name) for c in shown), *cell, *(col(n, "n") for n in told)]
-        same = exp.EQ(this=col(TURN, "g"), expression=col(TURN, "n"))
-        whole = select(picked, subquery(found, "g"), join=joined(table(commits, "n"), same, "inner"))
+        whole = select(picked, subquery(found, "g"), join=joined(table(commits, "n"), _same_turn("g", "n"), "inner"))
         if ordered:
             by = [*self.keys, *([_PLACE] if self.columns else [])]
             whole.set("order", exp.Order(expressions=[exp.Ordered(this=col(n, "g"), nulls_first=True) for n in by]))
         return whole
+
+
+def _same_turn(one: str, other: str) -> exp.EQ:
+    return exp.EQ(this=col(TURN, one), expression=col(TURN, other))

@@ -1,24 +1,33 @@
-"""Plans of the writing verbs: what an update, delete, insert or upsert changes, and which keys offend."""
+"""The feed of changes: every change of every commit with whole rows, from the changes and the rows before them.
+
+A change holds the cells that it touched. What a row had besides is carried on from the changes before it, and from
+the state before all of them: so one look-up serves all commits.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass
 
+import pyarrow as pa
 from sqlglot import exp
 
-from anabranch.model.ids import ColumnId
-from anabranch.model.schema import Column, Schema
-from anabranch.model.types import DataType
-from anabranch.queries.forms import comparable, differs, fitted, from_memory
+from anabranch.model.objects import Layer
+from anabranch.model.schema import Column
+from anabranch.model.tables import TableState
+from anabranch.queries.difference import CHANGE_TYPE
+from anabranch.queries.nested import differs
+from anabranch.queries.object_groups import INT, turn_of
+from anabranch.queries.path_fold import STRING, path_events
 from anabranch.queries.query import (
     DELETE,
     INSERT,
     OP,
     SAME,
+    TURN,
     UPDATE,
     Query,
     Rows,
-    Source,
     Sources,
     aliased,
     all_of,
@@ -26,326 +35,234 @@ from anabranch.queries.query import (
     cast_to,
     choose,
     col,
-    everything,
+    ident,
     is_null,
     joined,
-    not_distinct,
     null_of,
     number,
-    same_key,
     select,
     subquery,
     table,
     text,
     union_all,
 )
-from anabranch.queries.scan import named
+from anabranch.queries.scan import Access
 
-Types = Mapping[str, DataType | None]
-"""The types of an input's columns, by their names there; None where every value is null."""
-
-
-def updated(
-    query: Query,
-    read: Sequence[Column],
-    schema: Schema,
-    values: Mapping[str, exp.Expr],
-    alias: str,
-    where: exp.Expr | None,
-) -> Query:
-    """The key, and the set columns before and after, of every row that really changes.
-
-    `values` gives the new value of each set column by its id; none of them is part of the key.
-    """
-    picked = [aliased(col(c.name), c.id) for c in schema.key_columns]
-    for column in (c for c in schema if c.id in values):
-        picked.append(aliased(cast_to(values[column.id], column.type), column.id))
-        picked.append(aliased(col(column.name), column.before))
-    return _changed(query, select(picked, named(query, read, alias), where=where), schema, values)
+NUMBER = "_ana_number"
+"""The number of the commit in the feed."""
+COMMIT_VERSION, COMMIT_TIMESTAMP = "_commit_version", "_commit_timestamp"
+FEED_COLUMNS = (CHANGE_TYPE, COMMIT_VERSION, COMMIT_TIMESTAMP)
+_ORDER, _LIVE, _WAS, _NEXT, _VALUE, _IMAGE = "_ana_order", "_ana_live", "_ana_was", "_ana_next", "v", "_ana_image"
+_SIDES = ("_ana_holds_after", "_ana_holds_before")
 
 
-def moved(query: Query, schema: Schema, values: Mapping[str, exp.Expr], alias: str, where: exp.Expr | None) -> Query:
-    """Every row that a change of the key selects: all columns before, and all columns after."""
-    picked = []
-    for column in schema:
-        value = cast_to(values[column.id], column.type) if column.id in values else col(column.name)
-        picked += [aliased(value, column.id), aliased(col(column.name), column.before)]
-    return _changed(query, select(picked, named(query, schema.columns, alias), where=where), schema, values)
+@dataclass(frozen=True)
+class Part:
+    """Changes of commits that follow one another, told by one key."""
+
+    state: TableState
+    """The table's columns and the key that tells rows apart here; its own layers are not read."""
+    layers: tuple[Layer, ...]
+    """With turns from 1 up."""
+    numbers: pa.Table
+    """The number of the commit of each turn, and 0 of turn 0."""
 
 
-def _changed(query: Query, inner: exp.Select, schema: Schema, values: Mapping[str, exp.Expr]) -> Query:
-    """Leave out rows that stay as they are."""
-    differ = [differs(c.type, col(c.before), col(c.id)) for c in schema if c.id in values]
-    return query.over(select(everything(), subquery(inner, "u"), where=any_of(differ)))
-
-
-def selected_keys(query: Query, read: Sequence[Column], schema: Schema, alias: str, where: exp.Expr | None) -> Query:
-    """The keys of the rows that a condition selects."""
-    keys = [aliased(col(c.name), c.id) for c in schema.key_columns]
-    return query.over(select(keys, named(query, read, alias), where=where))
-
-
-def completed(
-    source: Source, types: Types, given: Mapping[str, str], schema: Schema, defaults: Mapping[str, exp.Expr]
-) -> Query:
-    """Whole rows from an input: given columns by their names there, the rest from defaults or null."""
-    sources = Sources()
-    values = {c.id: _taken(source, types, given[c.id], c) for c in schema if c.id in given}
-    return Query(_whole_rows(table(sources.add(source), "i"), values, schema, defaults), sources.named)
-
-
-def completed_from(query: Query, given: Mapping[str, str], schema: Schema, defaults: Mapping[str, exp.Expr]) -> Query:
-    """Whole rows from the rows of a query."""
-    values = {c.id: cast_to(col(given[c.id], "i"), c.type) for c in schema if c.id in given}
-    return query.over(_whole_rows(subquery(query.expression, "i"), values, schema, defaults))
-
-
-def _whole_rows(
-    source: exp.Table | exp.Subquery,
-    values: Mapping[ColumnId, exp.Expr],
-    schema: Schema,
-    defaults: Mapping[str, exp.Expr],
+def whole_changes(
+    part: Part, before: Query | None, cells: Sequence[Column], access: Access, sources: Sources, keys: str | None
 ) -> exp.Select:
-    picked = []
-    for column in schema:
-        if column.id in values:
-            value: exp.Expr = values[column.id]
-        elif column.id in defaults:
-            value = cast_to(defaults[column.id], column.type)
-        else:
-            value = null_of(column.type)
-        picked.append(aliased(value, column.id))
-    return select(picked, source)
+    """One row per key and commit: what became of the key, and the cells before and after.
 
-
-def _taken(source: Source, types: Types, name: str, column: Column) -> exp.Expr:
-    """A column of an input as the table's: rows in memory fit already, but some types have another form there."""
-    value = col(name, "i")
-    return from_memory(value, column.type) if isinstance(source, Rows) else fitted(value, types[name], column.type)
-
-
-def narrowed(source: Source, types: Types, given: Mapping[str, str], columns: Sequence[Column]) -> Query:
-    """Columns of an input under their ids."""
-    sources = Sources()
-    picked = [aliased(_taken(source, types, given[c.id], c), c.id) for c in columns]
-    return Query(select(picked, table(sources.add(source), "i")), sources.named)
-
-
-def missing_values(query: Query, columns: Sequence[Column], key: Sequence[Column], limit: int) -> Query:
-    """Rows that have a null in one of these columns."""
-    shown = [col(c.id) for c in dict.fromkeys((*key, *columns))]
-    nulls = any_of([is_null(col(c.id)) for c in columns])
-    return query.over(select(shown, subquery(query.expression, "i"), where=nulls, limit=limit))
-
-
-def in_a_row(value: exp.Expr) -> Query:
-    """A value as a new row has it, beside another column: a place where no aggregate can be."""
-    row = select([aliased(number(1), _NUMBER)])
-    return Query(select([aliased(value.copy(), "v"), col(_NUMBER)], subquery(row, "r")), {})
-
-
-def beside_its_form(value: exp.Expr, type_: DataType) -> Query:
-    """A value, and the form of the same value that engines compare."""
-    made = subquery(in_a_row(value).expression, "r")
-    return Query(select([col("v"), aliased(comparable(type_, col("v")), "form")], made), {})
-
-
-def broken_rows(query: Query, read: Sequence[Column], check: exp.Expr, alias: str, limit: int) -> Query:
-    """Rows for which a check is false; null counts as held."""
-    shown = [col(c.name) for c in read]
-    return query.over(select(shown, named(query, read, alias), where=exp.Not(this=exp.Paren(this=check)), limit=limit))
-
-
-def matched(rows: Source, existing: Query, schema: Schema, given: Sequence[Column], sources: Sources) -> Query:
-    """Rows of an input beside what the table has at their keys: to insert, to update, or the same."""
-    ids = [str(k) for k in schema.key_ids]
-    plain = [c for c in given if c.id not in schema.key_ids]
-    differ = any_of([differs(c.type, col(c.id, "e"), col(c.id, "i")) for c in plain])
-    op = choose((is_null(col(ids[0], "e")), text(INSERT)), (differ, text(UPDATE)), otherwise=text(SAME))
-    picked = [aliased(col(c.id, "i"), c.id) for c in given]
-    picked += [aliased(col(c.id, "e"), c.before) for c in plain]
-    join = joined(subquery(existing.expression, "e"), same_key(ids, "i", "e"), "left")
-    return Query(select([*picked, aliased(op, OP)], table(sources.add(rows), "i"), join=join), sources.named)
-
-
-def compared(
-    before: Query,
-    after: Query,
-    schema: Schema,
-    columns: Sequence[Column],
-    sources: Sources,
-    lost: Sequence[Column] = (),
-    back: Sequence[Column] = (),
-) -> Query:
-    """The difference of two states at the same keys: one row per key, with what became of it.
-
-    Of columns that are `lost` only the state before has values, of those that are `back` only the one after; they are
-    shown and not compared.
+    `before` has the rows before all of this, at least where the changes touch some; their cells are under their ids.
     """
-    ids = [str(k) for k in schema.key_ids]
-    plain = [c for c in columns if c.id not in schema.key_ids]
-    differ = any_of([differs(c.type, col(c.id, "b"), col(c.id, "a")) for c in plain])
-    op = choose(
-        (is_null(col(ids[0], "b")), text(INSERT)),
-        (is_null(col(ids[0], "a")), text(DELETE)),
-        (differ, text(UPDATE)),
-        otherwise=text(SAME),
+    plan = _Whole(part, tuple(cells), sources)
+    events = path_events(part.state, part.layers, cells, access, sources, keys)
+    rows = union_all([plan.shaped(events), plan.first(before)]) if before else plan.shaped(events)
+    return plan.told(plan.paired(plan.last_of_each(plan.carried(rows))))
+
+
+@dataclass(frozen=True)
+class _Whole:
+    part: Part
+    cells: tuple[Column, ...]
+    sources: Sources
+
+    @property
+    def keys(self) -> list[str]:
+        return [str(c.id) for c in self.part.state.schema.key_columns]
+
+    def shaped(self, events: exp.Select | exp.Union) -> exp.Select:
+        """Events with touched cells put in a box each, so that a null in it is no untouched cell."""
+        picked: list[exp.Expr] = [*(col(k) for k in self.keys), col(OP), col(TURN)]
+        for c in self.cells:
+            untouched = is_null(col(turn_of(c)))
+            picked.append(aliased(choose((untouched, exp.Null()), otherwise=_boxed(col(c.id))), c.id))
+        return select(picked, subquery(events, "e"))
+
+    def first(self, before: Query) -> exp.Select:
+        """The rows before all changes, as if they came in turn 0."""
+        picked: list[exp.Expr] = [*(col(k) for k in self.keys)]
+        picked += [aliased(cast_to(text(INSERT), STRING), OP), aliased(cast_to(number(0), INT), TURN)]
+        picked += [aliased(_boxed(col(c.id)), c.id) for c in self.cells]
+        return select(picked, subquery(before.expression, "b"))
+
+    def carried(self, rows: exp.Select | exp.Union) -> exp.Select:
+        """Each event with the cells that the row had after it, and whether there was one."""
+        # In a fold, a key that went and came again is told in one turn.
+        late = choose((_is(OP, DELETE), number(0)), otherwise=number(1))
+        order = exp.Add(this=exp.Mul(this=col(TURN, "r"), expression=number(2)), expression=late)
+        picked = [*(col(k) for k in self.keys), aliased(order, _ORDER), col(NUMBER, "n"), col(OP)]
+        join = joined(
+            table(self.sources.add(Rows(self.part.numbers)), "n"),
+            exp.EQ(this=col(TURN, "r"), expression=col(TURN, "n")),
+            "inner",
+        )
+        inner = select([*picked, *(col(c.id) for c in self.cells)], subquery(rows, "r"), join=join)
+        moves = choose((_is(OP, UPDATE), exp.Null()), otherwise=col(OP))
+        found = [*(col(k) for k in self.keys), col(_ORDER), col(NUMBER), aliased(self._last(moves), _LIVE)]
+        found.append(aliased(self._over(exp.Lead(this=col(NUMBER))), _NEXT))
+        found += [aliased(self._last(col(c.id)), c.id) for c in self.cells]
+        return select(found, subquery(inner, "i"))
+
+    def last_of_each(self, events: exp.Select) -> exp.Select:
+        """The last event of each commit: a merge may touch a key in several steps."""
+        is_last = any_of([is_null(col(_NEXT)), exp.NEQ(this=col(_NEXT), expression=col(NUMBER))])
+        return select([exp.Star()], subquery(events, "w"), where=is_last)
+
+    def paired(self, events: exp.Select) -> exp.Select:
+        """Each change with what the row was before it."""
+        picked: list[exp.Expr] = [*(col(k) for k in self.keys), col(NUMBER), col(_LIVE)]
+        picked.append(aliased(self._over(exp.Lag(this=col(_LIVE))), _WAS))
+        for c in self.cells:
+            picked.append(aliased(_unboxed(col(c.id)), c.id))
+            picked.append(aliased(_unboxed(self._over(exp.Lag(this=col(c.id)))), c.before))
+        return select(picked, subquery(events, "s"))
+
+    def told(self, changes: exp.Select) -> exp.Select:
+        """What became of each key; what is as it was is left out, and so are the rows before."""
+        was, live = _is(_WAS, INSERT), _is(_LIVE, INSERT)
+        there = exp.Coalesce(this=was, expressions=[exp.false()])
+        op = choose(
+            (all_of([there, live]), text(UPDATE)),
+            (there.copy(), text(DELETE)),
+            (live.copy(), text(INSERT)),
+            otherwise=text(SAME),
+        )
+        values = [col(n) for c in self.cells for n in (str(c.id), c.before)]
+        inner = select([*(col(k) for k in self.keys), col(NUMBER), aliased(op, OP), *values], subquery(changes, "p"))
+        later = exp.GT(this=col(NUMBER), expression=number(0))
+        tests = all_of([exp.NEQ(this=col(OP), expression=text(SAME)), later])
+        return select([exp.Star()], subquery(inner, "t"), where=tests)
+
+    def _last(self, value: exp.Expr) -> exp.Window:
+        return self._over(exp.IgnoreNulls(this=exp.LastValue(this=value)))
+
+    def _over(self, function: exp.Expr) -> exp.Window:
+        order = exp.Order(expressions=[exp.Ordered(this=col(_ORDER), nulls_first=True)])
+        return exp.Window(this=function, partition_by=[col(k) for k in self.keys], order=order, over="OVER")
+
+
+def _boxed(value: exp.Expr) -> exp.Expr:
+    return exp.Struct(expressions=[exp.PropertyEQ(this=ident(_VALUE), expression=value)])
+
+
+def _unboxed(box: exp.Expr) -> exp.Expr:
+    return exp.Dot(this=exp.Paren(this=box), expression=ident(_VALUE))
+
+
+@dataclass(frozen=True)
+class Shape:
+    """What every part of a feed has: the columns on both sides, and what rows of a commit are ordered by."""
+
+    columns: tuple[Column, ...]
+    shown: tuple[Column, ...]
+    """Those of the columns that users see."""
+    order: tuple[Column, ...]
+
+    def of(self, query: exp.Select | exp.Union, keys: Sequence[Column], commit: int | None = None) -> exp.Select:
+        """Bring changes into this shape; the key's columns have one value for both sides.
+
+        An update that changes nothing that users see is left out.
+        """
+        one = {str(c.id) for c in keys}
+        told = col(NUMBER) if commit is None else aliased(cast_to(number(commit), INT), NUMBER)
+        picked = [told, aliased(cast_to(col(OP), STRING), OP)]
+        for c in self.columns:
+            sides = (str(c.id), str(c.id) if c.id in one else c.before)
+            gone = (DELETE, INSERT)  # A row that is not there has no key, either.
+            for name, source, absent in zip((str(c.id), c.before), sides, gone, strict=True):
+                value = choose((_is(OP, absent), null_of(c.type)), otherwise=col(source))
+                picked.append(aliased(value, name))
+        for c in self.order:
+            picked.append(aliased(col(c.id) if c.id in one else null_of(c.type), f"{c.id}_o"))
+        plain = [c for c in self.shown if str(c.id) not in one]
+        changed = any_of([differs(c.type, col(c.before), col(c.id)) for c in plain])
+        real = any_of([exp.NEQ(this=col(OP), expression=text(UPDATE)), changed])
+        return select([exp.Star()], subquery(select(picked, subquery(query, "h")), "v"), where=real)
+
+    def nothing(self) -> exp.Select:
+        """A feed without changes."""
+        picked = [aliased(null_of(INT), NUMBER), aliased(null_of(STRING), OP)]
+        picked += [aliased(null_of(c.type), n) for c in self.columns for n in (str(c.id), c.before)]
+        picked += [aliased(null_of(c.type), f"{c.id}_o") for c in self.order]
+        return select([exp.Star()], subquery(select(picked), "none"), where=exp.false())
+
+
+def only_where(feed: exp.Select | exp.Union, shape: Shape, read: Sequence[Column], test: exp.Expr) -> exp.Select:
+    """Keep a change if its row before or after meets a user's condition."""
+    found: exp.Select | exp.Union = feed
+    for flag, absent, side in ((_SIDES[0], DELETE, lambda c: str(c.id)), (_SIDES[1], INSERT, lambda c: c.before)):
+        users = [aliased(col(side(c), "s"), c.name) for c in read]
+        inner = select([exp.Column(this=exp.Star(), table=ident("s")), *users], subquery(found, "s"))
+        holds = all_of([exp.NEQ(this=col(OP), expression=text(absent)), exp.Paren(this=test.copy())])
+        names = [NUMBER, OP, *(n for c in shape.columns for n in (str(c.id), c.before))]
+        names += [f"{c.id}_o" for c in shape.order] + list(_SIDES[: _SIDES.index(flag)])
+        picked = [*(col(n) for n in names), aliased(exp.Coalesce(this=holds, expressions=[exp.false()]), flag)]
+        found = select(picked, subquery(inner, "u"))
+    return select([exp.Star()], subquery(found, "c"), where=any_of([col(flag) for flag in _SIDES]))
+
+
+def only_key(feed: exp.Select | exp.Union, key: Sequence[Column], rows: str) -> exp.Select:
+    """Keep the changes of rows that have one of these keys before or after."""
+    sides = [
+        all_of([exp.EQ(this=col(name(c), "f"), expression=col(c.id, "k")) for c in key])
+        for name in (lambda c: str(c.id), lambda c: c.before)
+    ]
+    on = any_of([exp.Paren(this=s) for s in sides])
+    return select([exp.Star()], subquery(feed, "f"), join=joined(table(rows, "k"), on, "left semi"))
+
+
+def as_spark_tells(
+    feed: exp.Select | exp.Union, shape: Shape, commits: str, sources: Sources, *, ordered: bool
+) -> exp.Select:
+    """One row for each side of each change, in Spark's words, under the names that users know."""
+    is_before = exp.EQ(this=col(_IMAGE, "i"), expression=number(0))
+    picked: list[exp.Expr] = [
+        aliased(choose((is_before.copy(), col(c.before, "q")), otherwise=col(c.id, "q")), c.name) for c in shape.shown
+    ]
+    picked.append(aliased(col(CHANGE_TYPE, "i"), CHANGE_TYPE))
+    picked += [aliased(col(n, "n"), n) for n in (COMMIT_VERSION, COMMIT_TIMESTAMP)]
+    images = table(sources.add(Rows(_IMAGES)), "i")
+    whole = select(
+        picked, subquery(feed, "q"), join=joined(images, exp.EQ(this=col(OP, "q"), expression=col(OP, "i")), "inner")
     )
-    picked = [aliased(exp.Coalesce(this=col(k, "a"), expressions=[col(k, "b")]), k) for k in ids]
-    for c in plain:
-        picked += [aliased(col(c.id, "a"), c.id), aliased(col(c.id, "b"), c.before)]
-    picked += [aliased(col(c.id, "b"), c.before) for c in lost] + [aliased(col(c.id, "a"), c.id) for c in back]
-    join = joined(subquery(after.expression, "a"), same_key(ids, "b", "a"), "full")
-    return Query(select([*picked, aliased(op, OP)], subquery(before.expression, "b"), join=join), sources.named)
+    same = exp.EQ(this=col(NUMBER, "q"), expression=col(NUMBER, "n"))
+    whole.append("joins", joined(table(commits, "n"), same, "inner"))
+    if ordered:
+        by = [*(col(n, "q") for n in (NUMBER, *(f"{c.id}_o" for c in shape.order))), col(_IMAGE, "i")]
+        whole.set("order", exp.Order(expressions=[exp.Ordered(this=c, nulls_first=True) for c in by]))
+    return whole
 
 
-def changed_only(query: Query) -> Query:
-    """Compared rows that differ."""
-    is_other = exp.NEQ(this=col(OP), expression=text(SAME))
-    return query.over(select(everything(), subquery(query.expression, "x"), where=is_other))
+_IMAGES = pa.table(
+    {
+        OP: [INSERT, UPDATE, UPDATE, DELETE],
+        _IMAGE: pa.array([1, 0, 1, 0], pa.int32()),
+        CHANGE_TYPE: ["insert", "update_preimage", "update_postimage", "delete"],
+    }
+)
+"""The sides that each kind of change shows: 0 is before, 1 is after."""
 
 
-_NUMBER = "_ana_number"
-
-
-def compared_rows(before: Query, after: Query, schema: Schema, sources: Sources) -> Query:
-    """The difference of two states without a key: whole rows, as often as they come; equal ones keep their ids."""
-    ids, names = [str(k) for k in schema.key_ids], [str(c.id) for c in schema]
-    old, new = _numbered(before, schema.columns, ids), _numbered(after, schema.columns, [])
-    pairs = [(comparable(c.type, col(c.id, "b")), comparable(c.type, col(c.id, "a"))) for c in schema]
-    same = all_of([*(not_distinct(one, other) for one, other in pairs), _same_number()])
-    op = choose(
-        (is_null(col(_NUMBER, "b")), text(INSERT)), (is_null(col(_NUMBER, "a")), text(DELETE)), otherwise=text(SAME)
-    )
-    picked = [*(aliased(col(k, "b"), k) for k in ids), *(aliased(col(n, "a"), n) for n in names), aliased(op, OP)]
-    return Query(select(picked, subquery(old, "b"), join=joined(subquery(new, "a"), same, "full")), sources.named)
-
-
-def compared_values(before: Query, after: Query, columns: Sequence[Column], sources: Sources) -> Query:
-    """The difference of two states that no key relates: whole rows that came and went, as often as they did."""
-    old, new = _numbered(before, columns, []), _numbered(after, columns, [])
-    pairs = [(comparable(c.type, col(c.id, "b")), comparable(c.type, col(c.id, "a"))) for c in columns]
-    same = all_of([*(not_distinct(one, other) for one, other in pairs), _same_number()])
-    op = choose(
-        (is_null(col(_NUMBER, "b")), text(INSERT)), (is_null(col(_NUMBER, "a")), text(DELETE)), otherwise=text(SAME)
-    )
-    values = [(col(c.id, side), name) for c in columns for side, name in (("a", str(c.id)), ("b", c.before))]
-    picked = [aliased(value, name) for value, name in values]
-    join = joined(subquery(new, "a"), same, "full")
-    return Query(select([*picked, aliased(op, OP)], subquery(old, "b"), join=join), sources.named)
-
-
-def _same_number() -> exp.Expr:
-    return exp.EQ(this=col(_NUMBER, "b"), expression=col(_NUMBER, "a"))
-
-
-def _numbered(query: Query, columns: Sequence[Column], row_id: Sequence[str]) -> exp.Select:
-    """Tell equal rows apart by counting them."""
-    values = [comparable(c.type, col(c.id)) for c in columns]
-    order: list[exp.Expr] = [col(k) for k in row_id] or [values[0].copy()]
-    count = exp.Window(
-        this=exp.RowNumber(),
-        partition_by=values,
-        order=exp.Order(expressions=[exp.Ordered(this=by) for by in order]),
-    )
-    picked = [*(col(k) for k in row_id), *(col(c.id) for c in columns), aliased(count, _NUMBER)]
-    return select(picked, subquery(query.expression, "n"))
-
-
-def of_kind(query: Query, op: str, columns: Sequence[str]) -> Query:
-    """The rows of one kind among matched or compared ones."""
-    is_kind = exp.EQ(this=col(OP), expression=text(op))
-    return query.over(select([col(name) for name in columns], subquery(query.expression, "m"), where=is_kind))
-
-
-def differing(query: Query, columns: Sequence[Column]) -> Query:
-    """Whether some updated row differs, column by column."""
-    is_update = exp.EQ(this=col(OP), expression=text(UPDATE))
-    picked = []
-    for c in columns:
-        changed = exp.And(this=is_update.copy(), expression=differs(c.type, col(c.before), col(c.id)))
-        counted = exp.Max(this=choose((changed, number(1)), otherwise=number(0)))
-        picked.append(aliased(counted, c.id))
-    return query.over(select(picked, subquery(query.expression, "m")))
-
-
-def at_keys(query: Query, schema: Schema, keys: str) -> Query:
-    """The rows of a query that have one of these keys."""
-    same = same_key([str(k) for k in schema.key_ids], "w", "k")
-    join = joined(table(keys, "k"), same, "left semi")
-    return query.over(select(everything(), subquery(query.expression, "w"), join=join))
-
-
-def distinct_rows(queries: Sequence[Query], columns: Sequence[Column], sources: Sources) -> Query:
-    """The rows of several queries, once each."""
-    whole = union_all([select([col(c.id) for c in columns], subquery(q.expression, "q")) for q in queries])
-    found = select([col(c.id) for c in columns], subquery(whole, "d"))
-    found.set("distinct", exp.Distinct())
-    return Query(found, sources.named)
-
-
-def with_ranks(keys: Source, schema: Schema, names: Sequence[str], rank: int, sources: Sources) -> Query:
-    """Keys with the same number in each of some columns."""
-    picked: list[exp.Expr] = [col(k, "o") for k in schema.key_ids]
-    picked += [aliased(number(rank), name) for name in names]
-    return Query(select(picked, table(sources.add(keys), "o")), sources.named)
-
-
-def picked_columns(query: Query, columns: Mapping[str, str]) -> Query:
-    """Columns of a query under other names."""
-    picked = [aliased(col(old), new) for new, old in columns.items()]
-    return query.over(select(picked, subquery(query.expression, "p")))
-
-
-def with_constant(query: Query, name: str, value: str) -> Query:
-    """The rows of a query, with the same text in one more column, the first."""
-    return query.over(select([aliased(text(value), name), *everything()], subquery(query.expression, "w")))
-
-
-def repeated_keys(query: Query, schema: Schema, limit: int) -> Query:
-    """Keys that come more than once."""
-    ids = [str(k) for k in schema.key_ids]
-    found = select([col(k) for k in ids], subquery(query.expression, "k"), limit=limit)
-    found.set("group", exp.Group(expressions=[col(k) for k in ids]))
-    found.set("having", exp.Having(this=exp.GT(this=exp.Count(this=exp.Star()), expression=number(1))))
-    return query.over(found)
-
-
-def repeated_rows(query: Query, columns: Sequence[Column], count: str) -> Query:
-    """Rows that come more than once, each once, and how often they come."""
-    rows = exp.Count(this=exp.Star())
-    picked = [*(col(c.id) for c in columns), aliased(rows.copy(), count)]
-    found = select(picked, subquery(query.expression, "k"))
-    found.set("group", exp.Group(expressions=[col(c.id) for c in columns]))
-    found.set("having", exp.Having(this=exp.GT(this=rows, expression=number(1))))
-    return query.over(found)
-
-
-def told_apart(query: Query, schema: Schema, columns: Sequence[Column]) -> Query:
-    """The rows whose key no other row has."""
-    rows = exp.Window(this=exp.Count(this=exp.Star()), partition_by=[col(k) for k in schema.key_ids])
-    inner = select([*(col(c.id) for c in columns), aliased(rows, _NUMBER)], subquery(query.expression, "k"))
-    once = exp.EQ(this=col(_NUMBER), expression=number(1))
-    return query.over(select([col(c.id) for c in columns], subquery(inner, "n"), where=once))
-
-
-def ordered(query: Query, key: Sequence[str]) -> Query:
-    """The rows of a query in the order of the key."""
-    whole = select(everything(), subquery(query.expression, "q"))
-    whole.set("order", exp.Order(expressions=[exp.Ordered(this=col(k)) for k in key]))
-    return query.over(whole)
-
-
-def numbered(query: Query, name: str) -> Query:
-    """The rows of a query with a number each, in a column after the others."""
-    count = exp.Window(this=exp.RowNumber())
-    return query.over(select([*everything(), aliased(count, name)], subquery(query.expression, "w")))
-
-
-def distinct_keys(parts: Sequence[Source], key: Sequence[Column]) -> Query:
-    """Each key that occurs in one of the sources, once."""
-    sources = Sources()
-    whole = union_all([select([col(c.id, "o") for c in key], table(sources.add(p), "o")) for p in parts])
-    once = select([col(c.id) for c in key], subquery(whole, "k"))
-    once.set("distinct", exp.Distinct())
-    return Query(once, sources.named)
+def _is(name: str, value: str) -> exp.EQ:
+    return exp.EQ(this=col(name), expression=text(value))

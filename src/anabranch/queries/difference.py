@@ -8,8 +8,8 @@ from sqlglot import exp
 
 from anabranch.model.schema import Column, Schema
 from anabranch.model.types import DataType
-from anabranch.queries.forms import differs
-from anabranch.queries.groups import turn_of
+from anabranch.queries.nested import differs
+from anabranch.queries.object_groups import turn_of
 from anabranch.queries.path_fold import AGAIN, STRING
 from anabranch.queries.query import (
     DELETE,
@@ -40,7 +40,7 @@ from anabranch.queries.query import (
 UNKNOWN = "?"
 """The changes alone can't say what became of a key: it went and came again."""
 CHANGE_TYPE = "_change_type"
-_COUNT, _CELLS = "n", "cells"
+COUNT, CELLS = "_ana_count", "_ana_cells"
 
 
 def of_one_side(path: Query, schema: Schema, cells: Sequence[Column]) -> Query:
@@ -91,11 +91,17 @@ def _cell(c: Column) -> list[exp.Alias]:
     return [aliased(after, c.id), aliased(before, c.before)]
 
 
+def with_cell_counts(query: Query, cells: Sequence[Column]) -> Query:
+    """A difference, and how many cells of each row changed."""
+    changed = [choose((differs(c.type, col(c.before), col(c.id)), number(1)), otherwise=number(0)) for c in cells]
+    return query.over(select([exp.Star(), aliased(sum_of(changed), CELLS)], subquery(query.expression, "c")))
+
+
 def counted(query: Query, cells: Sequence[Column]) -> Query:
     """How many keys of each kind there are, and how many cells changed."""
-    changed = [choose((differs(c.type, col(c.before), col(c.id)), number(1)), otherwise=number(0)) for c in cells]
-    counts = [aliased(exp.Count(this=exp.Star()), _COUNT), aliased(exp.Sum(this=sum_of(changed)), _CELLS)]
-    found = select([col(OP), *counts], subquery(query.expression, "c"))
+    each = with_cell_counts(query, cells)
+    counts = [aliased(exp.Count(this=exp.Star()), COUNT), aliased(exp.Sum(this=col(CELLS)), CELLS)]
+    found = select([col(OP), *counts], subquery(each.expression, "g"))
     found.set("group", exp.Group(expressions=[col(OP)]))
     return query.over(found)
 
@@ -116,12 +122,14 @@ def of_kind(query: Query, op: str) -> Query:
     return query.over(select([exp.Star()], subquery(query.expression, "k"), where=_is(OP, op)))
 
 
-def long_form(query: Query, key_ids: Sequence[str], shown: Sequence[Column], before: Sequence[Column]) -> Query:
-    """Compared rows as Spark's change feed has them: one row for each side of each change, named as users know them."""
-    after = [aliased(col(c.id), c.name) for c in shown]
-    had = {c.id for c in before}
+def long_form(query: Query, key_ids: Sequence[str], shown: Sequence[Column], lost: Sequence[Column]) -> Query:
+    """Compared rows as Spark's change feed has them: one row for each side of each change, named as users know them.
+
+    Columns that are `lost` have values before only.
+    """
     keys = set(key_ids)
-    old = [aliased(col(c.id if c.id in keys else c.before) if c.id in had else null_of(c.type), c.name) for c in shown]
+    after = [aliased(col(c.id), c.name) for c in shown] + [aliased(null_of(c.type), c.name) for c in lost]
+    old = [aliased(col(c.id if c.id in keys else c.before), c.name) for c in (*shown, *lost)]
     parts = [
         _part(query, after, INSERT, "insert"),
         _part(query, old, UPDATE, "update_preimage"),

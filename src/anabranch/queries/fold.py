@@ -8,8 +8,8 @@ from sqlglot import exp
 
 from anabranch.model.schema import Column
 from anabranch.model.tables import TableState
-from anabranch.queries.forms import differs, last_of
-from anabranch.queries.groups import GONE, INT, Group, turn_of
+from anabranch.queries.nested import differs, last_of
+from anabranch.queries.object_groups import GONE, INT, Group, turn_of
 from anabranch.queries.query import (
     DELETE,
     OP,

@@ -11,7 +11,7 @@ from sqlglot import exp
 
 from anabranch.model.schema import Column
 from anabranch.model.types import DataType, array_of, struct_of
-from anabranch.queries.forms import from_memory, struct_built
+from anabranch.queries.nested import from_memory, struct_built
 from anabranch.queries.query import cast_to, null_of, text
 
 _SECONDS = DataType("decimal", 19, 6)

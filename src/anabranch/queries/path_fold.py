@@ -15,9 +15,9 @@ from anabranch.model.objects import Layer, ObjectKind, StoredObject
 from anabranch.model.schema import Column, Schema
 from anabranch.model.tables import TableState
 from anabranch.model.types import DataType
-from anabranch.queries.forms import differs, last_of
-from anabranch.queries.groups import INT, Group, turn_of
 from anabranch.queries.initial_values import initial_value
+from anabranch.queries.nested import differs, last_of
+from anabranch.queries.object_groups import INT, Group, turn_of
 from anabranch.queries.query import (
     DELETE,
     INSERT,

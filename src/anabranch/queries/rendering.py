@@ -7,11 +7,13 @@ from typing import Any, ClassVar
 
 from sqlglot import exp
 from sqlglot.dialects import DuckDB, Spark
+from sqlglot.generator import Generator
 
+from anabranch.errors import InvalidRequest
+from anabranch.model.texts import FLATTER
 from anabranch.model.types import DataType
-from anabranch.queries.forms import BY_LIST, fitted, to_memory
-from anabranch.queries.proven import DuckText
-from anabranch.queries.proven import duck_text as proven_text
+from anabranch.queries.duck_text import DuckText, with_arguments
+from anabranch.queries.nested import BY_LIST, fitted, to_memory
 from anabranch.queries.query import PLACE, TURN, Files, Query, col, ident, sql_type
 
 
@@ -23,7 +25,7 @@ class _Duck(DuckDB.Generator):  # type: ignore[misc]
         **DuckDB.Generator.TRANSFORMS,
         exp.ArgMax: lambda self, e: self.last_by_list(e) if e.meta.get(BY_LIST) else self.last_by_turn(e),
         exp.ArgMin: lambda self, e: self.func("arg_min_null", e.this, e.expression),
-        DuckText: lambda self, e: proven_text(e, self.sql),
+        DuckText: lambda self, e: with_arguments(e, self.sql),
         exp.Hint: lambda *_: "",
     }
 
@@ -39,11 +41,19 @@ _DUCK = DuckDB()
 
 def duck_sql(query: Query) -> str:
     """Render for DuckDB: files are read by a function, rows by their registered name."""
-    sql: str = _Duck(dialect=_DUCK).generate(query.expression, copy=False)
+    sql = _written(_Duck(dialect=_DUCK), query.expression)
     for name, source in query.sources.items():
         if isinstance(source, Files):
             sql = sql.replace(f'"{name}"', _duck_files(source))
     return sql
+
+
+def _written(how: Generator, expression: exp.Expr) -> str:
+    """An expression as text; one that Python's stack is too small for is refused."""
+    try:
+        return str(how.generate(expression, copy=False))
+    except RecursionError:
+        raise InvalidRequest("it has too many parts inside each other", hint=FLATTER) from None
 
 
 def _duck_files(files: Files) -> str:
@@ -65,12 +75,25 @@ def duck_text(value: str) -> str:
     return exp.Literal.string(value).sql(dialect="duckdb")
 
 
+class _Spark(Spark.Generator):  # type: ignore[misc]
+    """Spark's text for our plans."""
+
+    def literal_sql(self, expression: exp.Literal) -> str:
+        """Write a value so that Spark takes it as it is: it would fill in ${env:HOME} inside of texts, too."""
+        text = str(super().literal_sql(expression))
+        return text.replace("${", "\\u0024{") if expression.is_string else text
+
+
 _SPARK = Spark()
+
+
+def _spark(expression: exp.Expr) -> str:
+    return _written(_Spark(dialect=_SPARK), expression)
 
 
 def spark_sql(query: Query) -> str:
     """Render for Spark: sources in braces, which it binds to DataFrames; other braces are doubled if it does."""
-    text: str = _SPARK.generate(query.expression, copy=False)
+    text = _spark(query.expression)
     if not query.sources:
         return text
     text = text.replace("{", "{{").replace("}", "}}")
@@ -82,16 +105,14 @@ def spark_sql(query: Query) -> str:
 def spark_schema(columns: Sequence[tuple[str, DataType]]) -> str:
     """Columns as Spark's DDL, with every name in backticks."""
     fields = [exp.ColumnDef(this=ident(name), kind=sql_type(type_)) for name, type_ in columns]
-    return ", ".join(_SPARK.generate(field, copy=False) for field in fields)
+    return ", ".join(map(_spark, fields))
 
 
 def spark_to_memory(name: str, type_: DataType) -> str:
     """A column in the form in which rows in memory hold it."""
-    text: str = _SPARK.generate(to_memory(col(name), type_), copy=False)
-    return text
+    return _spark(to_memory(col(name), type_))
 
 
 def spark_fitted(name: str, source: DataType, target: DataType) -> str:
     """A column cast to a type, with the fields of structs by name."""
-    text: str = _SPARK.generate(fitted(col(name), source, target), copy=False)
-    return text
+    return _spark(fitted(col(name), source, target))

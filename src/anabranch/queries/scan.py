@@ -6,6 +6,7 @@ rows need no folding: they are row objects of a higher turn. Files that no chang
 
 from __future__ import annotations
 
+from collections import ChainMap
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -18,10 +19,10 @@ from anabranch.model.objects import KeyRange, Layer, StoredObject, may_meet
 from anabranch.model.schema import Column, Schema
 from anabranch.model.tables import TableState
 from anabranch.model.types import DataType
-from anabranch.queries.acting import acting, can_tell
-from anabranch.queries.forms import last_of
-from anabranch.queries.groups import GONE, INT, Group, Overlay, physical, turn_of
-from anabranch.queries.memory_fold import folded_in_memory
+from anabranch.queries.nested import last_of
+from anabranch.queries.object_groups import GONE, INT, Group, Overlay, physical, turn_of
+from anabranch.queries.overlay_by_file import acting, can_tell
+from anabranch.queries.overlay_fold import folded_in_memory
 from anabranch.queries.query import (
     PLACE,
     TURN,
@@ -122,6 +123,7 @@ def scan_as(
 ) -> Query:
     """Read a table under another schema; with `keys`, only rows that these keys of that schema tell."""
     shown = state.read_as(schema)
+    columns = shown.schema.own(columns)
     if keys is None or shown.schema.key_ids == schema.key_ids:
         return scan(shown, columns, access, keys=keys, sources=sources)
     whole = scan(shown, columns, access, sources=sources)
@@ -219,7 +221,7 @@ class Scan:
 
     def _with_files(self, copies: Mapping[ObjectId, str]) -> Scan:
         left = {id_: rows for id_, rows in self.access.tables.items() if id_ not in copies}
-        return replace(self, access=Access({**self.access.uris, **copies}, left, self.access.lay))
+        return replace(self, access=Access(ChainMap(dict(copies), self.access.uris), left, self.access.lay))  # type: ignore[arg-type]
 
     def sorted_out(self, layers: Sequence[Layer]) -> tuple[list[Layer], list[Layer], list[Layer]]:
         """Rows that nothing acts on, rows that changes may act on, and these changes."""
@@ -324,11 +326,19 @@ class Scan:
     def _folding(self, deltas: Sequence[Layer], cells: Sequence[Column]) -> Query | pa.Table:
         held = self.access.tables
         if all(d.object.id in held for d in deltas):
-            rows = folded_in_memory(self, deltas, cells, lambda d: held[d.object.id])
+            rows = self.folded_in_memory(deltas, cells, lambda d: held[d.object.id])
             if rows is not None:
                 return rows
         apart = replace(self, sources=Sources(), fold_now=None)
         return Query(apart._fold(deltas, cells), apart.sources.named)
+
+    def folded_in_memory(
+        self, deltas: Sequence[Layer], cells: Sequence[Column], read: Callable[[Layer], pa.Table]
+    ) -> pa.Table | None:
+        """Changes as one row per key, without an engine; None if it takes one."""
+        if not all(self.written_alike(d.object, (*self.key, *cells)) for d in deltas):
+            return None
+        return folded_in_memory(self.key_ids, deltas, cells, read)
 
     def _held(
         self, rows: pa.Table, cells: tuple[Column, ...], made_of: Sequence[Layer], has_turns: bool = True

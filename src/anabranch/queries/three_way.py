@@ -5,7 +5,7 @@ What comes out has, for each key, all three rows, the row that is to be, and whi
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -13,8 +13,8 @@ from sqlglot import exp
 
 from anabranch.model.schema import Column, Schema
 from anabranch.model.types import DataType
-from anabranch.plan.merge_rows import CONFLICT, RowPolicy, Rule
-from anabranch.queries.forms import comparable, differs
+from anabranch.plan.merge.rules import CONFLICT, RowPolicy, Rule
+from anabranch.queries.nested import comparable, differs
 from anabranch.queries.query import (
     DELETE,
     INSERT,
@@ -47,6 +47,8 @@ KIND = "_ana_kind"
 """What ours and theirs did to a row that is in conflict as a whole; null for others."""
 STAYS = "_ana_stays"
 """Whether the row is there after the merge."""
+UPDATED, FILLED = "_updated", "_filled"
+"""What a side did with a column, at the end of the column's id."""
 _EDITED = {OURS: "_ana_edited_1", THEIRS: "_ana_edited_2"}
 INT, STRING = DataType("int"), DataType("string")
 
@@ -102,10 +104,17 @@ class Decision:
     younger: frozenset[Column] = frozenset()
     """Columns that no commit of a base has: its rows show their initial default, which nothing makes unknown."""
     has_times: bool = False
-    dropped: frozenset[tuple[str, str]] = frozenset()
-    """Columns that the base has and a side has dropped, by the side and the column's id: it changed no cell of them."""
+    lacking: frozenset[tuple[str, str]] = frozenset()
+    """Columns that a side does not have, by the side and the column's id: it gave no cell of them a value."""
 
-    def for_base(self, younger: frozenset[Column], *, has_unknown: bool, ours_has_unknown: bool) -> Decision:
+    def for_base(
+        self,
+        younger: frozenset[Column],
+        lacking: frozenset[tuple[str, str]],
+        *,
+        has_unknown: bool,
+        ours_has_unknown: bool,
+    ) -> Decision:
         """How commits are made one base, which no side is preferred in."""
         plain = replace(self.policy, theirs_deletes_win=False, only_new_rows=False, replaces_all=False)
         return replace(
@@ -115,6 +124,7 @@ class Decision:
             has_unknown=has_unknown,
             ours_has_unknown=ours_has_unknown,
             younger=younger,
+            lacking=lacking,
             has_times=False,
         )
 
@@ -173,13 +183,16 @@ class _Decide:
 
     def _changed(self, c: Column, side: str) -> exp.Expr:
         """Whether a side has another value than the base; to one that is unknown, every value is another."""
-        if (side, str(c.id)) in self.how.dropped:
+        if self._lacks(c, side):
             return number(0)
         test = differs(c.type, col(c.id, "s0"), col(c.id, f"s{side}"))
         unknown = ["s0"] if self.how.has_unknown else []
         unknown += ["s1"] if self.how.ours_has_unknown and side == OURS else []
         tests = [exp.EQ(this=col(unknown_of(c), s), expression=number(1)) for s in unknown]
         return _flag(any_of([*tests, test]))
+
+    def _lacks(self, c: Column, side: str) -> bool:
+        return (side, str(c.id)) in self.how.lacking
 
     def _edited(self, side: str) -> exp.Alias:
         """Whether a side did anything to the row since the base."""
@@ -276,9 +289,7 @@ class _Decide:
         """The value of a cell in a row that both sides have and touched, and whether it is in conflict."""
         ours, theirs = col(value_of(c, OURS)), col(value_of(c, THEIRS))
         differ = differs(c.type, ours.copy(), theirs.copy())
-        had = _is_set(there(BASE))
-        only_theirs = all_of([had.copy(), _is_not_set(_changed_of(c, OURS))])
-        only_ours = all_of([had.copy(), _is_not_set(_changed_of(c, THEIRS))])
+        only_theirs, only_ours = (self._is_left_to_other(c, s) for s in (OURS, THEIRS))
         cases: list[tuple[exp.Expr, exp.Expr]] = [(only_theirs, theirs), (only_ours, ours)]
         ruled = self._ruled(c)
         if self._rule(c).word == "sum":
@@ -291,6 +302,10 @@ class _Decide:
             return value, exp.false() if ruled else self._strict(c, differ)
         free = any_of([exp.Paren(this=test.copy()) for test, _ in cases])
         return value, exp.Not(this=exp.Paren(this=free))
+
+    def _is_left_to_other(self, c: Column, side: str) -> exp.Expr:
+        """Whether a side gave the cell no value of its own: it did not change it, or knows no such column."""
+        return exp.true() if self._lacks(c, side) else all_of([_is_set(there(BASE)), _is_not_set(_changed_of(c, side))])
 
     def _strict(self, c: Column, differ: exp.Expr) -> exp.Expr:
         """A cell of a row that both sides changed: one that either touched, under `row` only if they differ."""
@@ -470,11 +485,18 @@ def as_base(source: str, how: Decision, sources: Sources) -> Query:
     return Query(select(picked, table(source, "v"), where=_is_set(STAYS)), sources.named)
 
 
-def updated_cells(query: Query, how: Decision) -> Query:
-    """Whether theirs changed a cell in a row that base and theirs have, column by column."""
-    both = all_of([_is_set(there(BASE)), _is_set(there(THEIRS))])
+def used_cells(query: Query, how: Decision) -> Query:
+    """What theirs did with columns: whether it changed a cell of a row that the base has (`updated`), and whether a
+    row that it inserted has a value (`filled`)."""
+    cases: list[tuple[str, exp.Expr, Callable[[Column], exp.Expr]]] = [
+        (UPDATED, _is_set(there(BASE)), lambda c: _is_set(_changed_of(c, THEIRS))),
+        (FILLED, _is_not_set(there(BASE)), lambda c: exp.Not(this=is_null(col(value_of(c, THEIRS))))),
+    ]
+    has = _is_set(there(THEIRS))
     picked = [
-        aliased(exp.Max(this=_flag(all_of([both.copy(), _is_set(_changed_of(c, THEIRS))]))), c.id) for c in how.cells
+        aliased(exp.Max(this=_flag(all_of([has.copy(), where.copy(), test(c)]))), f"{c.id}{word}")
+        for word, where, test in cases
+        for c in how.cells
     ]
     return query.over(select(picked, subquery(query.expression, "d")))
 

@@ -3,36 +3,38 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from datetime import date, datetime
+from contextlib import AbstractContextManager
+from datetime import date, datetime, timedelta
 from decimal import Decimal
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, overload
 
 from anabranch.model.changes import Optimized
 from anabranch.model.commits import Branch, BranchMove, Commit, Tag
+from anabranch.model.garbage import Ages, Collected
 from anabranch.model.tables import TableEntry
-from anabranch.repo import branch as branch_verbs
-from anabranch.repo import log as log_verbs
-from anabranch.repo.context import Context
-from anabranch.repo.listing import list_namespaces, list_tables_at, list_tags, namespace_properties
-from anabranch.repo.log import TableChange
-from anabranch.repo.waiting_merges import WaitingMerge, list_waiting
+from anabranch.repo.branches import branch as branch_verbs
+from anabranch.repo.branches import log as log_verbs
+from anabranch.repo.branches.listing import list_namespaces, list_tables_at, list_tags, namespace_properties
+from anabranch.repo.branches.log import TableChange
+from anabranch.repo.context.context import Context
+from anabranch.repo.merge.waiting_merges import WaitingMerge, list_waiting
 
 if TYPE_CHECKING:
-    from anabranch.repo.blame import Blame
-    from anabranch.repo.changes import Changes
-    from anabranch.repo.commit import CommitBlock
-    from anabranch.repo.differences import Diff, TableDiff
-    from anabranch.repo.files import FileRows
-    from anabranch.repo.history import RowHistoryEntry, TableHistoryEntry
-    from anabranch.repo.merge import FastForward, MergeResult, Mode
-    from anabranch.repo.open_commit import OpenCommit
-    from anabranch.repo.open_merge import OpenMerge
-    from anabranch.repo.preview import Preview
-    from anabranch.repo.reading import Table
-    from anabranch.repo.sql import SqlSession
-    from anabranch.repo.sql_result import SqlResult
-    from anabranch.repo.stash import Stash
+    from anabranch.formats.read import FileRows
+    from anabranch.repo.commit.commit import CommitBlock
+    from anabranch.repo.commit.open_commit import OpenCommit
+    from anabranch.repo.commit.stash import Stash
+    from anabranch.repo.compare.blame import Blame
+    from anabranch.repo.compare.changes import Changes
+    from anabranch.repo.compare.history import RowHistoryEntry, TableHistoryEntry
+    from anabranch.repo.compare.table_diff import Diff, TableDiff
+    from anabranch.repo.merge.open_merge import OpenMerge
+    from anabranch.repo.merge.preview import Preview
+    from anabranch.repo.merge.request import FastForward, MergeResult, Mode
+    from anabranch.repo.read.table import Table
+    from anabranch.repo.sql.result import SqlResult
+    from anabranch.repo.sql.sql import SqlSession
 
 Key = Mapping[str, Any] | int | str | bytes | date | Decimal
 """A row's key: its columns by name, or the value of the only one."""
@@ -83,7 +85,7 @@ class Repository:
         provenance: Sequence[str] = (),
     ) -> CommitBlock:
         """Start a commit on a branch: `with repo.commit("main", "load") as tx`."""
-        from anabranch.repo.commit import CommitBlock, CommitRequest
+        from anabranch.repo.commit.commit import CommitBlock, CommitRequest
 
         return CommitBlock(self._ctx, CommitRequest(branch, message, author, strict, allow_empty, provenance))
 
@@ -102,49 +104,49 @@ class Repository:
 
         With `working` it is the branch's working set: where the command line writes; a branch has one at most.
         """
-        from anabranch.repo.open_commit import start
+        from anabranch.repo.commit.open_commit import start
 
         return start(self._ctx, branch, parent, message, author, provenance, strict, working)
 
     def working_set(self, branch: str | None = None) -> OpenCommit | None:
         """Find the working set of a branch, if it has one."""
-        from anabranch.repo.open_commit import working_set
+        from anabranch.repo.commit.open_commit import working_set
 
         return working_set(self._ctx, branch or self.default_branch)
 
     def open_commits(self) -> list[OpenCommit]:
         """List the open commits, oldest first."""
-        from anabranch.repo.open_commit import list_open
+        from anabranch.repo.commit.open_commit import list_open
 
         return list_open(self._ctx)
 
     def stash(self, branch: str | None = None, message: str | None = None) -> Stash:
         """Set the working set of a branch aside."""
-        from anabranch.repo.stash import push
+        from anabranch.repo.commit.stash import push
 
         return push(self._ctx, branch or self.default_branch, message)
 
     def stashes(self) -> list[Stash]:
         """List what was set aside, newest first."""
-        from anabranch.repo.stash import list_stashes
+        from anabranch.repo.commit.stash import list_stashes
 
         return list_stashes(self._ctx)
 
     def find_stash(self, number: int = 0) -> Stash:
         """Find what was set aside by its number; 0 is the newest."""
-        from anabranch.repo.stash import find_stash
+        from anabranch.repo.commit.stash import find_stash
 
         return find_stash(self._ctx, number)
 
     def pop_stash(self, number: int = 0, on: str | None = None) -> OpenCommit:
         """Stage again what was set aside; on another branch only if nothing that it touched differs there."""
-        from anabranch.repo.stash import pop
+        from anabranch.repo.commit.stash import pop
 
         return pop(self._ctx, number, on or self.default_branch)
 
     def drop_stash(self, number: int = 0) -> Stash:
         """Give up what was set aside."""
-        from anabranch.repo.stash import drop
+        from anabranch.repo.commit.stash import drop
 
         return drop(self._ctx, number)
 
@@ -238,7 +240,7 @@ class Repository:
         at: str | None = None,
     ) -> list[RowHistoryEntry] | list[TableHistoryEntry]:
         """List the commits that touched a table, or one row of it, newest first, with what they did."""
-        from anabranch.repo.history import row_history, table_history
+        from anabranch.repo.compare.history import row_history, table_history
 
         if key is None:
             return table_history(self._ctx, table, author, limit, at)
@@ -255,7 +257,7 @@ class Repository:
         args: Mapping[str, Any] | None = None,
     ) -> Blame:
         """Find the commit that last changed each row, or with `cells` each cell; a merge only where it decided."""
-        from anabranch.repo.blame import blame
+        from anabranch.repo.compare.blame import blame
 
         return blame(self._ctx, table, at, cells, key, where, args)
 
@@ -269,6 +271,10 @@ class Repository:
 
     # Reading
 
+    def one_state(self) -> AbstractContextManager[None]:
+        """A block in which all that is opened is of one moment, whoever commits meanwhile; until it writes itself."""
+        return self._ctx.catalog.one_state()
+
     def table(
         self,
         name: str,
@@ -280,7 +286,7 @@ class Repository:
         limit: int | None = None,
     ) -> Table:
         """Open a table at a ref."""
-        from anabranch.repo.table import open_table
+        from anabranch.repo.read.open_table import open_table
 
         return open_table(self._ctx, name, at, columns, where, args, limit)
 
@@ -299,13 +305,13 @@ class Repository:
 
         `{name}` in the text stands for a frame given by name, `:name` for a value in `args`.
         """
-        from anabranch.repo.sql import run_script
+        from anabranch.repo.sql.sql import run_script
 
         return run_script(self, text, at, on, args, message, author, frames)
 
     def sql_session(self, branch: str | None = None, *, staging: bool = True, author: str | None = None) -> SqlSession:
         """Start a session for statements one after the other, in which `USE BRANCH` lasts; writes are staged."""
-        from anabranch.repo.sql import SqlSession
+        from anabranch.repo.sql.sql import SqlSession
 
         return SqlSession(self, branch, staging=staging, author=author)
 
@@ -338,14 +344,15 @@ class Repository:
 
         `rename={"Delta 15 N (o/oo)": "d15n"}` gives columns of the files other names; `schema` knows them by these.
         """
-        from anabranch.repo.files import make_request, read_files
+        from anabranch.formats.read import read_files
+        from anabranch.formats.rules.request import make_request
 
         request = make_request(paths, format, schema, bad_rows, equal_columns, needed, rename or {}, options)
-        return read_files(self._ctx, request, tell)
+        return read_files(self._ctx.engines, request, tell)
 
     def diff(self, before: str | None = None, after: str | None = None, *, table: str | None = None) -> Diff:
         """Compare two refs: `diff("main", "dev")`, `diff("main..dev")`, or since their base, `diff("main...dev")`."""
-        from anabranch.repo.diff import diff
+        from anabranch.repo.compare.diff import diff
 
         return diff(self._ctx, before, after, table)
 
@@ -364,13 +371,13 @@ class Repository:
 
         A change is kept if its row before or after meets `where`; one that touches none of `columns` is left out.
         """
-        from anabranch.repo.changes import changes
+        from anabranch.repo.compare.changes import changes
 
         return changes(self._ctx, table, since, to, columns, where, args, key)
 
     def diff_tables(self, one: str, other: str, *, at: str | None = None, other_at: str | None = None) -> TableDiff:
         """Compare two tables, at one ref or two: columns by name, rows by the key of the second."""
-        from anabranch.repo.diff import diff_tables
+        from anabranch.repo.compare.diff import diff_tables
 
         return diff_tables(self._ctx, one, other, at, other_at)
 
@@ -387,7 +394,8 @@ class Repository:
         author: str | None = None,
     ) -> MergeResult:
         """Merge one branch or several into another; conflicts raise MergeConflict and change nothing."""
-        from anabranch.repo.merge import MergeRequest, as_sources, merge
+        from anabranch.repo.merge.merge import merge
+        from anabranch.repo.merge.request import MergeRequest, as_sources
 
         asked = MergeRequest(as_sources(source), into, message, rules or {}, strictness, mode, ff, author)
         return merge(self._ctx, asked)
@@ -405,15 +413,15 @@ class Repository:
         author: str | None = None,
     ) -> OpenMerge:
         """Keep a merge open to look at its conflicts, resolve them and finish; it survives the process."""
-        from anabranch.repo.merge import MergeRequest, as_sources
-        from anabranch.repo.open_merge import start_merge
+        from anabranch.repo.merge.open_merge import start_merge
+        from anabranch.repo.merge.request import MergeRequest, as_sources
 
         asked = MergeRequest(as_sources(source), into, message, rules or {}, strictness, mode, ff, author)
         return start_merge(self._ctx, asked)
 
     def open_merges(self) -> list[OpenMerge]:
         """List the merges that are neither finished nor aborted, oldest first."""
-        from anabranch.repo.open_merge import list_merges
+        from anabranch.repo.merge.open_merge import list_merges
 
         return list_merges(self._ctx)
 
@@ -430,8 +438,8 @@ class Repository:
         strictness: str = "cell",
     ) -> Preview:
         """Show what a merge would make, conflicts and all, without moving anything."""
-        from anabranch.repo.merge import MergeRequest, as_sources
-        from anabranch.repo.preview import preview
+        from anabranch.repo.merge.preview import preview
+        from anabranch.repo.merge.request import MergeRequest, as_sources
 
         return preview(self._ctx, MergeRequest(as_sources(source), into, None, rules or {}, strictness))
 
@@ -447,7 +455,7 @@ class Repository:
         author: str | None = None,
     ) -> Commit | None:
         """Make the change of one commit again on a branch; None if it changes nothing there."""
-        from anabranch.repo.cherry_pick import cherry_pick
+        from anabranch.repo.merge.cherry_pick import cherry_pick
 
         return cherry_pick(self._ctx, commit, on, parent, rules or {}, strictness, message, author)
 
@@ -463,7 +471,7 @@ class Repository:
         author: str | None = None,
     ) -> Commit | None:
         """Undo one commit by a new one; refused where later commits depend on it, unless `three_way` merges it."""
-        from anabranch.repo.revert import RevertRequest, revert
+        from anabranch.repo.merge.revert import RevertRequest, revert
 
         return revert(self._ctx, RevertRequest(commit, on, parent, three_way, rules or {}, message, author))
 
@@ -471,7 +479,7 @@ class Repository:
         self, branch: str, onto: str, *, rules: Mapping[str, str] | None = None, strictness: str = "cell"
     ) -> list[Commit]:
         """Make the commits of a branch again on top of another ref, and move the branch there."""
-        from anabranch.repo.rebase import rebase
+        from anabranch.repo.merge.rebase import rebase
 
         return rebase(self._ctx, branch, onto, rules or {}, strictness)
 
@@ -479,7 +487,7 @@ class Repository:
         self, table: str, to: str, on: str | None = None, *, message: str | None = None, author: str | None = None
     ) -> Commit | None:
         """Give a table the columns and rows that it had at a ref, as a new commit; also one that was dropped."""
-        from anabranch.repo.restore import restore
+        from anabranch.repo.merge.restore import restore
 
         return restore(self._ctx, table, to, on, message, author)
 
@@ -494,12 +502,30 @@ class Repository:
 
     def optimize(self, table: str, on: str | None = None) -> Optimized:
         """Fold a table's changes at a branch or ref and rewrite the files that are worth it; history stays as it is."""
-        from anabranch.repo.optimize import optimize
+        from anabranch.repo.upkeep.optimize import optimize
 
         return optimize(self._ctx, table, on)
 
+    def gc(
+        self,
+        *,
+        dry_run: bool = False,
+        grace: str | timedelta | int = "7d",
+        keep: str | timedelta | int = 0,
+        reflog: str | timedelta | int = "90d",
+    ) -> Collected:
+        """Remove what nothing needs: commits that no ref reaches, views that none reads, files of crashes.
+
+        `grace` is for those who still read or write; `keep` keeps views by age or count, `reflog` commits by age.
+        """
+        from anabranch.model.durations import count_or_duration, duration_of
+        from anabranch.repo.upkeep.gc import gc
+
+        views = count_or_duration(keep, "keep=")
+        return gc(self._ctx, Ages(duration_of(grace, "grace="), duration_of(reflog, "reflog="), views), dry_run)
+
     def verify(self) -> int:
         """Check every object against its hash; returns how many there are."""
-        from anabranch.repo.verify import verify
+        from anabranch.repo.upkeep.verify import verify
 
         return verify(self._ctx)

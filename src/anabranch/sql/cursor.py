@@ -7,9 +7,12 @@ from dataclasses import dataclass, field
 from typing import TypeVar
 
 from anabranch.errors import InvalidRequest
-from anabranch.sql.tokens import Token, syntax_error
+from anabranch.model.texts import shortened
+from anabranch.sql.grammar.tokens import Token, syntax_error
 
 T = TypeVar("T")
+Passage = tuple[int, int, str]
+"""Tokens from one to before another, and the rule of Spark's grammar that they have to follow."""
 _OPEN, _CLOSE = frozenset("([{"), frozenset(")]}")
 
 
@@ -22,6 +25,8 @@ class Cursor:
     at: int = 0
     _expected: list[str] = field(default_factory=list)
     """What was looked for at this place in vain."""
+    passages: list[Passage] = field(default_factory=list)
+    """What was taken as it is written."""
 
     @property
     def token(self) -> Token:
@@ -112,6 +117,13 @@ class Cursor:
             text += f"{last.text[0] if doubled else ''}{last.value}"
         return text
 
+    def number(self, what: str) -> int:
+        """Take a whole number, none that is beyond any count."""
+        digits = self.token.text
+        if not (digits.isascii() and digits.isdigit() and len(digits) <= 18):
+            raise self.error(what)
+        return int(self.step().text)
+
     def listed(self, item: Callable[[], T]) -> list[T]:
         """Take items with commas between them."""
         found = [item()]
@@ -126,9 +138,11 @@ class Cursor:
         self.expect_symbol(")")
         return found
 
-    def text_until(self, *words: str, comma: bool = False, what: str = "an expression") -> str:
+    def text_until(
+        self, *words: str, comma: bool = False, what: str = "an expression", rule: str = "expression"
+    ) -> str:
         """Take a text as it is written, up to one of these words, a closing bracket, or (if asked) a comma."""
-        first, depth, cases = self.token, 0, 0
+        start, first, depth, cases = self.at, self.token, 0, 0
         last = first
         while not self.done:
             token = self.token
@@ -139,6 +153,7 @@ class Cursor:
             last = self.step()
         if last is first and self.token is first:
             raise self.error(what)
+        self.passages.append((start, self.at, rule))
         return self.source[first.start : last.end]
 
     def _ends(self, token: Token, words: Sequence[str], comma: bool) -> bool:
@@ -160,10 +175,11 @@ class Cursor:
             if depth == 0:
                 return
 
-    def rest(self, what: str) -> str:
-        """Take all that is left."""
+    def rest(self, what: str, rule: str = "query") -> str:
+        """Take all that is left as it is written."""
         if self.done:
             raise self.error(what)
+        self.passages.append((self.at, len(self.tokens) - 1, rule))
         start, end = self.token.start, self.tokens[-2].end
         self.at = len(self.tokens) - 1
         return self.source[start:end]
@@ -171,6 +187,6 @@ class Cursor:
     def error(self, *expected: str) -> InvalidRequest:
         """The error of this place."""
         wanted = list(dict.fromkeys((*self._expected, *expected)))
-        found = f"found {self.token.text!r}" if self.token.text else "the text ends"
+        found = f"found {shortened(self.token.text)!r}" if self.token.text else "the text ends"
         told = f", expected {' or '.join(wanted)}" if wanted else ""
         return syntax_error(self.source, self.token.start, f"{found}{told}")

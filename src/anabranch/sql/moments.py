@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from anabranch.sql.cursor import Cursor
-from anabranch.sql.tokens import Token
+from anabranch.sql.grammar.tokens import Token
 
 
 @dataclass(frozen=True)

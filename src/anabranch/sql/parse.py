@@ -9,8 +9,10 @@ from difflib import get_close_matches
 from anabranch.errors import InvalidRequest
 from anabranch.sql import parse_rows, parse_show, parse_tables, parse_versions
 from anabranch.sql.cursor import Cursor
+from anabranch.sql.grammar.syntax import check_syntax
+from anabranch.sql.grammar.tokens import Token, syntax_error, tokenize
+from anabranch.sql.references import as_names
 from anabranch.sql.statements import Delete, Insert, MergeInto, Query, Statement, Update
-from anabranch.sql.tokens import Token, syntax_error, tokenize
 
 _QUERY_WORDS = frozenset(("SELECT", "FROM", "VALUES", "TABLE", "MAP", "REDUCE"))
 
@@ -79,16 +81,33 @@ def _statement(text: str, tokens: list[Token]) -> Statement:
     _refuse_open_brackets(text, tokens)
     first = tokens[0]
     written = text[first.start : tokens[-1].end]
+    made = _made(cursor)
+    for passage in cursor.passages:
+        _check_passage(cursor, *passage)
+    return replace(made, text=written)
+
+
+def _made(cursor: Cursor) -> Statement:
+    first = cursor.token
     if first.word == "WITH":
-        return replace(_with(cursor), text=written)
+        return _with(cursor)
     if first.word in _QUERY_WORDS or first.is_symbol("("):
-        return Query(text=written)
+        cursor.rest("a query")
+        return Query()
     reader = _FIRST.get(first.word)
     if reader is None:
-        raise _unknown(text, first)
+        raise _unknown(cursor.source, first)
     made = reader(cursor)
     cursor.expect_end()
-    return replace(made, text=written)
+    return made
+
+
+def _check_passage(cursor: Cursor, start: int, end: int, rule: str) -> None:
+    """Hold what was taken as it is written to Spark's grammar, on whichever engine it is to run."""
+    last = cursor.tokens[end - 1].end
+    tokens = [*cursor.tokens[start:end], Token("end", "", last, last)]
+    named = as_names(cursor.source, tokens, expects=rule == "relation")
+    check_syntax(cursor.source, named, rule)
 
 
 _AFTER_WITH: dict[str, Callable[[Cursor], Insert | Update | Delete | MergeInto]] = {
@@ -100,8 +119,8 @@ _AFTER_WITH: dict[str, Callable[[Cursor], Insert | Update | Delete | MergeInto]]
 
 
 def _with(cursor: Cursor) -> Statement:
-    """A query, or a statement that writes and reads what WITH defines; what can't be read is left to the engine."""
-    start = cursor.step().start
+    """A query, or a statement that writes and reads what WITH defines."""
+    begin, start = cursor.at, cursor.step().start
     if cursor.sees("RECURSIVE") and cursor.look().is_name:
         cursor.step()
     while cursor.token.is_name:
@@ -111,7 +130,10 @@ def _with(cursor: Cursor) -> Statement:
             break
     reader = _AFTER_WITH.get(cursor.token.word)
     if reader is None:
+        cursor.at = begin
+        cursor.rest("a query")
         return Query()
+    cursor.passages.append((begin, cursor.at, "ctes"))
     defined = cursor.source[start : cursor.token.start]
     made = reader(cursor)
     cursor.expect_end()

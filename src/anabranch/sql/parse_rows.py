@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from anabranch.sql.cursor import Cursor
+from anabranch.sql.grammar.tokens import Token
 from anabranch.sql.statements import Delete, Insert, MergeClause, MergeInto, Truncate, Update, When
-from anabranch.sql.tokens import Token
 
 _VALUE = "a value"
 
@@ -67,7 +67,7 @@ def merge_into(cursor: Cursor) -> MergeInto:
 def _source(cursor: Cursor) -> tuple[str, str | None]:
     """A query in brackets, or a table at some version; its alias is the last word before ON."""
     start = cursor.at
-    text = cursor.text_until("ON", what="a table or a query in brackets")
+    text = cursor.text_until("ON", what="a table or a query in brackets", rule="relation")
     taken = cursor.tokens[start : cursor.at]
     last, before = taken[-1], taken[-2] if len(taken) > 1 else None
     if (named := _alias_of_columns(taken)) is not None:

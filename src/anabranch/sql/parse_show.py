@@ -48,14 +48,8 @@ def show(cursor: Cursor) -> s.Reading:
     if cursor.accept("LIKE") or cursor.token.kind == "string":
         pattern = cursor.string("a pattern in quotes")
     if cursor.accept("LIMIT"):
-        limit = _number(cursor)
+        limit = cursor.number("a number")
     return s.Show(what, name, pattern, limit)
-
-
-def _number(cursor: Cursor) -> int:
-    if not cursor.token.text.isdigit():
-        raise cursor.error("a number")
-    return int(cursor.step().text)
 
 
 def describe(cursor: Cursor) -> s.Reading:
@@ -64,7 +58,7 @@ def describe(cursor: Cursor) -> s.Reading:
     if cursor.sees("HISTORY") and cursor.look().is_name:
         cursor.step()
         table = cursor.path("a table")
-        return s.DescribeHistory(table, _number(cursor) if cursor.accept("LIMIT") else None)
+        return s.DescribeHistory(table, cursor.number("a number") if cursor.accept("LIMIT") else None)
     if cursor.sees("TABLE") and (cursor.look().is_name):
         cursor.step()
     extended = cursor.token.word in ("EXTENDED", "FORMATTED") and cursor.look().is_name

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from anabranch.sql import statements as s
 from anabranch.sql.cursor import Cursor
-from anabranch.sql.tokens import syntax_error
+from anabranch.sql.grammar.tokens import syntax_error
 
 _SPACES = ("NAMESPACE", "SCHEMA", "DATABASE")
 _AFTER_TYPE = frozenset(
@@ -325,7 +325,7 @@ def _alter_column(cursor: Cursor) -> s.AlterColumn:
         if cursor.accept("NOT", "NULL"):
             return s.AlterColumn(name, nullable=False)
         cursor.expect("DEFAULT")
-        return s.AlterColumn(name, default=cursor.rest("a default"))
+        return s.AlterColumn(name, default=cursor.rest("a default", "expression"))
     if cursor.accept("NOT", "NULL"):
         return s.AlterColumn(name, nullable=True)
     cursor.expect("DEFAULT")

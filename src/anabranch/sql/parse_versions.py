@@ -169,11 +169,7 @@ def cherry_pick(cursor: Cursor) -> s.CherryPick:
 
 
 def _parent(cursor: Cursor) -> int | None:
-    if not cursor.accept("PARENT"):
-        return None
-    if not cursor.token.text.isdigit():
-        raise cursor.error("the number of a parent")
-    return int(cursor.step().text)
+    return cursor.number("the number of a parent") if cursor.accept("PARENT") else None
 
 
 def _message(cursor: Cursor) -> str | None:

@@ -6,9 +6,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from anabranch.sql.cursor import Cursor
+from anabranch.sql.grammar.tokens import Token, tokenize
 from anabranch.sql.moments import MOMENTS, Moment, Span, at_sign, changes, glued, moment
 from anabranch.sql.statements import Argument
-from anabranch.sql.tokens import Token, tokenize
 
 
 @dataclass(frozen=True)
@@ -49,6 +49,19 @@ _FILES = frozenset(("parquet", "csv", "json", "orc", "text", "avro", "delta", "i
 def find_references(text: str) -> list[Reference]:
     """List the tables, system tables and frames that a query reads, in the order of the text."""
     return list(_Finder(Cursor(text, tokenize(text))).found())
+
+
+def as_names(text: str, tokens: Sequence[Token], expects: bool = False) -> list[Token]:
+    """The tokens with a single name in the place of each reference; `expects` tells whether they begin with one."""
+    finder = _Finder(Cursor(text, tokens), [_Group(expects=expects, in_from=expects)])
+    names = [Token("quoted", text[r.start : r.end], r.start, r.end) for r in finder.found()]
+    made: list[Token] = []
+    for token in tokens:
+        if names and token.start >= names[0].start:
+            made.append(names.pop(0))
+        if token.kind == "end" or not made or token.start >= made[-1].end:
+            made.append(token)
+    return made
 
 
 def splice(text: str, references: Sequence[Reference], names: Sequence[str | None]) -> str:

@@ -24,6 +24,9 @@ def plain_time(text: str, now: datetime) -> datetime | None:
         if step is None or step["unit"].lower() not in _UNITS:
             return None
         seconds = int(step["count"]) * _UNITS[step["unit"].lower()]
-        moment += timedelta(seconds=seconds if step["sign"] == "+" else -seconds)
+        try:
+            moment += timedelta(seconds=seconds if step["sign"] == "+" else -seconds)
+        except OverflowError:
+            return None
         rest = rest[step.end() :]
     return moment

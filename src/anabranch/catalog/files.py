@@ -1,0 +1,100 @@
+"""Connections to a catalogue in an SQLite file, also where nobody may write: on a read-only disk, in another's folder.
+
+SQLite's log needs a file beside the catalogue that readers share. Where it is not there and can't be made, the
+catalogue is read as one that nobody writes to; `frozen_as` tells afterwards whether somebody did."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sqlite3
+import weakref
+from pathlib import Path
+from tempfile import mkdtemp
+from typing import Any
+from urllib.parse import quote
+
+_BUSY_TIMEOUT_SECONDS = 30
+_FORBIDDEN = (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN)
+
+Frozen = tuple[int, int, int]
+"""What tells that a file was written: its identity, its size and when it was changed."""
+
+
+class FileConnection(sqlite3.Connection):
+    """A connection; `frozen` is what the file was like, where nothing else would tell that it was written meanwhile."""
+
+    frozen: Frozen | None = None
+    place: str = ""
+    """Which file that is."""
+
+
+def connect(path: str) -> FileConnection:
+    """Open a catalogue; for reading only, where it can't be written."""
+    made = _opened(path)
+    try:
+        made.execute("PRAGMA journal_mode = WAL")
+        made.execute("PRAGMA synchronous = FULL")
+        return made
+    except sqlite3.OperationalError as error:
+        made.close()
+        if error.sqlite_errorcode & 0xFF not in _FORBIDDEN or not os.access(path, os.R_OK):
+            raise
+    return _connect_reading(path)
+
+
+def frozen_as(path: str) -> Frozen:
+    """What a catalogue's file is like now."""
+    found = os.stat(path)
+    return found.st_ino, found.st_size, found.st_mtime_ns
+
+
+def _connect_reading(path: str) -> FileConnection:
+    try:
+        return _tried(_opened(f"file:{quote(path)}?mode=ro", uri=True))
+    except sqlite3.OperationalError as error:
+        if error.sqlite_errorcode & 0xFF not in _FORBIDDEN:
+            raise
+    log = Path(f"{path}-wal")
+    return _of_copy(path, log) if log.is_file() and log.stat().st_size else _of_frozen(path)
+
+
+def _of_frozen(path: str) -> FileConnection:
+    frozen = frozen_as(path)
+    made = _tried(_opened(f"file:{quote(path)}?mode=ro&immutable=1", uri=True))
+    made.frozen, made.place = frozen, path
+    return made
+
+
+def _of_copy(path: str, log: Path) -> FileConnection:
+    """Read a copy: what is in the log only would be passed over, and the log can't be read where it is."""
+    frozen, folder = frozen_as(path), Path(mkdtemp(prefix="anabranch-"))
+    copy = folder / "catalog.db"
+    shutil.copyfile(path, copy)
+    shutil.copyfile(log, f"{copy}-wal")
+    made = _tried(_opened(str(copy)))
+    made.frozen, made.place = frozen, path
+    weakref.finalize(made, shutil.rmtree, folder, ignore_errors=True)
+    return made
+
+
+def _opened(path: str, **options: Any) -> FileConnection:
+    return sqlite3.connect(
+        path,
+        timeout=_BUSY_TIMEOUT_SECONDS,
+        check_same_thread=False,
+        isolation_level=None,
+        factory=FileConnection,
+        **options,
+    )
+
+
+def _tried(made: FileConnection) -> FileConnection:
+    """See whether a connection for reading can read."""
+    try:
+        made.execute("PRAGMA query_only = ON")
+        made.execute("SELECT count(*) FROM sqlite_schema").fetchone()
+    except sqlite3.Error:
+        made.close()
+        raise
+    return made

@@ -1,0 +1,80 @@
+"""What keeps an object alive: links of changes, references, views and open commits. Open merges link commits only."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from sqlalchemy import ColumnElement, Connection, Select, select, text, update
+
+from anabranch.catalog import tables as t
+from anabranch.catalog.objects import chunks, stored
+from anabranch.catalog.store import now
+from anabranch.model.garbage import Doomed, Kind, Loose
+from anabranch.model.ids import ObjectId, RepositoryId
+
+_NOTHING = Doomed()
+_BY_COMMITS = ((t.changes, t.changes.c.object_id), (t.change_references, t.change_references.c.exceptions_id))
+LINKS = (*_BY_COMMITS, (t.view_objects, t.view_objects.c.object_id), (t.open_objects, t.open_objects.c.object_id))
+"""Every table that links objects, and the column that does. An object is alive if one of them has it."""
+
+
+def alive(cx: Connection, ids: Iterable[ObjectId], without: Doomed = _NOTHING) -> set[ObjectId]:
+    """Tell which of some objects are linked, in any repository, when what is doomed does not count."""
+    found: set[ObjectId] = set()
+    for chunk in chunks(list(ids)):
+        for table, link in LINKS:
+            rows = cx.execute(select(*table.c).where(link.in_(chunk)))
+            found.update(ObjectId(getattr(r, link.name)) for r in rows if not _is_doomed(r, without))
+    return found
+
+
+def _is_doomed(row: Any, doomed: Doomed) -> bool:
+    if hasattr(row, "view_id"):
+        return row.view_id in doomed.views
+    return hasattr(row, "line_id") and row.commit_index in doomed.commits.get(row.line_id, ())
+
+
+def linked_by(cx: Connection, doomed: Doomed) -> dict[ObjectId, Kind]:
+    """List the objects that doomed rows link, each with the kind of row: of both kinds, commits."""
+    v, found = t.view_objects.c, dict[ObjectId, Kind]()
+    for chunk in chunks(sorted(doomed.views)):
+        found.update((ObjectId(x), "views") for x in cx.scalars(select(v.object_id).where(v.view_id.in_(chunk))))
+    for line, gone in doomed.commits.items():
+        for table, link in _BY_COMMITS:
+            end = (table.c.line_id == line) & (table.c.commit_index >= gone.start)
+            found.update((ObjectId(x), "commits") for x in cx.scalars(select(link).where(end, link.is_not(None))))
+    return found
+
+
+def unlinked(cx: Connection, repository: RepositoryId) -> list[Loose]:
+    """List the objects of a repository that nothing links."""
+    query = select(t.objects).where(t.objects.c.repository_id == repository, *(_none(q) for q in _all_links()))
+    return [Loose(stored(row), "objects", row.created_at) for row in cx.execute(query)]
+
+
+def _all_links() -> list[Select[Any]]:
+    return [select(link).where(link.is_not(None)) for _, link in LINKS]
+
+
+def _none(links: Select[Any]) -> ColumnElement[bool]:
+    return t.objects.c.id.not_in(links)
+
+
+def let_go(cx: Connection, ids: Iterable[ObjectId]) -> None:
+    """Note the time from which on objects are not linked any more."""
+    moment = now(cx)
+    for chunk in chunks(list(ids)):
+        cx.execute(update(t.objects).where(t.objects.c.id.in_(chunk)).values(created_at=moment))
+
+
+def hold_objects(cx: Connection) -> None:
+    """Let no object be removed until the end of this transaction, which is about to link some."""
+    if cx.dialect.name != "sqlite":  # which has one writer at a time
+        cx.execute(text("LOCK TABLE objects IN ROW SHARE MODE"))
+
+
+def seize_objects(cx: Connection) -> None:
+    """Wait for those that link objects, and let no other begin until the end of this transaction."""
+    if cx.dialect.name != "sqlite":
+        cx.execute(text("LOCK TABLE objects IN EXCLUSIVE MODE"))

@@ -1,0 +1,87 @@
+"""`ana blame`: who changed a row, or a cell, last."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from anabranch.cli.commands.history import key_of
+from anabranch.cli.name_completion import refs, tables
+from anabranch.cli.options import command as make_command
+from anabranch.cli.output.tables import Heading, print_table
+from anabranch.cli.output.text import emit, emit_json, local, plural, short, subject
+from anabranch.cli.session import Session
+from anabranch.documents.records import commit_document
+
+if TYPE_CHECKING:
+    from anabranch import Commit
+    from anabranch.model.schema import Column
+    from anabranch.repo.compare.blame import BlameEntry
+
+
+@make_command("blame", short_help="Show who changed each row, or cell, last.")
+@click.argument("table", shell_complete=tables)
+@click.option("--cells", is_flag=True, help="For each cell, not each row.")
+@click.option("--at", metavar="REF", shell_complete=refs, help="Where to look (the current branch).")
+@click.option("--key", metavar="[COLUMN=]VALUE", multiple=True, help="Only the row with this key.")
+@click.option("--where", metavar="EXPR", help="Only rows for which this SQL expression holds.")
+@click.option("-n", "--limit", type=click.IntRange(min=0), default=100, metavar="N", help="At most so many rows (100).")
+def command(
+    session: Session, table: str, cells: bool, at: str | None, key: tuple[str, ...], where: str | None, limit: int
+) -> None:
+    """Show the commit that last changed each row of TABLE, or with --cells each cell.
+
+    \b
+    $ ana blame orders
+    $ ana blame orders --key 1 --cells
+
+    JSON: table, ref, rows (list of key, row, commit, and with --cells cells: commits by column), commits (as in log,
+    by hash), more.
+    """
+    ref = session.ref(at)
+    with session.progress(f"reading the past of {table}"):
+        with session.repo.one_state():
+            columns = list(session.repo.table(table, ref).schema)
+            blame = session.repo.blame(table, ref, cells=cells, key=key_of(session, table, ref, key), where=where)
+        found = blame.rows()
+    shown, more = found[:limit], len(found) > limit
+    if session.json:
+        commits = {c.hash: c for entry in shown for c in (entry.commit, *entry.cells.values())}
+        told = {hash_: commit_document(commit) for hash_, commit in commits.items()}
+        facts = {"table": table, "ref": ref, "rows": [_document(entry, cells) for entry in shown]}
+        emit_json({**facts, "commits": told, "more": more})
+        return
+    if cells:
+        _tell_cells(shown)
+    else:
+        _tell_rows(shown, columns)
+    emit(f"{plural(len(shown), 'row')}, and there are more (--limit)" if more else plural(len(shown), "row"))
+
+
+def _document(entry: BlameEntry, cells: bool) -> dict[str, Any]:
+    told: dict[str, Any] = {"key": entry.key, "row": entry.row, "commit": entry.commit.hash}
+    return {**told, "cells": {name: c.hash for name, c in entry.cells.items()}} if cells else told
+
+
+def _tell_rows(shown: Sequence[BlameEntry], columns: Sequence[Column]) -> None:
+    headings = [Heading(name) for name in ("commit", "author", "date", "message")]
+    headings += [Heading(column.name, right=column.type.is_number) for column in columns]
+    print_table(headings, [[*_who(entry.commit), *(entry.row[c.name] for c in columns)] for entry in shown])
+
+
+def _tell_cells(shown: Sequence[BlameEntry]) -> None:
+    keys = list(shown[0].key) if shown else []
+    headings = [*keys, "column", "value", "commit", "author", "date", "message"]
+    rows = [
+        [*entry.key.values(), name, entry.row[name], *_who(commit)]
+        for entry in shown
+        for name, commit in entry.cells.items()
+        if name not in keys
+    ]
+    print_table([Heading(h) for h in headings], rows)
+
+
+def _who(commit: Commit) -> tuple[str, str, str, str]:
+    return short(commit.hash), commit.author, local(commit.finished_at), subject(commit.message)

@@ -1,0 +1,310 @@
+"""`ana demo`: the main job on the embedded default, told step by step: Spark on this machine, SQLite, a folder."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import click
+
+import anabranch as ab
+from anabranch.cli import remembered as state
+from anabranch.cli.commands.log import Names as GraphNames
+from anabranch.cli.commands.log import graph_lines
+from anabranch.cli.options import command as make_command
+from anabranch.cli.output.tables import Heading
+from anabranch.cli.output.text import emit_json, number, paint
+from anabranch.cli.session import Session
+from anabranch.cli.story import Telling
+
+_STATUSES = ("new", "paid", "packed", "sent", "returned")
+_COLUMNS = (
+    "id",
+    "pmod(id * 7919, 20000) AS customer",
+    f"element_at(array{_STATUSES}, int(pmod(id * 31 + id DIV 7, 5)) + 1) AS status",
+    "cast(pmod(id * 7919, 100000) / 100 + 1 AS decimal(12,2)) AS price",
+    "int(pmod(id * 13, 9) + 1) AS quantity",
+    "substr(md5(string(id)), 1, 30) AS note",
+    "timestamp_seconds(1767225600 + id * 60) AS updated",
+)
+
+
+Names = dict[str, Any]
+"""What the lines of the acts have named so far: `repo`, `spark`, `orders`, …"""
+
+
+@dataclass(frozen=True)
+class Act:
+    """A step of the demo: its lines are printed, and run as they are printed."""
+
+    title: str
+    code: str
+    show: Callable[[Telling, Names], None]
+    """Print what came of it."""
+    waiting: str
+    """What a user waits for meanwhile."""
+
+
+@make_command("demo", short_help="Show the main job from end to end.")
+@click.option("--path", metavar="DIR", help="Where the repository goes; else a new temporary folder.")
+@click.option("--rows", type=click.IntRange(min=1000), default=200_000, metavar="N", help="Rows to load (200,000).")
+def command(session: Session, path: str | None, rows: int) -> None:
+    """Show the main job from end to end, with the Python lines that do it; needs Java 17.
+
+    JSON: path, rows, steps (list of step, seconds), branches (names).
+    """
+    with _folder(path) as folder, ab.init(folder, repository="shop", author="ann") as repo:
+        telling = Telling(session, repo)
+        telling.say(f"Version control for {number(rows)} orders: Spark on this machine, SQLite, a folder.")
+        names: Names = {"repo": repo, "rows": rows, "columns": _COLUMNS, "new_orders": _new_orders(rows, 200)}
+        _start_spark(telling, folder, names)
+        for act in _ACTS:
+            _play(telling, act, names)
+        state.save(folder, state.State(repo.name, {repo.name: "main"}))
+        _end(telling, folder, rows)
+
+
+def _start_spark(telling: Telling, folder: Path, names: Names) -> None:
+    """The first step needs what the others have: its lines are those that a user would write."""
+    code = f"""
+import anabranch as ab
+repo = ab.init("{folder}", repository="shop", author="ann")
+spark = SparkSession.builder.getOrCreate()"""
+    with (
+        telling.step("A repository, and a Spark session", code),
+        telling.timed("starting Spark"),
+        _jvm_log(telling, folder),
+    ):
+        names["spark"] = telling.repo.spark_session
+
+
+def _play(telling: Telling, act: Act, names: Names) -> None:
+    with telling.step(act.title, act.code):
+        with telling.timed(act.waiting):
+            exec(act.code, names)
+        act.show(telling, names)
+
+
+@contextmanager
+def _folder(path: str | None) -> Iterator[Path]:
+    """The folder for the repository; a temporary one is removed again if the demo fails."""
+    if path is not None:
+        yield Path(path)
+        return
+    made = Path(tempfile.mkdtemp(prefix="anabranch-demo-"))
+    try:
+        yield made
+    except BaseException:
+        shutil.rmtree(made, ignore_errors=True)
+        raise
+
+
+def _show_first_orders(telling: Telling, names: Names) -> None:
+    rows = names["repo"].table("orders", where="id < 3").head()
+    numbers = ("id", "customer", "price", "quantity")
+    telling.table([Heading(name, right=name in numbers) for name in rows[0]], [list(r.values()) for r in rows])
+    names["loaded_at"] = datetime.now(UTC).isoformat(timespec="milliseconds")
+
+
+def _show_nothing(telling: Telling, names: Names) -> None:
+    """A branch is there, and that is all."""
+
+
+def _show_counts(telling: Telling, names: Names) -> None:
+    counts = names["counts"]
+    found = counts if isinstance(counts, dict) else {k: getattr(counts, k) for k in ("inserted", "updated", "deleted")}
+    telling.table([Heading(k, right=True) for k in found], [[number(n) for n in found.values()]])
+
+
+def _show_turnover(telling: Telling, names: Names) -> None:
+    found = {ref: {row["status"]: row for row in names[ref].collect()} for ref in ("main", "dev")}
+    headings = [Heading(f"{word} {ref}", right=True) for ref in found for word in ("orders", "turnover")]
+    rows = [
+        [status, *(f"{by_status[status][word]:,}" for by_status in found.values() for word in ("orders", "turnover"))]
+        for status in _STATUSES
+    ]
+    telling.table([Heading("status"), *headings], rows)
+
+
+def _show_cells(telling: Telling, names: Names) -> None:
+    _show_counts(telling, names)
+    telling.say()
+    rows = [(cell["key"]["id"], cell["column"], f"{cell['before']} → {cell['after']}") for cell in names["cells"]]
+    telling.table([Heading("id", right=True), Heading("column"), Heading("main → dev")], rows)
+
+
+def _show_conflict(telling: Telling, names: Names) -> None:
+    sides = ("base", "ours", "theirs")
+    headings = [Heading("id", right=True), Heading("column"), *(Heading(s, right=True) for s in sides)]
+    merged = names["repo"].table("orders").get({"id": 7})["quantity"]
+    rows = [(c["key"]["id"], c["column"], *(c[s] for s in sides), merged) for c in names["conflicts"]]
+    telling.table([*headings, Heading("merged", right=True)], rows)
+
+
+def _show_versions(telling: Telling, names: Names) -> None:
+    headings = [Heading("ref"), Heading("quantity", right=True), Heading("price", right=True), Heading("status")]
+    rows = [(ref, row["quantity"], row["price"], row["status"]) for ref, row in names["found"].items()]
+    telling.table(headings, rows)
+
+
+def _show_history(telling: Telling, names: Names) -> None:
+    repo, commits = names["repo"], names["commits"]
+    branches = {b.commit: [b.name] for b in repo.branches()}
+    edges = {commit.hash: commit.parents for commit in commits}
+    tags = {tag.commit: [tag.name] for tag in repo.tags()}
+    for line in graph_lines(commits, edges, GraphNames("main", branches, tags), oneline=True):
+        telling.say(f"   {line}")
+
+
+_ACTS = (
+    Act(
+        "Load the rows as one commit",
+        """
+df = spark.range(rows).selectExpr(*columns)       # any Spark, pandas, Polars or Arrow frame
+with repo.commit("main", "load orders") as tx:
+    tx.create_table("orders", df, key="id")
+repo.tag("v1")""",
+        _show_first_orders,
+        "Spark loads and checks the key",
+    ),
+    Act(
+        "A branch is one row in the catalogue, whatever the data",
+        'repo.branch("dev")',
+        _show_nothing,
+        "making a branch",
+    ),
+    Act(
+        "Change rows on dev, in this process; main does not move",
+        """
+with repo.commit("dev", "cheaper returns, new orders, no test orders", author="ben") as tx:
+    orders = tx.table("orders")
+    counts = orders.update({"price": "price * 0.9"}, where="status = 'returned' AND price > 990")
+    counts += orders.insert(new_orders)
+    counts += orders.delete(where="customer = 13")""",
+        _show_counts,
+        "changing rows on dev",
+    ),
+    Act(
+        "A small change on main: milliseconds, no file, no Spark job",
+        """
+with repo.commit("main", "order 7: a dozen") as tx:
+    counts = tx.table("orders").upsert([{"id": 7, "quantity": 12}])      # only what changes""",
+        _show_counts,
+        "changing a row",
+    ),
+    Act(
+        "Read any version on Spark: orders and turnover by status",
+        """
+query = "SELECT status, count(*) AS orders, sum(price * quantity) AS turnover FROM orders {} GROUP BY status"
+main, dev = (repo.sql(query.format(f"VERSION AS OF '{ref}'")).spark() for ref in ("main", "dev"))""",
+        _show_turnover,
+        "Spark reads both branches",
+    ),
+    Act(
+        "What differs: told by the changes, not by comparing the tables",
+        """
+diff = repo.diff("main", "dev")
+counts, cells = diff["orders"].counts(), diff["orders"].cells(limit=3)""",
+        _show_cells,
+        "comparing main and dev",
+    ),
+    Act(
+        "Merge, cell by cell; what does not meet is not written again",
+        """
+merged = repo.merge("dev", into="main")          # rows and cells that only one side changed are taken
+counts = merged.counts["orders"]""",
+        _show_counts,
+        "merging dev into main",
+    ),
+    Act(
+        "Both change one cell: a conflict is data; nothing is published before it is resolved",
+        """
+for branch, quantity in {"main": 15, "dev": 3}.items():
+    with repo.commit(branch, f"order 7: {quantity}") as tx:
+        tx.table("orders").upsert([{"id": 7, "quantity": quantity}])
+merge = repo.start_merge("dev", into="main")
+conflicts = merge.conflicts["orders"].rows()
+merge.resolve("orders", key={"id": 7}, set={"quantity": "ours + theirs - base"})
+merge.finish()""",
+        _show_conflict,
+        "finding and resolving the conflict",
+    ),
+    Act(
+        "Travel in time: one order at several refs",
+        """
+refs = ["main", "main~1", f"main@{{{loaded_at}}}", "v1", "dev"]
+found = {ref: repo.table("orders", at=ref).get({"id": 7}) for ref in refs}""",
+        _show_versions,
+        "looking up an order",
+    ),
+    Act(
+        "History",
+        'commits = repo.log("main")              # in a shell: ana log --graph',
+        _show_history,
+        "reading the log",
+    ),
+)
+
+
+def _reach_ana() -> tuple[str, ...]:
+    """How to reach the command, where the shell does not find it: from a checkout it lies in `.venv`."""
+    return () if shutil.which("ana") else (f'export PATH="{Path(sys.executable).parent}:$PATH"',)
+
+
+def _end(telling: Telling, folder: Path, rows: int) -> None:
+    if telling.session.json:
+        emit_json({"path": str(folder), "rows": rows, "steps": telling.times, "branches": ["dev", "main"]})
+        return
+    telling.say()
+    telling.say(paint("The repository is yours to play with:", "bold"))
+    for line in (
+        *_reach_ana(),
+        f"cd {folder}",
+        "ana status",
+        "ana show -v dev",
+        "ana table show orders --at main --where 'id = 7'",
+        "ana switch -c mine && ana log --graph",
+    ):
+        telling.say(f"   {line}")
+
+
+@contextmanager
+def _jvm_log(telling: Telling, folder: Path) -> Iterator[None]:
+    """Send what the JVM says of itself to a file: it keeps the stderr that it is started with."""
+    if telling.session.choices.debug:
+        yield
+        return
+    sys.stderr.flush()
+    kept = os.dup(2)
+    with open(folder / "spark.log", "ab") as log:
+        os.dup2(log.fileno(), 2)
+    try:
+        yield
+    finally:
+        os.dup2(kept, 2)
+        os.close(kept)
+
+
+def _new_orders(start: int, count: int) -> list[dict[str, Any]]:
+    moment = datetime(2026, 11, 15, 12, tzinfo=UTC)
+    return [
+        {
+            "id": start + i,
+            "customer": 42,
+            "status": "new",
+            "price": Decimal("19.90"),
+            "quantity": 1,
+            "note": "from the demo",
+            "updated": moment,
+        }
+        for i in range(count)
+    ]

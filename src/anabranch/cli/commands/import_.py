@@ -1,0 +1,249 @@
+"""`ana import`: rows from files into a table."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from anabranch.cli.failures import BadUsage
+from anabranch.cli.file_options import FORMATS, reading_options, text_options
+from anabranch.cli.name_completion import tables
+from anabranch.cli.options import command as make_command
+from anabranch.cli.options import names, paragraphs, renames
+from anabranch.cli.output.commits import commit_line, counts_text
+from anabranch.cli.output.text import clean, emit, emit_json, plural
+from anabranch.cli.session import Session
+from anabranch.cli.staging import Writing, writing
+from anabranch.cli.standard_input import spooled
+from anabranch.documents.records import commit_document, counts_document
+from anabranch.errors import AlreadyExists, InvalidRequest, NotFound
+from anabranch.model.names import check_part
+
+if TYPE_CHECKING:
+    from anabranch import Counts
+    from anabranch.cli.progress import Progress
+    from anabranch.repo.commit.transaction import Transaction
+    from anabranch.repo.write.table_writer import TableWriter
+
+
+@dataclass(frozen=True)
+class Request:
+    """What is to be imported, and how."""
+
+    table: str
+    files: tuple[str, ...]
+    key: tuple[str, ...] | None
+    format: str | None
+    schema: str | None
+    bad_rows: str | None
+    mode: str
+    rename: dict[str, str]
+    options: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What came of it."""
+
+    created: bool
+    counts: Counts
+    bad_count: int
+
+
+@make_command("import", short_help="Import files into a table.")
+@click.argument("table", shell_complete=tables)
+@click.argument("files", metavar="FILE...|-", nargs=-1, required=True)
+@click.option("--key", metavar="A,B", callback=names, help="The columns that identify a row of a new table.")
+@click.option("-m", "--message", multiple=True, callback=paragraphs, help="Commit at once, with all that is staged.")
+@click.option("--author", metavar="NAME", help="The commit's author, with -m.")
+@click.option("--append", is_flag=True, help="Add rows to a table that is there; their keys are new.")
+@click.option("--upsert", is_flag=True, help="Add rows, or update those whose keys are there.")
+@click.option("--overwrite", is_flag=True, help="Let the table hold just these rows; only what differs is stored.")
+@click.option("--schema", metavar="DDL", help="Types of a new table: 'id bigint, price decimal(12,2)'.")
+@click.option("--format", type=click.Choice(FORMATS), help="Of the files; else by their names.")
+@click.option(
+    "--bad-rows", metavar="FILE", help="Set rows that can't be taken aside in this CSV; else they are refused."
+)
+@click.option(
+    "--rename",
+    metavar="OLD=NEW",
+    multiple=True,
+    callback=renames,
+    help="Call a column of the files otherwise; may be repeated.",
+)
+@reading_options
+def command(
+    session: Session,
+    table: str,
+    files: tuple[str, ...],
+    key: tuple[str, ...] | None,
+    message: str | None,
+    author: str | None,
+    append: bool,
+    upsert: bool,
+    overwrite: bool,
+    schema: str | None,
+    format: str | None,
+    bad_rows: str | None,
+    rename: dict[str, str],
+    **options: Any,
+) -> None:
+    """Import CSV, JSON (lines or an array) or Parquet into a table.
+
+    FILE is a file, a folder (every file of a known format in it and below, names with a leading _ or . left out) or a
+    pattern such as 'logs/**/*.csv.gz'; - is standard input, with --format. CSV and JSON may be compressed (.gz, .bz2,
+    .zst, .xz); a .zip is read as a folder is. Folders named `year=2026` give a column. A column that a file lacks is
+    null in its rows; with --upsert all files need the same columns.
+
+    The rows are staged on the current branch; `ana commit` publishes them, -m does so at once. Types are those of the
+    table or of --schema, else they are inferred over all rows. Large input is read on Spark.
+
+    \b
+    $ ana import customers customers.csv --key id
+    $ ana import orders prices.csv --upsert -m 'new prices'
+
+    JSON: branch, table, created, inserted, updated, deleted, bad_rows (how many were set aside), commit (null if
+    staged).
+    """
+    modes = [mode for mode, asked in (("append", append), ("upsert", upsert), ("overwrite", overwrite)) if asked]
+    if len(modes) > 1:
+        raise BadUsage(f"--{modes[0]} and --{modes[1]} exclude each other", hint="choose one")
+    if key == ():
+        raise BadUsage("--key names no column", hint="leave it out for a table without a key")
+    mode = modes[0] if modes else "create"
+    with (
+        _only_if_done(bad_rows),
+        spooled(files, format) as named,
+        session.progress(f"reading {plural(len(files), 'file')}") as progress,
+        writing(session, message, author) as made,
+    ):
+        request = Request(table, named, key, format, schema, bad_rows, mode, rename, text_options(options))
+        outcome = load(session, made.transaction, request, progress)
+    _tell(session, request, outcome, made, committed=message is not None)
+
+
+@contextmanager
+def _only_if_done(path: str | None) -> Iterator[None]:
+    """Leave no new file of bad rows behind if the rest of them were refused."""
+    if path is None or os.path.lexists(path):
+        yield
+        return
+    try:
+        yield
+    except BaseException:
+        with suppress(FileNotFoundError):
+            os.unlink(path)
+        raise
+
+
+def load(session: Session, tx: Transaction, request: Request, progress: Progress) -> Outcome:
+    """Read the files, and write their rows to the table; it is made if it is not there."""
+    found = _find(tx, request)
+    read = session.repo.read_files(
+        request.files,
+        format=request.format,
+        schema=found.schema if found else request.schema,
+        bad_rows=request.bad_rows,
+        equal_columns=request.mode == "upsert",
+        needed=request.key or (),
+        rename=request.rename,
+        tell=progress.phase,
+        **request.options,
+    )
+    _check_columns(read.columns, found)
+    rows = plural(read.row_count, "row") if read.row_count is not None else "rows"
+    progress.phase(f"writing {rows} to {request.table}")
+    with read.telling_places():
+        if found is None:
+            return Outcome(True, _create(tx, request, read.rows), read.bad_count)
+        write = {"upsert": found.upsert, "overwrite": found.overwrite}.get(request.mode, found.insert)
+        return Outcome(False, write(read.rows), read.bad_count)
+
+
+def _find(tx: Transaction, request: Request) -> TableWriter | None:
+    """The table to write to, or None for a new one."""
+    try:
+        found = tx.table(request.table)
+    except NotFound:
+        _check_new(request)
+        return None
+    _check(found, request)
+    return found
+
+
+def _check_new(request: Request) -> None:
+    """A table that is not there is made, unless an option says that it is."""
+    if request.mode != "create" and not request.key:
+        hint = f"leave --{request.mode} out, or name the columns that identify a row with --key, and it is made"
+        raise NotFound(f"there is no table {request.table!r}", hint=hint, table=request.table)
+
+
+def _check(found: TableWriter, request: Request) -> None:
+    if request.mode == "create":
+        hint = "--append adds rows, --upsert also updates those that are there, --overwrite replaces them all"
+        raise AlreadyExists(f"there is a table {request.table!r}", hint=hint, table=request.table)
+    if request.key and tuple(request.key) != found.key:
+        message = f"table {request.table!r} has the key {','.join(found.key)}, --key says {','.join(request.key)}"
+        raise InvalidRequest(message, hint="leave --key out")
+    if request.schema:
+        raise InvalidRequest(f"table {request.table!r} has its columns already", hint="leave --schema out")
+
+
+def _check_columns(columns: tuple[str, ...], found: TableWriter | None) -> None:
+    """Refuse columns that the table can't have or has not; they may just be called otherwise in the files."""
+    for name in columns:
+        option = f"--rename {shlex.quote(f'{name}=NEW')}"
+        if found is None:
+            try:
+                check_part(name, "column")
+            except InvalidRequest as error:
+                raise InvalidRequest(error.message, hint=f"{option} gives it another name", column=name) from None
+        elif found.schema.find(name) is None:
+            hint = f"it has {', '.join(found.schema.names[:20])}; {option} says which of them is meant"
+            raise InvalidRequest(f"table {found.name!r} has no column {name!r}", hint=hint, column=name)
+
+
+def _create(tx: Transaction, request: Request, rows: Any) -> Counts:
+    *namespaces, _ = request.table.split(".")
+    for depth in range(len(namespaces)):
+        _need_namespace(tx, ".".join(namespaces[: depth + 1]))
+    tx.create_table(request.table, rows, key=request.key, schema=request.schema)
+    return tx.counts[request.table]
+
+
+def _need_namespace(tx: Transaction, name: str) -> None:
+    try:
+        tx.create_namespace(name)
+    except AlreadyExists:
+        return
+
+
+def _tell(session: Session, request: Request, outcome: Outcome, made: Writing, *, committed: bool) -> None:
+    if session.json:
+        commit = commit_document(made.commit) if made.commit else None
+        counts = counts_document(outcome.counts)
+        facts = {"branch": session.branch, "table": request.table, "created": outcome.created, **counts}
+        emit_json({**facts, "bad_rows": outcome.bad_count, "commit": commit})
+        return
+    said = f"{request.table}: {'created, ' if outcome.created else ''}{counts_text(outcome.counts)}"
+    if outcome.bad_count:
+        said += f", {plural(outcome.bad_count, 'bad row')} set aside in {clean(request.bad_rows or '')}"
+    if made.commit:
+        emit(commit_line(session.branch, made.commit))
+        emit(f"  {said}")
+        others = sorted(set(made.commit.tables) - {request.table})
+        if others:
+            emit(f"  with what was staged before: {', '.join(others)}")
+    elif committed:
+        emit(f"{said}; nothing changed, so no commit was made")
+    elif not (outcome.created or outcome.counts.rows):
+        emit(f"{said}; nothing to stage")
+    else:
+        emit(f"{said}; staged on {session.branch}")
+        emit("Publish it with `ana commit -m MESSAGE`.")

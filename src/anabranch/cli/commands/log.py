@@ -1,0 +1,164 @@
+"""`ana log`: history, newest first, as text, one line each, or drawn as a graph."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from anabranch.cli.failures import BadUsage
+from anabranch.cli.name_completion import refs, tables
+from anabranch.cli.options import TablesLast
+from anabranch.cli.options import command as make_command
+from anabranch.cli.output.graph import Edges, draw, simplify
+from anabranch.cli.output.pager import pager_option, show_lines
+from anabranch.cli.output.text import clean, emit_json, local, paint, short, subject
+from anabranch.cli.refs import with_zone
+from anabranch.cli.session import Session
+from anabranch.documents.records import commit_document
+
+if TYPE_CHECKING:
+    from anabranch import Commit
+
+_COUNT = re.compile(r"^-(\d+)$")
+
+
+@dataclass(frozen=True)
+class Names:
+    """The branches and tags that show a commit."""
+
+    current: str
+    branches: Mapping[str, list[str]] = field(default_factory=dict)
+    tags: Mapping[str, list[str]] = field(default_factory=dict)
+
+    def of(self, commit: Commit) -> str:
+        """`(HEAD -> main, dev, tag: v1)`, or nothing."""
+        shown = sorted(self.branches.get(commit.hash, []), key=lambda name: name != self.current)
+        parts = [f"HEAD -> {name}" if name == self.current else name for name in shown]
+        parts += [f"tag: {name}" for name in self.tags.get(commit.hash, [])]
+        return f" ({', '.join(parts)})" if parts else ""
+
+
+class LogCommand(TablesLast):
+    """A command that takes -3 for -n 3, as git does."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        return super().parse_args(ctx, [_COUNT.sub(r"--limit=\1", word) for word in args])
+
+
+@make_command("log", cls=LogCommand, short_help="List commits, newest first.")
+@click.argument("refs", metavar="[REF]... [-- TABLE]", nargs=-1, shell_complete=refs)
+@click.option("--all", "every", is_flag=True, help="What any branch or tag reaches.")
+@click.option("--oneline", is_flag=True, help="One line for each commit.")
+@click.option("--graph", is_flag=True, help="Draw branches and merges.")
+@click.option("-n", "--limit", type=click.IntRange(min=0), metavar="N", help="At most so many commits; -3 is -n 3.")
+@click.option("--table", metavar="NAME", shell_complete=tables, help="Only commits that changed this table.")
+@click.option("--author", metavar="NAME", help="Only commits of this author.")
+@click.option("--grep", "message", metavar="TEXT", help="Only commits whose message contains this.")
+@click.option("--since", metavar="TIME", help="Only commits from then on.")
+@click.option("--until", metavar="TIME", help="Only commits up to then.")
+@pager_option
+def command(
+    session: Session,
+    refs: tuple[str, ...],
+    every: bool,
+    oneline: bool,
+    graph: bool,
+    limit: int | None,
+    pager: bool,
+    **filters: Any,
+) -> None:
+    """List the commits that REF (the current branch) or several reach, newest first; A..B leaves out what A reaches.
+
+    \b
+    $ ana log --graph --oneline --all
+    $ ana log --table orders -n 5 dev
+    $ ana log -1 -- orders
+
+    JSON: commits (list of hash, id, author, message, started_at, finished_at, parents, tables, provenance, branches,
+    tags).
+    """
+    filters |= {name: with_zone(filters[name]) for name in ("since", "until") if filters[name]}
+    filters["table"] = _table(filters["table"])
+    heads = [session.ref(ref) for ref in refs or (None,)]
+    with session.repo.one_state():
+        if every:
+            heads += [b.commit for b in session.repo.branches()] + [tag.commit for tag in session.repo.tags()]
+        commits = session.repo.log(heads, limit=limit, **filters)
+        names = find_names(session, commits)
+        edges = _edges(session, heads, commits, filtered=any(filters.values())) if graph else {}
+    if session.json:
+        emit_json({"commits": [_document(commit, names) for commit in commits]})
+    elif graph:
+        show_lines(graph_lines(commits, edges, names, oneline), paged=pager)
+    else:
+        show_lines(plain_lines(commits, names, oneline), paged=pager)
+
+
+def _table(named: str | None) -> str | None:
+    """The table whose commits are asked for: by --table, or after `--`."""
+    given = {*click.get_current_context().meta.get("tables", ()), *([named] if named else [])}
+    if len(given) > 1:
+        raise BadUsage("log is of one table, or of all", hint="name one")
+    return next(iter(given), None)
+
+
+def find_names(session: Session, commits: Sequence[Commit]) -> Names:
+    """Ask which of the commits have names."""
+    hashes = [commit.hash for commit in commits]
+    branches, tags = defaultdict(list), defaultdict(list)
+    for branch in session.repo.branches(showing=hashes):
+        branches[branch.commit].append(branch.name)
+    for tag in session.repo.tags(showing=hashes):
+        tags[tag.commit].append(tag.name)
+    return Names(session.branch, branches, tags)
+
+
+def plain_lines(commits: Sequence[Commit], names: Names, oneline: bool) -> Iterator[str]:
+    """Every commit's text, one after another."""
+    for i, commit in enumerate(commits):
+        if oneline:
+            yield one_line(commit, names)
+        else:
+            yield from ([""] if i else [])
+            yield from full_text(commit, names)
+
+
+def graph_lines(commits: Sequence[Commit], edges: Edges, names: Names, oneline: bool) -> Iterator[str]:
+    """Every commit's text beside the graph."""
+    last = len(commits) - 1
+    for i, (commit, part) in enumerate(zip(commits, draw([c.hash for c in commits], edges), strict=True)):
+        text = [one_line(commit, names)] if oneline else [*full_text(commit, names), *([""] if i < last else [])]
+        yield from part.beside(text)
+
+
+def one_line(commit: Commit, names: Names) -> str:
+    """Hash, names, subject."""
+    return f"{paint(short(commit.hash), 'yellow')}{paint(names.of(commit), 'cyan')} {subject(commit.message)}"
+
+
+def full_text(commit: Commit, names: Names) -> list[str]:
+    """A commit as git shows it, with its id and its tables."""
+    lines = [paint(f"commit {short(commit.hash)}", "yellow") + paint(names.of(commit), "cyan")]
+    if len(commit.parents) > 1:
+        lines.append(f"Merge:  {' '.join(short(parent) for parent in commit.parents)}")
+    lines += [f"Id:     {commit.id}", f"Author: {clean(commit.author)}", f"Date:   {local(commit.finished_at)}"]
+    if commit.tables:
+        lines.append(f"Tables: {clean(', '.join(commit.tables))}")
+    return [*lines, "", *(f"    {clean(line)}".rstrip() for line in commit.message.strip().split("\n"))]
+
+
+def _edges(session: Session, heads: Sequence[str], commits: Sequence[Commit], *, filtered: bool) -> Edges:
+    """Who descends from whom; what a filter left out is bridged."""
+    shown = {commit.hash for commit in commits}
+    everything = session.repo.log(heads) if filtered else commits
+    return simplify({commit.hash: commit.parents for commit in everything}, shown)
+
+
+def _document(commit: Commit, names: Names) -> dict[str, Any]:
+    found = {"branches": names.branches.get(commit.hash, []), "tags": names.tags.get(commit.hash, [])}
+    return {**commit_document(commit), **found}

@@ -1,0 +1,124 @@
+"""`ana sql`: run statements of SQL, from the command line, a file, a pipe, or a shell of its own."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from anabranch.cli.failures import BadUsage
+from anabranch.cli.name_completion import refs
+from anabranch.cli.options import command as make_command
+from anabranch.cli.options import paragraphs
+from anabranch.cli.output.commits import commit_line
+from anabranch.cli.output.text import emit, emit_json
+from anabranch.cli.session import Session
+from anabranch.cli.staging import publish
+
+if TYPE_CHECKING:
+    from anabranch.model.commits import Commit
+    from anabranch.repo.sql.result import SqlResult
+    from anabranch.repo.sql.sql import SqlSession
+
+FORMATS = ("table", "json", "ndjson", "csv")
+
+
+@make_command("sql", short_help="Run SQL, or open a shell for it.")
+@click.argument("statements", required=False, metavar="[SQL]")
+@click.option("-f", "--file", type=click.File(encoding="utf-8"), help="Read the statements from a file; - for a pipe.")
+@click.option(
+    "--at", metavar="REF", shell_complete=refs, help="Where to read; else the current branch, with what is staged."
+)
+@click.option(
+    "--arg",
+    "args",
+    multiple=True,
+    metavar="NAME=VALUE",
+    help="A value for :NAME; a number, true, false or null as in JSON, else text.",
+)
+@click.option("-m", "--message", multiple=True, callback=paragraphs, help="Commit what is written, with this message.")
+@click.option("--author", help="Who commits.")
+@click.option("--format", "form", type=click.Choice(FORMATS), default="table", help="How rows are printed (table).")
+def command(
+    session: Session,
+    statements: str | None,
+    file: Any,
+    at: str | None,
+    args: tuple[str, ...],
+    message: str | None,
+    author: str | None,
+    form: str,
+) -> None:
+    """Run statements of SQL, one after the other; without any, on a terminal, open a shell.
+
+    Queries are Spark SQL; a table may be read at any ref (orders VERSION AS OF 'v1'). What is written is staged on the
+    current branch until COMMIT 'message', `ana commit` or -m. A script that fails leaves nothing behind of what it
+    wrote since the last COMMIT. docs/sql.md lists the statements.
+
+    \b
+    $ ana sql "SELECT status, count(*) FROM orders GROUP BY status"
+    $ ana sql "UPDATE orders SET qty = qty + 1 WHERE id = :id" --arg id=1 -m "one more"
+
+    JSON: results, a list of columns, types, rows, and for what writes inserted, updated, deleted; commit.
+    """
+    text = _text(statements, file)
+    if text is None:
+        from anabranch.cli.sql_shell import run_shell
+
+        run_shell(session, author)
+        return
+    if at is not None and message is not None:
+        raise BadUsage("--at reads and -m writes", hint="leave one of them out")
+    opened = session.repo.sql_session(session.branch, author=author)
+    opened.at = session.ref(at) if at is not None else None
+    with session.progress("running SQL"):
+        results = opened.execute(text, _args(args))
+        commit = _publish(session, opened, message, author)
+        shown = [(result, result.arrow()) for result in results]
+    _tell(session, shown, commit, "json" if session.json else form)
+
+
+def _text(statements: str | None, file: Any) -> str | None:
+    """The script: given, in a file, or from a pipe; None for a shell."""
+    if statements is not None and file is not None:
+        raise BadUsage("SQL was given twice", hint="give it as an argument or with --file")
+    if statements is not None:
+        return statements
+    if file is None and sys.stdin.isatty():
+        return None
+    text: str = (file or sys.stdin).read()
+    return text.removeprefix("\ufeff")  # the byte order mark of some editors
+
+
+def _args(given: Sequence[str]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for text in given:
+        name, sign, value = text.partition("=")
+        if not sign or not name.isidentifier():
+            raise BadUsage(f"--arg is {text!r}", hint="such as --arg id=7")
+        try:
+            found[name] = json.loads(value)
+        except ValueError:
+            found[name] = value
+    return found
+
+
+def _publish(session: Session, opened: SqlSession, message: str | None, author: str | None) -> Commit | None:
+    staged = session.repo.working_set(opened.branch) if message is not None else None
+    return publish(staged, message, author) if staged is not None and message is not None else None
+
+
+def _tell(session: Session, shown: Sequence[tuple[SqlResult, Any]], commit: Commit | None, form: str) -> None:
+    from anabranch.cli.output.sql_results import document, show_result
+
+    if form == "json":
+        told = [document(result, rows) for result, rows in shown]
+        emit_json({"results": told, "commit": commit.hash if commit else None})
+        return
+    for result, rows in shown:
+        show_result(result, rows, form)
+    if commit is not None:
+        emit(commit_line(session.branch, commit))

@@ -1,0 +1,167 @@
+"""`ana stash`: set what is staged aside, and bring it back."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from anabranch.cli.failures import BadUsage
+from anabranch.cli.options import Group, paragraphs
+from anabranch.cli.output.commits import counts_text
+from anabranch.cli.output.text import clean, columns, emit, emit_json, local, plural
+from anabranch.cli.session import Session
+from anabranch.cli.staging import staged_documents
+
+if TYPE_CHECKING:
+    from anabranch.repo.commit.stash import Stash
+
+_number = click.argument("number", metavar="[N]", type=click.IntRange(min=0), default=0)
+
+
+_message = click.option("-m", "--message", multiple=True, callback=paragraphs, help="What it is, for the list.")
+
+
+@click.group("stash", cls=Group, invoke_without_command=True, short_help="Set what is staged aside.")
+@_message
+@click.pass_context
+def command(ctx: click.Context, message: str | None) -> None:
+    """Set what is staged aside, and bring it back; without a command: push."""
+    if ctx.invoked_subcommand is None:
+        ctx.invoke(push, message=message)
+    elif message is not None:
+        raise BadUsage("-m is for push", hint="ana stash push -m MESSAGE")
+
+
+@command.command("push")
+@_message
+@click.make_pass_decorator(Session)
+def push(session: Session, message: str | None) -> None:
+    """Set what is staged on the current branch aside.
+
+    \b
+    $ ana stash push -m 'half of the new prices'
+
+    JSON: stash (number, message, branch, started_at, staged: as in status).
+    """
+    made = session.repo.stash(session.branch, message)
+    if session.json:
+        emit_json({"stash": _document(made)})
+    else:
+        emit(f"Set aside: {_subject(made)}; `ana stash pop` brings it back")
+
+
+@command.command("list")
+@click.make_pass_decorator(Session)
+def list_(session: Session) -> None:
+    """List what was set aside, newest first.
+
+    \b
+    $ ana stash list
+
+    JSON: stashes (list of number, message, branch, started_at, staged: as in status).
+    """
+    found = session.repo.stashes()
+    if session.json:
+        emit_json({"stashes": [_document(stash) for stash in found]})
+        return
+    rows = [(str(s.number), clean(s.branch), local(s.work.started_at), _subject(s)) for s in found]
+    for line in columns(rows) if rows else ["Nothing was set aside."]:
+        emit(line)
+
+
+@command.command("pop")
+@_number
+@click.make_pass_decorator(Session)
+def pop(session: Session, number: int) -> None:
+    """Stage again what was set aside, on the current branch; N is its number in the list (the newest).
+
+    On another branch than before it is refused if what it touched is not the same there.
+
+    \b
+    $ ana stash pop
+
+    JSON: branch, staged (as in status).
+    """
+    made = session.repo.pop_stash(number, session.branch)
+    staged = staged_documents(made)
+    if session.json:
+        emit_json({"branch": session.branch, "staged": staged})
+        return
+    emit(f"Staged again on {session.branch}:")
+    _emit_staged(staged)
+
+
+@command.command("drop")
+@_number
+@click.make_pass_decorator(Session)
+def drop(session: Session, number: int) -> None:
+    """Give up what was set aside; N is its number in the list (the newest).
+
+    \b
+    $ ana stash drop
+
+    JSON: dropped (number, message, branch, started_at, staged: as in status).
+    """
+    gone = session.repo.drop_stash(number)
+    if session.json:
+        emit_json({"dropped": _document(gone)})
+    else:
+        emit(f"Given up: {_subject(gone)} ({plural(len(gone.work.status()), 'change')})")
+
+
+@command.command("clear")
+@click.make_pass_decorator(Session)
+def clear(session: Session) -> None:
+    """Give up all that was set aside.
+
+    \b
+    $ ana stash clear
+
+    JSON: dropped (list of number, message, branch, started_at, staged: as in status).
+    """
+    found = session.repo.stashes()
+    gone = [_document(stash) for stash in found]
+    for stash in reversed(found):
+        session.repo.drop_stash(stash.number)
+    if session.json:
+        emit_json({"dropped": gone})
+        return
+    for stash in found:
+        emit(f"Given up: {_subject(stash)}")
+    if not found:
+        emit("Nothing was set aside.")
+
+
+@command.command("show")
+@_number
+@click.make_pass_decorator(Session)
+def show(session: Session, number: int) -> None:
+    """Show what was set aside; N is its number in the list (the newest).
+
+    \b
+    $ ana stash show
+
+    JSON: stash (number, message, branch, started_at, staged: as in status).
+    """
+    found = session.repo.find_stash(number)
+    if session.json:
+        emit_json({"stash": _document(found)})
+        return
+    emit(f"{_subject(found)}, staged on {clean(found.branch)}:")
+    _emit_staged(staged_documents(found.work))
+
+
+def _document(stash: Stash) -> dict[str, Any]:
+    facts = {"number": stash.number, "message": stash.message, "branch": stash.branch}
+    return {**facts, "started_at": stash.work.started_at, "staged": staged_documents(stash.work)}
+
+
+def _subject(stash: Stash) -> str:
+    return clean(stash.message.split("\n", 1)[0])
+
+
+def _emit_staged(staged: list[dict[str, Any]]) -> None:
+    rows = [(what["state"], clean(what["name"]), counts_text(what)) for what in staged]
+    for line in columns(rows) if rows else []:
+        emit(f"  {line}")

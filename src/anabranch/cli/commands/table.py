@@ -1,0 +1,115 @@
+"""`ana table show`: rows or columns of a table, at any ref or with what is staged."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from anabranch.cli.name_completion import refs, tables
+from anabranch.cli.options import Group, names
+from anabranch.cli.output.tables import Heading, print_table
+from anabranch.cli.output.text import emit, emit_json, number, plural
+from anabranch.cli.session import Session
+from anabranch.documents.records import columns_document
+
+if TYPE_CHECKING:
+    from anabranch.model.schema import Column
+    from anabranch.repo.read.table import Table
+
+
+@click.group("table", cls=Group)
+def command() -> None:
+    """Show rows or columns of a table."""
+
+
+@command.command("show")
+@click.argument("name", shell_complete=tables)
+@click.option(
+    "--at", metavar="REF", shell_complete=refs, help="Where to read; else the current branch, with what is staged."
+)
+@click.option("--where", metavar="EXPR", help="Only rows for which this SQL expression holds.")
+@click.option("--columns", metavar="A,B", callback=names, help="Only these columns.")
+@click.option("-n", "--limit", type=click.IntRange(min=0), default=20, metavar="N", help="At most so many rows (20).")
+@click.option("--schema", is_flag=True, help="Show the columns and the key instead of rows.")
+@click.make_pass_decorator(Session)
+def show(
+    session: Session,
+    name: str,
+    at: str | None,
+    where: str | None,
+    columns: tuple[str, ...] | None,
+    limit: int,
+    schema: bool,
+) -> None:
+    """Show rows of a table, sorted by its key.
+
+    \b
+    $ ana table show orders --where 'price > 1'
+    $ ana table show orders --schema --at dev
+
+    JSON: table, ref, key, columns (list of name, type, nullable, default, key, comment), row_count, and unless --schema
+    is given rows and more (whether more rows are there than --limit). Decimals are text, times ISO 8601, bytes
+    hexadecimal digits.
+    """
+    with session.repo.one_state():
+        opened = opener(session, name, at)
+        whole, chosen = opened(), opened(columns=columns, where=where)
+    shown = whole.schema.select(columns)
+    facts: dict[str, Any] = {
+        "table": name,
+        "ref": session.ref(at),
+        "key": whole.key,
+        "columns": columns_document(shown, whole.key),
+    }
+    if schema:
+        _tell_schema(session, facts, whole)
+        return
+    with session.progress(f"reading {name}"):
+        rows = chosen.head(limit + 1)
+    facts |= {"row_count": whole.count(), "rows": rows[:limit], "more": len(rows) > limit}
+    _tell_rows(session, facts, shown, filtered=where is not None)
+
+
+def opener(session: Session, name: str, at: str | None) -> Callable[..., Table]:
+    """How to open a table: at a ref; without one, as the working set shows it."""
+    staged = session.working_set() if at is None else None
+    return partial(staged.table, name) if staged else partial(session.repo.table, name, session.ref(at))
+
+
+def _tell_schema(session: Session, facts: dict[str, Any], table: Table) -> None:
+    if session.json:
+        emit_json({**facts, "row_count": table.count()})
+        return
+    known = ("column", "type", "null", "default", "key", "comment")
+    names = known if any(c["comment"] for c in facts["columns"]) else known[:-1]
+    rows = [
+        (
+            c["name"],
+            c["type"],
+            "yes" if c["nullable"] else "no",
+            c["default"] or "",
+            "key" if c["key"] else "",
+            c["comment"] or "",
+        )
+        for c in facts["columns"]
+    ]
+    print_table([Heading(name) for name in names], [row[: len(names)] for row in rows])
+    emit(plural(table.count(), "row"))
+
+
+def _tell_rows(session: Session, facts: dict[str, Any], shown: Sequence[Column], *, filtered: bool) -> None:
+    if session.json:
+        emit_json(facts)
+        return
+    headings = [Heading(column.name, right=column.type.is_number) for column in shown]
+    print_table(headings, [list(row.values()) for row in facts["rows"]])
+    emit(_footer(len(facts["rows"]), facts["row_count"], facts["more"], filtered))
+
+
+def _footer(shown: int, total: int, more: bool, filtered: bool) -> str:
+    if filtered and more:
+        return f"{plural(shown, 'row')}, and there are more (--limit)"
+    return f"{number(shown)} of {plural(total, 'row')}" if filtered or more else plural(shown, "row")

@@ -1,0 +1,61 @@
+"""`ana tag`: list, make and delete tags."""
+
+from __future__ import annotations
+
+import click
+
+from anabranch.cli.failures import BadUsage
+from anabranch.cli.name_completion import refs, tags
+from anabranch.cli.options import command as make_command
+from anabranch.cli.output.text import columns, emit, emit_json, local, short
+from anabranch.cli.session import Session
+from anabranch.documents.records import tag_document
+
+
+@make_command("tag", short_help="List, make or delete tags.")
+@click.argument("name", required=False, shell_complete=tags)
+@click.argument("at", required=False, shell_complete=refs)
+@click.option("-d", "--delete", is_flag=True, help="Delete the tag.")
+def command(session: Session, name: str | None, at: str | None, delete: bool) -> None:
+    """List tags, or give the commit at AT (the current branch) the name NAME for good.
+
+    \b
+    $ ana tag v1 HEAD~1
+
+    JSON: tags (list of name, commit, created_at, author); tag (name, commit); or deleted (names).
+    """
+    if delete:
+        _delete(session, name)
+    elif name:
+        _make(session, name, at)
+    else:
+        _list(session)
+
+
+def _delete(session: Session, name: str | None) -> None:
+    if not name:
+        raise BadUsage("no tag is named", hint="ana tag -d NAME")
+    session.repo.delete_tag(name)
+    if session.json:
+        emit_json({"deleted": [name]})
+    else:
+        emit(f"Deleted tag {name}")
+
+
+def _make(session: Session, name: str, at: str | None) -> None:
+    session.repo.tag(name, session.ref(at))
+    made = session.repo.show(name)
+    if session.json:
+        emit_json({"tag": {"name": name, "commit": made.hash}})
+    else:
+        emit(f"Tagged {short(made.hash)} ({made.id}) as {name}")
+
+
+def _list(session: Session) -> None:
+    found = session.repo.tags()
+    if session.json:
+        emit_json({"tags": [tag_document(tag) for tag in found]})
+        return
+    rows = [(tag.name, short(tag.commit), local(tag.created_at), tag.author) for tag in found]
+    for line in columns(rows):
+        emit(line)

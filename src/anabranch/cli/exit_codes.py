@@ -1,0 +1,34 @@
+"""The exit code of each kind of error; a server will have a table of its own, from kind to HTTP status."""
+
+from __future__ import annotations
+
+from anabranch.errors import (
+    AlreadyExists,
+    AnabranchError,
+    BranchMoved,
+    Corrupt,
+    InvalidRequest,
+    MergeConflict,
+    NotFound,
+    OutcomeUnknown,
+    Unavailable,
+)
+
+EXIT_CODES: dict[type[AnabranchError], int] = {
+    MergeConflict: 1,
+    InvalidRequest: 2,
+    NotFound: 3,
+    AlreadyExists: 4,
+    BranchMoved: 5,
+    Unavailable: 6,
+    OutcomeUnknown: 7,
+    Corrupt: 8,
+}
+CONFLICTS, BAD_USAGE = EXIT_CODES[MergeConflict], EXIT_CODES[InvalidRequest]
+UNEXPECTED, INTERRUPTED, PIPE_CLOSED = 70, 130, 141
+"""What no error of ours is; the last two are what a shell shows for the signals."""
+
+
+def exit_code(error: AnabranchError) -> int:
+    """Find the code of an error by its nearest kind."""
+    return next((EXIT_CODES[kind] for kind in type(error).__mro__ if kind in EXIT_CODES), UNEXPECTED)

@@ -1,0 +1,68 @@
+"""Conflicts of a merge in words and as JSON, and what can be done about them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from anabranch.cli.output.text import clean, columns, plural
+
+if TYPE_CHECKING:
+    from anabranch.repo.merge.conflicts import Conflicts
+
+STRICTNESSES = ("cell", "row", "disjoint", "table", "operations")
+
+
+def conflicts_document(conflicts: Conflicts) -> dict[str, Any]:
+    """How many conflicts there are and where: count, tables (list of table, count), schema, objects, violations."""
+    return {
+        "count": conflicts.count(),
+        "tables": [{"table": name, "count": table.count()} for name, table in conflicts.items()],
+        "schema": conflicts.schema,
+        "objects": conflicts.objects,
+        "violations": conflicts.violations,
+    }
+
+
+def conflict_lines(conflicts: Conflicts) -> Iterator[str]:
+    """A line for each table or thing that is in conflict."""
+    rows = [(clean(name), _kinds(table.rows())) for name, table in conflicts.items()]
+    rows += [(_place(thing), thing_text(thing)) for thing in (*conflicts.objects, *conflicts.schema)]
+    for (table, kind, name), count in Counter((v["table"], v["kind"], v["name"]) for v in conflicts.violations).items():
+        rows.append((clean(table), f"{plural(count, 'merged row')} would break {kind} {clean(name)}"))
+    for line in columns(rows) if rows else []:
+        yield f"  {line}"
+
+
+def thing_text(thing: Mapping[str, Any]) -> str:
+    """What each side did to a table or a column."""
+    return f"{thing['kind']}: {_side(thing['ours'])} here, {_side(thing['theirs'])} there"
+
+
+def next_steps(conflicts: Conflicts, into: str, current: str) -> Iterator[str]:
+    """What can be done about an open merge."""
+    there = "" if into == current else f" --into {into}"
+    if conflicts.tables or conflicts.things:
+        yield f"`ana resolve TABLE --ours{there}` (or --theirs, --base, --set) settles them;"
+    if any(v.kind != "key" for v in conflicts.broken):
+        yield f"rows that would break a constraint are given values with `ana resolve TABLE --key … --set …{there}`,"
+        yield f"or changed on {into} first;"
+    if any(v.kind == "key" for v in conflicts.broken):
+        yield f"rows that the key would not tell apart are changed on {into} first;"
+    yield f"`ana merge --continue{there}` then publishes the merge, `ana merge --abort{there}` gives it up."
+
+
+def _kinds(rows: Sequence[Mapping[str, Any]]) -> str:
+    """`2 conflicts: price (update/update), row (delete/update)`."""
+    parts = Counter((row["column"] or "row", row["kind"]) for row in rows)
+    told = ", ".join(f"{clean(column)} ({kind})" for column, kind in parts)
+    return f"{plural(len(rows), 'conflict')}: {told}"
+
+
+def _place(thing: Mapping[str, Any]) -> str:
+    return clean(f"{thing['table']}.{thing['column']}" if thing["column"] else str(thing["table"]))
+
+
+def _side(value: Any) -> str:
+    return "nothing" if value is None else clean(str(value))

@@ -1,0 +1,149 @@
+"""What commands print: plain text, JSON documents, and how times, numbers and hashes look."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Sequence
+from datetime import datetime
+from typing import Any, TextIO
+from unicodedata import category, east_asian_width
+
+from anabranch.cli.output.looks import looks
+from anabranch.frames.json import finite, plain
+from anabranch.model.visible import CONTROLS, TURNS
+
+HASH_LENGTH = 10
+_STYLES = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "blue": "34", "cyan": "36"}
+_CONTROL = {i: f"\\x{i:02x}" for i in CONTROLS} | {9: "\\t", 10: "\\n", 13: "\\r"} | TURNS
+_UNSEEN = {code: shown for code, shown in (CONTROLS | TURNS).items() if code >= 0x7F}
+"""What JSON leaves as it is, as JSON may write it, too."""
+
+
+class OutputClosed(Exception):
+    """Whoever reads our output has gone (`ana log | head`)."""
+
+
+def emit(text: str = "") -> None:
+    """Print a text and a newline to stdout."""
+    _while_open(lambda: sys.stdout.write(text + "\n"))
+
+
+def emit_json(document: dict[str, Any]) -> None:
+    """Print one JSON document."""
+    emit(json_text(document, indent=2))
+
+
+def json_text(document: Any, indent: int | None = None) -> str:
+    """JSON in which nothing acts on a terminal."""
+    import json
+
+    return json.dumps(finite(document), indent=indent, ensure_ascii=False, default=plain).translate(_UNSEEN)
+
+
+def flush() -> None:
+    """Hand over what is still in the buffer."""
+    _while_open(sys.stdout.flush)
+
+
+def close_output() -> None:
+    """Flush for the last time; a closed pipe is no news, and what can't be written was told."""
+    try:
+        flush()
+        sys.stderr.flush()
+    except (OutputClosed, OSError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _while_open(write: Callable[[], object]) -> None:
+    try:
+        write()
+    except BrokenPipeError as error:
+        raise OutputClosed from error
+
+
+def colourful(stream: TextIO) -> bool:
+    """Tell whether a stream wants colours: a terminal, unless the environment or the user says otherwise."""
+    if os.environ.get("NO_COLOR"):
+        return False
+    if os.environ.get("FORCE_COLOR") or looks.colour == "always":
+        return True
+    return looks.colour != "never" and stream.isatty() and os.environ.get("TERM") != "dumb"
+
+
+def paint(text: str, style: str, stream: TextIO | None = None) -> str:
+    """Colour a text, where colours are wanted."""
+    return f"\x1b[{_STYLES[style]}m{text}\x1b[0m" if text and colourful(stream or sys.stdout) else text
+
+
+def clean(text: str, keep: str = "") -> str:
+    """Show control characters as escapes, so that no text can act on the terminal."""
+    return text.translate({code: shown for code, shown in _CONTROL.items() if chr(code) not in keep})
+
+
+def width_of(text: str) -> int:
+    """How many places a text takes on a terminal: wide letters take two, marks on other letters none."""
+    return len(text) if text.isascii() else sum(map(_places, text))
+
+
+def _places(letter: str) -> int:
+    if category(letter) in ("Mn", "Me", "Cf"):
+        return 0
+    return 2 if east_asian_width(letter) in "WF" else 1
+
+
+def cut(text: str, width: int) -> str:
+    """Cut a text to a width."""
+    if width_of(text) <= width:
+        return text
+    taken, room = 0, max(width - 1, 0)
+    for at, letter in enumerate(text):
+        taken += _places(letter)
+        if taken > room:
+            return f"{text[:at]}…"
+    return text
+
+
+def columns(rows: Sequence[Sequence[str]]) -> list[str]:
+    """Line up columns of plain text."""
+    widths = [max(map(width_of, column)) for column in zip(*rows, strict=True)]
+    return ["  ".join(_padded(text, n) for text, n in zip(row, widths, strict=True)).rstrip() for row in rows]
+
+
+def _padded(text: str, width: int) -> str:
+    return text + " " * (width - width_of(text))
+
+
+def short(hash_: str | None) -> str:
+    """A hash as people see it."""
+    return hash_[:HASH_LENGTH] if hash_ else "-"
+
+
+def subject(message: str) -> str:
+    """The first line of a message."""
+    return clean(message.strip().split("\n", 1)[0])
+
+
+def local(moment: datetime) -> str:
+    """A time in the local zone."""
+    return moment.astimezone().isoformat(timespec="seconds")
+
+
+def number(value: int) -> str:
+    """A count with thousands separators."""
+    return f"{value:,}"
+
+
+def plural(value: int, word: str) -> str:
+    """A count and what is counted."""
+    return f"{number(value)} {word}" if value == 1 else f"{number(value)} {word}s"
+
+
+def size(size_bytes: int) -> str:
+    """A number of bytes."""
+    value, unit = float(size_bytes), "B"
+    for larger in ("kB", "MB", "GB", "TB"):
+        if value < 1000:
+            break
+        value, unit = value / 1000, larger
+    return f"{value:.0f} {unit}" if unit == "B" else f"{value:.1f} {unit}"

@@ -1,0 +1,116 @@
+"""The engines of a repository, started when first needed."""
+
+from __future__ import annotations
+
+import importlib.util
+import logging
+import sys
+import threading
+from typing import TYPE_CHECKING, Any
+
+from anabranch.engines.before_read import BeforeRead, look_at_none
+from anabranch.errors import Unavailable
+from anabranch.plan.engine import EngineSetting, Work, choose
+from anabranch.settings import Settings
+
+if TYPE_CHECKING:
+    from anabranch.engines.duck import DuckEngine
+    from anabranch.engines.engine import Engine
+    from anabranch.engines.spark import SparkEngine
+
+log = logging.getLogger("anabranch.engines")
+
+_OF_PARENTS: list[DuckEngine] = []
+
+
+class Engines:
+    """Chooses an engine for each piece of work."""
+
+    def __init__(
+        self,
+        setting: EngineSetting,
+        session: Any | None,
+        settings: Settings,
+        before_duck: BeforeRead = look_at_none,
+        before_spark: BeforeRead = look_at_none,
+    ) -> None:
+        self.setting, self._session, self._settings = setting, session, settings
+        self._before_duck, self._before_spark = before_duck, before_spark
+        self._lock = threading.Lock()
+        self._duck: DuckEngine | None = None
+        self._spark: SparkEngine | None = None
+
+    def pick(self, work: Work, what: str) -> Engine:
+        """Choose, and tell the debug log what and why."""
+        name, why = choose(self.setting, work, self._settings.spark_threshold_bytes, self.has_spark)
+        log.debug("%s runs on %s: %s", what, name, why)
+        return self.spark() if name == "spark" else self.duck()
+
+    def ready(self, work: Work, what: str) -> Engine | None:
+        """Choose for work that nobody asked for: None where Spark would have to be started for it."""
+        name, _ = choose(self.setting, work, self._settings.spark_threshold_bytes, self.has_spark)
+        if name == "spark" and self._session is None and self._spark is None:
+            return None
+        return self.pick(work, what)
+
+    @property
+    def has_spark(self) -> bool:
+        return self._session is not None or importlib.util.find_spec("pyspark") is not None
+
+    @property
+    def is_open(self) -> bool:
+        """Whether a Spark session is at hand: given, in use, or active in the process."""
+        if self._session is not None or self._spark is not None:
+            return True
+        if "pyspark" not in sys.modules:
+            return False
+        from anabranch.engines.spark_sessions import has_active
+
+        return has_active()
+
+    def knows_table(self, name: str) -> bool:
+        """Whether the Spark session that is open has a table or view of this name."""
+        return self.setting != "duck" and self.is_open and self.spark().has_table(name)
+
+    def duck(self) -> DuckEngine:
+        """The in-process engine."""
+        from anabranch.engines.duck import DuckEngine
+
+        with self._lock:
+            if self._duck is None:
+                self._duck = DuckEngine(self._settings.row_group_rows, self._before_duck)
+            return self._duck
+
+    def spark(self) -> SparkEngine:
+        """Spark, in the session that was given, the active one, or a local one."""
+        if not self.has_spark:
+            raise Unavailable("PySpark is not installed", hint="pip install 'anabranch[spark]'")
+        from anabranch.engines.spark import SparkEngine, local_session
+
+        with self._lock:
+            if self._spark is None:
+                session = self._session if self._session is not None else local_session()
+                rows, pages = self._settings.spark_file_row_limit, self._settings.damage.page_checksums
+                self._spark = SparkEngine(session, rows, self._before_spark, pages)
+            return self._spark
+
+    def progress(self) -> tuple[int, int] | None:
+        """Tasks done and in all, of the Spark jobs that run now."""
+        if self._spark is None:
+            return None
+        from anabranch.engines.spark_progress import running_tasks
+
+        return running_tasks(self._spark.session)
+
+    def start_anew(self) -> None:
+        """In a process that was forked off: DuckDB's threads stayed behind, so its database is of no use any more."""
+        if self._duck is not None:
+            _OF_PARENTS.append(self._duck)  # To close it would wait for these threads.
+        self._lock, self._duck = threading.Lock(), None
+
+    def close(self) -> None:
+        """Give back what is ours; a Spark session may be in use elsewhere and is left alone."""
+        with self._lock:
+            if self._duck is not None:
+                self._duck.close()
+                self._duck = None

@@ -1,0 +1,1 @@
+"""Files that users bring and take: CSV, JSON, Parquet."""

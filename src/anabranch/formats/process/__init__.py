@@ -1,0 +1,1 @@
+"""Files read in this process."""

@@ -1,0 +1,280 @@
+"""CSV in the process: fast where all is well; record by record, with line numbers, where it is not."""
+
+from __future__ import annotations
+
+import io
+import itertools
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.csv
+
+from anabranch.errors import InvalidRequest
+from anabranch.formats.process.csv_quotes import doubled, is_plain, line_ends
+from anabranch.formats.process.values import misfits
+from anabranch.formats.rules.bad_rows import BadRow
+from anabranch.formats.rules.encodings import Followed, lines_of, open_utf8
+from anabranch.formats.rules.text import TextOptions
+
+_BLOCK_BYTES = 4 * 1024 * 1024
+_LARGEST_BLOCK_BYTES = 2**31 - 1
+_CHUNK_BYTES = 8 * 1024 * 1024
+_OPEN_QUOTE = "a quote is not closed"
+_AFTER_QUOTE = "text follows a quote that closes a field"
+
+
+@dataclass(frozen=True)
+class Head:
+    """What the first lines of a file tell: its columns, and where the rows begin."""
+
+    names: tuple[str, ...]
+    line_count: int
+    line_end: str = "\n"
+    """How the first record ends."""
+
+
+@dataclass(frozen=True)
+class Chunk:
+    """Some records of a file: their columns as text, where each began, its own text; and those that can't be read."""
+
+    columns: pa.Table
+    lines: Sequence[int]
+    texts: Sequence[str]
+    bad: Sequence[BadRow]
+
+
+class Record(NamedTuple):
+    """One record: where it begins, its text, and whether its quotes are closed; only the last one's may be open."""
+
+    line: int
+    text: str
+    is_closed: bool
+
+
+def read_head(path: str, options: TextOptions) -> Head:
+    """Read the names of the columns: from the header, or c0, c1 … where there is none."""
+    with lines_of(path, options.encoding) as lines:
+        records = _records(lines, options)
+        first = next(records, None)
+        if first is None:
+            raise InvalidRequest(f"{path!r} can't be read as csv: it is empty", hint="check the file and its format")
+    if options.header and not first.is_closed:
+        raise InvalidRequest(f"{path}:{first.line}: {_OPEN_QUOTE}", hint="check the header", file=path)
+    text = doubled(first.text, options) if first.is_closed else first.text + options.quote
+    if options.header and text is None:
+        raise InvalidRequest(f"{path}:{first.line}: {_AFTER_QUOTE}", hint="check the header", file=path)
+    fields = _fields(text or first.text, options)
+    if not options.header:
+        return Head(tuple(f"c{i}" for i in range(len(fields))), options.skip, _line_end(first.text))
+    names = tuple(name.strip() or f"c{i}" for i, name in enumerate(fields))
+    _refuse_twins(names, path)
+    return Head(names, first.line - 1 + len(first.text.splitlines()), _line_end(first.text))
+
+
+def _line_end(text: str) -> str:
+    return next((end for end in ("\r\n", "\r") if text.endswith(end)), "\n")
+
+
+def read_quickly(path: str, names: Sequence[str], line_count: int, options: TextOptions) -> pa.Table | None:
+    """Read all rows as text; None if some can't be read, so that they have to be looked for."""
+    if not is_plain(path, options):
+        return None
+    # A row with a field too many at the end is noticed, unless a quote that is not closed swallows it.
+    last = options.delimiter * len(names)
+    strange: list[str] = []
+
+    def note(row: pyarrow.csv.InvalidRow) -> str:
+        strange.append(row.text)
+        return "skip"
+
+    parse = _parse_options(options, note)
+    size = _BLOCK_BYTES
+    while True:
+        read = pyarrow.csv.ReadOptions(column_names=list(names), skip_rows=line_count, block_size=size)
+        try:
+            with open_utf8(path, options.encoding) as stream:
+                followed = Followed(stream, f"\n{last}".encode())
+                found = pyarrow.csv.read_csv(followed, read, parse, _as_bytes(names))
+            return _null_texts(_decoded(found), options) if strange == [last] else None
+        except pa.ArrowInvalid:
+            # A record may be larger than a block; text that is not UTF-8 is not, and is looked for.
+            if strange or size >= _LARGEST_BLOCK_BYTES:
+                return None
+            size = min(size * 16, _LARGEST_BLOCK_BYTES)
+
+
+def read_carefully(path: str, names: Sequence[str], line_count: int, options: TextOptions) -> Iterator[Chunk]:
+    """Read record by record; each chunk tells the lines of its rows."""
+    with lines_of(path, options.encoding) as lines:
+        records = (record for record in _records(lines, options) if record.line > line_count)
+        while some := _take(records, _CHUNK_BYTES):
+            yield _chunk(path, some, names, options)
+
+
+def wrong_quotes(path: str, options: TextOptions) -> Iterator[BadRow]:
+    """Find the records of a file with a quote that is not closed, or that text follows."""
+    with lines_of(path, options.encoding) as lines:
+        for record in _records(lines, options):
+            if error := _quote_error(record, options):
+                yield BadRow(path, record.line, error, _shown(record.text))
+
+
+def record_ends(path: str, options: TextOptions) -> set[str]:
+    """The ways in which the records of a file end."""
+    if options.quote and is_plain(path, options):
+        return line_ends(path, options)
+    with lines_of(path, options.encoding) as lines:
+        return {_line_end(r.text) for r in _records(lines, options) if r.text.endswith(("\r", "\n"))}
+
+
+def _quote_error(record: Record, options: TextOptions) -> str | None:
+    if not record.is_closed:
+        return _OPEN_QUOTE
+    return _AFTER_QUOTE if doubled(record.text, options) is None else None
+
+
+def _chunk(path: str, taken: Sequence[Record], names: Sequence[str], options: TextOptions) -> Chunk:
+    errors = [_quote_error(record, options) for record in taken]
+    records = [record for record, error in zip(taken, errors, strict=True) if not error]
+    left = [BadRow(path, r.line, error, _shown(r.text)) for r, error in zip(taken, errors, strict=True) if error]
+    if not records:
+        return Chunk(pa.table({name: pa.array([], pa.string()) for name in names}), [], [], left)
+    strange: dict[int, str] = {}
+
+    def note(row: pyarrow.csv.InvalidRow) -> str:
+        strange[row.number - 1] = f"it has {row.actual_columns} of {row.expected_columns} fields"
+        return "skip"
+
+    content = "".join(doubled(record.text, options) or "" for record in records).encode("latin-1")
+    read = pyarrow.csv.ReadOptions(column_names=list(names), use_threads=False, block_size=len(content) + 1)
+    found = pyarrow.csv.read_csv(pa.BufferReader(content), read, _parse_options(options, note), _as_bytes(names))
+    if found.num_rows + len(strange) != len(records):
+        raise InvalidRequest(f"{path!r} can't be read as csv: its quotes do not match", hint="check quote and escape")
+    kept = [i for i in range(len(records)) if i not in strange]
+    undecodable = _undecodable(found)
+    strange |= {kept[i]: error for i, error in undecodable.items()}
+    columns = _null_texts(_decoded(without(found, undecodable)), options)
+    bad = [BadRow(path, records[i].line, error, _shown(records[i].text)) for i, error in sorted(strange.items())]
+    whole = [records[i] for i in range(len(records)) if i not in strange]
+    return Chunk(columns, [record.line for record in whole], [_shown(record.text) for record in whole], [*bad, *left])
+
+
+def without(rows: pa.Table, places: Collection[int]) -> pa.Table:
+    """The rows that are not at these places."""
+    kept = [i for i in range(rows.num_rows) if i not in places]
+    return rows.take(pa.array(kept, pa.int64())) if places else rows
+
+
+def _undecodable(found: pa.Table) -> dict[int, str]:
+    bad: dict[int, str] = {}
+    for name in found.column_names:
+        for place in misfits(found.column(name), lambda part: part.cast(pa.string())):
+            bad.setdefault(place, f"column {name!r} is not text in this encoding")
+    return bad
+
+
+def _shown(text: str) -> str:
+    """A record's text, decoded; bytes that are no text are kept."""
+    return text.encode("latin-1").decode("utf-8", "surrogateescape").rstrip("\r\n")
+
+
+def _records(lines: Iterator[str], options: TextOptions) -> Iterator[Record]:
+    """Put lines together to records: a quoted field may hold line ends. Empty lines are no records."""
+    numbered = enumerate(lines, 1)
+    for number, line in itertools.islice(numbered, options.skip, None):
+        quoted, parts = _ends_quoted(line, options), [line]
+        while quoted:
+            following = next(numbered, None)
+            if following is None:
+                break
+            parts.append(following[1])
+            quoted = _ends_quoted(following[1], options, quoted=True)
+        text = "".join(parts)
+        if text.strip("\r\n"):
+            yield Record(number, text, not quoted)
+
+
+def _ends_quoted(line: str, options: TextOptions, quoted: bool = False) -> bool:
+    """Tell whether a quoted field is still open at the end of a line."""
+    quote, delimiter, escape = options.quote, options.delimiter, options.escape
+    if not quote or (not quoted and quote not in line):
+        return False
+    at_start, i = not quoted, 0
+    while i < len(line):
+        ch = line[i]
+        if quoted and ch == escape:
+            i += line[i + 1 : i + 2] in (quote, escape)
+        elif quoted and ch == quote:
+            quoted = line[i + 1 : i + 2] == quote and not escape
+            i += quoted
+        elif not quoted:
+            quoted = at_start and ch == quote
+        at_start = ch == delimiter and not quoted
+        i += 1
+    return quoted
+
+
+def _take(records: Iterator[Record], size: int) -> list[Record]:
+    taken, length = [], 0
+    for record in records:
+        taken.append(record)
+        length += len(record.text)
+        if length >= size:
+            break
+    return taken
+
+
+def _fields(text: str, options: TextOptions) -> list[str]:
+    """The fields of one record."""
+    read = pyarrow.csv.ReadOptions(autogenerate_column_names=True)
+    content = io.BytesIO(text.encode("latin-1") + b"\n")
+    found = pyarrow.csv.read_csv(content, read, _parse_options(options))
+    names = found.column_names
+    again = pyarrow.csv.ConvertOptions(column_types=dict.fromkeys(names, pa.string()), null_values=[])
+    content.seek(0)
+    row = pyarrow.csv.read_csv(content, read, _parse_options(options), again).to_pylist()[0]
+    return [row[name] or "" for name in names]
+
+
+def _parse_options(
+    options: TextOptions, handler: Callable[[pyarrow.csv.InvalidRow], str] | None = None
+) -> pyarrow.csv.ParseOptions:
+    return pyarrow.csv.ParseOptions(
+        delimiter=options.delimiter,
+        quote_char=options.quote or False,
+        double_quote=bool(options.quote),
+        newlines_in_values=True,
+        invalid_row_handler=handler,
+    )
+
+
+def _as_bytes(names: Sequence[str]) -> pyarrow.csv.ConvertOptions:
+    return pyarrow.csv.ConvertOptions(
+        column_types=dict.fromkeys(names, pa.binary()),
+        null_values=[""],
+        strings_can_be_null=True,
+        quoted_strings_can_be_null=False,
+        check_utf8=False,
+    )
+
+
+def _decoded(found: pa.Table) -> pa.Table:
+    return found.cast(pa.schema([(name, pa.string()) for name in found.column_names]))
+
+
+def _null_texts(found: pa.Table, options: TextOptions) -> pa.Table:
+    """Make the given texts null, quoted or not."""
+    if not options.nulls:
+        return found
+    nulls = pa.array(options.nulls, pa.string())
+    arrays = [pc.if_else(pc.is_in(column, nulls), None, column) for column in found.columns]
+    return pa.table(dict(zip(found.column_names, arrays, strict=True)))
+
+
+def _refuse_twins(names: Sequence[str], path: str) -> None:
+    for i, name in enumerate(names):
+        if name.lower() in (other.lower() for other in names[:i]):
+            raise InvalidRequest(f"{path!r} has two columns {name!r}", hint="rename one in its header", file=path)

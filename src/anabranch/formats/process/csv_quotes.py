@@ -1,0 +1,110 @@
+"""Quotes in CSV: whether those of each field are where they should be, and escapes written as doubled quotes."""
+
+from __future__ import annotations
+
+import codecs
+import itertools
+import re
+from collections.abc import Iterator
+from functools import cache
+
+from anabranch.formats.rules.encodings import lines_of, open_utf8
+from anabranch.formats.rules.text import TextOptions
+
+_BLOCK_BYTES = 1024 * 1024
+_BLOCK_LINES = 20_000
+
+
+def is_plain(path: str, options: TextOptions) -> bool:
+    """Tell whether each quote of a file begins a field, ends one, or is doubled in one; and nothing is escaped.
+
+    A file that is not plain may be well quoted all the same: fields that are not quoted may have quotes in them.
+    """
+    if not options.quote:
+        return True
+    quote, misplaced = options.quote, _misplaced(options)
+    for pieces in _between(path, options):
+        different = set(pieces)
+        doubles = bool(options.escape) and "" in different
+        if doubles or misplaced.search(f"{quote}{quote.join(different)}{quote}"):
+            return False
+    return not options.escape or not _has(path, options, options.escape)
+
+
+@cache
+def _misplaced(options: TextOptions) -> re.Pattern[str]:
+    """A quote with something else beside it than what ends a field, or another quote."""
+    other = f"[^{re.escape(options.delimiter)}{re.escape(options.quote)}\r\n]"
+    quote = re.escape(options.quote)
+    return re.compile(f"{quote}(?:{other}|(?<={other}{quote}))")
+
+
+def line_ends(path: str, options: TextOptions) -> set[str]:
+    """The ways in which the records of a file that is plain end."""
+    return {end for pieces in _between(path, options) for p in pieces for end in re.findall(r"\r\n|\r|\n", p)}
+
+
+def _between(path: str, options: TextOptions) -> Iterator[list[str]]:
+    """What stands between quoted fields, nothing for a doubled quote; the file has a delimiter at either end."""
+    is_outside, left = True, options.delimiter
+    for block in _blocks(path, options):
+        pieces = (left + block).split(options.quote)
+        left = pieces.pop()
+        yield pieces[0 if is_outside else 1 :: 2]
+        is_outside = is_outside == (len(pieces) % 2 == 0)
+    if is_outside and left:
+        yield [left + options.delimiter]
+
+
+def _blocks(path: str, options: TextOptions) -> Iterator[str]:
+    """The text of a file after the lines to skip, with escapes taken out; each byte as one character."""
+    if not options.skip and not options.escape:
+        with open_utf8(path, options.encoding) as stream:
+            yield stream.read(_BLOCK_BYTES).removeprefix(codecs.BOM_UTF8).decode("latin-1")
+            while block := stream.read(_BLOCK_BYTES):
+                yield block.decode("latin-1")
+        return
+    with lines_of(path, options.encoding) as lines:
+        wanted = itertools.islice(lines, options.skip, None)
+        while some := "".join(itertools.islice(wanted, _BLOCK_LINES)):
+            yield _escapes(options).sub("__", some) if options.escape else some
+
+
+def _has(path: str, options: TextOptions, character: str) -> bool:
+    with lines_of(path, options.encoding) as lines:
+        return any(character in line for line in lines)
+
+
+def doubled(record: str, options: TextOptions) -> str | None:
+    """A record with quotes doubled instead of escaped; None if text follows a quote that closes a field."""
+    if not options.quote or options.quote not in record:
+        return record
+    fields = list(_field(options).finditer(record))
+    is_whole = "".join(field[0] for field in fields) == record
+    if not is_whole or any((field["plain"] or "").startswith(options.quote) for field in fields):
+        return None
+    return "".join(_doubled_field(field, options) for field in fields) if options.escape else record
+
+
+def _doubled_field(field: re.Match[str], options: TextOptions) -> str:
+    if field["quoted"] is None:
+        return field[0]
+    inner = _escapes(options).sub(r"\1", field["quoted"]).replace(options.quote, options.quote * 2)
+    return f"{options.quote}{inner}{options.quote}{field['end']}"
+
+
+@cache
+def _escapes(options: TextOptions) -> re.Pattern[str]:
+    """An escape stands before a quote or before itself; elsewhere it is just text."""
+    quote, escape = re.escape(options.quote), re.escape(options.escape or "")
+    return re.compile(f"{escape}([{quote}{escape}])")
+
+
+@cache
+def _field(options: TextOptions) -> re.Pattern[str]:
+    """A field, and what ends it."""
+    quote, delimiter = re.escape(options.quote), re.escape(options.delimiter)
+    escape = re.escape(options.escape or options.quote)
+    alone = f"|{escape}" if options.escape else ""
+    quoted = f"{quote}(?P<quoted>(?:[^{quote}{escape}]++|{escape}[{quote}{escape}]{alone})*+){quote}"
+    return re.compile(rf"(?:{quoted}|(?P<plain>[^{delimiter}\r\n]*+))(?P<end>{delimiter}|[\r\n]+\Z|\Z)")

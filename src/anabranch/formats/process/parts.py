@@ -1,0 +1,370 @@
+"""Reading one file in the process: its rows with their types, and what in it can't be taken."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
+
+import pyarrow as pa
+import pyarrow.parquet
+
+from anabranch.arrow.types import arrow_type
+from anabranch.errors import InvalidRequest
+from anabranch.formats.process import csv as csv_files
+from anabranch.formats.process import json as json_files
+from anabranch.formats.process.csv import Head
+from anabranch.formats.process.json_kinds import column_kinds, kinds_of
+from anabranch.formats.process.values import Misfit, convert, fitted, misfits, variants
+from anabranch.formats.rules.bad_rows import BadRow, BadRows
+from anabranch.formats.rules.encodings import translated
+from anabranch.formats.rules.found_files import DataFile
+from anabranch.formats.rules.json_shapes import Kinds
+from anabranch.formats.rules.packed import open_file
+from anabranch.formats.rules.text import TextOptions, inferred
+from anabranch.model.schema import Column
+from anabranch.model.types import DataType
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How files are read: the columns that are known, and how text is written."""
+
+    columns: tuple[Column, ...]
+    options: TextOptions
+    rename: Mapping[str, str] = field(default_factory=dict)
+    """Names that columns have in files, and those that they are to have."""
+
+    @cached_property
+    def _renames(self) -> dict[str, str]:
+        return {old.lower(): new for old, new in self.rename.items()}
+
+    def renamed(self, name: str) -> str:
+        """The name that a file's column is to have."""
+        return self._renames.get(name.lower(), name)
+
+    def known(self, names: Sequence[str]) -> dict[str, DataType]:
+        """The declared types of a file's columns, whatever the case of their names."""
+        types = self.declared([self.renamed(name) for name in names])
+        return {name: types[self.renamed(name)] for name in names if self.renamed(name) in types}
+
+    def declared(self, names: Sequence[str]) -> dict[str, DataType]:
+        """The declared types of columns under the names that they are to have."""
+        types = {c.name.lower(): c.type for c in self.columns}
+        return {name: types[name.lower()] for name in names if name.lower() in types}
+
+    def column(self, name: str) -> Column:
+        """A declared column under the name that a file gives it."""
+        wanted = self.renamed(name).lower()
+        return replace(next(c for c in self.columns if c.name.lower() == wanted), name=name)
+
+    def new_names(self, path: str, names: Sequence[str]) -> dict[str, str]:
+        """The names that the columns of a file are to have; no two may have the same."""
+        new = {name: self.renamed(name) for name in names}
+        taken: dict[str, str] = {}
+        for name in names if self.rename else ():
+            other = taken.setdefault(new[name].lower(), name)
+            if other != name:
+                message = f"{path!r} has columns {other!r} and {name!r}, and both would be {new[name]!r}"
+                raise InvalidRequest(message, hint="rename them otherwise", file=path)
+        return new
+
+    def head(self, path: str) -> Head:
+        """The columns of a CSV file; without a header they are the declared ones."""
+        head = csv_files.read_head(path, self.options)
+        if self.options.header or not self.columns:
+            return head
+        if len(head.names) != len(self.columns):
+            message = (
+                f"{path!r} has {len(head.names)} fields in its first row, {len(self.columns)} columns are declared"
+            )
+            raise InvalidRequest(message, hint="without a header every column is needed, in order", file=path)
+        return replace(head, names=tuple(c.name for c in self.columns))
+
+
+@dataclass(frozen=True)
+class Part:
+    """The rows of a file; some columns may still be text that has to be given a type."""
+
+    file: DataFile
+    rows: pa.Table
+    texts: Mapping[str, tuple[DataType, ...]] = field(default_factory=dict)
+    """By column, the types that its text is tried as."""
+    kinds: Kinds = field(default_factory=set)
+    """Of JSON: what stands where in the columns that are not declared. They have Arrow's types, or are as written."""
+
+
+def is_whole(type_: DataType) -> bool:
+    """Tell whether JSON holds a value of this type as an object or an array, not as text that could be converted."""
+    return type_.is_nested or type_.name == "variant"
+
+
+def _is_quoted(type_: DataType) -> bool:
+    """Tell whether what JSON has for a type is not what Arrow makes of it: maps and variants, and text inside."""
+    inside = [t for part in type_.parts for t in part.walk()]
+    return any(t.name in ("map", "variant") for t in type_.walk()) or any(t.name in _WRITTEN for t in inside)
+
+
+_WRITTEN = ("binary", "date", "timestamp", "timestamp_ntz")
+"""Types that are text in JSON."""
+
+
+def read_part(file: DataFile, reading: Reading, bad: BadRows) -> Part:
+    """Read a file; rows that can't be taken go to `bad`."""
+    with translated(file.path, file.format):
+        if file.format == "parquet":
+            part = Part(file, _parquet(file))
+        else:
+            part = _csv(file, reading, bad) if file.format == "csv" else _json(file, reading, bad)
+            refuse_folder_columns(file, part.rows.column_names)
+    return _with_folder_values(part, reading)
+
+
+def as_written(part: Part, reading: Reading) -> Part:
+    """Read a JSON file again, its undeclared columns as they are written."""
+    with translated(part.file.path, part.file.format):
+        return _with_folder_values(_json_as_written(part.file, reading, BadRows()), reading)
+
+
+def refuse_folder_columns(file: DataFile, names: Sequence[str]) -> None:
+    """Refuse a column that both the text of a file and the name of a folder give: they need not agree."""
+    own = {name.lower() for name in names}
+    for name in file.values:
+        if name.lower() in own:
+            message = f"{file.path!r} has a column {name!r}, and so has the name of its folder"
+            raise InvalidRequest(message, hint="rename one of them, or name the file alone", file=file.path)
+
+
+def name_bad_rows(file: DataFile, reading: Reading, bad: BadRows) -> None:
+    """Go through a file only to find the rows that can't be taken; memory holds a chunk of it."""
+    with translated(file.path, file.format):
+        for found in _csv_faults(file.path, reading) if file.format == "csv" else _json_faults(file.path, reading):
+            bad.add(found)
+            if bad.named_enough:
+                return
+
+
+def row_lines(file: DataFile, reading: Reading) -> Iterator[int]:
+    """The line of each row of a text file that can be taken, in order."""
+    with translated(file.path, file.format):
+        yield from _csv_lines(file.path, reading) if file.format == "csv" else _json_lines(file.path, reading)
+
+
+def _csv_lines(path: str, reading: Reading) -> Iterator[int]:
+    head = reading.head(path)
+    types = reading.known(head.names)
+    for chunk in csv_files.read_carefully(path, head.names, head.line_count, reading.options):
+        wrong = _misfitting(chunk.columns, types, reading.options)
+        yield from (line for i, line in enumerate(chunk.lines) if i not in wrong)
+
+
+def _json_lines(path: str, reading: Reading) -> Iterator[int]:
+    for rows in json_files.read_carefully(path, reading.options.encoding):
+        whole = [row for row in rows if row.values is not None]
+        wrong = _json_misfitting(whole, reading)
+        yield from (row.line for i, row in enumerate(whole) if i not in wrong)
+
+
+def _csv(file: DataFile, reading: Reading, bad: BadRows) -> Part:
+    head = reading.head(file.path)
+    types = reading.known(head.names)
+    candidates = inferred(reading.options)
+    texts = {name: candidates for name in head.names if name not in types}
+    quick = csv_files.read_quickly(file.path, head.names, head.line_count, reading.options)
+    if quick is not None:
+        try:
+            return Part(file, _converted(quick, types, reading.options), texts)
+        except Misfit:
+            pass
+    parts = []
+    for chunk in csv_files.read_carefully(file.path, head.names, head.line_count, reading.options):
+        good, faults = _sorted_out(file.path, chunk.columns, chunk.lines, chunk.texts, types, reading.options)
+        bad.add(sorted([*chunk.bad, *faults], key=lambda row: row.line))
+        parts.append(_converted(good, types, reading.options))
+    return Part(file, pa.concat_tables(parts) if parts else _empty(head.names, types), texts)
+
+
+def _json(file: DataFile, reading: Reading, bad: BadRows) -> Part:
+    declared = reading.known([*(c.name for c in reading.columns), *reading.rename])
+    simple = not any(_is_quoted(type_) for type_ in declared.values())
+    quick = json_files.read_quickly(file.path, declared, reading.options.encoding) if simple else None
+    if quick is not None and quick.num_columns:
+        still = {f.name: declared[f.name] for f in quick.schema if f.name in declared and pa.types.is_string(f.type)}
+        try:
+            rows = _converted(quick, still, reading.options)
+            names = [name for name in quick.column_names if name not in declared]
+            kinds = {pair for name in names for pair in column_kinds(quick.column(name), (name,))}
+            return Part(file, rows, kinds=kinds)
+        except Misfit:
+            pass
+    return _json_as_written(file, reading, bad)
+
+
+def _json_as_written(file: DataFile, reading: Reading, bad: BadRows) -> Part:
+    """Read row by row; columns that are not declared are text, with the kinds of what is in them."""
+    taken: list[json_files.JsonRow] = []
+    for rows in json_files.read_carefully(file.path, reading.options.encoding):
+        good, faults = _json_sorted_out(file.path, rows, reading)
+        bad.add(faults)
+        taken += good
+    names = list(dict.fromkeys(name for row in taken for name in row.values or {}))
+    if taken and not names:
+        raise no_columns(file.path)
+    types = reading.known(names)
+    columns = {name: _json_column(taken, name, types.get(name), reading.options) for name in names}
+    others = set(names) - set(types)
+    found = [{name: value for name, value in (row.values or {}).items() if name in others} for row in taken]
+    kinds = {pair for values in found for name in values for pair in kinds_of(values[name], (name,))}
+    return Part(file, pa.table(columns), kinds=kinds)
+
+
+def no_columns(path: str) -> InvalidRequest:
+    """Say that rows have no columns: a table has no place for them."""
+    return InvalidRequest(f"{path!r}: its rows are objects without keys", hint="check the file", file=path)
+
+
+def _json_column(
+    rows: Sequence[json_files.JsonRow], name: str, type_: DataType | None, options: TextOptions
+) -> pa.ChunkedArray:
+    """A column with its declared type, or as it is written."""
+    if type_ is None or not is_whole(type_):
+        texts = _text_column([row.text_of(name) for row in rows])
+        return texts if type_ is None else convert(texts, type_, options)
+    if type_.name == "variant":
+        return variants(_text_column([row.written.get(name) for row in rows]))
+    return fitted([(row.values or {}).get(name) for row in rows], type_)
+
+
+def _csv_faults(path: str, reading: Reading) -> Iterator[list[BadRow]]:
+    head = reading.head(path)
+    types = reading.known(head.names)
+    for chunk in csv_files.read_carefully(path, head.names, head.line_count, reading.options):
+        _, faults = _sorted_out(path, chunk.columns, chunk.lines, chunk.texts, types, reading.options)
+        yield sorted([*chunk.bad, *faults], key=lambda row: row.line)
+
+
+def _json_faults(path: str, reading: Reading) -> Iterator[list[BadRow]]:
+    for rows in json_files.read_carefully(path, reading.options.encoding):
+        yield _json_sorted_out(path, rows, reading)[1]
+
+
+def _json_sorted_out(
+    path: str, rows: Sequence[json_files.JsonRow], reading: Reading
+) -> tuple[list[json_files.JsonRow], list[BadRow]]:
+    """Part the objects that can be taken from those that can't."""
+    whole = [row for row in rows if row.values is not None]
+    wrong = _json_misfitting(whole, reading)
+    faults = [BadRow(path, whole[i].line, error, whole[i].text) for i, error in wrong.items()]
+    good = [row for i, row in enumerate(whole) if i not in wrong]
+    return good, sorted([*json_files.bad_rows_of(path, rows), *faults], key=lambda row: row.line)
+
+
+def _json_misfitting(whole: Sequence[json_files.JsonRow], reading: Reading) -> dict[int, str]:
+    values = [row.values or {} for row in whole]
+    known = reading.known(list(dict.fromkeys(name for v in values for name in v)))
+    types = {name: type_ for name, type_ in known.items() if not is_whole(type_)}
+    columns = {name: _text_column([row.text_of(name) for row in whole]) for name in types}
+    wrong = _misfitting(pa.table(columns), types, reading.options)
+    for name in [name for name, type_ in known.items() if is_whole(type_)]:
+        fits = partial(_json_column, name=name, type_=known[name], options=reading.options)
+        places = _misfits_of(whole, fits)
+        wrong = {i: _misfit(name, whole[i].written[name], known[name]) for i in places} | wrong
+    return wrong
+
+
+def _sorted_out(
+    path: str,
+    rows: pa.Table,
+    lines: Sequence[int],
+    texts: Sequence[str],
+    types: Mapping[str, DataType],
+    options: TextOptions,
+) -> tuple[pa.Table, list[BadRow]]:
+    """Part the rows whose text fits the declared types from those whose does not."""
+    wrong = _misfitting(rows, types, options)
+    faults = [BadRow(path, lines[i], error, texts[i]) for i, error in wrong.items()]
+    return csv_files.without(rows, wrong), faults
+
+
+def _misfitting(rows: pa.Table, types: Mapping[str, DataType], options: TextOptions) -> dict[int, str]:
+    wrong: dict[int, str] = {}
+    for name, type_ in types.items():
+        column = rows.column(name)
+        for i in misfits(column, partial(convert, type_=type_, options=options)):
+            wrong.setdefault(i, _misfit(name, column[i].as_py(), type_))
+    return wrong
+
+
+def _misfits_of(
+    rows: Sequence[json_files.JsonRow], fits: Callable[[Sequence[json_files.JsonRow]], object]
+) -> list[int]:
+    """The places of rows that do not fit."""
+    places = pa.chunked_array([pa.array(range(len(rows)), pa.int64())])
+    return misfits(places, lambda some: fits([rows[i] for i in some.to_pylist()]))
+
+
+def _misfit(name: str, text: str, type_: DataType) -> str:
+    return f"column {name!r}: {_shortened(text)} does not fit {type_}"
+
+
+def _shortened(text: str) -> str:
+    return repr(text if len(text) <= 60 else text[:59] + "…")
+
+
+def _converted(rows: pa.Table, types: Mapping[str, DataType], options: TextOptions) -> pa.Table:
+    for name, type_ in types.items():
+        place = rows.column_names.index(name)
+        rows = rows.set_column(place, name, convert(rows.column(place), type_, options))
+    return rows
+
+
+def _with_folder_values(part: Part, reading: Reading) -> Part:
+    """Add the columns that the names of folders give, where the file itself does not have them."""
+    rows, texts = part.rows, dict(part.texts)
+    types = reading.known(list(part.file.values))
+    for name, value in part.file.values.items():
+        if name in rows.column_names:
+            continue
+        column = _text_column([value] * rows.num_rows)
+        try:
+            column = convert(column, types[name], reading.options) if name in types else column
+        except Misfit:
+            message = f"{part.file.path!r}: {value!r} in the name of its folder does not fit {types[name]}"
+            raise InvalidRequest(message, hint=f"column {name!r} comes from there", file=part.file.path) from None
+        rows = rows.append_column(name, column)
+        if name not in types:
+            texts[name] = inferred(reading.options)
+    return replace(part, rows=rows, texts=texts)
+
+
+def _parquet(found: DataFile) -> pa.Table:
+    """Read Parquet; times in the form that Spark and Impala used to write are instants."""
+    file = pyarrow.parquet.ParquetFile(_seekable(found), coerce_int96_timestamp_unit="us")
+    rows = file.read()
+    for i in range(len(file.schema)):
+        column = file.schema.column(i)
+        if column.physical_type == "INT96" and column.path in rows.column_names:
+            place = rows.column_names.index(column.path)
+            rows = rows.set_column(place, column.path, rows.column(place).cast(pa.timestamp("us", "UTC")))
+    return rows.replace_schema_metadata(None)
+
+
+def _seekable(file: DataFile) -> str | pa.BufferReader:
+    """What Parquet is read from, which begins at the end; a file in a zip can only be read from its start."""
+    if file.unpacked_bytes is None:
+        return file.path
+    with open_file(file.path) as stream:
+        return pa.BufferReader(stream.read())
+
+
+def empty_rows(columns: Sequence[Column]) -> pa.Table:
+    """No rows of declared columns."""
+    return _empty([c.name for c in columns], {c.name: c.type for c in columns})
+
+
+def _text_column(values: Sequence[str | None]) -> pa.ChunkedArray:
+    return pa.chunked_array([pa.array(values, pa.string())])
+
+
+def _empty(names: Sequence[str], types: Mapping[str, DataType]) -> pa.Table:
+    return pa.table({n: pa.array([], arrow_type(types[n]) if n in types else pa.string()) for n in names})

@@ -1,0 +1,93 @@
+"""Where the rows stand in their files that a table refuses; known of what was read in the process."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from anabranch.errors import InvalidRequest
+from anabranch.formats.process.parts import Reading, row_lines
+from anabranch.formats.rules.found_files import DataFile
+
+_PLACES_OF_A_ROW = 2
+"""How many places of one row are told: a key that comes twice has two."""
+_SEARCHED_BYTES = 64 * 1024 * 1024
+"""Lines of larger files are not counted, which goes row by row."""
+
+
+@dataclass(frozen=True)
+class RowPlaces:
+    """Rows that were read, one file after the other."""
+
+    rows: pa.Table
+    files: tuple[tuple[DataFile, int], ...]
+    """Each with the number of its rows."""
+    reading: Reading
+
+    @contextmanager
+    def told(self) -> Iterator[None]:
+        """Let an error that names rows or keys say where in the files they are."""
+        try:
+            yield
+        except InvalidRequest as error:
+            refused = error.facts.get("keys") or error.facts.get("rows") or []
+            places = self.find(refused)
+            if places:
+                error.message += f"; in {', '.join(places)}"
+                error.facts["places"] = places
+            raise
+
+    def find(self, refused: Sequence[Mapping[str, Any]]) -> list[str]:
+        """The places of rows that are given by some of their values: `t.csv:7`, or the row's number in the file."""
+        found = [place for row in refused for place in self._positions(row)[:_PLACES_OF_A_ROW]]
+        names = self._names(sorted(set(found)))
+        return [names[position] for position in dict.fromkeys(found)]
+
+    def _positions(self, row: Mapping[str, Any]) -> list[int]:
+        columns = {name.lower(): self.rows.column(name) for name in self.rows.column_names}
+        tests = [_equal(columns[name.lower()], value) for name, value in row.items() if name.lower() in columns]
+        if not tests:
+            return []
+        mask = tests[0]
+        for test in tests[1:]:
+            mask = pc.and_(mask, test)
+        positions: list[int] = pc.indices_nonzero(mask).to_pylist()
+        return positions
+
+    def _names(self, positions: Sequence[int]) -> dict[int, str]:
+        """Name the places of positions in all rows, which rise."""
+        names: dict[int, str] = {}
+        start = 0
+        for file, count in self.files:
+            within = [position - start for position in positions if start <= position < start + count]
+            names |= {start + place: name for place, name in self._names_in(file, within).items()}
+            start += count
+        return names
+
+    def _names_in(self, file: DataFile, places: Sequence[int]) -> dict[int, str]:
+        if not places:
+            return {}
+        names = {place: f"{file.path} (row {place + 1:,})" for place in places}
+        if file.format == "parquet" or file.size_bytes > _SEARCHED_BYTES:
+            return names
+        for place, line in enumerate(row_lines(file, self.reading)):
+            if place in names:
+                names[place] = f"{file.path}:{line}"
+            if place >= places[-1]:
+                break
+        return names
+
+
+def _equal(column: pa.ChunkedArray, value: Any) -> pa.ChunkedArray:
+    """Tell of each row whether it has this value; where the two can't be compared, it has not."""
+    if value is None:
+        return pc.is_null(column)
+    try:
+        return pc.fill_null(pc.equal(column, pa.scalar(value, column.type)), False)
+    except (pa.ArrowException, TypeError):
+        return pa.chunked_array([pa.repeat(False, len(column))])

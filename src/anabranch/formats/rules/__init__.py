@@ -1,0 +1,1 @@
+"""What files mean, whoever reads them: text, types, names, bad rows."""

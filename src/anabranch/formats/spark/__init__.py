@@ -1,0 +1,1 @@
+"""Files read on Spark, by the same rules."""

@@ -1,0 +1,396 @@
+"""What users hand in: Spark, pandas, Polars and Arrow frames, lists of dicts; and schemas in several forms."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import date, datetime, timedelta
+from decimal import Decimal
+from typing import Any
+
+import pyarrow as pa
+
+from anabranch.arrow.fitting import DoesNotFit, fit_column
+from anabranch.arrow.types import arrow_type, is_list, spark_type
+from anabranch.errors import InvalidRequest
+from anabranch.model.ddl import split_columns
+from anabranch.model.names import is_unicode
+from anabranch.model.schema import Column, Schema, new_column, parse_columns
+from anabranch.model.types import FLOATS, VOID, DataType, misfit
+from anabranch.queries.query import Frame, Rows, Source
+
+_PYTHON_DECIMAL = pa.decimal128(38, 18)
+_LARGE_WHOLE = pa.decimal128(38, 0)
+_NAME = re.compile(r"(?:`((?:[^`]|``)+)`|([^\s`]+?)(?=[\s:]))\s*:?")
+
+
+@dataclass(frozen=True)
+class Input:
+    """A frame that came in: its columns with their types, and the rows as a source."""
+
+    types: Mapping[str, DataType | None]
+    """By column name; None where every value is null."""
+    source: Source
+    row_count: int | None
+    """None where it is not known without running."""
+
+    @property
+    def is_spark(self) -> bool:
+        return isinstance(self.source, Frame)
+
+
+def read_input(value: Any, columns: Iterable[Column]) -> Input:
+    """Take in a frame; `columns` are those of the table, where they are known, and tell dicts from maps."""
+    if _is_spark(value):
+        from anabranch.engines.spark import frame_types
+
+        found = frame_types(value)
+        _refuse_twins(value.columns)
+        return Input({name: None if t == VOID else t for name, t in found.items()}, Frame(value), None)
+    rows = _to_arrow(value, tuple(columns))
+    _refuse_twins(rows.column_names)
+    types: dict[str, DataType | None] = {
+        f.name: None if pa.types.is_null(f.type) else spark_type(f.type, f"column {f.name!r}") for f in rows.schema
+    }
+    return Input(types, Rows(rows), rows.num_rows)
+
+
+def columns_of(given: Input) -> tuple[Column, ...]:
+    """The columns of a new table made from data."""
+    for name, type_ in given.types.items():
+        if type_ is None or VOID in type_.walk():
+            inside = f" ({type_})" if type_ else ""
+            message = f"column {name!r}{inside} has no values to tell its type"
+            raise InvalidRequest(message, hint="give schema= with its type")
+    return tuple(new_column(name, type_) for name, type_ in given.types.items() if type_)
+
+
+def match_columns(given: Input, schema: Schema, what: str) -> dict[str, str]:
+    """Map column ids to the input's names; refuse unknown columns and types that don't fit."""
+    found: dict[str, str] = {}
+    for name, type_ in given.types.items():
+        column = schema.find(name)
+        if column is None:
+            hint = f"the table has {', '.join(schema.names[:20])}"
+            raise InvalidRequest(f"{what}: the table has no column {name!r}", hint=hint, column=name)
+        if column.id in found:
+            raise InvalidRequest(f"{what}: column {column.name!r} comes twice", hint="leave one out")
+        problem = misfit(type_, column.type, from_memory=not given.is_spark) if type_ else None
+        if problem:
+            message = f"{what}: column {column.name!r} is {problem}"
+            raise InvalidRequest(message, hint=_hint(column.type), column=column.name)
+        found[column.id] = name
+    missing = [c.name for c in schema if c.id in schema.key and c.id not in found]
+    if missing:
+        raise InvalidRequest(f"{what}: the key's column {missing[0]!r} is missing", hint="every row needs its key")
+    return found
+
+
+def fitted(given: Input, schema: Schema, names: Mapping[str, str], what: str) -> Input:
+    """Cast rows in memory to the columns' types, strictly: a value that does not fit is refused, naming it."""
+    if not isinstance(given.source, Rows):
+        return given
+    rows = given.source.table
+    by_name = {names[c.id]: c for c in schema if c.id in names}
+    arrays = [_fit(rows.column(n), by_name[n].name, by_name[n].type, what) for n in rows.column_names]
+    table = pa.Table.from_arrays(arrays, names=rows.column_names)
+    return Input({n: by_name[n].type for n in rows.column_names}, Rows(table), given.row_count)
+
+
+def typed(given: Input, what: str) -> Input:
+    """Bring rows in memory to the types that a table made of them would have; what does not fit is refused."""
+    if not isinstance(given.source, Rows):
+        return given
+    rows = given.source.table
+    for place, (name, type_) in enumerate(given.types.items()):
+        if type_ and VOID not in type_.walk():
+            rows = rows.set_column(place, name, _fit(rows.column(place), name, type_, what))
+    return replace(given, source=Rows(rows))
+
+
+def one_value(value: Any, column: Column) -> pa.ChunkedArray:
+    """One value as a column holds it, taken in as a row would be; DoesNotFit says why it can't be."""
+    try:
+        given = read_input([{column.name: value}], [column])
+    except InvalidRequest as error:
+        raise DoesNotFit(error.message) from error
+    (type_,) = given.types.values()
+    problem = misfit(type_, column.type, from_memory=True) if type_ else None
+    if problem:
+        told = problem if problem.startswith(str(column.type)) else f"{column.type}: {problem}"
+        raise DoesNotFit(f"column {column.name!r} is {told}")
+    assert isinstance(given.source, Rows)
+    try:
+        return fit_column(given.source.table.column(0), column.type)
+    except DoesNotFit as error:
+        raise DoesNotFit(f"column {column.name!r} is {column.type}: {error}") from error
+
+
+def read_schema_argument(value: Any) -> tuple[Column, ...]:
+    """Read `schema=`: a dict, a DDL string, or an Arrow or Spark schema."""
+    if isinstance(value, Schema):
+        # The same columns, by their ids: one attribute in several tables.
+        return tuple(replace(c, initial_default=None) for c in value)
+    if isinstance(value, Mapping):
+        return parse_columns(dict(value))
+    if isinstance(value, str):
+        return parse_columns(_split_ddl(value))
+    if isinstance(value, pa.Schema):
+        return tuple(new_column(f.name, spark_type(f.type, f"column {f.name!r}"), nullable=f.nullable) for f in value)
+    if "pyspark" in sys.modules and hasattr(value, "fields") and hasattr(value, "simpleString"):
+        from anabranch.engines.spark import data_type
+
+        return tuple(new_column(f.name, data_type(f.dataType), nullable=f.nullable) for f in value.fields)
+    hint = "give a dict such as {'id': 'bigint NOT NULL'}, DDL text, or an Arrow or Spark schema"
+    raise InvalidRequest(f"schema= is a {type(value).__name__}", hint=hint)
+
+
+def key_names(key: str | Sequence[str] | None) -> tuple[str, ...]:
+    """Read `key=`: one name or several."""
+    if key is None:
+        return ()
+    return (key,) if isinstance(key, str) else tuple(key)
+
+
+def _is_spark(value: Any) -> bool:
+    """Ask PySpark only if somebody loaded it: otherwise nobody can hold one of its frames."""
+    if "pyspark" not in sys.modules:
+        return False
+    from anabranch.engines.spark import is_spark_frame
+
+    return is_spark_frame(value)
+
+
+def _hint(type_: DataType) -> str:
+    if any(t.name == "variant" for t in type_.walk()):
+        return "give JSON text for a variant, or a Spark frame"
+    return "cast it first"
+
+
+def _to_arrow(value: Any, columns: tuple[Column, ...]) -> pa.Table:
+    if isinstance(value, pa.Table):
+        return value
+    if isinstance(value, pa.RecordBatch):
+        return pa.Table.from_batches([value])
+    if isinstance(value, pa.RecordBatchReader):
+        return value.read_all()
+    module = type(value).__module__.split(".")[0]
+    if module == "pandas":
+        return _from_pandas(value, columns)
+    if module == "polars":
+        return _from_polars(value.collect() if hasattr(value, "collect") else value)
+    if isinstance(value, Iterable) and not isinstance(value, (str, bytes, Mapping)):
+        return _from_dicts(list(value), columns)
+    hint = "give a Spark, pandas, Polars or Arrow frame, or a list of dicts"
+    raise InvalidRequest(f"rows can't be taken from a {type(value).__name__}", hint=hint)
+
+
+def _from_pandas(frame: Any, columns: tuple[Column, ...]) -> pa.Table:
+    """Take a pandas frame; its NaN is null, as pandas means it, and dicts in a column of maps are maps."""
+    mapped = {n: t for n, t in _types_of(columns, frame.columns).items() if _has_map(t)}
+    try:
+        rest = frame.drop(columns=list(mapped))
+        rows = pa.Table.from_pandas(rest, preserve_index=False).replace_schema_metadata(None)
+        for name in (n for n, dtype in rest.dtypes.items() if dtype.name == "object"):
+            if not pa.types.is_nested(rows.schema.field(str(name)).type):
+                _refuse_mixtures(rest[name].dropna().tolist(), rows.schema.field(str(name)).type)
+    except (pa.ArrowException, ValueError, TypeError) as error:
+        raise InvalidRequest(f"the frame can't be read: {error}", hint="give values of one type") from error
+    for name, type_ in mapped.items():
+        values = frame[name].astype(object).where(frame[name].notna(), None).tolist()
+        rows = rows.append_column(str(name), _array(values, str(name), type_))
+    return rows.select([str(name) for name in frame.columns])
+
+
+def _from_polars(frame: Any) -> pa.Table:
+    """Take a Polars frame; Arrow would be given the addresses of Python's objects."""
+    for name, type_ in frame.schema.items():
+        if str(type_) == "Object":
+            raise InvalidRequest(f"column {name!r} has type Object, which can't be versioned", hint="cast it first")
+    try:
+        return frame.to_arrow()
+    except pa.ArrowException as error:
+        raise InvalidRequest(f"the frame can't be read: {error}", hint="cast its columns first") from error
+
+
+def _types_of(columns: tuple[Column, ...], names: Iterable[Any]) -> dict[Any, DataType]:
+    """The types of the named columns, where they are known."""
+    types = {c.name.lower(): c.type for c in columns}
+    return {name: types[str(name).lower()] for name in names if str(name).lower() in types}
+
+
+def _has_map(type_: DataType) -> bool:
+    return any(t.name == "map" for t in type_.walk())
+
+
+def _from_dicts(rows: list[Any], columns: tuple[Column, ...]) -> pa.Table:
+    """Build columns from dicts; all of them name the same columns."""
+    for number, row in enumerate(rows):
+        if not isinstance(row, Mapping):
+            raise InvalidRequest(
+                f"row {number} is a {type(row).__name__}, a dict was expected", hint="give a list of dicts"
+            )
+        if set(row) != set(rows[0]):
+            odd = sorted(map(str, set(row) ^ set(rows[0])))
+            hint = "give every row the same columns, None for nothing"
+            raise InvalidRequest(f"row {number} and row 0 differ in column {odd[0]!r}", hint=hint)
+    if not rows:
+        return pa.table({c.name: pa.array([], arrow_type(c.type)) for c in columns})
+    for name in rows[0]:
+        if not is_unicode(str(name)):
+            raise InvalidRequest(f"column {str(name)!r} is not valid Unicode", hint="leave lone surrogates out")
+    types = _types_of(columns, rows[0])
+    return pa.table({str(name): _array([row[name] for row in rows], str(name), types.get(name)) for name in rows[0]})
+
+
+def _array(values: list[Any], name: str, type_: DataType | None) -> pa.Array:
+    """Build a column from Python's values; its type, where it is known, tells maps and large numbers."""
+    try:
+        if type_ and _has_map(type_):
+            values = [with_entries(value, type_) for value in values]
+        found = _inferred(values, type_)
+        _refuse_mixtures(values, found.type)
+        if type_ and type_.name == "decimal" and pa.types.is_decimal256(found.type):
+            raise DoesNotFit(f"all of them together need {found.type.precision} digits")
+        return found
+    except DoesNotFit as error:
+        message = f"a value of column {name!r} does not fit {type_}: {error}"
+        raise InvalidRequest(message, hint="check the values", column=name) from error
+    except (pa.ArrowException, OverflowError, ValueError, TypeError) as error:
+        raise InvalidRequest(f"column {name!r} can't be read: {error}", hint="give values of one type") from error
+
+
+def _inferred(values: list[Any], type_: DataType | None) -> pa.Array:
+    """Infer a type as Spark does: whole numbers are bigint, decimals (38,18) where they fit."""
+    if any(isinstance(v, Decimal) for v in values):
+        found = _decimals([Decimal(v) if isinstance(v, int) else v for v in values])
+        wide = found.type.precision - found.type.scale <= 20 and found.type.scale <= 18
+        return found.cast(_PYTHON_DECIMAL) if wide else found
+    try:
+        return pa.array(values)
+    except (OverflowError, pa.ArrowInvalid):
+        large = next((v for v in values if _is_whole(v) and not -(2**63) <= v < 2**63), None)
+        if large is not None and type_ and type_.is_integer:
+            raise DoesNotFit(f"{large} is too large") from None
+        if type_ and (type_.is_number or type_.is_nested):
+            return pa.array([_with_room(value, type_) for value in values])
+        if large is None or not all(v is None or _is_whole(v) for v in values):
+            raise
+        return pa.array(values, _LARGE_WHOLE)
+
+
+_KINDS: tuple[tuple[type | tuple[type, ...], str], ...] = (
+    (bool, "boolean"),
+    ((int, float, Decimal), "number"),
+    (date, "date"),
+    (timedelta, "interval"),
+    (str, "string"),
+    ((bytes, bytearray, memoryview), "binary"),
+)
+
+
+def _refuse_mixtures(values: Iterable[Any], type_: pa.DataType) -> None:
+    """Refuse what Arrow would make one type of: dates of moments, texts of bytes, numbers of truths."""
+    there = [v for v in values if v is not None]
+    if is_list(type_):
+        _refuse_mixtures((element for value in there for element in value), type_.value_type)
+    elif pa.types.is_struct(type_):
+        for field in type_:
+            _refuse_mixtures((value.get(field.name) for value in there), field.type)
+    elif len(kinds := sorted(set(_kinds(there)))) > 1:
+        raise TypeError(f"it has values of {kinds[0]} and of {kinds[1]}")
+
+
+def _kinds(values: Sequence[Any]) -> Iterable[str]:
+    """The kinds of values that Arrow does not always keep apart."""
+    for kind in set(map(type, values)):
+        if issubclass(kind, datetime):
+            yield from {"timestamp" if v.tzinfo else "timestamp_ntz" for v in values if type(v) is kind}
+        else:
+            yield from [name for of, name in _KINDS if issubclass(kind, of)][:1]
+
+
+def _decimals(values: list[Decimal | None]) -> pa.Array:
+    """Decimals of different scales; zeros at the end count only where there is room for them."""
+    try:
+        found = pa.array(values)
+    except pa.ArrowInvalid:
+        found = None
+    if found is not None and found.type.precision <= 38:
+        return found
+    return pa.array([_bare(v) if isinstance(v, Decimal) else v for v in values])
+
+
+def _bare(value: Decimal) -> Decimal:
+    """The same number without zeros at the end of its fraction."""
+    text = f"{value:f}"
+    return Decimal(text.rstrip("0")) if "." in text else value
+
+
+def _is_whole(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _with_room(value: Any, type_: DataType) -> Any:
+    """Turn whole numbers into decimals and floats where the type has them: Arrow infers no more than 64 bits."""
+    if _is_whole(value):
+        return Decimal(value) if type_.name == "decimal" else float(value) if type_.name in FLOATS else value
+    if type_.name == "array" and isinstance(value, list | tuple):
+        return [_with_room(element, type_.parts[0]) for element in value]
+    if type_.name == "map" and isinstance(value, list):
+        return [{k: _with_room(v, type_.parts[k == "value"]) for k, v in entry.items()} for entry in value]
+    if type_.name == "struct" and isinstance(value, Mapping):
+        found = {name: type_.find(str(name)) for name in value}
+        return {name: _with_room(v, f.type) if (f := found[name]) else v for name, v in value.items()}
+    return value
+
+
+def with_entries(value: Any, type_: DataType) -> Any:
+    """Turn the dicts that stand for maps into lists of entries: Arrow takes a dict for a struct."""
+    if value is None or isinstance(value, str):
+        return value
+    if type_.name == "map":
+        pairs = value.items() if isinstance(value, Mapping) else [_pair(entry) for entry in value]
+        return [{"key": with_entries(k, type_.parts[0]), "value": with_entries(v, type_.parts[1])} for k, v in pairs]
+    if type_.name == "array" and isinstance(value, Iterable):
+        return [with_entries(element, type_.parts[0]) for element in value]
+    if type_.name == "struct" and isinstance(value, Mapping):
+        found = {name: type_.find(str(name)) for name in value}
+        return {name: with_entries(v, f.type) if (f := found[name]) else v for name, v in value.items()}
+    return value
+
+
+def _pair(entry: Any) -> tuple[Any, Any]:
+    """An entry of a map: a pair, or a dict of key and value as Arrow and Polars have it."""
+    key, value = (entry["key"], entry["value"]) if isinstance(entry, Mapping) else entry
+    return key, value
+
+
+def _fit(values: pa.ChunkedArray, name: str, type_: DataType, what: str) -> pa.ChunkedArray:
+    try:
+        return fit_column(values, type_)
+    except DoesNotFit as error:
+        message = f"{what}: a value of column {name!r} does not fit {type_}: {error}"
+        raise InvalidRequest(message, hint="check the values", column=name) from error
+
+
+def _refuse_twins(names: Sequence[str]) -> None:
+    if len({n.lower() for n in names}) < len(names):
+        raise InvalidRequest(
+            "two columns of the rows have the same name", hint="Spark does not tell names apart by case"
+        )
+
+
+def _split_ddl(text: str) -> dict[str, str]:
+    """Split `id bigint NOT NULL, price decimal(12,2)` into names and descriptions."""
+    described: dict[str, str] = {}
+    for part in split_columns(text):
+        found = _NAME.match(part)
+        name = (found[1] or found[2] or "").replace("``", "`") if found else ""
+        rest = part[found.end() :] if found else ""
+        if not name or not rest.strip() or name in described:
+            raise InvalidRequest(f"schema= has {part!r}, a name and a type were expected", hint="such as 'id bigint'")
+        described[name] = rest.strip()
+    return described

@@ -1,0 +1,62 @@
+"""A relation: whatever has columns and rows. It says how it is read as Arrow and on Spark; the other forms follow."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+from anabranch.errors import InvalidRequest
+
+if TYPE_CHECKING:
+    import pandas
+    import polars
+    import pyarrow as pa
+
+    from anabranch.engines.spark import DataFrame
+
+
+class Relation(ABC):
+    """Columns and rows, to be read in any form, as often as you like.
+
+    What chooses among the rows (`key=`, `where=` …) is for the relation to say; every form takes the same."""
+
+    @abstractmethod
+    def arrow(self, *args: Any, **chosen: Any) -> pa.Table:
+        """Read as an Arrow table."""
+
+    @abstractmethod
+    def spark(self, *args: Any, **chosen: Any) -> DataFrame:
+        """Read as a Spark DataFrame; nothing runs yet."""
+
+    def pandas(self, **chosen: Any) -> pandas.DataFrame:
+        """Read as a pandas DataFrame; whole numbers with nulls among them get pandas' nullable types."""
+        from anabranch.frames.output import to_pandas
+
+        return to_pandas(self.arrow(**chosen))
+
+    def polars(self, **chosen: Any) -> polars.DataFrame:
+        """Read as a Polars DataFrame."""
+        from anabranch.frames.output import to_polars
+
+        return to_polars(self.arrow(**chosen))
+
+    def rows(self, *args: Any, **chosen: Any) -> list[Any]:
+        """Read as a list of dicts; structs and maps are dicts, too."""
+        from anabranch.frames.output import to_dicts
+
+        found = self.arrow(**chosen)
+        _refuse_equal_names(found.column_names)
+        return to_dicts(found)
+
+    def count(self, *args: Any, **chosen: Any) -> int:
+        """Count the rows."""
+        return int(self.arrow(**chosen).num_rows)
+
+
+def _refuse_equal_names(names: list[str]) -> None:
+    duplicate = next((n for n, count in Counter(names).items() if count > 1), None)
+    if duplicate is not None:
+        message = f"two columns of the result are called {duplicate!r}, a dict holds one"
+        hint = "name them with AS, or read with .arrow() or .spark()"
+        raise InvalidRequest(message, hint=hint, column=duplicate)

@@ -1,0 +1,22 @@
+"""The folder that a store on a file system lies in, and what is found in it."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from anabranch.errors import Unavailable
+
+FOLDER = ".anabranch"
+"""Below a store's folder; the catalogue, the objects and what the command line remembers lie in it."""
+CATALOG, REMEMBERED, OBJECTS = "catalog.db", "cli.json", "objects"
+
+
+def is_there(place: Path, name: str) -> bool:
+    """Tell whether a store's folder has a file of this name; Unavailable if nobody may look into the folder."""
+    folder = place / FOLDER
+    if os.path.isfile(folder / name):
+        return True
+    if os.path.isdir(folder) and not os.access(folder, os.X_OK):
+        raise Unavailable(f"{folder} can't be looked into: permission denied", hint="check its permissions")
+    return False

@@ -1,0 +1,65 @@
+"""Files are compared with what was written before an engine reads them, so that damage is told and never read."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+
+from anabranch.model.objects import FileAddress
+from anabranch.objects.root import ObjectRoot
+from anabranch.settings import DamageSettings
+
+_HASHERS = 4
+_sound: dict[tuple[str, str], Hashable] = {}
+"""The files, by address and hash, that this process has hashed and found as they were written, with their stamps."""
+
+
+class Soundness:
+    """Compares the size of a file each time, its hash once for a process, and again if the file was touched since.
+
+    A file that was touched just now is not remembered: the next touch might leave the same time behind.
+    """
+
+    def __init__(self, root: ObjectRoot, settings: DamageSettings) -> None:
+        self._root, self._settings = root, settings
+
+    def before_duck(self, uris: Iterable[str]) -> None:
+        """DuckDB compares no checksums, so files are hashed; addresses of anything but objects are passed over."""
+        unknown = self._unknown(uris)
+        if self._settings.hashes:
+            self._hash(unknown)
+
+    def before_spark(self, uris: Iterable[str]) -> None:
+        """Spark compares the checksums of pages, which is enough where hashing would take long."""
+        unknown = self._unknown(uris)
+        if self._settings.hashes and sum(f.size_bytes for f in unknown) <= self._settings.spark_hash_limit_bytes:
+            self._hash(unknown)
+
+    def before_rewrite(self, uris: Iterable[str]) -> None:
+        """What is written anew gets a new hash, under which damage is never found: the old one is compared first."""
+        self._hash(_files(uris))
+
+    def _unknown(self, uris: Iterable[str]) -> list[FileAddress]:
+        """The files that were not hashed as they are now; their sizes are compared."""
+        found = []
+        for file in _files(uris):
+            stamp = self._root.check(file.path, file.size_bytes, None)
+            if stamp is None or _sound.get((file, file.sha256)) != stamp:
+                found.append(file)
+        return found
+
+    def _hash(self, files: Sequence[FileAddress]) -> None:
+        if len(files) == 1:
+            self._hash_one(files[0])
+        elif files:
+            with ThreadPoolExecutor(_HASHERS) as pool:
+                list(pool.map(self._hash_one, files))
+
+    def _hash_one(self, file: FileAddress) -> None:
+        stamp = self._root.check(file.path, file.size_bytes, file.sha256)
+        if stamp is not None:
+            _sound[file, file.sha256] = stamp
+
+
+def _files(uris: Iterable[str]) -> list[FileAddress]:
+    return [uri for uri in dict.fromkeys(uris) if isinstance(uri, FileAddress)]

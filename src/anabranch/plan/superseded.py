@@ -1,0 +1,38 @@
+"""Which views go: those that no ref reads and that nobody asked to keep."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from datetime import timedelta
+
+from anabranch.model.clock import Position
+from anabranch.model.garbage import ViewRecord
+from anabranch.model.ids import LineId, ThingId, ViewId
+
+
+def superseded(
+    views: Collection[ViewRecord], read: Collection[ViewId], keep: int | timedelta, now: int
+) -> frozenset[ViewId]:
+    """Name the views that go. A view that was published with its commit stays, and a fold keeps its snapshot."""
+    kept = [v for v in views if v.is_first or v.id in read]
+    kept += _newest(views, keep) if isinstance(keep, int) else _younger(views, keep, now)
+    below = {(v.thing_id, v.since) for v in kept if v.since}
+    snapshots = sorted((v for v in views if v.kind == "snapshot"), key=_age)
+    kept += {(v.thing_id, v.at): v for v in snapshots if (v.thing_id, v.at) in below}.values()
+    return frozenset(v.id for v in views) - {v.id for v in kept}
+
+
+def _younger(views: Iterable[ViewRecord], age: timedelta, now: int) -> list[ViewRecord]:
+    return [v for v in views if v.created_at > now - age // timedelta(microseconds=1)]
+
+
+def _newest(views: Iterable[ViewRecord], count: int) -> list[ViewRecord]:
+    """So many views of each table on each line, the newest."""
+    found: dict[tuple[ThingId, LineId], list[ViewRecord]] = {}
+    for view in sorted(views, key=_age, reverse=True):
+        found.setdefault((view.thing_id, view.at.line), []).append(view)
+    return [v for line in found.values() for v in line[:count]]
+
+
+def _age(view: ViewRecord) -> tuple[Position, int, ViewId]:
+    return view.at, view.created_at, view.id

@@ -1,0 +1,301 @@
+"""Users' expressions: Spark SQL text, passed on to Spark as it is; to DuckDB only what is proven equal there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from datetime import date, datetime
+from decimal import Decimal
+from functools import lru_cache
+from itertools import pairwise
+from typing import Any, TypeVar
+
+from sqlglot import exp
+from sqlglot.dialects import Spark
+from sqlglot.errors import SqlglotError
+from sqlglot.tokenizer_core import Token, TokenType
+
+from anabranch.errors import InvalidRequest
+from anabranch.model.names import is_unicode
+from anabranch.model.schema import Column, Schema
+from anabranch.model.texts import refuse_depth, refuse_long_number, shortened
+from anabranch.model.types import DataType
+from anabranch.proven.nested import prove_whole
+from anabranch.proven.parser import PLAIN, TAKE_UNITS, WORDS, has_escapes
+from anabranch.proven.prover import Prover, Unproven
+from anabranch.proven.rewrites import refuse_regrouped
+from anabranch.proven.spark_functions import refuse_unknown_functions
+from anabranch.proven.table.row import TOO_DEEP, Argument, may_be_day
+from anabranch.sql.grammar.syntax import check_syntax, is_syntax
+from anabranch.sql.grammar.tokens import tokenize
+
+_SPARK = Spark()
+_SHORT = 200
+_Answer = TypeVar("_Answer")
+
+
+def _remembered(function: Callable[..., _Answer]) -> Callable[..., _Answer]:
+    """Remember what texts gave: many short ones, as a statement over a wide table has them; of long ones few."""
+    short, long = lru_cache(4096)(function), lru_cache(256)(function)
+    return lambda text, *more: (short if len(text) <= _SHORT else long)(text, *more)
+
+
+__all__ = ["Expression", "Unproven", "type_of_value"]
+
+
+@dataclass(frozen=True)
+class Expression:
+    """A user's expression with its arguments, checked to be one expression."""
+
+    text: str
+    args: Mapping[str, Any]
+
+    @classmethod
+    def of(cls, text: str, args: Mapping[str, Any] | None, what: str) -> Expression:
+        """Check that the text is one expression and that its arguments are there."""
+        given = dict(args or {})
+        wanted = _markers(text, what)
+        _check_syntax(text, what)
+        missing = sorted(wanted - set(given))
+        if missing:
+            message = f"{what} {shortened(text)!r} has no value for :{missing[0]}"
+            raise InvalidRequest(message, hint="give it in args=")
+        for name, value in given.items():
+            type_of_value(value, f"args[{name!r}]")
+        return cls(text, {k: v for k, v in given.items() if k in wanted})
+
+    def columns(self, schema: Schema) -> tuple[Column, ...]:
+        """The columns that the text may speak of: every one whose name occurs in it."""
+        return schema.named(_words(self.text))
+
+    def refuse_unknown_names(self, schema: Schema) -> None:
+        """Refuse a bare name that is no column, without asking an engine; text that only Spark reads is left to it."""
+        parsed = _readable(self.text)
+        if parsed is None or parsed.find(exp.Query, exp.Lambda):
+            return
+        for node in parsed.find_all(exp.Column):
+            # A dotted name may reach into a value, and a few functions are written without brackets.
+            if _is_unit(node):
+                continue
+            if not node.args.get("table") and isinstance(node.this, exp.Identifier) and node.name.lower() not in WORDS:
+                schema.column(node.name)
+
+    def for_spark(self) -> exp.Expr:
+        """The text, as Spark will parse it."""
+        return exp.Paren(this=exp.Var(this=f"{self.text}\n"))
+
+    def tree(self, what: str) -> exp.Expr:
+        """The expression taken apart, so that names in it can be filled in; functions keep Spark's names."""
+        parsed = _readable(self.text)
+        if parsed is None:
+            message = f"{what} {shortened(self.text)!r} can't be read"
+            raise InvalidRequest(message, hint="write it with plain SQL operators, and not too many inside each other")
+        return parsed.copy()
+
+    def for_duck(self, schema: Schema) -> tuple[exp.Expr, DataType | None]:
+        """The expression as DuckDB may run it, and its type; Unproven if some part of it is not proven equal."""
+        given = tuple((k, argument_of(v, k)) for k, v in sorted(self.args.items()))
+        proven, type_ = _proven(self.text, given, self.columns(schema))
+        return proven.copy(), type_
+
+    def key_values(self, schema: Schema) -> tuple[list[int | str], bool] | None:
+        """The only keys that the condition can hold for, where it says so plainly: `id = 7`, `id IN (1, 2) AND …`.
+
+        Also tells whether that is all it says.
+        """
+        key, parsed = schema.key_columns, _parsed(self.text)
+        if len(key) != 1 or parsed is None or not (key[0].type.is_integer or key[0].type.name == "string"):
+            return None
+        for part in parsed.flatten() if isinstance(parsed, exp.And) else [parsed]:
+            found = self._listed_keys(part, key[0])
+            if found is not None:
+                return found, part is parsed
+        return None
+
+    def _listed_keys(self, part: exp.Expr, key: Column) -> list[int | str] | None:
+        """The values that a comparison of the key lists."""
+        if isinstance(part, exp.EQ):
+            listed = [part.args["expression"]]
+        elif isinstance(part, exp.In) and not part.args.get("query"):
+            listed = part.args.get("expressions") or []
+        else:
+            return None
+        if not isinstance(part.this, exp.Column) or part.this.name.lower() != key.name.lower() or not listed:
+            return None
+        values = [self._constant(x) for x in listed]
+        kind = int if key.type.is_integer else str
+        return list(dict.fromkeys(values)) if all(type(v) is kind for v in values) else None
+
+    def _constant(self, node: exp.Expr) -> Any:
+        """The value of a plain literal or an argument."""
+        if isinstance(node, exp.Placeholder):
+            return self.args.get(node.name)
+        if isinstance(node, exp.Literal):
+            return str(node.this) if node.is_string else int(node.this) if str(node.this).isdecimal() else None
+        return None
+
+
+def _is_unit(node: exp.Expr) -> bool:
+    """Tell whether a name is the unit in `timestampadd(MONTH, …)` and its like."""
+    call = node.parent
+    if not isinstance(call, exp.Anonymous) or call.name.lower() not in TAKE_UNITS:
+        return False
+    return len(call.expressions) == 3 and call.expressions[0] is node
+
+
+@_remembered
+def _parsed(text: str) -> exp.Expr | None:
+    """Parse a text once; the choice of an engine, the checks and the plan all ask. None where only Spark can."""
+    try:
+        parsed: list[exp.Expr | None] = PLAIN.parse(text)
+    except SqlglotError:
+        return None
+    except RecursionError:
+        raise Unproven(TOO_DEEP) from None
+    return parsed[0]
+
+
+def _readable(text: str) -> exp.Expr | None:
+    """A text taken apart; None where that can't be done in the process."""
+    try:
+        return _parsed(text)
+    except Unproven:
+        return None
+
+
+@_remembered
+def _proven(
+    text: str, args: tuple[tuple[str, Argument], ...], named: tuple[Column, ...]
+) -> tuple[exp.Expr, DataType | None]:
+    """Prove a text once."""
+    parsed = _parsed(text)
+    if parsed is None:
+        raise Unproven(f"syntax that only Spark reads ({shortened(text)!r})")
+    spoken = {node.name.lower() for node in parsed.find_all(exp.Column)}
+    for column in named:
+        if column.name.lower() in spoken and (column.type.is_nested or column.type.only_spark):
+            raise Unproven(f"an expression over column {column.name!r} of type {column.type}")
+    if has_escapes(text):
+        raise Unproven("a backslash")
+    refuse_unknown_functions(parsed)
+    columns = {c.name.lower(): (c.name, c.type) for c in named}
+    try:
+        proven, type_ = prove_whole(Prover(columns, dict(args)), parsed)
+        refuse_regrouped(proven)
+    except RecursionError:
+        raise Unproven(TOO_DEEP) from None
+    return proven, type_
+
+
+def argument_of(value: Any, what: str) -> Argument:
+    """What is known of an argument."""
+    is_whole = isinstance(value, int) and not isinstance(value, bool)
+    type_ = type_of_value(value, what)
+    digits = len(str(abs(value))) if is_whole else 0
+    return Argument(type_, digits, isinstance(value, str) and may_be_day(value))
+
+
+def type_of_value(value: Any, what: str) -> DataType | None:
+    """The type that Spark gives a Python value; None for null."""
+    if value is None:
+        return None
+    if isinstance(value, bool):
+        return DataType("boolean")
+    if isinstance(value, int):
+        return _integer(value, what)
+    if isinstance(value, Decimal):
+        return _decimal(value, what)
+    if isinstance(value, datetime):
+        return DataType("timestamp" if value.tzinfo else "timestamp_ntz")
+    if isinstance(value, str) and not is_unicode(value):
+        raise InvalidRequest(f"{what} is {value[:60]!r}, which is not valid Unicode", hint="leave lone surrogates out")
+    simple = {float: "double", str: "string", date: "date", bytes: "binary"}
+    for kind, name in simple.items():
+        if isinstance(value, kind):
+            return DataType(name)
+    hint = "give a number, text, boolean, date, datetime, bytes or None; write others in SQL, such as array(1, 2)"
+    raise InvalidRequest(f"{what} is a {type(value).__name__}, which is not an SQL value", hint=hint)
+
+
+def _integer(value: int, what: str) -> DataType:
+    for name, bits in (("int", 31), ("bigint", 63)):
+        if -(1 << bits) <= value < (1 << bits):
+            return DataType(name)
+    if abs(value) < 10**38:
+        return DataType("decimal", 38, 0)
+    raise InvalidRequest(f"{what} is a number that no type can hold", hint="38 digits is the most")
+
+
+def _decimal(value: Decimal, what: str) -> DataType:
+    _, digits, exponent = value.as_tuple()
+    if isinstance(exponent, int):
+        scale = max(0, -exponent)
+        precision = max(len(digits) + max(0, exponent), scale, 1)
+        if precision <= 38:
+            return DataType("decimal", precision, scale)
+    raise InvalidRequest(f"{what} is {shortened(str(value))}, which no decimal can hold", hint="38 digits is the most")
+
+
+def _markers(text: str, what: str) -> frozenset[str]:
+    """The names of the arguments that a text has markers for."""
+    tokens = _tokens(text, what)
+    return frozenset(after.text for colon, after in pairwise(tokens) if colon.token_type == TokenType.COLON)
+
+
+def _check_syntax(text: str, what: str) -> None:
+    """Hold a text to Spark's grammar."""
+    if not _is_read(text):
+        check_syntax(text, tokenize(text), "expression", what)
+
+
+@_remembered
+def _is_read(text: str) -> bool:
+    """Whether Spark's grammar reads a text, found out once."""
+    return is_syntax(tokenize(text), "expression")
+
+
+@_remembered
+def _words(text: str) -> frozenset[str]:
+    """The words of a text, in lower case."""
+    return frozenset(token.text.lower() for token in _tokens(text, "expression"))
+
+
+@_remembered
+def _tokenized(text: str) -> tuple[Token, ...]:
+    """Tokens are read once: a list of keys is long, and several steps ask."""
+    return tuple(_SPARK.tokenize(text))
+
+
+def _tokens(text: str, what: str) -> tuple[Token, ...]:
+    """Read the text's tokens, and see that it can't leave the brackets that it is put in."""
+    if not isinstance(text, str) or not text.strip():
+        raise InvalidRequest(f"{what} is {text!r}, an SQL expression was expected", hint="such as \"status = 'new'\"")
+    if not is_unicode(text):
+        raise InvalidRequest(f"{what} {text[:60]!r} is not valid Unicode", hint="leave lone surrogates out")
+    try:
+        tokens: tuple[Token, ...] = _tokenized(text)
+    except SqlglotError as error:
+        message = f"{what} {shortened(text)!r} is not SQL: {shortened(str(error))}"
+        raise InvalidRequest(message, hint="check quotes and brackets") from error
+    if not _is_single(tokens, what):
+        message = f"{what} {shortened(text)!r} is not one expression"
+        raise InvalidRequest(message, hint="check brackets, and leave out semicolons")
+    return tokens
+
+
+def _is_single(tokens: Iterable[Token], what: str) -> bool:
+    depth = nested = 0
+    for token in tokens:
+        depth += {TokenType.L_PAREN: 1, TokenType.R_PAREN: -1}.get(token.token_type, 0)
+        nested = max(0, nested + _DEEPER.get(token.token_type, 0))
+        refuse_depth(nested, what)
+        if token.token_type == TokenType.NUMBER:
+            refuse_long_number(len(token.text), what)
+        if depth < 0 or token.token_type == TokenType.SEMICOLON:
+            return False
+    return depth == 0
+
+
+_OPENING = (TokenType.L_PAREN, TokenType.L_BRACKET, TokenType.L_BRACE, TokenType.CASE)
+_CLOSING = (TokenType.R_PAREN, TokenType.R_BRACKET, TokenType.R_BRACE, TokenType.END)
+_DEEPER = dict.fromkeys(_OPENING, 1) | dict.fromkeys(_CLOSING, -1)

@@ -1,0 +1,53 @@
+"""Literals as Spark reads them."""
+
+from __future__ import annotations
+
+import re
+from calendar import monthrange
+
+from sqlglot import exp
+
+from anabranch.model.texts import shortened
+from anabranch.model.types import DataType
+from anabranch.proven.table.row import Unproven, Value
+from anabranch.proven.table.types import DOUBLE, STRING, integer_type
+from anabranch.queries.query import cast_to
+
+_DATE = r"(\d{4})-(\d{2})-(\d{2})"
+_TIME = r"[ T](?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d(?:\.\d{1,6})?"
+_ZONE = r"(?:Z|[+-](?:(?:0\d|1[0-7]):[0-5]\d|18:00))"
+_SHAPES = {"date": _DATE, "timestamp": f"{_DATE}{_TIME}{_ZONE}", "timestamp_ntz": f"{_DATE}{_TIME}"}
+
+
+def literal_value(node: exp.Expr, sign: str = "") -> Value:
+    """A string or a number as Spark types it; a sign before a number belongs to it."""
+    text = str(node.this)
+    if node.args.get("is_string"):
+        return Value(exp.Literal.string(text), STRING, literal=text)
+    if re.fullmatch(r"\d+", text):
+        type_ = integer_type(int(sign + text))
+        number = exp.Literal.number(text)
+        value = exp.Neg(this=number) if sign else number
+        return Value(cast_to(value, type_), type_, literal=sign + text, digits=len(text.lstrip("0")) or 1)
+    if re.fullmatch(r"\d*\.\d+|\d+\.", text):
+        whole, _, fraction = text.partition(".")
+        whole = whole.lstrip("0")
+        if len(whole) + len(fraction) <= 38:
+            type_ = DataType("decimal", max(1, len(whole) + len(fraction)), len(fraction))
+            return Value(cast_to(exp.Literal.string(sign + text), type_), type_)
+    if re.fullmatch(r"(\d+\.?\d*|\.\d+)[eE][+-]?\d{1,2}", text):
+        return Value(cast_to(exp.Literal.string(sign + text), DOUBLE), DOUBLE)
+    raise Unproven(f"the number {shortened(text)}")
+
+
+def is_plain_time(node: exp.Expr, target: DataType) -> bool:
+    """Tell whether a text is a date or a time that both engines read alike."""
+    if target.name not in _SHAPES or not isinstance(node, exp.Literal) or not node.is_string:
+        return False
+    found = re.fullmatch(_SHAPES[target.name], str(node.this), re.ASCII)
+    return found is not None and _is_day(*map(int, found.groups()))
+
+
+def _is_day(year: int, month: int, day: int) -> bool:
+    """Tell whether there is such a day; Spark knows the year 0, a leap year as 400 is."""
+    return 1 <= month <= 12 and 1 <= day <= monthrange(year or 400, month)[1]

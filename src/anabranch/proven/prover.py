@@ -1,0 +1,448 @@
+"""Translate what DuckDB computes exactly as Spark does: all that is in the table; anything else is unproven."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from sqlglot import exp
+
+from anabranch.model.types import FLOATS, INTEGERS, VOID, DataType
+from anabranch.proven.literals import is_plain_time, literal_value
+from anabranch.proven.rewrites import NULL_TESTS, computed
+from anabranch.proven.table.decimals import decimal_arithmetic
+from anabranch.proven.table.row import TOO_DEEP, Argument, Proof, Unproven, Value, built, marked, matches, may_be_day
+from anabranch.proven.table.syntax import COMPARISONS, FIELDS, SYMBOLS, UNDERSTOOD, UNITS, operands
+from anabranch.proven.table.types import (
+    BOOLEAN,
+    KNOWN,
+    STRING,
+    always_fits,
+    casts_by_double,
+    common_type,
+    is_decimal_arithmetic,
+    written_type,
+)
+from anabranch.proven.table.whole import CAST_ROWS, FUNCTIONS
+from anabranch.queries.duck_text import DuckText, bracketed
+from anabranch.queries.query import cast_to, choose, col
+
+__all__ = ["Prover", "Unproven", "assignable"]
+
+
+def assignable(source: DataType | None, target: DataType) -> bool:
+    """Tell whether both engines cast such a value to the column's type alike."""
+    if source is None or source in (VOID, target):
+        return True
+    if source.is_nested:
+        return _parts_assignable(source, target)
+    exact = (*INTEGERS, "decimal")
+    if source.name in exact and target.name in exact:
+        return source.is_integer or target.name == "decimal"
+    if target.name in ("float", "double"):
+        return source.name in exact or (source.name, target.name) == ("float", "double")
+    return False
+
+
+def _parts_assignable(source: DataType, target: DataType) -> bool:
+    """Tell it of a nested value's parts; inside one, nothing takes a decimal to a float by way of its text."""
+    if source.name != target.name or [f.name for f in source.fields] != [f.name for f in target.fields]:
+        return False
+    pairs = list(zip(source.parts, target.parts, strict=True))
+    return all(assignable(s, t) and not (s.name == "decimal" and t.name in FLOATS) for s, t in pairs)
+
+
+@dataclass(frozen=True)
+class Prover:
+    """Translates expressions over one set of columns."""
+
+    columns: Mapping[str, tuple[str, DataType]]
+    args: Mapping[str, Argument]
+
+    def visit(self, node: exp.Expr) -> Value:
+        strange = [name for name, value in node.args.items() if value and name not in UNDERSTOOD]
+        if strange:
+            raise Unproven(f"{_describe(node)} with {', '.join(strange)}")
+        if type(node) in COMPARISONS:
+            return self.comparison(node)
+        if type(node) in SYMBOLS:
+            return self.call(SYMBOLS[type(node)], [self.visit(p) for p in operands(node)])
+        for kinds, method in _METHODS:
+            if isinstance(node, kinds):
+                return method(self, node)
+        raise Unproven(_describe(node))
+
+    def call(self, name: str, values: Sequence[Value]) -> Value:
+        """Find the row of the table for these arguments."""
+        rows = FUNCTIONS.get(name)
+        values = [computed(v) for v in values] if name in NULL_TESTS else values
+        if rows is None:
+            raise Unproven(name.upper())
+        if is_decimal_arithmetic(values):
+            found = decimal_arithmetic(name, values, self.convert)
+            if found is not None:
+                return found
+        for row in rows:
+            given = self._brought_together(values) if row.alike else list(values)
+            kinds = row.kinds(len(given))
+            if given and kinds is not None and all(matches(k, v) for k, v in zip(kinds, given, strict=True)):
+                return self._apply(row, kinds, given)
+            if not given and kinds == ():
+                return self._apply(row, (), given)
+        types = ", ".join(str(v.type or "null") for v in values)
+        raise Unproven(f"{name.upper()} of {types or 'nothing'}")
+
+    def _apply(self, row: Proof, kinds: Sequence[str], given: Sequence[Value]) -> Value:
+        wanted = [
+            DataType(k) if k in ("int", "bigint", "double") else v.type for k, v in zip(kinds, given, strict=True)
+        ]
+        values = [self.convert(v, t) if t else v for v, t in zip(given, wanted, strict=True)]
+        return built(row, values, row.result([v.type or STRING for v in values]))
+
+    def _brought_together(self, values: Sequence[Value]) -> list[Value]:
+        """Bring values to their common type."""
+        types = [v.type for v in values if v.type is not None]
+        if not types:
+            return list(values)
+        common = types[0]
+        for type_ in types[1:]:
+            common = common_type(common, type_)
+        return [self.convert(v, common) for v in values]
+
+    def convert(self, value: Value, target: DataType, safe: bool = False) -> Value:
+        """Cast as Spark does; a safe cast gives null for what does not fit."""
+        if value.type == target:
+            return value
+        if value.type is None or (value.digits > 0 and target.name != "double"):
+            return replace(value, node=cast_to(value.node, target), type=target, may_fail=False)
+        row = CAST_ROWS.get((value.type.name, target.name))
+        if row is None or casts_by_double(value.type, target):
+            raise Unproven(f"CAST from {value.type} to {target}")
+        may_fail = row.may_fail and not always_fits(value.type, target)
+        if safe and may_fail:
+            row, may_fail = row.tried(), False
+        return built(replace(row, may_fail=may_fail), [value], target)
+
+    def literal(self, node: exp.Expr) -> Value:
+        return literal_value(node)
+
+    def column(self, node: exp.Expr) -> Value:
+        found = self.columns.get(node.name.lower())
+        if found is None:
+            raise Unproven(f"the name {node.name}")
+        if found[1].name not in KNOWN:
+            raise Unproven(f"the type {found[1]}")
+        table = node.args.get("table")
+        return Value(col(found[0], table.name if table else None), found[1])
+
+    def placeholder(self, node: exp.Expr) -> Value:
+        if node.name not in self.args:
+            raise Unproven("a parameter without a name")
+        known, value = self.args[node.name], exp.Placeholder(this=node.name)
+        return Value(cast_to(value, known.type) if known.type else value, known.type, digits=known.digits)
+
+    def boolean(self, node: exp.Expr) -> Value:
+        return Value(node.copy(), BOOLEAN)
+
+    def null(self, _node: exp.Expr) -> Value:
+        return Value(exp.Null(), None)
+
+    def paren(self, node: exp.Expr) -> Value:
+        inner = self.visit(node.this)
+        return replace(inner, node=exp.Paren(this=inner.node))
+
+    def negation(self, node: exp.Expr) -> Value:
+        if isinstance(node.this, exp.Literal) and not node.this.args.get("is_string"):
+            return literal_value(node.this, "-")
+        if isinstance(node.this, exp.Cast) and isinstance(node.this.this, exp.Literal):
+            raise Unproven("- of a literal with a type")
+        return self.call("negative", [self.visit(node.this)])
+
+    def negated(self, node: exp.Expr) -> Value:
+        value = self.truth(node.this)
+        return self.call("not", [replace(value, type=BOOLEAN)])
+
+    def both(self, node: exp.Expr) -> Value:
+        """AND and OR: many in a row are taken one after the other, so that they are not inside each other."""
+        links = [node]
+        while isinstance(links[-1].this, type(node)):
+            links.append(links[-1].this)
+        if len(links) < _MANY:
+            return self._both(node, settled(self.truth(node.this)))
+        value = self.truth(links[-1].this)
+        for link in reversed(links):
+            value = self._both(link, settled(value))
+            if value.may_fail:
+                raise Unproven(TOO_DEEP)  # Each would be looked at twice as often as the one before it.
+        return value
+
+    def _both(self, node: exp.Expr, left: Value) -> Value:
+        """Spark does not look at the right side where the left one decides."""
+        right = settled(self.truth(node.args["expression"]))
+        decided = exp.false() if isinstance(node, exp.And) else exp.true()
+        whole: exp.Expr = type(node)(this=left.node, expression=right.node)
+        if right.may_fail:
+            test = exp.NullSafeEQ(this=exp.Paren(this=left.node.copy()), expression=decided)
+            whole = choose((test, decided.copy()), otherwise=exp.Paren(this=whole))
+        return marked(Value(whole, BOOLEAN, left.may_fail or right.may_fail), node.key)
+
+    def comparison(self, node: exp.Expr) -> Value:
+        (row,) = FUNCTIONS[COMPARISONS[type(node)]]
+        return built(row, self._compared(operands(node)), BOOLEAN)
+
+    def is_(self, node: exp.Expr) -> Value:
+        kind = node.args["expression"]
+        value = self.visit(operands(node)[0])
+        name = "isnull" if isinstance(kind, exp.Null) else "is_true" if kind.this else "is_false"
+        if not isinstance(kind, (exp.Null, exp.Boolean)):
+            raise Unproven(f"IS {kind.sql('spark')}")
+        if value.type is None and name == "isnull":
+            return marked(Value(exp.true(), BOOLEAN), name)
+        found = self.call(name, [value])
+        return self.call("not", [found]) if node.args.get("negate") else found
+
+    def within(self, node: exp.Expr) -> Value:
+        if node.args.get("query") or not node.args.get("expressions"):
+            raise Unproven("IN with a subquery")
+        values = self._compared([*operands(node), *node.args["expressions"]])
+        if any(v.may_fail for v in values[1:]):
+            raise Unproven("IN with a value that may fail")
+        parts = [v.node for v in values]
+        return marked(Value(exp.In(this=bracketed(parts[0]), expressions=parts[1:]), BOOLEAN, values[0].may_fail), "in")
+
+    def between(self, node: exp.Expr) -> Value:
+        values = self._compared([*operands(node), node.args["low"], node.args["high"]])
+        if any(v.may_fail for v in values[1:]):
+            raise Unproven("BETWEEN with a bound that may fail")
+        value, low, high = (bracketed(v.node) for v in values)
+        return marked(Value(exp.Between(this=value, low=low, high=high), BOOLEAN, values[0].may_fail), "between")
+
+    def like(self, node: exp.Expr) -> Value:
+        value, pattern = self.visit(operands(node)[0]), node.args["expression"]
+        if value.type != STRING or not isinstance(pattern, exp.Literal) or "\\" in str(pattern.this):
+            raise Unproven("LIKE with anything but a plain pattern")
+        built_ = exp.Like(this=bracketed(value.node), expression=pattern.copy())
+        whole = exp.Not(this=exp.Paren(this=built_)) if node.args.get("negate") else built_
+        return marked(Value(whole, BOOLEAN, value.may_fail), "like")
+
+    def case(self, node: exp.Expr) -> Value:
+        branches = [(b.this, b.args["true"]) for b in node.args["ifs"]]
+        if node.this is not None:
+            subject = self.visit(node.this)
+            tests = [self.call("=", [subject, self.visit(value)]) for value, _ in branches]
+        else:
+            tests = [self._test(test) for test, _ in branches]
+        results = [self.visit(result) for _, result in branches]
+        default = node.args.get("default")
+        return self._choice(tests, results, self.visit(default) if default else Value(exp.Null(), None), "case")
+
+    def if_(self, node: exp.Expr) -> Value:
+        otherwise = node.args.get("false")
+        default = self.visit(otherwise) if otherwise else Value(exp.Null(), None)
+        return self._choice([self._test(node.this)], [self.visit(node.args["true"])], default, "if")
+
+    def _choice(self, tests: Sequence[Value], results: Sequence[Value], default: Value, name: str) -> Value:
+        *values, last = self._brought_together([*results, default])
+        node = choose(*((settled(t).node, v.node) for t, v in zip(tests, values, strict=True)), otherwise=last.node)
+        may_fail = any(v.may_fail for v in (*tests, *values, last))
+        return marked(Value(node, last.type, may_fail), name)
+
+    def knows(self, name: str) -> bool:
+        """Tell whether a function is in the table."""
+        return name in FUNCTIONS or name in _SPECIAL
+
+    def function(self, node: exp.Expr) -> Value:
+        name = str(node.this).lower()
+        special = _SPECIAL.get(name)
+        if special is not None:
+            return special(self, node, name)
+        return self.call(name, [self.visit(p) for p in node.args.get("expressions") or []])
+
+    def presence(self, node: exp.Expr, _name: str) -> Value:
+        """nvl2."""
+        if len(node.expressions) != 3:
+            raise Unproven("NVL2")
+        value, some, none = (self.visit(p) for p in node.expressions)
+        return self._choice([self.call("isnotnull", [value])], [some], none, "nvl2")
+
+    def first(self, node: exp.Expr, name: str) -> Value:
+        """coalesce and its like: Spark looks at a value only if all before it are null."""
+        if name != "coalesce" and len(node.expressions) != 2:
+            raise Unproven(f"{name.upper()} of {len(node.expressions)} values")
+        values = self._brought_together([self.visit(p) for p in node.expressions])
+        if not values or values[0].type is None:
+            raise Unproven("COALESCE of nulls")
+        if any(v.may_fail for v in values[1:]):
+            tests = [self.call("isnotnull", [v]) for v in values[:-1]]
+            return self._choice(tests, values[:-1], values[-1], "coalesce")
+        return self.call("coalesce", values)
+
+    def unless_equal(self, node: exp.Expr, _name: str) -> Value:
+        """nullif: the type is the first value's, whatever it is compared with."""
+        if len(node.expressions) != 2:
+            raise Unproven("NULLIF")
+        value, other = (self.visit(p) for p in node.expressions)
+        return self._choice([self.call("=", [value, other])], [Value(exp.Null(), None)], value, "nullif")
+
+    def part(self, node: exp.Expr) -> Value:
+        """EXTRACT."""
+        return self._part(str(node.this.name), self.visit(node.args["expression"]))
+
+    def date_part(self, node: exp.Expr, name: str) -> Value:
+        if len(node.expressions) != 2 or not node.expressions[0].is_string:
+            raise Unproven(name.upper())
+        return self._part(node.expressions[0].name, self.visit(node.expressions[1]))
+
+    def _part(self, field: str, value: Value) -> Value:
+        if field.lower() not in FIELDS:
+            raise Unproven(f"EXTRACT of {field.upper()}")
+        return self.call(FIELDS[field.lower()], [value])
+
+    def trim(self, node: exp.Expr) -> Value:
+        side, chars = node.args.get("position"), node.args.get("expression")
+        if chars is not None and not side:
+            raise Unproven("TRIM of characters without BOTH, LEADING or TRAILING")
+        name = {"LEADING": "ltrim", "TRAILING": "rtrim"}.get(str(side).upper(), "trim")
+        value = self.visit(node.this)
+        return self.call(f"{name}_of", [value, self.visit(chars)]) if chars is not None else self.call(name, [value])
+
+    def written(self, node: exp.Expr) -> Value:
+        """Functions that may be called with words between their arguments."""
+        name, parts = _WRITTEN[type(node)]
+        given = [node.args[p] for p in parts if node.args.get(p) is not None]
+        return self.call(name, [self.visit(p) for p in given])
+
+    def sum_(self, node: exp.Expr) -> Value:
+        """+ and -: of numbers, or of a date and days or an interval."""
+        minus = isinstance(node, exp.Sub)
+        other = node.args["expression"]
+        if isinstance(other, exp.Interval):
+            return self._moved(self.visit(node.this), other, minus)
+        values = [self.visit(node.this), self.visit(other)]
+        if values[0].type is not None and values[0].type.name == "date":
+            return self.call("date_sub" if minus else "date_add", values)
+        return self.call("-" if minus else "+", values)
+
+    def _moved(self, value: Value, interval: exp.Expr, back: bool) -> Value:
+        unit, count = interval.args.get("unit"), interval.this
+        name = UNITS.get(unit.name.lower()) if isinstance(unit, exp.Var) else None
+        if name is None or not isinstance(count, exp.Literal) or not re.fullmatch(r"\d{1,5}", str(count.this)):
+            raise Unproven("an interval that is not a plain number of one unit")
+        found = self.call(name, [value, literal_value(exp.Literal.number(count.this), "-" if back else "")])
+        # Years of four digits and an interval of five: no engine's calendar ends that soon.
+        return replace(found, may_fail=False) if _is_literal_time(value) else found
+
+    def cast(self, node: exp.Expr) -> Value:
+        target = written_type(node.args["to"])
+        safe = bool(node.args.get("safe"))
+        if is_plain_time(node.this, target):
+            made = cast_to(node.this.copy(), target)
+            return Value(exp.TryCast(**made.args) if safe else made, target)
+        return self._cast(self.visit(node.this), target, safe)
+
+    def cast_call(self, node: exp.Expr, name: str) -> Value:
+        """A type's name used as a function."""
+        if len(node.expressions) != 1:
+            raise Unproven(name.upper())
+        target = DataType("decimal", 10, 0) if name == "decimal" else DataType("date" if name == "to_date" else name)
+        return self._cast(self.visit(node.expressions[0]), target, False)
+
+    def _cast(self, value: Value, target: DataType, safe: bool) -> Value:
+        if target.name == "date" and value.type == STRING:
+            self._refuse_words_for_days(value)
+        plain = replace(value, digits=0, literal=None)
+        found = self.convert(plain, target, safe)
+        return replace(found, digits=-1 if value.digits else 0, literal=None)
+
+    def _refuse_words_for_days(self, value: Value) -> None:
+        """Where a text is the same for all rows, Spark reads `today` and its like as days."""
+        node = value.node.unnest()
+        if value.literal is not None:
+            if may_be_day(value.literal):
+                raise Unproven(f"the date {value.literal!r}")
+        elif isinstance(node, exp.Cast) and isinstance(node.this, exp.Placeholder):
+            if self.args[node.this.name].may_be_day:
+                raise Unproven(f"the text of :{node.this.name} as a date")
+        elif node.find(exp.Column) is None:
+            raise Unproven("a date of text that is computed without columns")
+
+    def truth(self, node: exp.Expr) -> Value:
+        """Translate what is true, false or null."""
+        value = self.visit(node)
+        if value.type not in (BOOLEAN, None):
+            raise Unproven(f"a condition of type {value.type}")
+        return value
+
+    def _test(self, node: exp.Expr) -> Value:
+        """The condition of a choice; there, unlike elsewhere, Spark does not take a bare null for a boolean."""
+        value = self.truth(node)
+        if value.type is None:
+            raise Unproven("a bare NULL as the condition of a choice")
+        return value
+
+    def _compared(self, nodes: Sequence[exp.Expr]) -> list[Value]:
+        """Translate values that are only compared: whole numbers compare exactly whatever their width."""
+        values = [self.visit(n) for n in nodes]
+        if all(v.type is None or v.type.is_integer for v in values):
+            return [
+                replace(v, node=v.node.this) if v.digits > 0 and isinstance(v.node, exp.Cast) else v for v in values
+            ]
+        return self._brought_together(values)
+
+
+_METHODS: tuple[tuple[type | tuple[type, ...], Callable[[Prover, exp.Expr], Value]], ...] = (
+    (exp.Literal, Prover.literal),
+    (exp.Column, Prover.column),
+    (exp.Placeholder, Prover.placeholder),
+    (exp.Boolean, Prover.boolean),
+    (exp.Null, Prover.null),
+    (exp.Paren, Prover.paren),
+    ((exp.And, exp.Or), Prover.both),
+    (exp.Not, Prover.negated),
+    (exp.Is, Prover.is_),
+    (exp.In, Prover.within),
+    (exp.Between, Prover.between),
+    (exp.Like, Prover.like),
+    (exp.Case, Prover.case),
+    (exp.If, Prover.if_),
+    (exp.Neg, Prover.negation),
+    ((exp.Add, exp.Sub), Prover.sum_),
+    (exp.Cast, Prover.cast),
+    (exp.Extract, Prover.part),
+    (exp.Trim, Prover.trim),
+    ((exp.Substring, exp.Overlay, exp.StrPosition), Prover.written),
+    (exp.Anonymous, Prover.function),
+)
+_TYPE_NAMES = "tinyint smallint int bigint float double decimal string boolean date to_date timestamp binary"
+_SPECIAL: dict[str, Callable[[Prover, exp.Expr, str], Value]] = {
+    "nvl2": Prover.presence,
+    "nullif": Prover.unless_equal,
+    **dict.fromkeys(("coalesce", "nvl", "ifnull"), Prover.first),
+    **dict.fromkeys(("date_part", "datepart"), Prover.date_part),
+    **dict.fromkeys(_TYPE_NAMES.split(), Prover.cast_call),
+}
+_WRITTEN: dict[type[exp.Expr], tuple[str, tuple[str, ...]]] = {
+    exp.Substring: ("substring", ("this", "start", "length")),
+    exp.Overlay: ("overlay", ("this", "expression", "from_", "for_")),
+    exp.StrPosition: ("position", ("substr", "this", "position")),
+}
+
+
+def _is_literal_time(value: Value) -> bool:
+    return not value.may_fail and value.node.find(exp.Column, exp.Placeholder, exp.Subquery, DuckText) is None
+
+
+_MANY = 32
+"""So many conditions in a row and more are not taken for parts of each other, such as one that a query groups by."""
+
+
+def settled(condition: Value) -> Value:
+    """A condition that DuckDB does not fail on before a row asks for it; constants it computes ahead."""
+    if condition.may_fail and condition.node.find(exp.Column) is None:
+        raise Unproven("a condition without columns that may fail")
+    return condition
+
+
+def _describe(node: exp.Expr) -> str:
+    return node.name.upper() if isinstance(node, exp.Anonymous) else node.key.upper()

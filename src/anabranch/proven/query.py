@@ -1,0 +1,209 @@
+"""Whole queries of Spark SQL that DuckDB answers with the same rows, names and types; anything else is unproven."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from typing import Any
+
+from sqlglot import exp
+from sqlglot.errors import SqlglotError
+
+from anabranch.errors import InvalidRequest
+from anabranch.model.types import DataType
+from anabranch.proven.expression import argument_of
+from anabranch.proven.parser import PLAIN, has_escapes
+from anabranch.proven.pruning import prune
+from anabranch.proven.rewrites import refuse_regrouped
+from anabranch.proven.scope import Derived, Ledger, Nameless, Surroundings, check_parts
+from anabranch.proven.select import all_of_source, prove_block, prove_select
+from anabranch.proven.sets import united
+from anabranch.proven.sources import of_derived, of_values
+from anabranch.proven.spark_functions import refuse_unknown_functions
+from anabranch.proven.table.row import TOO_DEEP, Argument, Unproven
+from anabranch.proven.terms import Outer
+from anabranch.queries.query import Query, Sources, ident
+
+
+@dataclass(frozen=True)
+class ProvenQuery:
+    """A query in DuckDB's form, over relations that are still to be put in their places by `bound`."""
+
+    expression: exp.Query
+    """Shared by all who prove the same text: it is copied before it is changed."""
+    columns: tuple[tuple[str, DataType | None], ...]
+    """The names and types that Spark's DataFrame would have; None for nothing but nulls. A name may come twice."""
+    used: Mapping[str, frozenset[str]]
+    """The columns that are read of each relation."""
+    ordered: bool
+    may_fail: bool
+    """Whether a value may not fit. The engines may look at values in another order, or at ones that a condition
+    leaves out: if DuckDB fails over a value, only Spark can tell whether the query does."""
+    args: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def reads_all(self) -> bool:
+        """Whether every row of each relation is read, whatever an engine does first."""
+        return self.expression.find(exp.Where, exp.Join, exp.Limit) is None
+
+
+def prove_query(
+    text: str, relations: Mapping[str, Sequence[tuple[str, DataType | None]]], args: Mapping[str, Any]
+) -> ProvenQuery:
+    """Translate a query for DuckDB, or name what is unproven; names that are nowhere are NotFound."""
+    given = tuple((k, argument_of(v, f"args[{k!r}]")) for k, v in sorted(args.items()))
+    known = tuple((name, tuple(columns)) for name, columns in relations.items())
+    proven = _proven(text, known, given)
+    return replace(proven, args={name: args[name] for name in proven.args})
+
+
+def bound(proven: ProvenQuery, relations: Mapping[str, Query]) -> Query:
+    """Put each relation's query in its place."""
+    sources, args = Sources(), dict(proven.args)
+    parts = {name: _renamed(query, sources) for name, query in relations.items()}
+    for query in relations.values():
+        if any(args.get(name, value) is not value for name, value in query.args.items()):
+            raise InvalidRequest("an argument has the name of another one", hint="give it another name")
+        args |= query.args
+    expression = proven.expression.copy()
+    for node in list(expression.find_all(exp.Table)):
+        if node.name in parts:
+            node.replace(exp.Subquery(this=parts[node.name].copy(), alias=node.args["alias"]))
+    assert isinstance(expression, exp.Select)
+    return Query(expression, sources.named, args)
+
+
+def _renamed(query: Query, sources: Sources) -> exp.Expr:
+    """A relation's expression with its sources under names that no other relation's have."""
+    names = {name: sources.add(source) for name, source in query.sources.items()}
+    expression = query.expression.copy()
+    for node in expression.find_all(exp.Table):
+        if node.name in names:
+            node.set("this", ident(names[node.name]))
+    return expression
+
+
+_LONE_PLUS = re.compile(
+    r"(?:[,(=<>+/%|&-]|(?<!/)\*|\b(?:select|distinct|when|then|else|and|or|not|by))\s*\+", re.IGNORECASE
+)
+
+
+@lru_cache(256)
+def _proven(
+    text: str,
+    relations: tuple[tuple[str, tuple[tuple[str, DataType | None], ...]], ...],
+    args: tuple[tuple[str, Argument], ...],
+) -> ProvenQuery:
+    """Prove a text once."""
+    parsed = _parsed(text)
+    given = dict(args)
+    for node in parsed.find_all(exp.Placeholder):
+        if node.name not in given:
+            raise InvalidRequest(f"the query has no value for :{node.name}", hint="give it in args=")
+    refuse_unknown_functions(parsed)
+    ledger = Ledger()
+    try:
+        derived = _prove(parsed, Surroundings(dict(relations), given, ledger, _prove))
+        return _finished(derived, ledger)
+    except RecursionError:
+        raise Unproven(TOO_DEEP) from None
+
+
+def _parsed(text: str) -> exp.Expr:
+    if "|>" in text:
+        raise Unproven("the pipe |>")
+    if _LONE_PLUS.search(text):
+        raise Unproven("a plus with nothing before it")  # the parser drops it, but Spark shows it in names
+    try:
+        parsed = [node for node in PLAIN.parse(text) if node is not None]
+    except SqlglotError as error:
+        raise Unproven(f"syntax that only Spark reads{_near(error)}") from error
+    except RecursionError:
+        raise Unproven(TOO_DEEP) from None
+    if has_escapes(text):
+        raise Unproven("a backslash")
+    if len(parsed) != 1 or not isinstance(parsed[0], (exp.Query, exp.Values)):
+        raise Unproven("anything but one query")
+    return parsed[0]
+
+
+def _near(error: SqlglotError) -> str:
+    """The word at which a text could not be read any more."""
+    words = [str(e["highlight"]) for e in getattr(error, "errors", ()) if e.get("highlight")]
+    return f" (near {words[0]!r})" if words and not words[0].startswith("_ana_") else ""
+
+
+def _prove(node: exp.Expr, around: Surroundings, outer: Outer | None = None) -> Derived:
+    """Prove a query, which may be inside another one."""
+    around = _with_common(node, around)
+    if isinstance(node, exp.Select):
+        return prove_select(node, around, outer)
+    if isinstance(node, exp.SetOperation):
+        source = of_derived(united(node, around, outer), around, None)
+        return prove_block(all_of_source(_without_operands(node), source, around))
+    if isinstance(node, exp.Values):
+        return prove_block(all_of_source(exp.Select(), of_values(node, around), around))
+    if isinstance(node, exp.Subquery):
+        check_parts(node, frozenset(("this", "with_")))
+        return _prove(node.this, around, outer)
+    raise Unproven(node.key.upper())
+
+
+def _without_operands(node: exp.Expr) -> exp.Select:
+    """The order and the limits of a set operation."""
+    return exp.Select(**{part: node.args.get(part) for part in ("order", "limit", "offset")})
+
+
+def _with_common(node: exp.Expr, around: Surroundings) -> Surroundings:
+    """Prove the queries of WITH, each in sight of those before it, and put them before the whole query."""
+    with_ = node.args.get("with_")
+    if with_ is None:
+        return around
+    check_parts(with_, frozenset(("expressions",)))
+    for place, cte in enumerate(with_.expressions):
+        check_parts(cte, frozenset(("this", "alias")))
+        derived = _prove(cte.this, around)
+        names = [c.name for c in cte.args["alias"].args.get("columns") or []]
+        if names and len(names) != len(derived.columns):
+            raise Unproven("a list of names that is not as long as the list of columns")
+        if names:
+            renamed = tuple((n, *rest) for n, (_, *rest) in zip(names, derived.columns, strict=True))
+            derived = replace(derived, columns=renamed)
+        _refuse_same(cte.alias, [c.alias for c in with_.expressions[:place]])
+        inner = around.ledger.name("w")
+        alias = exp.TableAlias(this=ident(inner))
+        around.ledger.common.append(exp.CTE(this=derived.expression, alias=alias))
+        around = replace(around, common={**around.common, cte.alias.lower(): (inner, derived)})
+    return around
+
+
+def _refuse_same(name: str, before: Sequence[str]) -> None:
+    """Refuse a name that WITH defines twice, as Spark does; it tells names of different case apart."""
+    if name in before:
+        raise InvalidRequest(f"WITH defines {name!r} twice", hint="give one of them another name")
+    if name.lower() in map(str.lower, before):
+        raise Unproven(f"the names of WITH, of which two are {name} but for their case")
+
+
+def _finished(derived: Derived, ledger: Ledger) -> ProvenQuery:
+    """Give the columns of the outermost query their names, and count what is read."""
+    whole = derived.expression
+    for node, (name, _, _) in zip(whole.expressions, derived.columns, strict=True):
+        if isinstance(name, Nameless):
+            raise Unproven(f"{name}, so give it a name with AS")
+        node.set("alias", ident(name))
+    if ledger.common:
+        whole.set("with_", exp.With(expressions=ledger.common))
+    refuse_regrouped(whole)
+    prune(whole)
+    used: dict[str, set[str]] = {relation: set() for relation in ledger.tables.values()}
+    for node in whole.find_all(exp.Column):
+        relation = ledger.tables.get(node.table)
+        if relation is not None:
+            used[relation].add(node.name)
+    columns = tuple((str(name), type_) for name, _, type_ in derived.columns)
+    frozen = {relation: frozenset(names) for relation, names in used.items()}
+    wanted = {str(node.name): None for node in whole.find_all(exp.Placeholder)}
+    return ProvenQuery(whole, columns, frozen, derived.ordered, ledger.may_fail, wanted)

@@ -1,0 +1,211 @@
+"""What names mean inside a query: the columns in sight, what a query gives, and what is kept for the whole of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from functools import cached_property
+from typing import Any, Protocol
+
+from sqlglot import exp
+
+from anabranch.errors import InvalidRequest, NotFound
+from anabranch.model.types import DataType
+from anabranch.proven.table.row import Argument, Unproven
+from anabranch.queries.query import col
+
+Columns = Sequence[tuple[str, DataType | None]]
+
+
+class Nameless(str):
+    """The name of a column whose name Spark makes up in a way that is not known here; the text tells of what."""
+
+
+@dataclass(frozen=True)
+class Visible:
+    """A column that can be named: how DuckDB reaches it, and under which table's name users may."""
+
+    name: str
+    node: exp.Expr
+    type: DataType | None
+    qualifier: str | None
+    """In lower case."""
+    hidden: bool = False
+    """Whether it has to be named with its table: the second of two columns that USING made one."""
+
+
+@dataclass(frozen=True)
+class Derived:
+    """A proven query, with the names that users know its columns by and those that DuckDB does."""
+
+    expression: exp.Query
+    columns: tuple[tuple[str, str, DataType | None], ...]
+    """Spark's name, the name in the expression, and the type."""
+    single: bool = False
+    """Whether there is exactly one row, whatever the input."""
+    ordered: bool = False
+
+    def seen_as(self, alias: str, qualifier: str | None, names: Sequence[str] | None = None) -> tuple[Visible, ...]:
+        """The columns, for a query that selects from this one."""
+        shown = names or [name for name, _, _ in self.columns]
+        if len(shown) != len(self.columns):
+            raise Unproven("a list of names that is not as long as the list of columns")
+        return tuple(
+            Visible(name, col(inner, alias), type_, qualifier)
+            for name, (_, inner, type_) in zip(shown, self.columns, strict=True)
+        )
+
+
+@dataclass(frozen=True)
+class Scope:
+    """The columns of a FROM, in order."""
+
+    columns: tuple[Visible, ...] = ()
+    loose: bool = False
+    """Whether a condition of a join may see less than these columns."""
+
+    def find(self, node: exp.Expr) -> Visible | None:
+        """Find the column that a name means, whatever its case; None if there is none."""
+        place: int | None = node.meta.get(PLACE)
+        if place is not None:
+            return self.columns[place]
+        name, qualifier = node.name.lower(), qualifier_of(node)
+        found = [c for c in self._by_name.get(name, ()) if _is_reached(c, qualifier)]
+        if len({id(c.node) for c in found}) > 1:
+            raise self._ambiguous(node, found)
+        return found[0] if found else None
+
+    @cached_property
+    def _by_name(self) -> dict[str, list[Visible]]:
+        found: dict[str, list[Visible]] = {}
+        for column in self.columns:
+            found.setdefault(column.name.lower(), []).append(column)
+        return found
+
+    @cached_property
+    def places(self) -> dict[int, int]:
+        """The place of each column, by its identity."""
+        return {id(column): place for place, column in enumerate(self.columns)}
+
+    def of(self, qualifier: str) -> list[Visible]:
+        """The columns of one table, those that USING hid first, as Spark lists them."""
+        found = [c for c in self.columns if c.qualifier == qualifier.lower()]
+        if any(c.name.lower() == qualifier.lower() for c in self.columns) and not found:
+            raise Unproven(f"a part of the value {qualifier}")
+        if not found:
+            known = dict.fromkeys(c.qualifier for c in self.columns if c.qualifier)
+            raise InvalidRequest(f"there is no table {qualifier!r} in FROM", hint=f"tables: {', '.join(known)}")
+        return sorted(found, key=lambda c: not c.hidden)
+
+    @property
+    def shown(self) -> list[Visible]:
+        """What a star stands for."""
+        return [c for c in self.columns if not c.hidden]
+
+    def _ambiguous(self, node: exp.Expr, found: Sequence[Visible]) -> Exception:
+        if self.loose:
+            return Unproven(f"the name {node.name}, which several tables side by side have")
+        tables = ", ".join(f"{c.qualifier}.{c.name}" if c.qualifier else c.name for c in found)
+        return InvalidRequest(f"the column {node.name!r} is ambiguous", hint=f"it may be {tables}", column=node.name)
+
+
+PLACE = "place"
+"""Where a name that stands for a star's column keeps the column's place in its scope."""
+
+
+def naming(column: Visible, scope: Scope) -> exp.Column:
+    """A name that means this very column."""
+    node = exp.Column(this=exp.to_identifier(column.name, quoted=True))
+    node.meta[PLACE] = scope.places[id(column)]
+    return node
+
+
+def qualifier_of(node: exp.Expr) -> str | None:
+    """The table's name before a column's, in lower case."""
+    if node.args.get("db"):
+        raise Unproven("a name of more than two parts")
+    table = node.args.get("table")
+    return str(table.name).lower() if table else None
+
+
+def _is_reached(column: Visible, qualifier: str | None) -> bool:
+    return not column.hidden if qualifier is None else column.qualifier == qualifier
+
+
+def no_column(node: exp.Expr, scopes: Iterable[Scope]) -> NotFound:
+    """The error for a name that means nothing here; it names the nearest ones."""
+    columns = [c for scope in scopes for c in scope.columns]
+    qualifier = qualifier_of(node)
+    names = [f"{c.qualifier}.{c.name}" if qualifier else c.name for c in columns if c.qualifier or not qualifier]
+    written = f"{qualifier}.{node.name}" if qualifier else node.name
+    shown = {n.lower(): n for n in names}
+    near = get_close_matches(written.lower(), shown, n=1)
+    listed = ", ".join(dict.fromkeys(names[:20])) or "none"
+    hint = f"did you mean {shown[near[0]]!r}?" if near else f"columns: {listed}"
+    return NotFound(f"there is no column {written!r}", hint=hint, column=written)
+
+
+@dataclass
+class Ledger:
+    """What is collected while a query is proven: names that are taken, tables that are read, WITH's queries."""
+
+    taken: int = 0
+    tables: dict[str, str] = field(default_factory=dict)
+    """The relation that each alias stands for."""
+    common: list[exp.CTE] = field(default_factory=list)
+    may_fail: bool = False
+
+    def name(self, letter: str) -> str:
+        """A name that nothing else in the query has."""
+        self.taken += 1
+        return f"_{letter}{self.taken}"
+
+
+class Inner(Protocol):
+    """Proves a query inside another one."""
+
+    def __call__(self, node: exp.Expr, around: Surroundings, outer: Any = None) -> Derived: ...
+
+
+@dataclass(frozen=True)
+class Surroundings:
+    """What every part of a query is proven with."""
+
+    relations: Mapping[str, Columns]
+    args: Mapping[str, Argument]
+    ledger: Ledger
+    prove: Inner
+    common: Mapping[str, tuple[str, Derived]] = field(default_factory=dict)
+    """WITH's queries in sight, by their names in lower case."""
+    beyond: tuple[Scope, ...] = ()
+    """What the queries around a subquery see; Spark may let a name of theirs in where it is not looked up here."""
+
+
+def check_parts(node: exp.Expr, understood: frozenset[str]) -> None:
+    """Refuse a node with parts that nothing here reads."""
+    for name, value in node.args.items():
+        if value and name not in understood:
+            raise Unproven(_PARTS.get(name, name.replace("_", " ").strip().upper()))
+
+
+_PARTS = {
+    "laterals": "LATERAL VIEW",
+    "pivots": "PIVOT",
+    "sample": "TABLESAMPLE",
+    "sort": "SORT BY",
+    "cluster": "CLUSTER BY",
+    "distribute": "DISTRIBUTE BY",
+    "hint": "a hint",
+    "when": "a table at another time",
+    "version": "a table at another time",
+    "rollup": "ROLLUP",
+    "cube": "CUBE",
+    "grouping_sets": "GROUPING SETS",
+    "by_name": "BY NAME",
+    "recursive": "WITH RECURSIVE",
+    "match_condition": "ASOF JOIN",
+    "replace": "* REPLACE",
+    "rename": "* RENAME",
+    "joins": "brackets around a join",
+}

@@ -1,0 +1,185 @@
+"""Rows of the table of what is proven: a name, what it takes, what it gives, and DuckDB's text for it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from sqlglot import exp
+
+from anabranch.model.ddl import parse_type
+from anabranch.model.types import INTEGERS, DataType
+from anabranch.queries.duck_text import DuckText
+from anabranch.queries.query import cast_to, sql_type
+
+
+class Unproven(Exception):
+    """Part of an expression is not in the table; the text names it."""
+
+
+TOO_DEEP = "an expression of so many parts inside each other"
+"""What Python's stack is too small for, and Spark's may not be."""
+
+
+@dataclass(frozen=True)
+class Value:
+    """A translated expression: its type (None for a bare null), whether it may fail, and what literal it is."""
+
+    node: exp.Expr
+    type: DataType | None
+    may_fail: bool = False
+    literal: str | None = None
+    size: int = 1
+    """How often it is written out; a translation may name an argument more than once."""
+    digits: int = 0
+    """Of a whole number that is written out or given as an argument: Spark takes it for a decimal of so many digits."""
+
+
+@dataclass(frozen=True)
+class Argument:
+    """What is known of a value that is given beside the text; its type is None for null."""
+
+    type: DataType | None
+    digits: int = 0
+    """How many digits a whole number has: Spark takes it for a decimal of that size next to another."""
+    may_be_day: bool = False
+    """Whether Spark may read a text as a word for a day, such as `today`."""
+
+
+_WORD = re.compile(r"[^\W\d]{3}")
+
+
+def may_be_day(text: str) -> bool:
+    """Tell whether Spark may read a text that is written out, or given, as a word for a day."""
+    return _WORD.search(text) is not None
+
+
+Rule = Callable[[Sequence[DataType]], DataType]
+
+
+@dataclass(frozen=True)
+class Proof:
+    """One proven function, operator or cast; aliases share it."""
+
+    names: tuple[str, ...]
+    takes: tuple[str, ...]
+    """Kinds of arguments: see `matches`. A last kind that ends in `*` may occur any number of times."""
+    gives: str | Rule
+    """A type, `same` for that of the first argument, or a rule."""
+    duck: str
+    may_fail: bool = False
+    alike: bool = False
+    """Whether Spark brings all arguments to one type first."""
+
+    @property
+    def key(self) -> str:
+        """The name of the row, by which tests and documents know it."""
+        return f"{self.names[0]}({', '.join(self.takes)})"
+
+    def result(self, types: Sequence[DataType]) -> DataType:
+        """The type of the result."""
+        if callable(self.gives):
+            return self.gives(types)
+        return types[0] if self.gives == "same" else parse_type(self.gives)
+
+    def tried(self) -> Proof:
+        """The row of a cast that gives null where the cast fails."""
+        if "make_date" in self.duck:
+            raise Unproven("TRY_CAST to date")
+        return replace(self, duck=self.duck.replace("CAST(", "TRY_CAST("))
+
+    def with_words(self, words: Mapping[str, object]) -> Proof:
+        """The same row, with words of its text replaced."""
+        duck = self.duck
+        for word, value in words.items():
+            duck = duck.replace(word, str(value))
+        return replace(self, duck=duck)
+
+    def kinds(self, count: int) -> tuple[str, ...] | None:
+        """The kinds for so many arguments, or None if there can't be so many."""
+        if self.takes and self.takes[-1].endswith("*"):
+            fixed = self.takes[:-1]
+            return (*fixed, *[self.takes[-1][:-1]] * (count - len(fixed))) if count >= len(fixed) else None
+        return self.takes if len(self.takes) == count else None
+
+
+def proof(
+    names: str,
+    takes: str,
+    gives: str | Rule,
+    duck: str,
+    *,
+    may_fail: bool = False,
+    alike: bool = False,
+) -> Proof:
+    """A row; names and kinds are given as words."""
+    kinds = tuple(k.strip() for k in takes.split(",")) if takes else ()
+    return Proof(tuple(names.split()), kinds, gives, duck, may_fail, alike)
+
+
+def matches(kind: str, value: Value) -> bool:
+    """Tell whether a value is of a kind.
+
+    `int` and `bigint` also take narrower integers and `double` any number, all of which are cast to it.
+    `count` is a number from 1 to 9999 and `character` a letter, both written out;
+    text in quotes is that text written out, several ones parted by `|`.
+    """
+    if kind.startswith("'"):
+        return value.literal is not None and value.literal.lower() in kind.replace("'", "").split("|")
+    if kind == "count":
+        return value.digits in (1, 2, 3, 4) and value.literal is not None and int(value.literal) > 0
+    if kind == "character":
+        return value.literal is not None and value.type == DataType("string") and len(value.literal) == 1
+    if value.type is None:
+        return False
+    name = value.type.name
+    if kind == "double":
+        return value.type.is_number
+    if kind in ("int", "bigint"):
+        return name in INTEGERS[: INTEGERS.index(kind) + 1]
+    return name == kind or (kind in _GROUPS and name in _GROUPS[kind])
+
+
+_GROUPS = {
+    "integer": INTEGERS,
+    "fraction": ("float", "double"),
+    "exact": ("boolean", *INTEGERS, "decimal", "string", "binary", "date", "timestamp", "timestamp_ntz"),
+    "scalar": (
+        "boolean",
+        *INTEGERS,
+        "float",
+        "double",
+        "decimal",
+        "string",
+        "binary",
+        "date",
+        "timestamp",
+        "timestamp_ntz",
+    ),
+}
+
+FAIL_ZERO = "CAST('division by zero' AS $T)"
+"""DuckDB fails where it comes to this, and only there; its own `error` would keep a query from being optimised."""
+
+_MOST = 1_000
+"""Deeply nested translations that name their arguments more than once would grow without end."""
+
+
+def built(row: Proof, values: Sequence[Value], type_: DataType) -> Value:
+    """A row's text over translated arguments."""
+    text = row.duck.replace("$T", sql_type(type_).sql("duckdb"))
+    node: exp.Expr = DuckText(this=text, expressions=[v.node for v in values])
+    size = 1 + sum(v.size * max(1, row.duck.count(f"${n}")) for n, v in enumerate(values, 1))
+    may_fail = row.may_fail or any(v.may_fail for v in values)
+    value = marked(Value(node, type_, may_fail, size=size), row.key)
+    exact = type_.name != "decimal" or "CAST($1 AS $T)" in row.duck
+    return value if exact else replace(value, node=cast_to(node, type_))
+
+
+def marked(value: Value, key: str) -> Value:
+    """Remember by which row of the table a value was translated."""
+    if value.size > _MOST:
+        raise Unproven("an expression as deeply nested as this")
+    value.node.meta["proof"] = key
+    return value

@@ -1,0 +1,138 @@
+"""Changes by place: which row of many each of them acts on, and the rows with new values, without those that went."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from anabranch.model.objects import Layer
+from anabranch.model.schema import Column
+from anabranch.queries.object_groups import GONE, turn_of
+from anabranch.queries.query import PLACE
+
+_FOUND = "_ana_found"
+_SLICES_AT_MOST = 64
+_STRETCHES_AT_MOST = 64
+
+
+Turns = Callable[[Any], Any]
+"""The turns of the rows at some places."""
+
+
+def turns_by_place(layers: Sequence[Layer]) -> Turns:
+    """Tell turns where the rows are those of layers, whole and one after another."""
+    ends = np.cumsum([x.object.row_count for x in layers])
+    turns = np.array([x.turn for x in layers], dtype=np.int32)
+    return lambda places: turns[np.searchsorted(ends, places, side="right")]
+
+
+def acting_on(keys: pa.Table, turns: Turns, folded: pa.Table, cells: Sequence[Column]) -> pa.Table:
+    """The folded changes by the place of the row that they act on, in order: who goes, and which cells get a value."""
+    places, changes = _places(keys, folded.select(keys.column_names).cast(keys.schema))
+    older = pa.array(turns(places))
+    found = folded.take(pa.array(changes))
+    columns: dict[str, Any] = {PLACE: pa.array(places)}
+    for name in [GONE, *map(turn_of, cells)]:
+        columns[name] = pc.fill_null(pc.greater(found.column(name), older), False)
+    columns |= {str(c.id): found.column(str(c.id)) for c in cells}
+    return pa.table(columns)
+
+
+def _places(keys: pa.Table, changed: pa.Table) -> tuple[Any, Any]:
+    """Where changed keys stand among the rows: places in order, and the number of the change for each."""
+    if keys.num_columns > 1:
+        return _places_of_many(keys, changed)
+    rows, wanted = keys.column(0), changed.column(0).combine_chunks()
+    if pa.types.is_integer(rows.type):
+        found = _places_in_order(rows, wanted.to_numpy())
+        if found is not None:
+            return found
+    numbers = pc.index_in(rows, value_set=wanted)
+    return pc.indices_nonzero(pc.is_valid(numbers)).to_numpy(), pc.drop_null(numbers).to_numpy()
+
+
+def _places_in_order(rows: pa.ChunkedArray, wanted: Any) -> tuple[Any, Any] | None:
+    """The same for numbers that rise in few stretches, as those of files do; None for others."""
+    stretches: list[tuple[int, Any]] = []
+    start = 0
+    for numbers in (chunk.to_numpy() for chunk in rows.chunks if len(chunk)):
+        breaks = np.flatnonzero(numbers[1:] <= numbers[:-1]) + 1
+        if len(breaks) > _STRETCHES_AT_MOST:
+            return None
+        stretches += [(start + a, numbers[a:b]) for a, b in pairwise((0, *breaks, len(numbers)))]
+        start += len(numbers)
+    order = np.argsort(wanted)
+    met = [_met(first, numbers, wanted[order], order) for first, numbers in stretches]
+    empty = np.empty(0, dtype=np.int64)
+    return np.concatenate([empty, *(p for p, _ in met)]), np.concatenate([empty, *(c for _, c in met)])
+
+
+def _met(start: int, numbers: Any, wanted: Any, changes: Any) -> tuple[Any, Any]:
+    """The places of sorted numbers that are wanted, where both rise; the first number stands at `start`."""
+    low, high = np.searchsorted(wanted, numbers[0]), np.searchsorted(wanted, numbers[-1], side="right")
+    near = wanted[low:high]
+    at = np.searchsorted(numbers, near)
+    same = numbers[at] == near
+    return start + at[same], changes[low:high][same]
+
+
+def _places_of_many(keys: pa.Table, changed: pa.Table) -> tuple[Any, Any]:
+    """The same for a key of several columns."""
+    may_be = np.ones(keys.num_rows, dtype=bool)
+    for name in keys.column_names:
+        may_be &= pc.is_in(keys.column(name), value_set=changed.column(name).combine_chunks()).to_numpy()
+    near = np.flatnonzero(may_be)
+    rows = keys.take(pa.array(near)).append_column(PLACE, pa.array(near))
+    changes = changed.append_column(_FOUND, pa.array(np.arange(changed.num_rows)))
+    met = rows.join(changes, keys.column_names, join_type="inner").sort_by(PLACE)
+    return met.column(PLACE).to_numpy(), met.column(_FOUND).to_numpy()
+
+
+def lay(rows: pa.Table, acting: pa.Table, cells: Sequence[Column]) -> pa.Table:
+    """Rows with their new values, without those that went."""
+    places = acting.column(PLACE)
+    columns = dict(zip(rows.column_names, rows.columns, strict=True))
+    for id_, acts in ((str(c.id), acting.column(turn_of(c))) for c in cells):
+        at = places.filter(acts).to_numpy()
+        columns[id_] = _replaced(columns[id_], at, acting.column(id_).filter(acts)) if len(at) else columns[id_]
+    gone = places.filter(acting.column(GONE)).to_numpy()
+    laid = pa.table(columns)
+    return _without(laid, gone) if len(gone) else laid
+
+
+def _replaced(column: pa.ChunkedArray, places: Any, values: pa.ChunkedArray) -> pa.ChunkedArray:
+    """A column with other values at some places, which are in order; chunks without any stay as they are."""
+    new = values.cast(column.type).combine_chunks()
+    chunks, start = [], 0
+    for chunk in column.chunks:
+        low, high = np.searchsorted(places, (start, start + len(chunk)))
+        chunks.append(_in_chunk(chunk, places[low:high] - start, new.slice(low, high - low)) if high > low else chunk)
+        start += len(chunk)
+    return pa.chunked_array(chunks, column.type)
+
+
+def _in_chunk(chunk: pa.Array, places: Any, values: pa.Array) -> pa.Array:
+    if pa.types.is_nested(chunk.type):
+        taken = np.arange(len(chunk))
+        taken[places] = np.arange(len(places)) + len(chunk)
+        return pa.concat_arrays([chunk, values]).take(pa.array(taken))
+    mask = np.zeros(len(chunk), dtype=bool)
+    mask[places] = True
+    return pc.replace_with_mask(chunk, pa.array(mask), values)
+
+
+def _without(rows: pa.Table, gone: Any) -> pa.Table:
+    """Rows without some places, which are in order: what stands between them, if that is few pieces."""
+    starts = np.concatenate(([0], gone + 1))
+    ends = np.concatenate((gone, [rows.num_rows]))
+    pieces = [(int(a), int(b - a)) for a, b in zip(starts, ends, strict=True) if b > a]
+    if len(pieces) <= _SLICES_AT_MOST:
+        return pa.concat_tables([rows.slice(*piece) for piece in pieces]) if pieces else rows.slice(0, 0)
+    kept = np.ones(rows.num_rows, dtype=bool)
+    kept[gone] = False
+    return rows.filter(pa.array(kept))

@@ -1,0 +1,80 @@
+"""Rows of actions, what becomes of a table's rows: taken apart into what changes and what is new."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sqlglot import exp
+
+from anabranch.model.schema import Column, Schema
+from anabranch.queries.nested import differs
+from anabranch.queries.query import (
+    DELETE,
+    INSERT,
+    OP,
+    SAME,
+    UPDATE,
+    Query,
+    aliased,
+    all_of,
+    any_of,
+    choose,
+    col,
+    distinct_from,
+    number,
+    select,
+    subquery,
+    text,
+)
+from anabranch.queries.writes import changed_only
+
+
+def changed(rows: Query, schema: Schema, moves: bool) -> Query:
+    """The rows of the table that really change, in the form of compared rows: by the key that they had."""
+    plain = schema.plain_columns
+    picked = [aliased(col(_old(c, schema)), c.id) for c in schema.key_columns]
+    for c in plain:
+        picked += [aliased(col(c.id), c.id), aliased(col(c.before), c.before)]
+    is_delete = exp.EQ(this=col(OP), expression=text(DELETE))
+    gone = any_of([is_delete, _moved(schema)]) if moves and schema.has_key else is_delete
+    differ = any_of([differs(c.type, col(c.before), col(c.id)) for c in plain])
+    op = choose((gone, text(DELETE)), (differ, text(UPDATE)), otherwise=text(SAME))
+    inner = select([*picked, aliased(op, OP)], subquery(rows.expression, "r"), where=_is_there())
+    return changed_only(rows.over(inner))
+
+
+def added(rows: Query, schema: Schema, moves: bool) -> Query:
+    """The rows that are new: inserted ones, and those that got another key."""
+    is_new: exp.Expr = exp.EQ(this=col(OP), expression=text(INSERT))
+    if moves and schema.has_key:
+        moved = all_of([exp.EQ(this=col(OP), expression=text(UPDATE)), _moved(schema)])
+        is_new = any_of([is_new, moved])
+    return rows.over(select([col(c.id) for c in schema], subquery(rows.expression, "r"), where=is_new))
+
+
+def repeated(rows: Query, schema: Schema, limit: int) -> Query:
+    """Rows of the table that several actions speak of: their keys, or whole rows where there is no key."""
+    keys: Sequence[exp.Expr] = [col(_old(c, schema)) for c in schema.key_columns]
+    if schema.has_key:
+        shown = [aliased(k.copy(), c.id) for k, c in zip(keys, schema.key_columns, strict=True)]
+    else:
+        shown = [aliased(exp.AnyValue(this=col(c.before)), c.id) for c in schema]
+    grouped = select(shown, subquery(rows.expression, "r"), where=_is_there(), limit=limit)
+    grouped.set("group", exp.Group(expressions=list(keys)))
+    grouped.set("having", exp.Having(this=exp.GT(this=exp.Count(this=exp.Star()), expression=number(1))))
+    return rows.over(grouped)
+
+
+def _is_there() -> exp.Expr:
+    """Whether an action is about a row of the table."""
+    return exp.NEQ(this=col(OP), expression=text(INSERT))
+
+
+def _moved(schema: Schema) -> exp.Expr:
+    """Whether a row gets another key."""
+    return any_of([distinct_from(col(c.before), col(c.id)) for c in schema.key_columns])
+
+
+def _old(column: Column, schema: Schema) -> str:
+    """Where a key column of the row before is: the row id never changes, so it has no other."""
+    return column.before if schema.has_key else str(column.id)

@@ -1,0 +1,1 @@
+"""Branches, tags, refs, the log and listings: the catalogue alone is asked."""

@@ -1,0 +1,216 @@
+"""log and show: history, newest first, read no further than asked."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from itertools import count, islice
+from typing import Any
+
+from anabranch.catalog import entries, history, objects
+from anabranch.catalog.history import LogFilter, LogRow
+from anabranch.catalog.store import Connection
+from anabranch.errors import InvalidRequest, NotFound
+from anabranch.model.clock import Position
+from anabranch.model.commits import Commit
+from anabranch.model.ids import ThingId
+from anabranch.model.listings import Listing
+from anabranch.model.names import split_table_name
+from anabranch.model.objects import StoredObject
+from anabranch.model.refs import parse_time
+from anabranch.model.tables import Entry
+from anabranch.plan.history import is_ancestor, merge_bases
+from anabranch.repo.branches.refs import resolve
+from anabranch.repo.context.arguments import check_limit, check_text
+from anabranch.repo.context.context import Context
+from anabranch.repo.context.table_state import find_namespace, find_table
+
+_PAGE = 64
+_SHOWN = ("id", "hash", "author", "finished_at", "message", "tables")
+
+
+def log(
+    ctx: Context,
+    ref: str | Sequence[str] | None,
+    table: str | None = None,
+    author: str | None = None,
+    since: str | datetime | None = None,
+    until: str | datetime | None = None,
+    limit: int | None = None,
+    message: str | None = None,
+) -> list[Commit]:
+    """List the commits that a ref, or any of several, reaches, newest first; `a..b` leaves out what `a` reaches."""
+    check_limit(limit)
+    check_text(author or "", "author=")
+    check_text(message or "", "message=")
+    with ctx.catalog.read() as cx:
+        lows, highs = _ends(ctx, cx, ref)
+        things = _things_at_any(ctx, cx, highs, table) if table else None
+        micros = [history.to_micros(parse_time(x, "log")) if x is not None else None for x in (since, until)]
+        wanted = LogFilter(things, author, micros[0], micros[1], message)
+        found = walk(cx, highs, wanted, _PAGE if limit is None else min(limit + 1, _PAGE))
+        if lows:
+            found = _without(cx, found, lows)
+        return Listing(history.describe(cx, islice(found, limit)), _SHOWN)
+
+
+def show(ctx: Context, ref: str | None) -> Commit:
+    """Read one commit."""
+    with ctx.catalog.read() as cx:
+        return history.describe(cx, [resolve(ctx, cx, ref)])[0]
+
+
+@dataclass(frozen=True)
+class TableChange:
+    """What one commit did to one table."""
+
+    table: str
+    operations: tuple[str, ...]
+    row_count: int
+    inserted: int
+    updated: int
+    deleted: int
+    objects: tuple[dict[str, Any], ...]
+
+
+def show_changes(ctx: Context, ref: str | None) -> list[TableChange]:
+    """List what one commit did, by table, with the objects that hold it."""
+    with ctx.catalog.read() as cx:
+        position = resolve(ctx, cx, ref)
+        clock = history.clock(cx, position)
+        before = clock.back(1)
+        earlier = history.clock(cx, before) if before else clock
+        linked = objects.change_objects(cx, position)
+        found = []
+        for entry in entries.entries_of(cx, position):
+            if entry.kind != "table":
+                continue
+            name = entries.full_name(cx, earlier if entry.dropped else clock, entry.thing_id) or entry.thing_id
+            own = [o for thing, o in linked if thing == entry.thing_id]
+            counts = [_row_count(entry, own, kind) for kind in ("rows", "update", "delete")]
+            described = tuple(
+                {
+                    "id": o.id,
+                    "kind": o.kind,
+                    "rows": o.row_count,
+                    "size_bytes": o.size_bytes,
+                    "place": o.place,
+                    "path": o.path,
+                    "sha256": o.sha256,
+                }
+                for o in own
+            )
+            found.append(
+                TableChange(name, entry.operations, entry.row_count or 0, counts[0], counts[1], counts[2], described)
+            )
+        return sorted(found, key=lambda c: c.table)
+
+
+def _row_count(entry: Entry, own: Sequence[StoredObject], kind: str) -> int:
+    """How many rows a change has of one kind; under a new key, rows are written again but do not change."""
+    return 0 if entry.replaced else sum(o.row_count for o in own if o.kind == kind)
+
+
+def merge_base(ctx: Context, ours: str, theirs: str) -> list[Commit]:
+    """Find the nearest common ancestors of two refs."""
+    with ctx.catalog.read() as cx:
+        found = merge_bases(history.Lines(cx), resolve(ctx, cx, ours), resolve(ctx, cx, theirs))
+        return history.describe(cx, found)
+
+
+def ancestor(ctx: Context, old: str, new: str) -> bool:
+    """Tell whether one ref is an ancestor of another."""
+    with ctx.catalog.read() as cx:
+        return is_ancestor(history.Lines(cx), resolve(ctx, cx, old), resolve(ctx, cx, new))
+
+
+def walk(cx: Connection, starts: Iterable[Position], wanted: LogFilter, page: int) -> Iterator[Position]:
+    """Go down all parents, newest first, opening a line only when it is reached.
+
+    A commit that tells a later time than the one that led to it, by a wrong clock, does not go before others for that.
+    """
+    heap: list[tuple[int, int, int, LogRow, Iterator[LogRow]]] = []
+    tie, seen = count(), set()
+
+    def enter(position: Position, after: int | None = None) -> None:
+        push(_down(cx, position, wanted, page), after)
+
+    def push(rows: Iterator[LogRow], after: int | None) -> None:
+        row = next(rows, None)
+        if row is not None and row.position not in seen:
+            seen.add(row.position)
+            at = row.finished_at if after is None else min(row.finished_at, after)
+            heapq.heappush(heap, (-at, -row.generation, next(tie), row, rows))
+
+    for start in starts:
+        enter(start)
+    while heap:
+        before, _, _, row, rows = heapq.heappop(heap)
+        if row.shown:
+            yield row.position
+        if row.is_merge:
+            for parent in history.further_parents(cx, row.position):
+                enter(parent, -before)
+        if row.position.index == 0:
+            origin = history.clock(cx, row.position).back(1)
+            if origin:
+                enter(origin, -before)
+        else:
+            push(rows, -before)
+
+
+def _down(cx: Connection, top: Position, wanted: LogFilter, page: int) -> Iterator[LogRow]:
+    while True:
+        rows = history.log_page(cx, top, wanted, page)
+        yield from rows
+        if len(rows) < page or rows[-1].position.index == 0:
+            return
+        top = Position(top.line, rows[-1].position.index - 1)
+
+
+def _ends(ctx: Context, cx: Connection, ref: str | Sequence[str] | None) -> tuple[list[Position], list[Position]]:
+    """The commits whose past is left out, and those whose past is told."""
+    lows, highs = [], []
+    for text in [ref] if ref is None or isinstance(ref, str) else dict.fromkeys(ref):
+        low, dots, high = (text or "").partition("..")
+        if high.startswith("."):
+            raise InvalidRequest(f"log can't show {text!r}", hint="use a..b")
+        if dots:
+            lows.append(resolve(ctx, cx, low or None))
+        highs.append(resolve(ctx, cx, (high if dots else low) or None))
+    return lows, highs
+
+
+def _without(cx: Connection, found: Iterator[Position], lows: Sequence[Position]) -> Iterator[Position]:
+    lines = history.Lines(cx)
+    return (p for p in found if not any(is_ancestor(lines, p, low) for low in lows))
+
+
+def _things_at_any(ctx: Context, cx: Connection, at: Sequence[Position], table: str) -> tuple[ThingId, ...]:
+    """The tables of this name at the refs; it is enough that one of them knows it."""
+    found: dict[ThingId, None] = {}
+    unknown: list[NotFound] = []
+    for position in at:
+        try:
+            found |= dict.fromkeys(things_named(ctx, cx, position, table))
+        except NotFound as error:
+            unknown.append(error)
+    if unknown and not found:
+        raise unknown[0]
+    return tuple(found)
+
+
+def things_named(ctx: Context, cx: Connection, at: Position, table: str) -> tuple[ThingId, ...]:
+    """The table of this name at the ref; a table that was dropped is found by the name it had."""
+    clock = history.clock(cx, at)
+    try:
+        return (find_table(ctx, cx, clock, table),)
+    except NotFound:
+        namespaces, own = split_table_name(table)
+        parent = find_namespace(ctx, cx, clock, namespaces)
+        known = entries.ever_named(cx, ctx.record.id, clock, parent, own)
+        if not known:
+            raise
+        return tuple(ThingId(x) for x in known)

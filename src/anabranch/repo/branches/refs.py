@@ -1,0 +1,89 @@
+"""From a ref's text to a commit."""
+
+from __future__ import annotations
+
+from difflib import get_close_matches
+
+from anabranch.catalog import branches, history
+from anabranch.catalog.store import Connection
+from anabranch.errors import InvalidRequest, NotFound
+from anabranch.model.clock import Position
+from anabranch.model.commits import BranchHead
+from anabranch.model.refs import Back, Parent, Ref, Shown, each_end, parse_ref
+from anabranch.repo.context.context import Context
+
+
+def resolve(ctx: Context, cx: Connection, text: str | None) -> Position:
+    """Find the commit that a ref names; None is the default branch."""
+    ref = parse_ref(ctx.default_branch(cx) if text is None else str(text))
+    steps = list(ref.steps)
+    branch = branches.find(cx, ctx.record.id, _branch_name(ctx, cx, ref))
+    position = branch.position if branch else _other(ctx, cx, ref)
+    for i, step in enumerate(steps):
+        position = _take(cx, ref, step, position, branch if i == 0 else None)
+    return position
+
+
+def pinned(ctx: Context, text: str) -> str:
+    """A ref or a range, in the hashes of the commits that it names now: branches move, these do not."""
+    with ctx.catalog.read() as cx:
+        return each_end(text, lambda end: history.describe(cx, [resolve(ctx, cx, end)])[0].hash)
+
+
+def need_branch(ctx: Context, cx: Connection, name: str) -> BranchHead:
+    """Find a branch by name; the error names the nearest."""
+    found = branches.find(cx, ctx.record.id, name)
+    if found is None:
+        if branches.find_tag(cx, ctx.record.id, name) is not None:
+            hint = "only branches can be written to; make one at the tag"
+            raise NotFound(f"{name!r} is a tag, not a branch", hint=hint, branch=name)
+        near = get_close_matches(name, [b.name for b in branches.all_heads(cx, ctx.record.id)], n=1)
+        hint = f"did you mean {near[0]!r}?" if near else "make the branch first"
+        raise NotFound(f"there is no branch {name!r}", hint=hint, branch=name)
+    return found
+
+
+def _branch_name(ctx: Context, cx: Connection, ref: Ref) -> str:
+    return ctx.default_branch(cx) if ref.name == "HEAD" else ref.name
+
+
+def _other(ctx: Context, cx: Connection, ref: Ref) -> Position:
+    """Tags first, then `main/7`, then hashes."""
+    found = branches.find_tag(cx, ctx.record.id, ref.name)
+    if found is None and ref.position:
+        found = history.by_line_name(cx, ctx.record.id, *ref.position)
+    if found is None and ref.hash_prefix:
+        matches = history.by_hash(cx, ctx.record.id, ref.hash_prefix)
+        if len(matches) > 1:
+            raise InvalidRequest(f"hash prefix {ref.name!r} fits several commits", hint="give more of the hash")
+        found = matches[0] if matches else None
+    if found is None:
+        near = get_close_matches(ref.name, branches.names(cx, ctx.record.id), n=1)
+        hint = f"did you mean {near[0]!r}?" if near else "see `ana branch`, `ana tag` and `ana log`"
+        raise NotFound(f"there is no branch, tag or commit {ref.name!r}", hint=hint, ref=ref.text)
+    return found
+
+
+def _take(cx: Connection, ref: Ref, step: Back | Parent | Shown, at: Position, branch: BranchHead | None) -> Position:
+    if isinstance(step, Back):
+        found = history.clock(cx, at).back(step.steps)
+        problem = f"{ref.text!r} goes back past the first commit"
+    elif isinstance(step, Parent):
+        found = at if step.number == 0 else history.parent(cx, at, step.number)
+        problem = f"{ref.text!r}: the commit has no parent number {step.number}"
+    else:
+        if branch is None:
+            raise InvalidRequest(f"{ref.text!r} asks when, but {ref.name!r} is no branch", hint="use a branch's name")
+        found = _shown(cx, branch, step)
+        problem = f"{ref.text!r}: branch {ref.name!r} was not there yet"
+        if found and history.head(cx, found) is None:
+            found, problem = None, f"{ref.text!r}: what branch {ref.name!r} showed then was collected (`ana gc`)"
+    if found is None:
+        raise NotFound(problem, hint=f"see `ana log {ref.name}` and `ana reflog {ref.name}`", ref=ref.text)
+    return found
+
+
+def _shown(cx: Connection, branch: BranchHead, step: Shown) -> Position | None:
+    if step.at is None:
+        return branches.shown_before(cx, branch, step.moves or 0)
+    return branches.shown_at(cx, branch, history.to_micros(step.at))

@@ -1,0 +1,1 @@
+"""Transactions, open commits and publishing."""

@@ -1,0 +1,292 @@
+"""commit: start from a branch, gather statements, publish all or nothing."""
+
+from __future__ import annotations
+
+import logging
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from types import TracebackType
+
+from anabranch.catalog import branches, history
+from anabranch.catalog.publish import HeadMoved, publish
+from anabranch.catalog.store import Connection, lock_repository, now, settle
+from anabranch.errors import AnabranchError, BranchMoved, InvalidRequest, OutcomeUnknown, Unavailable
+from anabranch.model.clock import Position
+from anabranch.model.commits import BranchHead, Commit, CommitHead
+from anabranch.model.content import Content, Publication
+from anabranch.model.ids import CommitId, ObjectId, new_id
+from anabranch.plan.commit import Draft, content_of, objects_of
+from anabranch.plan.folding import is_due
+from anabranch.repo.branches.refs import need_branch
+from anabranch.repo.commit.transaction import Start, Transaction
+from anabranch.repo.context.arguments import check_provenance, check_words
+from anabranch.repo.context.context import Context
+
+log = logging.getLogger("anabranch.repo.commit.commit")
+
+
+@dataclass(frozen=True)
+class CommitRequest:
+    """What `repo.commit(…)` was asked for."""
+
+    branch: str | None
+    message: str
+    author: str | None = None
+    strict: bool = False
+    allow_empty: bool = False
+    provenance: Sequence[str] = ()
+
+    def __post_init__(self) -> None:
+        check_words(self.message, self.author)
+        check_provenance(self.provenance)
+
+
+def begin(ctx: Context, asked: CommitRequest) -> Start:
+    """Read the head that the commit will expect to find."""
+    with ctx.catalog.read() as cx:
+        found = branches.find_head(cx, ctx.record.id, asked.branch)
+        if found is None:
+            need_branch(ctx, cx, asked.branch or ctx.default_branch(cx))
+        assert found is not None
+        head, parent = found
+        clock, started = history.clock(cx, head.position), now(cx)
+    who, sources = asked.author or ctx.author, tuple(asked.provenance)
+    return Start(head, parent, clock, asked.message, who, started, sources, asked.strict, asked.allow_empty)
+
+
+def finish(
+    ctx: Context,
+    start: Start,
+    draft: Draft,
+    verb: str = "commit",
+    registered: Sequence[ObjectId] = (),
+    open_commit: tuple[str, int] | None = None,
+) -> Commit | None:
+    """Net each table's statements, and publish; None if there is nothing to say."""
+    from anabranch.repo.write.netting import net
+
+    netted = replace(draft, things={k: t if t.dropped else net(ctx, t) for k, t in draft.things.items()})
+    content = content_of(netted, registered)
+    # Files of an open commit stay until it is aborted; what netting made just now is nobody's if publishing fails.
+    own = set() if open_commit is None else set(registered)
+    made = [o for d in (draft, netted) for t in d.things.values() for o in (*objects_of(t), *t.superseded)]
+    loose = [o for o in made if o.stored.id not in own]
+    if content.is_empty and not start.allow_empty:
+        log.debug("nothing changed: no commit is made")
+        ctx.discard(loose)
+        return None
+    try:
+        commit = publish_draft(ctx, _publication(ctx, start, content, verb, open_commit), netted, start.strict)
+    except OutcomeUnknown:
+        raise
+    except AnabranchError:
+        ctx.discard(loose)
+        raise
+    ctx.discard([o for o in loose if o.stored.id not in content.sha256])
+    keep_draft_readable(ctx, start.branch.name, netted)
+    return commit
+
+
+def keep_draft_readable(ctx: Context, branch: str, draft: Draft) -> None:
+    """Fold the changes of tables that this commit changed once too often."""
+    limit = ctx.settings.fold_commit_limit
+    changed = [t for t in draft.things.values() if t.base and t.statements and not t.dropped]
+    due = {t.id: t.name for t in changed if t.base and is_due(t.base.layers, limit, pending=1)}
+    if due:
+        from anabranch.repo.upkeep.fold import keep_readable
+
+        keep_readable(ctx, branch, due)
+
+
+def _publication(
+    ctx: Context, start: Start, content: Content, verb: str, open_commit: tuple[str, int] | None
+) -> Publication:
+    return Publication(
+        ctx.record.id,
+        start.branch,
+        (start.parent,),
+        CommitId(new_id("k")),
+        start.author,
+        start.message,
+        start.started_at,
+        start.provenance,
+        verb,
+        content,
+        start.creates_branch,
+        open_commit,
+    )
+
+
+def publish_draft(ctx: Context, publication: Publication, draft: Draft, strict: bool) -> Commit:
+    """Publish; if the branch moved, put the commit on the new head as long as no row that it touched was touched."""
+    with publish_found_out(ctx, publication) as found:
+        for attempt in range(_ATTEMPTS):
+            try:
+                made, line = _attempt(ctx, publication)
+                break
+            except HeadMoved as moved:
+                if attempt == _ATTEMPTS - 1:
+                    made, line, publication = _last_attempt(ctx, publication, draft, strict)
+                    break
+                with ctx.catalog.read() as cx:
+                    publication = _onto(ctx, cx, publication, draft, strict, moved.found)
+        found.append(_described(publication, draft, made, line))
+    return found[0]
+
+
+_ATTEMPTS = 4
+
+
+def _attempt(ctx: Context, publication: Publication) -> tuple[CommitHead, str]:
+    with ctx.catalog.write() as cx:
+        made = publish_checked(ctx, cx, publication)
+        return made, history.line_name(cx, made.position)
+
+
+def publish_checked(ctx: Context, cx: Connection, publication: Publication) -> CommitHead:
+    """Publish; files that were collected meanwhile are not linked."""
+    made = publish(cx, publication, ctx.store_id, ctx.settings.clock_depth_limit)
+    ctx.check_there(publication.content.objects)
+    return made
+
+
+def _last_attempt(
+    ctx: Context, publication: Publication, draft: Draft, strict: bool
+) -> tuple[CommitHead, str, Publication]:
+    """Look at the head and publish in one transaction, so that a writer among many quick ones comes through."""
+    with ctx.catalog.write() as cx:
+        lock_repository(cx, ctx.record.id)
+        moved = branches.find(cx, ctx.record.id, publication.branch.name)
+        publication = _onto(ctx, cx, publication, draft, strict, moved)
+        made = publish_checked(ctx, cx, publication)
+        return made, history.line_name(cx, made.position), publication
+
+
+@contextmanager
+def publish_found_out(ctx: Context, publication: Publication) -> Iterator[list[Commit]]:
+    """A block that publishes and keeps the commit; if its outcome is unknown, the branch's moves are asked."""
+    found: list[Commit] = []
+    try:
+        yield found
+    except OutcomeUnknown as error:
+        found.append(_published(ctx, publication, find_published(ctx, publication, error)))
+
+
+def find_published(ctx: Context, publication: Publication, error: OutcomeUnknown) -> Position:
+    """Find out where a commit of unknown outcome was published; if it was not, nothing of it was."""
+    where = _find_out(ctx, publication, error)
+    if where is None:
+        message = f"nothing was published: {error.message}"
+        raise Unavailable(message, hint="check the disk or the server, then try again") from error
+    return where
+
+
+def _published(ctx: Context, publication: Publication, found: Position) -> Commit:
+    """Read a commit that is known to be published; if that fails, it must not look as if it were not."""
+    try:
+        with ctx.catalog.read() as cx:
+            return history.describe(cx, [found])[0]
+    except AnabranchError as error:
+        name = publication.branch.name
+        message = f"commit {publication.id} was published on {name!r}, but can't be read: {error.message}"
+        hint = f"it is in repo.reflog({name!r}) when the catalogue is back"
+        raise OutcomeUnknown(message, hint=hint, commit_id=publication.id, branch=name) from error
+
+
+def _described(publication: Publication, draft: Draft, made: CommitHead, line: str) -> Commit:
+    """The commit as users see it, from what is at hand."""
+    told = {e.thing_id for e in publication.content.entries if e.kind == "table"}
+    return Commit(
+        made.hash,
+        f"{line}/{made.position.index}",
+        publication.author,
+        publication.message,
+        history.to_datetime(publication.started_at),
+        history.to_datetime(made.finished_at),
+        tuple(p.hash for p in publication.parents),
+        tuple(sorted(t.name for t in draft.things.values() if t.id in told)),
+        publication.provenance,
+    )
+
+
+def _find_out(ctx: Context, publication: Publication, error: OutcomeUnknown) -> Position | None:
+    """Ask the branch's moves what became of a commit. The lock waits for a publication that is still under way.
+
+    The answer counts once it is written down: until then a crash could still bring the commit back, or lose it.
+    """
+    try:
+        with ctx.catalog.write() as cx:
+            lock_repository(cx, ctx.record.id)
+            found = branches.published(cx, publication.id)
+            settle(cx)
+        return found
+    except AnabranchError as second:
+        name = publication.branch.name
+        message = f"it is not known whether commit {publication.id} was published on {name!r}: {error.message}"
+        hint = f"when the catalogue is back, look for it in repo.reflog({name!r})"
+        raise OutcomeUnknown(message, hint=hint, commit_id=publication.id, branch=name) from second
+
+
+def _onto(
+    ctx: Context, cx: Connection, publication: Publication, draft: Draft, strict: bool, found: BranchHead | None
+) -> Publication:
+    """Move a publication to the new head, or refuse."""
+    name = publication.branch.name
+    if found is None:
+        raise BranchMoved(f"branch {name!r} was deleted meanwhile", hint="make it again, then retry", branch=name)
+    base = publication.parents[0].position
+    clock = history.clock(cx, found.position)
+    head = history.head(cx, found.position)
+    if not clock.holds(base) or head is None:
+        hint = "read the branch again and retry"
+        raise BranchMoved(f"branch {name!r} was reset meanwhile", hint=hint, branch=name)
+    from anabranch.repo.commit.concurrent_commits import look_beside, on_top
+
+    beside = look_beside(ctx, cx, draft, publication.content, base, clock, strict)
+    if beside.clash:
+        tables = beside.names or tuple(beside.rows)
+        message = f"branch {name!r} moved: {beside.told()}"
+        raise BranchMoved(message, hint="read the branch again and retry", branch=name, tables=tables, found=head.hash)
+    log.debug("branch %s moved to %s; the commit goes on it", name, head.hash)
+    content = on_top(publication.content, draft, beside)
+    return _reparented(replace(publication, content=content), found, head)
+
+
+def _reparented(publication: Publication, branch: BranchHead, head: CommitHead) -> Publication:
+    return replace(publication, branch=branch, parents=(head, *publication.parents[1:]), creates_branch=False)
+
+
+class CommitBlock:
+    """`with repo.commit(…) as tx`: published at the end, unless the block raises."""
+
+    def __init__(self, ctx: Context, asked: CommitRequest) -> None:
+        self._ctx, self._asked = ctx, asked
+        self._transaction: Transaction | None = None
+        self._entered = False
+
+    def __enter__(self) -> Transaction:
+        if self._entered:
+            raise InvalidRequest("this commit was entered already", hint="start another with repo.commit(…)")
+        self._entered = True
+        self._transaction = Transaction(self._ctx, begin(self._ctx, self._asked))
+        return self._transaction
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, _trace: TracebackType | None
+    ) -> None:
+        transaction = self._transaction
+        assert transaction is not None
+        transaction._closed = True
+        if error is None:
+            transaction.commit = finish(self._ctx, transaction._start, transaction._draft)
+        else:
+            # Nothing was published, for certain: publishing had not begun.
+            self._ctx.discard([o for t in transaction._draft.things.values() for o in (*objects_of(t), *t.superseded)])
+
+    def __del__(self) -> None:
+        if not getattr(self, "_entered", True):
+            warnings.warn(
+                "repo.commit(…) was never entered: write `with repo.commit(…) as tx:`", RuntimeWarning, stacklevel=2
+            )

@@ -1,0 +1,124 @@
+"""Publishing beside other writers: whether two commits touched one row, and the commit on the head that they left."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from anabranch.catalog import entries, history, paths
+from anabranch.catalog.store import Connection
+from anabranch.frames.output import to_dicts
+from anabranch.model.clock import Clock, Position
+from anabranch.model.content import Content
+from anabranch.model.ids import ThingId
+from anabranch.model.objects import Layer, size_of
+from anabranch.plan.commit import Draft, Moved, ThingDraft, clashes, draft_state, objects_of, writes_rows_only
+from anabranch.plan.engine import Work
+from anabranch.plan.path import find_path
+from anabranch.queries.met_keys import Meeting, met_keys
+from anabranch.queries.query import Sources, limited
+from anabranch.repo.context.context import Context
+from anabranch.repo.context.table_state import schema_of
+from anabranch.repo.read.conditions import not_in_duck, reading
+
+_NAMED_AT_MOST = 3
+
+
+@dataclass(frozen=True)
+class Beside:
+    """What stands between a commit and a head that moved."""
+
+    names: tuple[str, ...]
+    """Tables, namespaces and names that both touched as wholes."""
+    rows: Mapping[str, list[dict[str, Any]]]
+    """Some keys of rows that both touched, by table."""
+    counts: Mapping[ThingId, int]
+    """The rows that tables have on the new head, where both changed other rows of one table."""
+
+    @property
+    def clash(self) -> bool:
+        return bool(self.names or self.rows)
+
+    def told(self) -> str:
+        """Say what both touched."""
+        if self.names:
+            return f"others changed {', '.join(map(repr, self.names))}, which this commit also touches"
+        parts = [f"{table!r} ({'; '.join(_shown(k) for k in keys) or 'rows'})" for table, keys in self.rows.items()]
+        return f"others changed rows that this commit also changes: {', '.join(parts)}"
+
+
+def _shown(key: Mapping[str, Any]) -> str:
+    return ", ".join(f"{name}={value!r}" for name, value in key.items())
+
+
+def look_beside(
+    ctx: Context, cx: Connection, draft: Draft, content: Content, base: Position, at: Clock, strict: bool
+) -> Beside:
+    """Find what both this commit and those since its parent touched; rows are compared by key, cells are not."""
+    things, names = entries.touched(cx, at.since(base))
+    shared = {} if strict else _shared(cx, draft, content, base, at, things)
+    both = clashes(draft, content, Moved(frozenset(things - shared.keys()), frozenset(names)), strict)
+    if both:
+        return Beside(both, {}, {})
+    rows, counts = {}, {}
+    for thing, layers in shared.items():
+        table = draft.things[ThingId(thing)]
+        met = _met(ctx, cx, table, layers)
+        if met is not None:
+            rows[table.name] = met
+        entry = entries.find_entry(cx, at, table.id)
+        counts[table.id] = (entry.row_count or 0) if entry else 0
+    return Beside((), rows, counts)
+
+
+def _shared(
+    cx: Connection, draft: Draft, content: Content, base: Position, at: Clock, things: set[str]
+) -> dict[str, tuple[Layer, ...]]:
+    """The tables of which both sides changed nothing but rows, with the others' changes."""
+    legs = find_path(history.Lines(cx), base, at.head)
+    found: dict[str, tuple[Layer, ...]] = {}
+    for entry in content.entries:
+        thing = draft.things[entry.thing_id]
+        if entry.thing_id not in things or not writes_rows_only(thing):
+            continue
+        done = set(paths.operations(cx, legs, [thing.id]))
+        layers = paths.layers_along(cx, legs, [thing.id], {}) if done <= {"insert", "update", "delete"} else None
+        if layers is not None:
+            found[str(thing.id)] = layers
+    return found
+
+
+def _met(ctx: Context, cx: Connection, table: ThingDraft, others: tuple[Layer, ...]) -> list[dict[str, Any]] | None:
+    """Some keys that both touched; None if there are none."""
+    own = tuple(Layer(1, o.stored) for o in objects_of(table))
+    state = draft_state(table)
+    exceptions = [Layer(0, o) for x in others for o in x.without]
+    layers = (*own, *others, *exceptions)
+    known = schema_of(ctx, cx, {x.object.schema_id for x in (*others, *exceptions)})
+    state = replace(state, schemas={**known, **state.schemas}, layers=layers)
+    pending = {o.stored.id: o.content for o in objects_of(table) if o.content is not None}
+    columns = state.schema.columns
+    query = met_keys(Meeting(others, own, rows=True), state, columns, ctx.access(layers, pending), Sources())
+    if query is None:
+        return None
+    work = Work(size_of(layers), not_in_duck=not_in_duck(state.schema.key_columns, table.name))
+    engine = ctx.engines.pick(work, f"rows of {table.name!r} that others changed, too")
+    with reading(ctx, state):
+        found = engine.fetch(limited(query, _NAMED_AT_MOST))
+    if not found.num_rows:
+        return None
+    names = {str(c.id): c.name for c in state.schema.key_columns}
+    return [{names[k]: v for k, v in row.items()} for row in to_dicts(found)] if state.schema.has_key else []
+
+
+def on_top(content: Content, draft: Draft, beside: Beside) -> Content:
+    """What the commit says on the new head: tables that others changed, too, have their rows as well."""
+    told = []
+    for entry in content.entries:
+        if entry.thing_id in beside.counts:
+            done = draft.things[entry.thing_id].counts
+            rows = beside.counts[entry.thing_id] + done.inserted - done.deleted
+            entry = replace(entry, row_count=rows)
+        told.append(entry)
+    return replace(content, entries=tuple(told))

@@ -1,0 +1,45 @@
+"""The tables and namespaces of an unfinished commit: those of its parent, with what it made, renamed and dropped."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from anabranch.model.ids import ROOT_NAMESPACE, ThingId
+from anabranch.model.schema import Schema
+from anabranch.model.tables import TableEntry, ThingKind
+from anabranch.repo.commit.transaction import Transaction
+from anabranch.repo.context.table_state import describe_table, list_schemas
+
+
+def draft_schemas(tx: Transaction) -> list[tuple[TableEntry, Schema]]:
+    """List the tables of an unfinished commit with their sizes and columns, by name."""
+    with tx._ctx.catalog.read() as cx:
+        committed = {entry.id: (entry, schema) for entry, schema in list_schemas(tx._ctx, cx, tx._start.clock, None)}
+    found = []
+    for name, kind, thing in names_of(tx):
+        draft = tx._draft.things.get(thing)
+        if kind != "table":
+            continue
+        if draft is not None and draft.schema is not None:
+            found.append(describe_table(name, thing, draft.row_count, draft.schema))
+        else:
+            entry, schema = committed[thing]
+            found.append((replace(entry, name=name), schema))
+    return sorted(found, key=lambda pair: pair[0].name)
+
+
+def draft_namespaces(tx: Transaction) -> list[str]:
+    """List the namespaces of an unfinished commit, those inside others with their path."""
+    return sorted(name for name, kind, _ in names_of(tx) if kind == "namespace")
+
+
+def names_of(tx: Transaction) -> Iterator[tuple[str, ThingKind, ThingId]]:
+    """Every name that the commit binds, with its path."""
+    todo = [("", ROOT_NAMESPACE)]
+    while todo:
+        prefix, parent = todo.pop()
+        for own, (kind, thing) in tx._names_below(parent).items():
+            yield prefix + own, kind, thing
+            if kind == "namespace":
+                todo.append((f"{prefix}{own}.", thing))

@@ -1,0 +1,376 @@
+"""start: a commit that stays open over processes, until it is finished or aborted."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from datetime import datetime
+from typing import Any
+
+from anabranch.catalog import branches, entries, history, objects, open_commits
+from anabranch.catalog.open_commits import OpenRecord
+from anabranch.catalog.store import Connection, lock_repository, now
+from anabranch.errors import AlreadyExists, BranchMoved, InvalidRequest
+from anabranch.model.changes import Counts
+from anabranch.model.commits import BranchHead, Commit
+from anabranch.model.ids import BranchId, ObjectId, ThingId, new_id
+from anabranch.model.names import check_ref_name
+from anabranch.model.objects import NewObject
+from anabranch.model.schema import Schema, read_schema, schema_document
+from anabranch.plan.commit import Draft, Statement, ThingDraft, objects_of, place_of
+from anabranch.repo.branches.refs import need_branch, resolve
+from anabranch.repo.commit.transaction import Start, Transaction
+from anabranch.repo.context.arguments import check_provenance, check_words
+from anabranch.repo.context.context import Context
+from anabranch.repo.context.table_state import table_state
+from anabranch.repo.write.table_writer import TableWriter
+
+_READS = "reads"
+"""Stands in the place of a thing's id for the tables that a strict commit has read."""
+
+
+class OpenCommit(Transaction):
+    """A transaction whose every statement is kept in the catalogue."""
+
+    def __init__(self, ctx: Context, start: Start, record: OpenRecord) -> None:
+        super().__init__(ctx, start)
+        self._record_of, self._version = record, record.version
+        self._registered: set[ObjectId] = set()
+        self._held: dict[ThingId, ThingDraft] | None = None
+        """What a block has recorded that is kept at its end."""
+
+    def __repr__(self) -> str:
+        return f"OpenCommit({self.id!r} on {self.branch!r}, {self.message!r})"
+
+    @property
+    def id(self) -> str:
+        return self._record_of.id
+
+    @property
+    def branch(self) -> str:
+        return self._record_of.branch
+
+    @property
+    def message(self) -> str:
+        return self._start.message
+
+    @property
+    def author(self) -> str:
+        return self._start.author
+
+    @property
+    def started_at(self) -> datetime:
+        return history.to_datetime(self._start.started_at)
+
+    @property
+    def parent(self) -> str:
+        """The hash of the commit that it starts from."""
+        return self._start.parent.hash
+
+    @property
+    def version(self) -> int:
+        """How often it was written to."""
+        return self._version
+
+    @property
+    def is_working_set(self) -> bool:
+        return self._record_of.working
+
+    def finish(self, message: str | None = None, author: str | None = None) -> Commit | None:
+        """Publish; None if nothing changed. If the branch moved, the commit stays open."""
+        from anabranch.repo.commit.commit import finish
+
+        self._open()
+        words = self._start.message if message is None else message
+        check_words(words, author)
+        start = replace(self._start, message=words, author=author or self._start.author)
+        made = finish(
+            self._ctx, start, self._draft, registered=tuple(self._registered), open_commit=(self.id, self._version)
+        )
+        if made is None:
+            self._remove()
+        self._closed = True
+        self.commit = made
+        return made
+
+    def abort(self) -> None:
+        """Give the work up; nothing of it stays visible."""
+        self._open()
+        self._remove()
+        self._closed = True
+
+    def _remove(self) -> None:
+        """Forget the work: its rows first, then its files."""
+        with self._ctx.catalog.write() as cx:
+            mine = open_commits.linked(cx, self.id)
+            stored = list(objects.find(cx, mine).values())
+            if not open_commits.remove(cx, self.id, self._version):
+                raise changed_elsewhere(self.id)
+            objects.remove(cx, mine)
+        self._ctx.discard([NewObject(o) for o in stored])
+
+    def discard(self, name: str) -> None:
+        """Give up what is staged of one table or namespace; the rest stays."""
+        from anabranch.repo.commit.discard import may_discard
+
+        self._open()
+        thing = may_discard(self._ctx, self._draft, self._start, name)
+        mine = [o.stored for o in objects_of(thing) if o.stored.id in self._registered]
+        ids = [o.id for o in mine]
+        with self._ctx.catalog.write() as cx:
+            if not open_commits.save(cx, self._ctx.record.id, self.id, self._version, [(thing.id, None)], []):
+                raise changed_elsewhere(self.id)
+            open_commits.unlink(cx, self.id, ids)
+            objects.remove(cx, ids)
+        self._ctx.discard([NewObject(o) for o in mine])
+        self._version += 1
+        with self._ctx.catalog.read() as cx:
+            self.load(cx)
+
+    @contextmanager
+    def all_or_nothing(self) -> Iterator[None]:
+        """A block whose statements are kept in the catalogue together, at its end."""
+        if self._held is not None:
+            with super().all_or_nothing():
+                yield
+            return
+        self._held = {}
+        try:
+            with super().all_or_nothing():
+                yield
+            held = list(self._held.values())
+        finally:
+            self._held = None
+        self._keep(held)
+
+    def _record(self, thing: ThingDraft) -> None:
+        if self._held is not None:
+            self._held[thing.id] = thing
+            super()._record(thing)
+            return
+        self._keep([thing])
+        super()._record(thing)
+
+    def _keep(self, things: Sequence[ThingDraft]) -> None:
+        """Keep drafts of things in the catalogue."""
+        made = [o for t in things for o in objects_of(t) if o.stored.id not in self._registered]
+        if things:
+            self._save([(t.id, _document(t)) for t in things], made)
+        self._registered.update(o.stored.id for o in made)
+
+    def table(self, name: str, **selection: Any) -> TableWriter:
+        """Open a table; a strict commit also keeps which tables were read."""
+        known = len(self._draft.reads)
+        found = super().table(name, **selection)
+        if self._start.strict and len(self._draft.reads) != known:
+            self._save([(_READS, {"reads": dict(self._draft.reads)})], [])
+        return found
+
+    def _save(self, parts: Sequence[tuple[str, dict[str, Any]]], made: list[NewObject]) -> None:
+        """Keep parts of the draft, if nobody else wrote meanwhile."""
+        with self._ctx.catalog.write() as cx:
+            if not open_commits.save(cx, self._ctx.record.id, self.id, self._version, parts, made):
+                raise changed_elsewhere(self.id)
+            self._ctx.check_there(made)
+        self._version += 1
+
+    def load(self, cx: Connection) -> OpenCommit:
+        """Take up what the catalogue has kept."""
+        documents = open_commits.documents(cx, self.id)
+        things = [self._read(cx, document) for document in documents if "reads" not in document]
+        reads = {ThingId(k): v for document in documents for k, v in document.get("reads", {}).items()}
+        self._draft = Draft({t.id: t for t in things}, reads=reads)
+        places = {t.id: entries.place_of(cx, self._start.clock, t.id) for t in things}
+        for thing in things:
+            was = places[thing.id]
+            if was and (thing.dropped or was != place_of(thing)):
+                self._draft.bind(was, None, (thing.kind, thing.id))
+        # A name that was freed may have been given again, so what is bound comes last.
+        for thing in (t for t in things if not t.dropped and places[t.id] != place_of(t)):
+            place = place_of(thing)
+            found = entries.find_name(cx, self._ctx.record.id, self._start.clock, *place)
+            self._draft.bind(place, (thing.kind, thing.id), (found.kind, found.thing_id) if found else None)  # type: ignore[arg-type]
+        self._registered = set(open_commits.linked(cx, self.id))
+        return self
+
+    def _read(self, cx: Connection, document: dict[str, Any]) -> ThingDraft:
+        thing = ThingId(document["id"])
+        created = "create" in document["operations"]
+        is_table = document["kind"] == "table"
+        base = (
+            table_state(self._ctx, cx, self._start.clock, thing, document["name"]) if is_table and not created else None
+        )
+        made = {id_: read_schema(id_, told) for id_, told in document["schemas"].items()}
+        schema = made.get(document["schema"]) or (base.schemas.get(document["schema"]) if base else None)
+        ids = [ObjectId(o) for s in document["statements"] for o in s["objects"]]
+        found = objects.find(cx, ids)
+        statements = tuple(
+            Statement(
+                s["operation"],
+                tuple(NewObject(found[ObjectId(o)]) for o in s["objects"]),
+                Counts(*s["counts"]),
+                s["exact"],
+            )
+            for s in document["statements"]
+        )
+        return ThingDraft(
+            thing,
+            document["kind"],
+            ThingId(document["parent_id"]),
+            document["name"],
+            base,
+            schema,
+            statements,
+            tuple(document["operations"]),
+            document["dropped"],
+            document["attributes"],
+            document["base_name"],
+            document["base_attributes"],
+            made,
+            document["replaced_rows"],
+        )
+
+
+def changed_elsewhere(id_: str) -> BranchMoved:
+    """The error of an open commit that is not what it was when it was read."""
+    message = f"open commit {id_} was written to, finished or aborted elsewhere"
+    return BranchMoved(message, hint="open it again, look at it, and repeat")
+
+
+def start(
+    ctx: Context,
+    branch: str | None,
+    parent: str | None,
+    message: str,
+    author: str | None,
+    provenance: Sequence[str],
+    strict: bool = False,
+    working: bool = False,
+) -> OpenCommit:
+    """Open a commit on a branch; a branch that is not there yet is made when it is finished."""
+    check_words(message, author)
+    sources = check_provenance(provenance)
+    with ctx.catalog.write() as cx:
+        lock_repository(cx, ctx.record.id)
+        head, creates = _target(ctx, cx, branch, parent)
+        name = head.name
+        record = OpenRecord(
+            new_id("w"),
+            name,
+            head.position,
+            message,
+            author or ctx.author,
+            now(cx),
+            sources,
+            strict,
+            working,
+            creates,
+        )
+        open_commits.insert(cx, ctx.record.id, record)
+        return OpenCommit(ctx, _start(cx, record, head, creates), record)
+
+
+def list_open(ctx: Context) -> list[OpenCommit]:
+    """List the open commits, each ready to go on."""
+    with ctx.catalog.read() as cx:
+        return [_reopen(ctx, cx, r) for r in open_commits.all_records(cx, ctx.record.id)]
+
+
+def working_set(ctx: Context, branch: str) -> OpenCommit | None:
+    """Find the working set of a branch: where the command line writes."""
+    with ctx.catalog.read() as cx:
+        found = [r for r in open_commits.all_records(cx, ctx.record.id) if r.working and r.branch == branch]
+        return _reopen(ctx, cx, found[0]) if found else None
+
+
+def reopen(ctx: Context, id_: str) -> OpenCommit:
+    """Open a commit again by its id, as the catalogue has it now."""
+    with ctx.catalog.read() as cx:
+        found = next((r for r in open_commits.all_records(cx, ctx.record.id) if r.id == id_), None)
+        if found is None:
+            raise changed_elsewhere(id_)
+        return _reopen(ctx, cx, found)
+
+
+def _target(ctx: Context, cx: Connection, branch: str | None, parent: str | None) -> tuple[BranchHead, bool]:
+    """The branch that will move and the commit to start from."""
+    if branch is None:
+        name = parent or ctx.default_branch(cx)
+        found = branches.find(cx, ctx.record.id, name)
+        if found is None:
+            resolve(ctx, cx, name)
+            raise InvalidRequest(f"{name!r} is a commit, not a branch", hint="say which branch moves with branch=")
+        return found, False
+    existing = branches.find(cx, ctx.record.id, branch)
+    if existing is None:
+        if parent is None:
+            need_branch(ctx, cx, branch)
+        check_ref_name(branch, "branch")
+        if branches.taken(cx, ctx.record.id, branch):
+            raise AlreadyExists(f"there is a tag {branch!r}", hint="choose another name for the branch")
+        return BranchHead(branch, BranchId(new_id("b")), resolve(ctx, cx, parent)), True
+    position = existing.position if parent is None else resolve(ctx, cx, parent)
+    if not history.clock(cx, existing.position).holds(position):
+        raise InvalidRequest(f"{parent!r} is not in the history of branch {branch!r}", hint="leave parent= out")
+    return BranchHead(branch, existing.id, position), False
+
+
+def _reopen(ctx: Context, cx: Connection, record: OpenRecord) -> OpenCommit:
+    found = branches.find(cx, ctx.record.id, record.branch)
+    id_ = found.id if found else BranchId(new_id("b"))
+    head = BranchHead(record.branch, id_, record.parent)
+    return OpenCommit(ctx, _start(cx, record, head, record.creates_branch), record).load(cx)
+
+
+def _start(cx: Connection, record: OpenRecord, head: BranchHead, creates: bool) -> Start:
+    parent = history.head(cx, record.parent)
+    assert parent is not None
+    clock = history.clock(cx, record.parent)
+    return Start(
+        head,
+        parent,
+        clock,
+        record.message,
+        record.author,
+        record.started_at,
+        record.provenance,
+        record.strict,
+        False,
+        creates,
+    )
+
+
+def _made_schemas(thing: ThingDraft) -> dict[str, Schema]:
+    """The schemas that the parent's table does not have."""
+    made = dict(thing.schemas)
+    if thing.schema and not thing.base:
+        made[thing.schema.id] = thing.schema
+    return made
+
+
+def _document(thing: ThingDraft) -> dict[str, Any]:
+    """A draft as plain values; its objects by their ids."""
+    return {
+        "id": thing.id,
+        "kind": thing.kind,
+        "parent_id": thing.parent_id,
+        "name": thing.name,
+        "schema": thing.schema.id if thing.schema else None,
+        "schemas": {id_: schema_document(s) for id_, s in _made_schemas(thing).items()},
+        "base_name": thing.base_name,
+        "base_attributes": dict(thing.base_attributes),
+        "replaced_rows": thing.replaced_rows,
+        "operations": list(thing.operations),
+        "dropped": thing.dropped,
+        "attributes": dict(thing.attributes),
+        "statements": [
+            {
+                "operation": s.operation,
+                "objects": [o.stored.id for o in s.objects],
+                "counts": [s.counts.inserted, s.counts.updated, s.counts.deleted],
+                "exact": s.exact,
+            }
+            for s in thing.statements
+        ],
+    }

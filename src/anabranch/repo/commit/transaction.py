@@ -1,0 +1,341 @@
+"""A transaction: many statements on many tables, seen by nobody until it is published."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from anabranch.catalog import entries
+from anabranch.errors import AlreadyExists, InvalidRequest, NotFound
+from anabranch.model.changes import Counts
+from anabranch.model.clock import Clock
+from anabranch.model.commits import BranchHead, Commit, CommitHead
+from anabranch.model.ids import ROOT_NAMESPACE, ObjectId, ThingId, new_id
+from anabranch.model.names import split_namespace, split_new_namespace, split_table_name
+from anabranch.model.tables import TableState, ThingKind
+from anabranch.plan.commit import (
+    Bound,
+    Draft,
+    Place,
+    Statement,
+    ThingDraft,
+    draft_state,
+    objects_of,
+    place_of,
+    with_statement,
+)
+from anabranch.plan.properties import check_properties, with_properties, without_properties
+from anabranch.repo.context.context import Context
+from anabranch.repo.context.table_state import find_table, table_state
+from anabranch.repo.read.table import Selection, make_selection
+from anabranch.repo.write.table_writer import TableWriter
+
+if TYPE_CHECKING:
+    from anabranch.repo.compare.table_diff import Diff
+    from anabranch.repo.sql.result import SqlResult
+
+
+@dataclass(frozen=True)
+class Start:
+    """Where a commit starts from and what it will say of itself."""
+
+    branch: BranchHead
+    parent: CommitHead
+    clock: Clock
+    message: str
+    author: str
+    started_at: int
+    provenance: tuple[str, ...] = ()
+    strict: bool = False
+    allow_empty: bool = False
+    creates_branch: bool = False
+
+
+class Transaction:
+    """An unfinished commit. It reads its own writes; it may not be shared by threads."""
+
+    commit: Commit | None = None
+    """The commit that was made; None until then, and where nothing changed."""
+
+    def __init__(self, ctx: Context, start: Start) -> None:
+        self._ctx, self._start = ctx, start
+        self._draft = Draft()
+        self._contents: dict[ObjectId, bytes] = {}
+        self._closed = False
+
+    def create_table(
+        self,
+        name: str,
+        data: Any = None,
+        *,
+        key: str | Sequence[str] | None = None,
+        schema: Any = None,
+        cluster_by: str | Sequence[str] | None = None,
+        properties: Mapping[str, str] | None = None,
+    ) -> TableWriter:
+        """Make a table from data, from a schema, or from data under a schema.
+
+        Rows are stored in the order of `cluster_by`, else of the key. Without a key, equal rows are different rows.
+        """
+        from anabranch.repo.write.create_table import NewTable, create_table
+
+        self._open()
+        place = self._free_place(name, split_table_name(name))
+        asked = NewTable(name, place[0], data, key, schema, cluster_by, properties)
+        table = create_table(self._ctx, asked)
+        self._record(table)
+        self._draft.bind(place, ("table", table.id), None)
+        return TableWriter(self, table.id, Selection())
+
+    def table(
+        self,
+        name: str,
+        *,
+        columns: Iterable[str] | str | None = None,
+        where: str | None = None,
+        args: Mapping[str, Any] | None = None,
+        limit: int | None = None,
+    ) -> TableWriter:
+        """Open a table to read and write in this commit."""
+        self._open()
+        selection = make_selection(columns, where, args, limit)
+        thing = self._find(name)
+        self._draft.reads.setdefault(thing, name)
+        return TableWriter(self, thing, selection)
+
+    def drop_table(self, name: str) -> None:
+        """Drop a table; earlier commits still show it."""
+        self.table(name).drop()
+
+    def create_namespace(self, name: str, properties: Mapping[str, str] | None = None) -> None:
+        """Make a namespace for tables."""
+        self._open()
+        place = self._free_place(name, split_new_namespace(name))
+        attributes = {"properties": check_properties(properties)} if properties else {}
+        made = ThingDraft(
+            ThingId(new_id("n")), "namespace", place[0], name, None, operations=("create",), attributes=attributes
+        )
+        self._record(made)
+        self._draft.bind(place, ("namespace", made.id), None)
+
+    def rename_namespace(self, old: str, new: str) -> None:
+        """Give a namespace another name or place; what is in it goes along."""
+        self._open()
+        found = self._find_namespace(old)
+        above, _ = split_new_namespace(new)
+        if found.id in self._path(above):
+            raise InvalidRequest(f"namespace {old!r} can't move into itself", hint="choose a place outside of it")
+        self._move(found, new, split_namespace(new))
+
+    def drop_namespace(self, name: str, *, cascade: bool = False) -> None:
+        """Drop a namespace; with `cascade` also all that is in it."""
+        self._open()
+        found = self._find_namespace(name)
+        inside = self._names_below(found.id)
+        if inside and not cascade:
+            hint = "drop what is in it first, or use cascade=True"
+            raise InvalidRequest(f"namespace {name!r} is not empty: it has {min(inside)!r}", hint=hint)
+        for own, (kind, thing) in inside.items():
+            full = f"{found.name}.{own}"
+            if kind == "namespace":
+                self.drop_namespace(full, cascade=True)
+            else:
+                bare = ThingDraft(thing, kind, found.id, full, None, base_name=full)  # its rows need not be known
+                self._drop(self._draft.things.get(thing, bare))
+        self._drop(found)
+
+    def set_namespace_properties(self, name: str, properties: Mapping[str, str]) -> None:
+        """Set properties of a namespace; others stay."""
+        self._open()
+        self._record(with_properties(self._find_namespace(name), properties))
+
+    def unset_namespace_properties(self, name: str, properties: Iterable[str]) -> None:
+        """Remove properties of a namespace."""
+        self._open()
+        self._record(without_properties(self._find_namespace(name), properties))
+
+    def sql(self, text: str, args: Mapping[str, Any] | None = None, **frames: Any) -> SqlResult:
+        """Run statements of SQL in this commit: it reads its own writes; `{name}` stands for a frame given by name."""
+        from anabranch.repo.sql.sql import run_in
+
+        self._open()
+        return run_in(self, text, args, frames)
+
+    @contextmanager
+    def all_or_nothing(self) -> Iterator[None]:
+        """A block whose statements are taken in together: if it fails, the commit is as it was before."""
+        kept = self._draft.copy()
+        try:
+            yield
+        except BaseException:
+            known = {o.stored.id for t in kept.things.values() for o in objects_of(t)}
+            made = [o for t in self._draft.things.values() for o in objects_of(t) if o.stored.id not in known]
+            self._draft = kept
+            self._ctx.discard(made)
+            raise
+
+    @property
+    def counts(self) -> dict[str, Counts]:
+        """What was touched so far, by table."""
+        return {t.name: t.counts for t in self._draft.things.values() if t.kind == "table" and not t.dropped}
+
+    def status(self) -> dict[str, dict[str, Any]]:
+        """What is staged, by table: how it was touched, and how many rows."""
+        return {
+            t.name: {"operations": t.operations, "counts": t.counts, "dropped": t.dropped, "kind": t.kind}
+            for t in self._draft.things.values()
+            if t.operations
+        }
+
+    def diff(self, since: str | None = None) -> Diff:
+        """What is staged, compared with the commit that it starts from; or all that differs from another ref."""
+        from anabranch.repo.compare.draft_diff import draft_diff
+
+        return draft_diff(self, since)
+
+    # What the tables of this transaction ask for.
+
+    def state_of(self, thing: ThingId) -> TableState:
+        return draft_state(self._load(thing))
+
+    def pending(self) -> Mapping[ObjectId, bytes]:
+        """The bytes of small objects that only this transaction knows."""
+        return self._contents
+
+    def wrote(self, thing: ThingId) -> bool:
+        """Tell whether rows of a table were written so far."""
+        return bool(self._load(thing).statements)
+
+    def add(self, thing: ThingId, statement: Statement) -> Counts:
+        """Take a statement into the draft."""
+        self._open()
+        if statement.objects:
+            self._record(with_statement(self._load(thing), statement))
+        return statement.counts
+
+    def alter(self, thing: ThingId, change: Callable[[ThingDraft], ThingDraft]) -> None:
+        """Take a change of a table's description into the draft."""
+        self._open()
+        self._record(change(self._load(thing)))
+
+    def drop(self, thing: ThingId) -> None:
+        self._open()
+        self._drop(self._load(thing))
+
+    def rename(self, thing: ThingId, name: str) -> None:
+        self._open()
+        self._move(self._load(thing), name, split_table_name(name))
+
+    def _drop(self, thing: ThingDraft) -> None:
+        place = place_of(thing)
+        self._record(replace(thing, dropped=True, operations=(*thing.operations, "drop")))
+        self._draft.bind(place, None, (thing.kind, thing.id))
+
+    def _move(self, thing: ThingDraft, name: str, parts: tuple[tuple[str, ...], str]) -> None:
+        """Give a thing another name, free its old one, and let what is in a namespace follow."""
+        old = place_of(thing)
+        if name == thing.name:
+            return
+        place = self._free_place(name, parts)
+        operations = thing.operations if thing.operations[-1:] == ("alter name",) else (*thing.operations, "alter name")
+        self._record(replace(thing, parent_id=place[0], name=name, operations=operations))
+        self._draft.bind(old, None, (thing.kind, thing.id))
+        self._draft.bind(place, (thing.kind, thing.id), None)
+        inside = [t for t in self._draft.things.values() if t.name.startswith(f"{thing.name}.")]
+        for t in inside if thing.kind == "namespace" else ():
+            self._record(replace(t, name=name + t.name.removeprefix(thing.name)))
+
+    def _record(self, thing: ThingDraft) -> None:
+        """Take a thing's new draft in; an open commit also keeps it."""
+        self._draft.things[thing.id] = thing
+        self._contents.update((o.stored.id, o.content) for o in objects_of(thing) if o.content is not None)
+
+    def _open(self) -> None:
+        if self._closed:
+            raise InvalidRequest("this commit is finished", hint="start another with repo.commit(…)")
+
+    def _load(self, thing: ThingId) -> ThingDraft:
+        """The draft of a thing that was found before."""
+        found = self._draft.things[thing]
+        if found.dropped:
+            raise NotFound(f"{found.kind} {found.name!r} was dropped in this commit", hint="create it again")
+        return found
+
+    def _find(self, name: str) -> ThingId:
+        """Find a table by name: in the draft first, then at the parent."""
+        above, own = split_table_name(name)
+        parent = self._namespace(above)
+        if (parent, own) in self._draft.names:
+            bound = self._draft.names[parent, own]
+            if bound is None or bound[0] != "table":
+                raise NotFound(f"there is no table {name!r} in this commit", hint="it was dropped or renamed")
+            thing = bound[1]
+        else:
+            with self._ctx.catalog.read() as cx:
+                thing = find_table(self._ctx, cx, self._start.clock, name, parent)
+        if thing not in self._draft.things:
+            self._draft.things[thing] = self._base_table(thing, parent, name)
+        return thing
+
+    def _base_table(self, thing: ThingId, parent: ThingId, name: str) -> ThingDraft:
+        """A table as the parent has it, to start from."""
+        with self._ctx.catalog.read() as cx:
+            base = table_state(self._ctx, cx, self._start.clock, thing, name)
+        known = base.attributes
+        return ThingDraft(
+            thing, "table", parent, name, base, base.schema, attributes=known, base_name=name, base_attributes=known
+        )
+
+    def _find_namespace(self, name: str) -> ThingDraft:
+        """Find a namespace, as the draft or the parent has it."""
+        above, own = split_namespace(name)
+        thing = self._namespace((*above, own))
+        known = self._draft.things.get(thing)
+        if known is None:
+            with self._ctx.catalog.read() as cx:
+                entry = entries.find_entry(cx, self._start.clock, thing)
+            told = entry.attributes if entry else {}
+            parent = self._namespace(above)
+            known = ThingDraft(
+                thing, "namespace", parent, name, None, attributes=told, base_name=name, base_attributes=told
+            )
+        return known
+
+    def _free_place(self, name: str, parts: tuple[tuple[str, ...], str]) -> Place:
+        """Where a new name goes; refused if something has it."""
+        parent = self._namespace(parts[0])
+        if self._bound(parent, parts[1]):
+            raise AlreadyExists(f"there is a table or namespace {name!r}", hint="choose another name, or drop it first")
+        return parent, parts[1]
+
+    def _namespace(self, parts: tuple[str, ...]) -> ThingId:
+        return self._path(parts)[-1]
+
+    def _path(self, parts: tuple[str, ...]) -> list[ThingId]:
+        """The ids of a namespace and those above it, the root first."""
+        path = [ROOT_NAMESPACE]
+        for i, part in enumerate(parts):
+            found = self._bound(path[-1], part)
+            if not found or found[0] != "namespace":
+                name = ".".join(parts[: i + 1])
+                raise NotFound(f"there is no namespace {name!r}", hint="create the namespace first")
+            path.append(found[1])
+        return path
+
+    def _bound(self, parent: ThingId, own: str) -> Bound:
+        """What a name stands for in this commit."""
+        if (parent, own) in self._draft.names:
+            return self._draft.names[parent, own]
+        with self._ctx.catalog.read() as cx:
+            found = entries.find_name(cx, self._ctx.record.id, self._start.clock, parent, own)
+        return (found.kind, found.thing_id) if found else None  # type: ignore[return-value]
+
+    def _names_below(self, parent: ThingId) -> dict[str, tuple[ThingKind, ThingId]]:
+        """What is in a namespace, as this commit has it, by name."""
+        with self._ctx.catalog.read() as cx:
+            found = entries.list_names(cx, self._ctx.record.id, self._start.clock, parent)
+        there: dict[str, Bound] = {n.name: (n.kind, n.thing_id) for n in found}  # type: ignore[misc]
+        there |= {name: bound for (above, name), bound in self._draft.names.items() if above == parent}
+        return {name: bound for name, bound in there.items() if bound}

@@ -1,0 +1,1 @@
+"""What differs, what changed when, and who changed it."""

@@ -1,0 +1,340 @@
+"""history: every commit that touched a table or one of its rows, newest first, over all parents."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import TYPE_CHECKING, Any, Literal
+
+from anabranch.catalog import entries, history, touching, views
+from anabranch.catalog.history import LogFilter
+from anabranch.catalog.store import Connection
+from anabranch.catalog.touching import Touch
+from anabranch.model.clock import Position
+from anabranch.model.commits import Commit
+from anabranch.model.ids import ThingId
+from anabranch.model.listings import Listing
+from anabranch.model.objects import Layer, StoredObject, may_meet, size_of
+from anabranch.model.schema import Schema
+from anabranch.model.tables import TableState
+from anabranch.plan.engine import Work
+from anabranch.plan.merge.pairing import paired_by_name
+from anabranch.repo.branches.log import things_named, walk
+from anabranch.repo.branches.refs import resolve
+from anabranch.repo.compare.table_past import Past, are_one, open_past
+from anabranch.repo.context.arguments import check_limit, check_text
+from anabranch.repo.context.context import Context
+from anabranch.repo.context.table_state import schema_of
+from anabranch.repo.read.conditions import not_in_duck, reading
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+_PAGE = 64
+_COMMIT_SHOWN = ("commit.id", "commit.author", "commit.finished_at", "commit.message")
+_TABLE_SHOWN = (*_COMMIT_SHOWN, "operations", "inserted", "updated", "deleted")
+_ROW_SHOWN = (*_COMMIT_SHOWN, "change", "before", "after", "columns")
+Row = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class RowHistoryEntry:
+    """What one commit did to a row, under the names that columns had there."""
+
+    commit: Commit
+    change: Literal["insert", "update", "delete"]
+    before: Row | None
+    after: Row | None
+    columns: tuple[str, ...]
+    """The columns that an update changed."""
+
+
+@dataclass(frozen=True)
+class TableHistoryEntry:
+    """What one commit did to a table."""
+
+    commit: Commit
+    operations: tuple[str, ...]
+    inserted: int
+    updated: int
+    deleted: int
+
+
+def table_history(
+    ctx: Context, table: str, author: str | None, limit: int | None, at: str | None
+) -> list[TableHistoryEntry]:
+    """List the commits that touched a table, by what the catalogue knows.
+
+    A merge is told if it decided rows that met, and counts those: the others changed where they were made.
+    """
+    check_limit(limit)
+    check_text(author or "", "author=")
+    with ctx.catalog.read() as cx:
+        start = resolve(ctx, cx, at)
+        things = _with_united(cx, start, things_named(ctx, cx, start, table))
+        found = walk(cx, [start], LogFilter(things, author), _PAGE)
+        return Listing(islice(_table_entries(ctx, cx, found, things), limit), _TABLE_SHOWN)
+
+
+def _with_united(cx: Connection, at: Position, things: Sequence[ThingId]) -> tuple[ThingId, ...]:
+    told = entries.find_entries(cx, history.clock(cx, at), things)
+    united = [ThingId(i) for e in told.values() for i in e.attributes.get("united", ())]
+    return tuple(dict.fromkeys((*things, *united)))
+
+
+def _table_entries(
+    ctx: Context, cx: Connection, found: Iterator[Position], things: Sequence[ThingId]
+) -> Iterator[TableHistoryEntry]:
+    while page := list(islice(found, _PAGE)):
+        for touch in touching.touches_at(cx, page, things):
+            objects = _told_objects(ctx, cx, touch, things)
+            if objects is None:
+                continue
+            counts = [0 if touch.replaced else _rows(objects, kind) for kind in ("rows", "update", "delete")]
+            commit = history.describe(cx, [touch.position])[0]
+            yield TableHistoryEntry(commit, touch.operations, counts[0], counts[1], counts[2])
+
+
+def _told_objects(
+    ctx: Context, cx: Connection, touch: Touch, things: Sequence[ThingId]
+) -> Sequence[StoredObject] | None:
+    """The objects whose rows count as a commit's own; None for a merge that decided nothing."""
+    views.learn(cx, [o for _, o in touch.objects], ctx.known_objects)
+    if touching.is_merge(cx, touch.position):
+        return _decided(ctx, cx, touch, things) or None
+    return [ctx.known_objects[o] for _, o in touch.objects]
+
+
+def _rows(objects: Sequence[StoredObject], kind: str) -> int:
+    return sum(o.row_count for o in objects if o.kind == kind)
+
+
+def _decided(ctx: Context, cx: Connection, touch: Touch, things: Sequence[ThingId]) -> list[StoredObject]:
+    """The objects with what a merge decided: of its last step, where rows met, and linked nowhere else."""
+    told = touching.references(cx, touch.position, things)
+    met = any(r.exceptions for r in told)
+    if touch.replaced or not touch.objects or (not met and all(r.told for r in told)):
+        return []
+    last = max(step for step, _ in touch.objects)
+    linked = touching.links(cx, [o for _, o in touch.objects])
+    own = [(step, o) for step, o in touch.objects if len(linked[o]) == 1]
+    return [ctx.known_objects[o] for step, o in own if step == last or not met]
+
+
+def row_history(
+    ctx: Context, table: str, key: Any, author: str | None, limit: int | None, at: str | None
+) -> list[RowHistoryEntry]:
+    """List the commits that touched one row; only objects whose key range holds the key are read."""
+    from anabranch.repo.read.look_up import key_row
+
+    check_limit(limit)
+    check_text(author or "", "author=")
+    with ctx.catalog.read() as cx:
+        past = open_past(ctx, cx, table, at)
+        followed = _Row(past)
+        followed.know(past.state.schema, key_row(past.state, key))
+        return Listing(islice(followed.entries(author), limit), _ROW_SHOWN)
+
+
+@dataclass(frozen=True)
+class _Version:
+    """A row under one key of its table."""
+
+    schema: Schema
+    key: pa.Table
+
+
+@dataclass
+class _Row:
+    """A row that is followed back, also to where the table had another key."""
+
+    past: Past
+    versions: dict[tuple[str, ...], _Version] = field(default_factory=dict)
+
+    def know(self, schema: Schema, key: pa.Table) -> None:
+        self.versions.setdefault(self._name(schema), _Version(schema, key))
+
+    def entries(self, author: str | None) -> Iterator[RowHistoryEntry]:
+        for page in self._pages():
+            for touch in self._holding(page):
+                commit = history.describe(self.past.cx, [touch.position])[0]
+                told = self._told(touch, commit) if author in (None, commit.author) else None
+                if told is not None:
+                    yield told
+
+    def _pages(self) -> Iterator[list[Touch]]:
+        """The commits that touched the table; a page ends where the table got another key, which is then followed."""
+        found = walk(self.past.cx, [self.past.clock.head], LogFilter(self.past.ids), _PAGE)
+        while positions := list(islice(found, _PAGE)):
+            page: list[Touch] = []
+            for touch in self.past.touches_at(positions):
+                page.append(touch)
+                if touch.replaced:
+                    self._follow(touch)
+                    yield page
+                    page = []
+            yield page
+
+    def _name(self, schema: Schema) -> tuple[str, ...]:
+        """What tells one key of the table from another: its columns, by the ids that they have in the end."""
+        last = self.past.state.schema
+        return tuple(str((last.written_as(c) or c).id) for c in schema.key_columns)
+
+    # --- which commits hold the key ---
+
+    def _holding(self, page: Sequence[Touch]) -> list[Touch]:
+        """The commits whose change holds the row, as far as their objects say; drops and new versions may hold any."""
+        ctx, cx = self.past.ctx, self.past.cx
+        views.learn(cx, [o for touch in page for _, o in touch.objects], ctx.known_objects)
+        objects = {o: ctx.known_objects[o] for touch in page for _, o in touch.objects}
+        schemas = schema_of(ctx, cx, {o.schema_id for o in objects.values()})
+        found: set[int] = set()
+        for name, version in self.versions.items():
+            layers = [
+                Layer(n, objects[o])
+                for n, touch in enumerate(page)
+                for _, o in touch.objects
+                if self._name(schemas[objects[o].schema_id]) == name
+            ]
+            found |= self._hits(version, layers, schemas)
+        return [touch for n, touch in enumerate(page) if n in found or touch.dropped or touch.replaced]
+
+    def _hits(self, version: _Version, layers: Sequence[Layer], schemas: Mapping[str, Schema]) -> set[int]:
+        """The turns of the layers that hold the row."""
+        from anabranch.objects.parquet import table_range
+        from anabranch.queries.path_fold import turns_holding
+        from anabranch.queries.query import Rows, Sources
+
+        wanted = table_range(version.key, version.schema.key_columns)
+        near = tuple(x for x in layers if may_meet(x.object.key_range, wanted))
+        if not near:
+            return set()
+        state = TableState(self.past.state.id, self.past.state.name, version.schema, 0, near, {**schemas})
+        engine, sources = self._engine(state, size_of(near)), Sources()
+        query = turns_holding(state, near, self.past.ctx.access(near), sources, sources.add(Rows(version.key)))
+        with reading(self.past.ctx, state):
+            return set(engine.fetch(query).column(0).to_pylist())
+
+    def _engine(self, state: TableState, size_bytes: int) -> Any:
+        work = Work(size_bytes, not_in_duck=not_in_duck(state.schema, state.name))
+        return self.past.ctx.engines.pick(work, f"the history of a row of {state.name!r}")
+
+    # --- what they did to it ---
+
+    def _told(self, touch: Touch, commit: Commit) -> RowHistoryEntry | None:
+        after_state, before_state = self.past.at(touch.position), self.past.before(touch.position)
+        there = after_state or before_state
+        if there is None:
+            return None
+        schema = _compared_under(before_state, there)
+        after, before = self._row(after_state, schema), self._row(before_state, schema)
+        if after is None and before is None:
+            return None
+        differ = _differing(schema, before, after)
+        for parent in history.further_parents(self.past.cx, touch.position):
+            # What a merge has from a parent was done there.
+            other = self._row(self.past.at(parent), schema)
+            differ = [i for i in differ if i in _differing(schema, other, after)]
+        if not differ:
+            return None
+        had = before_state.schema if before_state else schema
+        names = {str(c.id): c.name for c in schema}
+        shown = {str(c.id): c.name for c in schema if had.written_as(c)}
+        is_update = before is not None and after is not None
+        return RowHistoryEntry(
+            commit,
+            "update" if is_update else "insert" if before is None else "delete",
+            _named(before, shown),
+            _named(after, names),
+            tuple(names[i] for i in differ if i in names) if is_update else (),
+        )
+
+    def _row(self, state: TableState | None, schema: Schema) -> Row | None:
+        """The row at a commit, its values by the ids of columns."""
+        version = self.versions.get(self._name(state.schema)) if state else None
+        if state is None or version is None:
+            return None
+        from anabranch.frames.output import to_dicts
+        from anabranch.queries.scan import scan
+
+        shown = state.read_as(schema)
+        keys = _keys_for(shown, version)
+        if keys is None:
+            return None
+        layers = [x for x in shown.layers if may_meet(x.object.key_range, keys.key_range)]
+        engine = self._engine(shown, size_of(layers))
+        query = scan(shown, shown.schema.own(schema.columns), self.past.ctx.access(layers), keys=keys)
+        with reading(self.past.ctx, shown):
+            found = to_dicts(engine.fetch(query))
+        return found[0] if found else None
+
+    # --- where the table had another key ---
+
+    def _follow(self, touch: Touch) -> None:
+        """Find the row by its new key among those before it, to go on under the key that it had there."""
+        after, before = self.past.at(touch.position), self.past.before(touch.position)
+        version = self.versions.get(self._name(after.schema)) if after else None
+        if after is None or before is None or version is None or self._name(before.schema) in self.versions:
+            return
+        if not are_one(before, after):
+            return  # Under another key, the rows of the table before went, and others came.
+        from anabranch.queries.query import Sources
+        from anabranch.queries.scan import scan
+        from anabranch.queries.writes import at_keys, picked_columns
+
+        keys = _keys_for(after, version)
+        if keys is None:
+            return
+        shown, sources = before.read_as(after.schema), Sources()
+        own = shown.schema.key_columns
+        columns = tuple(dict.fromkeys((*own, *after.schema.key_columns)))
+        query = scan(shown, columns, self.past.ctx.access(shown.layers), sources=sources)
+        query = at_keys(query, after.schema, sources.add(keys.source))
+        names = {str(c.id): str(c.id) for c in own}
+        with reading(self.past.ctx, shown):
+            found = self._engine(shown, size_of(shown.layers)).fetch(picked_columns(query, names))
+        if found.num_rows == 1:
+            self.know(shown.schema, found)
+
+
+def _compared_under(before: TableState | None, after: TableState) -> Schema:
+    """The schema to compare a row under: the later one, with types that hold earlier values, too."""
+    if before is None:
+        return after.schema
+    schema = after.schema if are_one(before, after) else paired_by_name(before.schema, after.schema)
+    return schema.holding(before.schema)
+
+
+def _keys_for(state: TableState, version: _Version) -> Any:
+    """A row's key as a state has it; None if it can't hold it."""
+    import pyarrow as pa
+
+    from anabranch.arrow.types import arrow_type
+    from anabranch.objects.parquet import table_range
+    from anabranch.queries.query import Rows
+    from anabranch.queries.scan import Keys
+
+    columns = state.schema.key_columns
+    try:
+        values = [version.key.column(n).cast(arrow_type(c.type)) for n, c in enumerate(columns)]
+    except pa.ArrowInvalid:
+        return None
+    rows = pa.table({str(c.id): v for c, v in zip(columns, values, strict=True)})
+    return Keys(Rows(rows), table_range(rows, columns))
+
+
+def _differing(schema: Schema, before: Row | None, after: Row | None) -> list[str]:
+    """The columns in which a row differs; all of them where it is only on one side."""
+    if before is None or after is None:
+        return [] if before is after else [str(c.id) for c in schema]
+    return [str(c.id) for c in schema if not _same(before[c.id], after[c.id])]
+
+
+def _same(one: Any, other: Any) -> bool:
+    """Whether two values are the same; NaN is itself, also inside others."""
+    return bool(one == other) or repr(one) == repr(other)
+
+
+def _named(row: Row | None, names: Mapping[str, str]) -> Row | None:
+    return None if row is None else {name: row[i] for i, name in names.items()}

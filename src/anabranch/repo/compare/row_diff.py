@@ -1,0 +1,446 @@
+"""The rows that differ between two states of a table: from the changes on the way, or by comparing states in full."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from anabranch.engines.engine import Engine
+from anabranch.errors import InvalidRequest
+from anabranch.frames.output import to_dicts
+from anabranch.model.objects import Layer, may_meet
+from anabranch.model.schema import ROW_ID, Column, Schema
+from anabranch.model.tables import TableState
+from anabranch.model.types import DataType
+from anabranch.objects.parquet import table_range
+from anabranch.plan.engine import Work
+from anabranch.proven.expression import Expression
+from anabranch.queries import difference
+from anabranch.queries import writes as changes
+from anabranch.queries.path_fold import Path, folded_path
+from anabranch.queries.query import (
+    OP,
+    UPDATE,
+    Query,
+    Rows,
+    Sources,
+    col,
+    limited,
+    reading_of,
+    select,
+    subquery,
+    union_all,
+)
+from anabranch.queries.scan import Keys, scan, scan_as
+from anabranch.repo.compare.row_diff_output import are_equal, telling, wide_table
+from anabranch.repo.compare.table_past import refuse_taken_names
+from anabranch.repo.compare.two_states import Ends
+from anabranch.repo.context.context import Context
+from anabranch.repo.read.conditions import not_in_duck, reading, rendered_test, unproven
+from anabranch.repo.read.look_up import key_row
+
+if TYPE_CHECKING:
+    from anabranch.engines.spark import DataFrame
+
+
+@dataclass(frozen=True)
+class Compared:
+    """Rows that differ, with the cells before and after, and whether a key tells them apart or their values."""
+
+    query: Query
+    cells: tuple[Column, ...]
+    """The columns that may differ: those besides the key, if there is one."""
+    keyed: bool = True
+    rows: pa.Table | None = None
+    """The rows themselves where they are in memory, each with the number of its cells that changed."""
+
+
+@dataclass(frozen=True)
+class RowChanges:
+    """Answers what became of which rows."""
+
+    ctx: Context
+    ends: Ends
+    change: str = "changed"
+
+    @cached_property
+    def schema(self) -> Schema:
+        """The schema after; going back over a merge, objects may hold its columns under ids that it united later."""
+        return self._after.schema.knowing(self.ends.before.schema)
+
+    @cached_property
+    def _after(self) -> TableState:
+        """The table after; going back over a wider type, values before have to fit."""
+        return replace(self.ends.after, schema=self.ends.after.schema.holding(self.ends.before.schema))
+
+    @property
+    def long_columns(self) -> tuple[tuple[str, DataType], ...]:
+        """The names and types of the columns of the long form: the key, the others, and what became of the row."""
+        key = self.schema.key_columns if self.schema.has_key else ()
+        shown = dict.fromkeys((*key, *self.schema, *self._lost_in_long))
+        _refuse_taken(shown, difference.CHANGE_TYPE)
+        return (*((c.name, c.type) for c in shown), (difference.CHANGE_TYPE, DataType("string")))
+
+    @property
+    def lost(self) -> tuple[Column, ...]:
+        """The columns that only the rows before have; one whose name another column has now is told by its end."""
+        gone = [
+            c for c in self.ends.before.schema if self.schema.written_as(c) is None and c.id not in self.schema.key_ids
+        ]
+        taken = {c.name.lower() for c in self.schema if self._was_shown(c)}
+        return tuple(replace(c, name=f"{c.name} (dropped)") if c.name.lower() in taken else c for c in gone)
+
+    @property
+    def _lost_in_long(self) -> tuple[Column, ...]:
+        """The lost columns that the long form has: where rows of one table went and those of another came."""
+        if not self.took_its_place:
+            return ()
+        names = {c.name.lower() for c in self.schema}
+        return tuple(replace(c, name=f"{c.name} (dropped)") if c.name.lower() in names else c for c in self.lost)
+
+    @property
+    def took_its_place(self) -> bool:
+        """Whether another table is in the place of the one before, and no key relates their rows."""
+        return self.ends.kin == "replaced" and not self._has_same_key
+
+    @property
+    def plain(self) -> tuple[Column, ...]:
+        """The columns that are compared: those after, besides the key."""
+        return self.schema.plain_columns
+
+    @property
+    def _cells(self) -> tuple[Column, ...]:
+        """The columns besides the key that can differ, by what the catalogue knows of the changes."""
+        if self._both_may_bring_one_key() or self._may_be_unknown():
+            return self.plain  # Whole rows are compared.
+        touched = {c for x in self.ends.layers if x.object.kind in ("update", "exceptions") for c in x.object.touched}
+        return tuple(c for c in self.plain if touched & c.ids)
+
+    def _pick(self, what: str, where: Expression | None = None) -> Engine:
+        strange = unproven([where] if where else [], self.schema)
+        spark_only = not_in_duck(self.schema, self.ends.after.name)
+        return self.ctx.engines.pick(Work(self.ends.size_bytes, unproven=strange, not_in_duck=spark_only), what)
+
+    @property
+    def sure(self) -> bool:
+        """Whether something differs for certain, known without reading: one step never changes nothing."""
+        path = self.ends.to_after or ()
+        shown = {i for c in self.schema for i in c.ids}
+        # A step may have written nothing but cells of a column that was dropped after it.
+        is_seen = any(x.object.kind != "update" or shown & set(x.object.touched) for x in path)
+        return self.ends.to_before == () and self.ends.told and len({x.turn for x in path}) == 1 and is_seen
+
+    @property
+    def _nothing(self) -> bool:
+        """Whether nothing differs for certain, known without reading."""
+        return self.ends.told and not self.ends.layers
+
+    def is_empty(self) -> bool:
+        """Tell whether nothing differs."""
+        if self._nothing or self.sure:
+            return self._nothing
+        return not any(self.counts().values())
+
+    def counts(self) -> dict[str, int]:
+        """Count the rows that came, went and changed, and the cells."""
+        none = {"inserted": 0, "updated": 0, "deleted": 0, "cells": 0}
+        if self._nothing:
+            return none
+        if self.change != "changed":
+            came = self.change == "added"
+            rows = (self.ends.after if came else self.ends.before).row_count
+            return {**none, "inserted" if came else "deleted": rows}
+        engine = self._pick(f"counting the changes of {self.ends.after.name!r}")
+        with reading(self.ctx, self._all_layers()):
+            compared = self.compared(engine)
+            in_memory = _counted(compared)
+            found = self._counted_by(engine, compared) if in_memory is None else in_memory
+        words = {"I": "inserted", "U": "updated", "D": "deleted"}
+        counts = {word: found[op][0] if op in found else 0 for op, word in words.items()}
+        return {**counts, "cells": found["U"][1] if "U" in found else 0}
+
+    def _counted_by(self, engine: Engine, compared: Compared) -> dict[str, tuple[int, int]]:
+        rows = engine.fetch(difference.counted(compared.query, compared.cells)).to_pylist()
+        return {r[OP]: (int(r[difference.COUNT]), int(r[difference.CELLS] or 0)) for r in rows}
+
+    def compared(self, engine: Engine) -> Compared:
+        """The difference, one row per key. In this process it is made once, whatever is asked of it."""
+        if not self.ends.told:
+            return self.compared_in_full(engine)
+        if not engine.in_process or self.ends.size_bytes > self.ctx.settings.cache_limit_bytes:
+            return self._compared_by_changes(engine)
+        if not self._made:
+            made = self._compared_by_changes(engine)
+            rows = engine.fetch(difference.with_cell_counts(made.query, made.cells))
+            self._made.append(replace(made, query=reading_of(Rows(rows), rows.column_names), rows=rows))
+        return self._made[0]
+
+    @cached_property
+    def _made(self) -> list[Compared]:
+        """The difference, once it was made."""
+        return []
+
+    def _compared_by_changes(self, engine: Engine) -> Compared:
+        cells, sources = self._cells, Sources()
+        query = self._from_changes(cells, sources)
+        if not self._may_be_unknown():
+            return Compared(query, cells)
+        lost = engine.fetch(difference.keys_of(query, self.schema, difference.UNKNOWN))
+        known = difference.known_only(query)
+        if not lost.num_rows:
+            return Compared(known, cells)
+        looked_up = changes.changed_only(self._at_keys(Keys(Rows(lost), None), cells, sources))
+        both = union_all([_shaped(q, self.schema, cells) for q in (known, looked_up)])
+        return Compared(Query(both, sources.named), cells)
+
+    def rows(
+        self, key: Any, where: str | None, args: Mapping[str, Any] | None, limit: int | None
+    ) -> list[dict[str, Any]]:
+        """List the changes with whole rows."""
+        found, columns, keyed = self._whole(key, where, args, limit)
+        ids = [c for c in self.schema.key_columns if keyed and self.schema.has_key]
+        had = [c for c in columns if self._was_shown(c)] + self._lost_of(found)
+        return telling(found, ids, columns, had, self.schema.key_ids).rows(found)
+
+    def _lost_of(self, found: pa.Table) -> list[Column]:
+        return [c for c in self.lost if c.before in found.column_names]
+
+    def cells(self, limit: int | None) -> list[dict[str, Any]]:
+        """List the cells that differ in rows that both states have."""
+        if self._nothing:
+            return []
+        engine = self._pick(f"the changed cells of {self.ends.after.name!r}")
+        with reading(self.ctx, self._all_layers()):
+            compared = self.compared(engine)
+            updates = difference.of_kind(compared.query, UPDATE)
+            found = to_dicts(engine.fetch(self._ordered(updates, compared.keyed)))
+        keys = [c for c in self.schema.key_columns if self.schema.has_key]
+        told = (
+            {"key": {k.name: row[k.id] for k in keys}, "column": c.name, "before": row[c.before], "after": row[c.id]}
+            for row in found
+            for c in compared.cells
+            if not are_equal(row[c.before], row[c.id])
+        )
+        return list(islice(told, limit))
+
+    def repeated(self) -> list[tuple[dict[str, Any], int]]:
+        """The rows that the state before has more than once, as the later schema shows them, and how often."""
+        engine = self._pick(f"the equal rows of {self.ends.after.name!r}")
+        with reading(self.ctx, self._all_layers()):
+            query = self._before(self.schema.columns, Sources())
+            found = to_dicts(engine.fetch(changes.repeated_rows(query, self.schema.columns, _COUNT)))
+        return [({c.name: row[c.id] for c in self.schema}, int(row[_COUNT])) for row in found]
+
+    def arrow(self, *, key: Any = None, where: str | None = None, args: Mapping[str, Any] | None = None) -> pa.Table:
+        """The changed rows in Spark's form, in memory."""
+        condition = _condition(where, args)
+        engine = self._pick(f"the changed rows of {self.ends.after.name!r}", condition)
+        with reading(self.ctx, self._all_layers()):
+            return engine.fetch(self._long(engine, key, condition))
+
+    def spark(self, *, key: Any = None, where: str | None = None, args: Mapping[str, Any] | None = None) -> DataFrame:
+        """The changed rows in Spark's form, as a DataFrame."""
+        engine, condition = self.ctx.engines.spark(), _condition(where, args)
+        unproven([condition] if condition else [], self.schema)  # refuses names that are not there
+        return engine.frame(self._long(engine, key, condition))
+
+    def wide(self, *, key: Any = None, where: str | None = None, args: Mapping[str, Any] | None = None) -> pa.Table:
+        """One row per change, with both sides as structs."""
+        found, columns, keyed = self._whole(key, where, args, None)
+        _refuse_taken(self.schema.key_columns if keyed else (), difference.CHANGE_TYPE, "before", "after")
+        had = [c for c in columns if self._was_shown(c)] + self._lost_of(found)
+        return wide_table(found, self.schema if keyed else None, columns, had)
+
+    def _long(self, engine: Engine, key: Any, where: Expression | None) -> Query:
+        query, columns, keyed = self._chosen(engine, key, where)
+        shown, lost = [c for c in columns if c in self.schema.columns], self._lost_in_long
+        _refuse_taken((*shown, *lost), difference.CHANGE_TYPE)
+        return difference.long_form(query, self.schema.key_ids if keyed else (), shown, lost)
+
+    def _whole(
+        self, key: Any, where: str | None, args: Mapping[str, Any] | None, limit: int | None
+    ) -> tuple[pa.Table, list[Column], bool]:
+        """Whole rows before and after, the columns that they have, and whether a key relates them."""
+        condition = _condition(where, args)
+        engine = self._pick(f"the changed rows of {self.ends.after.name!r}", condition)
+        with reading(self.ctx, self._all_layers()):
+            query, columns, keyed = self._chosen(engine, key, condition)
+            wanted = self._ordered(query, keyed)
+            found = engine.fetch(limited(wanted, limit) if limit is not None else wanted)
+        return found, columns, keyed
+
+    def _ordered(self, query: Query, keyed: bool) -> Query:
+        return changes.ordered(query, [str(k) for k in self.schema.key_ids]) if keyed else query
+
+    def _chosen(self, engine: Engine, key: Any, where: Expression | None) -> tuple[Query, list[Column], bool]:
+        """Both states where they differ: at one key, where a condition holds before or after, or everywhere."""
+        if not self.ends.told and (key is not None or where is not None):
+            self._refuse_without_key(engine, "key=" if key is not None else "where=")
+        if key is not None:
+            rows = key_row(self._after, key)
+            keys = Keys(Rows(rows), table_range(rows, self.schema.key_columns))
+        elif self.ends.told:
+            keys = self._changed_keys(engine)
+        else:
+            found = self.compared_in_full(engine, whole=True)
+            columns = [*self.schema.key_columns, *found.cells] if found.keyed else list(found.cells)
+            if where is None:
+                return found.query, columns, found.keyed
+            keys = Keys(Rows(engine.fetch(difference.keys_of(found.query, self.schema))), None)
+        if where is not None:
+            keys = self._matching(engine, keys, where)
+        compared = changes.changed_only(self._at_keys(keys, self.plain, Sources(), whole=True))
+        return compared, [*self.schema.key_columns, *self.plain], True
+
+    def _refuse_without_key(self, engine: Engine, what: str) -> None:
+        if not self._key_fits(engine):
+            raise InvalidRequest(f"{what} needs a key that both states have", hint="read all changes, then filter")
+
+    def _changed_keys(self, engine: Engine) -> Keys:
+        """The keys of the rows that differ, once they are known."""
+        compared = self.compared(engine)
+        ids = [str(k) for k in self.schema.key_ids]
+        in_memory = None if compared.rows is None else compared.rows.select(ids)
+        found = engine.fetch(difference.keys_of(compared.query, self.schema)) if in_memory is None else in_memory
+        return Keys(Rows(found), table_range(found, self.schema.key_columns))
+
+    def _matching(self, engine: Engine, keys: Keys, where: Expression) -> Keys:
+        """The keys whose row before or after meets a condition."""
+        found = []
+        for state in (self.ends.before, self._after):
+            read = tuple(dict.fromkeys((*self.schema.key_columns, *where.columns(self.schema))))
+            test = rendered_test(where, engine, self.schema)
+            query = scan_as(state, self.schema, read, self._access(), Sources(), keys)
+            alias = state.name.rsplit(".", 1)[-1]
+            chosen = changes.selected_keys(query, read, self.schema, alias, test)
+            found.append(engine.fetch(replace(chosen, args=dict(where.args))))
+        both = pa.concat_tables(found).group_by([str(k) for k in self.schema.key_ids]).aggregate([])
+        return Keys(Rows(both), table_range(both, self.schema.key_columns))
+
+    def _was_shown(self, column: Column) -> bool:
+        return column in ROW_ID or self.ends.before.schema.written_as(column) is not None
+
+    def _from_changes(self, cells: Sequence[Column], sources: Sources) -> Query:
+        sides = [
+            folded_path(Path(layers or (), self.ends.base, state), cells, self._access(), sources)
+            for layers, state in (
+                (self.ends.to_before, replace(self.ends.before, schema=self.schema)),
+                (self.ends.to_after, self._after),
+            )
+        ]
+        if not self.ends.to_before:
+            return difference.of_one_side(sides[1], self.schema, cells)
+        return difference.of_two_sides(sides[0], sides[1], self.schema, cells, sources)
+
+    def _both_may_bring_one_key(self) -> bool:
+        """Whether some key may have come on both sides, so that its rows are compared."""
+        sides = [
+            [x.object.key_range for x in side or () if x.object.kind in ("rows", "exceptions")]
+            for side in (self.ends.to_before, self.ends.to_after)
+        ]
+        return any(may_meet(one, other) for one in sides[0] for other in sides[1])
+
+    def _may_be_unknown(self) -> bool:
+        """Whether some key may have gone and come again on one side."""
+        return any(
+            gone.turn < came.turn
+            for side in (self.ends.to_before or (), self.ends.to_after or ())
+            for gone in side
+            if gone.object.kind in ("delete", "exceptions")
+            for came in side
+            if came.object.kind in ("rows", "exceptions")
+        )
+
+    def _at_keys(self, keys: Keys, cells: Sequence[Column], sources: Sources, *, whole: bool = False) -> Query:
+        columns = (*self.schema.key_columns, *cells)
+        lost = self.lost if whole else ()
+        old = self._before((*columns, *lost), sources, keys)
+        new = scan(self._after, columns, self._access(), keys=keys, sources=sources)
+        return changes.compared(old, new, self.schema, columns, sources, lost)
+
+    def _before(self, columns: Sequence[Column], sources: Sources, keys: Keys | None = None) -> Query:
+        """The rows before under the later schema, and with columns that it lacks."""
+        known = {c.id for c in self.schema.stored}
+        more = [c for c in columns if c.id not in known]
+        schema = replace(self.schema, columns=(*self.schema.columns, *more)) if more else self.schema
+        schema = schema.older_as(self.ends.under) if self.ends.under else schema
+        return scan_as(self.ends.before, schema, columns, self._access(), sources, keys)
+
+    def compared_in_full(self, engine: Engine, sources: Sources | None = None, *, whole: bool = False) -> Compared:
+        """Compare all rows: by the later key, or, where the earlier rows have none that fits it, as whole rows."""
+        sources, schema = sources or Sources(), self.schema
+        keyed = self._key_fits(engine)
+        columns = (*schema.key_columns, *self.plain) if keyed else schema.columns
+        lost = self.lost if whole else ()
+        old = self._before((*columns, *lost), sources)
+        new = scan(self._after, columns, self._access(), sources=sources)
+        if keyed:
+            compared = changes.compared(old, new, schema, columns, sources, lost)
+            return Compared(changes.changed_only(compared), self.plain)
+        if not any(self._was_shown(c) for c in schema):
+            return Compared(changes.came_and_went(old, new, columns, sources, lost), columns, keyed=False)
+        compared = changes.compared_values(old, new, columns, sources, lost)
+        return Compared(changes.changed_only(compared), columns, keyed=False)
+
+    @property
+    def _has_same_key(self) -> bool:
+        """Whether both states have one key, so that it tells which rows are the same."""
+        had = self.ends.before.schema
+        was = [had.written_as(c) for c in self.schema.key_columns]
+        is_one = self.ends.kin == "same" or self.schema.has_key
+        return is_one and [c.id if c else None for c in was] == list(had.key_ids)
+
+    def _key_fits(self, engine: Engine) -> bool:
+        schema, had = self.schema, self.ends.before.schema
+        if self.ends.before.row_ids != self.ends.after.row_ids:
+            return False
+        if self._has_same_key or self.ends.kin == "replaced":
+            return self._has_same_key
+        if not schema.has_key or any(had.written_as(c) is None for c in schema.key_columns):
+            return False
+        keys = scan_as(self.ends.before, schema, schema.key_columns, self._access(), Sources())
+        nulls = changes.missing_values(keys, schema.key_columns, (), 1)
+        return not any(engine.fetch(q).num_rows for q in (nulls, changes.repeated_keys(keys, schema, 1)))
+
+    def _access(self) -> Any:
+        exceptions = [Layer(0, o) for x in self.ends.layers for o in x.without]
+        layers = (*self.ends.before.layers, *self.ends.after.layers, *self.ends.layers, *exceptions)
+        return self.ctx.access(layers, self.ends.pending)
+
+    def _all_layers(self) -> TableState:
+        """Everything that may be read, to say which file is damaged if one is."""
+        layers = (*self.ends.layers, *self.ends.before.layers, *self.ends.after.layers)
+        return replace(self.ends.after, layers=layers)
+
+
+def _counted(compared: Compared) -> dict[str, tuple[int, int]] | None:
+    """How many rows of each kind there are, and how many of their cells changed, where the rows are in memory."""
+    if compared.rows is None:
+        return None
+    by_kind = compared.rows.group_by(OP).aggregate([([], "count_all"), (difference.CELLS, "sum")])
+    kinds = by_kind.column(OP).to_pylist()
+    numbers = zip(
+        by_kind.column("count_all").to_pylist(), by_kind.column(f"{difference.CELLS}_sum").to_pylist(), strict=True
+    )
+    return {kind: (int(rows), int(cells or 0)) for kind, (rows, cells) in zip(kinds, numbers, strict=True)}
+
+
+def _condition(where: str | None, args: Mapping[str, Any] | None) -> Expression | None:
+    return Expression.of(where, args or {}, "where=") if where is not None else None
+
+
+def _shaped(query: Query, schema: Schema, cells: Sequence[Column]) -> Any:
+    names = [*schema.key_ids, OP, *(n for c in cells for n in (str(c.id), c.before))]
+    return select([col(n) for n in names], subquery(query.expression, "u"))
+
+
+def _refuse_taken(shown: Iterable[Column], *added: str) -> None:
+    refuse_taken_names(shown, added, "this form of a diff", "rename it, or read the changes with .rows()")
+
+
+_COUNT = "_ana_count"

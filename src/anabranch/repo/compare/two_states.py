@@ -1,0 +1,75 @@
+"""A table at two commits and the changes between: what there is to compare, by what the catalogue knows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Literal
+
+from anabranch.model.ids import ObjectId
+from anabranch.model.objects import Layer, size_of
+from anabranch.model.schema import Schema
+from anabranch.model.tables import TableState
+from anabranch.plan.merge.pairing import paired_by_name
+
+Kin = Literal["same", "replaced", "another"]
+"""What two states are to each other: of one table; of one and that which took its place, whose rows only a key that
+both have relates; of two tables, whose rows any key relates that tells both apart."""
+
+
+@dataclass(frozen=True)
+class Ends:
+    """A table at two commits, and the changes that lead to each from a common ancestor."""
+
+    before: TableState
+    after: TableState
+    base: Schema | None
+    """The schema at the common ancestor; None where the table was not there."""
+    to_before: tuple[Layer, ...] | None
+    """The changes from the ancestor to `before`; None if only the states can tell."""
+    to_after: tuple[Layer, ...] | None
+    pending: Mapping[ObjectId, bytes] = field(default_factory=dict)
+    kin: Kin = "same"
+    under: Schema | None = None
+    """Whose initial defaults the state before shows for columns that it lacks; None: those of the state after."""
+
+    @property
+    def told(self) -> bool:
+        """Whether the changes tell the difference, so that the states need not be compared."""
+        return self.to_before is not None and self.to_after is not None
+
+    @property
+    def touched(self) -> dict[str, int] | None:
+        """The rows that the changes speak of, one that was changed twice counted twice; None if only states tell."""
+        if not self.told:
+            return None
+        kinds = {"rows": "inserted", "update": "updated", "delete": "deleted"}
+        counts = dict.fromkeys(kinds.values(), 0)
+        for layer in self.layers:
+            if layer.object.kind in kinds:
+                counts[kinds[layer.object.kind]] += layer.object.row_count
+        return counts
+
+    @property
+    def layers(self) -> tuple[Layer, ...]:
+        return (*(self.to_before or ()), *(self.to_after or ()))
+
+    @property
+    def size_bytes(self) -> int:
+        states = (*self.before.layers, *self.after.layers)
+        return size_of(self.layers) if self.told else size_of(states)
+
+
+def ends_of(before: TableState | None, after: TableState | None) -> Ends:
+    """The two states to compare in full; a table that is not there is one without rows."""
+    shown = after or before
+    assert shown is not None
+    none = replace(shown, layers=(), row_count=0)
+    return Ends(before or none, after or none, None, None, None)
+
+
+def replaced_ends(before: TableState, after: TableState) -> Ends:
+    """A table, and another in its place: columns are one by their names."""
+    schemas = {**before.schemas, **after.schemas}
+    shown = replace(after, schema=paired_by_name(before.schema, after.schema), schemas=schemas)
+    return replace(ends_of(replace(before, schemas=schemas), shown), kin="replaced")

@@ -1,0 +1,1 @@
+"""What every verb works with: the open repository's parts, the choice of an engine, tables at a commit."""

@@ -1,0 +1,43 @@
+"""Checks of what users ask for, made before anything is read or written."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from anabranch.errors import InvalidRequest
+from anabranch.model.names import is_clean
+from anabranch.model.texts import told
+
+
+def check_words(message: str, author: str | None) -> None:
+    """A message and an author are text that every catalogue can hold."""
+    if not isinstance(message, str) or not message.strip():
+        raise InvalidRequest("a commit needs a message", hint="say what it does and why")
+    if author is not None and (not isinstance(author, str) or not author.strip()):
+        raise InvalidRequest(f"{author!r} is not an author", hint="give a name")
+    check_text(message, "the message")
+    check_text(author or "", "the author")
+
+
+def check_text(text: str, what: str) -> str:
+    """Refuse what can't be stored: the character NUL, and halves of characters."""
+    if not isinstance(text, str) or not is_clean(text):
+        raise InvalidRequest(
+            f"{what} is {text!r}, text without NUL or lone surrogates was expected", hint="leave it out"
+        )
+    return text
+
+
+def check_limit(limit: Any) -> int | None:
+    """A limit is a number from 0 up, or None for all."""
+    if limit is None or (isinstance(limit, int) and not isinstance(limit, bool) and 0 <= limit < 1 << 63):
+        return limit
+    raise InvalidRequest(f"limit= is {told(limit)}, a number from 0 up was expected", hint="leave it out for all")
+
+
+def check_provenance(provenance: Sequence[str]) -> tuple[str, ...]:
+    """Provenance is a list of commit hashes."""
+    if isinstance(provenance, str):
+        raise InvalidRequest(f"provenance= is {provenance!r}, a list was expected", hint="give a list of commit hashes")
+    return tuple(check_text(p, "provenance=") for p in provenance)

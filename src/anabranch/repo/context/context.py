@@ -1,0 +1,241 @@
+"""What every verb works with: the catalogue, the objects, the engines and the repository's record."""
+
+from __future__ import annotations
+
+import getpass
+import hashlib
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from anabranch.catalog import objects as object_rows
+from anabranch.catalog import repositories
+from anabranch.catalog.repositories import RepositoryRecord
+from anabranch.catalog.store import Catalog
+from anabranch.engines.choice import Engines
+from anabranch.errors import Corrupt, Unavailable
+from anabranch.model.ids import ObjectId
+from anabranch.model.objects import FileAddress, Layer, NewObject, StoredObject
+from anabranch.model.schema import Schema
+from anabranch.model.types import DataType
+from anabranch.objects.root import ObjectRoot
+from anabranch.objects.soundness import Soundness
+from anabranch.repo.context.spark_copies import HeldFiles
+from anabranch.settings import Settings
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from anabranch.catalog.store import Connection
+    from anabranch.queries.query import Query, Source
+    from anabranch.queries.scan import Access
+
+
+class RowCache:
+    """Rows that never change, so they are never stale: decoded small objects, folded overlays."""
+
+    def __init__(self, limit_bytes: int) -> None:
+        self._limit, self._size = limit_bytes, 0
+        self._rows: OrderedDict[Hashable, pa.Table] = OrderedDict()
+        self._wanted: OrderedDict[Hashable, int] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def get(self, id_: Hashable) -> pa.Table | None:
+        with self._lock:
+            if id_ in self._rows:
+                self._rows.move_to_end(id_)
+            return self._rows.get(id_)
+
+    def put(self, id_: Hashable, rows: pa.Table) -> None:
+        with self._lock:
+            if id_ not in self._rows:
+                self._rows[id_] = rows
+                self._size += rows.nbytes
+            while self._size > self._limit and len(self._rows) > 1:
+                self._size -= self._rows.popitem(last=False)[1].nbytes
+
+    def times_wanted(self, id_: Hashable) -> int:
+        """Tell how often somebody wanted these rows before; the next one will hear of one more."""
+        with self._lock:
+            before = self._wanted.pop(id_, 0)
+            self._wanted[id_] = before + 1
+            while len(self._wanted) > _WANTED_AT_MOST:
+                self._wanted.popitem(last=False)
+            return before
+
+
+_WANTED_AT_MOST = 1024
+
+
+class Decoded(Mapping[ObjectId, "pa.Table"]):
+    """Small objects by their ids, read when the first of them is looked at."""
+
+    def __init__(self, ids: Sequence[ObjectId], read: Callable[[], Mapping[ObjectId, pa.Table]]) -> None:
+        self._ids, self._read = frozenset(ids), read
+        self._rows: Mapping[ObjectId, pa.Table] | None = None
+        self._lock = threading.Lock()
+
+    def __getitem__(self, id_: ObjectId) -> pa.Table:
+        if id_ not in self._ids:
+            raise KeyError(id_)
+        with self._lock:
+            if self._rows is None:
+                self._rows = self._read()
+        return self._rows[id_]
+
+    def __contains__(self, id_: object) -> bool:
+        return id_ in self._ids
+
+    def __iter__(self) -> Iterator[ObjectId]:
+        return iter(self._ids)
+
+    def __len__(self) -> int:
+        return len(self._ids)
+
+
+class Addresses(Mapping[ObjectId, FileAddress]):
+    """Where files are, by the ids of their objects; found when they are asked for."""
+
+    def __init__(self, files: Mapping[ObjectId, StoredObject], root: ObjectRoot) -> None:
+        self._files, self._root = files, root
+
+    def __getitem__(self, id_: ObjectId) -> FileAddress:
+        o = self._files[id_]
+        return FileAddress.of(self._root.uri(o.path or ""), o)
+
+    def __iter__(self) -> Iterator[ObjectId]:
+        return iter(self._files)
+
+    def __len__(self) -> int:
+        return len(self._files)
+
+
+@dataclass(frozen=True)
+class Context:
+    """The parts of an open repository."""
+
+    catalog: Catalog
+    root: ObjectRoot
+    sound: Soundness
+    record: RepositoryRecord
+    store_id: str
+    engines: Engines
+    settings: Settings
+    cache: RowCache
+    held: HeldFiles
+    author: str
+    known_objects: dict[ObjectId, StoredObject] = field(default_factory=dict)
+    known_schemas: dict[str, Schema] = field(default_factory=dict)
+
+    def default_branch(self, cx: Connection) -> str:
+        """The branch that reads and writes mean when none is named; renaming it does not lose it."""
+        return repositories.default_branch(cx, self.record.id)
+
+    def access(self, layers: Sequence[Layer], pending: Mapping[ObjectId, bytes] | None = None) -> Access:
+        """Find the bytes of objects: files by address, small ones decoded."""
+        from anabranch.queries.scan import Access
+        from anabranch.repo.context.wide_changes import ReadBefore
+
+        stored = [layer.object for layer in layers]
+        uris = Addresses({o.id: o for o in stored if o.place == "root" and o.path}, self.root)
+        inline = [o for o in stored if o.place == "inline"]
+        decoded = Decoded([o.id for o in inline], lambda: self._decoded(inline, pending or {}))
+        lay = None if self.engines.setting == "spark" else ReadBefore(self.engines, self.remembered)
+        return Access(uris, decoded, lay)
+
+    def source_of(
+        self, o: StoredObject, columns: tuple[tuple[str, DataType], ...], pending: Mapping[ObjectId, bytes]
+    ) -> Source:
+        """One object as a source of a query."""
+        from anabranch.queries.query import Files, Rows
+
+        access = self.access([Layer(0, o)], pending)
+        if o.id in access.tables:
+            return Rows(access.tables[o.id])
+        return Files((access.uris[o.id],), columns)
+
+    def fold_now(self, make: Callable[[], Query | pa.Table], key: Hashable) -> pa.Table:
+        """Fold the changes of a table in the process, once for each state of it."""
+        return self.remembered(lambda: self._fetched(make()), key)
+
+    def _fetched(self, made: Query | pa.Table) -> pa.Table:
+        from anabranch.queries.query import Query
+
+        return self.engines.duck().fetch(made) if isinstance(made, Query) else made
+
+    def remembered(self, make: Callable[[], pa.Table], key: Hashable) -> pa.Table:
+        """Rows that never change, made when they are first wanted."""
+        found = self.cache.get(key)
+        if found is None:
+            found = make()
+            self.cache.put(key, found)
+        return found
+
+    def patch_now(self, query: Callable[[], Query], key: Hashable) -> pa.Table | None:
+        """Find the rows that changes make of files; None for the first read of a state, which may be the only one."""
+        if self.cache.get(key) is None and self.cache.times_wanted(key) == 0:
+            return None
+        return self.fold_now(query, key)
+
+    def discard(self, made: Sequence[NewObject]) -> None:
+        """Remove files of objects that will never be linked."""
+        for o in made:
+            if o.stored.path:
+                self.root.discard(o.stored.path)
+
+    def check_there(self, made: Iterable[NewObject]) -> None:
+        """Make sure that the files of new objects are there: they may have been collected before they were named.
+
+        Where their rows are inserted already, they can't be collected any more.
+        """
+        for o in made:
+            if o.stored.path:
+                try:
+                    self.root.check(o.stored.path, o.stored.size_bytes, None)
+                except Corrupt as error:
+                    hint = "do it again, and let gc run with a longer grace"
+                    raise Unavailable(f"nothing was published: {error.message}", hint=hint) from error
+
+    def diagnose(self, layers: Sequence[Layer], *, deep: bool) -> None:
+        """After an engine failed to read: say which file is missing, cut short or (deep) changed, if one is."""
+        for layer in layers:
+            if layer.object.place == "root" and layer.object.path:
+                self.root.check(layer.object.path, layer.object.size_bytes, layer.object.sha256 if deep else None)
+
+    def _decoded(self, inline: Sequence[StoredObject], pending: Mapping[ObjectId, bytes]) -> dict[ObjectId, pa.Table]:
+        from anabranch.arrow.plain import plain
+        from anabranch.objects.parquet import decode
+
+        found = {o.id: self.cache.get(o.id) for o in inline}
+        missing = [o for o in inline if found[o.id] is None]
+        contents = {o.id: pending[o.id] for o in missing if o.id in pending}
+        absent = [o.id for o in missing if o.id not in contents]
+        if absent:
+            with self.catalog.read() as cx:
+                contents.update(object_rows.contents(cx, absent))
+        for o in missing:
+            rows = plain(decode(_checked(o, contents.get(o.id))))
+            if rows.num_rows != o.row_count:
+                message = f"object {o.id} has {rows.num_rows} rows, {o.row_count} were written"
+                raise Corrupt(message, hint="restore the catalogue from a backup")
+            self.cache.put(o.id, rows)
+            found[o.id] = rows
+        return {id_: rows for id_, rows in found.items() if rows is not None}
+
+
+def _checked(o: StoredObject, content: bytes | None) -> bytes:
+    if content is None:
+        raise Corrupt(f"object {o.id} is missing from the catalogue", hint="restore the catalogue from a backup")
+    if hashlib.sha256(content).hexdigest() != o.sha256:
+        raise Corrupt(f"object {o.id} is not what was written: its sha256 differs", hint="restore from a backup")
+    return content
+
+
+def default_author() -> str:
+    """The name of the user who runs this process."""
+    try:
+        return getpass.getuser()
+    except (OSError, KeyError):
+        return "unknown"

@@ -1,0 +1,25 @@
+"""A process that is forked off leaves the connections and threads of its parent alone, and makes its own."""
+
+from __future__ import annotations
+
+import os
+from weakref import WeakValueDictionary
+
+from anabranch.repo.context.context import Context
+
+_opened: WeakValueDictionary[int, Context] = WeakValueDictionary()
+
+
+def start_anew_after_fork(ctx: Context) -> None:
+    """Keep an open repository usable in processes that are forked off from this one."""
+    _opened[id(ctx)] = ctx
+
+
+def _start_anew() -> None:
+    for ctx in list(_opened.values()):
+        ctx.catalog.start_anew()
+        ctx.engines.start_anew()
+
+
+if hasattr(os, "register_at_fork"):  # where there are forks
+    os.register_at_fork(after_in_child=_start_anew)

@@ -1,0 +1,93 @@
+"""Files that a process makes for Spark beside the objects of a store; they are gone when it ends."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING
+
+from anabranch.errors import Unavailable
+from anabranch.model.ids import ObjectId
+from anabranch.model.types import DataType
+from anabranch.objects.root import ObjectRoot
+from anabranch.settings import Settings
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from anabranch.queries.query import Files, Source
+
+_FILES_AT_MOST = 4096
+_WRITERS = 4
+
+Columns = tuple[tuple[str, DataType], ...]
+
+
+class HeldFiles:
+    """Folded changes, rows as they leave them, and copies of small objects, each written once.
+
+    None is discarded before the process ends: a DataFrame may read it as long. So there is a limit to them, and who is
+    told that there's no room does without.
+    """
+
+    def __init__(self, root: ObjectRoot, settings: Settings) -> None:
+        self._root, self._settings = root, settings
+        self._files: dict[Hashable, Files] = {}
+
+    def __len__(self) -> int:
+        return len(self._files)
+
+    def rows(self, rows: pa.Table, columns: Columns, key: Hashable) -> Source:
+        """Keep folded changes where Spark reads them again and again; it is sent them each time if there's no room."""
+        from anabranch.queries.query import Rows
+
+        return self.made(lambda: rows, columns, key) or Rows(rows)
+
+    def made(self, make: Callable[[], pa.Table], columns: Columns, key: Hashable) -> Source | None:
+        """Make rows, once, and keep them: many in files, few in memory. None if there's no room."""
+        from anabranch.queries.query import Rows
+
+        if key in self._files:
+            return self._files[key]
+        if not self._has_room:
+            return None
+        rows = make()
+        if rows.num_rows < self._settings.held_row_limit:
+            return Rows(rows)
+        size = self._settings.row_group_rows
+        parts = [rows.slice(start, size) for start in range(0, max(rows.num_rows, 1), size)]
+        return self._write(parts, columns, key) or Rows(rows)
+
+    def copies(self, small: Mapping[ObjectId, pa.Table]) -> dict[ObjectId, str] | None:
+        """Keep small objects in files, too, which Spark reads along with others; None if there's no room."""
+        found: dict[ObjectId, str] = {}
+        for id_, rows in small.items():
+            held = self._files.get(id_) or (self._write([rows], (), id_) if self._has_room else None)
+            if held is None:
+                return None
+            found[id_] = held.uris[0]
+        return found
+
+    @property
+    def _has_room(self) -> bool:
+        held = list(self._files.values())
+        return len(held) < _FILES_AT_MOST and sum(f.size_bytes for f in held) <= self._settings.held_limit_bytes
+
+    def _write(self, parts: Sequence[pa.Table], columns: Columns, key: Hashable) -> Files | None:
+        """Write each part of some rows into a file; None where the process may only read."""
+        from anabranch.queries.query import Files
+
+        try:
+            with ThreadPoolExecutor(_WRITERS) as pool:
+                written = list(pool.map(self._put_aside, parts))
+        except Unavailable:
+            return None
+        uris = tuple(uri for uri, _ in written)
+        self._files[key] = Files(uris, columns, size_bytes=sum(size for _, size in written))
+        return self._files[key]
+
+    def _put_aside(self, rows: pa.Table) -> tuple[str, int]:
+        from anabranch.objects.parquet import encode
+
+        content = encode(rows, self._settings.row_group_rows, quick=True)
+        return self._root.put_aside(content), len(content)

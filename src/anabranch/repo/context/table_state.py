@@ -1,0 +1,110 @@
+"""A table at a commit: from its name to what is needed to read it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from difflib import get_close_matches
+
+from anabranch.catalog import entries, objects, views
+from anabranch.catalog.store import Connection
+from anabranch.errors import Corrupt, NotFound
+from anabranch.model.clock import Clock
+from anabranch.model.ids import ROOT_NAMESPACE, SchemaId, ThingId
+from anabranch.model.names import split_table_name
+from anabranch.model.schema import Schema
+from anabranch.model.tables import TableEntry, TableState
+from anabranch.repo.context.context import Context
+
+
+def find_table(ctx: Context, cx: Connection, at: Clock, name: str, below: ThingId | None = None) -> ThingId:
+    """Find a table's id by its name, below a namespace if that is known; the error names the nearest."""
+    namespaces, own = split_table_name(name)
+    parent = find_namespace(ctx, cx, at, namespaces) if below is None else below
+    found = entries.find_name(cx, ctx.record.id, at, parent, own)
+    if found is None or found.kind != "table":
+        named = entries.list_names(cx, ctx.record.id, at, parent)
+        there, spaces = ([n.name for n in named if n.kind == kind] for kind in ("table", "namespace"))
+        near = get_close_matches(own, there, n=1)
+        prefix = "".join(f"{n}." for n in namespaces)
+        hint = f"did you mean {prefix + near[0]!r}?" if near else _listed(there, spaces)
+        raise NotFound(f"there is no table {name!r} at this commit", hint=hint, table=name)
+    return found.thing_id
+
+
+def _listed(tables: Sequence[str], namespaces: Sequence[str]) -> str:
+    names = tables or namespaces
+    if not names:
+        return "there are no tables yet"
+    first = f"{', '.join(names[:10])}{', …' if len(names) > 10 else ''}"
+    return f"there: {first}" if tables else f"there are only namespaces: {first}"
+
+
+def find_namespace(ctx: Context, cx: Connection, at: Clock, parts: tuple[str, ...]) -> ThingId:
+    """Find a namespace's id by its path."""
+    parent = ROOT_NAMESPACE
+    for depth, part in enumerate(parts):
+        found = entries.find_name(cx, ctx.record.id, at, parent, part)
+        if found is None or found.kind != "namespace":
+            name = ".".join(parts)
+            there = [n.name for n in entries.list_names(cx, ctx.record.id, at, parent) if n.kind == "namespace"]
+            near = get_close_matches(part, there, n=1)
+            hint = f"did you mean {'.'.join((*parts[:depth], near[0]))!r}?" if near else "create the namespace first"
+            raise NotFound(f"there is no namespace {name!r}", hint=hint)
+        parent = found.thing_id
+    return parent
+
+
+_KNOWN_AT_MOST = 100_000
+
+
+def table_state(ctx: Context, cx: Connection, at: Clock, table: ThingId, name: str) -> TableState:
+    """Read what a table is at a commit: its schema, its size and its objects."""
+    entry = entries.find_entry(cx, at, table)
+    if entry is None or entry.dropped or entry.schema_id is None:
+        raise Corrupt(f"table {name!r} has a name but no entry", hint="run `ana verify`")
+    if len(ctx.known_objects) > _KNOWN_AT_MOST:
+        ctx.known_objects.clear()
+    layers = views.layers(cx, at, table, ctx.known_objects)
+    known = schema_of(ctx, cx, {entry.schema_id, *(x.object.schema_id for x in layers)})
+    return TableState(table, name, known[entry.schema_id], entry.row_count or 0, layers, known, entry.attributes)
+
+
+def schema_of(ctx: Context, cx: Connection, ids: set[SchemaId]) -> dict[str, Schema]:
+    """Read schemas that were not read before; they never change."""
+    missing = [i for i in ids if i not in ctx.known_schemas]
+    if missing:
+        ctx.known_schemas.update(objects.schemas(cx, missing))
+    return {i: ctx.known_schemas[i] for i in ids}
+
+
+def list_tables(ctx: Context, cx: Connection, at: Clock, namespace: str | None) -> list[TableEntry]:
+    """List tables with their sizes; all of them, or those of one namespace."""
+    return [entry for entry, _ in list_schemas(ctx, cx, at, namespace)]
+
+
+def list_schemas(ctx: Context, cx: Connection, at: Clock, namespace: str | None) -> list[tuple[TableEntry, Schema]]:
+    """List tables with their sizes and their columns, by name."""
+    parts = tuple(namespace.split(".")) if namespace else ()
+    start = find_namespace(ctx, cx, at, parts)
+    found: list[tuple[str, ThingId]] = []
+    todo = [(f"{namespace}." if namespace else "", start)]
+    seen: set[str] = set()
+    while todo:
+        prefix, parent = todo.pop()
+        entries.refuse_loop(seen, parent)
+        for named in entries.list_names(cx, ctx.record.id, at, parent):
+            if named.kind == "table":
+                found.append((prefix + named.name, named.thing_id))
+            elif named.kind == "namespace":
+                todo.append((f"{prefix}{named.name}.", named.thing_id))
+    told = entries.find_entries(cx, at, [thing for _, thing in found])
+    known = objects.schemas(cx, [e.schema_id for e in told.values() if e.schema_id])
+    return [
+        describe_table(name, thing, told[thing].row_count or 0, known[told[thing].schema_id or ""])
+        for name, thing in sorted(found)
+    ]
+
+
+def describe_table(name: str, thing: ThingId, rows: int, schema: Schema) -> tuple[TableEntry, Schema]:
+    """A table as lists show it, and its columns."""
+    return TableEntry(name, thing, rows, len(schema), schema.key_names), schema

@@ -1,0 +1,1 @@
+"""Merge, and the verbs that are merges: cherry-pick, revert, rebase, restore."""

@@ -1,0 +1,391 @@
+"""Merging one source into a target: what is there after, how rows are merged, and the draft of the commit."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, cast
+
+from anabranch.catalog import entries, history, paths
+from anabranch.catalog.store import Connection
+from anabranch.model.changes import Counts
+from anabranch.model.content import ChangeReference
+from anabranch.model.ids import ObjectId, ThingId
+from anabranch.model.objects import Layer, NewObject
+from anabranch.model.schema import Schema
+from anabranch.model.tables import Operation, TableState
+from anabranch.plan.commit import Bound, Statement, ThingDraft, draft_state, place_of
+from anabranch.plan.merge.rules import RowPolicy, Strictness
+from anabranch.plan.merge.things import ThingMerge, ThingsMerge, merge_things
+from anabranch.repo.context.context import Context
+from anabranch.repo.context.table_state import schema_of
+from anabranch.repo.merge.conflicts import Conflicts, TableConflicts, Violation
+from anabranch.repo.merge.constraints import (
+    MergedTable,
+    broken_keys,
+    is_retyped,
+    may_be_broken,
+    unfit_keys,
+    violations,
+    without,
+)
+from anabranch.repo.merge.earlier_rows import EarlierRows
+from anabranch.repo.merge.merge_base import rows_at
+from anabranch.repo.merge.merged_rows import MergedRows, Sides, Times, decide_at, merge_rows
+from anabranch.repo.merge.real_updates import with_real_updates
+from anabranch.repo.merge.sides import Gathered, Target
+
+
+@dataclass(frozen=True)
+class How:
+    """How a merge decides."""
+
+    strictness: Strictness = "cell"
+    rules: Mapping[str, str] = field(default_factory=dict)
+    decisions: Mapping[str, Any] = field(default_factory=dict)
+    """Which side was chosen, by the id of a conflict of tables or columns."""
+    settled: Mapping[ThingId, Any] = field(default_factory=dict)
+    """Rows that were resolved, by table: decided rows as they were, with what they become."""
+    go_on: bool = False
+    """Whether to go on past conflicts, as if ours were taken: to look at what would come."""
+    earlier: EarlierRows = field(default_factory=EarlierRows)
+    """What earlier attempts made of rows."""
+
+
+@dataclass
+class Outcome:
+    """What merging one source came to."""
+
+    conflicts: Conflicts
+    references: list[ChangeReference] = field(default_factory=list)
+    linked: set[ObjectId] = field(default_factory=set)
+    """Objects of theirs that the target now links."""
+    made: list[NewObject] = field(default_factory=list)
+    """Objects that were written; nobody sees them yet."""
+
+
+def merge_source(
+    ctx: Context, cx: Connection, target: Target, gathered: Gathered, how: How, number: int, *, refers: bool
+) -> Outcome:
+    """Merge theirs into the target's draft; with conflicts, the draft is of no use but to look at."""
+    sides = with_real_updates(ctx, gathered, gathered.sides(how.strictness, how.rules), how.rules)
+    plan = merge_things(*sides, how.strictness, how.rules, how.decisions)
+    return apply_plan(ctx, cx, target, gathered, how, plan, number if refers else None)
+
+
+def apply_plan(
+    ctx: Context,
+    cx: Connection,
+    target: Target,
+    gathered: Gathered,
+    how: How,
+    plan: ThingsMerge,
+    number: int | None = None,
+) -> Outcome:
+    """Do to the target's draft what was decided about its things."""
+    work = _Merging(ctx, cx, target, gathered, how, number)
+    work.run(plan)
+    return work.outcome(plan)
+
+
+@dataclass
+class _Merging:
+    ctx: Context
+    cx: Connection
+    target: Target
+    gathered: Gathered
+    how: How
+    number: int | None
+    """The number of the source among the further parents, if the changes are to be referred to."""
+    rows: dict[str, TableConflicts] = field(default_factory=dict)
+    merged: dict[ThingId, MergedRows] = field(default_factory=dict)
+    broken: list[Violation] = field(default_factory=list)
+    breaking: dict[str, TableConflicts] = field(default_factory=dict)
+    references: list[ChangeReference] = field(default_factory=list)
+    linked: set[ObjectId] = field(default_factory=set)
+    made: list[NewObject] = field(default_factory=list)
+
+    def run(self, plan: ThingsMerge) -> None:
+        """Change the draft thing by thing; names last, when all old ones are free."""
+        drafts: list[tuple[ThingMerge, ThingDraft]] = []
+        for thing in plan.things:
+            made = self._merge(thing)
+            if made is not None:
+                drafts.append((thing, made))
+            self._refer(thing)
+        self._bind(drafts)
+
+    def outcome(self, plan: ThingsMerge) -> Outcome:
+        found = Conflicts(self.rows, plan.conflicts, tuple(self.broken), self.breaking)
+        return Outcome(found, self.references, self.linked, self.made)
+
+    # --- one thing ---
+
+    def _merge(self, thing: ThingMerge) -> ThingDraft | None:
+        if thing.action == "keep" or thing.action == "none":
+            return None
+        if thing.action == "take":
+            return self._taken(thing)
+        thing = self.how.earlier.with_schema(self.gathered, thing)
+        draft = self._ours(thing)
+        if thing.action == "drop":
+            return replace(draft, dropped=True, operations=(*draft.operations, "drop"))
+        assert thing.result is not None
+        draft = self._described(draft, thing)
+        if thing.rows is None and (draft.id in self.how.settled or (self.gathered.backward and _shows_again(thing))):
+            thing = replace(thing, rows=RowPolicy(self.how.strictness))
+        if thing.rows is not None:
+            return self._with_rows(draft, thing)
+        return self._checked(draft, thing, self._sides(draft, thing), MergedRows()) if _may_break(thing) else draft
+
+    def _ours(self, thing: ThingMerge) -> ThingDraft:
+        """A thing as the target has it, to start from."""
+        side = thing.ours
+        assert side is not None
+        known = self.target.draft.things.get(side.id)
+        if known is not None:
+            return known
+        base = self.gathered.ours.table(side) if side.kind == "table" else None
+        return ThingDraft(
+            side.id,
+            side.kind,
+            side.parent_id,
+            side.path,
+            base,
+            side.schema,
+            attributes=side.attributes,
+            base_name=side.path,
+            base_attributes=side.attributes,
+        )
+
+    def _described(self, draft: ThingDraft, thing: ThingMerge) -> ThingDraft:
+        """The thing with its merged name, attributes and schema."""
+        result = thing.result
+        assert result is not None
+        schemas = dict(draft.schemas)
+        if result.schema is not None and draft.schema is not None:
+            schemas |= {str(s.id): s for s in (draft.schema, result.schema)}
+        told = _operations(draft, thing)
+        return replace(
+            draft,
+            parent_id=result.parent_id,
+            name=result.path,
+            attributes=result.attributes,
+            schema=result.schema,
+            schemas=schemas,
+            operations=(*draft.operations, *told),
+            linked_schemas=draft.linked_schemas | _in_catalogue(thing),
+        )
+
+    def _taken(self, thing: ThingMerge) -> ThingDraft:
+        """A thing that only theirs has, under its own id; its objects are linked as they are read there."""
+        result, theirs = thing.result, thing.theirs
+        assert result is not None
+        assert theirs is not None
+        made = ThingDraft(
+            result.id,
+            result.kind,
+            result.parent_id,
+            result.path,
+            None,
+            result.schema,
+            operations=("create",),
+            attributes=result.attributes,
+        )
+        if result.kind != "table":
+            return made
+        state = self.gathered.theirs.table(theirs)
+        self.linked |= {x.object.id for x in state.layers}
+        turns = sorted({x.turn for x in state.layers})
+        steps = [tuple(NewObject(x.object) for x in state.layers if x.turn == turn) for turn in turns]
+        statements = [Statement("insert", objects_, Counts()) for objects_ in steps]
+        if statements:
+            statements[0] = replace(statements[0], counts=Counts(inserted=state.row_count))
+        schemas = {str(k): v for k, v in state.schemas.items()}
+        made = replace(made, statements=tuple(statements), schemas=schemas, linked_schemas=frozenset(schemas))
+        return self._come_back(made) if self._was_here(made.id) else made
+
+    def _was_here(self, thing: ThingId) -> bool:
+        """Whether the target had a table before, and dropped it."""
+        return entries.find_entry(self.cx, self.target.clock, thing) is not None
+
+    def _come_back(self, made: ThingDraft) -> ThingDraft:
+        """A table that was dropped and is there again: a new version, because no change tells what became of rows."""
+        steps = tuple(replace(s, counts=Counts()) for s in made.statements)
+        return replace(made, statements=steps, operations=("alter name",), replaced_rows=made.row_count)
+
+    # --- rows ---
+
+    def _with_rows(self, draft: ThingDraft, thing: ThingMerge) -> ThingDraft:
+        assert thing.rows is not None
+        assert draft.schema is not None
+        sides = self._sides(draft, thing)
+        by_key = thing.rows.full and not thing.rows.replaces_all
+        if by_key and (unfit := unfit_keys(self.ctx, sides, draft.schema, draft.name)):
+            self.broken += unfit
+            return draft
+        # Rows that break a constraint are told beside those in conflict: for that, the merge goes on as ours has these.
+        goes_on = self.how.go_on or may_be_broken(draft_state(draft), thing)
+        merged = self._merged_rows(draft, thing, sides, goes_on)
+        if merged.conflicts is not None:
+            assert merged.decision is not None
+            self.rows[draft.name] = TableConflicts(draft.name, draft.id, merged.conflicts, merged.decision, self.ctx)
+            if not goes_on:
+                return draft
+        self._keep(merged, sides)
+        self.merged[draft.id] = merged
+        after = _with_merged(draft, merged)
+        known = {**sides.theirs.schemas, **after.schemas}
+        linked = draft.linked_schemas | {str(i) for i in sides.theirs.schemas if i not in draft.schemas}
+        after = replace(after, schemas=known, linked_schemas=linked, operations=_with_writes(after))
+        return self._checked(after, thing, sides, merged)
+
+    def _merged_rows(self, draft: ThingDraft, thing: ThingMerge, sides: Sides, goes_on: bool) -> MergedRows:
+        """Merge rows, or take what an earlier attempt made of them."""
+        assert thing.rows is not None
+        assert draft.schema is not None
+        settled, earlier = self.how.settled.get(draft.id), self.how.earlier
+        found = earlier.find(self.ctx, self.cx, self.gathered, thing, sides) if settled is None else None
+        if found is not None:
+            return found
+        merged = merge_rows(self.ctx, sides, draft.schema, thing.rows, settled, go_on=goes_on)
+        if merged.conflicts is None and settled is None:
+            earlier.keep(self.gathered, thing, merged)
+        return merged
+
+    def _checked(self, after: ThingDraft, thing: ThingMerge, sides: Sides, merged: MergedRows) -> ThingDraft:
+        """Keep the rows that break a constraint after the merge."""
+        table = MergedTable(draft_state(after), thing, sides, merged.made)
+        found = without(violations(self.ctx, table), self.rows.get(after.name))
+        self.broken += found
+        if found and not self.how.go_on:
+            self.breaking[after.name] = self._breaking(after, thing, sides, found)
+        return after
+
+    def _breaking(
+        self, after: ThingDraft, thing: ThingMerge, sides: Sides, found: Sequence[Violation]
+    ) -> TableConflicts:
+        """What each side has at the keys that break a constraint."""
+        assert after.schema is not None
+        policy, keys = thing.rows or RowPolicy(self.how.strictness), broken_keys(found, after.schema)
+        rows, how = decide_at(self.ctx, sides, after.schema, policy, keys, self.how.settled.get(after.id))
+        return TableConflicts(after.name, after.id, rows, how, self.ctx)
+
+    def _sides(self, draft: ThingDraft, thing: ThingMerge) -> Sides:
+        """The states of a table and the changes that lead to them, each knowing the schemas of all objects."""
+        gathered = self.gathered
+        assert thing.ours is not None
+        assert thing.theirs is not None
+        ours = draft_state(replace(draft, schema=thing.ours.schema))
+        theirs = gathered.theirs.table(thing.theirs)
+        ids = {*thing.ours.ids, *thing.theirs.ids, *(thing.base.ids if thing.base else ())}
+        base = rows_at(gathered.ancestor, ids, replace(theirs, layers=(), row_count=0))
+        to_ours, to_theirs = gathered.ours.layers(ids), gathered.theirs.layers(ids)
+        if gathered.backward and _shows_again(thing):
+            to_theirs = None  # The values of a column that was dropped are in no change: states are compared.
+        shared = self._schemas((ours, theirs, *base.states), (*(to_ours or ()), *(to_theirs or ()), *base.layers))
+        assert draft.schema is not None
+        shared[str(draft.schema.id)] = draft.schema
+        ours, theirs = (replace(s, schemas=shared) for s in (ours, theirs))
+        made = Sides(base.knowing(shared), ours, theirs, to_ours, to_theirs, self.target.pending())
+        asked = thing.rows is not None and thing.rows.goes_by_time
+        return replace(made, times=self._times(made)) if asked else made
+
+    def _times(self, sides: Sides) -> Times:
+        """When the objects on both ways were committed, for rules that ask which side is newer."""
+        objects_ = sorted({x.object.id for x in (*(sides.to_ours or ()), *(sides.to_theirs or ()))})
+        heads = [history.head(self.cx, r.clock.head) for r in (self.gathered.ours, self.gathered.theirs)]
+        ours, theirs = (h.finished_at if h else 0 for h in heads)
+        return Times(paths.times_of(self.cx, objects_), ours, theirs)
+
+    def _schemas(self, states: Sequence[TableState], layers: Sequence[Layer]) -> dict[str, Schema]:
+        objects_ = [*(x.object for x in layers), *(o for x in layers for o in x.without)]
+        known = {str(i): s for state in states for i, s in state.schemas.items()}
+        missing = {o.schema_id for o in objects_ if o.schema_id not in known}
+        return {**schema_of(self.ctx, self.cx, missing), **known}
+
+    def _keep(self, merged: MergedRows, sides: Sides) -> None:
+        theirs = {x.object.id for x in sides.to_theirs or ()}
+        self.linked |= {o.stored.id for s in merged.statements for o in s.objects if o.stored.id in theirs}
+        self.made += merged.made
+
+    # --- what later merges need ---
+
+    def _refer(self, thing: ThingMerge) -> None:
+        """Say how the table differs from theirs: by what ours did since the base, but for the rows that met."""
+        if self.number is None or thing.ours is None or thing.ours.kind != "table":
+            return
+        layers = self.gathered.ours.layers({*thing.ours.ids, *(thing.theirs.ids if thing.theirs else ())})
+        merged = self.merged.get(thing.ours.id)
+        if layers == () and (merged is None or merged.exceptions is None):
+            return
+        told = layers is not None and (merged is None or merged.told)
+        exceptions = merged.exceptions.stored.id if merged and merged.exceptions else None
+        base = self.gathered.bases[0] if told else None
+        self.references.append(ChangeReference(thing.ours.id, self.number, base, exceptions))
+
+    # --- names ---
+
+    def _bind(self, drafts: Sequence[tuple[ThingMerge, ThingDraft]]) -> None:
+        draft = self.target.draft
+        for thing, made in drafts:
+            old = self.target.draft.things.get(made.id)
+            before = place_of(old) if old else None
+            if thing.ours is not None and before is None:
+                before = (thing.ours.parent_id, thing.ours.name)
+            if before is not None and (made.dropped or before != place_of(made)):
+                draft.bind(before, None, (made.kind, made.id))
+        for _, made in drafts:
+            draft.things[made.id] = made
+            if not made.dropped and (
+                made.created or place_of(made) != entries.place_of(self.cx, self.target.clock, made.id)
+            ):
+                draft.bind(place_of(made), (made.kind, made.id), self._bound(place_of(made)))
+
+    def _bound(self, place: tuple[ThingId, str]) -> Bound:
+        """What a name stands for at the target's head."""
+        found = entries.find_name(self.cx, self.ctx.record.id, self.target.clock, *place)
+        return cast(Bound, (found.kind, found.thing_id)) if found else None
+
+
+def _in_catalogue(thing: ThingMerge) -> frozenset[str]:
+    """The schemas of base and theirs: both are commits, so the catalogue has them."""
+    return frozenset(str(s.schema.id) for s in (thing.base, thing.theirs) if s and s.schema)
+
+
+def _may_break(thing: ThingMerge) -> bool:
+    """Tell whether rows may break a constraint though theirs changed none: those of ours, or under another type."""
+    if thing.theirs is None or thing.ours is None or thing.result is None:
+        return False
+    columns = thing.result.schema or ()
+    return thing.ours.rows_changed or any(is_retyped(s.schema, columns) for s in (thing.ours, thing.theirs))
+
+
+def _shows_again(thing: ThingMerge) -> bool:
+    """Whether theirs shows a column that the base does not."""
+    if thing.base is None or thing.base.schema is None or thing.theirs is None or thing.theirs.schema is None:
+        return False
+    return any(thing.base.schema.written_as(c) is None for c in thing.theirs.schema)
+
+
+def _operations(draft: ThingDraft, thing: ThingMerge) -> tuple[Operation, ...]:
+    """What theirs did, as the merge does it again; what has no effect is left out when the commit is made."""
+    assert thing.result is not None
+    told = [o for o in thing.result.operations if o not in ("create", "drop")]
+    wanted: list[Operation] = ["alter name", "alter properties", "alter column", "alter partition"]
+    return tuple(dict.fromkeys((*told, *wanted)))
+
+
+def _with_merged(draft: ThingDraft, merged: MergedRows) -> ThingDraft:
+    """A table with what its rows have become."""
+    if not merged.replaced:
+        return replace(draft, statements=(*draft.statements, *merged.statements))
+    rows = sum(o.stored.row_count for s in merged.statements for o in s.objects)
+    return replace(draft, statements=merged.statements, replaced_rows=rows)
+
+
+def _with_writes(draft: ThingDraft) -> tuple[Operation, ...]:
+    writes = {"insert", "update", "delete", "overwrite"}
+    if draft.statements and not writes & set(draft.operations):
+        return (*draft.operations, "update")
+    return draft.operations

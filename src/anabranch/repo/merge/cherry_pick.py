@@ -1,0 +1,36 @@
+"""cherry-pick: make the change of one commit again on another branch."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from anabranch.catalog import history
+from anabranch.model.commits import Commit
+from anabranch.plan.merge.rules import check_strictness
+from anabranch.repo.branches.refs import resolve
+from anabranch.repo.context.context import Context
+from anabranch.repo.merge.apply import How
+from anabranch.repo.merge.pick import Picked, parent_of, pick, short
+
+
+def cherry_pick(
+    ctx: Context,
+    commit: str,
+    on: str | None,
+    parent: int | None,
+    rules: Mapping[str, str],
+    strictness: str,
+    message: str | None,
+    author: str | None,
+) -> Commit | None:
+    """Make a commit's change again; the new commit says what the old one said, and names it as its provenance."""
+    with ctx.catalog.read() as cx:
+        position = resolve(ctx, cx, commit)
+        told = history.describe(cx, [position])[0]
+        what = f"cherry-pick of {short(told)}"
+        base = parent_of(cx, position, parent, what)
+    how = How(check_strictness(strictness), rules)
+    asked = Picked(
+        base, position, what, message or told.message, author or told.author, "cherry-pick", (told.hash,), how
+    )
+    return pick(ctx, on, asked)

@@ -1,0 +1,66 @@
+"""Choosing among rows in conflict: at a key, or where a condition holds."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol
+
+import pyarrow as pa
+
+from anabranch.engines.engine import Engine
+from anabranch.frames.output import objects_of
+from anabranch.plan.engine import Work
+from anabranch.proven.expression import Expression
+from anabranch.queries import three_way
+from anabranch.queries.query import Rows, reading_of
+from anabranch.repo.context.context import Context
+from anabranch.repo.read.conditions import not_in_duck, rendered_test, unproven
+from anabranch.repo.read.look_up import key_values
+
+
+class RowsInConflict(Protocol):
+    """Rows of one table: the three at each key, and how a merge decided on them."""
+
+    @property
+    def table(self) -> str: ...
+    @property
+    def decided(self) -> pa.Table: ...
+    @property
+    def decision(self) -> three_way.Decision: ...
+
+
+def chosen_rows(
+    ctx: Context, table: RowsInConflict, key: Any, where: str | None, args: Mapping[str, Any] | None
+) -> pa.Table:
+    """The three rows at each key in conflict that was asked for."""
+    found, schema = table.decided, table.decision.schema
+    if key is not None:
+        wanted = key_values(schema, key, table.table)
+        keys = tuples(found, [str(k) for k in schema.key_ids])
+        found = found.filter(pa.array([key == wanted for key in keys], pa.bool_()))
+    if where is not None:
+        found = found.filter(_test(ctx, table, found, Expression.of(where, args or {}, "where=")))
+    return found
+
+
+def _test(ctx: Context, table: RowsInConflict, rows: pa.Table, where: Expression) -> pa.Array:
+    """Which rows meet a condition, read as ours has them, or theirs, or the base."""
+    schema = table.decision.schema
+    engine = engine_for(ctx, table, unproven([where], schema))
+    query = three_way.shown_rows(reading_of(Rows(rows), rows.column_names), table.decision)
+    test = rendered_test(where, engine, schema)
+    found = engine.fetch(three_way.tested(query, schema, test, dict(where.args)))
+    keys = [str(k) for k in schema.key_ids]
+    hits = set(tuples(found, keys))
+    return pa.array([key in hits for key in tuples(rows, keys)], pa.bool_())
+
+
+def engine_for(ctx: Context, table: RowsInConflict, strange: str | None) -> Engine:
+    """Pick the engine that computes an expression over rows in conflict; `strange` is what only Spark may do."""
+    work = Work(0, unproven=strange, not_in_duck=not_in_duck(table.decision.schema, table.table))
+    return ctx.engines.pick(work, f"conflicts of {table.table!r}")
+
+
+def tuples(rows: pa.Table, names: Sequence[str]) -> list[tuple[Any, ...]]:
+    """The values of some columns, a tuple for each row."""
+    return list(zip(*(objects_of(rows.column(n)) for n in names), strict=True))

@@ -1,0 +1,259 @@
+"""Conflicts as data: what ours and theirs disagree on, by table, row and cell."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+from anabranch.errors import NotFound
+from anabranch.frames.relation import Relation
+from anabranch.model.ids import ThingId
+from anabranch.plan.merge.sides import ThingConflict
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from anabranch.model.schema import Column
+    from anabranch.model.types import DataType
+    from anabranch.queries.three_way import Decision
+    from anabranch.repo.context.context import Context
+
+_WORDS, _SIDES = ("kind", "column"), ("base", "ours", "theirs")
+
+
+@dataclass(frozen=True)
+class TableConflicts(Relation):
+    """The rows of one table that are in conflict."""
+
+    table: str
+    id: ThingId
+    decided: pa.Table
+    """The three rows at each key, with what is in conflict."""
+    decision: Decision
+    ctx: Context | None = field(default=None, repr=False)
+
+    def __repr__(self) -> str:
+        return f"TableConflicts({self.table!r}, {self.count()})"
+
+    def rows(
+        self,
+        *,
+        key: Any = None,
+        where: str | None = None,
+        args: Mapping[str, Any] | None = None,
+        limit: int | None = None,
+    ) -> list[dict[str, Any]]:
+        """List the conflicts: one for each cell, or for each row where one side deleted it.
+
+        A condition is tested on the row as ours has it, else theirs, else the base, as in `resolve`.
+        """
+        from anabranch.frames.output import to_dicts
+
+        chosen = self._chosen(key, where, args)
+        return list(islice((told for row in to_dicts(chosen) for told in self._told(row)), limit))
+
+    def _chosen(self, key: Any, where: str | None, args: Mapping[str, Any] | None) -> pa.Table:
+        if key is None and where is None:
+            return self.decided
+        from anabranch.repo.merge.chosen_conflicts import chosen_rows
+
+        assert self.ctx is not None
+        return chosen_rows(self.ctx, self, key, where, args)
+
+    def count(self) -> int:
+        """Count the conflicts."""
+        import pyarrow.compute as pc
+
+        from anabranch.queries.three_way import KIND, conflict_of
+
+        whole = self.decided.num_rows - self.decided.column(KIND).null_count
+        parts = [pc.sum(self.decided.column(conflict_of(c))).as_py() or 0 for c in self.decision.cells]
+        return int(whole + sum(parts))
+
+    def arrow(self, **chosen: Any) -> pa.Table:
+        """The conflicts as a table: the key, `kind`, `column`, and the three values as text.
+
+        A column of the key that has one of these names has ` (key)` at its end.
+        """
+        import pyarrow as pa
+
+        from anabranch.arrow.types import arrow_type
+
+        found = self.rows(**chosen)
+        columns: dict[str, Any] = {
+            name: pa.array([row["key"][key.name] for row in found], arrow_type(type_))
+            for key, (name, type_) in zip(self._keys, self.key_columns, strict=True)
+        }
+        for name in _WORDS:
+            columns[name] = pa.array([row[name] for row in found], pa.string())
+        for name in _SIDES:
+            columns[name] = pa.array([_text(row[name]) for row in found], pa.string())
+        return pa.table(columns)
+
+    @property
+    def key_columns(self) -> tuple[tuple[str, DataType], ...]:
+        """The names and types of the key in `arrow`."""
+        return tuple((_apart(c.name), c.type) for c in self._keys)
+
+    def spark(self, **chosen: Any) -> Any:
+        """The conflicts as a Spark DataFrame, in the form of `arrow`."""
+        from anabranch.queries.query import Rows, reading_of
+
+        assert self.ctx is not None
+        rows = self.arrow(**chosen)
+        return self.ctx.engines.spark().frame(reading_of(Rows(rows), rows.column_names))
+
+    def _repr_html_(self) -> str:
+        from anabranch.frames.notebook import conflicts_html
+
+        return conflicts_html({self.table: self.rows()})
+
+    @property
+    def _keys(self) -> Sequence[Column]:
+        schema = self.decision.schema
+        return schema.key_columns if schema.has_key else ()
+
+    def _told(self, row: dict[str, Any]) -> Iterator[dict[str, Any]]:
+        from anabranch.queries.three_way import BASE, KIND, OURS, THEIRS, conflict_of, there, value_of
+
+        key = {k.name: row[k.id] for k in self._keys}
+        names = {"base": BASE, "ours": OURS, "theirs": THEIRS}
+        if row[KIND] is not None:
+            sides = {name: self._row(row, side) if row[there(side)] else None for name, side in names.items()}
+            yield {"key": key, "kind": row[KIND], "column": None, **sides}
+        word = "update/update" if row[there(BASE)] else "insert/insert"
+        for c in self.decision.cells:
+            if row[conflict_of(c)]:
+                cells = {name: row[value_of(c, side)] for name, side in names.items()}
+                yield {"key": key, "kind": word, "column": c.name, **cells}
+
+    def _row(self, row: dict[str, Any], side: str) -> dict[str, Any]:
+        from anabranch.queries.three_way import value_of
+
+        keys = {c.id: row[c.id] for c in self.decision.schema.key_columns}
+        return {c.name: keys[c.id] if c.id in keys else row[value_of(c, side)] for c in self.decision.schema}
+
+
+def _apart(key: str) -> str:
+    """The name of a column of the key, beside those that every conflict has; Spark tells names apart without case."""
+    return f"{key} (key)" if key.lower() in (*_WORDS, *_SIDES) else key
+
+
+def _text(value: Any) -> str | None:
+    if value is None or isinstance(value, str):
+        return value
+    if isinstance(value, dict):
+        return ", ".join(f"{k}={_text(v)}" for k, v in value.items())
+    return str(value)
+
+
+@dataclass(frozen=True)
+class Violation:
+    """A row of the merged table that breaks one of its constraints."""
+
+    table: str
+    kind: str
+    """`check`, `not null` or `key`."""
+    name: str
+    """The check, or the columns."""
+    key: Mapping[str, Any]
+    row: Mapping[str, Any]
+    at: tuple[Any, ...] = ()
+    """The values of the key, hidden or not, to find the row by."""
+
+
+@dataclass(frozen=True)
+class Conflicts(Mapping[str, TableConflicts]):
+    """All that keeps a merge from being published; `conflicts["orders"]` are rows of one table."""
+
+    tables: Mapping[str, TableConflicts] = field(default_factory=dict)
+    things: tuple[ThingConflict, ...] = ()
+    broken: tuple[Violation, ...] = ()
+    breaking: Mapping[str, TableConflicts] = field(default_factory=dict)
+    """By table, the three rows at each key that breaks a constraint, so that they can be resolved, too."""
+
+    def __repr__(self) -> str:
+        return f"Conflicts({self.summary() or 'none'})"
+
+    def __getitem__(self, name: str) -> TableConflicts:
+        if name not in self.tables:
+            there = ", ".join(self.tables) or "none"
+            raise NotFound(f"no rows of table {name!r} are in conflict", hint=f"tables with some: {there}", table=name)
+        return self.tables[name]
+
+    def decided(self, name: str) -> list[TableConflicts]:
+        """The rows of a table that can be resolved: those in conflict, then those that break a constraint."""
+        found = (self.tables.get(name), self.breaking.get(name))
+        return [t for t in found if t is not None]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.tables)
+
+    def __len__(self) -> int:
+        return len(self.tables)
+
+    def __bool__(self) -> bool:
+        return bool(self.tables or self.things or self.broken)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.tables
+
+    @property
+    def objects(self) -> list[dict[str, Any]]:
+        """Conflicts of whole tables and namespaces."""
+        return [_thing(c) for c in self.things if c.level == "objects"]
+
+    @property
+    def schema(self) -> list[dict[str, Any]]:
+        """Conflicts of columns, keys and checks."""
+        return [_thing(c) for c in self.things if c.level == "schema"]
+
+    @property
+    def violations(self) -> list[dict[str, Any]]:
+        """Merged rows that break a constraint."""
+        return [
+            {"table": v.table, "kind": v.kind, "name": v.name, "key": dict(v.key), "row": dict(v.row)}
+            for v in self.broken
+        ]
+
+    @property
+    def is_stuck(self) -> bool:
+        """Whether something neither rules nor `resolve` can settle: rows under one key, things without a side."""
+        return any(v.kind == "key" for v in self.broken) or any(not c.can_decide for c in self.things)
+
+    def count(self) -> int:
+        """Count all conflicts."""
+        return sum(t.count() for t in self.tables.values()) + len(self.things) + len(self.broken)
+
+    def _repr_html_(self) -> str:
+        from anabranch.frames.notebook import conflicts_html
+
+        rows = {t.table: t.rows() for t in self.values()}
+        return conflicts_html(rows, [*self.objects, *self.schema], self.violations)
+
+    def told(self) -> str:
+        """Say in a line how many conflicts there are, and where."""
+        total = self.count()
+        return f"{total} conflict{'' if total == 1 else 's'} in {self.summary()}"
+
+    def summary(self) -> str:
+        """Say in a line where the conflicts are."""
+        parts = [f"{name} ({t.count()})" for name, t in self.tables.items()]
+        parts += [f"{c.table}{'.' + c.column if c.column else ''} ({c.kind})" for c in self.things]
+        parts += [f"{v.table} ({v.kind} {v.name})" for v in self.broken]
+        shown = ", ".join(dict.fromkeys(parts[:10]))
+        return shown + (", …" if len(parts) > 10 else "")
+
+
+def _thing(c: ThingConflict) -> dict[str, Any]:
+    return {
+        "table": c.table,
+        "kind": c.kind,
+        "column": c.column,
+        "base": c.base,
+        "ours": c.ours,
+        "theirs": c.theirs,
+        "id": c.id,
+    }

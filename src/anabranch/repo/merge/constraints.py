@@ -1,0 +1,212 @@
+"""Constraints on merged rows: what breaks a check, a NOT NULL or the key, row by row.
+
+Each side kept its own constraints; only rows that the other side changed, or that both did, can break one,
+unless a column has another type than on the side that has the check.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import pyarrow as pa
+
+from anabranch.arrow.types import arrow_type
+from anabranch.engines.engine import Engine
+from anabranch.frames.output import to_dicts
+from anabranch.model.ids import ObjectId
+from anabranch.model.objects import Layer, NewObject, size_of
+from anabranch.model.schema import Column, Schema
+from anabranch.model.tables import TableState
+from anabranch.objects.parquet import table_range
+from anabranch.plan.engine import Work
+from anabranch.plan.merge.things import ThingMerge
+from anabranch.proven.expression import Expression
+from anabranch.queries import writes as changes
+from anabranch.queries.met_keys import Meeting, met_keys
+from anabranch.queries.path_fold import Path, touched_keys
+from anabranch.queries.query import Query, Rows, Sources
+from anabranch.queries.scan import Access, Keys, scan, scan_as
+from anabranch.repo.context.context import Context
+from anabranch.repo.context.kept_expressions import kept
+from anabranch.repo.merge.chosen_conflicts import tuples
+from anabranch.repo.merge.conflicts import TableConflicts, Violation
+from anabranch.repo.merge.merged_rows import Sides
+from anabranch.repo.read.conditions import not_in_duck, reading, rendered, unproven
+
+_SHOWN_AT_MOST = 1_000
+
+
+@dataclass(frozen=True)
+class MergedTable:
+    """A table after its rows were merged, and what led there."""
+
+    state: TableState
+    thing: ThingMerge
+    sides: Sides
+    made: Sequence[NewObject]
+
+
+def violations(ctx: Context, merged: MergedTable) -> list[Violation]:
+    """Find the rows of a merged table that break its constraints."""
+    wanted = list(_wanted(merged.state, merged.thing))
+    if not wanted:
+        return []
+    schema, name = merged.state.schema, merged.state.name
+    tests = [w.check for w in wanted if w.check is not None]
+    work = Work(size_of(merged.sides.paths), unproven=unproven(tests, schema), not_in_duck=not_in_duck(schema, name))
+    engine = ctx.engines.pick(work, f"checking merged rows of {name!r}")
+    plan = _Checking(ctx, engine, merged)
+    with reading(ctx, merged.state):
+        return [v for w in wanted for v in plan.broken(w)]
+
+
+def may_be_broken(state: TableState, thing: ThingMerge) -> bool:
+    """Tell whether a merge may break a constraint of a table at all."""
+    return next(_wanted(state, thing), None) is not None
+
+
+def without(found: Sequence[Violation], in_conflict: TableConflicts | None) -> list[Violation]:
+    """Those violations whose rows are not in conflict: what these become is not decided yet."""
+    if in_conflict is None:
+        return list(found)
+    keys = set(tuples(in_conflict.decided, [str(k) for k in in_conflict.decision.schema.key_ids]))
+    return [v for v in found if v.at not in keys]
+
+
+def unfit_keys(ctx: Context, sides: Sides, schema: Schema, name: str) -> list[Violation]:
+    """Find rows of either side that a key which only the other side has can't tell apart, or that have none.
+
+    Asked before rows are merged by that key: of two rows under one key, one would be lost.
+    """
+    states = [s for s in (sides.ours, sides.theirs) if s.read_as(schema).schema.key_ids != schema.key_ids]
+    if not states or not schema.has_key:
+        return []
+    work = Work(sum(size_of(s.layers) for s in states), not_in_duck=not_in_duck(schema.key_columns, name))
+    engine = ctx.engines.pick(work, f"rows of {name!r} under another key")
+    found = []
+    for state in states:
+        with reading(ctx, state):
+            query = scan_as(state, schema, schema.key_columns, ctx.access(state.layers, sides.pending), Sources())
+            twice = engine.fetch(changes.repeated_keys(query, schema, _SHOWN_AT_MOST))
+            null = engine.fetch(changes.missing_values(query, schema.key_columns, (), _SHOWN_AT_MOST))
+        for row in (*to_dicts(twice), *to_dicts(null)):
+            told = {c.name: row[c.id] for c in schema.key_columns}
+            found.append(Violation(name, "key", ", ".join(schema.key_names), told, told))
+    return found
+
+
+@dataclass(frozen=True)
+class _Wanted:
+    """A constraint, and whose changes may break it."""
+
+    kind: str
+    name: str
+    touched_by: str
+    """`ours`, `theirs`, `both` for rows that both changed, or `all` for any row."""
+    check: Expression | None = None
+    column: Column | None = None
+
+
+def _wanted(state: TableState, thing: ThingMerge) -> Iterator[_Wanted]:
+    ours, theirs = thing.ours, thing.theirs
+    if ours is None or theirs is None or ours.schema is None or theirs.schema is None:
+        return
+    for name, text in state.attributes.get("checks", {}).items():
+        check = kept(text, f"check {name!r}")
+        read = check.columns(state.schema)
+        held = [s.told("checks").get(name) == text and not is_retyped(s.schema, read) for s in (ours, theirs)]
+        for side in _breakers(*held):
+            yield _Wanted("check", name, side, check)
+    for column in state.schema:
+        if not column.nullable and column.id not in state.schema.key:
+            for side in _breakers(_is_firm(ours.schema, column), _is_firm(theirs.schema, column)):
+                if side != "both":  # Cells are merged one by one: none becomes null that was not.
+                    yield _Wanted("not null", column.name, side, None, column)
+
+
+def _breakers(ours_holds: bool, theirs_holds: bool) -> Sequence[str]:
+    """Whose changes may break a constraint that ours or theirs held to; where neither did, any row may."""
+    if ours_holds and theirs_holds:
+        return ("both",)
+    return ("theirs",) if ours_holds else ("ours",) if theirs_holds else ("all",)
+
+
+def is_retyped(schema: Schema | None, columns: Iterable[Column]) -> bool:
+    """Tell whether some of these columns had another type on a side: its checks were never tested under this one."""
+    was = [(c, schema.written_as(c)) for c in columns] if schema else []
+    return any(old is not None and old.type != c.type for c, old in was)
+
+
+def _is_firm(schema: Schema, column: Column) -> bool:
+    was = schema.written_as(column)
+    return was is not None and not was.nullable
+
+
+@dataclass(frozen=True)
+class _Checking:
+    ctx: Context
+    engine: Engine
+    merged: MergedTable
+
+    @property
+    def schema(self) -> Schema:
+        return self.merged.state.schema
+
+    def broken(self, wanted: _Wanted) -> Iterator[Violation]:
+        """The rows that break a constraint."""
+        keys = self._keys(wanted.touched_by)
+        if keys is not None and isinstance(keys.source, Rows) and not keys.source.table.num_rows:
+            return
+        shown = tuple(dict.fromkeys((*self.schema.key_columns, *self.schema.columns)))
+        query = scan(self.merged.state, shown, self._access(), keys=keys)
+        if wanted.check is not None:
+            test = rendered(wanted.check, self.engine, self.schema)
+            alias = self.merged.state.name.rsplit(".", 1)[-1]
+            found = self.engine.fetch(changes.broken_rows(query, shown, test, alias, _SHOWN_AT_MOST))
+        else:
+            assert wanted.column is not None
+            missing = changes.missing_values(query, [wanted.column], shown, _SHOWN_AT_MOST)
+            found = self.engine.fetch(missing).rename_columns([c.name for c in shown])
+        for row in to_dicts(found):
+            yield self._violation(wanted.kind, wanted.name, row)
+
+    def _violation(self, kind: str, name: str, row: Mapping[str, Any]) -> Violation:
+        keys = self.schema.key_names
+        shown = {c.name: row[c.name] for c in self.schema}
+        at = tuple(row[c.name] for c in self.schema.key_columns)
+        return Violation(self.merged.state.name, kind, name, {k: row[k] for k in keys}, shown, at)
+
+    def _keys(self, touched_by: str) -> Keys | None:
+        """The keys that a side changed, or that both did; None for all."""
+        sides = self.merged.sides
+        if not sides.told or touched_by == "all":
+            return None
+        as_merged = replace(sides.theirs.read_as(self.schema), schemas=self.merged.state.schemas)
+        sources = Sources()
+        query: Query | None
+        if touched_by == "both":
+            meeting = Meeting(sides.to_ours or (), sides.to_theirs or (), rows=True)
+            query = met_keys(meeting, as_merged, self.schema.columns, self._access(), sources)
+        else:
+            layers = (sides.to_ours if touched_by == "ours" else sides.to_theirs) or ()
+            query = touched_keys(Path(layers, None, as_merged), self._access(), sources) if layers else None
+        if query is None:
+            return Keys(Rows(broken_keys((), self.schema)), None)
+        found = self.engine.fetch(query)
+        return Keys(Rows(found), table_range(found, self.schema.key_columns))
+
+    def _access(self) -> Access:
+        sides = self.merged.sides
+        exceptions = [Layer(0, o) for x in sides.paths for o in x.without]
+        made: dict[ObjectId, bytes] = {o.stored.id: o.content for o in self.merged.made if o.content is not None}
+        layers = (*self.merged.state.layers, *sides.paths, *exceptions)
+        return self.ctx.access(layers, {**sides.pending, **made})
+
+
+def broken_keys(found: Sequence[Violation], schema: Schema) -> pa.Table:
+    """The keys of rows that break constraints, each once."""
+    at = list(dict.fromkeys(v.at for v in found))
+    columns = enumerate(schema.key_columns)
+    return pa.table({str(c.id): pa.array([key[n] for key in at], arrow_type(c.type)) for n, c in columns})

@@ -1,0 +1,128 @@
+"""Rows that earlier attempts of a merge made: used again if the branch moved elsewhere, or in rows that nothing met."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+
+from anabranch.catalog import history, paths
+from anabranch.catalog.store import Connection
+from anabranch.model.clock import Position
+from anabranch.model.ids import ThingId
+from anabranch.model.objects import Layer, NewObject, size_of
+from anabranch.model.schema import Schema
+from anabranch.plan.engine import Work
+from anabranch.plan.history import is_ancestor
+from anabranch.plan.merge.things import ThingMerge, ThingSide
+from anabranch.plan.path import find_path
+from anabranch.queries.met_keys import Meeting, met_keys
+from anabranch.queries.query import Sources, limited
+from anabranch.repo.context.context import Context
+from anabranch.repo.context.table_state import schema_of
+from anabranch.repo.merge.merged_rows import MergedRows, Sides
+from anabranch.repo.merge.sides import Gathered
+from anabranch.repo.read.conditions import not_in_duck, reading
+
+_Key = tuple[tuple[Position, ...], Position, ThingId]
+
+
+@dataclass(frozen=True)
+class _Done:
+    """A table whose rows were merged, and the head that they were merged into."""
+
+    head: Position
+    thing: ThingMerge
+    merged: MergedRows
+
+
+@dataclass
+class EarlierRows:
+    """What attempts made of rows, by base, source and table."""
+
+    known: dict[_Key, _Done] = field(default_factory=dict)
+    dropped: list[NewObject] = field(default_factory=list)
+    """What was made for tables that had to be merged again."""
+
+    @property
+    def made(self) -> list[NewObject]:
+        """All that was written; nobody sees it yet."""
+        return [*self.dropped, *(o for done in self.known.values() for o in done.merged.made)]
+
+    def keep(self, gathered: Gathered, thing: ThingMerge, merged: MergedRows) -> None:
+        """Remember what was made of a table, for attempts to come."""
+        key = _key(gathered, thing)
+        if key in self.known:
+            self.dropped += self.known[key].merged.made
+        self.known[key] = _Done(gathered.ours.clock.head, thing, merged)
+
+    def with_schema(self, gathered: Gathered, thing: ThingMerge) -> ThingMerge:
+        """A table with the schema that an earlier attempt gave it, if the columns are the same: objects name it."""
+        done = self.known.get(_key(gathered, thing))
+        before, now = (t.result.schema if t and t.result else None for t in (done and done.thing, thing))
+        if before is None or now is None or (before.columns, before.key) != (now.columns, now.key):
+            return thing
+        assert thing.result is not None
+        return replace(thing, result=replace(thing.result, schema=before))
+
+    def find(
+        self, ctx: Context, cx: Connection, gathered: Gathered, thing: ThingMerge, sides: Sides
+    ) -> MergedRows | None:
+        """What an earlier attempt made of a table, if it would be made again."""
+        done = self.known.get(_key(gathered, thing))
+        if done is None or not _is_like(done.thing, thing) or _ours(thing).id in gathered.ours.draft.things:
+            return None
+        moved = _moved(ctx, cx, gathered, done.head, _ours(thing).ids)
+        if moved is None or (moved and not _are_apart(ctx, cx, moved, thing, sides)):
+            return None
+        return done.merged
+
+
+def _key(gathered: Gathered, thing: ThingMerge) -> _Key:
+    return gathered.bases, gathered.theirs.clock.head, _ours(thing).id if thing.ours else ThingId("")
+
+
+def _ours(thing: ThingMerge) -> ThingSide:
+    assert thing.ours is not None
+    return thing.ours
+
+
+def _is_like(one: ThingMerge, other: ThingMerge) -> bool:
+    """Tell whether two plans differ in nothing but ours' rows."""
+    described = [(t.base, t.theirs, t.rows, _ours(t).schema, _ours(t).attributes) for t in (one, other)]
+    schemas = [t.result.schema if t.result else None for t in (one, other)]
+    return described[0] == described[1] and schemas[0] == schemas[1]
+
+
+def _moved(
+    ctx: Context, cx: Connection, gathered: Gathered, since: Position, ids: Iterable[ThingId]
+) -> tuple[Layer, ...] | None:
+    """What ours did to a table since an earlier head; None if changes don't tell."""
+    lines, head = history.Lines(cx), gathered.ours.clock.head
+    if not is_ancestor(lines, since, head):
+        return None
+    return paths.layers_along(cx, find_path(lines, since, head), sorted(set(ids)), ctx.known_objects)
+
+
+def _are_apart(ctx: Context, cx: Connection, moved: tuple[Layer, ...], thing: ThingMerge, sides: Sides) -> bool:
+    """Tell whether changes of ours touch no row that theirs touched: then theirs' are merged as they were."""
+    policy, schema = thing.rows, thing.result.schema if thing.result else None
+    if policy is None or schema is None or sides.to_theirs is None:
+        return False
+    if policy.full or policy.replaces_all or policy.only_new_rows or policy.goes_by_time:
+        return False
+    return not _meet(ctx, cx, Meeting(moved, sides.to_theirs, rows=True), schema, sides)
+
+
+def _meet(ctx: Context, cx: Connection, meeting: Meeting, schema: Schema, sides: Sides) -> bool:
+    found = (*meeting.ours, *meeting.theirs)
+    layers = (*found, *(Layer(0, o) for x in found for o in x.without))
+    more = schema_of(ctx, cx, {x.object.schema_id for x in layers if x.object.schema_id not in sides.ours.schemas})
+    known = replace(sides.ours, schemas={**more, **sides.ours.schemas}, layers=layers)
+    state, access = known.read_as(schema), ctx.access(layers, sides.pending)
+    query = met_keys(meeting, state, schema.columns, access, Sources())
+    if query is None:
+        return False
+    work = Work(size_of(layers), not_in_duck=not_in_duck(schema.key_columns, sides.ours.name))
+    engine = ctx.engines.pick(work, f"rows of {sides.ours.name!r} that the branch changed meanwhile")
+    with reading(ctx, state):
+        return bool(engine.fetch(limited(query, 1)).num_rows)

@@ -1,0 +1,183 @@
+"""merge: bring the changes of other branches into one; all of it or nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from anabranch.catalog import branches, history
+from anabranch.catalog.publish import HeadMoved
+from anabranch.catalog.store import Connection, lock_repository
+from anabranch.errors import InvalidRequest, MergeConflict
+from anabranch.model.clock import Position
+from anabranch.model.commits import Commit
+from anabranch.model.content import ChangeReference
+from anabranch.plan.history import is_ancestor
+from anabranch.plan.merge.rules import check_strictness, read_rules
+from anabranch.repo.context.context import Context
+from anabranch.repo.context.table_state import list_tables, table_state
+from anabranch.repo.merge.apply import How, Outcome, merge_source
+from anabranch.repo.merge.attempts import Attempts
+from anabranch.repo.merge.conflicts import Conflicts
+from anabranch.repo.merge.publish import Merged, publish_content
+from anabranch.repo.merge.request import MergeRequest, MergeResult, default_message, diff_since, read_ends
+from anabranch.repo.merge.sides import Target, gather
+
+
+def merge(ctx: Context, asked: MergeRequest) -> MergeResult:
+    """Merge sources into a branch, or say what is in the way."""
+    if asked.mode == "replay":
+        from anabranch.repo.merge.rebase import replay
+
+        return replay(ctx, asked)
+    return Attempts(ctx).run(lambda attempts: _attempt(attempts, asked))
+
+
+def _attempt(attempts: Attempts, asked: MergeRequest) -> MergeResult:
+    ctx = attempts.ctx
+    with ctx.catalog.read() as cx:
+        target, sources = read_ends(ctx, cx, asked)
+    if not sources:
+        return _as_it_is(ctx, target, up_to_date=True)
+    if may_forward(ctx, asked, target, sources):
+        return forward(ctx, asked, target, sources[0])
+    return _merge_into(attempts, asked, target, sources)
+
+
+def may_forward(ctx: Context, asked: MergeRequest, target: Target, sources: Sequence[Position]) -> bool:
+    """Tell whether the branch can just move on to the source."""
+    with ctx.catalog.read() as cx:
+        can = len(sources) == 1 and is_ancestor(history.Lines(cx), target.clock.head, sources[0])
+    if asked.ff == "only" and not can:
+        name = target.branch.name
+        message = f"branch {name!r} can't be fast-forwarded to {', '.join(map(repr, asked.sources))}"
+        raise InvalidRequest(message, hint="leave ff='only' out to make a merge commit", branch=name)
+    return can and asked.ff != "never" and asked.mode == "merge"
+
+
+def _as_it_is(ctx: Context, target: Target, *, up_to_date: bool) -> MergeResult:
+    with ctx.catalog.read() as cx:
+        return MergeResult(history.describe(cx, [target.clock.head])[0], up_to_date=up_to_date)
+
+
+def forward(ctx: Context, asked: MergeRequest, target: Target, source: Position) -> MergeResult:
+    """Move the branch on to a commit that descends from the one it shows; raise HeadMoved if it shows another."""
+    author = asked.author or ctx.author
+    with ctx.catalog.write() as cx:
+        lock_repository(cx, ctx.record.id)
+        if not branches.move(cx, ctx.record.id, target.branch, source):
+            raise HeadMoved(branches.find(cx, ctx.record.id, target.branch.name))
+        branches.record_move(cx, ctx.record.id, target.branch, target.branch.position, source, author, "merge")
+        made = history.describe(cx, [source])[0]
+    return MergeResult(made, fast_forward=True, _diff=diff_since(ctx, target, made))
+
+
+# --- three-way ---
+
+
+def work_out(
+    ctx: Context, target: Target, sources: Sequence[Position], how: How, *, stop_at_conflicts: bool = True
+) -> Merged:
+    """Merge the sources into the target's draft, in the order given."""
+    merged = Merged(target, (), Conflicts(), [], set(), [])
+    heads = []
+    try:
+        with ctx.catalog.read() as cx:
+            _check_rules(ctx, cx, target, sources, how)
+            for n, source in enumerate(sources, 1):
+                gathered = gather(ctx, cx, target, source)
+                found = merge_source(ctx, cx, target, gathered, how, n, refers=True)
+                _add(merged, found)
+                head = history.head(cx, source)
+                assert head is not None
+                heads.append(head)
+                target.merged.append(source)
+                if merged.conflicts and stop_at_conflicts:
+                    break
+    except BaseException:
+        ctx.discard(merged.made)
+        raise
+    merged.parents = (target.parent, *heads)
+    if len(sources) > 1:
+        merged.references = _untold(merged, len(sources))
+    return merged
+
+
+def _check_rules(ctx: Context, cx: Connection, target: Target, sources: Sequence[Position], how: How) -> None:
+    """Refuse rules that speak of no table or column on either side."""
+    if not set(how.rules) - {"*"}:
+        read_rules(how.rules, [])
+        return
+    sides = []
+    for at in (target.clock, *(history.clock(cx, s) for s in sources)):
+        tables = list_tables(ctx, cx, at, None)
+        named = [t for t in tables if any(name == t.name or name.startswith(f"{t.name}.") for name in how.rules)]
+        known = {t.name: table_state(ctx, cx, at, t.id, t.name).schema for t in named}
+        sides.append({**{t.name: None for t in tables}, **known})
+    read_rules(how.rules, sides)  # type: ignore[arg-type]
+
+
+def _add(merged: Merged, found: Outcome) -> None:
+    both = merged.conflicts
+    merged.conflicts = Conflicts(
+        {**both.tables, **found.conflicts.tables},
+        (*both.things, *found.conflicts.things),
+        (*both.broken, *found.conflicts.broken),
+        {**both.breaking, **found.conflicts.breaking},
+    )
+    merged.references += found.references
+    merged.linked |= found.linked
+    merged.made += found.made
+
+
+def _untold(merged: Merged, sources: int) -> list[ChangeReference]:
+    """With several sources, the difference to each is not told: states are compared where it matters.
+
+    It matters for what some source changed, and for what only ours did: that is new to every source.
+    """
+    drafted = [t.id for t in merged.target.draft.things.values() if t.kind == "table"]
+    tables = dict.fromkeys((*drafted, *(r.thing_id for r in merged.references)))
+    return [ChangeReference(t, n, None, None) for t in tables for n in range(1, sources + 1)]
+
+
+def _merge_into(attempts: Attempts, asked: MergeRequest, target: Target, sources: Sequence[Position]) -> MergeResult:
+    ctx, how = attempts.ctx, How(check_strictness(asked.strictness), asked.rules, earlier=attempts.rows)
+    merged = work_out(ctx, target, sources, how)
+    if merged.conflicts:
+        ctx.discard(merged.made)
+        stuck = "change the rows or tables on one of the branches, then merge again"
+        hint = stuck if merged.conflicts.is_stuck else "give rules=, or resolve them in repo.start_merge(…)"
+        raise_conflict(asked, target, merged.conflicts, hint)
+    made = publish_merge(attempts, merged, asked)
+    return MergeResult(made, _diff=diff_since(ctx, target, made))
+
+
+def raise_conflict(asked: MergeRequest, target: Target, conflicts: Conflicts, hint: str) -> None:
+    """Refuse, with the conflicts as data."""
+    names = ", ".join(map(repr, asked.sources))
+    raise MergeConflict(
+        f"{names} can't be merged into {target.branch.name!r}: {conflicts.told()}",
+        hint=hint,
+        conflicts=conflicts,
+        branch=target.branch.name,
+    )
+
+
+def publish_merge(attempts: Attempts, merged: Merged, asked: MergeRequest, open_merge: str | None = None) -> Commit:
+    """Publish one commit with all parents, or with the first only if it is a squash."""
+    squash = asked.mode == "squash"
+    sources = tuple(h.hash for h in merged.parents[1:])
+    if squash:
+        merged = replace(merged, parents=merged.parents[:1])
+    made = publish_content(
+        attempts,
+        merged,
+        message=default_message(asked, merged.target),
+        author=asked.author or attempts.ctx.author,
+        verb="merge",
+        provenance=sources if squash else (),
+        allow_empty=True,
+        open_merge=open_merge,
+    )
+    assert made is not None
+    return made

@@ -1,0 +1,521 @@
+"""The rows of one table, merged: objects of theirs are linked where nothing meets, the rest is decided and written."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+import pyarrow as pa
+
+from anabranch.engines.engine import Engine
+from anabranch.model.changes import Counts
+from anabranch.model.ids import ObjectId
+from anabranch.model.objects import Layer, NewObject, may_meet, size_of
+from anabranch.model.schema import Column, Schema
+from anabranch.model.tables import TableState
+from anabranch.model.texts import shortened
+from anabranch.plan.commit import Statement
+from anabranch.plan.engine import Work
+from anabranch.plan.merge.rules import RowPolicy, Rule
+from anabranch.proven.expression import Expression
+from anabranch.queries import three_way
+from anabranch.queries import writes as changes
+from anabranch.queries.met_keys import Meeting, met_keys
+from anabranch.queries.path_fold import Path, labelled_keys, last_turns, touched_keys, without_keys
+from anabranch.queries.query import OP, Query, Rows, Source, Sources, reading_of, table
+from anabranch.queries.scan import Access, Keys, scan_as
+from anabranch.queries.three_way import OURS, THEIRS, Decision
+from anabranch.repo.context.context import Context
+from anabranch.repo.context.kept_expressions import kept
+from anabranch.repo.merge.merge_base import BaseRows
+from anabranch.repo.merge.rule_expressions import rule_tree, unproven_rule
+from anabranch.repo.read.conditions import not_in_duck, reading
+from anabranch.repo.write.netting import compared_pairs, counts_of, store_difference
+from anabranch.repo.write.row_objects import Kept, Layout, Scratch, scratch, store
+
+
+@dataclass(frozen=True)
+class Times:
+    """When objects were first committed, and when the two sides were, whose changes may not be told by objects."""
+
+    objects: Mapping[ObjectId, int]
+    """One that is not among them is made by this merge, and newer than all."""
+    ours: int
+    theirs: int
+
+    def ranks(self) -> dict[int, int]:
+        """The places of all times in their order, from 1."""
+        return {when: n for n, when in enumerate(sorted({*self.objects.values(), self.ours, self.theirs}), 1)}
+
+
+@dataclass(frozen=True)
+class Sides:
+    """A table at base, ours and theirs, and the changes from the base to each."""
+
+    base: BaseRows
+    ours: TableState
+    theirs: TableState
+    to_ours: tuple[Layer, ...] | None
+    """None if only the states can tell."""
+    to_theirs: tuple[Layer, ...] | None
+    pending: Mapping[ObjectId, bytes] = field(default_factory=dict)
+    times: Times | None = None
+    """When what was said, if a rule asks for it."""
+
+    @property
+    def told(self) -> bool:
+        return self.to_ours is not None and self.to_theirs is not None
+
+    @property
+    def paths(self) -> tuple[Layer, ...]:
+        return (*(self.to_ours or ()), *(self.to_theirs or ()), *self.base.layers)
+
+    @property
+    def states(self) -> tuple[TableState, ...]:
+        return (self.ours, self.theirs, *self.base.states)
+
+
+@dataclass(frozen=True)
+class MergedRows:
+    """What a merge makes of a table's rows: nothing of it is seen yet."""
+
+    statements: tuple[Statement, ...] = ()
+    """Steps against ours, in order; objects of theirs among them are linked."""
+    exceptions: NewObject | None = None
+    """What the rows that met have become, against theirs."""
+    told: bool = True
+    """Whether the changes tell the difference to theirs, so that it can be referred to."""
+    conflicts: pa.Table | None = None
+    """Decided rows that are in conflict."""
+    decision: Decision | None = None
+    made: tuple[NewObject, ...] = ()
+    replaced: bool = False
+    """Whether the statement holds all rows: the key is another than ours, so nothing that was written stays."""
+
+
+def merge_rows(
+    ctx: Context,
+    sides: Sides,
+    schema: Schema,
+    policy: RowPolicy,
+    settled: pa.Table | None = None,
+    *,
+    go_on: bool = False,
+) -> MergedRows:
+    """Merge theirs' change into ours. `settled` are rows that were decided before, by whoever resolved them.
+
+    With conflicts nothing is written; with `go_on` it is, as if ours were taken.
+    """
+    work = _prepare(ctx, sides, schema, policy)
+    with scratch(ctx, work.engine) as place, reading(ctx, work.everything):
+        return _RowMerge(ctx, work, place).run(_fitting(settled, work.decision), go_on)
+
+
+def decide_at(
+    ctx: Context, sides: Sides, schema: Schema, policy: RowPolicy, keys: pa.Table, settled: pa.Table | None
+) -> tuple[pa.Table, Decision]:
+    """Decide the rows at some keys, to look at them; nothing is written."""
+    work = _prepare(ctx, sides, schema, policy)
+    with scratch(ctx, work.engine) as place, reading(ctx, work.everything):
+        merge = _RowMerge(ctx, work, place)
+        kept = merge._keep_keys(reading_of(Rows(keys), keys.column_names))
+        decided = merge._decide(kept, _fitting(settled, work.decision))
+        return work.engine.fetch(merge._reading(decided)), work.decision
+
+
+def _fitting(settled: pa.Table | None, how: Decision) -> pa.Table | None:
+    """Rows that were resolved under the columns that are decided about now; others are asked about again."""
+    fits = settled is not None and settled.column_names == [name for name, _ in three_way.pairs(how)]
+    return settled if fits else None
+
+
+@dataclass(frozen=True)
+class Used:
+    """What a side really did with columns since the base."""
+
+    updated: tuple[Column, ...] = ()
+    """Some row that the base has, too, has another value."""
+    filled: tuple[Column, ...] = ()
+    """Some row that the base has not has a value."""
+
+
+def used_columns(ctx: Context, sides: Sides, columns: Sequence[Column], policy: RowPolicy) -> Used:
+    """Which of these columns hold what the base does not; ours and theirs are one side."""
+    work = _prepare(ctx, sides, sides.ours.schema, policy)
+    work = replace(work, decision=replace(work.decision, cells=tuple(columns)))
+    with scratch(ctx, work.engine) as place, reading(ctx, work.everything):
+        return _RowMerge(ctx, work, place).used()
+
+
+def rows_differ(ctx: Context, sides: Sides, schema: Schema | None = None) -> bool:
+    """Whether some row is not as the base has it, by the key of a schema; ours and theirs are one side."""
+    work = _prepare(ctx, sides, schema or sides.ours.schema, RowPolicy())
+    with scratch(ctx, work.engine) as place, reading(ctx, work.everything):
+        return bool(_RowMerge(ctx, work, place)._differing_keys(sides.base.first, sides.theirs).row_count)
+
+
+@dataclass(frozen=True)
+class _Work:
+    sides: Sides
+    decision: Decision
+    engine: Engine
+
+    @property
+    def everything(self) -> TableState:
+        layers = (*self.sides.paths, *(x for s in self.sides.states for x in s.layers))
+        return replace(self.sides.ours, layers=layers)
+
+
+def _expression_of(rule: Rule) -> Expression:
+    """The SQL of a rule: as the user gave it, or as the catalogue may say it."""
+    text = rule.expression or ""
+    return kept(text, f"the rule {rule.given_as!r}") if rule.kept else Expression.of(text, {}, "rules=")
+
+
+def _prepare(ctx: Context, sides: Sides, schema: Schema, policy: RowPolicy) -> _Work:
+    """Choose the engine and let it read users' rules."""
+    cells = tuple(c for c in schema if c.id not in schema.key_ids)
+    name = sides.ours.name
+    rules = {c: policy.rules[c.id] for c in cells if _has_sql(policy, c)}
+    texts = {c: _expression_of(rule) for c, rule in rules.items()}
+    what = {c: f"the rule {r.given_as!r} ({shortened(str(r.expression))}) for {name!r}" for c, r in rules.items()}
+    strange = next((u for c, e in texts.items() if (u := unproven_rule(e, c, what[c]))), None)
+    read = size_of(sides.paths) if sides.told else sum(size_of(s.layers) for s in sides.states)
+    engine = ctx.engines.pick(
+        Work(read, unproven=strange, not_in_duck=not_in_duck(schema, name)), f"merging rows of {name!r}"
+    )
+    trees = {str(c.id): rule_tree(e, c, engine, what[c]) for c, e in texts.items()}
+    decision = Decision(
+        schema,
+        cells,
+        policy,
+        trees,
+        has_unknown=bool(sides.base.joined),
+        has_times=sides.times is not None and policy.goes_by_time,
+        lacking=_lacking(cells, [sides.ours.schema], [sides.theirs.schema]),
+    )
+    return _Work(sides, decision, engine)
+
+
+def _lacking(cells: Sequence[Column], ours: Iterable[Schema], theirs: Iterable[Schema]) -> frozenset[tuple[str, str]]:
+    """The columns that a side does not have, whichever of its schemas is asked."""
+    sides = ((OURS, list(ours)), (THEIRS, list(theirs)))
+    return frozenset((side, str(c.id)) for side, has in sides for c in cells if not any(s.written_as(c) for s in has))
+
+
+def _has_sql(policy: RowPolicy, column: Column) -> bool:
+    return column.id in policy.rules and policy.rules[column.id].word == "expression"
+
+
+def _rank(times: Times, ranks: Mapping[int, int], layer: Layer) -> int:
+    when = times.objects.get(layer.object.id)
+    return len(ranks) + 1 if when is None else ranks[when]
+
+
+@dataclass(frozen=True)
+class _Virtual:
+    """Rows that nobody committed, and how they were decided."""
+
+    kept: Kept
+    how: Decision
+
+
+@dataclass(frozen=True)
+class _RowMerge:
+    ctx: Context
+    work: _Work
+    place: Scratch
+
+    @property
+    def sides(self) -> Sides:
+        return self.work.sides
+
+    @property
+    def decision(self) -> Decision:
+        return self.work.decision
+
+    @property
+    def schema(self) -> Schema:
+        return self.decision.schema
+
+    @cached_property
+    def access(self) -> Access:
+        exceptions = [Layer(0, o) for x in self.sides.paths for o in x.without]
+        layers = (*self.sides.paths, *exceptions, *(x for s in self.sides.states for x in s.layers))
+        return self.ctx.access(layers, self.sides.pending)
+
+    def run(self, settled: pa.Table | None, go_on: bool) -> MergedRows:
+        keys = self._keys_to_decide()
+        if settled is not None and settled.num_rows:
+            keys = self._with_settled(keys, settled)
+        decided = self._decide(keys, settled) if keys is not None and keys.row_count else None
+        conflicts = self._conflicts(decided) if decided is not None else None
+        if conflicts is not None and not go_on:
+            return MergedRows(conflicts=conflicts, decision=self.decision)
+        if self._is_new_version:
+            return replace(self._new_version(decided), conflicts=conflicts)
+        steps = self._linked_steps(keys) if self._links else []
+        made = [o for s in steps for o in s.objects if o.stored.id not in self._their_ids]
+        exceptions = None
+        if decided is not None:
+            last = self._store_difference(decided)
+            made += last
+            steps += [Statement("update", last, counts_of(last))] if last else []
+            exceptions = self._store_exceptions(decided) if self.sides.told else None
+            made += [exceptions] if exceptions else []
+        return MergedRows(tuple(steps), exceptions, self.sides.told, conflicts, self.decision, tuple(made))
+
+    def _conflicts(self, decided: Kept) -> pa.Table | None:
+        found = self.engine.fetch(three_way.in_conflict(self._reading(decided), self.decision))
+        return found if found.num_rows else None
+
+    def used(self) -> Used:
+        """The columns that theirs changed or filled."""
+        keys = self.with_doubtful(self._all_keys())
+        if keys is None or not keys.row_count:
+            return Used()
+        query = three_way.used_cells(self._reading(self._decide(keys, None)), self.decision)
+        (told,) = self.engine.fetch(query).to_pylist()
+        words = (three_way.UPDATED, three_way.FILLED)
+        return Used(*(tuple(c for c in self.decision.cells if told[f"{c.id}{word}"]) for word in words))
+
+    @property
+    def engine(self) -> Engine:
+        return self.work.engine
+
+    @property
+    def _links(self) -> bool:
+        """Whether objects of theirs can stand for themselves, but for rows that meet."""
+        p = self.decision.policy
+        special = p.full or p.only_new_rows or p.replaces_all
+        return self.sides.told and not special
+
+    @property
+    def _is_new_version(self) -> bool:
+        """Whether the table gets another key than ours has, or all rows of another numbering."""
+        renumbered = self.decision.policy.replaces_all and self.sides.ours.row_ids != self.sides.theirs.row_ids
+        return renumbered or not self._has_key(self.sides.ours)
+
+    def _has_key(self, state: TableState) -> bool:
+        """Whether a state is known by the key that the table has after the merge."""
+        return self._as_merged(state).schema.key_ids == self.schema.key_ids
+
+    # --- which keys are to be decided ---
+
+    def _keys_to_decide(self) -> Kept | None:
+        if self._is_new_version:
+            return self._every_key()
+        return self.with_doubtful(self._met() if self._links else self._all_keys())
+
+    def with_doubtful(self, found: Kept | None) -> Kept | None:
+        """Keys, and those at which the base is to be merged itself."""
+        doubtful = list(self._doubtful_keys(self.sides.base))
+        if not doubtful:
+            return found
+        kept = [k.source for k in (found, *doubtful) if k is not None and k.row_count]
+        return self._keep_keys(changes.distinct_keys(kept, self.schema.key_columns)) if kept else None
+
+    def _every_key(self) -> Kept:
+        """The keys of all rows that may be there after."""
+        sides = (self.sides.theirs,) if self.decision.policy.replaces_all else (self.sides.ours, self.sides.theirs)
+        sources = Sources()
+        rows = [scan_as(s, self.schema, self.schema.key_columns, self.access, sources) for s in sides]
+        return self._keep_keys(changes.distinct_rows(rows, self.schema.key_columns, sources))
+
+    def _met(self) -> Kept | None:
+        """The keys that both sides touched."""
+        rows = self.decision.policy.strictness in ("row", "disjoint")
+        meeting = Meeting(self.sides.to_ours or (), self.sides.to_theirs or (), rows)
+        query = met_keys(meeting, self._as_merged(self.sides.ours), self.decision.cells, self.access, Sources())
+        return self._keep_keys(query) if query else None
+
+    def _all_keys(self) -> Kept:
+        """Every key that theirs changed, or, where all rows become theirs, every key that differs from ours."""
+        replaces = self.decision.policy.replaces_all
+        if self.sides.to_theirs is not None and not replaces and not self.decision.policy.full:
+            return self._touched_keys(self.sides.to_theirs or (), self.sides.theirs)
+        return self._differing_keys(self.sides.ours if replaces else self.sides.base.first, self.sides.theirs)
+
+    def _doubtful_keys(self, base: BaseRows) -> Iterator[Kept]:
+        """The keys at which a base may be other than the first of the commits that it is made of."""
+        for other in base.joined:
+            if other.path is not None and self._has_key(other.theirs):
+                yield self._touched_keys(other.path, other.theirs)
+            else:
+                yield self._differing_keys(other.base.first, other.theirs)
+            yield from self._doubtful_keys(other.base)
+
+    def _touched_keys(self, layers: tuple[Layer, ...], state: TableState) -> Kept:
+        query = touched_keys(Path(layers, None, self._as_merged(state)), self.access, Sources())
+        return self._keep_keys(query)
+
+    def _differing_keys(self, before: TableState, after: TableState) -> Kept:
+        sources = Sources()
+        old, new = (self._read(s, sources) for s in (before, after))
+        compared = changes.changed_only(changes.compared(old, new, self.schema, self._columns, sources))
+        names = {str(k): str(k) for k in self.schema.key_ids}
+        return self._keep_keys(changes.picked_columns(compared, names))
+
+    def _read(self, state: TableState, sources: Sources, keys: Keys | None = None) -> Query:
+        """Rows of a state; under a key that they were not written for, only those that it tells apart."""
+        query = scan_as(state, self.schema, self._columns, self.access, sources, keys)
+        if self._as_merged(state).schema.key_ids == self.schema.key_ids:
+            return query
+        return changes.told_apart(query, self.schema, self._columns)
+
+    def _with_settled(self, keys: Kept | None, settled: pa.Table) -> Kept:
+        names = [str(k) for k in self.schema.key_ids]
+        parts: list[Source] = [Rows(settled.select(names))]
+        if keys is not None and keys.row_count:
+            parts.append(keys.source)
+        return self._keep_keys(changes.distinct_keys(parts, self.schema.key_columns))
+
+    def _keep_keys(self, query: Query) -> Kept:
+        return self.place.keep(query, self._key_pairs, self.schema.key_columns)
+
+    @property
+    def _key_pairs(self) -> list[tuple[str, Any]]:
+        return [(str(c.id), c.type) for c in self.schema.key_columns]
+
+    @property
+    def _columns(self) -> tuple[Column, ...]:
+        return (*self.schema.key_columns, *self.decision.cells)
+
+    def _as_merged(self, state: TableState) -> TableState:
+        return state.read_as(self.schema)
+
+    # --- what becomes of them ---
+
+    def _decide(self, keys: Kept, settled: pa.Table | None) -> Kept:
+        sources, limited = Sources(), Keys(keys.source, keys.key_range)
+        sides = (self._joined(self.sides.base, limited), self.sides.ours, self.sides.theirs)
+        query = self._three_way(self.decision, sides, limited, sources)
+        if settled is not None and settled.num_rows:
+            query = three_way.with_settled(query, sources.add(Rows(settled)), self.decision)
+        return self.place.keep(query, three_way.pairs(self.decision), self.schema.key_columns)
+
+    def _three_way(self, how: Decision, sides: Sequence[TableState | _Virtual], keys: Keys, sources: Sources) -> Query:
+        states = {
+            name: three_way.as_base(sources.add(side.kept.source), side.how, sources)
+            if isinstance(side, _Virtual)
+            else self._read(side, sources, keys)
+            for name, side in zip(three_way.SIDES, sides, strict=True)
+        }
+        times = self._times(keys, sources) if how.has_times else {}
+        return three_way.decided(table(sources.add(keys.source), "k"), states, how, sources, times)
+
+    def _times(self, keys: Keys, sources: Sources) -> dict[str, Query]:
+        """When each side last touched the rows and cells at these keys, as ranks."""
+        times = self.sides.times
+        assert times is not None
+        ranks = times.ranks()
+        found = {}
+        for side, state, layers, head in (
+            (OURS, self.sides.ours, self.sides.to_ours, times.ours),
+            (THEIRS, self.sides.theirs, self.sides.to_theirs, times.theirs),
+        ):
+            row = three_way.ROW_TIME[side]
+            cells = {three_way.time_of(c, side): c for c in self.decision.cells if three_way.by_time(c, self.decision)}
+            if layers is None:  # Only the states tell: all is as new as the commit.
+                found[side] = changes.with_ranks(keys.source, self.schema, (row, *cells), ranks[head], sources)
+                continue
+            ranked = tuple(replace(x, turn=_rank(times, ranks, x)) for x in layers)
+            path = Path(ranked, None, self._as_merged(state))
+            found[side] = last_turns(path, cells, row, self.access, sources, sources.add(keys.source))
+        return found
+
+    def _joined(self, base: BaseRows, keys: Keys) -> TableState | _Virtual:
+        """The rows of a base; commits that are joined in it are merged one after another, under the same rules."""
+        now: TableState | _Virtual = base.first
+        schemas = [base.first.schema]
+        for n, other in enumerate(base.joined):
+            younger = frozenset(c for c in self.decision.cells if not base.has(c))
+            lacking = _lacking(self.decision.cells, schemas, [other.theirs.schema])
+            schemas.append(other.theirs.schema)
+            doubt = {"has_unknown": bool(other.base.joined), "ours_has_unknown": n > 0}
+            how = self.decision.for_base(younger, lacking, **doubt)
+            query = self._three_way(how, (self._joined(other.base, keys), now, other.theirs), keys, Sources())
+            now = _Virtual(self.place.keep(query, three_way.pairs(how), self.schema.key_columns), how)
+        return now
+
+    def _reading(self, kept: Kept) -> Query:
+        return reading_of(kept.source, [name for name, _ in three_way.pairs(self.decision)])
+
+    def _new_version(self, decided: Kept | None) -> MergedRows:
+        """All rows under another key than ours has."""
+        made: tuple[NewObject, ...] = ()
+        if decided is not None:
+            query = three_way.staying(self._reading(decided), self.schema)
+            made = store(self.ctx, self.engine, query, "rows", self.schema, self.schema.columns)
+        steps = (Statement("alter column", made, Counts()),) if made else ()
+        return MergedRows(steps, None, False, None, self.decision, made, replaced=True)
+
+    def _store_difference(self, decided: Kept) -> tuple[NewObject, ...]:
+        """What the merged rows change on ours."""
+        query = three_way.against(self._reading(decided), OURS, self.decision)
+        kept = self.place.keep(query, compared_pairs(self.schema, self._columns), self.schema.key_columns)
+        return store_difference(self.ctx, self.engine, kept, self.schema, self._columns)
+
+    def _store_exceptions(self, decided: Kept) -> NewObject | None:
+        """What the merged rows change on theirs, in one object; rows that stay the same are told, too."""
+        query = three_way.against(self._reading(decided), THEIRS, self.decision)
+        names = [*(str(k) for k in self.schema.key_ids), OP]
+        names += [n for c in self.decision.cells for n in (str(c.id), c.before)]
+        shaped = changes.picked_columns(query, {n: n for n in names})
+        whole = Layout(tuple(str(k) for k in self.schema.key_ids), files=1)
+        made = store(self.ctx, self.engine, shaped, "exceptions", self.schema, self.schema.columns, whole)
+        return made[0] if made else None
+
+    # --- what is linked ---
+
+    @property
+    def _their_ids(self) -> set[ObjectId]:
+        return {x.object.id for x in self.sides.to_theirs or ()}
+
+    def _linked_steps(self, keys: Kept | None) -> list[Statement]:
+        """Theirs' changes in order: linked as they are, or rewritten without the rows that meet."""
+        path = self.sides.to_theirs or ()
+        touched = self._touched_by(keys, path)
+        steps = []
+        for turn in sorted({x.turn for x in path}):
+            inside = [x for x in path if x.turn == turn]
+            whole = [x for x in inside if x not in touched and self._fits(x)]
+            objects = [NewObject(x.object) for x in whole]
+            objects += self._rewritten([x for x in inside if x not in whole], keys)
+            if objects:
+                steps.append(Statement("update", tuple(objects), counts_of(objects)))
+        return steps
+
+    def _fits(self, layer: Layer) -> bool:
+        """Whether an object can be linked as it is: all that it holds is visible, and nothing in it is an exception."""
+        if layer.object.kind == "exceptions" or layer.without:
+            return False
+        if layer.object.kind != "update":
+            return True
+        seen = {i for s in (self.schema, self.sides.ours.schema) for c in s for i in c.ids}
+        return seen.issuperset(layer.object.touched)
+
+    def _touched_by(self, keys: Kept | None, path: Sequence[Layer]) -> list[Layer]:
+        """The objects that hold a row that met."""
+        if keys is None or not keys.row_count:
+            return []
+        near = [x for x in path if may_meet(x.object.key_range, keys.key_range)]
+        if not near:
+            return []
+        sources = Sources()
+        state = self._as_merged(self.sides.theirs)
+        query = labelled_keys(state, dict(enumerate([x] for x in near)), self.access, sources, sources.add(keys.source))
+        found = self.engine.fetch(query)
+        return [near[n] for n in found.column(0).to_pylist()]
+
+    def _rewritten(self, layers: Sequence[Layer], keys: Kept | None) -> list[NewObject]:
+        """Changes of one step without the rows that meet, and without what nobody sees."""
+        made: list[NewObject] = []
+        state = self._as_merged(self.sides.theirs)
+        for layer in layers:
+            pieces = without_keys(state, layer, self.decision.cells, self.access, keys.source if keys else None)
+            for kind, touched, query in pieces:
+                made += store(self.ctx, self.engine, query, kind, self.schema, touched)
+        return made

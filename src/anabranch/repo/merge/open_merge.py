@@ -1,0 +1,236 @@
+"""Open merges: kept until they are finished or aborted; conflicts are resolved one by one or many at once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Literal
+
+from anabranch.catalog import history, open_merges
+from anabranch.catalog.open_merges import MergeRecord
+from anabranch.catalog.store import lock_repository, now
+from anabranch.errors import BranchMoved, InvalidRequest, NotFound
+from anabranch.model.clock import Position
+from anabranch.model.commits import Commit
+from anabranch.model.ids import ThingId, new_id
+from anabranch.plan.merge.rules import check_strictness
+from anabranch.repo.branches.refs import need_branch, resolve
+from anabranch.repo.context.context import Context
+from anabranch.repo.context.kept_expressions import check_rules, kept_rules
+from anabranch.repo.merge.apply import How
+from anabranch.repo.merge.attempts import Attempts
+from anabranch.repo.merge.conflicts import Conflicts
+from anabranch.repo.merge.merge import forward, may_forward, publish_merge, raise_conflict, work_out
+from anabranch.repo.merge.publish import Merged
+from anabranch.repo.merge.request import MergeRequest, MergeResult, diff_since, read_ends
+from anabranch.repo.merge.sides import Target
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+Take = Literal["ours", "theirs", "base"]
+
+
+def start_merge(ctx: Context, asked: MergeRequest) -> OpenMerge:
+    """Keep a merge, with conflicts or without; sources are fixed from here on."""
+    if asked.mode == "replay":
+        raise InvalidRequest("a replay can't be kept open", hint="use mode='merge' or 'squash'")
+    check_rules(asked.rules)
+    with ctx.catalog.write() as cx:
+        lock_repository(cx, ctx.record.id)
+        head = need_branch(ctx, cx, asked.into or ctx.default_branch(cx))
+        fixed = [(resolve(ctx, cx, ref), ref) for ref in asked.sources]
+        told = history.describe(cx, [p for p, _ in fixed])
+        sources = tuple(f"{c.hash} {ref}" for c, (_, ref) in zip(told, fixed, strict=True))
+        record = MergeRecord(
+            new_id("g"),
+            head.name,
+            sources,
+            asked.message,
+            asked.author or ctx.author,
+            now(cx),
+            dict(asked.rules),
+            asked.strictness,
+            asked.mode,
+            asked.ff,
+        )
+        open_merges.insert(cx, ctx.record.id, record)
+    made = OpenMerge(ctx, record)
+    try:
+        _ = made.conflicts
+    except BaseException:
+        made.abort()
+        raise
+    return made
+
+
+def list_merges(ctx: Context) -> list[OpenMerge]:
+    """List the open merges, oldest first."""
+    with ctx.catalog.read() as cx:
+        return [OpenMerge(ctx, record) for record in open_merges.all_records(cx, ctx.record.id)]
+
+
+def newest_merge(ctx: Context, into: str) -> OpenMerge | None:
+    """Find the open merge into a branch; the newest, if there are several."""
+    found = [merge for merge in list_merges(ctx) if merge.into == into]
+    return found[-1] if found else None
+
+
+class OpenMerge:
+    """A merge that is not finished. Its conflicts shrink as they are resolved."""
+
+    def __init__(self, ctx: Context, record: MergeRecord) -> None:
+        self._ctx, self._record = ctx, record
+        self._conflicts: tuple[Position, int, Conflicts] | None = None
+
+    def __repr__(self) -> str:
+        return f"OpenMerge({self.id!r}, {', '.join(self.sources)} into {self.into!r})"
+
+    @property
+    def id(self) -> str:
+        return self._record.id
+
+    @property
+    def into(self) -> str:
+        """The branch that will move."""
+        return self._record.branch
+
+    @property
+    def sources(self) -> tuple[str, ...]:
+        """The refs that are merged, as they were given."""
+        return tuple(text.partition(" ")[2] for text in self._record.sources)
+
+    @property
+    def message(self) -> str | None:
+        return self._record.message
+
+    @property
+    def _asked(self) -> MergeRequest:
+        r = self._record
+        hashes = tuple(text.partition(" ")[0] for text in r.sources)
+        named = f"merge {', '.join(self.sources)} into {r.branch}"
+        mode: Any = r.mode
+        ff: Any = r.ff
+        return MergeRequest(hashes, r.branch, r.message or named, kept_rules(r.rules), r.strictness, mode, ff, r.author)
+
+    @property
+    def conflicts(self) -> Conflicts:
+        """What is left to resolve, as the branch is now."""
+        self._read_again()
+        with self._ctx.catalog.read() as cx:
+            head = need_branch(self._ctx, cx, self.into).position
+        now = (head, self._record.version)
+        if self._conflicts is None or self._conflicts[:2] != now:
+            merged = self._work_out()
+            self._ctx.discard(merged.made)
+            self._conflicts = (*now, merged.conflicts)
+        return self._conflicts[2]
+
+    def _read_again(self) -> None:
+        """See what was resolved elsewhere, and the branch under the name that it has now."""
+        with self._ctx.catalog.read() as cx:
+            found = open_merges.find(cx, self.id)
+        if found is None:
+            hint = f"it was finished or aborted: look at repo.open_merges() and repo.log({self.into!r})"
+            raise NotFound(f"merge {self.id} of {', '.join(self.sources)} is not open any more", hint=hint)
+        self._record = found
+
+    def resolve(
+        self,
+        table: str,
+        *,
+        take: Take | None = None,
+        where: str | None = None,
+        args: Mapping[str, Any] | None = None,
+        key: Any = None,
+        columns: str | Sequence[str] | None = None,
+        set: Mapping[str, Any] | None = None,
+    ) -> int:
+        """Resolve conflicts of a table by side, or by values; all of them, or those of some rows and columns.
+
+        In `set`, text is SQL over base, ours and theirs of the cell, anything else a value. Returns how many were
+        resolved.
+        """
+        from anabranch.repo.merge.resolve import Resolution, resolve_rows, resolve_things
+
+        if (take is None) == (set is None):
+            raise InvalidRequest("resolve needs take= or set=, one of them", hint="such as take='ours'")
+        named = (columns,) if isinstance(columns, str) else tuple(columns) if columns is not None else None
+        asked = Resolution(table, take, where, dict(args or {}), key, named, dict(set or {}))
+        conflicts = self.conflicts
+        decisions = resolve_things(conflicts, asked)
+        rows, count = resolve_rows(self._ctx, conflicts, asked, self._how().settled, self._way_out)
+        if not decisions and not count:
+            hint = f"there are conflicts in: {conflicts.summary() or 'nothing'}"
+            raise NotFound(f"nothing in {table!r} that is in conflict was asked for", hint=hint, table=table)
+        self._keep({**self._record.decisions, **decisions}, rows)
+        return count + len(decisions)
+
+    def finish(self, message: str | None = None) -> MergeResult:
+        """Publish the merge; refused while conflicts are left."""
+        self._read_again()
+        asked = self._asked if message is None else replace(self._asked, message=message)
+        return Attempts(self._ctx).run(lambda attempts: self._finish(attempts, asked))
+
+    def _finish(self, attempts: Attempts, asked: MergeRequest) -> MergeResult:
+        with self._ctx.catalog.read() as cx:
+            target, sources = read_ends(self._ctx, cx, asked)
+        if not sources:
+            self.abort()
+            return MergeResult(self._shown(target), up_to_date=True)
+        if may_forward(self._ctx, asked, target, sources):
+            made = forward(self._ctx, asked, target, sources[0])
+            self.abort()
+            return made
+        merged = work_out(self._ctx, target, sources, replace(self._how(), earlier=attempts.rows))
+        if merged.conflicts:
+            self._ctx.discard(merged.made)
+            told = replace(asked, sources=self.sources)
+            raise_conflict(told, target, merged.conflicts, self._hint(merged.conflicts))
+        commit = publish_merge(attempts, merged, asked, self.id)
+        return MergeResult(commit, _diff=diff_since(self._ctx, target, commit))
+
+    def abort(self) -> None:
+        """Forget the merge; nothing is left of it."""
+        with self._ctx.catalog.write() as cx:
+            open_merges.remove(cx, self.id)
+
+    def _hint(self, conflicts: Conflicts) -> str:
+        return self._way_out if conflicts.is_stuck else "resolve(…) them, then finish(); abort() gives the merge up"
+
+    @property
+    def _way_out(self) -> str:
+        """What helps where nothing can be resolved: the sources are fixed, the branch is read as it is."""
+        return (
+            f"change the rows or tables on {self.into!r}, then finish(); or abort(), change the source and merge again"
+        )
+
+    def _shown(self, target: Target) -> Commit:
+        with self._ctx.catalog.read() as cx:
+            return history.describe(cx, [target.clock.head])[0]
+
+    def _how(self) -> How:
+        from anabranch.objects.parquet import decode
+
+        with self._ctx.catalog.read() as cx:
+            settled = open_merges.settled(cx, self.id)
+        rows = {thing: decode(content) for thing, content in settled.items()}
+        r = self._record
+        return How(check_strictness(r.strictness), kept_rules(r.rules), r.decisions, rows)
+
+    def _work_out(self) -> Merged:
+        with self._ctx.catalog.read() as cx:
+            target, sources = read_ends(self._ctx, cx, self._asked)
+        return work_out(self._ctx, target, sources, self._how())
+
+    def _keep(self, decisions: Mapping[str, str], rows: Mapping[ThingId, pa.Table]) -> None:
+        from anabranch.objects.parquet import encode
+
+        content = {thing: encode(table, self._ctx.settings.row_group_rows) for thing, table in rows.items()}
+        with self._ctx.catalog.write() as cx:
+            lock_repository(cx, self._ctx.record.id)
+            if not open_merges.resolve(cx, self._record, decisions, content):
+                hint = "look at repo.open_merges() and the log, then go on from there"
+                raise BranchMoved(f"open merge {self.id} was changed or ended elsewhere", hint=hint)
+        self._record = replace(self._record, decisions=dict(decisions), version=self._record.version + 1)
+        self._conflicts = None

@@ -1,0 +1,135 @@
+"""Making a change again elsewhere: what one commit did to another is merged into a branch, as one commit of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from anabranch.catalog import history
+from anabranch.catalog.store import Connection
+from anabranch.errors import InvalidRequest, MergeConflict
+from anabranch.model.clock import Clock, Position
+from anabranch.model.commits import BranchHead, Commit
+from anabranch.model.types import can_widen
+from anabranch.repo.branches.refs import need_branch
+from anabranch.repo.context.context import Context
+from anabranch.repo.merge.apply import How, merge_source
+from anabranch.repo.merge.attempts import Attempts
+from anabranch.repo.merge.conflicts import Conflicts
+from anabranch.repo.merge.publish import Merged, publish_content
+from anabranch.repo.merge.sides import Gathered, Target, around
+
+
+@dataclass(frozen=True)
+class Picked:
+    """A change between two commits, and what the new commit says of itself."""
+
+    base: Position
+    theirs: Position
+    what: str
+    """For messages: such as `revert of 12ab34cd`."""
+    message: str
+    author: str
+    verb: str
+    provenance: tuple[str, ...] = ()
+    how: How = field(default_factory=How)
+    line_of: BranchHead | None = None
+    """The branch that will show the commit, where it is made aside."""
+    starts_line: bool = False
+    where: str | None = None
+    """For messages: what it is made on, where that is not the branch."""
+
+
+def pick(ctx: Context, on: str | None, picked: Picked) -> Commit | None:
+    """Make a change again on a branch; None if it changes nothing there."""
+    return Attempts(ctx).run(lambda attempts: _attempt(attempts, on, picked))
+
+
+def _attempt(attempts: Attempts, on: str | None, picked: Picked) -> Commit | None:
+    ctx = attempts.ctx
+    with ctx.catalog.read() as cx:
+        target = read_target(ctx, cx, on)
+        merged = _work_out(ctx, cx, target, replace(picked, how=replace(picked.how, earlier=attempts.rows)))
+    if merged.conflicts:
+        ctx.discard(merged.made)
+        raise _refused(picked, target, merged.conflicts)
+    return publish_content(
+        attempts,
+        merged,
+        message=picked.message,
+        author=picked.author,
+        verb=picked.verb,
+        provenance=picked.provenance,
+        line_of=picked.line_of,
+        starts_line=picked.starts_line,
+    )
+
+
+def _shown(picked: Picked, target: Target) -> str:
+    """The branch as users know it, also where the commit is made aside."""
+    return picked.line_of.name if picked.line_of else target.branch.name
+
+
+def read_target(ctx: Context, cx: Connection, on: str | None) -> Target:
+    """Find the branch that moves."""
+    head = need_branch(ctx, cx, on or ctx.default_branch(cx))
+    parent = history.head(cx, head.position)
+    assert parent is not None
+    return Target(head, parent, history.clock(cx, head.position))
+
+
+def _work_out(ctx: Context, cx: Connection, target: Target, picked: Picked) -> Merged:
+    merged = Merged(target, (target.parent,), Conflicts(), [], set(), [])
+    ends: Sequence[Clock] = [history.clock(cx, p) for p in (picked.base, picked.theirs)]
+    gathered = around(ctx, cx, target, ends[0], ends[1])
+    if gathered.backward:
+        _refuse_narrower(cx, gathered, picked)
+    found = merge_source(ctx, cx, target, gathered, picked.how, 0, refers=False)
+    merged.conflicts, merged.linked, merged.made = found.conflicts, found.linked, found.made
+    return merged
+
+
+def _refuse_narrower(cx: Connection, gathered: Gathered, picked: Picked) -> None:
+    """Refuse to undo a wider type that a column still has: values of it may not fit the old one."""
+    old, ours, then = ({t.id: t for t in side} for side in gathered.sides())
+    for id_ in old.keys() & ours.keys() & then.keys():
+        schemas = [side[id_].schema for side in (old, ours, then)]
+        for was in schemas[2] or ():
+            wide, now = (s.written_as(was) if s else None for s in schemas[:2])
+            if wide and now and now.type != was.type and not can_widen(wide.type, was.type):
+                table, before = ours[id_].path, history.head(cx, picked.theirs)
+                message = f"{picked.what}: it made column {was.name!r} of {table!r} {wide.type}, which it stays: "
+                message += f"values may have been written since that are no {was.type}"
+                hint = (
+                    f"restore {table!r} to {before.hash[:8] if before else 'the commit before'}, with its rows of then"
+                )
+                raise InvalidRequest(message, hint=hint, table=table, column=was.name)
+
+
+def _refused(picked: Picked, target: Target, conflicts: Conflicts) -> MergeConflict:
+    name = _shown(picked, target)
+    return MergeConflict(
+        f"{picked.what} can't be made on {(picked.where or name)!r}: {conflicts.told()}",
+        hint="give rules=, or change the rows first",
+        conflicts=conflicts,
+        branch=name,
+    )
+
+
+def parent_of(cx: Connection, commit: Position, number: int | None, what: str) -> Position:
+    """The parent that a commit is compared with: a merge commit has several, so it must be named."""
+    further = history.further_parents(cx, commit)
+    if further and number is None:
+        hint = "say which parent counts, parent=1 for the branch that was merged into"
+        raise InvalidRequest(f"{what}: it is a merge commit with {1 + len(further)} parents", hint=hint)
+    found = history.parent(cx, commit, number or 1)
+    if found is None:
+        problem = "the first commit has no parent" if number in (None, 1) else f"it has no parent number {number}"
+        raise InvalidRequest(f"{what}: {problem}", hint="choose another commit")
+    return found
+
+
+def short(commit: Any) -> str:
+    """A commit as messages name it."""
+    return f"{commit.hash[:8]} ({commit.message.splitlines()[0]})" if commit.message else str(commit.hash[:8])

@@ -1,0 +1,63 @@
+"""preview: the state that a merge would make, as a ref to read, diff and check; no branch moves."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+from anabranch.catalog import history
+from anabranch.plan.merge.rules import check_strictness
+from anabranch.repo.compare.diff import diff
+from anabranch.repo.compare.table_diff import Diff
+from anabranch.repo.context.context import Context
+from anabranch.repo.merge.apply import How
+from anabranch.repo.merge.attempts import Attempts
+from anabranch.repo.merge.conflicts import Conflicts
+from anabranch.repo.merge.merge import may_forward, publish_merge, work_out
+from anabranch.repo.merge.pick import read_target
+from anabranch.repo.merge.request import MergeRequest, default_message, read_ends
+from anabranch.repo.merge.side_branch import aside
+from anabranch.repo.read.open_table import open_table
+from anabranch.repo.read.table import Table
+
+
+@dataclass(frozen=True)
+class Preview:
+    """A merge that was made on no branch. Where there are conflicts, it shows ours."""
+
+    ref: str
+    """The hash of a commit that no branch shows: good for every `at=`."""
+    conflicts: Conflicts
+    _ctx: Context
+    _into: str
+
+    def __repr__(self) -> str:
+        return f"Preview({self.ref[:12]}, {self.conflicts.told() if self.conflicts else 'no conflicts'})"
+
+    def table(self, name: str, **chosen: Any) -> Table:
+        """Open a table of the merged state."""
+        wanted = {"columns": None, "where": None, "args": None, "limit": None, **chosen}
+        return open_table(self._ctx, name, self.ref, **wanted)
+
+    def diff(self) -> Diff:
+        """What the merge would change on the branch."""
+        return diff(self._ctx, self._into, self.ref)
+
+
+def preview(ctx: Context, asked: MergeRequest) -> Preview:
+    """Work a merge out and publish it where nobody sees it but by its hash."""
+    with ctx.catalog.read() as cx:
+        target, sources = read_ends(ctx, cx, asked)
+        into = target.parent.hash
+        if not sources:
+            return Preview(into, Conflicts(), ctx, into)
+        shown = history.describe(cx, sources[:1])[0].hash
+    if may_forward(ctx, asked, target, sources):
+        return Preview(shown, Conflicts(), ctx, into)
+    with aside(ctx, target.branch, target.clock.head) as name:
+        with ctx.catalog.read() as cx:
+            elsewhere = read_target(ctx, cx, name)
+        how = How(check_strictness(asked.strictness), asked.rules, go_on=True)
+        merged = work_out(ctx, elsewhere, sources, how, stop_at_conflicts=False)
+        made = publish_merge(Attempts(ctx), merged, replace(asked, message=default_message(asked, target)))
+    return Preview(made.hash, merged.conflicts, ctx, into)

@@ -1,0 +1,91 @@
+"""What was merged or picked, worked out but not published, and how it is published."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from anabranch.catalog import history
+from anabranch.catalog.publish import HeadMoved
+from anabranch.errors import AnabranchError, OutcomeUnknown
+from anabranch.model.commits import BranchHead, Commit, CommitHead
+from anabranch.model.content import ChangeReference, Content, Publication
+from anabranch.model.ids import CommitId, ObjectId, new_id
+from anabranch.model.objects import NewObject
+from anabranch.plan.commit import content_of
+from anabranch.repo.commit.commit import keep_draft_readable, publish_checked, publish_found_out
+from anabranch.repo.merge.attempts import Attempts
+from anabranch.repo.merge.conflicts import Conflicts
+from anabranch.repo.merge.sides import Target
+
+
+@dataclass
+class Merged:
+    """A merge that is worked out, not published."""
+
+    target: Target
+    parents: tuple[CommitHead, ...]
+    conflicts: Conflicts
+    references: list[ChangeReference]
+    linked: set[ObjectId]
+    made: list[NewObject]
+
+
+def publish_content(
+    attempts: Attempts,
+    merged: Merged,
+    *,
+    message: str,
+    author: str,
+    verb: str,
+    provenance: tuple[str, ...] = (),
+    allow_empty: bool = False,
+    open_merge: str | None = None,
+    line_of: BranchHead | None = None,
+    starts_line: bool = False,
+) -> Commit | None:
+    """Publish what was worked out, on the head that it was worked out for; None if there is nothing to say."""
+    ctx, target, content = attempts.ctx, merged.target, _content(merged)
+    if content.is_empty and not allow_empty:
+        ctx.discard(merged.made)
+        return None
+    id_, started = CommitId(new_id("k")), ctx.catalog.now()
+    attempts.written = merged.made
+    attempts.publication = publication = Publication(
+        ctx.record.id,
+        target.branch,
+        merged.parents,
+        id_,
+        author,
+        message,
+        started,
+        provenance,
+        verb,
+        content,
+        open_merge=open_merge,
+        line_of=line_of,
+        starts_line=starts_line,
+    )
+    try:
+        with publish_found_out(ctx, publication) as found, ctx.catalog.write() as cx:
+            made = publish_checked(ctx, cx, publication)
+            found.append(history.describe(cx, [made.position])[0])
+    except OutcomeUnknown:
+        raise
+    except HeadMoved:
+        attempts.give_up(merged.made)
+        raise
+    except AnabranchError:
+        ctx.discard(merged.made)
+        raise
+    if not ctx.catalog.is_alone:  # Nobody is to wait for it: the next commit will see to it.
+        keep_draft_readable(ctx, target.branch.name, target.draft)
+    return found[0]
+
+
+def _content(merged: Merged) -> Content:
+    content = content_of(merged.target.draft, merged.linked)
+    if len(merged.parents) == 1:
+        return content
+    used = {r.exceptions for r in merged.references if r.exceptions}
+    extra = tuple(o for o in merged.made if o.stored.id in used)
+    return replace(content, references=tuple(merged.references), objects=(*content.objects, *extra))

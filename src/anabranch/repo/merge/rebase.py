@@ -1,0 +1,148 @@
+"""rebase and replay: make the commits of one branch again on top of another, one by one; all of them or none."""
+
+from __future__ import annotations
+
+from bisect import bisect
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from anabranch.catalog import branches, history
+from anabranch.catalog.publish import HeadMoved
+from anabranch.catalog.store import Connection, lock_repository
+from anabranch.errors import BranchMoved
+from anabranch.model.clock import Clock, Position
+from anabranch.model.commits import BranchHead, Commit
+from anabranch.plan.history import is_ancestor
+from anabranch.plan.merge.rules import check_strictness
+from anabranch.repo.branches.refs import need_branch, resolve
+from anabranch.repo.context.context import Context
+from anabranch.repo.merge.apply import How
+from anabranch.repo.merge.attempts import Attempts
+from anabranch.repo.merge.pick import Picked, pick, short
+from anabranch.repo.merge.request import MergeRequest, MergeResult, diff_since, read_ends
+from anabranch.repo.merge.side_branch import aside
+
+_TRIES = 1
+"""Copies take longer than commits: who tries again has more to copy each time."""
+
+
+def rebase(ctx: Context, branch: str, onto: str, rules: Mapping[str, str], strictness: str) -> list[Commit]:
+    """Make a branch's commits again on top of a ref; the branch moves when all of them are made."""
+    how = How(check_strictness(strictness), rules)
+    with ctx.catalog.read() as cx:
+        head, top = need_branch(ctx, cx, branch), resolve(ctx, cx, onto)
+        if _is_on_top(cx, top, head.position):
+            return []
+    with aside(ctx, head, top) as name:
+        copying = _Copying(ctx, name, how, "rebase", onto)
+        Attempts(ctx, _TRIES).run(lambda _: _catch_up(copying, branch, top))
+    return copying.made
+
+
+def _catch_up(copying: _Copying, branch: str, top: Position) -> None:
+    """Copy what the branch has and was not copied yet, and let it show the copies."""
+    ctx = copying.ctx
+    with ctx.catalog.read() as cx:
+        head = need_branch(ctx, cx, branch)
+        todo = _commits(cx, top, head.position)
+    known = len(copying.done)
+    if todo[:known] != copying.done:
+        message = f"branch {branch!r} was reset meanwhile; nothing was changed"
+        raise BranchMoved(message, hint="try again", branch=branch)
+    copying.copy(todo[known:], head)
+    _move(ctx, head, copying.to, "rebase")
+
+
+def replay(ctx: Context, asked: MergeRequest) -> MergeResult:
+    """Copy the sources' commits onto the target; without a merge commit, and all or nothing."""
+    return Attempts(ctx, _TRIES).run(lambda _: _replay(ctx, asked))
+
+
+def _replay(ctx: Context, asked: MergeRequest) -> MergeResult:
+    how = How(check_strictness(asked.strictness), asked.rules)
+    with ctx.catalog.read() as cx:
+        target, sources = read_ends(ctx, cx, asked)
+        todo = list(dict.fromkeys(p for s in sources for p in _commits(cx, target.clock.head, s)))
+    with aside(ctx, target.branch, target.clock.head) as name:
+        copying = _Copying(ctx, name, how, "merge")
+        copying.copy(todo, target.branch)
+        shown = _move(ctx, target.branch, name, "merge")
+    with ctx.catalog.read() as cx:
+        made = history.describe(cx, [shown])[0]
+    return MergeResult(made, up_to_date=not copying.made, _diff=diff_since(ctx, target, made))
+
+
+@dataclass
+class _Copying:
+    """Commits that are made again on a branch aside."""
+
+    ctx: Context
+    to: str
+    how: How
+    verb: str
+    where: str | None = None
+    """For messages: what they are made on, where that is not the branch."""
+    done: list[Position] = field(default_factory=list)
+    made: list[Commit] = field(default_factory=list)
+
+    def copy(self, todo: Sequence[Position], branch: BranchHead) -> None:
+        """Make commits again, for a branch that is to show them."""
+        for position in todo:
+            with self.ctx.catalog.read() as cx:
+                told = history.describe(cx, [position])[0]
+                before = history.parent(cx, position, 1)
+            assert before is not None
+            what, says = f"{self.verb} of {short(told)}", (told.message, told.author, self.verb, (told.hash,))
+            asked = Picked(before, position, what, *says, self.how, branch, not self.made, self.where)
+            commit = pick(self.ctx, self.to, asked)
+            self.done.append(position)
+            self.made += [commit] if commit else []
+
+
+def _is_on_top(cx: Connection, onto: Position, tip: Position) -> bool:
+    """Tell whether a tip follows from a commit by single commits already, so that nothing need be made again."""
+    clock = history.clock(cx, tip)
+    if tip == onto or not clock.holds(onto):
+        return False
+    since = {Position(line, n) for line, low, high in clock.since(onto) for n in range(low, high + 1)}
+    return since.isdisjoint(edge.merge for edge in history.Lines(cx).edges(clock, -1))
+
+
+def _commits(cx: Connection, onto: Position, tip: Position) -> list[Position]:
+    """The first parents of a tip that `onto` lacks, oldest first, without merges of what `onto` has.
+
+    Other merges are made again as one change, so that nothing that they brought is lost.
+    """
+    lines = history.Lines(cx)
+    if is_ancestor(lines, tip, onto):
+        return []
+    clock = history.clock(cx, tip)
+    fork = _fork(lines, clock, onto)
+    found = [Position(line, n) for line, low, high in clock.since(fork) for n in range(low, high + 1)]
+    merged: dict[Position, list[Position]] = {}
+    for edge in lines.edges(clock, -1):
+        merged.setdefault(edge.merge, []).append(edge.parent)
+    return [p for p in found if p not in merged or not all(is_ancestor(lines, m, onto) for m in merged[p])]
+
+
+def _fork(lines: history.Lines, clock: Clock, onto: Position) -> Position:
+    """The newest commit on a path of first parents that another commit descends from."""
+    for line, index in clock:
+        known = bisect(range(index + 1), 0, key=lambda n: not is_ancestor(lines, Position(line, n), onto))
+        if known:
+            return Position(line, known - 1)
+    raise AssertionError("two commits of a repository have the first one in common")
+
+
+def _move(ctx: Context, branch: BranchHead, made_on: str, verb: str) -> Position:
+    """Let the branch show what was made, if it is still where it was; returns what it shows."""
+    with ctx.catalog.write() as cx:
+        lock_repository(cx, ctx.record.id)
+        found = branches.find(cx, ctx.record.id, made_on)
+        assert found is not None
+        if found.position == branch.position:
+            return branch.position
+        if not branches.move(cx, ctx.record.id, branch, found.position):
+            raise HeadMoved(branches.find(cx, ctx.record.id, branch.name))
+        branches.record_move(cx, ctx.record.id, branch, branch.position, found.position, ctx.author, verb)
+        return found.position

@@ -1,0 +1,93 @@
+"""What a merge is asked for and what it did, and the ends that it lies between."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Literal, get_args
+
+from anabranch.catalog import history
+from anabranch.catalog.store import Connection
+from anabranch.errors import InvalidRequest
+from anabranch.model.clock import Position
+from anabranch.model.commits import Commit
+from anabranch.plan.history import is_ancestor
+from anabranch.plan.merge.rules import check_strictness
+from anabranch.repo.branches.refs import need_branch, resolve
+from anabranch.repo.compare.diff import diff
+from anabranch.repo.compare.table_diff import Diff
+from anabranch.repo.context.arguments import check_words
+from anabranch.repo.context.context import Context
+from anabranch.repo.merge.sides import Target
+
+Mode = Literal["merge", "squash", "replay"]
+FastForward = Literal["auto", "only", "never"]
+
+
+@dataclass(frozen=True)
+class MergeRequest:
+    """What `repo.merge(…)` was asked for."""
+
+    sources: tuple[str, ...]
+    into: str | None = None
+    message: str | None = None
+    rules: Mapping[str, str] = field(default_factory=dict)
+    strictness: str = "cell"
+    mode: Mode = "merge"
+    ff: FastForward = "auto"
+    author: str | None = None
+
+    def __post_init__(self) -> None:
+        check_words("merge" if self.message is None else self.message, self.author)
+        check_strictness(self.strictness)
+        for name, value, known in (("mode", self.mode, get_args(Mode)), ("ff", self.ff, get_args(FastForward))):
+            if value not in known:
+                raise InvalidRequest(f"{name}={value!r} is not known", hint=f"choose one of {', '.join(known)}")
+        if not self.sources:
+            raise InvalidRequest("merge was given no source", hint="name a branch, tag or commit")
+
+
+@dataclass(frozen=True)
+class MergeResult:
+    """What a merge did."""
+
+    commit: Commit
+    """The commit that the branch shows now."""
+    fast_forward: bool = False
+    up_to_date: bool = False
+    """Whether there was nothing to merge."""
+    _diff: Callable[[], Diff] | None = field(default=None, repr=False, compare=False)
+
+    @cached_property
+    def counts(self) -> dict[str, dict[str, int]]:
+        """The rows that changed on the branch, by table."""
+        return self._diff().counts() if self._diff else {}
+
+
+def read_ends(ctx: Context, cx: Connection, asked: MergeRequest) -> tuple[Target, list[Position]]:
+    """Find the branch that moves and the sources that it lacks."""
+    head = need_branch(ctx, cx, asked.into or ctx.default_branch(cx))
+    parent = history.head(cx, head.position)
+    assert parent is not None
+    found = list(dict.fromkeys(resolve(ctx, cx, s) for s in asked.sources))
+    lines = history.Lines(cx)
+    new = [s for s in found if not is_ancestor(lines, s, head.position)]
+    kept = [s for s in new if not any(s != other and is_ancestor(lines, s, other) for other in new)]
+    return Target(head, parent, history.clock(cx, head.position)), kept
+
+
+def diff_since(ctx: Context, target: Target, made: Commit) -> Callable[[], Diff]:
+    """What a branch shows now against what it showed before."""
+    return lambda: diff(ctx, target.parent.hash, made.hash)
+
+
+def default_message(asked: MergeRequest, target: Target) -> str:
+    """What a merge says of itself."""
+    names = ", ".join(asked.sources)
+    return asked.message if asked.message is not None else f"merge {names} into {target.branch.name}"
+
+
+def as_sources(given: Any) -> tuple[str, ...]:
+    """One source or several."""
+    return (given,) if isinstance(given, str) else tuple(given)

@@ -1,0 +1,207 @@
+"""resolve: decide conflicts by side, by values or by expressions; kept with the three rows that they are of."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import pyarrow as pa
+
+from anabranch.arrow.fitting import DoesNotFit
+from anabranch.errors import InvalidRequest
+from anabranch.frames.input import one_value
+from anabranch.frames.output import objects_of
+from anabranch.model.ids import ThingId
+from anabranch.model.schema import Column, Schema
+from anabranch.proven.expression import Expression
+from anabranch.queries import three_way
+from anabranch.queries.query import Rows, reading_of
+from anabranch.queries.three_way import BASE, KIND, OURS, STAYS, THEIRS, conflict_of, there, value_of
+from anabranch.repo.context.context import Context
+from anabranch.repo.merge.chosen_conflicts import chosen_rows, engine_for, tuples
+from anabranch.repo.merge.conflicts import Conflicts, TableConflicts
+from anabranch.repo.merge.rule_expressions import rule_tree, unproven_rule
+from anabranch.repo.write.assigned_values import constant_for
+
+_SIDES = {"base": BASE, "ours": OURS, "theirs": THEIRS}
+
+
+@dataclass(frozen=True)
+class Resolution:
+    """What `resolve` was asked for."""
+
+    table: str
+    take: str | None = None
+    where: str | None = None
+    args: Mapping[str, Any] = field(default_factory=dict)
+    key: Any = None
+    columns: tuple[str, ...] | None = None
+    values: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if self.take is not None and self.take not in _SIDES:
+            raise InvalidRequest(f"take={self.take!r} is no side", hint="choose ours, theirs or base")
+
+    @property
+    def is_for_all(self) -> bool:
+        """Whether it speaks of the table as a whole."""
+        return self.where is None and self.key is None and not self.values
+
+
+def resolve_things(conflicts: Conflicts, asked: Resolution) -> dict[str, str]:
+    """Decide conflicts of the table itself and of its columns, where a side is taken."""
+    if not asked.is_for_all or asked.take not in ("ours", "theirs"):
+        return {}
+    found = {}
+    for c in conflicts.things:
+        if c.table == asked.table and (asked.columns is None or c.column in asked.columns):
+            if not c.can_decide:
+                hint = "change one of the branches, then merge again"
+                raise InvalidRequest(f"{c.kind} of {c.table!r} can't be settled by taking a side", hint=hint)
+            found[c.id] = str(asked.take)
+    return found
+
+
+def resolve_rows(
+    ctx: Context, conflicts: Conflicts, asked: Resolution, settled: Mapping[ThingId, pa.Table], way_out: str
+) -> tuple[dict[ThingId, pa.Table], int]:
+    """Decide rows and cells in conflict; gives the settled rows of the table, and how many conflicts were settled.
+
+    `settled` are rows that were decided before; `way_out` is what helps where nothing can be."""
+    tables = conflicts.decided(asked.table)
+    if not tables:
+        _refuse_keys(conflicts, asked.table, way_out)
+        return {}, 0
+    id_, schema = tables[0].id, tables[0].decision.schema
+    decided = {c.column for c in conflicts.things if c.table == asked.table}
+    for name in asked.columns or ():
+        if name not in decided:
+            schema.column(name)
+    known, total = settled.get(id_), 0
+    for table in tables:
+        rows, count = _Resolving(ctx, table, asked, broken=table is conflicts.breaking.get(asked.table)).run()
+        known, total = _replaced(known, rows, schema) if count else known, total + count
+    return ({id_: known}, total) if known is not None and total else ({}, 0)
+
+
+def _refuse_keys(conflicts: Conflicts, table: str, hint: str) -> None:
+    """Rows that a key does not tell apart can't be settled one by one."""
+    names = [v.name for v in conflicts.broken if v.table == table and v.kind == "key"]
+    if names:
+        raise InvalidRequest(f"rows of {table!r} that break its key ({names[0]}) can't be resolved", hint=hint)
+
+
+def _replaced(known: pa.Table | None, rows: pa.Table, schema: Schema) -> pa.Table:
+    """Settled rows with newer ones in the place of those of the same key."""
+    if known is None or known.schema.names != rows.schema.names:
+        return rows
+    keys = [str(k) for k in schema.key_ids]
+    new = set(tuples(rows, keys))
+    old = pa.array([key not in new for key in tuples(known, keys)], pa.bool_())
+    return pa.concat_tables([known.filter(old).cast(rows.schema), rows])
+
+
+@dataclass(frozen=True)
+class _Resolving:
+    ctx: Context
+    table: TableConflicts
+    asked: Resolution
+    broken: bool = False
+    """Whether the rows are not in conflict but break a constraint."""
+
+    @property
+    def schema(self) -> Schema:
+        return self.table.decision.schema
+
+    @property
+    def cells(self) -> tuple[Column, ...]:
+        return self.table.decision.cells
+
+    def run(self) -> tuple[pa.Table, int]:
+        chosen = chosen_rows(self.ctx, self.table, self.asked.key, self.asked.where, self.asked.args)
+        values = self._values(chosen) if self.asked.values else {}
+        count = 0
+        rows = chosen.to_pylist(maps_as_pydicts=None)
+        for n, row in enumerate(rows):
+            given = {c: column[n] for c, column in values.items()}
+            count += self._settle(row, given)
+        names = [name for name, _ in three_way.pairs(self.table.decision)]
+        columns = {name: pa.array([row[name] for row in rows], chosen.schema.field(name).type) for name in names}
+        return pa.table(columns), count
+
+    def _values(self, rows: pa.Table) -> dict[Column, list[Any]]:
+        """The values that were given: of an expression, one for each row."""
+        found = {}
+        for name, value in self.asked.values.items():
+            column = self.schema.column(name)
+            if column not in self.cells:
+                raise InvalidRequest(f"{name!r} is part of the key", hint="set other columns, or take a side")
+            if isinstance(value, str):
+                found[column] = self._computed(rows, column, Expression.of(value, self.asked.args, "set="))
+            else:
+                found[column] = [self._constant(column, value)] * rows.num_rows
+        return found
+
+    def _constant(self, column: Column, value: Any) -> Any:
+        """A Python value as the column holds it, taken in as one of a row would be."""
+        try:
+            return one_value(constant_for(value, column), column)[0].as_py()
+        except DoesNotFit as error:
+            message = f"resolve of {self.table.table!r}: set={{{column.name!r}: {value!r}}}: {error}"
+            raise InvalidRequest(message, hint="give a value that fits", column=column.name) from error
+
+    def _computed(self, rows: pa.Table, column: Column, expression: Expression) -> list[Any]:
+        what = f"resolve of {self.table.table!r}: set={{{column.name!r}: {expression.text!r}}}"
+        engine = engine_for(self.ctx, self.table, unproven_rule(expression, column, what))
+        tree = rule_tree(expression, column, engine, what)
+        query = three_way.computed(reading_of(Rows(rows), rows.column_names), column, tree, self.schema)
+        args = dict(expression.args)
+        found = engine.fetch(query if not args else three_way.with_args(query, args))
+        keys = [str(k) for k in self.schema.key_ids]
+        by_key = dict(zip(tuples(found, keys), objects_of(found.column("v")), strict=True))
+        return [by_key[key] for key in tuples(rows, keys)]
+
+    def _settle(self, row: dict[str, Any], given: Mapping[Column, Any]) -> int:
+        """Settle what was asked for in one row; returns how many conflicts that were."""
+        if self.broken:
+            return self._settle_broken(row, given)
+        if row[KIND] is not None:
+            return self._settle_row(row, given)
+        wanted = [c for c in self.cells if row[conflict_of(c)] and self._is_wanted(c, given)]
+        for c in wanted:
+            row[str(c.id)] = given[c] if c in given else row[value_of(c, _SIDES[str(self.asked.take)])]
+            row[conflict_of(c)] = 0
+        for c in given:
+            row[str(c.id)] = given[c]
+        return len(wanted)
+
+    def _settle_broken(self, row: dict[str, Any], given: Mapping[Column, Any]) -> int:
+        """Give a row that breaks a constraint the values that were given, or those that a side has."""
+        for c in given:
+            row[str(c.id)] = given[c]
+        if not given:
+            side = _SIDES[str(self.asked.take)]
+            if self.asked.columns is None:
+                row[STAYS] = row[there(side)]
+            for c in self.cells:
+                if self._is_wanted(c, given):
+                    row[str(c.id)] = row[value_of(c, side)]
+        return 1
+
+    def _settle_row(self, row: dict[str, Any], given: Mapping[Column, Any]) -> int:
+        """Settle a row that one side deleted: it is as the side has it, or stays with the values that were given."""
+        if self.asked.columns is not None:
+            return 0
+        side = _SIDES[self.asked.take] if self.asked.take else OURS if row[there(OURS)] else THEIRS
+        row[STAYS] = 1 if given else row[there(side)]
+        for c in self.cells:
+            row[str(c.id)] = given[c] if c in given else row[value_of(c, side)]
+            row[conflict_of(c)] = 0
+        row[KIND] = None
+        return 1
+
+    def _is_wanted(self, column: Column, given: Mapping[Column, Any]) -> bool:
+        if given:
+            return column in given
+        return self.asked.columns is None or column.name.lower() in {n.lower() for n in self.asked.columns}

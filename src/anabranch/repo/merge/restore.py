@@ -1,0 +1,79 @@
+"""restore: give a table the columns and rows that it had at a ref, as a new commit."""
+
+from __future__ import annotations
+
+from anabranch.catalog import entries, history
+from anabranch.catalog.store import Connection
+from anabranch.errors import AlreadyExists, NotFound
+from anabranch.model.clock import Clock
+from anabranch.model.commits import Commit
+from anabranch.model.ids import ROOT_NAMESPACE, ThingId
+from anabranch.model.types import can_widen
+from anabranch.plan.merge.rules import RowPolicy
+from anabranch.plan.merge.sides import ThingSide
+from anabranch.plan.merge.things import ThingMerge, ThingsMerge
+from anabranch.repo.branches.refs import resolve
+from anabranch.repo.context.context import Context
+from anabranch.repo.context.table_state import find_table
+from anabranch.repo.merge.apply import How, apply_plan
+from anabranch.repo.merge.attempts import Attempts
+from anabranch.repo.merge.conflicts import Conflicts
+from anabranch.repo.merge.pick import read_target
+from anabranch.repo.merge.publish import Merged, publish_content
+from anabranch.repo.merge.sides import Ancestor, Gathered, SideReader, Target
+
+
+def restore(
+    ctx: Context, table: str, to: str, on: str | None, message: str | None, author: str | None
+) -> Commit | None:
+    """Make a table what it was; None if it is so already. Its name and properties come back, too."""
+    told = message or f"restore {table} to {to}"
+    return Attempts(ctx).run(lambda attempts: _attempt(attempts, table, to, on, told, author or ctx.author))
+
+
+def _attempt(attempts: Attempts, table: str, to: str, on: str | None, message: str, author: str) -> Commit | None:
+    ctx = attempts.ctx
+    with ctx.catalog.read() as cx:
+        target = read_target(ctx, cx, on)
+        then = history.clock(cx, resolve(ctx, cx, to))
+        thing = find_table(ctx, cx, then, table)
+        merged = _work_out(ctx, cx, target, then, thing)
+    return publish_content(attempts, merged, message=message, author=author, verb="restore")
+
+
+def _work_out(ctx: Context, cx: Connection, target: Target, then: Clock, thing: ThingId) -> Merged:
+    """The table at the head becomes the one at the ref: as a merge in which theirs wins everything."""
+    ours = SideReader(ctx, cx, target.clock, None)
+    theirs = SideReader(ctx, cx, then, None)
+    gathered = Gathered((target.clock.head,), ours, ours, theirs, (thing,), Ancestor(ours), backward=True)
+    mine, other = ours.states([thing]).get(thing), theirs.states([thing])[thing]
+    result = _result(ctx, cx, target, mine, other)
+    if mine is None or _is_narrower(other, mine):
+        made = ThingMerge(None, None, other, result, None)
+    else:
+        made = ThingMerge(mine, mine, other, result, RowPolicy(replaces_all=True, full=True))
+    plan = ThingsMerge((made,), ())
+    found = apply_plan(ctx, cx, target, gathered, How(), plan)
+    return Merged(target, (target.parent,), Conflicts(), [], found.linked, found.made)
+
+
+def _is_narrower(then: ThingSide, now: ThingSide) -> bool:
+    """Whether values of now may not fit the types of then: rows can't be compared, so a new version is taken whole."""
+    assert then.schema is not None
+    assert now.schema is not None
+    pairs = [(c, now.schema.written_as(c)) for c in then.schema]
+    return any(is_ is not None and not can_widen(is_.type, was.type) for was, is_ in pairs)
+
+
+def _result(ctx: Context, cx: Connection, target: Target, mine: ThingSide | None, other: ThingSide) -> ThingSide:
+    """Where the table goes: its place now if it is there, else the place it had, if that is free and still there."""
+    if mine is not None:
+        return ThingSide(mine.id, "table", mine.parent_id, mine.name, mine.path, other.attributes, other.schema)
+    taken = entries.find_name(cx, ctx.record.id, target.clock, other.parent_id, other.name)
+    if taken:
+        hint = "rename or drop what has the name now"
+        raise AlreadyExists(f"there is another table or namespace {other.path!r}", hint=hint, table=other.path)
+    if other.parent_id != ROOT_NAMESPACE and not entries.place_of(cx, target.clock, other.parent_id):
+        hint = "create the namespace first, or restore the table from a branch that has it"
+        raise NotFound(f"the namespace of {other.path!r} is not there any more", hint=hint, table=other.path)
+    return other

@@ -1,0 +1,230 @@
+"""revert: undo one commit by a new one, unless later commits build on it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+import pyarrow as pa
+
+from anabranch.catalog import entries, history, paths
+from anabranch.catalog.store import Connection
+from anabranch.engines.engine import Engine
+from anabranch.errors import InvalidRequest
+from anabranch.model.clock import Position
+from anabranch.model.commits import Commit
+from anabranch.model.ids import ThingId
+from anabranch.model.objects import Layer, size_of
+from anabranch.model.schema import Column, Schema
+from anabranch.model.tables import Entry, TableState
+from anabranch.plan.engine import Work
+from anabranch.plan.history import is_ancestor
+from anabranch.plan.merge.columns import have_equal_columns
+from anabranch.plan.path import Leg, find_path
+from anabranch.queries import writes as changes
+from anabranch.queries.met_keys import Meeting, met_keys
+from anabranch.queries.path_fold import Path, labelled_keys, touched_keys
+from anabranch.queries.query import UPDATE, Rows, Sources
+from anabranch.queries.scan import Access, Keys, scan_as
+from anabranch.repo.branches.refs import need_branch, resolve
+from anabranch.repo.context.context import Context
+from anabranch.repo.context.table_state import schema_of, table_state
+from anabranch.repo.merge.apply import How
+from anabranch.repo.merge.pick import Picked, parent_of, pick, short
+from anabranch.repo.read.conditions import not_in_duck, reading
+
+_NAMED_AT_MOST = 5
+
+
+@dataclass(frozen=True)
+class RevertRequest:
+    """What `repo.revert(…)` was asked for."""
+
+    commit: str
+    on: str | None = None
+    parent: int | None = None
+    three_way: bool = False
+    rules: Mapping[str, str] = field(default_factory=dict)
+    message: str | None = None
+    author: str | None = None
+
+
+def revert(ctx: Context, asked: RevertRequest) -> Commit | None:
+    """Make the opposite of a commit's change, as a new commit."""
+    with ctx.catalog.read() as cx:
+        position = resolve(ctx, cx, asked.commit)
+        told = history.describe(cx, [position])[0]
+        what = f"revert of {short(told)}"
+        before = parent_of(cx, position, asked.parent, what)
+        head = need_branch(ctx, cx, asked.on or ctx.default_branch(cx))
+        if not is_ancestor(history.Lines(cx), position, head.position):
+            hint = "only what a branch has can be undone there; see cherry_pick for the other way"
+            raise InvalidRequest(f"{what}: branch {head.name!r} does not have this commit", hint=hint)
+        later = [] if asked.three_way else dependents(ctx, cx, before, position, head.position)
+    if later:
+        names = ", ".join(short(c) for c in later[:_NAMED_AT_MOST]) + (" …" if len(later) > _NAMED_AT_MOST else "")
+        hint = "revert those first, or merge the change out with three_way=True"
+        hashes = [c.hash for c in later]
+        raise InvalidRequest(f"{what}: later commits depend on it: {names}", hint=hint, commits=hashes)
+    message = asked.message or f'revert "{told.message}"'
+    author = asked.author or ctx.author
+    return pick(
+        ctx, asked.on, Picked(position, before, what, message, author, "revert", (told.hash,), How(rules=asked.rules))
+    )
+
+
+def dependents(ctx: Context, cx: Connection, before: Position, commit: Position, head: Position) -> list[Commit]:
+    """Find the commits up to a head that touched the rows that a commit touched, or what it made.
+
+    What they did and undid again does not count: rows, columns and tables that are as the commit left them.
+    """
+    lines = history.Lines(cx)
+    own, later = find_path(lines, before, commit), find_path(lines, commit, head)
+    found: dict[Position, None] = {}
+    for entry in entries.entries_of(cx, commit):
+        things = [entry.thing_id]
+        if entry.kind == "namespace":
+            inside = entries.list_names(cx, ctx.record.id, history.clock(cx, head), entry.thing_id)
+            things += [named.thing_id for named in inside]
+        told = paths.tellers(cx, later, things)
+        work = _Table(ctx, cx, entry, own, later, commit, head)
+        if "create" in entry.operations:
+            found.update((p, None) for p, _ in told if entry.kind == "namespace" or not work.is_as_left())
+        elif entry.kind == "table" and not entry.dropped:
+            found.update((p, None) for p in (*work.on_rows(), *work.on_columns(before, told)))
+    ordered = sorted(found, key=lines.generation, reverse=True)
+    return history.describe(cx, ordered)
+
+
+@dataclass(frozen=True)
+class _Table:
+    """A table that the commit changed, and what came after."""
+
+    ctx: Context
+    cx: Connection
+    entry: Entry
+    own: Sequence[Leg]
+    later: Sequence[Leg]
+    commit: Position
+    head: Position
+
+    @property
+    def things(self) -> list[ThingId]:
+        return [self.entry.thing_id]
+
+    def _layers(self, legs: Sequence[Leg]) -> tuple[Layer, ...] | None:
+        return paths.layers_along(self.cx, legs, self.things, self.ctx.known_objects)
+
+    def on_rows(self) -> list[Position]:
+        """The later commits that touched a row that the commit touched, and that is not as it left it."""
+        mine, after = self._layers(self.own), self._layers(self.later)
+        if not mine or not after:
+            return []
+        makers = paths.makers(self.cx, self.later, self.things)
+        state = self._state((*mine, *after))
+        engine = self._engine(state, (*mine, *after))
+        access = self._access((*mine, *after))
+        with reading(self.ctx, replace(state, layers=(*mine, *after))):
+            query = met_keys(Meeting(after, mine, rows=True), state, state.schema.columns, access, Sources())
+            keys = engine.fetch(query) if query else None
+            keys = self._differing(engine, keys) if keys is not None and keys.num_rows else keys
+            if keys is None or not keys.num_rows:
+                return []
+            sources = Sources()
+            labels = labelled_keys(state, dict(enumerate([x] for x in after)), access, sources, sources.add(Rows(keys)))
+            found = [after[n] for n in engine.fetch(labels).column(0).to_pylist()]
+        return list(dict.fromkeys(makers[x.object.id] for x in found if x.object.id in makers))
+
+    def on_columns(self, before: Position, told: Sequence[tuple[Position, Entry]]) -> list[Position]:
+        """The later commits that wrote to a column that the commit made, or changed the schema on top of it."""
+        schema, old = self._schema(self.entry), self._schema_at(before)
+        if schema is None or old is None or schema.id == old.id:
+            return []
+        made = [c for c in schema if old.written_as(c) is None]
+        ids = {i for c in made for i in c.ids}
+        found = [] if self._has_same_columns() else [p for p, e in told if "alter column" in e.operations]
+        makers = paths.makers(self.cx, self.later, self.things)
+        touching = [x for x in self._layers(self.later) or () if ids & set(x.object.touched)]
+        touching = [x for x in touching if x.object.kind == "update"]
+        if not touching or not self._differs(touching, made):
+            return found
+        return [*found, *(makers[x.object.id] for x in touching if x.object.id in makers)]
+
+    # --- what was undone since ---
+
+    def is_as_left(self) -> bool:
+        """Whether the table at the head is the one that the commit left: its name, columns, attributes and rows."""
+        now = self._entry_at(self.head)
+        if now is None or now.dropped or now.attributes != self.entry.attributes or not self._has_same_columns():
+            return False
+        places = [entries.place_of(self.cx, history.clock(self.cx, p), self.entry.thing_id) for p in self._ends]
+        layers = self._layers(self.later)
+        return places[0] == places[1] and layers is not None and not (layers and self._differs(layers))
+
+    @property
+    def _ends(self) -> tuple[Position, Position]:
+        return self.commit, self.head
+
+    def _has_same_columns(self) -> bool:
+        now = self._entry_at(self.head)
+        if now is None or now.dropped or now.attributes.get("checks") != self.entry.attributes.get("checks"):
+            return False
+        return have_equal_columns(self._schema(self.entry), self._schema(now))
+
+    def _differs(self, layers: Sequence[Layer], columns: Sequence[Column] | None = None) -> bool:
+        """Whether a row that these layers touch is not as the commit left it; of `columns`, one that is still there."""
+        state = self._state(layers)
+        engine = self._engine(state, layers)
+        with reading(self.ctx, replace(state, layers=tuple(layers))):
+            keys = engine.fetch(touched_keys(Path(tuple(layers), None, state), self._access(layers), Sources()))
+            return bool(self._differing(engine, keys, columns).num_rows)
+
+    def _differing(self, engine: Engine, keys: pa.Table, columns: Sequence[Column] | None = None) -> pa.Table:
+        """Those of some keys whose rows are not as the commit left them."""
+        now = self._entry_at(self.head)
+        if now is None or now.dropped:
+            return keys
+        then, head = (self._table_at(p) for p in self._ends)
+        schema, sources = head.schema, Sources()
+        if then.read_as(schema).schema.key_ids != schema.key_ids:
+            return keys
+        shown = [c for c in schema if columns is None or any(c.ids & x.ids for x in columns)]
+        read = tuple(dict.fromkeys((*schema.key_columns, *shown)))
+        access = self._access((*then.layers, *head.layers))
+        with reading(self.ctx, replace(head, layers=(*then.layers, *head.layers))):
+            old, new = (scan_as(s, schema, read, access, sources, Keys(Rows(keys), None)) for s in (then, head))
+            compared = changes.compared(old, new, schema, read, sources)
+            names = [str(k) for k in schema.key_ids]
+            if columns is not None:
+                return engine.fetch(changes.of_kind(compared, UPDATE, names))
+            return engine.fetch(changes.picked_columns(changes.changed_only(compared), {n: n for n in names}))
+
+    def _table_at(self, position: Position) -> TableState:
+        clock = history.clock(self.cx, position)
+        return table_state(self.ctx, self.cx, clock, self.entry.thing_id, str(self.entry.thing_id))
+
+    # --- reading ---
+
+    def _engine(self, state: TableState, layers: Sequence[Layer]) -> Engine:
+        work = Work(size_of(layers), not_in_duck=not_in_duck(state.schema.columns, state.name))
+        return self.ctx.engines.pick(work, f"what depends on a change of {state.name!r}")
+
+    def _access(self, layers: Sequence[Layer]) -> Access:
+        return self.ctx.access((*layers, *(Layer(0, o) for x in layers for o in x.without)))
+
+    def _entry_at(self, position: Position) -> Entry | None:
+        return entries.find_entry(self.cx, history.clock(self.cx, position), self.entry.thing_id)
+
+    def _schema(self, entry: Entry) -> Schema | None:
+        return schema_of(self.ctx, self.cx, {entry.schema_id})[entry.schema_id] if entry.schema_id else None
+
+    def _schema_at(self, position: Position) -> Schema | None:
+        entry = self._entry_at(position)
+        return self._schema(entry) if entry else None
+
+    def _state(self, layers: Sequence[Layer]) -> TableState:
+        schema = self._schema(self.entry)
+        assert schema is not None
+        ids = {x.object.schema_id for x in layers} | {o.schema_id for x in layers for o in x.without}
+        known = schema_of(self.ctx, self.cx, ids)
+        return TableState(self.entry.thing_id, str(self.entry.thing_id), schema, 0, (), known)

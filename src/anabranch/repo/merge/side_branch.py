@@ -1,0 +1,30 @@
+"""Working aside: a branch for as long as something is made, so that nobody's branch moves until it is done."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from anabranch.catalog import branches
+from anabranch.catalog.store import lock_repository
+from anabranch.model.clock import Position
+from anabranch.model.commits import BranchHead
+from anabranch.model.ids import new_id
+from anabranch.repo.context.context import Context
+
+
+@contextmanager
+def aside(ctx: Context, branch: BranchHead, onto: Position) -> Iterator[str]:
+    """A branch to work on that goes at the end; until then nobody's branch moves."""
+    name = f"{branch.name}.{new_id('x')[1:9]}"
+    with ctx.catalog.write() as cx:
+        lock_repository(cx, ctx.record.id)
+        branches.create(cx, ctx.record.id, name, onto, ctx.author)
+    try:
+        yield name
+    finally:
+        with ctx.catalog.write() as cx:
+            lock_repository(cx, ctx.record.id)
+            found = branches.find(cx, ctx.record.id, name)
+            if found:
+                branches.remove(cx, ctx.record.id, found, ctx.author)

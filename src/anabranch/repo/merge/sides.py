@@ -1,0 +1,318 @@
+"""What a merge reads: the things that either side touched since the base, as they are on each side."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from anabranch.catalog import entries, history, paths
+from anabranch.catalog.store import Connection
+from anabranch.model.clock import Clock, Position
+from anabranch.model.commits import BranchHead, CommitHead
+from anabranch.model.ids import ROOT_NAMESPACE, ColumnId, ObjectId, ThingId
+from anabranch.model.objects import Layer
+from anabranch.model.tables import Entry, Operation, TableState
+from anabranch.plan.commit import Draft, ThingDraft, draft_state, objects_of, place_of
+from anabranch.plan.history import is_ancestor, merge_bases
+from anabranch.plan.merge.rules import Strictness
+from anabranch.plan.merge.sides import ThingSide
+from anabranch.plan.merge.things import merge_things
+from anabranch.plan.path import Leg, find_path
+from anabranch.proven.expression import Expression
+from anabranch.repo.context.context import Context
+from anabranch.repo.context.table_state import schema_of, table_state
+
+
+@dataclass
+class Target:
+    """The branch that moves, with what was merged into it so far."""
+
+    branch: BranchHead
+    parent: CommitHead
+    clock: Clock
+    draft: Draft = field(default_factory=Draft)
+    merged: list[Position] = field(default_factory=list)
+
+    def pending(self) -> dict[ObjectId, bytes]:
+        """The bytes of small objects that only this merge knows."""
+        return inline_bytes(self.draft)
+
+
+def inline_bytes(draft: Draft) -> dict[ObjectId, bytes]:
+    """The bytes of a draft's small objects."""
+    made = [o for t in draft.things.values() for o in objects_of(t)]
+    return {o.stored.id: o.content for o in made if o.content is not None}
+
+
+@dataclass(frozen=True)
+class SideReader:
+    """One commit as a merge sees it, and the way from the base to it."""
+
+    ctx: Context
+    cx: Connection
+    clock: Clock
+    legs: tuple[Leg, ...] | None
+    """The way from the base; None where there is none that the changes tell."""
+    draft: Draft = field(default_factory=Draft)
+    exact: bool = True
+    """Whether the way begins at the base; if not, it only says what may have been touched."""
+    _committed: dict[ThingId, ThingSide | None] = field(default_factory=dict, repr=False, compare=False)
+    _ways: dict[tuple[ThingId, ...], tuple[Layer, ...] | None] = field(default_factory=dict, repr=False, compare=False)
+
+    def states(self, things: Iterable[ThingId]) -> dict[ThingId, ThingSide]:
+        """The things that are there."""
+        wanted = list(dict.fromkeys(things))
+        new = [t for t in wanted if t not in self.draft.things and t not in self._committed]
+        told = entries.find_entries(self.cx, self.clock, new) if new else {}
+        self._committed.update((thing, self._told(thing, told.get(thing))) for thing in new)
+        drafted = self.draft.things
+        sides = ((t, self._drafted(drafted[t]) if t in drafted else self._committed[t]) for t in wanted)
+        return {thing: side for thing, side in sides if side is not None}
+
+    def _drafted(self, thing: ThingDraft) -> ThingSide | None:
+        if thing.dropped:
+            return None
+        parent, name = place_of(thing)
+        made = ThingSide(thing.id, thing.kind, parent, name, thing.name, thing.attributes, thing.schema)
+        return self._with_changes(made) if thing.kind == "table" else made
+
+    def _told(self, thing: ThingId, entry: Entry | None) -> ThingSide | None:
+        place = entries.place_of(self.cx, self.clock, thing) if entry and not entry.dropped else None
+        if entry is None or place is None:
+            return None
+        path = entries.full_name(self.cx, self.clock, thing) or place[1]
+        schema = schema_of(self.ctx, self.cx, {entry.schema_id})[entry.schema_id] if entry.schema_id else None
+        made = ThingSide(thing, entry.kind, place[0], place[1], path, entry.attributes, schema)
+        return self._with_changes(made) if entry.kind == "table" else replace(made, operations=self._operations(made))
+
+    def _with_changes(self, made: ThingSide) -> ThingSide:
+        """What was done to a table since the base."""
+        layers = self._layers(made.ids)
+        known = layers or ()
+        updates = [x.object for x in known if x.object.kind in ("update", "exceptions")]
+        inserted = layers is None or any(x.object.kind in ("rows", "exceptions") for x in known)
+        return replace(
+            made,
+            operations=self._operations(made),
+            rows_changed=layers is None or bool(layers),
+            rows_inserted=inserted,
+            filled=frozenset(i for c in made.schema or () for i in c.ids) if inserted else frozenset(),
+            touched=frozenset(ColumnId(c) for o in updates for c in o.touched),
+            check_columns=_check_columns(made),
+        )
+
+    def _operations(self, made: ThingSide) -> tuple[Operation, ...]:
+        if self.legs is None:
+            return ()
+        return paths.operations(self.cx, self.legs, sorted(made.ids))
+
+    def layers(self, ids: Iterable[ThingId]) -> tuple[Layer, ...] | None:
+        """The objects that tell a table's change since the base; None if only its states can."""
+        return self._layers(ids) if self.exact else None
+
+    def _layers(self, ids: Iterable[ThingId]) -> tuple[Layer, ...] | None:
+        if self.legs is None:
+            return None
+        wanted = sorted(set(ids))
+        if any(t in self.draft.things and self.draft.things[t].replaced for t in wanted):
+            return None
+        if tuple(wanted) not in self._ways:
+            self._ways[tuple(wanted)] = paths.layers_along(self.cx, self.legs, wanted, self.ctx.known_objects)
+        found = self._ways[tuple(wanted)]
+        if found is None:
+            return None
+        top = max((x.turn for x in found), default=0)
+        pending = [s for t in wanted if t in self.draft.things for s in self.draft.things[t].statements]
+        return (*found, *(Layer(top + 1 + n, o.stored) for n, s in enumerate(pending) for o in s.objects))
+
+    def pending(self) -> dict[ObjectId, bytes]:
+        """The bytes of small objects that only the draft knows."""
+        return inline_bytes(self.draft)
+
+    def table(self, side: ThingSide) -> TableState:
+        """A table as it is here, to read its rows."""
+        drafted = self.draft.things.get(side.id)
+        if drafted is not None:
+            return draft_state(drafted)
+        return table_state(self.ctx, self.cx, self.clock, side.id, side.path)
+
+
+def _check_columns(made: ThingSide) -> dict[str, frozenset[ColumnId]]:
+    """The columns that each check speaks of."""
+    if made.schema is None:
+        return {}
+    found = {}
+    for name, text in made.told("checks").items():
+        columns = Expression.of(text, None, f"check {name!r}").columns(made.schema)
+        found[name] = frozenset(i for c in columns for i in c.ids)
+    return found
+
+
+@dataclass(frozen=True)
+class Ancestor:
+    """The nearest common ancestor of two sides: a commit, and where a criss-cross left several, those made one with it.
+
+    A path from any of them tells the same; so paths begin at the first.
+    """
+
+    first: SideReader
+    joined: tuple[Joining, ...] = ()
+
+    def states(
+        self, things: Sequence[ThingId], strictness: Strictness, rules: Mapping[str, str]
+    ) -> dict[ThingId, ThingSide]:
+        """The things that are there; what the commits disagree on is as the earlier one has it, and not settled."""
+        found, unsettled = self.first.states(things), set[str]()
+        for joining in self.joined:
+            base = list(joining.base.states(things, strictness, rules).values())
+            theirs = list(joining.theirs.states(things).values())
+            merged = merge_things(base, list(found.values()), theirs, strictness, rules)
+            unsettled |= {i for c in merged.conflicts if c.level == "schema" for i in c.about}
+            found = {t.result.id: t.result for t in merged.things if t.result}
+        columns = frozenset(ColumnId(i) for i in unsettled)
+        return {thing: replace(side, unsettled=columns) for thing, side in found.items()} if columns else found
+
+    def may_doubt(self, ids: Iterable[ThingId]) -> bool:
+        """Tell whether rows of a table may be others than at the first commit."""
+        return any(j.theirs.layers(ids) != () or j.base.may_doubt(ids) for j in self.joined)
+
+    def readers(self) -> Iterator[SideReader]:
+        """All commits that have a say."""
+        yield self.first
+        for joining in self.joined:
+            yield joining.theirs
+            yield from joining.base.readers()
+
+
+@dataclass(frozen=True)
+class Joining:
+    """One more commit that an ancestor is made of, and the ancestor that it has in common with those before."""
+
+    base: Ancestor
+    theirs: SideReader
+
+
+def common_ancestor(ctx: Context, cx: Connection, ours: Sequence[Position], theirs: Position) -> Ancestor:
+    """Find what a commit, or one that is about to have several parents, has in common with another."""
+    lines = history.Lines(cx)
+    found = merge_bases(lines, ours[0], theirs, *ours[1:])
+    if len(found) > 1:
+        found = tuple(sorted(found, key=lambda p: _age(cx, p)))
+    joined = []
+    for n, other in enumerate(found[1:], 1):
+        base = common_ancestor(ctx, cx, found[:n], other)
+        legs = find_path(lines, base.first.clock.head, other)
+        joined.append(Joining(base, SideReader(ctx, cx, history.clock(cx, other), legs)))
+    return Ancestor(SideReader(ctx, cx, history.clock(cx, found[0]), ()), tuple(joined))
+
+
+def _age(cx: Connection, position: Position) -> tuple[int, str]:
+    """Put commits in the order in which they were made; the same in every store."""
+    commit = history.head(cx, position)
+    assert commit is not None
+    return commit.finished_at, commit.hash
+
+
+@dataclass(frozen=True)
+class Gathered:
+    """Base, ours and theirs of one merge."""
+
+    bases: tuple[Position, ...]
+    base: SideReader
+    ours: SideReader
+    theirs: SideReader
+    things: tuple[ThingId, ...]
+    ancestor: Ancestor
+    backward: bool = False
+    """Whether theirs is older than the base: a commit is undone."""
+
+    def sides(
+        self, strictness: Strictness = "cell", rules: Mapping[str, str] | None = None
+    ) -> tuple[list[ThingSide], list[ThingSide], list[ThingSide]]:
+        """All things that matter, on each side."""
+        base = self.ancestor.states(self.things, strictness, rules or {})
+        ours, theirs = (r.states(self.things).values() for r in (self.ours, self.theirs))
+        return list(base.values()), [self._doubted(t) for t in ours], [self._doubted(t) for t in theirs]
+
+    def _doubted(self, side: ThingSide) -> ThingSide:
+        return replace(side, in_doubt=side.kind == "table" and self.ancestor.may_doubt(side.ids))
+
+
+def gather(ctx: Context, cx: Connection, target: Target, source: Position) -> Gathered:
+    """Read what differs from the base on either side, and what it stands beside."""
+    lines = history.Lines(cx)
+    ancestor = common_ancestor(ctx, cx, (target.clock.head, *target.merged), source)
+    base = ancestor.first.clock.head
+    reaches = is_ancestor(lines, base, target.clock.head)
+    to_ours = find_path(lines, base, target.clock.head) if reaches else None
+    ours = SideReader(ctx, cx, target.clock, to_ours, target.draft)
+    theirs = SideReader(ctx, cx, history.clock(cx, source), find_path(lines, base, source))
+    things = _things(ctx, cx, (*ancestor.readers(), ours, theirs), target.draft)
+    return Gathered(_heads(ancestor), ancestor.first, ours, theirs, tuple(things), ancestor)
+
+
+def _heads(ancestor: Ancestor) -> tuple[Position, ...]:
+    return tuple(r.clock.head for r in (ancestor.first, *(j.theirs for j in ancestor.joined)))
+
+
+def around(ctx: Context, cx: Connection, target: Target, base: Clock, theirs: Clock) -> Gathered:
+    """Read a change to make again on a target that need not descend from it: to pick or revert a commit.
+
+    One of base and theirs is an ancestor of the other; the way between them tells which rows may differ.
+    """
+    lines = history.Lines(cx)
+    forward = is_ancestor(lines, base.head, theirs.head)
+    between = find_path(lines, *((base.head, theirs.head) if forward else (theirs.head, base.head)))
+    common = merge_bases(lines, base.head, target.clock.head)[0]
+    to_ours = find_path(lines, common, target.clock.head)
+    readers = (
+        SideReader(ctx, cx, base, ()),
+        SideReader(ctx, cx, target.clock, to_ours, target.draft, exact=False),
+        SideReader(ctx, cx, theirs, between),
+    )
+    things = _things(ctx, cx, (readers[0], readers[2]), target.draft, beside=(readers[1],))
+    return Gathered((base.head,), readers[0], readers[1], readers[2], tuple(things), Ancestor(readers[0]), not forward)
+
+
+def _things(
+    ctx: Context, cx: Connection, readers: Sequence[SideReader], draft: Draft, beside: Sequence[SideReader] = ()
+) -> list[ThingId]:
+    """What some side touched, the namespaces above, what is in them, and what has a name that was touched.
+
+    Of those `beside`, what they touched does not matter, only what they have there.
+    """
+    things: set[str] = {str(t) for t in draft.things}
+    names: set[tuple[str, str]] = {(str(p), n) for p, n in draft.names}
+    for reader in readers[1:]:
+        more, named = entries.touched_between(cx, readers[0].clock, reader.clock)
+        things |= more
+        names |= named
+    readers = (*readers, *beside)
+    for parent, name in names:
+        for reader in readers:
+            bound = entries.find_name(cx, ctx.record.id, reader.clock, ThingId(parent), name)
+            things |= {str(bound.thing_id)} if bound else set()
+    moved = frozenset(things)
+    todo = list(things)
+    while todo:
+        thing = ThingId(todo.pop())
+        near = {str(n) for reader in readers for n in _beside(reader, thing, inside=thing in moved)}
+        new = near - things - {str(ROOT_NAMESPACE)}
+        things |= new
+        todo += new
+    return [ThingId(t) for t in sorted(things)]
+
+
+def _beside(reader: SideReader, thing: ThingId, *, inside: bool) -> list[ThingId]:
+    """The namespace above a thing, the ids that it goes by, and, if asked, what is in it."""
+    entry = entries.find_entry(reader.cx, reader.clock, thing)
+    if entry is None:
+        return []
+    found = [ThingId(i) for i in entry.attributes.get("united", ())]
+    place = entries.place_of(reader.cx, reader.clock, thing)
+    if place:
+        found.append(place[0])
+    if inside and entry.kind == "namespace":
+        names = entries.list_names(reader.cx, reader.ctx.record.id, reader.clock, thing)
+        found += [n.thing_id for n in names]
+    return found

@@ -1,0 +1,1 @@
+"""Read a table at a commit."""

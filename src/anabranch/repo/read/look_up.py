@@ -1,0 +1,102 @@
+"""Looking up one row by its key: only objects whose key range may hold it are read."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from decimal import Decimal
+from typing import Any
+
+import pyarrow as pa
+
+from anabranch.arrow.fitting import DoesNotFit
+from anabranch.arrow.types import arrow_type
+from anabranch.errors import InvalidRequest
+from anabranch.frames.input import one_value
+from anabranch.frames.output import to_dicts
+from anabranch.model.ids import ObjectId
+from anabranch.model.objects import may_meet, size_of
+from anabranch.model.schema import Column, Schema
+from anabranch.model.tables import TableState
+from anabranch.model.texts import shortened, told
+from anabranch.objects.parquet import table_range
+from anabranch.plan.engine import Work
+from anabranch.queries.query import Rows
+from anabranch.queries.scan import Keys, scan
+from anabranch.repo.context.context import Context
+from anabranch.repo.read.conditions import not_in_duck, reading
+
+
+def get_row(
+    ctx: Context, state: TableState, shown: Sequence[Column], key: Any, pending: Mapping[ObjectId, bytes]
+) -> dict[str, Any] | None:
+    """Find the row of one key."""
+    rows = key_row(state, key)
+    keys = Keys(Rows(rows), table_range(rows, state.schema.key_columns))
+    layers = [x for x in state.layers if may_meet(x.object.key_range, keys.key_range)]
+    engine = ctx.engines.pick(
+        Work(size_of(layers), not_in_duck=not_in_duck(shown, state.name)), f"getting a row of {state.name}"
+    )
+    query = scan(state, shown, ctx.access(layers, pending), keys=keys)
+    with reading(ctx, state):
+        found = to_dicts(engine.fetch(query))
+    names = {str(c.id): c.name for c in shown}
+    return {names[k]: v for k, v in found[0].items()} if found else None
+
+
+def key_row(state: TableState, key: Any) -> pa.Table:
+    """One key as a row, checked."""
+    columns = state.schema.key_columns
+    values = key_values(state.schema, key, state.name)
+    return pa.table({str(c.id): pa.array([v], arrow_type(c.type)) for c, v in zip(columns, values, strict=True)})
+
+
+def key_of_text(schema: Schema, given: Sequence[str], table: str) -> dict[str, Any]:
+    """A key as the command line gives it, `id=7` for each column or just the value of the only one."""
+    key = schema.key_columns if schema.has_key else ()
+    parts = [text.partition("=") for text in given]
+    if len(key) == 1 and len(given) == 1 and parts[0][0] != key[0].name:
+        parts = [(key[0].name, "=", given[0])]
+    named = {c.name: c for c in key}
+    if not key or any(name not in named for name, _, _ in parts):
+        wanted = " ".join(f"{c.name}=…" for c in key)
+        hint = f"its key is {wanted}" if key else "it has no key; choose rows with --where"
+        raise InvalidRequest(f"{', '.join(given)!r} is no key of {table!r}", hint=hint)
+    return {name: value_of_text(named[name], text, table) for name, _, text in parts}
+
+
+def value_of_text(column: Column, text: str, table: str) -> Any:
+    """Read text as a value of a column."""
+    try:
+        return pa.array([text], pa.string()).cast(arrow_type(column.type))[0].as_py()
+    except pa.ArrowException as error:
+        message = f"{told(text)} is no {column.name} of {table!r}: {shortened(str(error))}"
+        raise InvalidRequest(message, hint="check its type") from error
+
+
+def key_values(schema: Schema, key: Any, table: str) -> tuple[Any, ...]:
+    """One key as values in the order of the key's columns, as they are stored."""
+    columns = schema.key_columns
+    if not schema.has_key:
+        raise InvalidRequest(f"table {table!r} has no key", hint="read it with where=")
+    if not isinstance(key, Mapping):
+        if len(columns) > 1:
+            names = ", ".join(c.name for c in columns)
+            raise InvalidRequest(f"the key of {table!r} has several columns", hint=f"give a dict with {names}")
+        key = {columns[0].name: key}
+    given = {schema.column(str(name)).id: value for name, value in key.items()}
+    if set(given) != set(schema.key):
+        names = ", ".join(c.name for c in columns)
+        raise InvalidRequest(f"get was given {', '.join(map(str, key))}", hint=f"give just the key: {names}")
+    return tuple(_key_value(given[c.id], c, table) for c in columns)
+
+
+def _key_value(value: Any, column: Column, table: str) -> Any:
+    """A value of a key as it is stored; one that its column can't hold exactly would find another row."""
+    try:
+        if getattr(value, "nanosecond", 0):
+            raise DoesNotFit(f"column {column.name!r} is {column.type}, which holds microseconds")
+        is_rounded = column.type.name == "decimal" and isinstance(value, float)
+        return one_value(Decimal(str(value)) if is_rounded else value, column)[0].as_py()
+    except DoesNotFit as error:
+        message = f"{told(value)} is not a key of {table!r}: {error}"
+        raise InvalidRequest(message, hint="check its type", table=table, column=column.name) from error

@@ -1,0 +1,308 @@
+"""Reading a table: what users hold after `repo.table(…)` or `tx.table(…)`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+from anabranch.errors import InvalidRequest
+from anabranch.frames.relation import Relation
+from anabranch.model.ids import ObjectId
+from anabranch.model.objects import size_of
+from anabranch.model.schema import Column, Schema
+from anabranch.model.tables import TableState
+from anabranch.plan.engine import Work
+from anabranch.repo.context.arguments import check_limit
+from anabranch.repo.context.context import Context
+from anabranch.repo.read.conditions import condition_for, not_in_duck, reading, unproven
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from anabranch.engines.engine import Engine
+    from anabranch.engines.spark import DataFrame, SparkEngine
+    from anabranch.proven.expression import Expression
+    from anabranch.queries.query import Query
+    from anabranch.queries.scan import Keys
+    from anabranch.repo.read.batches import Batches
+
+
+@dataclass(frozen=True)
+class Selection:
+    """Which columns and rows are wanted."""
+
+    columns: tuple[str, ...] | None = None
+    where: str | None = None
+    args: Mapping[str, Any] = field(default_factory=dict)
+    limit: int | None = None
+    ordered: bool = False
+    """Whether the first rows by key are wanted, not any."""
+    hidden: bool = False
+    """Whether the row id of a table without a key is wanted, too."""
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether all rows are wanted, in any order."""
+        return self.where is None and self.limit is None and not self.ordered
+
+    @property
+    def identity(self) -> tuple[object, ...]:
+        """What tells this selection from others; 1, 1.0 and True are different arguments."""
+        args = tuple((name, type(value), value) for name, value in sorted(self.args.items()))
+        return (self.columns, self.where, args, self.limit, self.ordered, self.hidden)
+
+
+class Table(Relation):
+    """A table at a commit: immutable, read as often as you like."""
+
+    def __init__(
+        self,
+        ctx: Context,
+        state: Callable[[], TableState],
+        selection: Selection,
+        pending: Mapping[ObjectId, bytes] | None = None,
+    ) -> None:
+        self._ctx, self._state_of, self._selection = ctx, state, selection
+        self._pending = {} if pending is None else pending
+        """Bytes that the catalogue does not have yet: none, at a commit."""
+
+    def __repr__(self) -> str:
+        return f"Table({self.name!r}, {len(self.schema)} columns, {self._state.row_count} rows)"
+
+    def _repr_html_(self) -> str:
+        from anabranch.frames.notebook import headings, rows_html
+        from anabranch.model.html import ROWS, Line
+
+        limit, where = self._selection.limit, self._selection.where
+        rows = self.head(ROWS + 1 if limit is None else min(ROWS + 1, limit))
+        # With a condition only reading all rows would tell how many there are.
+        total = len(rows) if len(rows) <= ROWS else self.count() if where is None else None
+        columns = headings((c.name, c.type) for c in self.schema)
+        return rows_html(self.name, columns, [Line(list(row.values())) for row in rows], total)
+
+    @property
+    def name(self) -> str:
+        return self._state.name
+
+    @property
+    def schema(self) -> Schema:
+        """The columns that are read, each with name, type, nullable and default."""
+        schema, chosen = self._state.schema, self._shown
+        return replace(schema, columns=chosen, key=tuple(k for k in schema.key if k in {c.id for c in chosen}))
+
+    @property
+    def key(self) -> tuple[str, ...]:
+        """The names of the key's columns; empty if the table has no key."""
+        return self._state.schema.key_names
+
+    @property
+    def properties(self) -> dict[str, str]:
+        return dict(self._state.properties)
+
+    @property
+    def checks(self) -> dict[str, str]:
+        """The conditions that every row passes, by name."""
+        return dict(self._state.attributes.get("checks", {}))
+
+    @property
+    def clustering(self) -> tuple[str, ...]:
+        """The names of the columns that new rows are ordered by in files; the key's if nothing else was asked for."""
+        names = {str(c.id): c.name for c in self._state.schema}
+        chosen = tuple(names[i] for i in self._state.attributes.get("cluster_by", ()) if i in names)
+        return chosen or self.key
+
+    @property
+    def is_clustered(self) -> bool:
+        """Whether another order than the key's was asked for."""
+        return bool(self._state.attributes.get("cluster_by"))
+
+    def spark(self) -> DataFrame:
+        """Read as a Spark DataFrame; nothing runs yet."""
+        engine, state = self._ctx.engines.spark(), self._state
+        engine.before_read(list(self._ctx.access(state.layers).uris.values()))  # one that was made before reads again
+        key = (state.id, state.name, state.schema, self._selection.identity, state.layers)
+        return engine.remembered(key, lambda: self._frame(engine, state))
+
+    def _frame(self, engine: SparkEngine, state: TableState) -> DataFrame:
+        from anabranch.queries.scan import plain_files
+
+        chosen = self._selection
+        files = plain_files(state, self._shown, self._ctx.access(state.layers, self._pending))
+        if files is not None and chosen.where is None and chosen.limit is None:
+            return engine.read(files, [(str(c.id), c.name) for c in self._shown])
+        return engine.frame(self._query(engine))
+
+    def arrow(self) -> pa.Table:
+        """Read as an Arrow table."""
+        engine = self._ctx.engines.pick(self._work(), f"reading {self.name}")
+        rows = self._laid() if engine.in_process and self._selection.is_whole else None
+        if rows is not None:
+            return rows.rename_columns([c.name for c in self._shown])
+        query = self._query(engine)
+        with reading(self._ctx, self._state):
+            return engine.fetch(query)
+
+    def _laid(self) -> pa.Table | None:
+        """The rows in memory, where changes lie on them and nothing else is asked of them."""
+        from anabranch.repo.read.overlay import laid_rows
+
+        state = self._state
+        with reading(self._ctx, state):
+            return laid_rows(self._ctx, state, self._shown, self._ctx.access(state.layers, self._pending))
+
+    @contextmanager
+    def batches(self) -> Iterator[Batches]:
+        """Read in the order of the key, batch by batch: gives the Arrow schema and the batches."""
+        from anabranch.repo.read.batches import batches_of
+
+        engine = self._ctx.engines.pick(self._work(), f"reading {self.name}")
+        ordered = self._with(replace(self._selection, ordered=True))
+        with (
+            reading(self._ctx, self._state),
+            batches_of(self._ctx, engine, ordered._query(engine), self._shown) as found,
+        ):
+            yield found
+
+    def export(self, target: str | BinaryIO, **settings: Any) -> int:
+        """Write the rows to a file, as CSV, JSON or Parquet; settings are those of `ExportRequest`."""
+        from anabranch.formats.export import ExportRequest, export
+
+        return export(self.batches(), ExportRequest(target, **settings))
+
+    def head(self, rows: int = 20) -> list[dict[str, Any]]:
+        """Read the first rows in the order of the key."""
+        chosen = replace(self._selection, limit=rows, ordered=True)
+        return self._with(chosen).rows()
+
+    def get(self, key: Mapping[str, Any] | Any) -> dict[str, Any] | None:
+        """Read the row with this key, or None; reads only what may hold it."""
+        from anabranch.repo.read.look_up import get_row
+
+        return get_row(self._ctx, self._state, self._shown, key, self._pending)
+
+    def count(self) -> int:
+        """Count the rows; without `where` the catalogue knows."""
+        limit = self._selection.limit
+        if self._selection.where is None:
+            total = self._state.row_count
+            return total if limit is None else min(total, limit)
+        from anabranch.queries.scan import count_rows
+
+        engine = self._ctx.engines.pick(self._work(), f"counting {self.name}")
+        query = count_rows(self._query(engine))
+        with reading(self._ctx, self._state):
+            return int(engine.fetch(query).column(0)[0].as_py())
+
+    def layout(self) -> list[dict[str, Any]]:
+        """List the objects that a read of this table touches, as the catalogue knows them."""
+        return [
+            {
+                "turn": layer.turn,
+                "view": layer.view,
+                "kind": layer.object.kind,
+                "rows": layer.object.row_count,
+                "size_bytes": layer.object.size_bytes,
+                "place": layer.object.place,
+                "path": layer.object.path,
+                "key_low": layer.object.key_range.low if layer.object.key_range else None,
+                "key_high": layer.object.key_range.high if layer.object.key_range else None,
+                "sha256": layer.object.sha256,
+            }
+            for layer in self._state.layers
+        ]
+
+    def _with(self, selection: Selection) -> Table:
+        return Table(self._ctx, self._state_of, selection, self._pending)
+
+    def _fixed(self) -> Table:
+        """The table as it is now, whatever an unfinished commit does to it later."""
+        state = self._state
+        return Table(self._ctx, lambda: state, self._selection, self._pending)
+
+    @property
+    def _state(self) -> TableState:
+        return self._state_of()
+
+    @property
+    def _shown(self) -> tuple[Column, ...]:
+        schema, chosen = self._state.schema, self._selection
+        if not chosen.hidden:
+            return schema.select(chosen.columns)
+        return tuple(c for c in schema.stored if chosen.columns is None or c.name in chosen.columns)
+
+    def _where(self) -> Expression | None:
+        from anabranch.proven.expression import Expression
+
+        chosen = self._selection
+        return None if chosen.where is None else Expression.of(chosen.where, chosen.args, "where=")
+
+    def _work(self) -> Work:
+        where, state = self._where(), self._state
+        strange = unproven([where] if where else [], state.schema)
+        return Work(size_of(state.layers), unproven=strange, not_in_duck=not_in_duck(self._shown, state.name))
+
+    def _query(self, engine: Engine, invests: bool = False) -> Query:
+        """The rows selected, for an engine; `invests` if it is worth it to keep many of them for later reads."""
+        from anabranch.queries.scan import select_rows
+
+        state, where, chosen = self._state, self._where(), self._selection
+        order = state.schema.key_columns if chosen.ordered else ()
+        read = tuple(dict.fromkeys((*self._shown, *order, *(where.columns(state.schema) if where else ()))))
+        condition = condition_for(where, state, engine)
+        with reading(self._ctx, state):  # folds the changes at once
+            query = self._rows_query(engine, read, condition.keys, invests)
+        alias = state.name.rsplit(".", 1)[-1]
+        query = select_rows(query, read, self._shown, alias, condition.test, chosen.limit, order)
+        return replace(query, args=condition.args)
+
+    def _rows_query(self, engine: Engine, read: tuple[Column, ...], keys: Keys | None, invests: bool) -> Query:
+        """Columns under their ids: of all rows, or of those with some keys."""
+        from anabranch.queries.scan import scan
+        from anabranch.repo.read.overlay import Keeping
+
+        ctx, state = self._ctx, self._state
+        broadcast = size_of(state.layers) - _snapshot_size(state) <= ctx.settings.broadcast_limit_bytes
+        apart = broadcast and keys is None and ctx.engines.setting != "spark"
+        small = _changed_size(state) <= ctx.settings.cache_limit_bytes
+        return scan(
+            state,
+            read,
+            ctx.access(state.layers, self._pending),
+            keys=keys,
+            broadcast=broadcast,
+            fold=ctx.fold_now if apart else None,
+            patch=ctx.patch_now if apart and engine.in_process and small else None,
+            hold=None if engine.in_process else ctx.held.rows,
+            copy=ctx.held.copies if apart and not engine.in_process else None,
+            lay=Keeping(ctx, engine.in_process, invests and engine.in_process) if apart else None,
+        )
+
+
+def make_selection(
+    columns: Iterable[str] | str | None, where: str | None, args: Mapping[str, Any] | None, limit: int | None
+) -> Selection:
+    """Check what a read asks for."""
+    check_limit(limit)
+    names = (columns,) if isinstance(columns, str) else tuple(columns) if columns is not None else None
+    if names is not None and not names:
+        raise InvalidRequest("columns= names no column", hint="leave it out for all columns")
+    if args and where is None:
+        raise InvalidRequest("args= was given without where=", hint="args= fills the :names in where=")
+    return Selection(names, where, dict(args or {}), limit)
+
+
+def _snapshot_size(state: TableState) -> int:
+    return sum(x.object.size_bytes for x in state.layers if x.object.kind == "rows")
+
+
+_UNPACKED = 8
+"""How many times bigger rows in memory may be than in files."""
+
+
+def _changed_size(state: TableState) -> int:
+    """Estimate how much memory the changed rows of a table take, whole; the cache would not keep more than it holds."""
+    rows = sum(x.object.row_count for x in state.layers if x.object.kind == "rows")
+    changed = sum(x.object.row_count for x in state.layers if x.object.kind != "rows")
+    return _UNPACKED * changed * _snapshot_size(state) // max(rows, 1)

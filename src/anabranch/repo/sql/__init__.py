@@ -1,0 +1,1 @@
+"""Run SQL statements by the verbs; the namespace `ana`."""

@@ -1,0 +1,184 @@
+"""A query of the user's, bound to what it reads and given to an engine: Spark gets the text, DuckDB what is proven."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from anabranch.errors import InvalidRequest
+from anabranch.model.types import DataType
+from anabranch.plan.engine import Work
+from anabranch.proven.expression import Unproven, type_of_value
+from anabranch.queries.query import TOKEN, Frame, Query, reading_of
+from anabranch.repo.sql.relations import Place, Relation, find_relations
+from anabranch.sql.grammar.syntax import reads_plainly
+from anabranch.sql.grammar.tokens import tokenize
+from anabranch.sql.references import Reference, find_references, splice
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from anabranch.engines.choice import Engines
+    from anabranch.engines.engine import Engine
+    from anabranch.engines.spark import DataFrame
+    from anabranch.proven.query import ProvenQuery
+
+
+@dataclass(frozen=True)
+class Resolved:
+    """A query whose references are resolved: it reads the same states whenever it runs."""
+
+    text: str
+    args: Mapping[str, Any]
+    references: Sequence[Reference]
+    relations: Sequence[Relation | None]
+    """What each reference means; None for a table of the Spark session's own."""
+
+    @property
+    def named(self) -> dict[str, Relation]:
+        """The relations, each under a name that no text of a user's holds by accident."""
+        return {name: r for name, r in zip(self._names, self.relations, strict=True) if name and r is not None}
+
+    @property
+    def _names(self) -> list[str | None]:
+        return [f"_ana_{TOKEN}_{i}_" if r is not None else None for i, r in enumerate(self.relations)]
+
+    @property
+    def spliced(self) -> str:
+        """The text, in which those names stand where it reads the relations."""
+        return splice(self.text, self.references, self._names)
+
+    @property
+    def unpublished(self) -> bool:
+        """Whether it reads rows of an unfinished commit."""
+        return any(r.unpublished for r in self.named.values())
+
+    @property
+    def only_spark(self) -> str | None:
+        """Why DuckDB can't read one of the relations, if so."""
+        return next((r.only_spark for r in self.named.values() if r.only_spark), None)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A query and the engine that runs it."""
+
+    place: Place
+    resolved: Resolved
+    engine: Engine
+    proven: ProvenQuery | None
+    """The query in DuckDB's form, if it is to run there."""
+
+    @cached_property
+    def columns(self) -> tuple[tuple[str, DataType | None], ...]:
+        """Names and types of the result; None for a column of nothing but nulls."""
+        if self.proven is not None:
+            return self.proven.columns
+        from anabranch.engines.spark import frame_types_of
+
+        return frame_types_of(self.frame)
+
+    @cached_property
+    def frame(self) -> DataFrame:
+        """The query as a Spark DataFrame."""
+        engine, query = self.place.ctx.engines.spark(), self.resolved
+        frames = {name: relation.frame(engine) for name, relation in query.named.items()}
+        return engine.run_text(query.spliced, frames, query.args)
+
+    def query(self) -> Query:
+        """The query for its engine, under the names of its columns."""
+        if self.proven is None:
+            return reading_of(Frame(self.frame), [name for name, _ in self.columns])
+        from anabranch.proven.query import bound
+
+        parts = {}
+        for name, relation in self.resolved.named.items():
+            used = self.proven.used.get(name, frozenset())
+            wanted = [n for n, _ in relation.columns if n in used] or [relation.columns[0][0]]
+            parts[name] = relation.query(self.engine, wanted, self.proven.reads_all)
+        return bound(self.proven, parts)
+
+    def arrow(self) -> pa.Table:
+        """Run the query and bring its rows into the process."""
+        with self.watched():
+            if self.proven is None:
+                return self._from_spark()
+            try:
+                return self.engine.fetch(self.query())
+            except InvalidRequest:
+                # DuckDB may compute a value before a filter drops its row; Spark's word counts.
+                engines = self.place.ctx.engines
+                if not self.proven.may_fail or engines.setting == "duck" or not engines.has_spark:
+                    raise
+                return self._from_spark()
+
+    def _from_spark(self) -> pa.Table:
+        from anabranch.engines.spark import frame_to_memory
+
+        return frame_to_memory(self.frame)
+
+    def watched(self) -> ExitStack:
+        """A block in which a failure to read is told as the damage that caused it."""
+        stack = ExitStack()
+        for relation in self.resolved.named.values():
+            relation.watch(stack)
+        return stack
+
+
+def plan_query(
+    place: Place, text: str, args: Mapping[str, Any] | None, frames: Mapping[str, Any], *, to_write: bool = False
+) -> Plan:
+    """Resolve what a query reads, choose its engine, and let that engine look at it.
+
+    Where a Spark session is open, Spark it is; but rows `to_write` that are given in the text itself need no job.
+    """
+    query, engines = _resolved(place, text, args, frames), place.ctx.engines
+    open_ = engines.is_open and not (to_write and not query.relations)
+    proven, strange = _proof(query, engines, open_)
+    size = sum(r.size_bytes for r in query.named.values())
+    work = Work(size, open_, strange, query.only_spark)
+    engine = engines.pick(work, f"the query {' '.join(text.split())[:60]!r}")
+    plan = Plan(place, query, engine, proven if engine.in_process else None)
+    _ = plan.columns  # Spark analyses the query only now, if it runs on a server.
+    return plan
+
+
+def _resolved(place: Place, text: str, args: Mapping[str, Any] | None, frames: Mapping[str, Any]) -> Resolved:
+    used_args(text, args)
+    references = find_references(text)
+    relations = find_relations(place, references, args or {}, frames)
+    found = Resolved(text, {}, references, relations)
+    # A parameter may name a table or a version; those are filled in, and not the engine's.
+    return Resolved(text, used_args(found.spliced, args), references, relations)
+
+
+def _proof(query: Resolved, engines: Engines, is_open: bool) -> tuple[ProvenQuery | None, str | None]:
+    """The query in DuckDB's form, or what in it only Spark runs; neither where Spark runs it anyway."""
+    if engines.setting == "spark" or (engines.setting == "auto" and is_open):
+        return None, None
+    from anabranch.proven.query import prove_query
+
+    if len(query.named) < len(query.relations):
+        return None, "a table of the Spark session"
+    if not reads_plainly(tokenize(query.spliced), "query"):
+        return None, "a word such as FROM as a name"
+    columns = {name: relation.columns for name, relation in query.named.items()}
+    try:
+        return prove_query(query.spliced, columns, query.args), None
+    except Unproven as problem:
+        return None, str(problem)
+
+
+def used_args(text: str, args: Mapping[str, Any] | None) -> dict[str, Any]:
+    """The arguments that a text has markers for; one that is missing is refused."""
+    given = dict(args or {})
+    wanted = {t.text[1:] for t in tokenize(text) if t.kind == "parameter"}
+    missing = sorted(wanted - set(given))
+    if missing:
+        raise InvalidRequest(f"SQL has no value for :{missing[0]}", hint="give it in args=")
+    for name in wanted:
+        type_of_value(given[name], f"args[{name!r}]")
+    return {name: given[name] for name in given if name in wanted}

@@ -1,0 +1,346 @@
+"""What a query reads: tables at some ref, system tables, frames of the user's; each in the form of either engine."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field, replace
+from datetime import UTC, date, datetime
+from functools import cache
+from typing import TYPE_CHECKING, Any, Protocol
+
+from anabranch.catalog.history import to_datetime
+from anabranch.errors import InvalidRequest, NotFound
+from anabranch.frames.input import Input, read_input, typed
+from anabranch.model.objects import size_of
+from anabranch.model.types import DataType
+from anabranch.queries.query import Query, Rows, Source, reading_of
+from anabranch.repo.read.conditions import not_in_duck, reading
+from anabranch.repo.read.table import Table
+from anabranch.repo.sql.system_names import is_system, system_table, unknown_system
+from anabranch.sql.moments import Moment, Span
+from anabranch.sql.references import Reference, find_references
+from anabranch.sql.statements import Argument
+from anabranch.sql.times import plain_time
+
+if TYPE_CHECKING:
+    from anabranch.engines.engine import Engine
+    from anabranch.engines.spark import DataFrame, SparkEngine
+    from anabranch.repo.commit.transaction import Transaction
+    from anabranch.repo.context.context import Context
+    from anabranch.repo.repository import Repository
+    from anabranch.repo.sql.system_names import SystemTable
+
+TARGET = "_ana_target"
+"""The name in braces under which a statement reads the table that it changes, with its hidden row id."""
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a statement reads and writes: a branch, a ref to read at, a transaction that is under way."""
+
+    repo: Repository
+    branch: str
+    at: str | None = None
+    tx: Transaction | None = None
+    known: dict[Reference, Relation | None] = field(default_factory=dict, compare=False)
+    """What the references of one statement were found to mean, whatever happens meanwhile."""
+
+    @property
+    def ctx(self) -> Context:
+        return self.repo._ctx
+
+    def for_one_statement(self) -> Place:
+        """The same place for another statement, which sees what is there by then."""
+        return replace(self, known={})
+
+
+class Relation(Protocol):
+    """Something to read from."""
+
+    @property
+    def columns(self) -> tuple[tuple[str, DataType | None], ...]:
+        """Names and types; None for a column of nothing but nulls."""
+
+    @property
+    def unpublished(self) -> bool:
+        """Whether its rows are in part those of an unfinished commit."""
+
+    @property
+    def size_bytes(self) -> int:
+        """How much may have to be read."""
+
+    @property
+    def only_spark(self) -> str | None:
+        """Why DuckDB can't read it, if it can't."""
+
+    def frame(self, engine: SparkEngine) -> DataFrame:
+        """As a Spark DataFrame."""
+
+    def query(self, engine: Engine, columns: Sequence[str], all_rows: bool) -> Query:
+        """As a query in the process that gives these columns, under their names; `all_rows` if all will be read."""
+
+    def watch(self, stack: ExitStack) -> None:
+        """Let a failure to read be told as the damage that caused it."""
+
+
+@dataclass(frozen=True)
+class TableRelation:
+    """A table at a commit, or in a transaction."""
+
+    table: Table
+    ctx: Context
+    unpublished: bool = False
+
+    @property
+    def columns(self) -> tuple[tuple[str, DataType], ...]:
+        return tuple((c.name, c.type) for c in self.table._shown)
+
+    @property
+    def size_bytes(self) -> int:
+        return size_of(self.table._state.layers)
+
+    @property
+    def only_spark(self) -> str | None:
+        return not_in_duck(self.table._shown, self.table.name)
+
+    def frame(self, engine: SparkEngine) -> DataFrame:
+        return self.table.spark()
+
+    def query(self, engine: Engine, columns: Sequence[str], all_rows: bool) -> Query:
+        chosen = replace(self.table._selection, columns=tuple(columns))
+        return self.table._with(chosen)._query(engine, all_rows)
+
+    def watch(self, stack: ExitStack) -> None:
+        stack.enter_context(reading(self.ctx, self.table._state))
+
+
+@dataclass(frozen=True)
+class SystemRelation:
+    """A system table."""
+
+    table: SystemTable
+    unpublished: bool = False
+
+    @property
+    def columns(self) -> tuple[tuple[str, DataType], ...]:
+        return self.table.columns
+
+    size_bytes = 0
+
+    @property
+    def only_spark(self) -> str | None:
+        found = next((f"column {n!r} of {self.table.name} is {t}" for n, t in self.columns if t.only_spark), None)
+        return f"{found}, which DuckDB can't hold" if found else None
+
+    def frame(self, engine: SparkEngine) -> DataFrame:
+        return self.table.spark()
+
+    def query(self, engine: Engine, columns: Sequence[str], all_rows: bool) -> Query:
+        return reading_of(Rows(self.table.arrow()), columns)
+
+    def watch(self, stack: ExitStack) -> None:
+        """Its rows are at hand."""
+
+
+@dataclass(frozen=True)
+class FrameRelation:
+    """A frame that the user gave: of Spark, pandas, Polars or Arrow, or a list of dicts."""
+
+    given: Input
+    unpublished = False
+
+    @property
+    def columns(self) -> tuple[tuple[str, DataType | None], ...]:
+        return tuple(self.given.types.items())
+
+    size_bytes = 0
+
+    @property
+    def only_spark(self) -> str | None:
+        return "a Spark DataFrame" if self.given.is_spark else None
+
+    @property
+    def source(self) -> Source:
+        return self.given.source
+
+    def frame(self, engine: SparkEngine) -> DataFrame:
+        return engine.frame(reading_of(self.source, [n for n, _ in self.columns]))
+
+    def query(self, engine: Engine, columns: Sequence[str], all_rows: bool) -> Query:
+        return reading_of(self.source, columns)
+
+    def watch(self, stack: ExitStack) -> None:
+        """Its rows are the user's."""
+
+
+def find_relations(
+    place: Place, references: Sequence[Reference], args: Mapping[str, Any], frames: Mapping[str, Any]
+) -> list[Relation | None]:
+    """Find what references of a statement mean, all at one moment; None for a table of the Spark session's own.
+
+    A statement that asks again hears the same.
+    """
+    wanted = [replace(r, start=0, end=0, alias_at=None) for r in references]
+    now = cache(lambda: to_datetime(place.ctx.catalog.now()))
+    timed = {r: _timed(place, r, args, now) for r in wanted if r not in place.known}
+    with place.ctx.catalog.one_state():
+        place.known.update((r, _find(place, told, args, frames)) for r, told in timed.items())
+    return [place.known[r] for r in wanted]
+
+
+def find_all(place: Place, texts: Iterable[str], args: Mapping[str, Any], frames: Mapping[str, Any]) -> None:
+    """Find what the parts of a statement read before the first of them is planned."""
+    find_relations(place, [r for text in texts for r in find_references(text)], args, frames)
+
+
+def _find(place: Place, reference: Reference, args: Mapping[str, Any], frames: Mapping[str, Any]) -> Relation | None:
+    if reference.frame:
+        return _frame(reference.parts[0], frames, place)
+    name = _name(reference, args)
+    if not reference.parameter and (is_system(name) or reference.arguments is not None):
+        return _system(place, reference, args)
+    if reference.changes is not None:
+        return _changes(place, name, reference.changes, args)
+    at = _ref(place, reference.moment, args) if reference.moment else None
+    try:
+        return _table(place, name, at)
+    except NotFound as error:
+        found = _at_sign(place, name) if at is None else None
+        if found is not None:
+            return found
+        if at is None and place.ctx.engines.knows_table(name):
+            return None
+        raise unknown_system(name) or error from None
+
+
+def _table(place: Place, name: str, at: str | None) -> TableRelation:
+    """A table at a ref, else as the transaction has it now, else where the statement reads."""
+    if at is not None or place.tx is None:
+        return TableRelation(place.repo.table(name, at or place.at or place.branch), place.ctx)
+    found = place.tx.table(name)
+    return TableRelation(found._fixed(), place.ctx, found._is_changed)
+
+
+def _name(reference: Reference, args: Mapping[str, Any]) -> str:
+    if not reference.parameter:
+        return reference.name
+    value = _argument_value(reference.parts[0], args)
+    if not isinstance(value, str):
+        raise InvalidRequest(f"IDENTIFIER(:{reference.parts[0]}) is {value!r}, a name was expected")
+    return value
+
+
+def _at_sign(place: Place, name: str) -> TableRelation | None:
+    """A table written `t@dev` in backticks, if there is no table of that very name."""
+    table, sign, ref = name.rpartition("@")
+    if not sign or not table or not ref:
+        return None
+    return _table(place, table, ref)
+
+
+def _frame(name: str, frames: Mapping[str, Any], place: Place) -> Relation:
+    if name == TARGET:
+        return TableRelation(frames[name], place.ctx)
+    if name not in frames:
+        known = f"given were {', '.join(sorted(frames))}" if frames else "none was given"
+        raise InvalidRequest(f"SQL: there is no frame for {{{name}}}", hint=f"{known}; such as repo.sql(…, {name}=df)")
+    value = frames[name]
+    if isinstance(value, Table):
+        return TableRelation(value._fixed(), place.ctx)
+    return FrameRelation(typed(read_input(value, ()), f"the frame {{{name}}}"))
+
+
+def _system(place: Place, reference: Reference, args: Mapping[str, Any]) -> SystemRelation:
+    given = [argument_value(a, args) for a in reference.arguments or ()]
+    name = f"ana.{reference.parts[1].lower()}"
+    at = _ref(place, reference.moment, args) if reference.moment else place.at
+    return SystemRelation(system_table(place.repo, name, given, place.branch, at, place.tx), place.tx is not None)
+
+
+def _changes(place: Place, name: str, span: Span, args: Mapping[str, Any]) -> SystemRelation:
+    """`t CHANGES FROM VERSION a TO VERSION b`: as Spark means it, both ends included."""
+    start = _start(place, span, args)
+    end = _ref(place, span.end, args) if span.end else place.at or place.branch
+    to = end if span.to_inclusive else _before(place, end)
+    return SystemRelation(system_table(place.repo, "ana.changes", [name, start, to], place.branch, place.at, place.tx))
+
+
+def _start(place: Place, span: Span, args: Mapping[str, Any]) -> str | None:
+    """What the changes come after: the commit before the first, or what the branch showed at a time; None for all."""
+    ref = _ref(place, span.start, args)
+    if span.start.kind == "timestamp":
+        try:
+            return place.repo.show(ref).hash
+        except NotFound:  # The branch was not there yet.
+            return None
+    return _before(place, ref) if span.from_inclusive else ref
+
+
+def _before(place: Place, ref: str) -> str | None:
+    """The commit before one; None before the first."""
+    commit = place.repo.show(ref)
+    return commit.parents[0] if commit.parents else None
+
+
+def argument_value(argument: Argument, args: Mapping[str, Any]) -> Any:
+    """The value of an argument of a system table."""
+    if argument.form == "parameter":
+        return _argument_value(argument.value, args)
+    if argument.form == "null":
+        return None
+    if argument.form == "number":
+        return int(argument.value) if argument.value.lstrip("-").isdigit() else float(argument.value)
+    return argument.value
+
+
+def _argument_value(name: str, args: Mapping[str, Any]) -> Any:
+    if name not in args:
+        raise InvalidRequest(f"SQL has no value for :{name}", hint="give it in args=")
+    return args[name]
+
+
+def _ref(place: Place, moment: Moment, args: Mapping[str, Any]) -> str:
+    """A moment as a ref; times are those of the branch, numbers are places on its line."""
+    value: Any = moment.value
+    if moment.form == "parameter":
+        value = _argument_value(moment.value, args)
+    if moment.kind == "timestamp":
+        return f"{place.branch}@{{{_time(value)}}}"
+    is_number = moment.form == "number" or (isinstance(value, int) and not isinstance(value, bool))
+    return f"{place.branch}/{value}" if is_number else str(value)
+
+
+def _time(value: Any) -> str:
+    if isinstance(value, datetime):
+        return (value if value.tzinfo else value.replace(tzinfo=UTC)).isoformat()
+    return value.isoformat() if isinstance(value, date) else str(value)
+
+
+def _timed(place: Place, reference: Reference, args: Mapping[str, Any], now: Callable[[], datetime]) -> Reference:
+    """A reference whose times are known, those that an expression gives, too."""
+
+    def known(moment: Moment) -> Moment:
+        if moment.form != "expression":
+            return moment
+        plain = plain_time(moment.value, now())
+        value = plain or _evaluated(place, moment.value, args)
+        return Moment(moment.kind, "now" if plain == now() else _time(value))
+
+    moment, span = reference.moment, reference.changes
+    if span is not None:
+        span = replace(span, start=known(span.start), end=span.end and known(span.end))
+    return replace(reference, moment=moment and known(moment), changes=span)
+
+
+def _evaluated(place: Place, text: str, args: Mapping[str, Any]) -> Any:
+    """The value of an expression that gives a time."""
+    from anabranch.repo.sql.plan import plan_query
+
+    plan = plan_query(place, f"SELECT CAST(({text}) AS TIMESTAMP) AS t", args, {})
+    return plan.arrow().column(0)[0].as_py()
+
+
+def with_row_id(table: Table) -> Table:
+    """The same table with its hidden row id, if it has no key."""
+    return table._with(replace(table._selection, hidden=True))

@@ -1,0 +1,161 @@
+"""Runs the statements of SQL that show: lists by pattern, columns and history of a table, what makes one like it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from anabranch.errors import InvalidRequest, NotFound
+from anabranch.repo.sql.create_statement import create_statement
+from anabranch.repo.sql.relations import argument_value
+from anabranch.repo.sql.system_listings import column_rows
+from anabranch.repo.sql.system_names import is_system, system_table, unknown_system
+from anabranch.repo.sql.system_relation import BIGINT, BOOLEAN, STRING, TIMESTAMP, Columns, rows_table
+from anabranch.sql.statements import Describe, DescribeHistory, Show, ShowCreate
+
+if TYPE_CHECKING:
+    from anabranch.repo.commit.transaction import Transaction
+    from anabranch.repo.read.table import Table
+    from anabranch.repo.repository import Repository
+
+_PROPERTIES = (("key", STRING), ("value", STRING))
+_CREATE = (("createtab_stmt", STRING),)
+_DESCRIBE = (
+    ("col_name", STRING),
+    ("data_type", STRING),
+    ("nullable", BOOLEAN),
+    ("default", STRING),
+    ("key", BOOLEAN),
+    ("comment", STRING),
+)
+_UNSAID: dict[str, Any] = dict.fromkeys(name for name, _ in _DESCRIBE)
+_HISTORY = (
+    ("version", STRING),
+    ("timestamp", TIMESTAMP),
+    ("author", STRING),
+    ("operation", STRING),
+    ("message", STRING),
+    ("inserted", BIGINT),
+    ("updated", BIGINT),
+    ("deleted", BIGINT),
+)
+_MATCHED = {"log": "message", "conflicts": "table", "properties": "key"}
+"""The column that LIKE looks at, where it is not the name."""
+
+
+def show(
+    repo: Repository,
+    statement: Show | ShowCreate | Describe | DescribeHistory,
+    branch: str,
+    at: str | None,
+    tx: Transaction | None = None,
+) -> pa.Table:
+    """Show what a branch, a ref or an unfinished commit has."""
+
+    def open_table(name: str) -> Table:
+        return tx.table(name) if tx and at is None else repo.table(name, at or branch)
+
+    def listed(name: str, *arguments: Any) -> pa.Table:
+        return system_table(repo, f"ana.{name}", arguments, branch, at, tx).arrow()
+
+    match statement:
+        case ShowCreate():
+            return rows_table(_CREATE, [{"createtab_stmt": create_statement(open_table(statement.table))}])
+        case Describe() if is_system(statement.table) or statement.arguments is not None:
+            given = [argument_value(a, {}) for a in statement.arguments or ()]
+            described = system_table(repo, statement.table, given, branch, at, tx)
+            return rows_table(_DESCRIBE, _system_columns(described.columns))
+        case Describe():
+            try:
+                return rows_table(_DESCRIBE, _described(open_table(statement.table), statement.extended))
+            except NotFound as error:
+                raise unknown_system(statement.table) or error from None
+        case DescribeHistory():
+            return rows_table(_HISTORY, _history(repo, statement, at or branch))
+        case Show():
+            found = _shown(statement, listed, open_table)
+            return found if statement.limit is None else found.slice(0, statement.limit)
+
+
+def _shown(statement: Show, listed: Callable[..., pa.Table], open_table: Callable[[str], Table]) -> pa.Table:
+    what, name = statement.what, statement.name
+    if what == "properties":
+        properties = open_table(_needed(statement)).properties
+        found = rows_table(_PROPERTIES, ({"key": k, "value": v} for k, v in sorted(properties.items())))
+    elif what == "columns":
+        found = listed("columns", _needed(statement))
+    elif what in ("log", "conflicts"):
+        found = listed(what, *([name] if name is not None else []))
+    else:
+        found = listed(what)
+    if what == "tables" and name is not None:
+        found = _in_namespace(found, name, listed("namespaces"))
+    return _like(found, _MATCHED.get(what, "name"), statement.pattern)
+
+
+def _needed(statement: Show) -> str:
+    if statement.name is None:
+        raise InvalidRequest(f"SHOW {statement.what.upper()} needs a table", hint="write IN and its name after it")
+    return statement.name
+
+
+def _in_namespace(tables: pa.Table, namespace: str, known: pa.Table) -> pa.Table:
+    if namespace not in known.column("name").to_pylist():
+        raise NotFound(f"there is no namespace {namespace!r}", hint="SHOW NAMESPACES lists them")
+    names = tables.column("name").to_pylist()
+    return tables.filter(pa.array([name.rpartition(".")[0] == namespace for name in names], pa.bool_()))
+
+
+def _like(rows: pa.Table, column: str, pattern: str | None) -> pa.Table:
+    """Keep the rows whose name, with its namespace or without, fits the pattern."""
+    if pattern is None:
+        return rows
+    wanted = like_pattern(pattern)
+    names = rows.column(column).to_pylist()
+    fits = [bool(wanted.fullmatch(n) or wanted.fullmatch(n.rpartition(".")[2])) for n in names]
+    return rows.filter(pa.array(fits, pa.bool_()))
+
+
+def like_pattern(pattern: str) -> re.Pattern[str]:
+    """Read a pattern of SHOW: `*` and `%` are any text, `|` is between choices, capitals don't matter."""
+    choices = [re.sub(r"\\\*|%", ".*", re.escape(choice.strip())) for choice in pattern.split("|")]
+    return re.compile("|".join(f"(?:{choice})" for choice in choices), re.IGNORECASE | re.DOTALL)
+
+
+def _system_columns(columns: Columns) -> Iterator[dict[str, Any]]:
+    for name, type_ in columns:
+        yield {**_UNSAID, "col_name": name, "data_type": str(type_), "nullable": True, "key": False}
+
+
+def _described(table: Table, extended: bool) -> Iterator[dict[str, Any]]:
+    for row in column_rows(table.name, table.schema):
+        yield {**row, "col_name": row["name"], "data_type": row["type"]}
+    for name, value in _details(table) if extended else ():
+        yield {**_UNSAID, "col_name": name, "data_type": value}
+
+
+def _details(table: Table) -> Iterator[tuple[str, str]]:
+    """What there is to say of a table besides its columns, after a line that Spark puts there, too."""
+    yield "", ""
+    yield "# Detailed Table Information", ""
+    yield "Name", table.name
+    yield "Rows", str(table.count())
+    yield "Key", ", ".join(table.key)
+    yield "Clustering", ", ".join(table.clustering)
+    yield from ((f"Check {name}", text) for name, text in table.checks.items())
+    yield from ((f"Property {name}", value) for name, value in sorted(table.properties.items()))
+
+
+def _history(repo: Repository, statement: DescribeHistory, ref: str) -> Iterator[dict[str, Any]]:
+    for entry in repo.history(statement.table, at=ref, limit=statement.limit):
+        yield {
+            **vars(entry),
+            "version": entry.commit.id,
+            "timestamp": entry.commit.finished_at,
+            "author": entry.commit.author,
+            "operation": ", ".join(entry.operations),
+            "message": entry.commit.message,
+        }

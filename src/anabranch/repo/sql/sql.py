@@ -1,0 +1,243 @@
+"""sql: run statements one by one; writing ones in commits, all or nothing, or staged in the working set."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from anabranch.errors import AnabranchError, InvalidRequest
+from anabranch.model.changes import Counts
+from anabranch.model.commits import Commit
+from anabranch.repo.sql import row_statements as sql_rows
+from anabranch.repo.sql import table_statements as sql_tables
+from anabranch.repo.sql.plan import plan_query
+from anabranch.repo.sql.relations import Place
+from anabranch.repo.sql.result import SqlResult
+from anabranch.repo.sql.row_statements import Given
+from anabranch.sql import statements as s
+from anabranch.sql.parse import parse_script
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from anabranch.repo.commit.transaction import Transaction
+    from anabranch.repo.repository import Repository
+
+_MESSAGE_AT_MOST = 500
+_NOT_AT = "leave at= out; on= names the branch that moves"
+
+
+def run_script(
+    repo: Repository,
+    text: str,
+    at: str | None,
+    on: str | None,
+    args: Mapping[str, Any] | None,
+    message: str | None,
+    author: str | None,
+    frames: Mapping[str, Any],
+) -> SqlResult:
+    """Run a script, and give the last result: what it writes is one commit, or staged if there is a COMMIT in it."""
+    statements = _statements(text)
+    staging = any(isinstance(x, (s.Commit, s.Rollback)) for x in statements)
+    session = SqlSession(repo, on, staging=staging, at=at)
+    return session.run(statements, Given(args or {}, frames), message, author)[-1]
+
+
+def run_in(tx: Transaction, text: str, args: Mapping[str, Any] | None, frames: Mapping[str, Any]) -> SqlResult:
+    """Run statements inside a commit that is under way; gives the last result."""
+    from anabranch.repo.repository import Repository
+
+    statements = _statements(text)
+    outside = next((x for x in statements if isinstance(x, s.Governing)), None)
+    if outside is not None:
+        hint = "use repo.sql, or do it after the block"
+        raise InvalidRequest(f"{_word(outside)} can't be part of a commit", hint=hint)
+    place = Place(Repository(tx._ctx), tx._start.branch.name, None, tx)
+    given = Given(args or {}, frames)
+    with tx.all_or_nothing():
+        return [_run(place, x, given) for x in statements][-1]
+
+
+def _statements(text: str) -> list[s.Statement]:
+    found = parse_script(text)
+    if not found:
+        raise InvalidRequest("SQL: there is no statement", hint="such as SELECT * FROM orders")
+    return found
+
+
+class SqlSession:
+    """Statements one after the other: `USE BRANCH` lasts, and with `staging` writes go to the working set."""
+
+    def __init__(
+        self,
+        repo: Repository,
+        branch: str | None = None,
+        *,
+        staging: bool = False,
+        at: str | None = None,
+        author: str | None = None,
+    ) -> None:
+        self.repo, self.staging, self.at, self.author = repo, staging, at, author
+        self.branch = branch or repo.default_branch
+
+    def execute(
+        self, text: str, args: Mapping[str, Any] | None = None, *, message: str | None = None, **frames: Any
+    ) -> list[SqlResult]:
+        """Run a script; gives a result for each statement."""
+        return self.run(_statements(text), Given(args or {}, frames), message, self.author)
+
+    def run(
+        self, statements: Sequence[s.Statement], given: Given, message: str | None, author: str | None
+    ) -> list[SqlResult]:
+        """Run statements; those that write between two that govern are one commit."""
+        if self.at is not None:
+            self._refuse_writes(statements, self.at)
+        results: list[SqlResult] = []
+        rest = list(statements)
+        while rest:
+            size = next((i for i, x in enumerate(rest) if isinstance(x, s.Governing)), len(rest))
+            if size:
+                results += self._run_together(rest[:size], given, message, author)
+            else:
+                size = 1
+                results.append(self._govern(rest[0], given, author))
+            rest = rest[size:]
+        return results
+
+    def _refuse_writes(self, statements: Sequence[s.Statement], at: str) -> None:
+        """Refuse a ref that is not there, and what does more than read it."""
+        writes = next((x for x in statements if isinstance(x, (s.Writing, s.Governing))), None)
+        if writes is not None:
+            raise InvalidRequest(f"{_word(writes)} writes, and at a ref tables are only read", hint=_NOT_AT)
+        self.repo.show(at)
+
+    def _run_together(
+        self, statements: Sequence[s.Statement], given: Given, message: str | None, author: str | None
+    ) -> list[SqlResult]:
+        """Run reading and writing statements: in one transaction, if any of them writes."""
+        writes = [x for x in statements if isinstance(x, s.Writing)]
+        if not writes:
+            staged = self.repo.working_set(self.branch) if self.staging and self.at is None else None
+            place = Place(self.repo, self.branch, self.at, staged)
+            return [_run(place, x, given)._settled() for x in statements]
+        if self.staging:
+            return self._stage(statements, given)
+        with self.repo.commit(self.branch, message or _message(writes), author=author) as tx:
+            place = Place(self.repo, self.branch, None, tx)
+            results = [_run(place, x, given)._settled() for x in statements]
+        return [replace(r, commit=tx.commit) if isinstance(r.statement, s.Writing) else r for r in results]
+
+    def _stage(self, statements: Sequence[s.Statement], given: Given) -> list[SqlResult]:
+        from anabranch.repo.commit.working_set import staged_writes
+
+        with staged_writes(self.repo, self.branch) as tx, tx.all_or_nothing():
+            place = Place(self.repo, self.branch, None, tx)
+            return [_run(place, x, given)._settled() for x in statements]
+
+    def _govern(self, statement: s.Statement, given: Given, author: str | None) -> SqlResult:
+        """Run a statement that moves branches."""
+        from anabranch.repo.sql.version_statements import govern
+
+        commit: Commit | None = None
+        match statement:
+            case s.UseBranch(name=name):
+                self.branch = self.repo.find_branch(name).name
+                rows = _one(branch=self.branch)
+            case s.Commit(message=words):
+                commit = self._commit(words, author)
+                rows = _one(branch=self.branch, commit=commit.hash if commit else None)
+            case s.Rollback():
+                staged = self.repo.working_set(self.branch)
+                if staged is not None:
+                    staged.abort()
+                rows = _one(branch=self.branch)
+            case s.Governing():
+                rows = govern(self.repo, statement, self.branch, given.args, author)
+                if isinstance(statement, s.RenameBranch) and statement.old == self.branch:
+                    self.branch = statement.new
+            case _:
+                raise NotImplementedError(_word(statement))
+        return SqlResult(statement, self.repo._ctx, _rows=rows, commit=commit)
+
+    def _commit(self, message: str, author: str | None) -> Commit | None:
+        staged = self.repo.working_set(self.branch)
+        if staged is None or not staged.status():
+            hint = "write something first"
+            raise InvalidRequest(f"nothing is staged on {self.branch!r} to commit", hint=hint, branch=self.branch)
+        return staged.finish(message, author)
+
+
+_WRITES: dict[type, Callable[[Place, Any, Given], Counts]] = {
+    s.Insert: sql_rows.run_insert,
+    s.Update: sql_rows.run_update,
+    s.Delete: sql_rows.run_delete,
+    s.MergeInto: sql_rows.run_merge,
+    s.Truncate: lambda place, asked, _given: sql_rows.run_truncate(place, asked),
+    s.CreateTable: sql_tables.create_table,
+    s.DropTable: lambda place, asked, _given: sql_tables.drop_table(place, asked),
+    s.AlterTable: lambda place, asked, _given: sql_tables.alter_table(place, asked),
+    s.CreateNamespace: lambda place, asked, _given: sql_tables.create_namespace(place, asked),
+    s.DropNamespace: lambda place, asked, _given: sql_tables.drop_namespace(place, asked),
+    s.AlterNamespace: lambda place, asked, _given: sql_tables.alter_namespace(place, asked),
+}
+
+
+def _run(place: Place, statement: s.Statement, given: Given) -> SqlResult:
+    """Run one statement that reads or writes; all that it reads is of one moment."""
+    place, ctx = place.for_one_statement(), place.ctx
+    with _told(statement):
+        if isinstance(statement, s.Query):
+            return SqlResult(statement, ctx, _plan=plan_query(place, statement.text, given.args, given.frames))
+        if isinstance(statement, s.Writing):
+            assert place.tx is not None
+            with place.tx.all_or_nothing():
+                counts = _WRITES[type(statement)](place, statement, given)
+            shown = _one(inserted=counts.inserted, updated=counts.updated, deleted=counts.deleted)
+            return SqlResult(statement, ctx, _rows=shown, counts=counts)
+        if isinstance(statement, s.Explain):
+            return SqlResult(statement, ctx, _rows=_explained(place, statement, given))
+        from anabranch.repo.sql.show_statements import show
+
+        assert isinstance(statement, (s.Show, s.ShowCreate, s.Describe, s.DescribeHistory))
+        with ctx.catalog.one_state():
+            return SqlResult(statement, ctx, _rows=show(place.repo, statement, place.branch, place.at, place.tx))
+
+
+@contextmanager
+def _told(statement: s.Statement) -> Iterator[None]:
+    """Let an error know which statement it came from."""
+    try:
+        yield
+    except AnabranchError as error:
+        error.facts.setdefault("statement", statement.text)
+        raise
+
+
+def _explained(place: Place, asked: s.Explain, given: Given) -> pa.Table:
+    plan = plan_query(place, asked.query, given.args, given.frames)
+    if plan.proven is None:
+        from anabranch.engines.spark import explained
+
+        return _one(engine="spark", plan=explained(plan.frame))
+    from anabranch.queries.rendering import duck_sql
+
+    return _one(engine="duck", plan=duck_sql(plan.query()))
+
+
+def _one(**values: Any) -> pa.Table:
+    """One row."""
+    import pyarrow as pa
+
+    return pa.table({n: pa.array([v], pa.string() if v is None else None) for n, v in values.items()})
+
+
+def _message(writes: Sequence[s.Statement]) -> str:
+    text = "; ".join(x.text for x in writes)
+    return text if len(text) <= _MESSAGE_AT_MOST else f"{text[: _MESSAGE_AT_MOST - 1]}…"
+
+
+def _word(statement: s.Statement) -> str:
+    return " ".join(statement.text.split()[:2]).upper()

@@ -1,0 +1,140 @@
+"""The relations of `ana` that the catalogue alone tells: commits, branches, tags, tables, columns, what is staged."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from anabranch.catalog import history
+from anabranch.model.schema import Schema
+from anabranch.model.tables import TableEntry
+from anabranch.repo.branches.refs import resolve
+from anabranch.repo.commit.draft_listing import draft_namespaces, draft_schemas
+from anabranch.repo.context.table_state import list_schemas
+from anabranch.repo.sql.system_relation import BIGINT, BOOLEAN, INT, STRING, STRINGS, TIMESTAMP, Asked, SystemTable
+
+_LOG = (
+    ("hash", STRING),
+    ("id", STRING),
+    ("author", STRING),
+    ("message", STRING),
+    ("started_at", TIMESTAMP),
+    ("finished_at", TIMESTAMP),
+    ("parents", STRINGS),
+    ("tables", STRINGS),
+    ("provenance", STRINGS),
+)
+_BRANCHES = (("name", STRING), ("commit", STRING), ("created_at", TIMESTAMP), ("current", BOOLEAN))
+_TAGS = (("name", STRING), ("commit", STRING), ("created_at", TIMESTAMP), ("author", STRING))
+_TABLES = (("name", STRING), ("row_count", BIGINT), ("column_count", INT), ("key", STRINGS))
+_COLUMNS = (
+    ("table", STRING),
+    ("position", INT),
+    ("name", STRING),
+    ("type", STRING),
+    ("nullable", BOOLEAN),
+    ("default", STRING),
+    ("key", BOOLEAN),
+    ("comment", STRING),
+)
+_REFLOG = (
+    ("branch", STRING),
+    ("before", STRING),
+    ("after", STRING),
+    ("moved_at", TIMESTAMP),
+    ("author", STRING),
+    ("verb", STRING),
+)
+_STATUS = (
+    ("name", STRING),
+    ("kind", STRING),
+    ("state", STRING),
+    ("operations", STRINGS),
+    ("inserted", BIGINT),
+    ("updated", BIGINT),
+    ("deleted", BIGINT),
+)
+
+
+def log(asked: Asked) -> SystemTable:
+    """The commits that a ref reaches, newest first."""
+    ref = asked.ref_at(0) or asked.ref
+    asked.repo.log(ref, limit=0)  # what can't be shown is told so, in the words that were given
+    fixed = asked.pinned(ref)
+    return asked.in_memory(_LOG, lambda: map(vars, asked.repo.log(fixed)))
+
+
+def branches(asked: Asked) -> SystemTable:
+    """All branches, by name."""
+    return asked.listed(_BRANCHES, ({**vars(b), "current": b.name == asked.branch} for b in asked.repo.branches()))
+
+
+def tags(asked: Asked) -> SystemTable:
+    """All tags, by name."""
+    return asked.listed(_TAGS, map(vars, asked.repo.tags()))
+
+
+def tables(asked: Asked) -> SystemTable:
+    """The tables, by name."""
+    return asked.listed(_TABLES, (vars(entry) for entry, _ in _schemas(asked)))
+
+
+def namespaces(asked: Asked) -> SystemTable:
+    """The namespaces, by name."""
+    found = draft_namespaces(asked.staged) if asked.staged else asked.repo.namespaces(asked.ref)
+    return asked.listed((("name", STRING),), ({"name": name} for name in found))
+
+
+def columns(asked: Asked) -> SystemTable:
+    """The columns of all tables, or of one."""
+    wanted = asked.table if asked.arguments else None
+    if wanted is not None:
+        asked.open_table()  # one that is not there is told so
+    found = [(entry.name, schema) for entry, schema in _schemas(asked) if wanted in (None, entry.name)]
+    return asked.listed(_COLUMNS, (row for name, schema in found for row in column_rows(name, schema)))
+
+
+def column_rows(table: str, schema: Schema) -> Iterator[dict[str, Any]]:
+    """The columns of a table, in order."""
+    for position, column in enumerate(schema, 1):
+        yield {
+            "table": table,
+            "position": position,
+            "name": column.name,
+            "type": str(column.type),
+            "nullable": column.nullable,
+            "default": column.default,
+            "key": column.id in schema.key,
+            "comment": column.comment,
+        }
+
+
+def reflog(asked: Asked) -> SystemTable:
+    """The moves of a branch, newest first."""
+    branch = asked.text(0, "the name of a branch") or asked.branch
+    return asked.listed(_REFLOG, map(vars, asked.repo.reflog(branch)))
+
+
+def status(asked: Asked) -> SystemTable:
+    """What is staged on the branch, and the merges into it that are open."""
+    return asked.listed(_STATUS, [*_staged(asked), *_merges(asked)])
+
+
+def _schemas(asked: Asked) -> list[tuple[TableEntry, Schema]]:
+    if asked.staged:
+        return draft_schemas(asked.staged)
+    with asked.ctx.catalog.read() as cx:
+        return list_schemas(asked.ctx, cx, history.clock(cx, resolve(asked.ctx, cx, asked.ref)), None)
+
+
+def _staged(asked: Asked) -> Iterator[dict[str, Any]]:
+    opened = asked.tx or asked.repo.working_set(asked.branch)
+    for name, what in sorted(opened.status().items()) if opened else ():
+        state = "dropped" if what["dropped"] else "created" if "create" in what["operations"] else "changed"
+        yield {"name": name, **what, **vars(what["counts"]), "state": state}
+
+
+def _merges(asked: Asked) -> Iterator[dict[str, Any]]:
+    nothing = {"inserted": None, "updated": None, "deleted": None}
+    for merge in asked.repo.waiting_merges(asked.branch):
+        yield {"name": ", ".join(merge.sources), "kind": "merge", "state": "open", "operations": [], **nothing}

@@ -1,0 +1,96 @@
+"""The namespace `ana`: which relations it has, what they take, and how one is found by its name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from typing import TYPE_CHECKING, Any
+
+from anabranch.errors import NotFound
+from anabranch.model.names import SYSTEM_NAMESPACE
+from anabranch.repo.sql import system_listings as listings
+from anabranch.repo.sql import system_past as past
+from anabranch.repo.sql.system_relation import Asked, SystemTable
+
+if TYPE_CHECKING:
+    from anabranch.repo.commit.transaction import Transaction
+    from anabranch.repo.repository import Repository
+
+__all__ = ["NAMESPACE", "SystemTable", "names", "system_table"]
+
+NAMESPACE = SYSTEM_NAMESPACE
+
+
+@dataclass(frozen=True)
+class _Known:
+    """A relation: how it is made, and what it takes."""
+
+    make: Callable[[Asked], SystemTable]
+    takes: str = ""
+    at_least: int = 0
+    at_most: int | None = 0
+
+    def usage(self, name: str) -> str:
+        return f"{name}({self.takes})" if self.takes else name
+
+
+_KNOWN = {
+    "log": _Known(listings.log, "ref", 0, 1),
+    "branches": _Known(listings.branches),
+    "tags": _Known(listings.tags),
+    "tables": _Known(listings.tables),
+    "namespaces": _Known(listings.namespaces),
+    "columns": _Known(listings.columns, "table", 0, 1),
+    "reflog": _Known(listings.reflog, "branch", 0, 1),
+    "status": _Known(listings.status),
+    "diff": _Known(past.diff, "table[, before[, after]]", 1, 3),
+    "changes": _Known(past.changes, "table[, since[, to]]", 1, 3),
+    "history": _Known(past.history, "table[, key...]", 1, None),
+    "blame": _Known(past.blame, "table[, ref]", 1, 2),
+    "conflicts": _Known(past.conflicts, "table", 0, 1),
+    "layout": _Known(past.layout, "table", 1, 1),
+}
+
+
+def names() -> tuple[str, ...]:
+    """The relations of the namespace, with its name before theirs."""
+    return tuple(f"{NAMESPACE}.{name}" for name in sorted(_KNOWN))
+
+
+def is_system(name: str) -> bool:
+    """Tell whether a name is that of a relation of the namespace; a table of the same name is hidden behind it."""
+    return name.lower() in names()
+
+
+def unknown_system(name: str) -> NotFound | None:
+    """The error of a name of the namespace that nothing has; None for other names."""
+    space, _, own = name.lower().partition(".")
+    if space != NAMESPACE or not own or "." in own:
+        return None
+    near = get_close_matches(own, _KNOWN, n=1)
+    guess = f"did you mean {NAMESPACE}.{near[0]}? " if near else ""
+    return NotFound(f"there is no system table {name!r}", hint=f"{guess}there: {', '.join(names())}", table=name)
+
+
+def system_table(
+    repo: Repository,
+    name: str,
+    arguments: Sequence[Any],
+    branch: str,
+    at: str | None,
+    tx: Transaction | None = None,
+) -> SystemTable:
+    """Find a relation of the namespace `ana`, as the branch, a ref or an unfinished commit has it."""
+    own = name.lower().removeprefix(f"{NAMESPACE}.")
+    full = f"{NAMESPACE}.{own}"
+    found = _KNOWN.get(own)
+    if found is None:
+        raise unknown_system(full) or NotFound(f"there is no system table {full!r}")
+    asked = Asked(repo, full, found.usage(full), tuple(arguments), branch, at, tx)
+    if len(arguments) < found.at_least:
+        raise asked.wrong("it needs the name of a table")
+    if found.at_most is not None and len(arguments) > found.at_most:
+        most = f"no more than {found.at_most}" if found.at_most else "none"
+        raise asked.wrong(f"{len(arguments)} arguments were given, it takes {most}")
+    return found.make(asked)

@@ -1,0 +1,183 @@
+"""Stores: where a catalogue and an object root are found; making, opening and dropping repositories in them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from anabranch.catalog import objects as object_rows
+from anabranch.catalog import repositories
+from anabranch.catalog.repositories import RepositoryRecord
+from anabranch.catalog.store import Catalog, Connection, now
+from anabranch.engines.choice import Engines
+from anabranch.errors import AlreadyExists, InvalidRequest, NotFound
+from anabranch.model.addresses import is_server, shown_location
+from anabranch.model.ids import BranchId, CommitId, LineId, new_id
+from anabranch.model.names import check_ref_name, check_repository_name
+from anabranch.model.store_folder import CATALOG, FOLDER, OBJECTS, is_there
+from anabranch.objects.locations import open_root
+from anabranch.objects.soundness import Soundness
+from anabranch.plan.engine import EngineSetting
+from anabranch.repo.context.arguments import check_words
+from anabranch.repo.context.context import Context, RowCache, default_author
+from anabranch.repo.context.forks import start_anew_after_fork
+from anabranch.repo.context.spark_copies import HeldFiles
+from anabranch.settings import Settings
+
+
+@dataclass(frozen=True)
+class Options:
+    """How a repository is opened."""
+
+    spark: Any = None
+    engine: EngineSetting = "auto"
+    author: str | None = None
+    settings: Settings = field(default_factory=Settings)
+
+    def __post_init__(self) -> None:
+        if self.engine not in ("auto", "spark", "duck"):
+            raise InvalidRequest(f"engine= is {self.engine!r}", hint="choose auto, spark or duck")
+        check_words("open", self.author)
+
+
+def make(location: str, repository: str | None, objects: str | None, branch: str, options: Options) -> Context:
+    """Make a repository, and the store if it is not there yet; its first commit is empty."""
+    check_ref_name(branch, "branch")
+    name = check_repository_name(repository or _default_name(location))
+    open_root(_objects_location(location, objects))
+    catalog = _reach(location, options.settings, create=True)
+    try:
+        if not catalog.exists():
+            _create(catalog, _objects_location(location, objects))
+        elif objects is not None and catalog.open()["objects"] != _objects_location(location, objects):
+            found = catalog.open()["objects"]
+            raise InvalidRequest(f"the store keeps its objects at {found!r}", hint="leave the place of objects out")
+        facts = catalog.open()
+        with catalog.write() as cx:
+            record = repositories.create(cx, name, branch)
+            _write_first_commit(cx, record, facts["store_id"], options.author or default_author())
+    except BaseException:
+        catalog.close()
+        raise
+    return _context(location, catalog, record, facts, options)
+
+
+def _create(catalog: Catalog, objects: str) -> None:
+    """Make the store; if somebody else was faster, theirs is as good."""
+    try:
+        catalog.create({"store_id": new_id("z"), "objects": objects, "created_at": str(catalog.now())})
+    except AlreadyExists:
+        if not catalog.exists():
+            raise
+
+
+def _write_first_commit(cx: Connection, record: RepositoryRecord, store_id: str, author: str) -> None:
+    """Publish an empty commit. What publishing needs is imported here: opening a repository does without."""
+    from anabranch.catalog.publish import write_root
+    from anabranch.model.clock import Position
+    from anabranch.model.commits import BranchHead
+    from anabranch.model.content import Content, Publication
+
+    head = BranchHead(record.default_branch, BranchId(new_id("b")), Position(LineId(""), 0))
+    commit = CommitId(new_id("k"))
+    root = Publication(record.id, head, (), commit, author, "start", now(cx), (), "init", Content())
+    write_root(cx, root, store_id)
+
+
+def open_(location: str, repository: str | None, options: Options) -> Context:
+    """Open a repository of a store that is there."""
+    catalog = _reach(location, options.settings, create=False)
+    try:
+        facts = catalog.open()
+        with catalog.read() as cx:
+            record = repositories.find(cx, repository)
+    except BaseException:
+        catalog.close()
+        raise
+    return _context(location, catalog, record, facts, options)
+
+
+def names(location: str) -> list[str]:
+    """List the repositories of a store."""
+    catalog = _reach(location, Settings(), create=False)
+    try:
+        catalog.open()
+        with catalog.read() as cx:
+            return repositories.names(cx)
+    finally:
+        catalog.close()
+
+
+def drop(location: str, repository: str) -> None:
+    """Remove a repository with all its history. Its files count as young: who reads them now has a time of grace."""
+    catalog = _reach(location, Settings(), create=False)
+    try:
+        facts = catalog.open()
+        with catalog.write() as cx:
+            record = repositories.find(cx, repository)
+            paths = object_rows.paths(cx, record.id)
+            open_root(_objects_at(location, facts), facts["store_id"]).touch(paths)
+            repositories.drop(cx, record)
+    finally:
+        catalog.close()
+
+
+def _reach(location: str, settings: Settings, *, create: bool) -> Catalog:
+    if is_server(location) or "://" in location:
+        return Catalog.at_server(location, settings.server)
+    folder = Path(location) / FOLDER
+    file = folder / CATALOG
+    if create:
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            message = f"no store can be made in {shown_location(location)!r}: {error.strerror or error}"
+            raise InvalidRequest(message, hint="choose a folder that you can write to") from error
+    elif not is_there(Path(location), CATALOG):
+        hint = "make one first (`ana init`, ab.init)"
+        shown = shown_location(location)
+        raise NotFound(f"there is no store in {shown!r}: it has no {FOLDER}/{CATALOG}", hint=hint, store=shown)
+    return Catalog.at_file(str(file))
+
+
+def _default_name(location: str) -> str:
+    if is_server(location):
+        return "main"
+    return Path(location).absolute().name.replace(".", "_") or "main"
+
+
+def _objects_location(location: str, objects: str | None) -> str:
+    if objects is not None:
+        return objects if "://" in objects else str(Path(objects).absolute())
+    if is_server(location):
+        hint = "say where objects go, such as a folder (objects=, --objects)"
+        raise InvalidRequest("a store on a server needs a place for its objects", hint=hint)
+    return OBJECTS
+
+
+def _objects_at(location: str, facts: dict[str, str]) -> str:
+    """Where the objects of a store are, which may be told as beside the catalogue."""
+    objects = facts["objects"]
+    return str(Path(location).absolute() / FOLDER / objects) if objects == OBJECTS else objects
+
+
+def _context(
+    location: str, catalog: Catalog, record: RepositoryRecord, facts: dict[str, str], options: Options
+) -> Context:
+    root = open_root(_objects_at(location, facts), facts["store_id"])
+    sound = Soundness(root, options.settings.damage)
+    made = Context(
+        catalog,
+        root,
+        sound,
+        record,
+        facts["store_id"],
+        Engines(options.engine, options.spark, options.settings, sound.before_duck, sound.before_spark),
+        options.settings,
+        RowCache(options.settings.cache_limit_bytes),
+        HeldFiles(root, options.settings),
+        options.author or default_author(),
+    )
+    start_anew_after_fork(made)
+    return made

@@ -1,0 +1,1 @@
+"""Keep tables quick to read, and check what is stored; no content changes."""

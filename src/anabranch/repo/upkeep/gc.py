@@ -1,0 +1,132 @@
+"""gc: remove what no commit, ref, open commit or open merge needs: rows first, in one transaction, then files.
+
+An object that nothing links any more is kept for a time of grace, since somebody may still read it; so is a file that
+the catalogue does not know, since somebody may be about to publish it. Publishing looks at both again.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from datetime import timedelta
+
+from anabranch.catalog import garbage, liveness, objects
+from anabranch.catalog.store import Connection, lock_repository, now
+from anabranch.model.garbage import Ages, Collected, Doomed, Garbage, Kind, Loose
+from anabranch.objects.root import FoundFile
+from anabranch.plan.superseded import superseded
+from anabranch.repo.context.context import Context
+
+log = logging.getLogger("anabranch.repo.upkeep.gc")
+
+_AT_ONCE = 1000
+
+
+@dataclass(frozen=True)
+class Found:
+    """What gc found in the catalogue."""
+
+    doomed: Doomed
+    loose: tuple[Loose, ...]
+
+    def due(self, before: int) -> list[Loose]:
+        """The objects that nothing has linked since a time."""
+        return [x for x in self.loose if x.since <= before]
+
+
+def gc(ctx: Context, ages: Ages, dry_run: bool) -> Collected:
+    """Remove what nothing needs, or tell what would be removed."""
+    with ctx.catalog.read() as cx:
+        moment = now(cx)
+        found = _find(ctx, cx, ages, moment)
+    before = moment - _micros(ages.grace)
+    if not dry_run:
+        with ctx.catalog.write() as cx:
+            found = _remove(ctx, cx, found, ages, moment)
+    due = [x.object.path for x in found.due(before) if x.object.path]
+    others = ctx.root.other_stores()
+    files = [] if others else _unknown_files(ctx, set(due), ages.grace)
+    copies = ctx.root.left_behind()
+    if not dry_run:
+        _remove_files(ctx, [*due, *(f.path for f in files)])
+        for name, _ in copies:
+            ctx.root.remove_left_behind(name)
+        ctx.catalog.compact()
+    told = (*_told(found, before), _sum("files", [f.size_bytes for f in files]), _sum("copies", [n for _, n in copies]))
+    return Collected(told, dry_run, tuple(_shared(name) for name in others))
+
+
+def _find(ctx: Context, cx: Connection, ages: Ages, moment: int) -> Found:
+    """Look for garbage; nothing is changed."""
+    repository = ctx.record.id
+    commits = garbage.unreached_commits(cx, repository, moment - _micros(ages.reflog))
+    there = [v for v in garbage.view_records(cx, repository) if v.at.index not in commits.get(v.at.line, ())]
+    things = sorted({v.thing_id for v in there if not v.is_first})
+    read = garbage.views_read(cx, garbage.read_points(cx, repository), things) if things else set()
+    doomed = Doomed(commits, superseded(there, read, ages.views, moment))
+    linked = liveness.linked_by(cx, doomed)
+    gone = linked.keys() - liveness.alive(cx, linked, doomed)
+    loosened = [Loose(o, linked[o.id], moment) for o in objects.find(cx, sorted(gone)).values()]
+    return Found(doomed, (*liveness.unlinked(cx, repository), *loosened))
+
+
+def _remove(ctx: Context, cx: Connection, found: Found, ages: Ages, moment: int) -> Found:
+    """Take out of the catalogue what was found, unless somebody needs it by now."""
+    repository, reflog = ctx.record.id, moment - _micros(ages.reflog)
+    lock_repository(cx, repository)
+    liveness.seize_objects(cx)
+    commits = garbage.unreached_commits(cx, repository, reflog) if found.doomed.commits else {}
+    doomed = replace(found.doomed, commits=commits)
+    garbage.remove(cx, doomed)
+    garbage.forget_branches(cx, repository, reflog)
+    needed = liveness.alive(cx, [x.object.id for x in found.loose])
+    left = Found(doomed, tuple(x for x in found.loose if x.object.id not in needed))
+    due = left.due(moment - _micros(ages.grace))
+    liveness.let_go(cx, [x.object.id for x in left.loose if x.kind != "objects"])
+    objects.remove(cx, [x.object.id for x in due])
+    log.debug("gc: %d commits, %d views, %d objects", doomed.commit_count, len(doomed.views), len(due))
+    return left
+
+
+def _unknown_files(ctx: Context, due: set[str], grace: timedelta) -> list[FoundFile]:
+    """Find the files that no repository of the store names, as old by this machine's clock as the time of grace."""
+    before = time.time_ns() // 1000 - _micros(grace)
+    found = {f.path: f for f in ctx.root.files() if f.changed_at <= before and f.path not in due}
+    with ctx.catalog.read() as cx:
+        for path in objects.paths(cx):
+            found.pop(path, None)
+    return list(found.values())
+
+
+def _remove_files(ctx: Context, paths: Sequence[str]) -> None:
+    """Remove files, unless the catalogue names them by now; it names no new ones meanwhile."""
+    for start in range(0, len(paths), _AT_ONCE):
+        chunk = set(paths[start : start + _AT_ONCE])
+        with ctx.catalog.write() as cx:
+            liveness.seize_objects(cx)
+            ctx.root.collect(sorted(chunk.difference(objects.paths(cx))))
+
+
+def _told(found: Found, before: int) -> Iterable[Garbage]:
+    due = {x.object.id for x in found.due(before)}
+    counts: dict[Kind, int] = {"commits": found.doomed.commit_count, "views": len(found.doomed.views)}
+    kinds: tuple[Kind, ...] = ("commits", "views", "objects")
+    for kind in kinds:
+        mine = [x.object for x in found.loose if x.kind == kind]
+        freed = [o.size_bytes for o in mine if o.id in due]
+        later = sum(o.size_bytes for o in mine) - sum(freed)
+        yield Garbage(kind, counts.get(kind, len(freed)), sum(freed), later)
+
+
+def _sum(kind: Kind, sizes: Sequence[int]) -> Garbage:
+    return Garbage(kind, len(sizes), sum(sizes))
+
+
+def _shared(store: str) -> str:
+    return f"files that nothing names are left: the object root is shared with store {store} (its folder `stores/`)"
+
+
+def _micros(age: timedelta) -> int:
+    return age // timedelta(microseconds=1)

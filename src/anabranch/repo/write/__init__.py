@@ -1,0 +1,1 @@
+"""Statements on one table inside a commit: each gives objects that nobody sees yet."""

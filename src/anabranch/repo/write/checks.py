@@ -1,0 +1,173 @@
+"""Checks of a table: conditions that hold for every row, tested on every write."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+import pyarrow as pa
+
+from anabranch.engines.engine import Engine
+from anabranch.errors import AlreadyExists, InvalidRequest, NotFound
+from anabranch.model.ids import ObjectId
+from anabranch.model.names import check_part
+from anabranch.model.objects import Layer, NewObject, around, size_of
+from anabranch.model.schema import Column, Schema
+from anabranch.model.tables import TableState
+from anabranch.plan.commit import ThingDraft, draft_state, with_attributes
+from anabranch.plan.engine import Work
+from anabranch.proven.expression import Expression
+from anabranch.queries import writes as changes
+from anabranch.queries.query import Query, Source
+from anabranch.queries.scan import Keys, scan, typed_values
+from anabranch.repo.context.context import Context
+from anabranch.repo.context.kept_expressions import kept, to_keep
+from anabranch.repo.read.conditions import not_in_duck, reading, rendered, unproven
+from anabranch.repo.write.row_objects import NAMED_AT_MOST, listed, source_of
+from anabranch.sql.grammar.tokens import find_qualified
+
+Pending = Mapping[ObjectId, bytes]
+
+
+def add_check(ctx: Context, table: ThingDraft, name: str, condition: str, pending: Pending) -> ThingDraft:
+    """Add a check that every row of the table passes."""
+    known = dict(table.attributes.get("checks", {}))
+    check_part(name, "check")
+    if name in known:
+        raise AlreadyExists(f"table {table.name!r} has a check {name!r}: {known[name]}", hint="drop it first")
+    state = draft_state(table)
+    condition = _unqualified(to_keep(condition, f"check {name!r}").text, state)
+    test = {name: to_keep(condition, f"check {name!r}")}
+    _refuse_unheld(ctx, state, test, pending, f"check {name!r} of {table.name!r}")
+    return with_attributes(table, "alter column", checks={**known, name: condition})
+
+
+def refuse_unheld_on(ctx: Context, table: ThingDraft, column: Column, pending: Pending) -> None:
+    """Refuse another type of a column under which a check of it no longer holds, or is no condition."""
+    state = draft_state(table)
+    what = f"column {column.name!r} of {table.name!r} can't become {column.type}"
+    for name, check in checks_on(state, [column]).items():
+        _refuse_unheld(ctx, state, {name: check}, pending, what)
+
+
+def _refuse_unheld(
+    ctx: Context, state: TableState, test: Mapping[str, Expression], pending: Pending, what: str
+) -> None:
+    """Test a check on all rows of a table."""
+    (check,) = test.values()
+    read = _read(state.schema, test)
+    work = Work(
+        size_of(state.layers), unproven=unproven([check], state.schema), not_in_duck=not_in_duck(read, state.name)
+    )
+    engine = ctx.engines.pick(work, what)
+    _refuse_not_boolean(ctx, engine, state, check, pending, what)
+    query = scan(state, read, ctx.access(state.layers, pending))
+    with reading(ctx, state):
+        _refuse_broken(engine, query, state, test, what)
+
+
+def _unqualified(condition: str, state: TableState) -> str:
+    """The condition without the table's name before its columns: it holds under any other name, too."""
+    pieces, at = [], 0
+    for token, column in find_qualified(condition, state.name.rsplit(".", 1)[-1]):
+        if column.is_name and state.schema.find(column.name):
+            pieces.append(condition[at : token.start])
+            at = column.start
+    return "".join((*pieces, condition[at:]))
+
+
+def drop_check(table: ThingDraft, name: str) -> ThingDraft:
+    """Give a check up."""
+    known = dict(table.attributes.get("checks", {}))
+    if name not in known:
+        hint = f"there: {', '.join(sorted(known)) or 'none'}"
+        raise NotFound(f"table {table.name!r} has no check {name!r}", hint=hint, check=name)
+    del known[name]
+    return with_attributes(table, "alter column", checks=known)
+
+
+def refuse_used(table: ThingDraft, column: Column, what: str) -> None:
+    """Refuse to take a column away from under a check."""
+    assert table.schema is not None
+    for name, condition in table.attributes.get("checks", {}).items():
+        if column in Expression.of(condition, None, f"check {name!r}").columns(table.schema):
+            hint = f"drop the check first, and add it again after: drop_check({name!r})"
+            raise InvalidRequest(f"column {column.name!r} can't be {what}: check {name!r} uses it", hint=hint)
+
+
+def checks_on(state: TableState, changed: Sequence[Column] | None = None) -> dict[str, Expression]:
+    """The checks of a table; of `changed`, those that speak of one of these columns."""
+    ids = None if changed is None else {c.id for c in changed}
+    found = {}
+    for name, condition in state.attributes.get("checks", {}).items():
+        check = kept(condition, f"check {name!r}")
+        if ids is None or any(c.id in ids for c in check.columns(state.schema)):
+            found[name] = check
+    return found
+
+
+def refuse_broken_checks(
+    ctx: Context,
+    engine: Engine,
+    state: TableState,
+    made: Sequence[NewObject],
+    checks: Mapping[str, Expression],
+    pending: Pending,
+    what: str,
+) -> None:
+    """Test rows that were just written, as the table will have them."""
+    if not checks or not made:
+        return
+    key = state.schema.key_columns
+    layers = (*state.layers, *(Layer(state.next_turn, o.stored) for o in made))
+    after = replace(state, layers=layers, schemas={**state.schemas, state.schema.id: state.schema})
+    own = {o.stored.id: o.content for o in made if o.content is not None}
+    keys = Keys(_keys_of(ctx, made, key), around(o.stored.key_range for o in made))
+    access = ctx.access(layers, {**pending, **own})
+    query = scan(after, _read(state.schema, checks), access, keys=keys)
+    with reading(ctx, after):
+        _refuse_broken(engine, query, state, checks, what)
+
+
+def _keys_of(ctx: Context, made: Sequence[NewObject], key: Sequence[Column]) -> Source:
+    return source_of(made, ctx, [(str(c.id), c.type) for c in key])
+
+
+def _read(schema: Schema, checks: Mapping[str, Expression]) -> tuple[Column, ...]:
+    spoken = [c for check in checks.values() for c in check.columns(schema)]
+    return tuple(dict.fromkeys((*schema.key_columns, *spoken)))
+
+
+def _refuse_broken(
+    engine: Engine, query: Query, state: TableState, checks: Mapping[str, Expression], what: str
+) -> None:
+    """Refuse if some row breaks a check, naming rows."""
+    schema, read = state.schema, _read(state.schema, checks)
+    alias = state.name.rsplit(".", 1)[-1]
+    for name, check in checks.items():
+        broken = changes.broken_rows(query, read, rendered(check, engine, schema), alias, NAMED_AT_MOST)
+        found = engine.fetch(broken)
+        if found.num_rows:
+            rows = _shown(found, schema)
+            message = f"{what}: check {name!r} ({check.text}) does not hold for: {listed(rows)}"
+            raise InvalidRequest(message, hint="change these rows, or drop the check", check=name, rows=rows)
+
+
+def _shown(found: pa.Table, schema: Schema) -> list[dict[str, object]]:
+    """Rows for an error; a hidden row id tells nobody anything."""
+    hidden = [] if schema.has_key else [c.name for c in schema.key_columns]
+    rows: list[dict[str, object]] = found.drop_columns(hidden).to_pylist()
+    return rows
+
+
+def _refuse_not_boolean(
+    ctx: Context, engine: Engine, state: TableState, check: Expression, pending: Pending, what: str
+) -> None:
+    if engine.in_process:
+        found = check.for_duck(state.schema)[1]
+    else:
+        query = scan(state, state.schema.columns, ctx.access(state.layers, pending))
+        alias = state.name.rsplit(".", 1)[-1]
+        (found,) = engine.types(typed_values(query, state.schema.columns, {"v": check.for_spark()}, alias))
+    if found is not None and found.name != "boolean":
+        raise InvalidRequest(f"{what}: {check.text!r} is {found}, a condition was expected", hint="such as 'qty >= 0'")

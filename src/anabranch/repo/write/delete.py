@@ -1,0 +1,38 @@
+"""delete: rows that a condition selects; only keys are stored."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from anabranch.model.changes import Counts
+from anabranch.model.objects import size_of
+from anabranch.model.tables import TableState
+from anabranch.plan.commit import Statement
+from anabranch.plan.engine import Work
+from anabranch.proven.expression import Expression
+from anabranch.queries import writes as changes
+from anabranch.queries.scan import scan
+from anabranch.repo.context.context import Context
+from anabranch.repo.read.conditions import condition_for, reading, unproven
+from anabranch.repo.write.insert import Pending
+from anabranch.repo.write.row_objects import store
+
+
+def delete(
+    ctx: Context, state: TableState, where: str | None, args: Mapping[str, Any] | None, pending: Pending
+) -> Statement:
+    """Find the keys of the rows and store them; without a condition, of all rows."""
+    what, schema = f"delete from {state.name!r}", state.schema
+    condition = None if where is None else Expression.of(where, args, f"{what}: where=")
+    strange = unproven([condition], schema) if condition else None
+    engine = ctx.engines.pick(Work(size_of(state.layers), unproven=strange), what)
+    spoken = condition.columns(schema) if condition else ()
+    read = tuple(dict.fromkeys((*schema.key_columns, *spoken)))
+    split = condition_for(condition, state, engine)
+    query = scan(state, read, ctx.access(state.layers, pending), keys=split.keys)
+    query = changes.selected_keys(query, read, schema, state.name.rsplit(".", 1)[-1], split.test)
+    with reading(ctx, state):
+        made = store(ctx, engine, replace(query, args=split.args), "delete", schema, schema.columns)
+    return Statement("delete", made, Counts(deleted=sum(o.stored.row_count for o in made)))

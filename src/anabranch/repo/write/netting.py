@@ -1,0 +1,130 @@
+"""Netting: several statements on one table become one change per key, exactly the difference to the parent."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from anabranch.engines.engine import Engine
+from anabranch.model.changes import Counts
+from anabranch.model.objects import NewObject, around, size_of
+from anabranch.model.schema import Column, Schema
+from anabranch.model.types import DataType
+from anabranch.plan.commit import Statement, ThingDraft, draft_state, objects_of
+from anabranch.plan.engine import Work
+from anabranch.queries import writes as changes
+from anabranch.queries.query import DELETE, INSERT, OP, UPDATE, Rows, Sources, reading_of
+from anabranch.queries.scan import Keys, scan
+from anabranch.repo.context.context import Context
+from anabranch.repo.read.conditions import not_in_duck, reading
+from anabranch.repo.write.row_objects import Kept, scratch, store
+
+
+def net(ctx: Context, table: ThingDraft) -> ThingDraft:
+    """Compare the states before and after at the touched keys, and store the difference."""
+    if not table.needs_netting or table.schema is None:
+        return table
+    after, schema = draft_state(table), table.schema
+    before = table.base if table.base and not table.replaced else replace(after, layers=(), row_count=0)
+    objects = objects_of(table)
+    columns = _touched(objects, schema)
+    pending = {o.stored.id: o.content for o in objects if o.content is not None}
+    engine = ctx.engines.pick(
+        Work(size_of(after.layers), _has_files(objects), not_in_duck=not_in_duck(columns, table.name)),
+        f"netting {table.name!r}",
+    )
+    with scratch(ctx, engine) as place, reading(ctx, after):
+        sources_of_keys = [ctx.source_of(o.stored, _key_pairs(schema), pending) for o in objects]
+        keys = place.keep(
+            changes.distinct_keys(sources_of_keys, schema.key_columns), _key_pairs(schema), schema.key_columns
+        )
+        sources = Sources()
+        limited = Keys(keys.source, around(o.stored.key_range for o in objects))
+        access = ctx.access(after.layers, pending)
+        old = scan(before, columns, access, keys=limited, sources=sources)
+        new = scan(after, columns, access, keys=limited, sources=sources)
+        compared = place.keep(
+            changes.compared(old, new, schema, columns, sources), compared_pairs(schema, columns), schema.key_columns
+        )
+        made = store_difference(ctx, engine, compared, schema, columns)
+    statements = (Statement("update", made, counts_of(made)),) if made else ()
+    # A new version is compared with nothing: all its rows are in the difference.
+    return replace(table, statements=statements, replaced_rows=0 if table.replaced else None)
+
+
+def touched_columns(engine: Engine, kept: Kept, columns: Sequence[Column]) -> list[Column]:
+    """The columns in which some updated row differs."""
+    if not columns:
+        return []
+    if isinstance(kept.source, Rows):
+        rows = kept.source.table
+        updated = rows.filter(pc.equal(rows.column(OP), UPDATE))
+        return [c for c in columns if updated.num_rows and _differs(updated, c)]
+    names = [OP, *(n for c in columns for n in (str(c.id), c.before))]
+    (told,) = engine.fetch(changes.differing(reading_of(kept.source, names), columns)).to_pylist()
+    return [c for c in columns if told[str(c.id)]]
+
+
+def _differs(rows: pa.Table, column: Column) -> bool:
+    one, other = rows.column(column.before), rows.column(column.id)
+    if column.type.is_nested:
+        return not one.equals(other)  # It may find a difference where there is none: the order of a map, a NaN.
+    unequal = pc.fill_null(pc.not_equal(one, other), False)
+    if pa.types.is_floating(one.type):
+        both_nan = pc.and_(pc.is_nan(one), pc.is_nan(other))
+        unequal = pc.and_(unequal, pc.invert(pc.fill_null(both_nan, False)))
+    lonely = pc.not_equal(pc.is_null(one), pc.is_null(other))
+    return bool(pc.any(unequal).as_py() or pc.any(lonely).as_py())
+
+
+def store_difference(
+    ctx: Context, engine: Engine, compared: Kept, schema: Schema, columns: Sequence[Column]
+) -> tuple[NewObject, ...]:
+    """Store the inserts, updates and deletes among compared rows as objects of their own."""
+    keys = [str(k) for k in schema.key_ids]
+    made: list[NewObject] = []
+    if {c.id for c in columns}.issuperset(c.id for c in schema):
+        rows = compared.of_kind(INSERT, [str(c.id) for c in schema.stored])
+        made += store(ctx, engine, rows, "rows", schema, schema.columns)
+    touched = touched_columns(engine, compared, [c for c in columns if c.id not in schema.key_ids])
+    if touched:
+        names = [*keys, *(n for c in touched for n in (str(c.id), c.before))]
+        made += store(ctx, engine, compared.of_kind(UPDATE, names), "update", schema, touched)
+    made += store(ctx, engine, compared.of_kind(DELETE, keys), "delete", schema, schema.columns)
+    return tuple(made)
+
+
+def _touched(objects: Sequence[NewObject], schema: Schema) -> list[Column]:
+    """The key and every column that some object touches; all of them where rows come in."""
+    kinds = {o.stored.kind for o in objects}
+    ids = {c for o in objects for c in o.stored.touched if o.stored.kind != "delete"}
+    plain = [c for c in schema.plain_columns if c.id in ids or "rows" in kinds]
+    return [*schema.key_columns, *plain]
+
+
+def counts_of(made: Sequence[NewObject]) -> Counts:
+    """How many rows objects insert, update and delete."""
+
+    def rows(kind: str) -> int:
+        return sum(o.stored.row_count for o in made if o.stored.kind == kind)
+
+    return Counts(rows("rows"), rows("update"), rows("delete"))
+
+
+def _has_files(objects: Sequence[NewObject]) -> bool:
+    """Where Spark wrote parts of the change, Spark nets them."""
+    return any(o.stored.place == "root" and "/part-" in (o.stored.path or "") for o in objects)
+
+
+def _key_pairs(schema: Schema) -> tuple[tuple[str, DataType], ...]:
+    return tuple((str(c.id), c.type) for c in schema.key_columns)
+
+
+def compared_pairs(schema: Schema, columns: Sequence[Column]) -> list[tuple[str, DataType]]:
+    """The columns of compared rows, with their types."""
+    plain = [c for c in columns if c.id not in schema.key_ids]
+    values = [p for c in plain for p in ((str(c.id), c.type), (c.before, c.type))]
+    return [*_key_pairs(schema), *values, (OP, DataType("string"))]

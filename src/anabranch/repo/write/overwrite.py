@@ -1,0 +1,95 @@
+"""overwrite: the table holds just the given rows; its change is computed against what it held."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from anabranch.engines.engine import Engine
+from anabranch.frames.input import fitted, match_columns, read_input
+from anabranch.model.ids import ObjectId
+from anabranch.model.objects import NewObject, size_of
+from anabranch.model.schema import Schema
+from anabranch.model.tables import TableState
+from anabranch.model.types import DataType
+from anabranch.plan.commit import Statement
+from anabranch.plan.engine import Work
+from anabranch.queries import writes as changes
+from anabranch.queries.query import DELETE, INSERT, OP, Query, Sources, reading_from
+from anabranch.queries.scan import scan
+from anabranch.repo.context.context import Context
+from anabranch.repo.read.conditions import not_in_duck, reading, unproven
+from anabranch.repo.write.checks import checks_on, refuse_broken_checks
+from anabranch.repo.write.defaults import default_expressions, default_values, telling_defaults, unproven_defaults
+from anabranch.repo.write.insert import at_hand
+from anabranch.repo.write.netting import compared_pairs, counts_of, store_difference
+from anabranch.repo.write.row_objects import Kept, Scratch, layout_of, refuse_null, refuse_repeated, scratch, store
+
+
+def overwrite(ctx: Context, state: TableState, rows: Any, pending: Mapping[ObjectId, bytes]) -> Statement:
+    """Compare the rows with the table, by key or else as whole rows, and store what differs."""
+    what, schema = f"overwrite of {state.name!r}", state.schema
+    given = read_input(rows, schema.columns)
+    names = match_columns(given, schema, what)
+    defaults = default_expressions(schema, names, what)
+    given = fitted(given, schema, names, what)
+    strange = unproven_defaults(schema, defaults)
+    strange = strange or unproven(list(checks_on(state).values()), schema)
+    work = Work(size_of(state.layers), given.is_spark, strange, not_in_duck(schema, state.name))
+    engine = ctx.engines.pick(work, what)
+    values = default_values(engine, schema, defaults)
+    whole = at_hand(given, names, schema) or changes.completed(given.source, given.types, names, schema, values)
+    with scratch(ctx, engine) as place, reading(ctx, state):
+        key = schema.key_columns if schema.has_key else ()
+        with telling_defaults(ctx, schema, names, what):
+            incoming = place.keep(whole, [(str(c.id), c.type) for c in schema], key)
+        refuse_null(engine, incoming.source, schema.columns, schema, what)
+        if schema.has_key:
+            refuse_repeated(ctx, incoming.source, schema, what)
+        made = _store(ctx, engine, place, state, incoming, pending)
+    try:
+        written = [o for o in made if o.stored.kind != "delete"]
+        for kind in ("rows", "update"):
+            part = [o for o in written if o.stored.kind == kind]
+            refuse_broken_checks(ctx, engine, state, part, checks_on(state), pending, what)
+    except BaseException:
+        ctx.discard(made)
+        raise
+    return Statement("overwrite", made, counts_of(made))
+
+
+def _store(
+    ctx: Context,
+    engine: Engine,
+    place: Scratch,
+    state: TableState,
+    incoming: Kept,
+    pending: Mapping[ObjectId, bytes],
+) -> tuple[NewObject, ...]:
+    """Store the difference between what the table holds and the rows."""
+    schema, sources = state.schema, Sources()
+    before = scan(state, schema.stored, ctx.access(state.layers, pending), sources=sources)
+    after = reading_from(incoming.source, [str(c.id) for c in schema], sources)
+    if schema.has_key:
+        compared = changes.compared(before, after, schema, schema.columns, sources)
+        pairs = compared_pairs(schema, schema.columns)
+        kept = place.keep(changes.changed_only(compared), pairs, schema.key_columns)
+        return store_difference(ctx, engine, kept, schema, schema.columns)
+    compared = changes.compared_rows(before, after, schema, sources)
+    return _store_rows(ctx, engine, place, state, changes.changed_only(compared))
+
+
+def _store_rows(
+    ctx: Context, engine: Engine, place: Scratch, state: TableState, compared: Query
+) -> tuple[NewObject, ...]:
+    """Store whole rows that came and went; what came gets new ids."""
+    schema = state.schema
+    kept = place.keep(compared, _row_pairs(schema), schema.key_columns)
+    came = kept.of_kind(INSERT, [str(c.id) for c in schema])
+    went = kept.of_kind(DELETE, [str(k) for k in schema.key_ids])
+    made = store(ctx, engine, came, "rows", schema, schema.columns, layout_of(state))
+    return (*made, *store(ctx, engine, went, "delete", schema, schema.columns))
+
+
+def _row_pairs(schema: Schema) -> list[tuple[str, DataType]]:
+    return [*((str(c.id), c.type) for c in schema.stored), (OP, DataType("string"))]

@@ -1,0 +1,110 @@
+"""Rows that say what becomes of a table's rows, made into objects: checked, and stored where they really differ."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from anabranch.engines.engine import Engine
+from anabranch.errors import InvalidRequest
+from anabranch.model.changes import Counts
+from anabranch.model.objects import Layer, NewObject
+from anabranch.model.schema import Column, Schema
+from anabranch.model.tables import Operation, TableState
+from anabranch.model.types import DataType
+from anabranch.plan.commit import Statement
+from anabranch.queries import row_actions as actions
+from anabranch.queries.query import OP, Query, reading_of
+from anabranch.repo.context.context import Context
+from anabranch.repo.write.checks import checks_on, refuse_broken_checks
+from anabranch.repo.write.insert import Pending, insert_rows
+from anabranch.repo.write.netting import compared_pairs, store_difference
+from anabranch.repo.write.row_objects import NAMED_AT_MOST, listed, refuse_null, scratch, source_of
+
+
+def apply_actions(
+    ctx: Context, engine: Engine, state: TableState, query: Query, pending: Pending, moves: bool, what: str
+) -> Statement:
+    """Make one statement of actions: `query` has OP, each column after (by its id) and before (`_b`), and the row id.
+
+    With `moves`, an update may give a row another key: that is a delete and an insert.
+    """
+    schema = state.schema
+    pairs = _pairs(schema)
+    with scratch(ctx, engine) as place:
+        kept = place.keep(query, pairs, ())
+        if not kept.row_count:
+            return Statement("update", (), Counts())
+        rows = reading_of(kept.source, [name for name, _ in pairs])
+        _refuse_ambiguous(engine, rows, schema, what)
+        compared = place.keep(
+            actions.changed(rows, schema, moves), compared_pairs(schema, _columns(schema)), schema.key_columns
+        )
+        made = list(store_difference(ctx, engine, compared, schema, _columns(schema)))
+        try:
+            _check_updates(ctx, engine, state, made, pending, what)
+            made += _insert(ctx, engine, state, actions.added(rows, schema, moves), made, pending, what)
+        except BaseException:
+            ctx.discard(made)
+            raise
+    counts = Counts(
+        *(sum(o.stored.row_count for o in made if o.stored.kind == k) for k in ("rows", "update", "delete"))
+    )
+    both = counts.inserted > 0 and counts.deleted > 0
+    return Statement(_operation(counts), tuple(made), counts, exact=not both)
+
+
+def _operation(counts: Counts) -> Operation:
+    if counts.updated or (counts.inserted and counts.deleted):
+        return "update"
+    return "delete" if counts.deleted else "insert"
+
+
+def _insert(
+    ctx: Context,
+    engine: Engine,
+    state: TableState,
+    rows: Query,
+    made: Sequence[NewObject],
+    pending: Pending,
+    what: str,
+) -> tuple[NewObject, ...]:
+    """Insert the new rows; keys that the same statement deletes are free."""
+    gone = [o for o in made if o.stored.kind == "delete"]
+    emptied = replace(state, layers=(*state.layers, *(Layer(state.next_turn, o.stored) for o in gone)))
+    inline = {o.stored.id: o.content for o in gone if o.content is not None}
+    return insert_rows(ctx, engine, emptied, rows, {**pending, **inline}, what)
+
+
+def _check_updates(
+    ctx: Context, engine: Engine, state: TableState, made: Sequence[NewObject], pending: Pending, what: str
+) -> None:
+    updates = [o for o in made if o.stored.kind == "update"]
+    if not updates:
+        return
+    touched = {i for o in updates for i in o.stored.touched}
+    changed = [c for c in state.schema if c.id in touched]
+    if any(not c.nullable for c in changed):
+        pairs = [(str(c.id), c.type) for c in (*state.schema.key_columns, *changed)]
+        refuse_null(engine, source_of(updates, ctx, pairs), changed, state.schema, what)
+    refuse_broken_checks(ctx, engine, state, tuple(updates), checks_on(state, changed), pending, what)
+
+
+def _refuse_ambiguous(engine: Engine, rows: Query, schema: Schema, what: str) -> None:
+    """Refuse a row of the table that several actions speak of."""
+    found = engine.fetch(actions.repeated(rows, schema, NAMED_AT_MOST)).to_pylist()
+    if found:
+        names = {str(c.id): c.name for c in schema}
+        shown = [{names[k]: v for k, v in row.items()} for row in found]
+        message = f"{what}: several rows of the source match one row of the table: {listed(shown)}"
+        raise InvalidRequest(message, hint="let at most one row of the source match, by a narrower ON", rows=shown)
+
+
+def _columns(schema: Schema) -> list[Column]:
+    return [*schema.key_columns, *schema.plain_columns]
+
+
+def _pairs(schema: Schema) -> list[tuple[str, DataType]]:
+    hidden = [] if schema.has_key else [(str(c.id), c.type) for c in schema.key_columns]
+    cells = [pair for c in schema for pair in ((str(c.id), c.type), (c.before, c.type))]
+    return [(OP, DataType("string")), *hidden, *cells]

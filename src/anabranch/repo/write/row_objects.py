@@ -1,0 +1,360 @@
+"""Rows into objects: what an engine computes is stored where nobody sees it, and checked on the way."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import date
+from decimal import Decimal
+from typing import Any, BinaryIO
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from anabranch.arrow.plain import plain
+from anabranch.engines.engine import Engine, wrote_elsewhere
+from anabranch.errors import InvalidRequest
+from anabranch.model.ids import ColumnId, ObjectId, new_id, new_write_id
+from anabranch.model.objects import KeyRange, NewObject, ObjectKind, StoredObject, around
+from anabranch.model.schema import ROW_ID, Column, Schema
+from anabranch.model.tables import TableState
+from anabranch.model.types import DataType
+from anabranch.objects import memory, parquet
+from anabranch.objects.root import SealedFile
+from anabranch.queries import writes as changes
+from anabranch.queries.query import OP, Files, Query, Rows, Source, reading_of
+from anabranch.repo.context.context import Context
+
+NAMED_AT_MOST = 5
+"""How many offending rows an error names."""
+
+
+@dataclass(frozen=True)
+class Kept:
+    """Rows that an engine computed and that were kept aside: readable any number of times, always the same."""
+
+    source: Source
+    row_count: int
+    key_range: KeyRange | None
+
+    def of_kind(self, op: str, columns: Sequence[str]) -> Query | Rows:
+        """The rows of one kind among matched or compared ones; those at hand need no engine."""
+        if isinstance(self.source, Rows):
+            rows = self.source.table
+            return Rows(rows.filter(pc.equal(rows.column(OP), op)).select(list(columns)))
+        return changes.of_kind(reading_of(self.source, [*columns, OP]), op, columns)
+
+
+@dataclass
+class Scratch:
+    """Keeps intermediate rows: in memory for DuckDB, in files that are removed afterwards for Spark."""
+
+    ctx: Context
+    engine: Engine
+    prefixes: list[str] = field(default_factory=list)
+
+    def keep(self, query: Query | Rows, columns: Sequence[tuple[str, DataType]], key: Sequence[Column]) -> Kept:
+        """Run a query once and keep its rows, sorted by key."""
+        cluster = [str(c.id) for c in key]
+        if self.engine.in_process:
+            found = query.table if isinstance(query, Rows) else self.engine.fetch(query)
+            rows = _sorted(found, cluster)
+            return Kept(Rows(rows), rows.num_rows, parquet.table_range(rows, key))
+        if isinstance(query, Rows):
+            query = reading_of(query, query.table.column_names)
+        prefix = self.ctx.root.new_prefix()
+        self.prefixes.append(prefix)
+        return kept_files(self.ctx, _write(self.ctx, self.engine, query, prefix, Layout(tuple(cluster))), columns, key)
+
+
+@contextmanager
+def scratch(ctx: Context, engine: Engine) -> Iterator[Scratch]:
+    """Give a place for intermediate rows that is gone at the end."""
+    place = Scratch(ctx, engine)
+    try:
+        yield place
+    finally:
+        for prefix in place.prefixes:
+            ctx.root.discard(prefix)
+
+
+def kept_files(
+    ctx: Context, files: Sequence[SealedFile], columns: Sequence[tuple[str, DataType]], key: Sequence[Column]
+) -> Kept:
+    """Describe files that an engine wrote."""
+    footers = [_footer(ctx, f, key) for f in files]
+    full = [(f, foot) for f, foot in zip(files, footers, strict=True) if foot.row_count]
+    if not full:
+        empty = pa.table({name: pa.array([], _arrow(type_)) for name, type_ in columns})
+        return Kept(Rows(empty), 0, None)
+    uris = tuple(ctx.root.uri(f.path) for f, _ in full)
+    rows = sum(foot.row_count for _, foot in full)
+    ranges = around(foot.key_range for _, foot in full)
+    return Kept(Files(uris, tuple(columns)), rows, ranges)
+
+
+@dataclass(frozen=True)
+class Layout:
+    """How whole rows are written: in which order, and, for a table without a key, under which new row ids."""
+
+    cluster: tuple[str, ...]
+    write_id: str | None = None
+    files: int | None = None
+    """How many files Spark is to write; it decides itself for None. One means one, in the process too."""
+    file_rows: int | None = None
+    """Rows of each file that the process writes; the usual number for None."""
+    tuned: bool = False
+    """Whether files that the process writes are encoded for commits to look into again and again."""
+
+
+def store(
+    ctx: Context,
+    engine: Engine,
+    query: Query | Rows,
+    kind: ObjectKind,
+    schema: Schema,
+    touched: Sequence[Column],
+    layout: Layout | None = None,
+) -> tuple[NewObject, ...]:
+    """Run a query and store its rows as objects of one kind, sorted by key if no other layout is asked for."""
+    wanted = layout or Layout(tuple(str(k) for k in schema.key_ids))
+    ids = tuple(c.id for c in touched)
+    if engine.in_process:
+        found = query.table if isinstance(query, Rows) else engine.fetch(query)
+        rows = _numbered(_sorted(found, wanted.cluster), wanted)
+        most = max(rows.num_rows, 1) if wanted.files == 1 else wanted.file_rows or ctx.settings.file_row_limit
+        return _store_rows(ctx, rows, kind, schema, ids, most, tuned=wanted.tuned)
+    if isinstance(query, Rows):
+        if not query.table.num_rows:
+            return ()
+        query = reading_of(query, query.table.column_names)
+    return _store_files(ctx, _written(ctx, engine, query, wanted), kind, schema, ids)
+
+
+def _written(ctx: Context, engine: Engine, query: Query, layout: Layout) -> list[SealedFile]:
+    """Let an engine write files."""
+    write, place = ROW_ID
+    if layout.write_id is not None:
+        query = changes.with_constant(query, write.id, layout.write_id)
+    prefix = ctx.root.new_prefix()
+    try:
+        number = str(place.id) if layout.write_id is not None else None
+        return _write(ctx, engine, query, prefix, layout, number)
+    except BaseException:
+        ctx.root.discard(prefix)
+        raise
+
+
+def _store_files(
+    ctx: Context, files: Sequence[SealedFile], kind: ObjectKind, schema: Schema, touched: tuple[ColumnId, ...]
+) -> tuple[NewObject, ...]:
+    """Make objects of the files that have rows."""
+    made = []
+    for file in files:
+        footer = _footer(ctx, file, schema.key_columns)
+        if footer.row_count == 0:
+            ctx.root.discard(file.path)
+            continue
+        made.append(
+            _object(kind, schema, touched, file.sha256, file.size_bytes, footer.row_count, footer.key_range, file.path)
+        )
+    return tuple(made)
+
+
+def _numbered(rows: pa.Table, layout: Layout) -> pa.Table:
+    """Give rows of a table without a key their ids."""
+    if layout.write_id is None:
+        return rows
+    write, place = ROW_ID
+    rows = rows.add_column(0, str(place.id), pa.array(range(rows.num_rows), pa.int64()))
+    return rows.add_column(0, str(write.id), pa.repeat(pa.scalar(layout.write_id), rows.num_rows))
+
+
+def layout_of(state: TableState) -> Layout:
+    """How new rows of a table are written: clustered as asked, else by the key."""
+    schema = state.schema
+    there = {str(c.id) for c in schema}
+    cluster = tuple(c for c in state.attributes.get("cluster_by", ()) if c in there)
+    if not schema.has_key:
+        return Layout(cluster, new_write_id())
+    return Layout(cluster or tuple(str(k) for k in schema.key))
+
+
+def _write(
+    ctx: Context, engine: Engine, query: Query, prefix: str, layout: Layout, number: str | None = None
+) -> list[SealedFile]:
+    """Let Spark write and find the files: it leaves one even for no rows, so none means that it wrote elsewhere."""
+    _show_root(ctx)
+    engine.write(query, ctx.root.uri(prefix), layout.cluster, number, layout.files)
+    files = ctx.root.seal(prefix)
+    if not files:
+        raise wrote_elsewhere(ctx.root.uri(prefix))
+    return files
+
+
+def _show_root(ctx: Context) -> None:
+    """Before Spark first writes, make sure that it sees the object root, by a file that is gone afterwards."""
+    spark = ctx.engines.spark()
+    if spark.sees_files:
+        return
+    probe = ctx.root.put(b"")
+    try:
+        spark.look(ctx.root.uri(probe.path))
+    finally:
+        ctx.root.discard(probe.path)
+
+
+def source_of(made: Sequence[NewObject], ctx: Context, columns: Sequence[tuple[str, DataType]]) -> Source:
+    """New objects of one kind and columns as one source."""
+    files = tuple(ctx.root.uri(o.stored.path) for o in made if o.stored.path)
+    if files:
+        return Files(files, tuple(columns))
+    inline = [ctx.cache.get(o.stored.id) or plain(parquet.decode(o.content)) for o in made if o.content is not None]
+    names = [name for name, _ in columns]
+    return Rows(pa.concat_tables([rows.select(names) for rows in inline]))
+
+
+def refuse_null(engine: Engine, source: Source, columns: Sequence[Column], schema: Schema, what: str) -> None:
+    """Refuse nulls in columns that may not have them, naming some rows."""
+    firm = [c for c in columns if not c.nullable]
+    if isinstance(source, Rows):
+        firm = [c for c in firm if source.table.column(c.id).null_count]
+    if not firm:
+        return
+    key = schema.key_columns if schema.has_key else ()  # rows that come in have no row id yet
+    query = reading_of(source, [c.id for c in dict.fromkeys((*key, *firm))])
+    found = engine.fetch(changes.missing_values(query, firm, key, NAMED_AT_MOST))
+    refuse_nulls_found(found, schema, what)
+
+
+def refuse_nulls_found(found: pa.Table, schema: Schema, what: str) -> None:
+    """Refuse if there are rows with nulls, naming them."""
+    if found.num_rows:
+        names = {c.id: c.name for c in schema}
+        rows = [{names[ColumnId(k)]: v for k, v in row.items() if k in names} for row in found.to_pylist()]
+        nulls = sorted({name for row in rows for name, value in row.items() if value is None})
+        told = {*nulls, *(c.name for c in schema.key_columns)}
+        shown = [{name: value for name, value in row.items() if name in told} for row in rows]
+        message = f"{what}: null in column {', '.join(map(repr, nulls))}, which may not be null: {listed(shown)}"
+        raise InvalidRequest(message, hint="give a value, or leave these rows out", rows=shown)
+
+
+def refuse_repeated_anywhere(engine: Engine, source: Source, schema: Schema, what: str) -> None:
+    """Refuse keys that come twice, in rows that are not sorted by key."""
+    query = changes.repeated_keys(reading_of(source, [str(k) for k in schema.key_ids]), schema, NAMED_AT_MOST)
+    refuse_keys(engine.fetch(query).to_pylist(), schema, f"{what}: the rows have a key more than once")
+
+
+def refuse_repeated(ctx: Context, kept: Source, schema: Schema, what: str) -> None:
+    """Refuse keys that come twice; in sorted rows they are neighbours."""
+    key = schema.key_columns
+    found: list[dict[str, Any]] = []
+    if isinstance(kept, Rows):
+        found = parquet.equal_rows(kept.table, key, NAMED_AT_MOST)
+    elif isinstance(kept, Files):
+        found = parquet.equal_neighbours(_opened(ctx, kept.uris), key, NAMED_AT_MOST)
+    refuse_keys(found, schema, f"{what}: the rows have a key more than once")
+
+
+def _opened(ctx: Context, uris: Sequence[str]) -> Iterator[BinaryIO]:
+    for uri in uris:
+        with ctx.root.open_uri(uri) as file:
+            yield file
+
+
+def refuse_keys(found: Sequence[dict[str, Any]], schema: Schema, problem: str) -> None:
+    """Refuse if there are offending keys, naming some."""
+    if found:
+        names = {c.id: c.name for c in schema.key_columns}
+        keys = [{names[ColumnId(k)]: v for k, v in row.items()} for row in found[:NAMED_AT_MOST]]
+        raise InvalidRequest(
+            f"{problem}: {listed(keys)}", hint="keys are unique; see upsert to replace rows", keys=keys
+        )
+
+
+def listed(rows: Sequence[dict[str, Any]]) -> str:
+    """Rows as an error names them."""
+    return "; ".join(", ".join(f"{k}={_told(v)}" for k, v in row.items()) for row in rows)
+
+
+def _told(value: Any) -> str:
+    """A value as SQL shows it."""
+    if value is None:
+        return "NULL"
+    return str(value) if isinstance(value, (Decimal, date)) else repr(value)
+
+
+def _sorted(rows: pa.Table, cluster: Sequence[str]) -> pa.Table:
+    if not cluster or rows.num_rows < 2 or _rises(rows.column(cluster[0])):
+        return rows
+    return rows.sort_by([(name, "ascending") for name in cluster])
+
+
+def _rises(column: pa.ChunkedArray) -> bool:
+    """Tell whether every value is greater than the one before, as in a file that is rewritten in its order."""
+    if column.null_count or pa.types.is_nested(column.type):
+        return False
+    return bool(pc.all(pc.less(column[:-1], column[1:])).as_py())
+
+
+def _store_rows(
+    ctx: Context,
+    rows: pa.Table,
+    kind: ObjectKind,
+    schema: Schema,
+    touched: tuple[ColumnId, ...],
+    limit: int,
+    *,
+    tuned: bool = False,
+) -> tuple[NewObject, ...]:
+    made = []
+    size = _even_part(rows.num_rows, limit)
+    for start in range(0, rows.num_rows, size):
+        part = rows.slice(start, size)
+        content = parquet.encode(part, _even_part(part.num_rows, ctx.settings.row_group_rows), tuned=tuned)
+        key_range = parquet.table_range(part, schema.key_columns)
+        if len(content) <= ctx.settings.inline_limit_bytes and part.nbytes <= memory.LIMIT_BYTES:
+            digest = hashlib.sha256(content).hexdigest()
+            new = _object(kind, schema, touched, digest, len(content), part.num_rows, key_range, None, content)
+            ctx.cache.put(new.stored.id, part)
+        else:
+            file = ctx.root.put(content)
+            new = _object(kind, schema, touched, file.sha256, len(content), part.num_rows, key_range, file.path)
+        made.append(new)
+    return tuple(made)
+
+
+def _even_part(rows: int, limit: int) -> int:
+    """How many rows to put into each part, so that parts are alike and no more than a tenth above the limit."""
+    parts = max(1, -(-10 * rows // (11 * limit)))
+    return max(1, -(-rows // parts))
+
+
+def _object(
+    kind: ObjectKind,
+    schema: Schema,
+    touched: tuple[ColumnId, ...],
+    sha256: str,
+    size_bytes: int,
+    row_count: int,
+    key_range: KeyRange | None,
+    path: str | None,
+    content: bytes | None = None,
+) -> NewObject:
+    place = "inline" if path is None else "root"
+    id_ = ObjectId(new_id("o"))
+    stored = StoredObject(id_, kind, sha256, size_bytes, row_count, schema.id, key_range, touched, place, path)  # type: ignore[arg-type]
+    return NewObject(stored, content)
+
+
+def _footer(ctx: Context, file: SealedFile, key: Sequence[Column]) -> parquet.Footer:
+    with ctx.root.open(file.path) as opened:
+        return parquet.read_footer(opened, key)
+
+
+def _arrow(type_: DataType) -> pa.DataType:
+    from anabranch.arrow.types import arrow_type
+
+    return arrow_type(type_)

@@ -1,0 +1,146 @@
+"""A table inside a commit: one line per statement; the statements are in files of their own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from anabranch.model.changes import Counts
+from anabranch.model.ids import ThingId
+from anabranch.plan.properties import check_properties, with_properties, without_properties
+from anabranch.repo.read.table import Selection, Table
+
+if TYPE_CHECKING:
+    from anabranch.repo.commit.transaction import Transaction
+
+
+class TableWriter(Table):
+    """A table inside a commit: everything that a Table reads, and the statements that change it."""
+
+    def __init__(self, transaction: Transaction, thing: ThingId, selection: Selection) -> None:
+        self._transaction, self._thing = transaction, thing
+        super().__init__(transaction._ctx, lambda: transaction.state_of(thing), selection, transaction.pending())
+
+    def _with(self, selection: Selection) -> TableWriter:
+        return TableWriter(self._transaction, self._thing, selection)
+
+    @property
+    def _is_changed(self) -> bool:
+        """Whether this commit wrote rows of it so far."""
+        return self._transaction.wrote(self._thing)
+
+    def insert(self, rows: Any) -> Counts:
+        """Add rows whose keys are new."""
+        from anabranch.repo.write.insert import insert
+
+        return self._transaction.add(self._thing, insert(self._ctx, self._state, rows, self._pending))
+
+    def upsert(self, rows: Any) -> Counts:
+        """Add rows, or update those whose keys are there; partial rows keep what they don't say."""
+        from anabranch.repo.write.upsert import upsert
+
+        return self._transaction.add(self._thing, upsert(self._ctx, self._state, rows, self._pending))
+
+    def update(
+        self, values: Mapping[str, Any], where: str | None = None, args: Mapping[str, Any] | None = None
+    ) -> Counts:
+        """Set columns of the rows that `where` selects; text is an SQL expression, anything else a value."""
+        from anabranch.repo.write.update import update
+
+        return self._transaction.add(self._thing, update(self._ctx, self._state, values, where, args, self._pending))
+
+    def delete(self, where: str | None = None, args: Mapping[str, Any] | None = None) -> Counts:
+        """Delete the rows that `where` selects; without it, all rows."""
+        from anabranch.repo.write.delete import delete
+
+        return self._transaction.add(self._thing, delete(self._ctx, self._state, where, args, self._pending))
+
+    def overwrite(self, rows: Any) -> Counts:
+        """Let the table hold just these rows; only what really differs is stored."""
+        from anabranch.repo.write.overwrite import overwrite
+
+        return self._transaction.add(self._thing, overwrite(self._ctx, self._state, rows, self._pending))
+
+    def drop(self) -> None:
+        """Drop the table; earlier commits still show it."""
+        self._transaction.drop(self._thing)
+
+    def rename(self, name: str) -> None:
+        """Give the table another name, or another namespace."""
+        self._transaction.rename(self._thing, name)
+
+    # Columns, key, checks
+
+    def add_column(
+        self, name: str, type: str, default: Any = None, nullable: bool = True, comment: str | None = None
+    ) -> None:
+        """Add a column; rows that are there get the default, without being written again.
+
+        Text is an SQL expression, anything else a value.
+        """
+        from anabranch.repo.write import alter_table
+
+        asked = alter_table.NewColumn(name, type, default, nullable, comment)
+        self._transaction.alter(self._thing, lambda table: alter_table.add_column(self._ctx, table, asked))
+
+    def drop_column(self, name: str) -> None:
+        """Drop a column; a later one of the same name does not bring its values back."""
+        from anabranch.repo.write import alter_table
+
+        self._transaction.alter(self._thing, lambda table: alter_table.drop_column(table, name))
+
+    def rename_column(self, old: str, new: str) -> None:
+        """Give a column another name."""
+        from anabranch.repo.write import alter_table
+
+        self._transaction.alter(self._thing, lambda table: alter_table.rename_column(table, old, new))
+
+    def alter_column(
+        self, name: str, type: str | None = None, nullable: bool | None = None, default: Any = ..., comment: Any = ...
+    ) -> None:
+        """Widen a column's type, let it be null or not, set its comment or the default of new rows (None for none)."""
+        from anabranch.repo.write import alter_table
+
+        asked = alter_table.ColumnChange(name, type, nullable, default, comment)
+        self._transaction.alter(
+            self._thing, lambda table: alter_table.alter_column(self._ctx, table, asked, self._pending)
+        )
+
+    def set_key(self, key: str | Sequence[str] | None) -> None:
+        """Give the table another key, or none; its rows are checked, and written again in the key's order."""
+        from anabranch.repo.write.set_key import set_key
+
+        self._transaction.alter(self._thing, lambda table: set_key(self._ctx, table, key, self._pending))
+
+    def add_check(self, name: str, condition: str) -> None:
+        """Let a condition hold for every row, now and on every write; null counts as held."""
+        from anabranch.repo.write import checks as table_checks
+
+        self._transaction.alter(
+            self._thing, lambda table: table_checks.add_check(self._ctx, table, name, condition, self._pending)
+        )
+
+    def drop_check(self, name: str) -> None:
+        """Give a check up."""
+        from anabranch.repo.write import checks as table_checks
+
+        self._transaction.alter(self._thing, lambda table: table_checks.drop_check(table, name))
+
+    # Properties and layout
+
+    def set_properties(self, properties: Mapping[str, str]) -> None:
+        """Set properties; others stay."""
+        from anabranch.repo.context.kept_expressions import check_kept_rules
+
+        given = check_kept_rules(check_properties(properties))
+        self._transaction.alter(self._thing, lambda table: with_properties(table, given))
+
+    def unset_properties(self, properties: Iterable[str]) -> None:
+        """Remove properties."""
+        self._transaction.alter(self._thing, lambda table: without_properties(table, properties))
+
+    def cluster_by(self, columns: str | Sequence[str] | None) -> None:
+        """Store rows that are written from now on in the order of these columns; None goes back to the key."""
+        from anabranch.repo.write import alter_table
+
+        self._transaction.alter(self._thing, lambda table: alter_table.cluster_by(table, columns))

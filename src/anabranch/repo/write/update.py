@@ -1,0 +1,212 @@
+"""update: new values for the rows that a condition selects; only the set columns are read and stored."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from anabranch.engines.engine import Engine
+from anabranch.errors import InvalidRequest
+from anabranch.model.changes import Counts
+from anabranch.model.objects import Layer, NewObject, size_of
+from anabranch.model.schema import Column, Schema
+from anabranch.model.tables import TableState
+from anabranch.model.types import DataType
+from anabranch.plan.commit import Statement
+from anabranch.plan.engine import Work
+from anabranch.proven.expression import Expression, type_of_value
+from anabranch.queries import writes as changes
+from anabranch.queries.query import reading_of
+from anabranch.queries.scan import scan, typed_values
+from anabranch.repo.context.context import Context
+from anabranch.repo.read.conditions import condition_for, not_in_duck, reading, rendered, unproven
+from anabranch.repo.write.assigned_values import (
+    cast_for,
+    constant_for,
+    is_written_out,
+    literals_for,
+    refuse_type,
+    unproven_cast,
+)
+from anabranch.repo.write.checks import checks_on, refuse_broken_checks
+from anabranch.repo.write.insert import Pending, insert_rows
+from anabranch.repo.write.row_objects import refuse_null, scratch, source_of, store
+
+
+@dataclass(frozen=True)
+class Assignments:
+    """What an update sets, and where."""
+
+    values: Mapping[str, Expression]
+    """By column id."""
+    literals: Mapping[str, Any]
+    """The same for values that are of their column's type."""
+    where: Expression | None
+
+    @property
+    def expressions(self) -> list[Expression]:
+        return [*self.values.values(), *([self.where] if self.where else [])]
+
+    @property
+    def set_ids(self) -> set[str]:
+        """The columns that are set."""
+        return {*self.values, *self.literals}
+
+    @property
+    def value_args(self) -> dict[str, Any]:
+        return {k: v for e in self.values.values() for k, v in e.args.items()}
+
+
+def update(
+    ctx: Context,
+    state: TableState,
+    values: Mapping[str, Any],
+    where: str | None,
+    args: Mapping[str, Any] | None,
+    pending: Pending,
+) -> Statement:
+    """Compute the new values and store the cells that really change."""
+    what = f"update of {state.name!r}"
+    wanted = _assignments(state.schema, values, where, args, what)
+    strange = unproven(wanted.expressions, state.schema) or _unproven_cast(wanted, state.schema, what)
+    changed = [c for c in state.schema if c.id in wanted.set_ids]
+    checks = checks_on(state, changed)
+    strange = strange or unproven(list(checks.values()), state.schema)
+    written = _written(state.schema, wanted)
+    work = Work(size_of(state.layers), unproven=strange, not_in_duck=not_in_duck(written, state.name))
+    engine = ctx.engines.pick(work, what)
+    values = _typed_values(ctx, engine, state, wanted, pending, what)
+    if wanted.set_ids & set(state.schema.key):
+        return _move_keys(ctx, engine, state, wanted, values, pending, what)
+    read = _columns(state.schema, wanted, changed)
+    condition = condition_for(wanted.where, state, engine)
+    query = scan(state, read, ctx.access(state.layers, pending), keys=condition.keys)
+    alias = state.name.rsplit(".", 1)[-1]
+    query = changes.updated(
+        query,
+        _columns(state.schema, wanted, changed),
+        state.schema,
+        values,
+        alias,
+        condition.test,
+    )
+    with reading(ctx, state):
+        made = store(
+            ctx, engine, replace(query, args=wanted.value_args | condition.args), "update", state.schema, changed
+        )
+    try:
+        _refuse_null(ctx, engine, made, state.schema, changed, what)
+        refuse_broken_checks(ctx, engine, state, made, checks, pending, what)
+    except BaseException:
+        ctx.discard(made)
+        raise
+    return Statement("update", made, Counts(updated=sum(o.stored.row_count for o in made)))
+
+
+def _move_keys(
+    ctx: Context,
+    engine: Engine,
+    state: TableState,
+    wanted: Assignments,
+    values: Mapping[str, Any],
+    pending: Pending,
+    what: str,
+) -> Statement:
+    """An updated key is a delete and an insert."""
+    schema = state.schema
+    condition = condition_for(wanted.where, state, engine)
+    query = scan(state, schema.columns, ctx.access(state.layers, pending), keys=condition.keys)
+    alias = state.name.rsplit(".", 1)[-1]
+    query = changes.moved(query, schema, values, alias, condition.test)
+    pairs = [p for c in schema for p in ((str(c.id), c.type), (c.before, c.type))]
+    with scratch(ctx, engine) as place, reading(ctx, state):
+        kept = place.keep(replace(query, args=wanted.value_args | condition.args), pairs, schema.key_columns)
+        rows = reading_of(kept.source, [name for name, _ in pairs])
+        old = changes.picked_columns(rows, {str(c.id): c.before for c in schema.key_columns})
+        gone = store(ctx, engine, old, "delete", schema, schema.columns)
+        emptied = replace(state, layers=(*state.layers, *(Layer(state.next_turn, o.stored) for o in gone)))
+        whole = changes.picked_columns(rows, {str(c.id): str(c.id) for c in schema})
+        inline = {o.stored.id: o.content for o in gone if o.content is not None}
+        try:
+            made = insert_rows(ctx, engine, emptied, whole, {**pending, **inline}, what)
+        except BaseException:
+            ctx.discard(gone)
+            raise
+    return Statement("update", (*gone, *made), Counts(kept.row_count, 0, kept.row_count), exact=False)
+
+
+def _assignments(
+    schema: Schema, values: Mapping[str, Any], where: str | None, args: Mapping[str, Any] | None, what: str
+) -> Assignments:
+    if not isinstance(values, Mapping) or not values:
+        raise InvalidRequest(f"{what}: nothing to set", hint="give a dict such as {'price': 'price * 2'}")
+    found: dict[str, Expression] = {}
+    literals: dict[str, Any] = {}
+    for number, (name, value) in enumerate(values.items()):
+        column = schema.column(name)
+        if column.id in found or column.id in literals:
+            raise InvalidRequest(f"{what}: column {column.name!r} is set twice", hint="set it once")
+        if isinstance(value, str):
+            found[column.id] = Expression.of(value, args, f"{what}: value of {name!r}")
+        elif is_written_out(value, column):
+            literals[column.id] = literals_for(value, column, what)
+        else:
+            marker = f"ana_value_{number}"
+            type_of_value(value, f"{what}: the value of {name!r}")
+            found[column.id] = Expression.of(
+                f":{marker}", {marker: constant_for(value, column)}, f"{what}: value of {name!r}"
+            )
+    condition = None if where is None else Expression.of(where, args, f"{what}: where=")
+    return Assignments(found, literals, condition)
+
+
+def _unproven_cast(wanted: Assignments, schema: Schema, what: str) -> str | None:
+    """Name a cast that only Spark may do; one that no engine may do is refused here."""
+    columns = (c for c in schema if c.id in wanted.values)
+    found = (unproven_cast(wanted.values[c.id], schema, c, what) for c in columns)
+    return next((problem for problem in found if problem), None)
+
+
+def _typed_values(
+    ctx: Context, engine: Engine, state: TableState, wanted: Assignments, pending: Pending, what: str
+) -> dict[str, Any]:
+    """The new values by column id, each cast to its column's type; a type that can't be is refused before it runs."""
+    columns = [c for c in state.schema if c.id in wanted.values]
+    values = dict(wanted.literals)
+    for column, source in zip(columns, _types(ctx, engine, state, wanted, columns, pending), strict=True):
+        refuse_type(column, source, what)
+        value = rendered(wanted.values[column.id], engine, state.schema)
+        values[column.id] = cast_for(value, source, column, engine)
+    return values
+
+
+def _types(
+    ctx: Context, engine: Engine, state: TableState, wanted: Assignments, columns: list[Column], pending: Pending
+) -> list[DataType | None]:
+    if engine.in_process or not columns:
+        return [wanted.values[c.id].for_duck(state.schema)[1] for c in columns]
+    query = scan(state, state.schema.columns, ctx.access(state.layers, pending))
+    values = {str(c.id): wanted.values[c.id].for_spark() for c in columns}
+    typed = typed_values(query, state.schema.columns, values, state.name.rsplit(".", 1)[-1])
+    return engine.types(replace(typed, args=wanted.value_args))
+
+
+def _columns(schema: Schema, wanted: Assignments, changed: list[Column]) -> tuple[Column, ...]:
+    """The key, the set columns, and those that the expressions speak of."""
+    spoken = [c for e in wanted.expressions for c in e.columns(schema)]
+    return tuple(dict.fromkeys((*schema.key_columns, *changed, *spoken)))
+
+
+def _written(schema: Schema, wanted: Assignments) -> list[Column]:
+    """The columns that are stored: whole rows where a key changes."""
+    return [c for c in schema if c.id in wanted.set_ids or wanted.set_ids & set(schema.key)]
+
+
+def _refuse_null(
+    ctx: Context, engine: Engine, made: tuple[NewObject, ...], schema: Schema, changed: list[Column], what: str
+) -> None:
+    firm = [c for c in changed if not c.nullable]
+    if made and firm:
+        pairs = [(str(c.id), c.type) for c in (*schema.key_columns, *changed)]
+        refuse_null(engine, source_of(made, ctx, pairs), firm, schema, what)

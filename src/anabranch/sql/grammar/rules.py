@@ -1,0 +1,143 @@
+"""Rules of a grammar, read from text: how each may begin, and what may come after it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain
+
+Keys = frozenset[str]
+END = "<end>"
+_WORD = re.compile(r"'[^']+'|<\w+>|\w+|[()|?*+#]|\S")
+
+
+@dataclass(frozen=True)
+class Part:
+    """Some of a rule: a kind of token, another rule's name, or parts in a row, to choose from, or to repeat."""
+
+    kind: str
+    """`token`, `rule`, `row`, `choice`, `maybe` or `many` (none or more)."""
+    name: str = ""
+    parts: tuple[Part, ...] = ()
+
+
+def read_rules(text: str) -> dict[str, Part]:
+    """Read rules; one goes on in the lines after it that are indented."""
+    rules: dict[str, Part] = {}
+    for rule in re.split(r"\n(?=\S)", text.strip()):
+        name, _, body = rule.partition(":")
+        words = _WORD.findall(body)
+        rules[name.strip()] = _choice(words)
+        if words:
+            raise ValueError(f"rule {name.strip()}: {' '.join(words)} is left over")
+    return rules
+
+
+def _choice(words: list[str]) -> Part:
+    rows = [_row(words)]
+    while words and words[0] == "|":
+        words.pop(0)
+        rows.append(_row(words))
+    return rows[0] if len(rows) == 1 else Part("choice", parts=tuple(rows))
+
+
+def _row(words: list[str]) -> Part:
+    parts: list[Part] = []
+    while words and words[0] not in ("|", ")"):
+        parts.append(_repeated(_item(words), words))
+    return parts[0] if len(parts) == 1 else Part("row", parts=tuple(parts))
+
+
+def _item(words: list[str]) -> Part:
+    word = words.pop(0)
+    if word == "(":
+        inner = _choice(words)
+        words.remove(")")
+        return inner
+    if word[0] in "'<" or word.isupper():
+        return Part("token", word.strip("'"))
+    return Part("rule", word)
+
+
+def _repeated(part: Part, words: list[str]) -> Part:
+    while words and words[0] in ("?", "*", "+", "#"):
+        sign = words.pop(0)
+        rest = Part("row", parts=(Part("token", ","), part)) if sign == "#" else part
+        again = Part("many", parts=(rest,))
+        part = Part("maybe", parts=(part,)) if sign == "?" else again
+        if sign in "+#":
+            part = Part("row", parts=(rest.parts[-1] if sign == "#" else rest, again))
+    return part
+
+
+class Facts:
+    """What follows from the rules alone: which may be empty, how each begins, and what may come after it."""
+
+    def __init__(self, rules: Mapping[str, Part], entries: Sequence[str]) -> None:
+        self.rules = rules
+        self._empty: set[str] = set()
+        self._first: dict[str, Keys] = dict.fromkeys(rules, frozenset())
+        self._settle(rules)
+        self.after: dict[str, Keys] = {name: frozenset((END,) if name in entries else ()) for name in rules}
+        """What may come after each rule; after an entry, the end."""
+        self._last: dict[str, set[str]] = {name: set() for name in rules}
+        """The rules that may stand last in each rule."""
+        for name, body in rules.items():
+            self._note(body, frozenset(), name)
+        self._carry()
+
+    def may_be_empty(self, part: Part) -> bool:
+        """Tell whether nothing at all follows a part of a rule."""
+        if part.kind == "rule":
+            return part.name in self._empty
+        if part.kind == "choice":
+            return any(map(self.may_be_empty, part.parts))
+        return part.kind in ("maybe", "many") or (part.kind == "row" and all(map(self.may_be_empty, part.parts)))
+
+    def firsts(self, part: Part) -> Keys:
+        """The kinds of tokens that a part may begin with."""
+        if part.kind == "token":
+            return frozenset((part.name,))
+        if part.kind == "rule":
+            return self._first[part.name]
+        if part.kind != "row":
+            return frozenset(chain.from_iterable(map(self.firsts, part.parts)))
+        found: Keys = frozenset()
+        for inner in part.parts:
+            found |= self.firsts(inner)
+            if not self.may_be_empty(inner):
+                break
+        return found
+
+    def _settle(self, rules: Mapping[str, Part]) -> None:
+        """Find out how rules begin, again and again until nothing new is found."""
+        size = -1
+        while size != (size := len(self._empty) + sum(map(len, self._first.values()))):
+            for name, body in reversed(list(rules.items())):
+                self._first[name] = self.firsts(body)
+                if self.may_be_empty(body):
+                    self._empty.add(name)
+
+    def _note(self, part: Part, after: Keys, whole: str | None) -> None:
+        """Note what comes after each rule that a part names; `whole` is the rule that ends with this part."""
+        if part.kind == "rule":
+            self.after[part.name] |= after
+            if whole is not None:
+                self._last[whole].add(part.name)
+        if part.kind == "many":
+            after |= self.firsts(part)
+        for inner in reversed(part.parts):
+            self._note(inner, after, whole)
+            if part.kind == "row":
+                empty = self.may_be_empty(inner)
+                after = self.firsts(inner) | (after if empty else frozenset())
+                whole = whole if empty else None
+
+    def _carry(self) -> None:
+        """What comes after a rule comes after the rules that stand last in it."""
+        size = -1
+        while size != (size := sum(map(len, self.after.values()))):
+            for name, last in self._last.items():
+                for inner in last:
+                    self.after[inner] |= self.after[name]

@@ -1,0 +1,111 @@
+"""Undoing and doing again: revert, cherry-pick, rebase, restore."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import anabranch as ab
+from tests.cli.commands.test_merge import shown, write
+from tests.cli.conftest import Ana
+
+
+@pytest.fixture
+def parted(shop: Ana, folder: Path) -> Ana:
+    """dev has two commits of its own, main one."""
+    shop("branch", "dev")
+    write(folder, "dev", "void it", status="'void'")
+    with ab.open(folder, author="bob") as repo, repo.commit("dev", "five") as tx:
+        tx.table("orders").insert([{"id": 5, "status": "new", "price": 1.0}])
+    write(folder, "main", "cheaper", price=8.0)
+    return shop
+
+
+def test_a_commit_is_undone_by_a_new_one(parted: Ana, folder: Path) -> None:
+    lines = parted("revert", "HEAD").out.splitlines()
+    assert lines[0].endswith('] revert "cheaper"')
+    assert lines[1:] == ["  orders  1 updated"]
+    assert shown(parted)[1] == ("new", 9.5)
+    done = parted("revert", "HEAD~1", fails=2)
+    assert "later commits depend on it" in done.err
+    assert "--three-way" in done.err
+    parted("merge", "dev", "--no-ff")
+    assert "--parent 1" in parted("revert", "HEAD", fails=2).err
+    found = parted("revert", "HEAD", "--parent", "1", "-m", "without dev", "--json").json
+    assert [(c["message"], found["branch"]) for c in found["commits"]] == [("without dev", "main")]
+    assert shown(parted)[1] == ("new", 9.5)
+
+
+def test_the_change_of_a_commit_is_made_again(parted: Ana) -> None:
+    lines = parted("cherry-pick", "dev").out.splitlines()
+    assert lines[0].endswith("] five")
+    assert parted("log", "--json", "-n", "1").json["commits"][0]["author"] == "bob"
+    assert parted("cherry-pick", "dev", fails=1).out == "dev changes nothing on main\n"
+    assert sorted(shown(parted)) == [1, 2, 3, 5]
+
+
+def test_a_branch_goes_on_top_of_another(parted: Ana) -> None:
+    parted("switch", "dev")
+    found = parted("rebase", "main", "--json").json
+    assert [commit["message"] for commit in found["commits"]] == ["void it", "five"]
+    assert shown(parted)[1] == ("void", 8.0)
+    assert parted("rebase", "main").out == "dev is on top of main already\n"
+    parted("switch", "main")
+    assert parted("rebase", "dev").out.startswith("main moved on to ")
+
+
+def test_a_rebase_leaves_no_staged_work_behind(parted: Ana) -> None:
+    parted("import", "orders", "orders.csv", "--overwrite")
+    assert "there are staged changes on 'main'" in parted("rebase", "dev", fails=2).err
+
+
+def test_a_table_goes_back_to_what_it_was(parted: Ana, folder: Path) -> None:
+    assert parted("restore", "orders", "--to", "HEAD~1").out.splitlines()[0].endswith("] restore orders to main~1")
+    assert shown(parted)[1] == ("new", 9.5)
+    assert parted("restore", "orders", "--to", "HEAD~2", fails=1).out == "orders: as at main~2 already\n"
+    with ab.open(folder) as repo, repo.commit("main", "drop") as tx:
+        tx.drop_table("orders")
+    parted("restore", "orders", "-s", "HEAD~1", "-m", "back")
+    assert sorted(shown(parted)) == [1, 2, 3]
+    assert "names of tables" in parted("restore", ".", "--to", "HEAD~1", fails=2).err
+
+
+def test_what_is_staged_is_given_up_table_by_table(parted: Ana, folder: Path) -> None:
+    (folder / "customers.csv").write_text("id,name\n1,ann\n")
+    parted("import", "customers", "customers.csv", "--key", "id")
+    parted("import", "orders", "orders.csv", "--overwrite")
+    assert "there are staged changes of 'orders'" in parted("restore", "orders", "--to", "HEAD~1", fails=2).err
+    assert "nothing is staged of 'nope'" in parted("restore", "nope", fails=3).err
+    assert parted("restore", "orders").out == "Given up: what was staged of orders\n"
+    assert [s["name"] for s in parted("status", "--json").json["staged"]] == ["customers"]
+    assert shown(parted)[1] == ("new", 8.0)
+    parted("import", "orders", "orders.csv", "--overwrite")
+    parted("restore", "customers")
+    parted("commit", "-a", "-m", "only orders")
+    assert parted("ls", "--json").json["tables"][0]["name"] == "orders"
+    assert shown(parted)[1] == ("new", 9.5)
+    parted("verify")
+
+
+def test_all_that_is_staged_is_given_up(parted: Ana) -> None:
+    parted("import", "orders", "orders.csv", "--overwrite")
+    assert parted("restore", ".", "--json").json == {"branch": "main", "discarded": ["orders"]}
+    assert parted("status", "--json").json["staged"] == []
+    assert "nothing is staged on 'main'" in parted("restore", ".", fails=3).err
+
+
+def test_what_others_need_stays_staged(parted: Ana, folder: Path) -> None:
+    with ab.open(folder) as repo:
+        work = repo.start("main", message="staged", working=True)
+        work.create_namespace("sales")
+        work.create_table("sales.new", [{"id": 1}], key="id")
+        work.table("orders").rename("sales.old")
+        work.create_table("orders", [{"id": 1}], key="id")
+    assert "'sales' is needed by" in parted("restore", "sales", fails=2).err
+    assert "is taken by another now" in parted("restore", "sales.old", fails=2).err
+    parted("restore", "orders")
+    parted("restore", "sales.old", "sales.new")
+    parted("restore", "sales")
+    assert parted("status", "--json").json["staged"] == []
+    assert sorted(shown(parted)) == [1, 2, 3]

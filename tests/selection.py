@@ -1,0 +1,87 @@
+"""Which tests run: `make quick`, `make test` and `make test-all` differ in nothing else.
+
+What uses Spark goes to one worker, so that only one JVM is warm; the other workers share the rest."""
+
+from __future__ import annotations
+
+from zlib import crc32
+
+import pytest
+
+from tests.proven import stamp
+
+SPARK_SHARE = 20
+"""One of so many tests that run on both engines runs on Spark, too, unless it is marked `contract`, or `--all` asks:
+on Spark, a commit takes a second. The names choose, so that it is always the same."""
+
+QUICK_SHARE = 4
+"""One of so many tests of whole verbs runs with `--quick`."""
+
+WHOLE_VERBS = ("tests/repo/", "tests/cli/", "tests/formats/")
+
+
+def select(config: pytest.Config, items: list[pytest.Item]) -> list[pytest.Item]:
+    """Keep what the options ask for, what uses a JVM first: that takes longest, and one worker has to do it all."""
+    for item in items:
+        if _uses_spark(item):
+            item.add_marker(pytest.mark.jvm)
+        if is_jvm(item):
+            item.add_marker(pytest.mark.xdist_group("jvm"))
+    kept = [item for item in items if _is_wanted(config, item)]
+    return sorted(kept, key=lambda item: not is_jvm(item))
+
+
+def is_jvm(item: pytest.Item) -> bool:
+    """Tell whether a test starts a JVM, or uses the one that is there."""
+    return item.get_closest_marker("jvm") is not None
+
+
+def _is_wanted(config: pytest.Config, item: pytest.Item) -> bool:
+    if config.getoption("--connect") and not _uses_spark(item):
+        return False
+    if config.getoption("--quick"):
+        return _is_quick(item)
+    # Who names a test, or a word of its name, gets it in any case.
+    is_named = config.option.keyword or any("::" in a for a in config.args)
+    return bool(config.getoption("--all") or is_named) or not _is_spared(config, item)
+
+
+def _is_spared(config: pytest.Config, item: pytest.Item) -> bool:
+    """Tell whether `make test` leaves a test out: a proof of what has not changed, a long one or a twin on Spark."""
+    if _has_mark(item, "proof"):
+        return stamp.is_current()
+    if _has_mark(item, "more") or (_uses_spark(item) and _has_mark(item, "long")):
+        return True
+    is_drawn = config.getoption("--connect") or _number(item) % SPARK_SHARE == 0
+    return _is_twin(item) and not (_has_mark(item, "contract") or is_drawn)
+
+
+def _is_quick(item: pytest.Item) -> bool:
+    """Tell whether a test needs neither a JVM nor a server and, if it is one of a whole verb, is one of those drawn."""
+    if is_jvm(item) or _has_mark(item, "long") or _has_mark(item, "more") or "postgresql" in _parameters(item).values():
+        return False
+    return not item.nodeid.startswith(WHOLE_VERBS) or _number(item) % QUICK_SHARE == 0
+
+
+def _uses_spark(item: pytest.Item) -> bool:
+    fixtures = getattr(item, "fixturenames", ())
+    return "spark" in fixtures or ("engine" in fixtures and _parameters(item).get("engine") != "duck")
+
+
+def _is_twin(item: pytest.Item) -> bool:
+    """Tell whether this is the variant on Spark of a test that also runs on DuckDB."""
+    return _parameters(item).get("engine") in ("spark", "connect")
+
+
+def _parameters(item: pytest.Item) -> dict[str, object]:
+    found = getattr(item, "callspec", None)
+    return {} if found is None else found.params
+
+
+def _has_mark(item: pytest.Item, name: str) -> bool:
+    return item.get_closest_marker(name) is not None
+
+
+def _number(item: pytest.Item) -> int:
+    """A number that a test keeps as long as its name."""
+    return crc32(item.nodeid.encode())
