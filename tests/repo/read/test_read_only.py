@@ -8,6 +8,7 @@ import os
 import shutil
 import sqlite3
 import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -164,10 +165,11 @@ def test_a_file_that_is_written_while_it_is_read_as_one_that_is_not_is_told(
 def test_a_store_on_a_read_only_disk_is_read(store: Path) -> None:
     bind = f"mount --bind {store} {store} && mount -o remount,ro,bind {store} {store}"
     ana = "from anabranch.cli.main import main; main()"
-    command = f'{bind} && cd {store} && python -c "{ana}" sql "SELECT count(*) AS n FROM large" --json'
+    command = f'{bind} && cd {store} && {sys.executable} -c "{ana}" sql "SELECT count(*) AS n FROM large" --json'
     done = subprocess.run(["unshare", "-m", "sh", "-c", command], capture_output=True, text=True)
     if "unshare" in done.stderr or "mount" in done.stderr:
         pytest.skip("this machine mounts nothing")
+    assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["results"][0]["rows"] == [[2]]
 
 

@@ -336,7 +336,8 @@ def test_what_is_not_ours_is_left_alone(store: Store, repo: ab.Repository, tmp_p
     shard = store.objects / "aa"
     shard.mkdir(exist_ok=True)
     (shard / f"oaa{'c' * 14}").symlink_to(elsewhere)
-    (store.objects / "zz").symlink_to(tmp_path / "elsewhere")
+    unused = next(name for name in ("zz", "zy", "zx", "zw") if not (store.objects / name).exists())
+    (store.objects / unused).symlink_to(tmp_path / "elsewhere")
     theirs = [
         store.objects / "README",
         store.objects / "data" / "orders.parquet",
