@@ -6,7 +6,7 @@ from __future__ import annotations
 import ast
 import sys
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
 
@@ -27,8 +27,8 @@ LINES = (
     ("repo/sql",),
     ("repo/remotes",),
     ("repo/merge",),
-    ("repo/compare",),
     ("repo/commit",),
+    ("repo/compare",),
     ("repo/files", "repo/live"),
     ("repo/upkeep",),
     ("repo/write",),
@@ -83,6 +83,49 @@ def room_of(module: str) -> str:
     parts = module.removesuffix(".py").split("/")
     rooms = ("/".join(parts[:depth]) for depth in range(len(parts), 0, -1))
     return next((room for room in rooms if room in HEIGHT), parts[0])
+
+
+def module_of(target: str) -> str | None:
+    """Name the module that a dotted name is, or is taken from; None outside of this package."""
+    parts = target.split(".")
+    if parts[0] != "anabranch":
+        return None
+    stems = ("/".join(parts[1:depth]) for depth in range(len(parts), 0, -1))
+    files = (file for stem in stems for file in (f"{stem}.py", f"{stem}/__init__.py".lstrip("/")))
+    return next((file for file in files if file in MODULES), None)
+
+
+def module_graph() -> dict[str, set[str]]:
+    """Which modules each module imports, in any way."""
+    found: dict[str, set[str]] = {module: set() for module in MODULES}
+    for module, _, target in every_import():
+        below = module_of(target)
+        if below is not None and below != module:
+            found[module].add(below)
+    return found
+
+
+def rings(graph: Mapping[str, set[str]]) -> list[list[str]]:
+    """Find the modules that import each other round about: whatever is left when those at either end are taken away."""
+    left = dict(graph)
+    while True:
+        imported = set().union(*left.values()) if left else set()
+        ends = {m for m, below in left.items() if m not in imported or not below & left.keys()}
+        if not ends:
+            break
+        left = {m: below - ends for m, below in left.items() if m not in ends}
+    reached = {m: _reached(left, m) for m in left}
+    found = {tuple(sorted(n for n in reached[m] if m in reached[n])) for m in left if m in reached[m]}
+    return [list(ring) for ring in sorted(found)]
+
+
+def _reached(graph: Mapping[str, set[str]], start: str) -> set[str]:
+    found, todo = set(), [start]
+    while todo:
+        new = graph.get(todo.pop(), set()) - found
+        found |= new
+        todo += new
+    return found
 
 
 @cache

@@ -23,8 +23,8 @@ from anabranch.repo.merge.conflicts import Conflicts, TableConflicts
 from anabranch.repo.merge.open_merge import OpenMerge
 from anabranch.repo.merge.preview import Preview
 from anabranch.repo.merge.request import MergeResult
+from anabranch.repo.read.sql_result import SqlResult
 from anabranch.repo.read.table import Table
-from anabranch.repo.sql.result import SqlResult
 from anabranch.repo.sql.sql import SqlSession
 from anabranch.repo.write.table_writer import TableWriter
 

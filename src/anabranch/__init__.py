@@ -32,9 +32,9 @@ if TYPE_CHECKING:
     from anabranch.repo.merge.conflicts import Conflicts
     from anabranch.repo.merge.open_merge import OpenMerge
     from anabranch.repo.merge.request import MergeResult
+    from anabranch.repo.read.sql_result import SqlResult
     from anabranch.repo.read.table import Table
     from anabranch.repo.repository import Repository
-    from anabranch.repo.sql.result import SqlResult
 
 __version__ = "0.1.0"
 
@@ -89,7 +89,7 @@ _LOADED_LATER = {
     "OpenMerge": "repo.merge.open_merge",
     "Relation": "frames.relation",
     "Repository": "repo.repository",
-    "SqlResult": "repo.sql.result",
+    "SqlResult": "repo.read.sql_result",
     "Table": "repo.read.table",
     "TableDiff": "repo.compare.table_diff",
     "Transaction": "repo.commit.transaction",

@@ -16,6 +16,7 @@ from anabranch.errors import AnabranchError, InvalidRequest
 from anabranch.sql.grammar.tokens import tokenize
 
 if TYPE_CHECKING:
+    from anabranch.repo.repository import Repository
     from anabranch.repo.sql.sql import SqlSession
 
 HELP = r"""
@@ -48,13 +49,13 @@ _WORDS = (
 def run_shell(session: Session, author: str | None) -> None:
     """Read statements and run them, until the end."""
     opened = session.repo.sql_session(session.branch, author=author)
-    with_history = _prepare(opened, _history_file(session))
+    with_history = _prepare(session.repo, opened, _history_file(session))
     emit(f"Anabranch, repository {session.repo.name}. \\? for help, \\q to leave.")
     lines: list[str] = []
     try:
         while True:
             try:
-                lines.append(input(_prompt(opened, bool(lines))))
+                lines.append(input(_prompt(session.repo, opened, bool(lines))))
             except KeyboardInterrupt:
                 emit()
                 lines.clear()
@@ -114,10 +115,10 @@ def _written_out(text: str) -> str:
     return found.format(rest.strip())
 
 
-def _prompt(opened: SqlSession, goes_on: bool) -> str:
+def _prompt(repo: Repository, opened: SqlSession, goes_on: bool) -> str:
     if goes_on:
         return f"{'.' * len(opened.branch)}> "
-    staged = opened.repo.working_set(opened.branch)
+    staged = repo.working_set(opened.branch)
     star = "*" if staged is not None and staged.status() else ""
     return f"{_painted(opened.branch)}{star}> "
 
@@ -133,7 +134,7 @@ def _history_file(session: Session) -> Path | None:
     return folder / ".anabranch" / "sql_history" if folder is not None else None
 
 
-def _prepare(opened: SqlSession, history: Path | None) -> Callable[[], None]:
+def _prepare(repo: Repository, opened: SqlSession, history: Path | None) -> Callable[[], None]:
     """Set history and completion up, where the machine has readline; returns what is to be done at the end."""
     try:
         import readline
@@ -143,7 +144,7 @@ def _prepare(opened: SqlSession, history: Path | None) -> Callable[[], None]:
         readline.read_history_file(str(history))
     readline.set_history_length(1000)
     readline.set_completer_delims(" \t\n,;()=<>+-*/")
-    readline.set_completer(_Completer(opened))
+    readline.set_completer(_Completer(repo, opened))
     readline.parse_and_bind("bind ^I rl_complete" if "libedit" in (readline.__doc__ or "") else "tab: complete")
     return lambda: readline.write_history_file(str(history)) if history is not None else None
 
@@ -151,8 +152,8 @@ def _prepare(opened: SqlSession, history: Path | None) -> Callable[[], None]:
 class _Completer:
     """Completes words of SQL, tables, columns and branches."""
 
-    def __init__(self, opened: SqlSession) -> None:
-        self._opened = opened
+    def __init__(self, repo: Repository, opened: SqlSession) -> None:
+        self._repo, self._opened = repo, opened
         self._found: list[str] = []
 
     def __call__(self, text: str, state: int) -> str | None:
@@ -161,7 +162,7 @@ class _Completer:
         return self._found[state] if state < len(self._found) else None
 
     def _names(self) -> set[str]:
-        repo, branch = self._opened.repo, self._opened.branch
+        repo, branch = self._repo, self._opened.branch
         try:
             tables = [t.name for t in repo.tables(branch)][:500]
             columns = [c for name in tables[:50] for c in repo.table(name, branch).schema.names]

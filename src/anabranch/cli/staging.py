@@ -11,7 +11,6 @@ from anabranch.cli.output.commits import commit_line, counts_text
 from anabranch.cli.output.text import clean, columns, emit, emit_json
 from anabranch.documents.records import commit_document, counts_document
 from anabranch.errors import BranchMoved
-from anabranch.repo.commit.working_set import start_working_set
 
 if TYPE_CHECKING:
     from anabranch import Commit
@@ -41,19 +40,11 @@ def writing(session: Session, message: str | None, author: str | None) -> Iterat
             yield made
         made.commit = tx.commit
         return
-    opened = staged or start_working_set(session.repo, session.branch)
-    made = Writing(opened)
-    try:
+    with session.repo.staging(session.branch) as opened:
+        made = Writing(opened)
         yield made
-    except BaseException:
-        # A statement that failed halfway may have staged something, such as a namespace.
-        if staged is None:
-            opened.abort()
-        raise
-    if message is not None:
-        made.commit = publish(opened, message, author or session.author)
-    elif not opened.status():
-        opened.abort()
+        if message is not None:
+            made.commit = publish(opened, message, author or session.author)
 
 
 def publish(opened: OpenCommit, message: str, author: str | None) -> Commit | None:

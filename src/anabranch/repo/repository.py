@@ -32,8 +32,8 @@ if TYPE_CHECKING:
     from anabranch.repo.merge.open_merge import OpenMerge
     from anabranch.repo.merge.preview import Preview
     from anabranch.repo.merge.request import FastForward, MergeResult, Mode
+    from anabranch.repo.read.sql_result import SqlResult
     from anabranch.repo.read.table import Table
-    from anabranch.repo.sql.result import SqlResult
     from anabranch.repo.sql.sql import SqlSession
 
 Key = Mapping[str, Any] | int | str | bytes | date | Decimal
@@ -113,6 +113,12 @@ class Repository:
         from anabranch.repo.commit.open_commit import working_set
 
         return working_set(self._ctx, branch or self.default_branch)
+
+    def staging(self, branch: str | None = None) -> AbstractContextManager[OpenCommit]:
+        """A block that writes to the working set of a branch; one that was made for it and stays empty is removed."""
+        from anabranch.repo.commit.working_set import staged_writes
+
+        return staged_writes(self._ctx, branch or self.default_branch)
 
     def open_commits(self) -> list[OpenCommit]:
         """List the open commits, oldest first."""
@@ -307,13 +313,13 @@ class Repository:
         """
         from anabranch.repo.sql.sql import run_script
 
-        return run_script(self, text, at, on, args, message, author, frames)
+        return run_script(self._ctx, text, at, on, args, message, author, frames)
 
     def sql_session(self, branch: str | None = None, *, staging: bool = True, author: str | None = None) -> SqlSession:
         """Start a session for statements one after the other, in which `USE BRANCH` lasts; writes are staged."""
         from anabranch.repo.sql.sql import SqlSession
 
-        return SqlSession(self, branch, staging=staging, author=author)
+        return SqlSession(self._ctx, branch, staging=staging, author=author)
 
     def tables(self, at: str | None = None, namespace: str | None = None) -> list[TableEntry]:
         """List tables at a ref, with their sizes."""

@@ -178,6 +178,14 @@ def _context(
         RowCache(options.settings.cache_limit_bytes),
         HeldFiles(root, options.settings),
         options.author or default_author(),
+        _run_sql,
     )
     start_anew_after_fork(made)
     return made
+
+
+def _run_sql(*given: Any) -> Any:
+    """Run SQL inside an unfinished commit; loaded when it is first asked for."""
+    from anabranch.repo.sql.sql import run_in
+
+    return run_in(*given)

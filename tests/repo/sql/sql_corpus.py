@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import anabranch as ab
-from anabranch.repo.sql.result import SqlResult
+from anabranch.repo.read.sql_result import SqlResult
 
 _HASH = re.compile(r"\b[0-9a-f]{64}\b")
 FOLDER = Path(__file__).parents[2] / "golden" / "sql"

@@ -31,7 +31,7 @@ def shop(duck: ab.Repository) -> ab.Repository:
 
 
 def told(repo: ab.Repository, statement: Any, at: str | None = None) -> list[dict[str, Any]]:
-    rows: list[dict[str, Any]] = show(repo, statement, "main", at).to_pylist()
+    rows: list[dict[str, Any]] = show(repo._ctx, statement, "main", at).to_pylist()
     return rows
 
 
@@ -158,9 +158,9 @@ def test_a_comment_differs_and_merges_as_a_default_does(shop: ab.Repository) -> 
 def test_an_unfinished_commit_is_described_as_it_is(shop: ab.Repository) -> None:
     with shop.commit("main", "more") as tx:
         tx.table("orders").add_column("note", "string")
-        assert len(show(shop, Describe("orders"), "main", None, tx)) == 2
-        assert len(show(shop, Describe("orders"), "main", "main", tx)) == 1
-        assert "note string" in show(shop, ShowCreate("orders"), "main", None, tx).to_pylist()[0]["createtab_stmt"]
+        assert len(show(shop._ctx, Describe("orders"), "main", None, tx)) == 2
+        assert len(show(shop._ctx, Describe("orders"), "main", "main", tx)) == 1
+        assert "note string" in show(shop._ctx, ShowCreate("orders"), "main", None, tx).to_pylist()[0]["createtab_stmt"]
 
 
 def test_the_history_of_a_table_is_described_newest_first(shop: ab.Repository) -> None:

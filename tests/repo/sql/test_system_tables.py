@@ -42,7 +42,7 @@ def merging(shop: ab.Repository) -> Iterator[ab.Repository]:
 
 
 def found(repo: ab.Repository, name: str, *arguments: Any, branch: str = "main", at: str | None = None) -> SystemTable:
-    return system_table(repo, name, arguments, branch, at)
+    return system_table(repo._ctx, name, arguments, branch, at)
 
 
 def rows(repo: ab.Repository, name: str, *arguments: Any, **where: Any) -> list[dict[str, Any]]:
@@ -108,7 +108,7 @@ def test_an_unfinished_commit_shows_its_own_tables_and_namespaces(shop: ab.Repos
         tx.table("sales").delete(where="id = 1")
 
         def told(name: str) -> list[Any]:
-            return [tuple(r.values()) for r in system_table(shop, name, (), "main", None, tx).arrow().to_pylist()]
+            return [tuple(r.values()) for r in system_table(shop._ctx, name, (), "main", None, tx).arrow().to_pylist()]
 
         assert told("ana.tables") == [("new.inner", 1, 1, []), ("sales", 1, 2, ["id"])]
         assert told("ana.namespaces") == [("new",)]
@@ -118,7 +118,7 @@ def test_an_unfinished_commit_shows_its_own_tables_and_namespaces(shop: ab.Repos
             ("new.inner", "table", "created"),
             ("sales", "table", "changed"),
         ]
-        at_main = system_table(shop, "ana.tables", (), "main", "main", tx).arrow().to_pylist()
+        at_main = system_table(shop._ctx, "ana.tables", (), "main", "main", tx).arrow().to_pylist()
         assert [r["name"] for r in at_main] == ["orders"]
 
 
@@ -128,7 +128,7 @@ def test_a_table_in_a_namespace_that_an_unfinished_commit_renamed_is_found(shop:
         tx.create_table("old.inner", [{"a": 1}])
     with shop.commit("main", "rename") as tx:
         tx.rename_namespace("old", "new")
-        told = system_table(shop, "ana.tables", (), "main", None, tx).arrow().to_pylist()
+        told = system_table(shop._ctx, "ana.tables", (), "main", None, tx).arrow().to_pylist()
         assert [r["name"] for r in told] == ["new.inner", "orders"]
 
 

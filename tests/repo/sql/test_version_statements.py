@@ -32,7 +32,7 @@ def prices(repo: ab.Repository, at: str = "main") -> dict[int, int]:
 
 
 def run(repo: ab.Repository, statement: sql.Governing, branch: str = "main", **args: Any) -> list[dict[str, Any]]:
-    told: list[dict[str, Any]] = govern(repo, statement, branch, args).to_pylist()
+    told: list[dict[str, Any]] = govern(repo._ctx, statement, branch, args).to_pylist()
     return told
 
 
@@ -223,7 +223,7 @@ def test_commits_of_statements_are_the_authors_who_runs_them(shop: ab.Repository
         sql.RestoreTable("orders", "HEAD~1"),
     )
     for statement in statements:
-        govern(shop, statement, "main", {}, "bea")
+        govern(shop._ctx, statement, "main", {}, "bea")
         assert shop.show("main").author == "bea"
 
 

@@ -20,7 +20,7 @@ from anabranch.cli.staging import publish
 
 if TYPE_CHECKING:
     from anabranch.model.commits import Commit
-    from anabranch.repo.sql.result import SqlResult
+    from anabranch.repo.read.sql_result import SqlResult
     from anabranch.repo.sql.sql import SqlSession
 
 FORMATS = ("table", "json", "ndjson", "csv")

@@ -13,7 +13,7 @@ from anabranch.frames.output import objects_of
 from anabranch.sql.statements import Explain, Governing, ShowCreate, Writing
 
 if TYPE_CHECKING:
-    from anabranch.repo.sql.result import SqlResult
+    from anabranch.repo.read.sql_result import SqlResult
 
 _ALONE = ("INSERT", "UPDATE", "DELETE", "COMMIT", "ROLLBACK", "RESTORE", "OPTIMIZE", "RESOLVE", "REVERT")
 _NUMBERS = ("tinyint", "smallint", "int", "bigint", "float", "double", "decimal")

@@ -86,7 +86,7 @@ def list_branches(ctx: Context, showing: Sequence[str] | None = None) -> list[Br
         return Listing(branches.describe(cx, ctx.record.id, showing), ("name", "commit", "created_at"))
 
 
-def reflog(ctx: Context, name: str | None, limit: int | None) -> list[BranchMove]:
+def reflog(ctx: Context, name: str | None, limit: int | None = None) -> list[BranchMove]:
     """List the moves of a branch, newest first."""
     check_limit(limit)
     with ctx.catalog.read() as cx:

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 
-from anabranch.model.ids import ROOT_NAMESPACE, ThingId
 from anabranch.model.schema import Schema
-from anabranch.model.tables import TableEntry, ThingKind
+from anabranch.model.tables import TableEntry
 from anabranch.repo.commit.transaction import Transaction
 from anabranch.repo.context.table_state import describe_table, list_schemas
 
@@ -17,7 +15,7 @@ def draft_schemas(tx: Transaction) -> list[tuple[TableEntry, Schema]]:
     with tx._ctx.catalog.read() as cx:
         committed = {entry.id: (entry, schema) for entry, schema in list_schemas(tx._ctx, cx, tx._start.clock, None)}
     found = []
-    for name, kind, thing in names_of(tx):
+    for name, kind, thing in tx.all_names():
         draft = tx._draft.things.get(thing)
         if kind != "table":
             continue
@@ -31,15 +29,4 @@ def draft_schemas(tx: Transaction) -> list[tuple[TableEntry, Schema]]:
 
 def draft_namespaces(tx: Transaction) -> list[str]:
     """List the namespaces of an unfinished commit, those inside others with their path."""
-    return sorted(name for name, kind, _ in names_of(tx) if kind == "namespace")
-
-
-def names_of(tx: Transaction) -> Iterator[tuple[str, ThingKind, ThingId]]:
-    """Every name that the commit binds, with its path."""
-    todo = [("", ROOT_NAMESPACE)]
-    while todo:
-        prefix, parent = todo.pop()
-        for own, (kind, thing) in tx._names_below(parent).items():
-            yield prefix + own, kind, thing
-            if kind == "namespace":
-                todo.append((f"{prefix}{own}.", thing))
+    return sorted(name for name, kind, _ in tx.all_names() if kind == "namespace")

@@ -241,10 +241,10 @@ def changed_elsewhere(id_: str) -> BranchMoved:
 def start(
     ctx: Context,
     branch: str | None,
-    parent: str | None,
-    message: str,
-    author: str | None,
-    provenance: Sequence[str],
+    parent: str | None = None,
+    message: str = "",
+    author: str | None = None,
+    provenance: Sequence[str] = (),
     strict: bool = False,
     working: bool = False,
 ) -> OpenCommit:

@@ -34,7 +34,7 @@ from anabranch.repo.write.table_writer import TableWriter
 
 if TYPE_CHECKING:
     from anabranch.repo.compare.table_diff import Diff
-    from anabranch.repo.sql.result import SqlResult
+    from anabranch.repo.read.sql_result import SqlResult
 
 
 @dataclass(frozen=True)
@@ -158,10 +158,9 @@ class Transaction:
 
     def sql(self, text: str, args: Mapping[str, Any] | None = None, **frames: Any) -> SqlResult:
         """Run statements of SQL in this commit: it reads its own writes; `{name}` stands for a frame given by name."""
-        from anabranch.repo.sql.sql import run_in
-
         self._open()
-        return run_in(self, text, args, frames)
+        result: SqlResult = self._ctx.run_sql(self, text, args, frames)
+        return result
 
     @contextmanager
     def all_or_nothing(self) -> Iterator[None]:
@@ -191,9 +190,19 @@ class Transaction:
 
     def diff(self, since: str | None = None) -> Diff:
         """What is staged, compared with the commit that it starts from; or all that differs from another ref."""
-        from anabranch.repo.compare.draft_diff import draft_diff
+        from anabranch.repo.commit.draft_diff import draft_diff
 
-        return draft_diff(self, since)
+        return draft_diff(self._ctx, self._start.clock, self._draft, self._contents, self.all_names, since)
+
+    def all_names(self) -> Iterator[tuple[str, ThingKind, ThingId]]:
+        """Every name that this commit binds, with its path."""
+        todo = [("", ROOT_NAMESPACE)]
+        while todo:
+            prefix, parent = todo.pop()
+            for own, (kind, thing) in self._names_below(parent).items():
+                yield prefix + own, kind, thing
+                if kind == "namespace":
+                    todo.append((f"{prefix}{own}.", thing))
 
     # What the tables of this transaction ask for.
 

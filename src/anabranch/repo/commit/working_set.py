@@ -4,29 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from anabranch.repo.commit.open_commit import OpenCommit
-    from anabranch.repo.repository import Repository
+from anabranch.repo.commit.open_commit import OpenCommit, start, working_set
+from anabranch.repo.context.context import Context
 
 _MESSAGE = "working set"
 
 
-def start_working_set(repo: Repository, branch: str) -> OpenCommit:
+def start_working_set(ctx: Context, branch: str) -> OpenCommit:
     """Open a working set on the branch as it is now; an empty one that was left behind starts from an older commit."""
-    empty = repo.working_set(branch)
+    empty = working_set(ctx, branch)
     if empty is not None:
         empty.abort()
-    return repo.start(branch, message=_MESSAGE, working=True)
+    return start(ctx, branch, message=_MESSAGE, working=True)
 
 
 @contextmanager
-def staged_writes(repo: Repository, branch: str) -> Iterator[OpenCommit]:
+def staged_writes(ctx: Context, branch: str) -> Iterator[OpenCommit]:
     """Give the working set to write to; one that was made for this and holds nothing is gone afterwards."""
-    found = repo.working_set(branch)
+    found = working_set(ctx, branch)
     staged = found if found is not None and found.status() else None
-    opened = staged or start_working_set(repo, branch)
+    opened = staged or start_working_set(ctx, branch)
     try:
         yield opened
     except BaseException:

@@ -63,7 +63,13 @@ class Asked:
 
 
 def blame(
-    ctx: Context, table: str, at: str | None, cells: bool, key: Any, where: str | None, args: Mapping[str, Any] | None
+    ctx: Context,
+    table: str,
+    at: str | None,
+    cells: bool = False,
+    key: Any = None,
+    where: str | None = None,
+    args: Mapping[str, Any] | None = None,
 ) -> Blame:
     """Find a table and the commits that made the objects of its past."""
     chosen = make_selection(None, where, args, None)

@@ -107,10 +107,10 @@ def changes(
     table: str,
     since: str | None,
     to: str | None,
-    columns: Iterable[str] | str | None,
-    where: str | None,
-    args: Mapping[str, Any] | None,
-    key: Any,
+    columns: Iterable[str] | str | None = None,
+    where: str | None = None,
+    args: Mapping[str, Any] | None = None,
+    key: Any = None,
 ) -> Changes:
     """Find the commits of a range that touched a table, and the objects that tell their changes."""
     selection = make_selection(columns, where, args, None)

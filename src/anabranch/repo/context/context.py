@@ -8,7 +8,7 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from anabranch.catalog import objects as object_rows
 from anabranch.catalog import repositories
@@ -126,6 +126,8 @@ class Context:
     cache: RowCache
     held: HeldFiles
     author: str
+    run_sql: Callable[..., Any]
+    """Runs statements inside an unfinished commit: (transaction, text, args, frames). SQL stands above commits."""
     known_objects: dict[ObjectId, StoredObject] = field(default_factory=dict)
     known_schemas: dict[str, Schema] = field(default_factory=dict)
 

@@ -16,10 +16,10 @@ def open_table(
     ctx: Context,
     name: str,
     at: str | None,
-    columns: Iterable[str] | str | None,
-    where: str | None,
-    args: Mapping[str, Any] | None,
-    limit: int | None,
+    columns: Iterable[str] | str | None = None,
+    where: str | None = None,
+    args: Mapping[str, Any] | None = None,
+    limit: int | None = None,
 ) -> Table:
     """Find the table at the commit; from here on it is fixed, whatever the branch does."""
     selection = make_selection(columns, where, args, limit)

@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, replace
+from datetime import datetime
+from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any
 
+from anabranch.catalog.history import to_datetime
 from anabranch.errors import InvalidRequest
 from anabranch.model.types import DataType
 from anabranch.plan.engine import Work
 from anabranch.proven.expression import Unproven, type_of_value
 from anabranch.queries.query import TOKEN, Frame, Query, reading_of
-from anabranch.repo.sql.relations import Place, Relation, find_relations
+from anabranch.repo.sql.relations import Place, Relation, find_relation, time_text
 from anabranch.sql.grammar.syntax import reads_plainly
 from anabranch.sql.grammar.tokens import tokenize
+from anabranch.sql.moments import Moment
 from anabranch.sql.references import Reference, find_references, splice
+from anabranch.sql.times import plain_time
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -80,6 +84,10 @@ class Plan:
         from anabranch.engines.spark import frame_types_of
 
         return frame_types_of(self.frame)
+
+    @property
+    def unpublished(self) -> bool:
+        return self.resolved.unpublished
 
     @cached_property
     def frame(self) -> DataFrame:
@@ -153,6 +161,48 @@ def _resolved(place: Place, text: str, args: Mapping[str, Any] | None, frames: M
     found = Resolved(text, {}, references, relations)
     # A parameter may name a table or a version; those are filled in, and not the engine's.
     return Resolved(text, used_args(found.spliced, args), references, relations)
+
+
+def find_relations(
+    place: Place, references: Sequence[Reference], args: Mapping[str, Any], frames: Mapping[str, Any]
+) -> list[Relation | None]:
+    """Find what references of a statement mean, all at one moment; None for a table of the Spark session's own.
+
+    A statement that asks again hears the same.
+    """
+    wanted = [replace(r, start=0, end=0, alias_at=None) for r in references]
+    now = cache(lambda: to_datetime(place.ctx.catalog.now()))
+    timed = {r: _timed(place, r, args, now) for r in wanted if r not in place.known}
+    with place.ctx.catalog.one_state():
+        place.known.update((r, find_relation(place, told, args, frames)) for r, told in timed.items())
+    return [place.known[r] for r in wanted]
+
+
+def find_all(place: Place, texts: Iterable[str], args: Mapping[str, Any], frames: Mapping[str, Any]) -> None:
+    """Find what the parts of a statement read before the first of them is planned."""
+    find_relations(place, [r for text in texts for r in find_references(text)], args, frames)
+
+
+def _timed(place: Place, reference: Reference, args: Mapping[str, Any], now: Callable[[], datetime]) -> Reference:
+    """A reference whose times are known, those that an expression gives, too."""
+
+    def known(moment: Moment) -> Moment:
+        if moment.form != "expression":
+            return moment
+        plain = plain_time(moment.value, now())
+        value = plain or _evaluated(place, moment.value, args)
+        return Moment(moment.kind, "now" if plain == now() else time_text(value))
+
+    moment, span = reference.moment, reference.changes
+    if span is not None:
+        span = replace(span, start=known(span.start), end=span.end and known(span.end))
+    return replace(reference, moment=moment and known(moment), changes=span)
+
+
+def _evaluated(place: Place, text: str, args: Mapping[str, Any]) -> Any:
+    """The value of an expression that gives a time."""
+    plan = plan_query(place, f"SELECT CAST(({text}) AS TIMESTAMP) AS t", args, {})
+    return plan.arrow().column(0)[0].as_py()
 
 
 def _proof(query: Resolved, engines: Engines, is_open: bool) -> tuple[ProvenQuery | None, str | None]:

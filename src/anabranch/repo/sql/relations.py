@@ -2,33 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime
-from functools import cache
 from typing import TYPE_CHECKING, Any, Protocol
 
-from anabranch.catalog.history import to_datetime
 from anabranch.errors import InvalidRequest, NotFound
 from anabranch.frames.input import Input, read_input, typed
 from anabranch.model.objects import size_of
 from anabranch.model.types import DataType
 from anabranch.queries.query import Query, Rows, Source, reading_of
+from anabranch.repo.branches.log import show
 from anabranch.repo.read.conditions import not_in_duck, reading
+from anabranch.repo.read.open_table import open_table
 from anabranch.repo.read.table import Table
 from anabranch.repo.sql.system_names import is_system, system_table, unknown_system
 from anabranch.sql.moments import Moment, Span
-from anabranch.sql.references import Reference, find_references
+from anabranch.sql.references import Reference
 from anabranch.sql.statements import Argument
-from anabranch.sql.times import plain_time
 
 if TYPE_CHECKING:
     from anabranch.engines.engine import Engine
     from anabranch.engines.spark import DataFrame, SparkEngine
     from anabranch.repo.commit.transaction import Transaction
     from anabranch.repo.context.context import Context
-    from anabranch.repo.repository import Repository
     from anabranch.repo.sql.system_names import SystemTable
 
 TARGET = "_ana_target"
@@ -39,16 +37,12 @@ TARGET = "_ana_target"
 class Place:
     """Where a statement reads and writes: a branch, a ref to read at, a transaction that is under way."""
 
-    repo: Repository
+    ctx: Context
     branch: str
     at: str | None = None
     tx: Transaction | None = None
     known: dict[Reference, Relation | None] = field(default_factory=dict, compare=False)
     """What the references of one statement were found to mean, whatever happens meanwhile."""
-
-    @property
-    def ctx(self) -> Context:
-        return self.repo._ctx
 
     def for_one_statement(self) -> Place:
         """The same place for another statement, which sees what is there by then."""
@@ -174,27 +168,10 @@ class FrameRelation:
         """Its rows are the user's."""
 
 
-def find_relations(
-    place: Place, references: Sequence[Reference], args: Mapping[str, Any], frames: Mapping[str, Any]
-) -> list[Relation | None]:
-    """Find what references of a statement mean, all at one moment; None for a table of the Spark session's own.
-
-    A statement that asks again hears the same.
-    """
-    wanted = [replace(r, start=0, end=0, alias_at=None) for r in references]
-    now = cache(lambda: to_datetime(place.ctx.catalog.now()))
-    timed = {r: _timed(place, r, args, now) for r in wanted if r not in place.known}
-    with place.ctx.catalog.one_state():
-        place.known.update((r, _find(place, told, args, frames)) for r, told in timed.items())
-    return [place.known[r] for r in wanted]
-
-
-def find_all(place: Place, texts: Iterable[str], args: Mapping[str, Any], frames: Mapping[str, Any]) -> None:
-    """Find what the parts of a statement read before the first of them is planned."""
-    find_relations(place, [r for text in texts for r in find_references(text)], args, frames)
-
-
-def _find(place: Place, reference: Reference, args: Mapping[str, Any], frames: Mapping[str, Any]) -> Relation | None:
+def find_relation(
+    place: Place, reference: Reference, args: Mapping[str, Any], frames: Mapping[str, Any]
+) -> Relation | None:
+    """Find what one reference means; None for a table of the Spark session's own."""
     if reference.frame:
         return _frame(reference.parts[0], frames, place)
     name = _name(reference, args)
@@ -217,7 +194,7 @@ def _find(place: Place, reference: Reference, args: Mapping[str, Any], frames: M
 def _table(place: Place, name: str, at: str | None) -> TableRelation:
     """A table at a ref, else as the transaction has it now, else where the statement reads."""
     if at is not None or place.tx is None:
-        return TableRelation(place.repo.table(name, at or place.at or place.branch), place.ctx)
+        return TableRelation(open_table(place.ctx, name, at or place.at or place.branch), place.ctx)
     found = place.tx.table(name)
     return TableRelation(found._fixed(), place.ctx, found._is_changed)
 
@@ -255,7 +232,7 @@ def _system(place: Place, reference: Reference, args: Mapping[str, Any]) -> Syst
     given = [argument_value(a, args) for a in reference.arguments or ()]
     name = f"ana.{reference.parts[1].lower()}"
     at = _ref(place, reference.moment, args) if reference.moment else place.at
-    return SystemRelation(system_table(place.repo, name, given, place.branch, at, place.tx), place.tx is not None)
+    return SystemRelation(system_table(place.ctx, name, given, place.branch, at, place.tx), place.tx is not None)
 
 
 def _changes(place: Place, name: str, span: Span, args: Mapping[str, Any]) -> SystemRelation:
@@ -263,7 +240,7 @@ def _changes(place: Place, name: str, span: Span, args: Mapping[str, Any]) -> Sy
     start = _start(place, span, args)
     end = _ref(place, span.end, args) if span.end else place.at or place.branch
     to = end if span.to_inclusive else _before(place, end)
-    return SystemRelation(system_table(place.repo, "ana.changes", [name, start, to], place.branch, place.at, place.tx))
+    return SystemRelation(system_table(place.ctx, "ana.changes", [name, start, to], place.branch, place.at, place.tx))
 
 
 def _start(place: Place, span: Span, args: Mapping[str, Any]) -> str | None:
@@ -271,7 +248,7 @@ def _start(place: Place, span: Span, args: Mapping[str, Any]) -> str | None:
     ref = _ref(place, span.start, args)
     if span.start.kind == "timestamp":
         try:
-            return place.repo.show(ref).hash
+            return show(place.ctx, ref).hash
         except NotFound:  # The branch was not there yet.
             return None
     return _before(place, ref) if span.from_inclusive else ref
@@ -279,7 +256,7 @@ def _start(place: Place, span: Span, args: Mapping[str, Any]) -> str | None:
 
 def _before(place: Place, ref: str) -> str | None:
     """The commit before one; None before the first."""
-    commit = place.repo.show(ref)
+    commit = show(place.ctx, ref)
     return commit.parents[0] if commit.parents else None
 
 
@@ -306,39 +283,16 @@ def _ref(place: Place, moment: Moment, args: Mapping[str, Any]) -> str:
     if moment.form == "parameter":
         value = _argument_value(moment.value, args)
     if moment.kind == "timestamp":
-        return f"{place.branch}@{{{_time(value)}}}"
+        return f"{place.branch}@{{{time_text(value)}}}"
     is_number = moment.form == "number" or (isinstance(value, int) and not isinstance(value, bool))
     return f"{place.branch}/{value}" if is_number else str(value)
 
 
-def _time(value: Any) -> str:
+def time_text(value: Any) -> str:
+    """A time as refs and moments have it."""
     if isinstance(value, datetime):
         return (value if value.tzinfo else value.replace(tzinfo=UTC)).isoformat()
     return value.isoformat() if isinstance(value, date) else str(value)
-
-
-def _timed(place: Place, reference: Reference, args: Mapping[str, Any], now: Callable[[], datetime]) -> Reference:
-    """A reference whose times are known, those that an expression gives, too."""
-
-    def known(moment: Moment) -> Moment:
-        if moment.form != "expression":
-            return moment
-        plain = plain_time(moment.value, now())
-        value = plain or _evaluated(place, moment.value, args)
-        return Moment(moment.kind, "now" if plain == now() else _time(value))
-
-    moment, span = reference.moment, reference.changes
-    if span is not None:
-        span = replace(span, start=known(span.start), end=span.end and known(span.end))
-    return replace(reference, moment=moment and known(moment), changes=span)
-
-
-def _evaluated(place: Place, text: str, args: Mapping[str, Any]) -> Any:
-    """The value of an expression that gives a time."""
-    from anabranch.repo.sql.plan import plan_query
-
-    plan = plan_query(place, f"SELECT CAST(({text}) AS TIMESTAMP) AS t", args, {})
-    return plan.arrow().column(0)[0].as_py()
 
 
 def with_row_id(table: Table) -> Table:

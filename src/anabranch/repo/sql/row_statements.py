@@ -12,8 +12,8 @@ from anabranch.model.schema import Column, Schema
 from anabranch.model.types import DataType, misfit
 from anabranch.queries.query import DELETE, INSERT, OP, UPDATE
 from anabranch.queries.rendering import spark_fitted
-from anabranch.repo.sql.plan import Plan, plan_query, used_args
-from anabranch.repo.sql.relations import TARGET, Place, find_all, with_row_id
+from anabranch.repo.sql.plan import Plan, find_all, plan_query, used_args
+from anabranch.repo.sql.relations import TARGET, Place, with_row_id
 from anabranch.repo.write.table_writer import TableWriter
 from anabranch.sql.grammar.tokens import find_qualified, tokenize
 from anabranch.sql.references import find_references

@@ -9,6 +9,9 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from anabranch.errors import InvalidRequest, NotFound
+from anabranch.repo.compare.history import table_history
+from anabranch.repo.context.context import Context
+from anabranch.repo.read.open_table import open_table
 from anabranch.repo.sql.create_statement import create_statement
 from anabranch.repo.sql.relations import argument_value
 from anabranch.repo.sql.system_listings import column_rows
@@ -19,7 +22,6 @@ from anabranch.sql.statements import Describe, DescribeHistory, Show, ShowCreate
 if TYPE_CHECKING:
     from anabranch.repo.commit.transaction import Transaction
     from anabranch.repo.read.table import Table
-    from anabranch.repo.repository import Repository
 
 _PROPERTIES = (("key", STRING), ("value", STRING))
 _CREATE = (("createtab_stmt", STRING),)
@@ -47,7 +49,7 @@ _MATCHED = {"log": "message", "conflicts": "table", "properties": "key"}
 
 
 def show(
-    repo: Repository,
+    ctx: Context,
     statement: Show | ShowCreate | Describe | DescribeHistory,
     branch: str,
     at: str | None,
@@ -55,28 +57,28 @@ def show(
 ) -> pa.Table:
     """Show what a branch, a ref or an unfinished commit has."""
 
-    def open_table(name: str) -> Table:
-        return tx.table(name) if tx and at is None else repo.table(name, at or branch)
+    def opened(name: str) -> Table:
+        return tx.table(name) if tx and at is None else open_table(ctx, name, at or branch)
 
     def listed(name: str, *arguments: Any) -> pa.Table:
-        return system_table(repo, f"ana.{name}", arguments, branch, at, tx).arrow()
+        return system_table(ctx, f"ana.{name}", arguments, branch, at, tx).arrow()
 
     match statement:
         case ShowCreate():
-            return rows_table(_CREATE, [{"createtab_stmt": create_statement(open_table(statement.table))}])
+            return rows_table(_CREATE, [{"createtab_stmt": create_statement(opened(statement.table))}])
         case Describe() if is_system(statement.table) or statement.arguments is not None:
             given = [argument_value(a, {}) for a in statement.arguments or ()]
-            described = system_table(repo, statement.table, given, branch, at, tx)
+            described = system_table(ctx, statement.table, given, branch, at, tx)
             return rows_table(_DESCRIBE, _system_columns(described.columns))
         case Describe():
             try:
-                return rows_table(_DESCRIBE, _described(open_table(statement.table), statement.extended))
+                return rows_table(_DESCRIBE, _described(opened(statement.table), statement.extended))
             except NotFound as error:
                 raise unknown_system(statement.table) or error from None
         case DescribeHistory():
-            return rows_table(_HISTORY, _history(repo, statement, at or branch))
+            return rows_table(_HISTORY, _history(ctx, statement, at or branch))
         case Show():
-            found = _shown(statement, listed, open_table)
+            found = _shown(statement, listed, opened)
             return found if statement.limit is None else found.slice(0, statement.limit)
 
 
@@ -149,8 +151,8 @@ def _details(table: Table) -> Iterator[tuple[str, str]]:
     yield from ((f"Property {name}", value) for name, value in sorted(table.properties.items()))
 
 
-def _history(repo: Repository, statement: DescribeHistory, ref: str) -> Iterator[dict[str, Any]]:
-    for entry in repo.history(statement.table, at=ref, limit=statement.limit):
+def _history(ctx: Context, statement: DescribeHistory, ref: str) -> Iterator[dict[str, Any]]:
+    for entry in table_history(ctx, statement.table, None, statement.limit, ref):
         yield {
             **vars(entry),
             "version": entry.commit.id,

@@ -10,11 +10,17 @@ from typing import TYPE_CHECKING, Any
 from anabranch.errors import AnabranchError, InvalidRequest
 from anabranch.model.changes import Counts
 from anabranch.model.commits import Commit
+from anabranch.repo.branches.branch import find_branch
+from anabranch.repo.branches.log import show as show_commit
+from anabranch.repo.commit.commit import CommitBlock, CommitRequest
+from anabranch.repo.commit.open_commit import working_set
+from anabranch.repo.commit.working_set import staged_writes
+from anabranch.repo.context.context import Context
+from anabranch.repo.read.sql_result import SqlResult
 from anabranch.repo.sql import row_statements as sql_rows
 from anabranch.repo.sql import table_statements as sql_tables
 from anabranch.repo.sql.plan import plan_query
 from anabranch.repo.sql.relations import Place
-from anabranch.repo.sql.result import SqlResult
 from anabranch.repo.sql.row_statements import Given
 from anabranch.sql import statements as s
 from anabranch.sql.parse import parse_script
@@ -23,14 +29,13 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from anabranch.repo.commit.transaction import Transaction
-    from anabranch.repo.repository import Repository
 
 _MESSAGE_AT_MOST = 500
 _NOT_AT = "leave at= out; on= names the branch that moves"
 
 
 def run_script(
-    repo: Repository,
+    ctx: Context,
     text: str,
     at: str | None,
     on: str | None,
@@ -42,20 +47,18 @@ def run_script(
     """Run a script, and give the last result: what it writes is one commit, or staged if there is a COMMIT in it."""
     statements = _statements(text)
     staging = any(isinstance(x, (s.Commit, s.Rollback)) for x in statements)
-    session = SqlSession(repo, on, staging=staging, at=at)
+    session = SqlSession(ctx, on, staging=staging, at=at)
     return session.run(statements, Given(args or {}, frames), message, author)[-1]
 
 
 def run_in(tx: Transaction, text: str, args: Mapping[str, Any] | None, frames: Mapping[str, Any]) -> SqlResult:
     """Run statements inside a commit that is under way; gives the last result."""
-    from anabranch.repo.repository import Repository
-
     statements = _statements(text)
     outside = next((x for x in statements if isinstance(x, s.Governing)), None)
     if outside is not None:
         hint = "use repo.sql, or do it after the block"
         raise InvalidRequest(f"{_word(outside)} can't be part of a commit", hint=hint)
-    place = Place(Repository(tx._ctx), tx._start.branch.name, None, tx)
+    place = Place(tx._ctx, tx._start.branch.name, None, tx)
     given = Given(args or {}, frames)
     with tx.all_or_nothing():
         return [_run(place, x, given) for x in statements][-1]
@@ -73,15 +76,16 @@ class SqlSession:
 
     def __init__(
         self,
-        repo: Repository,
+        ctx: Context,
         branch: str | None = None,
         *,
         staging: bool = False,
         at: str | None = None,
         author: str | None = None,
     ) -> None:
-        self.repo, self.staging, self.at, self.author = repo, staging, at, author
-        self.branch = branch or repo.default_branch
+        self.ctx, self.staging, self.at, self.author = ctx, staging, at, author
+        with ctx.catalog.read() as cx:
+            self.branch = branch or ctx.default_branch(cx)
 
     def execute(
         self, text: str, args: Mapping[str, Any] | None = None, *, message: str | None = None, **frames: Any
@@ -112,7 +116,7 @@ class SqlSession:
         writes = next((x for x in statements if isinstance(x, (s.Writing, s.Governing))), None)
         if writes is not None:
             raise InvalidRequest(f"{_word(writes)} writes, and at a ref tables are only read", hint=_NOT_AT)
-        self.repo.show(at)
+        show_commit(self.ctx, at)
 
     def _run_together(
         self, statements: Sequence[s.Statement], given: Given, message: str | None, author: str | None
@@ -120,21 +124,19 @@ class SqlSession:
         """Run reading and writing statements: in one transaction, if any of them writes."""
         writes = [x for x in statements if isinstance(x, s.Writing)]
         if not writes:
-            staged = self.repo.working_set(self.branch) if self.staging and self.at is None else None
-            place = Place(self.repo, self.branch, self.at, staged)
+            staged = working_set(self.ctx, self.branch) if self.staging and self.at is None else None
+            place = Place(self.ctx, self.branch, self.at, staged)
             return [_run(place, x, given)._settled() for x in statements]
         if self.staging:
             return self._stage(statements, given)
-        with self.repo.commit(self.branch, message or _message(writes), author=author) as tx:
-            place = Place(self.repo, self.branch, None, tx)
+        with CommitBlock(self.ctx, CommitRequest(self.branch, message or _message(writes), author)) as tx:
+            place = Place(self.ctx, self.branch, None, tx)
             results = [_run(place, x, given)._settled() for x in statements]
         return [replace(r, commit=tx.commit) if isinstance(r.statement, s.Writing) else r for r in results]
 
     def _stage(self, statements: Sequence[s.Statement], given: Given) -> list[SqlResult]:
-        from anabranch.repo.commit.working_set import staged_writes
-
-        with staged_writes(self.repo, self.branch) as tx, tx.all_or_nothing():
-            place = Place(self.repo, self.branch, None, tx)
+        with staged_writes(self.ctx, self.branch) as tx, tx.all_or_nothing():
+            place = Place(self.ctx, self.branch, None, tx)
             return [_run(place, x, given)._settled() for x in statements]
 
     def _govern(self, statement: s.Statement, given: Given, author: str | None) -> SqlResult:
@@ -144,26 +146,26 @@ class SqlSession:
         commit: Commit | None = None
         match statement:
             case s.UseBranch(name=name):
-                self.branch = self.repo.find_branch(name).name
+                self.branch = find_branch(self.ctx, name).name
                 rows = _one(branch=self.branch)
             case s.Commit(message=words):
                 commit = self._commit(words, author)
                 rows = _one(branch=self.branch, commit=commit.hash if commit else None)
             case s.Rollback():
-                staged = self.repo.working_set(self.branch)
+                staged = working_set(self.ctx, self.branch)
                 if staged is not None:
                     staged.abort()
                 rows = _one(branch=self.branch)
             case s.Governing():
-                rows = govern(self.repo, statement, self.branch, given.args, author)
+                rows = govern(self.ctx, statement, self.branch, given.args, author)
                 if isinstance(statement, s.RenameBranch) and statement.old == self.branch:
                     self.branch = statement.new
             case _:
                 raise NotImplementedError(_word(statement))
-        return SqlResult(statement, self.repo._ctx, _rows=rows, commit=commit)
+        return SqlResult(statement, self.ctx, _rows=rows, commit=commit)
 
     def _commit(self, message: str, author: str | None) -> Commit | None:
-        staged = self.repo.working_set(self.branch)
+        staged = working_set(self.ctx, self.branch)
         if staged is None or not staged.status():
             hint = "write something first"
             raise InvalidRequest(f"nothing is staged on {self.branch!r} to commit", hint=hint, branch=self.branch)
@@ -203,7 +205,7 @@ def _run(place: Place, statement: s.Statement, given: Given) -> SqlResult:
 
         assert isinstance(statement, (s.Show, s.ShowCreate, s.Describe, s.DescribeHistory))
         with ctx.catalog.one_state():
-            return SqlResult(statement, ctx, _rows=show(place.repo, statement, place.branch, place.at, place.tx))
+            return SqlResult(statement, ctx, _rows=show(place.ctx, statement, place.branch, place.at, place.tx))
 
 
 @contextmanager

@@ -8,9 +8,14 @@ from typing import Any
 from anabranch.catalog import history
 from anabranch.model.schema import Schema
 from anabranch.model.tables import TableEntry
+from anabranch.repo.branches import branch as branch_verbs
+from anabranch.repo.branches import log as log_verbs
+from anabranch.repo.branches.listing import list_namespaces, list_tags
 from anabranch.repo.branches.refs import resolve
 from anabranch.repo.commit.draft_listing import draft_namespaces, draft_schemas
+from anabranch.repo.commit.open_commit import working_set
 from anabranch.repo.context.table_state import list_schemas
+from anabranch.repo.merge.waiting_merges import list_waiting
 from anabranch.repo.sql.system_relation import BIGINT, BOOLEAN, INT, STRING, STRINGS, TIMESTAMP, Asked, SystemTable
 
 _LOG = (
@@ -59,19 +64,21 @@ _STATUS = (
 def log(asked: Asked) -> SystemTable:
     """The commits that a ref reaches, newest first."""
     ref = asked.ref_at(0) or asked.ref
-    asked.repo.log(ref, limit=0)  # what can't be shown is told so, in the words that were given
+    log_verbs.log(asked.ctx, ref, limit=0)  # what can't be shown is told so, in the words that were given
     fixed = asked.pinned(ref)
-    return asked.in_memory(_LOG, lambda: map(vars, asked.repo.log(fixed)))
+    return asked.in_memory(_LOG, lambda: map(vars, log_verbs.log(asked.ctx, fixed)))
 
 
 def branches(asked: Asked) -> SystemTable:
     """All branches, by name."""
-    return asked.listed(_BRANCHES, ({**vars(b), "current": b.name == asked.branch} for b in asked.repo.branches()))
+    return asked.listed(
+        _BRANCHES, ({**vars(b), "current": b.name == asked.branch} for b in branch_verbs.list_branches(asked.ctx))
+    )
 
 
 def tags(asked: Asked) -> SystemTable:
     """All tags, by name."""
-    return asked.listed(_TAGS, map(vars, asked.repo.tags()))
+    return asked.listed(_TAGS, map(vars, list_tags(asked.ctx)))
 
 
 def tables(asked: Asked) -> SystemTable:
@@ -81,7 +88,7 @@ def tables(asked: Asked) -> SystemTable:
 
 def namespaces(asked: Asked) -> SystemTable:
     """The namespaces, by name."""
-    found = draft_namespaces(asked.staged) if asked.staged else asked.repo.namespaces(asked.ref)
+    found = draft_namespaces(asked.staged) if asked.staged else list_namespaces(asked.ctx, asked.ref)
     return asked.listed((("name", STRING),), ({"name": name} for name in found))
 
 
@@ -112,7 +119,7 @@ def column_rows(table: str, schema: Schema) -> Iterator[dict[str, Any]]:
 def reflog(asked: Asked) -> SystemTable:
     """The moves of a branch, newest first."""
     branch = asked.text(0, "the name of a branch") or asked.branch
-    return asked.listed(_REFLOG, map(vars, asked.repo.reflog(branch)))
+    return asked.listed(_REFLOG, map(vars, branch_verbs.reflog(asked.ctx, branch)))
 
 
 def status(asked: Asked) -> SystemTable:
@@ -128,7 +135,7 @@ def _schemas(asked: Asked) -> list[tuple[TableEntry, Schema]]:
 
 
 def _staged(asked: Asked) -> Iterator[dict[str, Any]]:
-    opened = asked.tx or asked.repo.working_set(asked.branch)
+    opened = asked.tx or working_set(asked.ctx, asked.branch)
     for name, what in sorted(opened.status().items()) if opened else ():
         state = "dropped" if what["dropped"] else "created" if "create" in what["operations"] else "changed"
         yield {"name": name, **what, **vars(what["counts"]), "state": state}
@@ -136,5 +143,5 @@ def _staged(asked: Asked) -> Iterator[dict[str, Any]]:
 
 def _merges(asked: Asked) -> Iterator[dict[str, Any]]:
     nothing = {"inserted": None, "updated": None, "deleted": None}
-    for merge in asked.repo.waiting_merges(asked.branch):
+    for merge in list_waiting(asked.ctx, asked.branch):
         yield {"name": ", ".join(merge.sources), "kind": "merge", "state": "open", "operations": [], **nothing}

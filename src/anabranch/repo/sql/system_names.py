@@ -15,7 +15,7 @@ from anabranch.repo.sql.system_relation import Asked, SystemTable
 
 if TYPE_CHECKING:
     from anabranch.repo.commit.transaction import Transaction
-    from anabranch.repo.repository import Repository
+    from anabranch.repo.context.context import Context
 
 __all__ = ["NAMESPACE", "SystemTable", "names", "system_table"]
 
@@ -74,7 +74,7 @@ def unknown_system(name: str) -> NotFound | None:
 
 
 def system_table(
-    repo: Repository,
+    ctx: Context,
     name: str,
     arguments: Sequence[Any],
     branch: str,
@@ -87,7 +87,7 @@ def system_table(
     found = _KNOWN.get(own)
     if found is None:
         raise unknown_system(full) or NotFound(f"there is no system table {full!r}")
-    asked = Asked(repo, full, found.usage(full), tuple(arguments), branch, at, tx)
+    asked = Asked(ctx, full, found.usage(full), tuple(arguments), branch, at, tx)
     if len(arguments) < found.at_least:
         raise asked.wrong("it needs the name of a table")
     if found.at_most is not None and len(arguments) > found.at_most:

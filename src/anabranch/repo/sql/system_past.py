@@ -10,10 +10,16 @@ import pyarrow as pa
 
 from anabranch.errors import NotFound
 from anabranch.frames.json import json_text
+from anabranch.repo.commit.open_commit import working_set
+from anabranch.repo.compare import blame as blame_verbs
+from anabranch.repo.compare import changes as change_verbs
+from anabranch.repo.compare import diff as diff_verbs
+from anabranch.repo.compare.history import row_history, table_history
 from anabranch.repo.compare.table_diff import TableDiff
 from anabranch.repo.merge.conflicts import Conflicts
 from anabranch.repo.merge.open_merge import newest_merge
 from anabranch.repo.read.look_up import value_of_text
+from anabranch.repo.read.open_table import open_table
 from anabranch.repo.sql.system_relation import BIGINT, INT, STRING, STRINGS, TIMESTAMP, Asked, SystemTable
 
 _COMMIT = (
@@ -58,24 +64,24 @@ def _table_diff(asked: Asked) -> TableDiff:
     if before is not None and ".." in before:
         if after is not None:
             raise asked.wrong(f"{before!r} is a range, and a second ref was given")
-        return asked.repo.diff(before, table=asked.table)[asked.table]
+        return diff_verbs.diff(asked.ctx, before, None, asked.table)[asked.table]
     if before is not None or after is not None:
-        return asked.repo.diff(before or asked.ref, after or asked.ref, table=asked.table)[asked.table]
-    opened = asked.tx or asked.repo.working_set(asked.branch)
+        return diff_verbs.diff(asked.ctx, before or asked.ref, after or asked.ref, asked.table)[asked.table]
+    opened = asked.tx or working_set(asked.ctx, asked.branch)
     if opened is not None:
         return opened.diff()[asked.table]
-    return asked.repo.diff(asked.ref, asked.ref, table=asked.table)[asked.table]
+    return diff_verbs.diff(asked.ctx, asked.ref, asked.ref, asked.table)[asked.table]
 
 
 def changes(asked: Asked) -> SystemTable:
     """Every change of every commit after one ref up to another."""
-    found = asked.repo.changes(asked.table, asked.ref_at(1), asked.ref_at(2) or asked.ref)
+    found = change_verbs.changes(asked.ctx, asked.table, asked.ref_at(1), asked.ref_at(2) or asked.ref)
     return asked.computed(found.columns, found)
 
 
 def blame(asked: Asked) -> SystemTable:
     """The commit that last changed each row."""
-    found = asked.repo.blame(asked.table, asked.ref_at(1) or asked.ref)
+    found = blame_verbs.blame(asked.ctx, asked.table, asked.ref_at(1) or asked.ref)
     return asked.computed(found.columns, found)
 
 
@@ -90,7 +96,7 @@ def history(asked: Asked) -> SystemTable:
 
 def _key(asked: Asked) -> dict[str, Any]:
     """The key that the arguments after the table give, in the types of its columns."""
-    schema = asked.repo.table(asked.table, asked.ref).schema
+    schema = open_table(asked.ctx, asked.table, asked.ref).schema
     columns, given = schema.key_columns if schema.has_key else (), asked.arguments[1:]
     if len(given) != len(columns):
         names = ", ".join(c.name for c in columns) or "no key"
@@ -103,12 +109,12 @@ def _key(asked: Asked) -> dict[str, Any]:
 
 
 def _table_history(asked: Asked, at: str) -> Iterator[dict[str, Any]]:
-    for entry in asked.repo.history(asked.table, at=at):
+    for entry in table_history(asked.ctx, asked.table, None, None, at):
         yield {**vars(entry.commit), **vars(entry)}
 
 
 def _row_history(asked: Asked, key: dict[str, Any], at: str) -> Iterator[dict[str, Any]]:
-    for entry in asked.repo.history(asked.table, key, at=at):
+    for entry in row_history(asked.ctx, asked.table, key, None, None, at):
         sides = {"before": _json(entry.before), "after": _json(entry.after)}
         yield {**vars(entry.commit), **vars(entry), **sides}
 

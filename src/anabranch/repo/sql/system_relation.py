@@ -15,13 +15,13 @@ from anabranch.model.refs import with_head
 from anabranch.model.types import DataType, array_of
 from anabranch.queries.query import Rows, reading_of
 from anabranch.repo.branches.refs import pinned
+from anabranch.repo.read.open_table import open_table
 
 if TYPE_CHECKING:
     from anabranch.engines.spark import DataFrame
     from anabranch.repo.commit.transaction import Transaction
     from anabranch.repo.context.context import Context
     from anabranch.repo.read.table import Table
-    from anabranch.repo.repository import Repository
 
 STRING, BOOLEAN, BIGINT, TIMESTAMP = (DataType(name) for name in ("string", "boolean", "bigint", "timestamp"))
 INT = DataType("int")
@@ -59,7 +59,7 @@ class Readable(Protocol):
 class Asked:
     """A relation that was asked for, and from where."""
 
-    repo: Repository
+    ctx: Context
     name: str
     usage: str
     """How it is written, such as `ana.diff(table, before, after)`."""
@@ -67,10 +67,6 @@ class Asked:
     branch: str
     at: str | None
     tx: Transaction | None
-
-    @property
-    def ctx(self) -> Context:
-        return self.repo._ctx
 
     @property
     def ref(self) -> str:
@@ -92,7 +88,7 @@ class Asked:
 
     def open_table(self) -> Table:
         """The table that the first argument names, with what is staged."""
-        return self.staged.table(self.table) if self.staged else self.repo.table(self.table, self.ref)
+        return self.staged.table(self.table) if self.staged else open_table(self.ctx, self.table, self.ref)
 
     def text(self, number: int, what: str) -> str | None:
         """An argument that is text; None where it is NULL or left out."""

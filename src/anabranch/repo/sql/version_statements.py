@@ -11,15 +11,27 @@ import pyarrow as pa
 from anabranch.errors import AlreadyExists, InvalidRequest, MergeConflict, NotFound
 from anabranch.model.commits import Commit
 from anabranch.model.refs import with_head
-from anabranch.repo.merge.open_merge import newest_merge
+from anabranch.repo.branches import branch as branch_verbs
+from anabranch.repo.branches.listing import list_tags
+from anabranch.repo.branches.log import show, show_changes
+from anabranch.repo.commit.open_commit import working_set
+from anabranch.repo.context.context import Context
+from anabranch.repo.merge.cherry_pick import cherry_pick
+from anabranch.repo.merge.merge import merge
+from anabranch.repo.merge.open_merge import newest_merge, start_merge
+from anabranch.repo.merge.preview import preview
+from anabranch.repo.merge.request import MergeRequest
+from anabranch.repo.merge.restore import restore
+from anabranch.repo.merge.revert import RevertRequest, revert
+from anabranch.repo.merge.waiting_merges import list_waiting
 from anabranch.repo.sql.system_relation import BIGINT, BOOLEAN, STRING, STRINGS, rows_table
+from anabranch.repo.upkeep.optimize import optimize
 from anabranch.sql import statements as sql
 
 if TYPE_CHECKING:
     from anabranch.repo.merge.conflicts import Conflicts
     from anabranch.repo.merge.open_merge import OpenMerge
     from anabranch.repo.merge.request import MergeResult
-    from anabranch.repo.repository import Repository
 
 _COUNTS = (("inserted", BIGINT), ("updated", BIGINT), ("deleted", BIGINT))
 _BRANCH = (("branch", STRING), ("commit", STRING))
@@ -46,20 +58,20 @@ _NEXT = "RESOLVE table TAKE ours, theirs or base (or SET column = expression), t
 
 
 def govern(
-    repo: Repository, statement: sql.Governing, branch: str, args: Mapping[str, Any], author: str | None = None
+    ctx: Context, statement: sql.Governing, branch: str, args: Mapping[str, Any], author: str | None = None
 ) -> pa.Table:
     """Run one statement on the current branch, and tell what it did; commits that it makes are the author's."""
     run = _RUNS.get(type(statement))
     if run is None:
         raise InvalidRequest(f"{type(statement).__name__} is not run here", hint="give it to repo.sql(…)")
-    return run(_Governing(repo, branch, args, author), statement)
+    return run(_Governing(ctx, branch, args, author), statement)
 
 
 @dataclass(frozen=True)
 class _Governing:
     """Where a statement is run."""
 
-    repo: Repository
+    ctx: Context
     branch: str
     args: Mapping[str, Any]
     author: str | None = None
@@ -72,80 +84,75 @@ class _Governing:
 
     def create_branch(self, asked: sql.CreateBranch) -> pa.Table:
         try:
-            made = self.repo.branch(asked.name, self.ref(asked.at))
+            made = branch_verbs.create_branch(self.ctx, asked.name, self.ref(asked.at))
         except AlreadyExists:
             if not asked.if_not_exists:
                 raise
-            made = self.repo.find_branch(asked.name)
+            made = branch_verbs.find_branch(self.ctx, asked.name)
         return rows_table(_BRANCH, [{"branch": made.name, "commit": made.commit}])
 
     def drop_branch(self, asked: sql.DropBranch) -> pa.Table:
         if asked.name == self.branch:
             raise InvalidRequest(f"{asked.name!r} is the current branch", hint="USE BRANCH goes to another first")
         try:
-            shown = self.repo.find_branch(asked.name).commit
+            shown = branch_verbs.find_branch(self.ctx, asked.name).commit
         except NotFound:
             if not asked.if_exists:
                 raise
             return rows_table(_BRANCH, ())
-        self.repo.delete_branch(asked.name, force=asked.force)
+        branch_verbs.delete_branch(self.ctx, asked.name, asked.force)
         return rows_table(_BRANCH, [{"branch": asked.name, "commit": shown}])
 
     def rename_branch(self, asked: sql.RenameBranch) -> pa.Table:
-        self.repo.rename_branch(asked.old, asked.new)
-        shown = self.repo.find_branch(asked.new).commit
+        branch_verbs.rename_branch(self.ctx, asked.old, asked.new)
+        shown = branch_verbs.find_branch(self.ctx, asked.new).commit
         return rows_table(_RENAMED, [{"branch": asked.new, "renamed_from": asked.old, "commit": shown}])
 
     def create_tag(self, asked: sql.CreateTag) -> pa.Table:
-        if not (asked.if_not_exists and any(tag.name == asked.name for tag in self.repo.tags())):
-            self.repo.tag(asked.name, self.ref(asked.at))
-        return rows_table(_TAG, [{"tag": asked.name, "commit": self.repo.show(asked.name).hash}])
+        if not (asked.if_not_exists and any(tag.name == asked.name for tag in list_tags(self.ctx))):
+            branch_verbs.create_tag(self.ctx, asked.name, self.ref(asked.at))
+        return rows_table(_TAG, [{"tag": asked.name, "commit": show(self.ctx, asked.name).hash}])
 
     def drop_tag(self, asked: sql.DropTag) -> pa.Table:
-        shown = [{"tag": tag.name, "commit": tag.commit} for tag in self.repo.tags() if tag.name == asked.name]
+        shown = [{"tag": tag.name, "commit": tag.commit} for tag in list_tags(self.ctx) if tag.name == asked.name]
         if shown or not asked.if_exists:
-            self.repo.delete_tag(asked.name)
+            branch_verbs.delete_tag(self.ctx, asked.name)
         return rows_table(_TAG, shown)
 
     def reset_branch(self, asked: sql.ResetBranch) -> pa.Table:
         self._refuse_staged(asked.name, None, "ROLLBACK gives them up, COMMIT publishes them")
-        made = self.repo.reset(asked.name, to=self.ref(asked.to))
+        made = branch_verbs.reset_branch(self.ctx, asked.name, self.ref(asked.to))
         return rows_table(_BRANCH, [{"branch": made.name, "commit": made.commit}])
 
     # Merges
 
     def merge(self, asked: sql.MergeBranch) -> pa.Table:
         into = asked.into or self.branch
-        sources = [self.ref(source) for source in asked.sources]
+        sources = tuple(self.ref(source) for source in asked.sources)
         if asked.dry_run:
             return self._dry_run(into, sources, asked)
-        for waiting in self.repo.waiting_merges(into):
+        for waiting in list_waiting(self.ctx, into):
             names = ", ".join(waiting.sources)
             hint = "CONTINUE MERGE publishes it, ABORT MERGE gives it up"
             raise InvalidRequest(f"a merge of {names} into {into!r} is open", hint=hint)
         return _merged(into, self._merge(into, sources, asked))
 
-    def _merge(self, into: str, sources: list[str], asked: sql.MergeBranch) -> MergeResult:
+    def _merge(self, into: str, sources: tuple[str, ...], asked: sql.MergeBranch) -> MergeResult:
         """Merge; a merge with conflicts is kept open, as the command line does."""
-        settings: dict[str, Any] = {
-            "message": asked.message,
-            "rules": dict(asked.rules),
-            "strictness": asked.strictness or "cell",
-            "mode": asked.mode or "merge",
-            "ff": asked.ff or "auto",
-            "author": self.author,
-        }
+        mode: Any = asked.mode or "merge"
+        ff: Any = asked.ff or "auto"
+        strictness = asked.strictness or "cell"
+        wanted = MergeRequest(sources, into, asked.message, dict(asked.rules), strictness, mode, ff, self.author)
         try:
-            return self.repo.merge(sources, into, **settings)
+            return merge(self.ctx, wanted)
         except MergeConflict as error:
             if asked.mode == "replay":
                 error.hint = "a replay can't wait: give rules, or merge in another way"
                 raise
-            kept = self.repo.start_merge(sources, into, **settings)
-            return self._finish(kept, None)
+            return self._finish(start_merge(self.ctx, wanted), None)
 
-    def _dry_run(self, into: str, sources: list[str], asked: sql.MergeBranch) -> pa.Table:
-        found = self.repo.preview(sources, into, rules=dict(asked.rules), strictness=asked.strictness or "cell")
+    def _dry_run(self, into: str, sources: tuple[str, ...], asked: sql.MergeBranch) -> pa.Table:
+        found = preview(self.ctx, MergeRequest(sources, into, None, dict(asked.rules), asked.strictness or "cell"))
         counts, conflicts = found.diff().counts(), _by_table(found.conflicts)
         nothing = {"inserted": 0, "updated": 0, "deleted": 0, "cells": 0}
         return rows_table(
@@ -172,7 +179,7 @@ class _Governing:
         return rows_table(_ABORTED, [{"branch": kept.into, "aborted": kept.sources}])
 
     def _kept(self) -> OpenMerge:
-        found = newest_merge(self.repo._ctx, self.branch)
+        found = newest_merge(self.ctx, self.branch)
         if found is None:
             hint = "MERGE BRANCH keeps one open if there are conflicts; ana.status shows it"
             raise NotFound(f"no merge into {self.branch!r} is open", hint=hint)
@@ -188,30 +195,34 @@ class _Governing:
     # Single commits
 
     def revert(self, asked: sql.Revert) -> pa.Table:
-        words: dict[str, Any] = {"message": asked.message, "author": self.author}
-        return self._made(self.repo.revert(self.ref(asked.ref), self.branch, parent=asked.parent, **words))
+        wanted = RevertRequest(
+            self.ref(asked.ref), self.branch, asked.parent, message=asked.message, author=self.author
+        )
+        return self._made(revert(self.ctx, wanted))
 
     def cherry_pick(self, asked: sql.CherryPick) -> pa.Table:
-        words: dict[str, Any] = {"message": asked.message, "author": self.author}
-        return self._made(self.repo.cherry_pick(self.ref(asked.ref), self.branch, parent=asked.parent, **words))
+        commit = self.ref(asked.ref)
+        return self._made(
+            cherry_pick(self.ctx, commit, self.branch, asked.parent, {}, "cell", asked.message, self.author)
+        )
 
     def restore(self, asked: sql.RestoreTable) -> pa.Table:
         self._refuse_staged(self.branch, asked.table, "ROLLBACK gives up what is staged, COMMIT publishes it")
-        return self._made(self.repo.restore(asked.table, self.ref(asked.to), self.branch, author=self.author))
+        return self._made(restore(self.ctx, asked.table, self.ref(asked.to), self.branch, None, self.author))
 
     def optimize(self, asked: sql.OptimizeTable) -> pa.Table:
-        return rows_table(_OPTIMIZED, [vars(self.repo.optimize(asked.table, self.branch))])
+        return rows_table(_OPTIMIZED, [vars(optimize(self.ctx, asked.table, self.branch))])
 
     def _made(self, commit: Commit | None) -> pa.Table:
         """The commit that was made; without one, the branch and nothing else."""
-        changes = self.repo.show_changes(commit.hash) if commit else []
+        changes = show_changes(self.ctx, commit.hash) if commit else []
         counts = {name: sum(getattr(c, name) for c in changes) for name, _ in _COUNTS}
         facts = {"commit": commit.hash if commit else None, "commit_id": commit.id if commit else None}
         return rows_table(_COMMIT, [{"branch": self.branch, **facts, **counts}])
 
     def _refuse_staged(self, branch: str, table: str | None, hint: str) -> None:
         """Refuse where staged work would be lost or would no longer fit: all of it, or that of one table."""
-        staged = self.repo.working_set(branch)
+        staged = working_set(self.ctx, branch)
         names = staged.status() if staged else {}
         if names if table is None else table in names:
             raise InvalidRequest(f"there are staged changes of {table or ', '.join(sorted(names))!r}", hint=hint)

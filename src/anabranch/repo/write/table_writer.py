@@ -2,22 +2,42 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, Protocol
 
 from anabranch.model.changes import Counts
-from anabranch.model.ids import ThingId
+from anabranch.model.ids import ObjectId, ThingId
+from anabranch.model.tables import TableState
+from anabranch.plan.commit import Statement, ThingDraft
 from anabranch.plan.properties import check_properties, with_properties, without_properties
+from anabranch.repo.context.context import Context
 from anabranch.repo.read.table import Selection, Table
 
-if TYPE_CHECKING:
-    from anabranch.repo.commit.transaction import Transaction
+
+class StatementLog(Protocol):
+    """The unfinished commit that a table belongs to: it keeps what statements make."""
+
+    _ctx: Context
+
+    def state_of(self, thing: ThingId) -> TableState: ...
+
+    def pending(self) -> Mapping[ObjectId, bytes]: ...
+
+    def wrote(self, thing: ThingId) -> bool: ...
+
+    def add(self, thing: ThingId, statement: Statement) -> Counts: ...
+
+    def alter(self, thing: ThingId, change: Callable[[ThingDraft], ThingDraft]) -> None: ...
+
+    def drop(self, thing: ThingId) -> None: ...
+
+    def rename(self, thing: ThingId, name: str) -> None: ...
 
 
 class TableWriter(Table):
     """A table inside a commit: everything that a Table reads, and the statements that change it."""
 
-    def __init__(self, transaction: Transaction, thing: ThingId, selection: Selection) -> None:
+    def __init__(self, transaction: StatementLog, thing: ThingId, selection: Selection) -> None:
         self._transaction, self._thing = transaction, thing
         super().__init__(transaction._ctx, lambda: transaction.state_of(thing), selection, transaction.pending())
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from anabranch.frames.relation import Relation
 from anabranch.model.changes import Counts
@@ -14,9 +14,29 @@ from anabranch.sql.statements import Statement
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from anabranch.engines.engine import Engine
     from anabranch.engines.spark import DataFrame
+    from anabranch.model.types import DataType
     from anabranch.repo.context.context import Context
-    from anabranch.repo.sql.plan import Plan
+
+
+class PlannedQuery(Protocol):
+    """A query that is bound to what it reads and to an engine, and not run yet."""
+
+    @property
+    def columns(self) -> tuple[tuple[str, DataType | None], ...]: ...
+
+    @property
+    def engine(self) -> Engine: ...
+
+    @property
+    def frame(self) -> DataFrame: ...
+
+    @property
+    def unpublished(self) -> bool:
+        """Whether it reads rows of an unfinished commit."""
+
+    def arrow(self) -> pa.Table: ...
 
 
 @dataclass
@@ -25,7 +45,7 @@ class SqlResult(Relation):
 
     statement: Statement
     _ctx: Context
-    _plan: Plan | None = None
+    _plan: PlannedQuery | None = None
     """Of a query, which runs when its rows are asked for."""
     _rows: pa.Table | None = None
     """Of any other statement, and of a query that was settled."""
@@ -77,7 +97,7 @@ class SqlResult(Relation):
 
     def _settled(self) -> SqlResult:
         """The same, with rows of an unfinished commit read at once: it may have ended when they are asked for."""
-        is_loose = self._plan is not None and self._plan.resolved.unpublished
+        is_loose = self._plan is not None and self._plan.unpublished
         return replace(self, _rows=self.arrow()) if is_loose else self
 
     def arrow(self) -> pa.Table:
