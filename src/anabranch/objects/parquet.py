@@ -42,26 +42,26 @@ class Footer:
     null_keys: int
 
 
-def encode(table: pa.Table, row_group_rows: int, *, tuned: bool = False, quick: bool = False) -> bytes:
-    """Write a table as one Parquet file in memory.
+def encode(table: pa.Table, row_group_rows: int, *, quick: bool = False) -> bytes:
+    """Write a table as one Parquet file in memory, to be searched and read quickly.
 
-    `tuned` to be found in and read quickly, for a little more work; `quick` for a file that does not live long.
+    `quick` is for a file that does not live long.
     """
     sink = pa.BufferOutputStream()
     exact = [path for field in table.schema for path in _exact_leaves(field, "")]
-    options = {**_FORMAT, "write_statistics": exact, "use_dictionary": exact}
+    options = {**_FORMAT, "write_statistics": exact}
     if table.nbytes <= _SMALL_BYTES:
         options |= _SMALL
     elif quick:
         options |= {"compression": "none", "use_dictionary": _repeating(table, exact), "write_statistics": False}
-    elif tuned:
-        options |= _tuned(table, exact)
+    else:
+        options |= _encodings(table, exact)
     pq.write_table(table, sink, row_group_size=row_group_rows, **options)
     content: bytes = sink.getvalue().to_pybytes()
     return content
 
 
-def _tuned(table: pa.Table, exact: Sequence[str]) -> dict[str, Any]:
+def _encodings(table: pa.Table, exact: Sequence[str]) -> dict[str, Any]:
     """Options without dictionaries that don't pay: whole numbers that hardly repeat are told by their distances."""
     repeating = _repeating(table, exact)
     varied = [f for f in table.schema if f.type in _WHOLE_NUMBERS and f.name not in repeating]
@@ -110,6 +110,13 @@ def decode(content: bytes) -> pa.Table:
     """Read a Parquet file from memory. It is small: threads and reading ahead would cost more than the reading."""
     with _readable("an object", "restore the catalogue from a backup"):
         return read_within_limit(pq.ParquetFile(pa.BufferReader(content), pre_buffer=False))
+
+
+def read_columns(file: BinaryIO, names: Sequence[str]) -> pa.Table:
+    """Read some columns of a file."""
+    options: dict[str, Any] = {"coerce_int96_timestamp_unit": "us", "page_checksum_verification": True}
+    with _readable("a file", "write it again"):
+        return pq.ParquetFile(file, **options).read(columns=list(names))
 
 
 def read_footer(file: BinaryIO, key: Sequence[Column]) -> Footer:

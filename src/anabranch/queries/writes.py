@@ -298,6 +298,14 @@ def at_keys(query: Query, schema: Schema, keys: str) -> Query:
     return query.over(select(everything(), subquery(query.expression, "w"), join=join))
 
 
+def without_keys(query: Query, key: Sequence[str], keys: Source) -> Query:
+    """The rows of a query that have none of these keys."""
+    name = f"{next(iter(query.sources))}_without"
+    join = joined(table(name, "k"), same_key(key, "w", "k"), "left anti")
+    whole = select(everything(), subquery(query.expression, "w"), join=join)
+    return Query(whole, {**query.sources, name: keys}, query.args)
+
+
 def distinct_rows(queries: Sequence[Query], columns: Sequence[Column], sources: Sources) -> Query:
     """The rows of several queries, once each."""
     whole = union_all([select([col(c.id) for c in columns], subquery(q.expression, "q")) for q in queries])

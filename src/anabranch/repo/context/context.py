@@ -143,7 +143,7 @@ class Context:
         stored = [layer.object for layer in layers]
         uris = Addresses({o.id: o for o in stored if o.place == "root" and o.path}, self.root)
         inline = [o for o in stored if o.place == "inline"]
-        decoded = Decoded([o.id for o in inline], lambda: self._decoded(inline, pending or {}))
+        decoded = Decoded([o.id for o in inline], lambda: self.small_rows(inline, pending or {}))
         lay = None if self.engines.setting == "spark" else ReadBefore(self.engines, self.remembered)
         return Access(uris, decoded, lay)
 
@@ -206,7 +206,8 @@ class Context:
             if layer.object.place == "root" and layer.object.path:
                 self.root.check(layer.object.path, layer.object.size_bytes, layer.object.sha256 if deep else None)
 
-    def _decoded(self, inline: Sequence[StoredObject], pending: Mapping[ObjectId, bytes]) -> dict[ObjectId, pa.Table]:
+    def small_rows(self, inline: Sequence[StoredObject], pending: Mapping[ObjectId, bytes]) -> dict[ObjectId, pa.Table]:
+        """Decode the rows of objects that live in the catalogue, or are about to."""
         from anabranch.arrow.plain import plain
         from anabranch.objects.parquet import decode
 

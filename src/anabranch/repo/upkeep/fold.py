@@ -210,7 +210,7 @@ class Refit:
         by_key = tuple(str(k) for k in state.schema.key_ids)
         cluster = (layout_of(state).cluster if kind == "rows" else ()) or by_key
         proper = max(self.ctx.settings.file_row_limit, min(file_rows, self.ctx.settings.spark_file_row_limit))
-        layout = Layout(cluster, files=max(1, -(-most // proper)), file_rows=proper, tuned=True)
+        layout = Layout(cluster, files=max(1, -(-most // proper)), file_rows=proper)
         new = store(self.ctx, self.engine, rows, kind, state.schema, touched, layout)
         self.made += new
         return [o.stored for o in new]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import pyarrow as pa
@@ -10,49 +10,102 @@ import pyarrow.compute as pc
 
 from anabranch.engines.engine import Engine
 from anabranch.model.changes import Counts
-from anabranch.model.objects import NewObject, around, size_of
+from anabranch.model.ids import ObjectId
+from anabranch.model.objects import NewObject, around, may_meet, size_of
 from anabranch.model.schema import Column, Schema
+from anabranch.model.tables import TableState
 from anabranch.model.types import DataType
+from anabranch.objects.parquet import table_range
 from anabranch.plan.commit import Statement, ThingDraft, draft_state, objects_of
 from anabranch.plan.engine import Work
 from anabranch.queries import writes as changes
+from anabranch.queries.object_groups import physical
 from anabranch.queries.query import DELETE, INSERT, OP, UPDATE, Rows, Sources, reading_of
 from anabranch.queries.scan import Keys, scan
 from anabranch.repo.context.context import Context
 from anabranch.repo.read.conditions import not_in_duck, reading
-from anabranch.repo.write.row_objects import Kept, scratch, store
+from anabranch.repo.write.repeated_keys import repeated_keys
+from anabranch.repo.write.row_objects import Kept, Layout, layout_of, scratch, store
 
 
 def net(ctx: Context, table: ThingDraft) -> ThingDraft:
-    """Compare the states before and after at the touched keys, and store the difference."""
+    """Make one change of a table's statements: only keys that several of their objects have are compared."""
     if not table.needs_netting or table.schema is None:
         return table
-    after, schema = draft_state(table), table.schema
+    objects, state = objects_of(table), draft_state(table)
+    pending = {o.stored.id: o.content for o in objects if o.content is not None}
+    with reading(ctx, state):
+        repeated = None if table.has_lost_cells else repeated_keys(ctx, objects, state, pending)
+    if repeated is None or _are_most(repeated, objects):
+        made = _compared(ctx, table, state, objects, None)
+    elif repeated.num_rows:
+        made = _compared(ctx, table, state, objects, repeated)
+    else:
+        made = tuple(objects)
+    statements = (Statement("update", made, counts_of(made)),) if made else ()
+    # A new version is compared with nothing: all its rows are in the difference.
+    return replace(table, statements=statements, replaced_rows=0 if table.replaced else None)
+
+
+def _are_most(keys: pa.Table, objects: Sequence[NewObject]) -> bool:
+    """Whether hardly an object would stay as it is."""
+    return bool(keys.num_rows * 4 > sum(o.stored.row_count for o in objects))
+
+
+def _compared(
+    ctx: Context, table: ThingDraft, after: TableState, objects: Sequence[NewObject], repeated: pa.Table | None
+) -> tuple[NewObject, ...]:
+    """Compare the states before and after at some keys, or at all that are touched, and store the difference."""
+    schema, columns = after.schema, _touched(objects, after.schema)
     before = table.base if table.base and not table.replaced else replace(after, layers=(), row_count=0)
-    objects = objects_of(table)
-    columns = _touched(objects, schema)
     pending = {o.stored.id: o.content for o in objects if o.content is not None}
     engine = ctx.engines.pick(
         Work(size_of(after.layers), _has_files(objects), not_in_duck=not_in_duck(columns, table.name)),
         f"netting {table.name!r}",
     )
     with scratch(ctx, engine) as place, reading(ctx, after):
-        sources_of_keys = [ctx.source_of(o.stored, _key_pairs(schema), pending) for o in objects]
-        keys = place.keep(
-            changes.distinct_keys(sources_of_keys, schema.key_columns), _key_pairs(schema), schema.key_columns
-        )
+        kept: tuple[NewObject, ...] = ()
+        if repeated is None:
+            sources_of_keys = [ctx.source_of(o.stored, _key_pairs(schema), pending) for o in objects]
+            all_keys = changes.distinct_keys(sources_of_keys, schema.key_columns)
+            source = place.keep(all_keys, _key_pairs(schema), schema.key_columns).source
+            keys = Keys(source, around(o.stored.key_range for o in objects))
+        else:
+            keys = Keys(Rows(repeated), table_range(repeated, schema.key_columns))
+            kept = _without(ctx, engine, after, objects, repeated, pending)
         sources = Sources()
-        limited = Keys(keys.source, around(o.stored.key_range for o in objects))
         access = ctx.access(after.layers, pending)
-        old = scan(before, columns, access, keys=limited, sources=sources)
-        new = scan(after, columns, access, keys=limited, sources=sources)
+        old = scan(before, columns, access, keys=keys, sources=sources)
+        new = scan(after, columns, access, keys=keys, sources=sources)
         compared = place.keep(
             changes.compared(old, new, schema, columns, sources), compared_pairs(schema, columns), schema.key_columns
         )
-        made = store_difference(ctx, engine, compared, schema, columns)
-    statements = (Statement("update", made, counts_of(made)),) if made else ()
-    # A new version is compared with nothing: all its rows are in the difference.
-    return replace(table, statements=statements, replaced_rows=0 if table.replaced else None)
+        return (*kept, *store_difference(ctx, engine, compared, schema, columns))
+
+
+def _without(
+    ctx: Context,
+    engine: Engine,
+    state: TableState,
+    objects: Sequence[NewObject],
+    keys: pa.Table,
+    pending: Mapping[ObjectId, bytes],
+) -> tuple[NewObject, ...]:
+    """Objects without the rows of some keys; those that have none of them stay as they are."""
+    box, made = table_range(keys, state.schema.key_columns), []
+    for new in objects:
+        o, schema = new.stored, state.schemas[new.stored.schema_id]
+        if not may_meet(o.key_range, box):
+            made.append(new)
+            continue
+        pairs = physical(o, schema)
+        whole = reading_of(ctx.source_of(o, pairs, pending), [name for name, _ in pairs])
+        rest = changes.without_keys(whole, [str(k) for k in schema.key_ids], Rows(keys))
+        cluster = layout_of(state).cluster if o.kind == "rows" else ()
+        layout = Layout(cluster or tuple(str(k) for k in schema.key_ids))
+        touched = [c for c in schema if c.id in o.touched]
+        made += store(ctx, engine, rest, o.kind, schema, touched, layout)
+    return tuple(made)
 
 
 def touched_columns(engine: Engine, kept: Kept, columns: Sequence[Column]) -> list[Column]:

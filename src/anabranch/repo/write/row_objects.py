@@ -105,8 +105,6 @@ class Layout:
     """How many files Spark is to write; it decides itself for None. One means one, in the process too."""
     file_rows: int | None = None
     """Rows of each file that the process writes; the usual number for None."""
-    tuned: bool = False
-    """Whether files that the process writes are encoded for commits to look into again and again."""
 
 
 def store(
@@ -125,7 +123,7 @@ def store(
         found = query.table if isinstance(query, Rows) else engine.fetch(query)
         rows = _numbered(_sorted(found, wanted.cluster), wanted)
         most = max(rows.num_rows, 1) if wanted.files == 1 else wanted.file_rows or ctx.settings.file_row_limit
-        return _store_rows(ctx, rows, kind, schema, ids, most, tuned=wanted.tuned)
+        return _store_rows(ctx, rows, kind, schema, ids, most)
     if isinstance(query, Rows):
         if not query.table.num_rows:
             return ()
@@ -306,14 +304,12 @@ def _store_rows(
     schema: Schema,
     touched: tuple[ColumnId, ...],
     limit: int,
-    *,
-    tuned: bool = False,
 ) -> tuple[NewObject, ...]:
     made = []
     size = _even_part(rows.num_rows, limit)
     for start in range(0, rows.num_rows, size):
         part = rows.slice(start, size)
-        content = parquet.encode(part, _even_part(part.num_rows, ctx.settings.row_group_rows), tuned=tuned)
+        content = parquet.encode(part, _even_part(part.num_rows, ctx.settings.row_group_rows))
         key_range = parquet.table_range(part, schema.key_columns)
         if len(content) <= ctx.settings.inline_limit_bytes and part.nbytes <= memory.LIMIT_BYTES:
             digest = hashlib.sha256(content).hexdigest()
