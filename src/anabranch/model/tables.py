@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from anabranch.model.ids import SchemaId, ThingId
 from anabranch.model.objects import Layer
-from anabranch.model.schema import Schema
+from anabranch.model.schema import Column, Schema
 
 ThingKind = Literal["namespace", "table", "file"]
 
@@ -82,6 +82,12 @@ class TableState:
             for id_, s in self.schemas.items()
         }
         return replace(self, schema=schema, schemas=known)
+
+    def dropped(self, columns: Iterable[Column]) -> tuple[Column, ...]:
+        """Those of some columns that the table does not show, although objects of it may hold values of them."""
+        lacking = [c for c in columns if self.schema.written_as(c) is None]
+        written = [self.schemas[i] for i in {x.object.schema_id for x in self.layers}] if lacking else []
+        return tuple(c for c in lacking if any(s.written_as(c) for s in written))
 
     def _with_own_key(self, schema: Schema) -> Schema:
         columns, key = list(schema.columns), []

@@ -279,6 +279,9 @@ class _Decide:
         """The value of a cell after the merge."""
         if c in self.how.younger:
             return exp.Coalesce(this=col(value_of(c, OURS)), expressions=[col(value_of(c, THEIRS))])
+        for side, other in ((OURS, THEIRS), (THEIRS, OURS)):
+            if self._lacks(c, side):  # A side has no say in a column that it does not know.
+                return choose((_is_set(there(other)), col(value_of(c, other))), otherwise=col(value_of(c, side)))
         return choose(
             (self._takes_theirs(), col(value_of(c, THEIRS))),
             (self._meet(), merged),

@@ -132,11 +132,18 @@ class _Merging:
             return replace(draft, dropped=True, operations=(*draft.operations, "drop"))
         assert thing.result is not None
         draft = self._described(draft, thing)
-        if thing.rows is None and (draft.id in self.how.settled or (self.gathered.backward and _shows_again(thing))):
+        if thing.rows is None and self._needs_rows(draft, thing):
             thing = replace(thing, rows=RowPolicy(self.how.strictness))
         if thing.rows is not None:
             return self._with_rows(draft, thing)
         return self._checked(draft, thing, self._sides(draft, thing), MergedRows()) if _may_break(thing) else draft
+
+    def _needs_rows(self, draft: ThingDraft, thing: ThingMerge) -> bool:
+        """Whether rows are looked at although theirs changed none: some are settled, or show a column again."""
+        if draft.id in self.how.settled or (self.gathered.backward and _shows_again(thing)):
+            return True
+        ours = draft_state(replace(draft, schema=thing.ours.schema)) if thing.ours and thing.ours.schema else None
+        return ours is not None and bool(ours.dropped(draft.schema or ()))
 
     def _ours(self, thing: ThingMerge) -> ThingDraft:
         """A thing as the target has it, to start from."""

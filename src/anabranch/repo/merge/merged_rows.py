@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from anabranch.engines.engine import Engine
 from anabranch.model.changes import Counts
-from anabranch.model.ids import ObjectId
+from anabranch.model.ids import ColumnId, ObjectId
 from anabranch.model.objects import Layer, NewObject, may_meet, size_of
 from anabranch.model.schema import Column, Schema
 from anabranch.model.tables import TableState
@@ -20,12 +20,12 @@ from anabranch.plan.commit import Statement
 from anabranch.plan.engine import Work
 from anabranch.plan.merge.rules import RowPolicy, Rule
 from anabranch.proven.expression import Expression
-from anabranch.queries import three_way
+from anabranch.queries import shown_again, three_way
 from anabranch.queries import writes as changes
 from anabranch.queries.met_keys import Meeting, met_keys
 from anabranch.queries.path_fold import Path, labelled_keys, last_turns, touched_keys, without_keys
 from anabranch.queries.query import OP, Query, Rows, Source, Sources, reading_of, table
-from anabranch.queries.scan import Access, Keys, scan_as
+from anabranch.queries.scan import Access, Keys, scan, scan_as
 from anabranch.queries.three_way import OURS, THEIRS, Decision
 from anabranch.repo.context.context import Context
 from anabranch.repo.context.kept_expressions import kept
@@ -256,7 +256,7 @@ class _RowMerge:
             return MergedRows(conflicts=conflicts, decision=self.decision)
         if self._is_new_version:
             return replace(self._new_version(decided), conflicts=conflicts)
-        steps = self._linked_steps(keys) if self._links else []
+        steps = self._cleared() + (self._linked_steps(keys) if self._links else [])
         made = [o for s in steps for o in s.objects if o.stored.id not in self._their_ids]
         exceptions = None
         if decided is not None:
@@ -307,7 +307,7 @@ class _RowMerge:
     def _keys_to_decide(self) -> Kept | None:
         if self._is_new_version:
             return self._every_key()
-        return self.with_doubtful(self._met() if self._links else self._all_keys())
+        return self._with_shown_again(self.with_doubtful(self._met() if self._links else self._all_keys()))
 
     def with_doubtful(self, found: Kept | None) -> Kept | None:
         """Keys, and those at which the base is to be merged itself."""
@@ -316,6 +316,36 @@ class _RowMerge:
             return found
         kept = [k.source for k in (found, *doubtful) if k is not None and k.row_count]
         return self._keep_keys(changes.distinct_keys(kept, self.schema.key_columns)) if kept else None
+
+    # --- columns that ours dropped ---
+
+    @cached_property
+    def _shown_again(self) -> tuple[Column, ...]:
+        """Columns that ours dropped and the merge shows: what objects of ours hold of them would act again."""
+        return self.sides.ours.dropped(self.decision.cells)
+
+    def _with_shown_again(self, keys: Kept | None) -> Kept | None:
+        """Keys, and those of all values that theirs has in columns that ours dropped: none of them is there."""
+        if not self._shown_again:
+            return keys
+        columns, sources = (*self.schema.key_columns, *self._shown_again), Sources()
+        rows = self._read(self.sides.theirs, sources, columns=columns)
+        found = self._keep_keys(shown_again.keys_of_values(rows, self.schema, self._shown_again))
+        kept = [k.source for k in (keys, found) if k is not None and k.row_count]
+        return self._keep_keys(changes.distinct_keys(kept, self.schema.key_columns)) if len(kept) > 1 else keys or found
+
+    def _cleared(self) -> list[Statement]:
+        """A step in which cells of columns that ours dropped become what rows without them show."""
+        if not self._shown_again:
+            return []
+        columns, sources = (*self.schema.key_columns, *self._shown_again), Sources()
+        ours = self._as_merged(self.sides.ours)
+        old = scan(
+            replace(ours, schemas=self.sides.ours.schemas), ours.schema.own(columns), self.access, sources=sources
+        )
+        query = shown_again.cleared(old, self.schema, self._shown_again)
+        made = store(self.ctx, self.engine, query, "update", self.schema, self._shown_again)
+        return [Statement("update", made, Counts())] if made else []
 
     def _every_key(self) -> Kept:
         """The keys of all rows that may be there after."""
@@ -358,12 +388,15 @@ class _RowMerge:
         names = {str(k): str(k) for k in self.schema.key_ids}
         return self._keep_keys(changes.picked_columns(compared, names))
 
-    def _read(self, state: TableState, sources: Sources, keys: Keys | None = None) -> Query:
+    def _read(
+        self, state: TableState, sources: Sources, keys: Keys | None = None, columns: Sequence[Column] | None = None
+    ) -> Query:
         """Rows of a state; under a key that they were not written for, only those that it tells apart."""
-        query = scan_as(state, self.schema, self._columns, self.access, sources, keys)
+        columns = columns or self._columns
+        query = scan_as(state, self.schema, columns, self.access, sources, keys)
         if self._as_merged(state).schema.key_ids == self.schema.key_ids:
             return query
-        return changes.told_apart(query, self.schema, self._columns)
+        return changes.told_apart(query, self.schema, columns)
 
     def _with_settled(self, keys: Kept | None, settled: pa.Table) -> Kept:
         names = [str(k) for k in self.schema.key_ids]
@@ -490,12 +523,19 @@ class _RowMerge:
 
     def _fits(self, layer: Layer) -> bool:
         """Whether an object can be linked as it is: all that it holds is visible, and nothing in it is an exception."""
-        if layer.object.kind == "exceptions" or layer.without:
+        o = layer.object
+        if o.kind == "exceptions" or layer.without:
             return False
-        if layer.object.kind != "update":
+        if o.kind == "delete":
             return True
+        held = {i for c in self.sides.theirs.schemas[o.schema_id] for i in c.ids} if o.kind == "rows" else {*o.touched}
         seen = {i for s in (self.schema, self.sides.ours.schema) for c in s for i in c.ids}
-        return seen.issuperset(layer.object.touched)
+        return held.isdisjoint(self._given_up) and (o.kind == "rows" or seen.issuperset(held))
+
+    @cached_property
+    def _given_up(self) -> set[ColumnId]:
+        """The columns that theirs dropped and the merge shows: values that theirs gave them before don't count."""
+        return {i for c in self.decision.cells if not self.sides.theirs.schema.written_as(c) for i in c.ids}
 
     def _touched_by(self, keys: Kept | None, path: Sequence[Layer]) -> list[Layer]:
         """The objects that hold a row that met."""
@@ -515,7 +555,8 @@ class _RowMerge:
         made: list[NewObject] = []
         state = self._as_merged(self.sides.theirs)
         for layer in layers:
-            pieces = without_keys(state, layer, self.decision.cells, self.access, keys.source if keys else None)
+            shown = [c for c in self.decision.cells if layer.object.kind != "update" or not c.ids & self._given_up]
+            pieces = without_keys(state, layer, shown, self.access, keys.source if keys else None)
             for kind, touched, query in pieces:
                 made += store(self.ctx, self.engine, query, kind, self.schema, touched)
         return made
