@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
@@ -12,7 +12,7 @@ from anabranch.catalog import tables as t
 from anabranch.catalog.store import Prepared
 from anabranch.errors import Corrupt
 from anabranch.model.clock import Clock, Position
-from anabranch.model.commits import Commit, CommitHead
+from anabranch.model.commits import CommitHead
 from anabranch.model.ids import CommitId, LineId, RepositoryId
 from anabranch.plan.history import Step
 from anabranch.plan.path import Edge
@@ -78,22 +78,6 @@ def by_hash(cx: Connection, repository: RepositoryId, prefix: str) -> list[Posit
         c.repository_id == repository, c.hash >= prefix, c.hash < prefix + "g"
     )
     return [Position(LineId(r.line_id), r.commit_index) for r in cx.execute(query.limit(2))]
-
-
-_LINE_NAME = Prepared(select(t.lines.c.name).where(t.lines.c.id == bindparam("line")))
-
-
-def line_name(cx: Connection, position: Position) -> str:
-    """Read the name of a commit's line."""
-    return str(_LINE_NAME(cx, {"line": position.line}).scalar())
-
-
-def by_line_name(cx: Connection, repository: RepositoryId, name: str, index: int) -> Position | None:
-    """Find a commit by its line's name and its index there."""
-    c, k = t.lines.c, t.commits.c
-    query = select(c.id).join(t.commits, (k.line_id == c.id) & (k.commit_index == index))
-    line = cx.scalar(query.where(c.repository_id == repository, c.name == name))
-    return Position(LineId(line), index) if line else None
 
 
 def parent(cx: Connection, position: Position, number: int) -> Position | None:
@@ -174,8 +158,8 @@ class LogRow:
     position: Position
     finished_at: int
     generation: int
-    is_merge: bool
     shown: bool
+    further_parents: tuple[Position, ...] = ()
 
 
 def log_page(cx: Connection, top: Position, wanted: LogFilter, limit: int) -> list[LogRow]:
@@ -205,63 +189,32 @@ def log_page(cx: Connection, top: Position, wanted: LogFilter, limit: int) -> li
     if conditions:
         query = query.where(or_(shown, c.is_merge, c.commit_index == 0))
     rows = cx.execute(query.order_by(c.commit_index.desc()).limit(limit)).all()
+    merges = [r.commit_index for r in rows if r.is_merge]
+    further = _further_parents(cx, top.line, merges[-1], merges[0]) if merges else {}
     return [
-        LogRow(Position(top.line, r.commit_index), r.finished_at, r.generation, bool(r.is_merge), bool(r.shown))
+        LogRow(at, r.finished_at, r.generation, bool(r.shown), tuple(further.get(at, ())))
         for r in rows
+        for at in (Position(top.line, r.commit_index),)
     ]
+
+
+def _further_parents(cx: Connection, line: LineId, low: int, high: int) -> dict[Position, list[Position]]:
+    """Read the parents of merge commits after the first, on a stretch of a line."""
+    c, found = t.merge_edges.c, dict[Position, list[Position]]()
+    query = select(c.commit_index, c.parent_line, c.parent_index).where(c.line_id == line)
+    for row in cx.execute(query.where(c.commit_index.between(low, high)).order_by(c.number)):
+        merge = Position(line, row.commit_index)
+        found.setdefault(merge, []).append(Position(LineId(row.parent_line), row.parent_index))
+    return found
 
 
 def further_parents(cx: Connection, position: Position) -> list[Position]:
     """Read the parents of a merge commit after the first."""
-    c = t.merge_edges.c
-    query = select(c.parent_line, c.parent_index).where(c.line_id == position.line, c.commit_index == position.index)
-    return [Position(LineId(r.parent_line), r.parent_index) for r in cx.execute(query.order_by(c.number))]
+    return _further_parents(cx, position.line, position.index, position.index).get(position, [])
 
 
-def describe(cx: Connection, positions: Iterable[Position]) -> list[Commit]:
-    """Read whole commits, in the order of the positions."""
-    return [_describe(cx, p) for p in positions]
-
-
-def _describe(cx: Connection, position: Position) -> Commit:
-    c = t.commits.c
-    query = select(t.commits, t.lines.c.name.label("line_name")).join(t.lines, t.lines.c.id == c.line_id)
-    row = cx.execute(query.where(c.line_id == position.line, c.commit_index == position.index)).one()
-    first = clock(cx, position).back(1) if row.commit_index == 0 else Position(position.line, position.index - 1)
-    parents = ([first] if first else []) + (further_parents(cx, position) if row.is_merge else [])
-    p = t.provenance.c
-    sources = (
-        select(p.commit_hash).where(p.line_id == position.line, p.commit_index == position.index).order_by(p.number)
-    )
-    return Commit(
-        row.hash,
-        f"{row.line_name}/{row.commit_index}",
-        row.author,
-        row.message,
-        to_datetime(row.started_at),
-        to_datetime(row.finished_at),
-        tuple(h.hash for h in (head(cx, x) for x in parents) if h),
-        touched_tables(cx, position),
-        tuple(cx.scalars(sources.order_by(p.number))),
-    )
-
-
-def touched_tables(cx: Connection, position: Position) -> tuple[str, ...]:
-    """Name the tables that a commit changed, by the names they had there."""
-    from anabranch.catalog import entries
-
-    e = t.entries.c
-    query = select(e.thing_id, e.dropped).where(
-        e.line_id == position.line, e.commit_index == position.index, e.kind == "table", ~e.carried
-    )
-    rows = cx.execute(query).all()
-    if not rows:
-        return ()
-    here = clock(cx, position)
-    before = here.back(1)
-    earlier = clock(cx, before) if before and any(r.dropped for r in rows) else None
-    found = []
-    for row in rows:
-        at = earlier if row.dropped and earlier else here
-        found.append(entries.full_name(cx, at, row.thing_id) or row.thing_id)
-    return tuple(sorted(found))
+def origin(cx: Connection, line: LineId) -> Position | None:
+    """Find the commit that a line springs from."""
+    c = t.lines.c
+    row = cx.execute(select(c.parent_line, c.parent_index).where(c.id == line)).one()
+    return Position(LineId(row.parent_line), row.parent_index) if row.parent_line else None

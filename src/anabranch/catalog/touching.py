@@ -9,6 +9,7 @@ from datetime import datetime
 from sqlalchemy import Connection, select
 
 from anabranch.catalog import tables as t
+from anabranch.catalog.commits import LineNumbers
 from anabranch.catalog.history import to_datetime
 from anabranch.model.clock import Position
 from anabranch.model.ids import LineId, ObjectId, SchemaId, ThingId
@@ -134,13 +135,13 @@ def tell(cx: Connection, positions: Iterable[Position]) -> dict[Position, Told]:
         wanted.setdefault(line, []).append(index)
     found: dict[Position, Told] = {}
     c = t.commits.c
-    query = select(t.commits, t.lines.c.name.label("line_name")).join(t.lines, t.lines.c.id == c.line_id)
+    query, numbers = select(t.commits), LineNumbers(cx, wanted)
     for line, indexes in wanted.items():
         for start in range(0, len(indexes), _CHUNK):
             inside = c.commit_index.in_(indexes[start : start + _CHUNK])
             for row in cx.execute(query.where(c.line_id == line, inside)):
-                at, id_ = Position(line, row.commit_index), f"{row.line_name}/{row.commit_index}"
-                found[at] = Told(row.hash, id_, row.author, row.message, to_datetime(row.finished_at))
+                at = Position(line, row.commit_index)
+                found[at] = Told(row.hash, numbers.commit_id(at), row.author, row.message, to_datetime(row.finished_at))
     return found
 
 

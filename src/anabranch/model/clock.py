@@ -36,6 +36,11 @@ class Clock:
         return self.positions[0]
 
     @property
+    def number(self) -> int:
+        """How many first parents the commit has: its number on any branch that it is a first parent of."""
+        return sum(position.index + 1 for position in self.positions) - 1
+
+    @property
     def entry_positions(self) -> tuple[Position, ...]:
         return self.positions[: self.reach]
 

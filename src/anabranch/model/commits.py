@@ -15,7 +15,9 @@ class Commit:
 
     hash: str
     id: str
-    """Where it was made: the line's name and the index there, such as `main/7`."""
+    """The branch that it was made on and its number there, such as `main/7`: it has seven first parents.
+
+    As a ref, `main/7` is number 7 on `main` as it stands: after a reset that may be another commit. The hash stays."""
     author: str
     message: str
     started_at: datetime

@@ -13,7 +13,7 @@ from anabranch.model.names import is_clean
 HASH_PREFIX_MIN = 6
 
 _SUFFIX = re.compile(r"~(?P<back>[0-9]*)|\^(?P<parent>[0-9]*)|@\{(?P<when>[^}]*)\}")
-_HEAD = re.compile(r"^(?:HEAD|@(?!\{))?(?=$|[~^]|@\{)")
+_HEAD = re.compile(r"^(?:HEAD|@(?!\{))?(?=$|[~^]|@\{|(?<=[D@])/[0-9])")
 _RANGE = re.compile(r"(\.{2,3})")
 _POSITION = re.compile(r"^(?P<line>.+)/(?P<index>[0-9]{1,18})$")
 _HASH = re.compile(r"^[0-9a-f]{6,64}$", re.IGNORECASE)

@@ -34,8 +34,8 @@ def test_branches_go_their_own_ways(repo: ab.Repository) -> None:
     on_dev = put(repo, "t", 2, branch="dev")
     on_main = put(repo, "t", 3)
     assert (ids(repo, "t", "dev"), ids(repo, "t", "main")) == ([1, 2], [1, 3])
-    assert (on_dev.id, on_main.id) == ("dev/0", "main/2")
-    assert put(repo, "t", 4, branch="dev").id == "dev/1"
+    assert (on_dev.id, on_main.id) == ("dev/2", "main/2")
+    assert put(repo, "t", 4, branch="dev").id == "dev/3"
 
 
 @pytest.mark.parametrize("name", ["main/7", "a b", "", "-x", "HEAD", "a..b", "a\x00b", "a\ud800"])
@@ -54,7 +54,7 @@ def test_a_branch_may_have_any_name_that_git_allows(repo: ab.Repository, name: s
     repo.branch(legal)
     make_table(repo, "t", branch=legal)
     assert ids(repo, "t", legal) == [1]
-    assert repo.show(f"{legal}/0").message == "make t"
+    assert repo.show(f"{legal}/1").message == "make t"
     repo.delete_branch(legal, force=True)
 
 
@@ -100,12 +100,12 @@ def test_a_renamed_branch_keeps_extending_its_line(repo: ab.Repository) -> None:
     put(repo, "t", 2, branch="dev")
     repo.rename_branch("dev", "qa")
     made = put(repo, "t", 3, branch="qa")
-    assert made.id == "dev/1"
+    assert made.id == "qa/3"
     assert ids(repo, "t", "qa") == [1, 2, 3]
     assert set(heads(repo)) == {"main", "qa"}
     with pytest.raises(ab.NotFound):
         repo.show("dev")
-    assert repo.show("dev/0").message == "put 2 in t"
+    assert repo.show("dev/2").message == repo.show("qa/2").message == "put 2 in t"
 
 
 def test_a_new_branch_under_an_old_name_gets_a_line_of_its_own(repo: ab.Repository) -> None:
@@ -114,8 +114,8 @@ def test_a_new_branch_under_an_old_name_gets_a_line_of_its_own(repo: ab.Reposito
     put(repo, "t", 2, branch="dev")
     repo.rename_branch("dev", "qa")
     repo.branch("dev", at="main")
-    assert put(repo, "t", 3, branch="dev").id == "dev.2/0"
-    assert put(repo, "t", 4, branch="qa").id == "dev/1"
+    assert put(repo, "t", 3, branch="dev").id == "dev/2"
+    assert put(repo, "t", 4, branch="qa").id == "qa/3"
     assert [m.verb for m in repo.reflog("dev")] == ["commit", "branch"]
     assert [m.verb for m in repo.reflog("qa")] == ["commit", "rename", "commit", "branch"]
 
@@ -127,7 +127,7 @@ def test_the_default_branch_stays_the_default_under_a_new_name(store: stores.Sto
     assert ids(repo, "t") == [1]
     with repo.commit(message="go on") as tx:
         tx.table("t").insert([{"id": 2, "v": 2}])
-    assert tx.commit.id == "main/2"
+    assert tx.commit.id == "trunk/2"
     with store.open(repo.name) as again:
         assert again.default_branch == "trunk"
         assert ids(again, "t") == [1, 2]
@@ -196,22 +196,22 @@ def test_a_branch_made_again_after_deletion_gets_a_new_line(repo: ab.Repository)
         repo.branch("dev")
         seen.append(put(repo, "t", 10 + number, branch="dev").id)
         repo.delete_branch("dev", force=True)
-    assert seen == ["dev/0", *(f"dev.{n}/0" for n in range(2, 7))]
-    assert repo.show("dev.3/0").message == "put 12 in t"
+    assert seen == ["dev/2"] * 6
+    assert repo.show("dev/2").message == "put 15 in t"
+    assert repo.show("dev/2").id == "dev/2"
 
 
 def test_a_line_finds_a_free_name_beside_branches_that_look_like_lines(repo: ab.Repository) -> None:
     make_table(repo, "t")
     for name in ("dev.2", "dev.3", "dev.5"):
         repo.branch(name)
-        assert put(repo, "t", 2, branch=name).id == f"{name}/0"
-    seen = set()
+        assert put(repo, "t", 2, branch=name).id == f"{name}/2"
     for number in range(5):
         repo.branch("dev")
-        seen.add(put(repo, "t", 10 + number, branch="dev").id)
+        made = put(repo, "t", 10 + number, branch="dev")
+        assert (made.id, repo.show("dev/2")) == ("dev/2", made)
         repo.delete_branch("dev", force=True)
-    assert len(seen) == 5
-    assert "dev/0" in seen
+    assert repo.show("dev.2/2").message == "put 2 in t"
 
 
 def test_a_deleted_branch_is_gone_for_writers(repo: ab.Repository) -> None:
@@ -235,12 +235,17 @@ def test_a_branch_is_reset_to_any_commit_and_goes_on_from_there(repo: ab.Reposit
     assert (moved.name, moved.commit) == ("main", first.hash)
     assert ids(repo, "t") == [1]
     made = put(repo, "t", 4)
-    assert made.id == "main.2/0"
+    assert made.id == "main/2"
     assert made.parents == (first.hash,)
     assert ids(repo, "t") == [1, 4]
     assert ids(repo, "t", lost.hash) == [1, 2, 3]
-    assert ids(repo, "t", "main/3") == [1, 2, 3]
-    assert put(repo, "t", 5).id == "main.2/1"
+    with pytest.raises(ab.NotFound, match="no commit number 3") as caught:
+        repo.show("main/3")
+    assert "main/2 is its newest commit" in str(caught.value.hint)
+    assert ids(repo, "t", "main/2") == [1, 4]
+    assert put(repo, "t", 5).id == "main/3"
+    assert ids(repo, "t", "main/3") == [1, 4, 5]
+    assert repo.sql("SELECT id FROM t VERSION AS OF 2 ORDER BY id").rows() == [{"id": 1}, {"id": 4}]
 
 
 def test_a_branch_that_was_reset_and_brought_back_extends_its_line_again(repo: ab.Repository) -> None:
@@ -282,8 +287,10 @@ def test_a_branch_fast_forwarded_to_anothers_commit_goes_on_on_a_line_of_its_own
     repo.branch("dev")
     put(repo, "t", 2, branch="dev")
     repo.fast_forward("main", to="dev")
-    assert put(repo, "t", 3).id == "main.2/0"
-    assert put(repo, "t", 4, branch="dev").id == "dev/1"
+    assert put(repo, "t", 3).id == "main/3"
+    assert put(repo, "t", 4, branch="dev").id == "dev/3"
+    assert [repo.show(f"main/{n}").message for n in (1, 2, 3)] == ["make t", "put 2 in t", "put 3 in t"]
+    assert repo.show("dev/2") == repo.show("main/2")
 
 
 def test_moving_to_what_is_not_there_moves_nothing(repo: ab.Repository) -> None:

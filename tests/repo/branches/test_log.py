@@ -7,12 +7,13 @@ import datetime as dt
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
+from sqlalchemy import event
 
 import anabranch as ab
 from tests.catalog import stores
 from tests.catalog.histories import Real, publish_graph
 from tests.catalog.stores import another, make_table, put
-from tests.plan.graphs import Graph, graphs, made
+from tests.plan.graphs import Graph, Made, graphs, made
 
 store = stores.store
 repo = stores.repo
@@ -225,3 +226,26 @@ def test_changes_of_a_commit_are_told_by_table(repo: ab.Repository) -> None:
     with repo.commit("main", "drop") as tx:
         tx.drop_table("t")
     assert [(c.table, c.operations) for c in repo.show_changes()] == [("t", ("drop",))]
+
+
+def test_a_long_log_costs_a_few_statements_for_all_commits(repo: ab.Repository) -> None:
+    commits = [Made(0, ())]
+    for number in range(150):  # a side branch that is merged, again and again
+        commits += [Made(1, (len(commits) - 1,)), Made(0, (len(commits) - 1, len(commits)))] if number % 2 else []
+        commits += [Made(0, (len(commits) - 1,))]
+    real = publish_graph(repo, Graph(tuple(commits)))
+    asked: list[str] = []
+
+    def note(*call: object) -> None:
+        asked.append(str(call[2]))
+
+    engine = repo._ctx.catalog._engine
+    event.listen(engine, "before_cursor_execute", note)
+    told = repo.log(real.heads[-1].hash)
+    event.remove(engine, "before_cursor_execute", note)
+    assert len(told) == len(commits) + 1
+    assert len(asked) < len(told) * 2 / 3, "two for each line that was merged"
+    by_hash = {commit.hash: commit for commit in told}
+    assert [repo.show(commit.hash) for commit in told] == told
+    for number, made_ in enumerate(commits[1:], 1):
+        assert by_hash[real.heads[number].hash].parents == tuple(real.heads[p].hash for p in made_.parents)

@@ -261,7 +261,7 @@ def test_a_branch_that_is_not_there_is_made_when_the_commit_is_finished(repo: ab
     opened.table("t").insert([{"id": 9, "v": 9}])
     assert [b.name for b in repo.branches()] == ["main"]
     made = only(repo).finish()
-    assert made.id == "new/0"
+    assert made.id == "new/2"
     assert made.parents == (first.hash,)
     assert ids(repo, "t", "new") == [1, 9]
     assert [m.verb for m in repo.reflog("new")] == ["commit", "branch"]
@@ -331,7 +331,7 @@ def test_a_commit_may_be_opened_by_its_parent_alone(repo: ab.Repository) -> None
     repo.branch("dev")
     opened = repo.start(parent="dev", message="on dev")
     opened.table("t").insert([{"id": 2, "v": 2}])
-    assert opened.finish().id == "dev/0"
+    assert opened.finish().id == "dev/2"
     opened = repo.start(message="on the default")
     opened.table("t").insert([{"id": 3, "v": 3}])
     assert opened.finish().id == "main/2"

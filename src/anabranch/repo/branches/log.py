@@ -9,7 +9,7 @@ from datetime import datetime
 from itertools import count, islice
 from typing import Any
 
-from anabranch.catalog import entries, history, objects
+from anabranch.catalog import commits, entries, history, objects
 from anabranch.catalog.history import LogFilter, LogRow
 from anabranch.catalog.store import Connection
 from anabranch.errors import InvalidRequest, NotFound
@@ -28,6 +28,7 @@ from anabranch.repo.context.context import Context
 from anabranch.repo.context.table_state import find_namespace, find_table
 
 _PAGE = 64
+_LONGEST_PAGE = 16_384
 _SHOWN = ("id", "hash", "author", "finished_at", "message", "tables")
 
 
@@ -53,13 +54,13 @@ def log(
         found = walk(cx, highs, wanted, _PAGE if limit is None else min(limit + 1, _PAGE))
         if lows:
             found = _without(cx, found, lows)
-        return Listing(history.describe(cx, islice(found, limit)), _SHOWN)
+        return Listing(commits.describe(cx, islice(found, limit)), _SHOWN)
 
 
 def show(ctx: Context, ref: str | None) -> Commit:
     """Read one commit."""
     with ctx.catalog.read() as cx:
-        return history.describe(cx, [resolve(ctx, cx, ref)])[0]
+        return commits.describe(cx, [resolve(ctx, cx, ref)])[0]
 
 
 @dataclass(frozen=True)
@@ -117,7 +118,7 @@ def merge_base(ctx: Context, ours: str, theirs: str) -> list[Commit]:
     """Find the nearest common ancestors of two refs."""
     with ctx.catalog.read() as cx:
         found = merge_bases(history.Lines(cx), resolve(ctx, cx, ours), resolve(ctx, cx, theirs))
-        return history.describe(cx, found)
+        return commits.describe(cx, found)
 
 
 def ancestor(ctx: Context, old: str, new: str) -> bool:
@@ -135,7 +136,8 @@ def walk(cx: Connection, starts: Iterable[Position], wanted: LogFilter, page: in
     tie, seen = count(), set()
 
     def enter(position: Position, after: int | None = None) -> None:
-        push(_down(cx, position, wanted, page), after)
+        if position not in seen:
+            push(_down(cx, position, wanted, page), after)
 
     def push(rows: Iterator[LogRow], after: int | None) -> None:
         row = next(rows, None)
@@ -150,15 +152,11 @@ def walk(cx: Connection, starts: Iterable[Position], wanted: LogFilter, page: in
         before, _, _, row, rows = heapq.heappop(heap)
         if row.shown:
             yield row.position
-        if row.is_merge:
-            for parent in history.further_parents(cx, row.position):
-                enter(parent, -before)
-        if row.position.index == 0:
-            origin = history.clock(cx, row.position).back(1)
-            if origin:
-                enter(origin, -before)
-        else:
-            push(rows, -before)
+        for parent in row.further_parents:
+            enter(parent, -before)
+        push(rows, -before)
+        if row.position.index == 0 and (origin := history.origin(cx, row.position.line)):
+            enter(origin, -before)
 
 
 def _down(cx: Connection, top: Position, wanted: LogFilter, page: int) -> Iterator[LogRow]:
@@ -168,6 +166,7 @@ def _down(cx: Connection, top: Position, wanted: LogFilter, page: int) -> Iterat
         if len(rows) < page or rows[-1].position.index == 0:
             return
         top = Position(top.line, rows[-1].position.index - 1)
+        page = min(page * 4, _LONGEST_PAGE)
 
 
 def _ends(ctx: Context, cx: Connection, ref: str | Sequence[str] | None) -> tuple[list[Position], list[Position]]:

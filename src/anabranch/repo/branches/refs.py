@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from difflib import get_close_matches
 
-from anabranch.catalog import branches, history
+from anabranch.catalog import branches, commits, history
 from anabranch.catalog.store import Connection
 from anabranch.errors import InvalidRequest, NotFound
 from anabranch.model.clock import Position
@@ -17,7 +17,7 @@ def resolve(ctx: Context, cx: Connection, text: str | None) -> Position:
     """Find the commit that a ref names; None is the default branch."""
     ref = parse_ref(ctx.default_branch(cx) if text is None else str(text))
     steps = list(ref.steps)
-    branch = branches.find(cx, ctx.record.id, _branch_name(ctx, cx, ref))
+    branch = branches.find(cx, ctx.record.id, _branch_name(ctx, cx, ref.name))
     position = branch.position if branch else _other(ctx, cx, ref)
     for i, step in enumerate(steps):
         position = _take(cx, ref, step, position, branch if i == 0 else None)
@@ -27,7 +27,7 @@ def resolve(ctx: Context, cx: Connection, text: str | None) -> Position:
 def pinned(ctx: Context, text: str) -> str:
     """A ref or a range, in the hashes of the commits that it names now: branches move, these do not."""
     with ctx.catalog.read() as cx:
-        return each_end(text, lambda end: history.describe(cx, [resolve(ctx, cx, end)])[0].hash)
+        return each_end(text, lambda end: commits.describe(cx, [resolve(ctx, cx, end)])[0].hash)
 
 
 def need_branch(ctx: Context, cx: Connection, name: str) -> BranchHead:
@@ -43,15 +43,15 @@ def need_branch(ctx: Context, cx: Connection, name: str) -> BranchHead:
     return found
 
 
-def _branch_name(ctx: Context, cx: Connection, ref: Ref) -> str:
-    return ctx.default_branch(cx) if ref.name == "HEAD" else ref.name
+def _branch_name(ctx: Context, cx: Connection, name: str) -> str:
+    return ctx.default_branch(cx) if name == "HEAD" else name
 
 
 def _other(ctx: Context, cx: Connection, ref: Ref) -> Position:
-    """Tags first, then `main/7`, then hashes."""
+    """Tags first, then numbers such as `main/7`, then hashes."""
     found = branches.find_tag(cx, ctx.record.id, ref.name)
     if found is None and ref.position:
-        found = history.by_line_name(cx, ctx.record.id, *ref.position)
+        found = _numbered(ctx, cx, ref, *ref.position)
     if found is None and ref.hash_prefix:
         matches = history.by_hash(cx, ctx.record.id, ref.hash_prefix)
         if len(matches) > 1:
@@ -61,6 +61,19 @@ def _other(ctx: Context, cx: Connection, ref: Ref) -> Position:
         near = get_close_matches(ref.name, branches.names(cx, ctx.record.id), n=1)
         hint = f"did you mean {near[0]!r}?" if near else "see `ana branch`, `ana tag` and `ana log`"
         raise NotFound(f"there is no branch, tag or commit {ref.name!r}", hint=hint, ref=ref.text)
+    return found
+
+
+def _numbered(ctx: Context, cx: Connection, ref: Ref, name: str, number: int) -> Position | None:
+    """Count along the first parents of a branch as it stands, from its first commit, which is number 0."""
+    branch = branches.find(cx, ctx.record.id, _branch_name(ctx, cx, name))
+    if branch is None:
+        return commits.by_number(cx, ctx.record.id, name, number)
+    clock = history.clock(cx, branch.position)
+    found = clock.back(clock.number - number) if number <= clock.number else None
+    if found is None:
+        hint = f"{name}/{clock.number} is its newest commit, {name}/0 its first; see `ana log {name}`"
+        raise NotFound(f"branch {name!r} has no commit number {number}", hint=hint, ref=ref.text)
     return found
 
 

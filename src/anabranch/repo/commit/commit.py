@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from types import TracebackType
 
-from anabranch.catalog import branches, history
+from anabranch.catalog import branches, commits, history
 from anabranch.catalog.publish import HeadMoved, publish
 from anabranch.catalog.store import Connection, lock_repository, now, settle
 from anabranch.errors import AnabranchError, BranchMoved, InvalidRequest, OutcomeUnknown, Unavailable
@@ -124,15 +124,15 @@ def publish_draft(ctx: Context, publication: Publication, draft: Draft, strict: 
     with publish_found_out(ctx, publication) as found:
         for attempt in range(_ATTEMPTS):
             try:
-                made, line = _attempt(ctx, publication)
+                made, id_ = _attempt(ctx, publication)
                 break
             except HeadMoved as moved:
                 if attempt == _ATTEMPTS - 1:
-                    made, line, publication = _last_attempt(ctx, publication, draft, strict)
+                    made, id_, publication = _last_attempt(ctx, publication, draft, strict)
                     break
                 with ctx.catalog.read() as cx:
                     publication = _onto(ctx, cx, publication, draft, strict, moved.found)
-        found.append(_described(publication, draft, made, line))
+        found.append(_described(publication, draft, made, id_))
     return found[0]
 
 
@@ -142,7 +142,7 @@ _ATTEMPTS = 4
 def _attempt(ctx: Context, publication: Publication) -> tuple[CommitHead, str]:
     with ctx.catalog.write() as cx:
         made = publish_checked(ctx, cx, publication)
-        return made, history.line_name(cx, made.position)
+        return made, commits.commit_id(cx, made.position)
 
 
 def publish_checked(ctx: Context, cx: Connection, publication: Publication) -> CommitHead:
@@ -161,7 +161,7 @@ def _last_attempt(
         moved = branches.find(cx, ctx.record.id, publication.branch.name)
         publication = _onto(ctx, cx, publication, draft, strict, moved)
         made = publish_checked(ctx, cx, publication)
-        return made, history.line_name(cx, made.position), publication
+        return made, commits.commit_id(cx, made.position), publication
 
 
 @contextmanager
@@ -187,7 +187,7 @@ def _published(ctx: Context, publication: Publication, found: Position) -> Commi
     """Read a commit that is known to be published; if that fails, it must not look as if it were not."""
     try:
         with ctx.catalog.read() as cx:
-            return history.describe(cx, [found])[0]
+            return commits.describe(cx, [found])[0]
     except AnabranchError as error:
         name = publication.branch.name
         message = f"commit {publication.id} was published on {name!r}, but can't be read: {error.message}"
@@ -195,12 +195,12 @@ def _published(ctx: Context, publication: Publication, found: Position) -> Commi
         raise OutcomeUnknown(message, hint=hint, commit_id=publication.id, branch=name) from error
 
 
-def _described(publication: Publication, draft: Draft, made: CommitHead, line: str) -> Commit:
+def _described(publication: Publication, draft: Draft, made: CommitHead, id_: str) -> Commit:
     """The commit as users see it, from what is at hand."""
     told = {e.thing_id for e in publication.content.entries if e.kind == "table"}
     return Commit(
         made.hash,
-        f"{line}/{made.position.index}",
+        id_,
         publication.author,
         publication.message,
         history.to_datetime(publication.started_at),

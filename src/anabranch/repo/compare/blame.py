@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from anabranch.catalog import history, touching
+from anabranch.catalog import commits, touching
 from anabranch.engines.engine import Engine
 from anabranch.errors import InvalidRequest
 from anabranch.frames.output import to_dicts
@@ -205,7 +205,7 @@ class Blame(Relation):
         makers = self._labels
         wanted = list(dict.fromkeys(makers[n] for n in sorted(labels)))
         with self._ctx.catalog.read() as cx:
-            described = dict(zip(wanted, history.describe(cx, wanted), strict=True))
+            described = dict(zip(wanted, commits.describe(cx, wanted), strict=True))
         return {n: described[makers[n]] for n in labels}
 
     # --- the query ---

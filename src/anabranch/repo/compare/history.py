@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Literal
 
-from anabranch.catalog import entries, history, touching, views
+from anabranch.catalog import commits, entries, history, touching, views
 from anabranch.catalog.history import LogFilter
 from anabranch.catalog.store import Connection
 from anabranch.catalog.touching import Touch
@@ -92,7 +92,7 @@ def _table_entries(
             if objects is None:
                 continue
             counts = [0 if touch.replaced else _rows(objects, kind) for kind in ("rows", "update", "delete")]
-            commit = history.describe(cx, [touch.position])[0]
+            commit = commits.describe(cx, [touch.position])[0]
             yield TableHistoryEntry(commit, touch.operations, counts[0], counts[1], counts[2])
 
 
@@ -158,7 +158,7 @@ class _Row:
     def entries(self, author: str | None) -> Iterator[RowHistoryEntry]:
         for page in self._pages():
             for touch in self._holding(page):
-                commit = history.describe(self.past.cx, [touch.position])[0]
+                commit = commits.describe(self.past.cx, [touch.position])[0]
                 told = self._told(touch, commit) if author in (None, commit.author) else None
                 if told is not None:
                     yield told

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from anabranch.catalog import history
+from anabranch.catalog import commits
 from anabranch.model.commits import Commit
 from anabranch.plan.merge.rules import check_strictness
 from anabranch.repo.branches.refs import resolve
@@ -26,7 +26,7 @@ def cherry_pick(
     """Make a commit's change again; the new commit says what the old one said, and names it as its provenance."""
     with ctx.catalog.read() as cx:
         position = resolve(ctx, cx, commit)
-        told = history.describe(cx, [position])[0]
+        told = commits.describe(cx, [position])[0]
         what = f"cherry-pick of {short(told)}"
         base = parent_of(cx, position, parent, what)
     how = How(check_strictness(strictness), rules)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from anabranch.catalog import branches, history
+from anabranch.catalog import branches, commits, history
 from anabranch.catalog.publish import HeadMoved
 from anabranch.catalog.store import Connection, lock_repository
 from anabranch.errors import InvalidRequest, MergeConflict
@@ -57,7 +57,7 @@ def may_forward(ctx: Context, asked: MergeRequest, target: Target, sources: Sequ
 
 def _as_it_is(ctx: Context, target: Target, *, up_to_date: bool) -> MergeResult:
     with ctx.catalog.read() as cx:
-        return MergeResult(history.describe(cx, [target.clock.head])[0], up_to_date=up_to_date)
+        return MergeResult(commits.describe(cx, [target.clock.head])[0], up_to_date=up_to_date)
 
 
 def forward(ctx: Context, asked: MergeRequest, target: Target, source: Position) -> MergeResult:
@@ -68,7 +68,7 @@ def forward(ctx: Context, asked: MergeRequest, target: Target, source: Position)
         if not branches.move(cx, ctx.record.id, target.branch, source):
             raise HeadMoved(branches.find(cx, ctx.record.id, target.branch.name))
         branches.record_move(cx, ctx.record.id, target.branch, target.branch.position, source, author, "merge")
-        made = history.describe(cx, [source])[0]
+        made = commits.describe(cx, [source])[0]
     return MergeResult(made, fast_forward=True, _diff=diff_since(ctx, target, made))
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal
 
-from anabranch.catalog import history, open_merges
+from anabranch.catalog import commits, open_merges
 from anabranch.catalog.open_merges import MergeRecord
 from anabranch.catalog.store import lock_repository, now
 from anabranch.errors import BranchMoved, InvalidRequest, NotFound
@@ -40,7 +40,7 @@ def start_merge(ctx: Context, asked: MergeRequest) -> OpenMerge:
         lock_repository(cx, ctx.record.id)
         head = need_branch(ctx, cx, asked.into or ctx.default_branch(cx))
         fixed = [(resolve(ctx, cx, ref), ref) for ref in asked.sources]
-        told = history.describe(cx, [p for p, _ in fixed])
+        told = commits.describe(cx, [p for p, _ in fixed])
         sources = tuple(f"{c.hash} {ref}" for c, (_, ref) in zip(told, fixed, strict=True))
         record = MergeRecord(
             new_id("g"),
@@ -207,7 +207,7 @@ class OpenMerge:
 
     def _shown(self, target: Target) -> Commit:
         with self._ctx.catalog.read() as cx:
-            return history.describe(cx, [target.clock.head])[0]
+            return commits.describe(cx, [target.clock.head])[0]
 
     def _how(self) -> How:
         from anabranch.objects.parquet import decode

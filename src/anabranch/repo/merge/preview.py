@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
-from anabranch.catalog import history
+from anabranch.catalog import commits
 from anabranch.plan.merge.rules import check_strictness
 from anabranch.repo.compare.diff import diff
 from anabranch.repo.compare.table_diff import Diff
@@ -51,7 +51,7 @@ def preview(ctx: Context, asked: MergeRequest) -> Preview:
         into = target.parent.hash
         if not sources:
             return Preview(into, Conflicts(), ctx, into)
-        shown = history.describe(cx, sources[:1])[0].hash
+        shown = commits.describe(cx, sources[:1])[0].hash
     if may_forward(ctx, asked, target, sources):
         return Preview(shown, Conflicts(), ctx, into)
     with aside(ctx, target.branch, target.clock.head) as name:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from anabranch.catalog import history
+from anabranch.catalog import commits
 from anabranch.catalog.publish import HeadMoved
 from anabranch.errors import AnabranchError, OutcomeUnknown
 from anabranch.model.commits import BranchHead, Commit, CommitHead
@@ -68,7 +68,7 @@ def publish_content(
     try:
         with publish_found_out(ctx, publication) as found, ctx.catalog.write() as cx:
             made = publish_checked(ctx, cx, publication)
-            found.append(history.describe(cx, [made.position])[0])
+            found.append(commits.describe(cx, [made.position])[0])
     except OutcomeUnknown:
         raise
     except HeadMoved:

@@ -6,7 +6,7 @@ from bisect import bisect
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from anabranch.catalog import branches, history
+from anabranch.catalog import branches, commits, history
 from anabranch.catalog.publish import HeadMoved
 from anabranch.catalog.store import Connection, lock_repository
 from anabranch.errors import BranchMoved
@@ -68,7 +68,7 @@ def _replay(ctx: Context, asked: MergeRequest) -> MergeResult:
         copying.copy(todo, target.branch)
         shown = _move(ctx, target.branch, name, "merge")
     with ctx.catalog.read() as cx:
-        made = history.describe(cx, [shown])[0]
+        made = commits.describe(cx, [shown])[0]
     return MergeResult(made, up_to_date=not copying.made, _diff=diff_since(ctx, target, made))
 
 
@@ -89,7 +89,7 @@ class _Copying:
         """Make commits again, for a branch that is to show them."""
         for position in todo:
             with self.ctx.catalog.read() as cx:
-                told = history.describe(cx, [position])[0]
+                told = commits.describe(cx, [position])[0]
                 before = history.parent(cx, position, 1)
             assert before is not None
             what, says = f"{self.verb} of {short(told)}", (told.message, told.author, self.verb, (told.hash,))

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 
 import pyarrow as pa
 
-from anabranch.catalog import entries, history, paths
+from anabranch.catalog import commits, entries, history, paths
 from anabranch.catalog.store import Connection
 from anabranch.engines.engine import Engine
 from anabranch.errors import InvalidRequest
@@ -53,7 +53,7 @@ def revert(ctx: Context, asked: RevertRequest) -> Commit | None:
     """Make the opposite of a commit's change, as a new commit."""
     with ctx.catalog.read() as cx:
         position = resolve(ctx, cx, asked.commit)
-        told = history.describe(cx, [position])[0]
+        told = commits.describe(cx, [position])[0]
         what = f"revert of {short(told)}"
         before = parent_of(cx, position, asked.parent, what)
         head = need_branch(ctx, cx, asked.on or ctx.default_branch(cx))
@@ -93,7 +93,7 @@ def dependents(ctx: Context, cx: Connection, before: Position, commit: Position,
         elif entry.kind == "table" and not entry.dropped:
             found.update((p, None) for p in (*work.on_rows(), *work.on_columns(before, told)))
     ordered = sorted(found, key=lines.generation, reverse=True)
-    return history.describe(cx, ordered)
+    return commits.describe(cx, ordered)
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,299 @@
+"""Whole commits as users see them, read for many at once: a few statements for each stretch of a line, not for each
+commit. Which commits are meant is found by history.py and refs."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from sqlalchemy import BigInteger, Connection, bindparam, column, or_, select, values
+
+from anabranch.catalog import tables as t
+from anabranch.catalog.entries import refuse_loop
+from anabranch.catalog.history import to_datetime
+from anabranch.catalog.store import Prepared
+from anabranch.errors import Corrupt
+from anabranch.model.clock import Position
+from anabranch.model.commits import Commit
+from anabranch.model.ids import ROOT_NAMESPACE, LineId, RepositoryId
+
+_BACKUP = "restore the catalogue from a backup"
+_GAP = 8
+"""Commits that nobody asked for are read with those around them, if they are so few."""
+_CHUNK = 400
+_RUNS = 32
+_LATER_LINE = re.compile(r"^(?P<branch>.+)\.[0-9]+$")
+
+
+class Run(NamedTuple):
+    """A stretch of a line, both ends included."""
+
+    line: str
+    low: int
+    high: int
+
+
+def describe(cx: Connection, positions: Iterable[Position]) -> list[Commit]:
+    """Read whole commits, in the order of the positions."""
+    wanted = list(positions)
+    runs = list(_runs(wanted))
+    lines = LineNumbers(cx, {p.line for p in wanted})
+    rows = {(r.line_id, r.commit_index): r for r in _read(cx, _COMMITS, runs)}
+    if gone := [p for p in wanted if (p.line, p.index) not in rows]:
+        raise Corrupt(f"commit {gone[0].index} of line {gone[0].line!r} is missing", hint=_BACKUP)
+    parents = _further_parents(cx, runs) if any(rows[p.line, p.index].is_merge for p in wanted) else {}
+    for position in wanted:
+        first = lines.before(position)
+        parents[position] = ([first] if first else []) + parents.get(position, [])
+    missing = {p for found in parents.values() for p in found if (p.line, p.index) not in rows}
+    hashes = {key: row.hash for key, row in rows.items()} | _hashes(cx, missing)
+    sources: dict[Position, list[str]] = defaultdict(list)
+    for row in _read(cx, _PROVENANCE, runs):
+        sources[Position(row.line_id, row.commit_index)].append(row.commit_hash)
+    tables = _touched_tables(cx, runs, set(wanted), lines)
+    return [
+        Commit(
+            (row := rows[p.line, p.index]).hash,
+            lines.commit_id(p),
+            row.author,
+            row.message,
+            to_datetime(row.started_at),
+            to_datetime(row.finished_at),
+            tuple(hashes[x.line, x.index] for x in parents[p] if (x.line, x.index) in hashes),
+            tuple(sorted(tables.get(p, ()))),
+            tuple(sources.get(p, ())),
+        )
+        for p in wanted
+    ]
+
+
+@dataclass
+class LineNumbers:
+    """The lines that lead to some commits: what came before each, and where its numbers begin."""
+
+    cx: Connection
+    asked: Iterable[str]
+    _rows: dict[str, Any] = field(default_factory=dict)
+    _starts: dict[str, int] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        missing = set(self.asked)
+        while missing:
+            found = {row.id: row for part in _parts(missing) for row in self._read(part)}
+            if len(found) < len(missing):
+                raise _lost(missing - set(found))
+            self._rows |= found
+            missing = {r.parent_line for r in found.values() if r.parent_line} - set(self._rows)
+        self._branches = self._named_after()
+
+    def _read(self, lines: Sequence[str]) -> Sequence[Any]:
+        c, b = t.lines.c, t.branches.c
+        query = select(c.id, c.repository_id, c.name, c.parent_line, c.parent_index, c.depth, b.name.label("branch"))
+        return self.cx.execute(query.outerjoin(t.branches, b.id == c.branch_id).where(c.id.in_(lines))).all()
+
+    def _named_after(self) -> dict[str, str]:
+        """The branch that each line began on: by the name it has, or had when it was deleted."""
+        gone = [r for r in self._rows.values() if r.branch is None and _LATER_LINE.match(r.name)]
+        stems = {_LATER_LINE.sub(r"\g<branch>", r.name): r.repository_id for r in gone}
+        c, known = t.lines.c, set[str]()
+        for part in _parts(stems):
+            query = select(c.name).where(c.repository_id.in_(set(stems.values())), c.name.in_(part))
+            known |= set(self.cx.scalars(query))
+        later = {r.id: stem for r in gone if (stem := _LATER_LINE.sub(r"\g<branch>", r.name)) in known}
+        return {id_: later.get(id_) or r.branch or r.name for id_, r in self._rows.items()}
+
+    @property
+    def known(self) -> list[str]:
+        return list(self._rows)
+
+    def start(self, line: str) -> int:
+        """The number of the first commit of a line: how many first parents it has."""
+        way: list[str] = []
+        at: str | None = line
+        while at is not None and at not in self._starts:
+            if len(way) > len(self._rows):
+                raise _lost({line})
+            way.append(at)
+            at = self._rows[at].parent_line
+        for known in reversed(way):
+            row = self._rows[known]
+            above = row.parent_line
+            self._starts[known] = 0 if above is None else self._starts[above] + row.parent_index + 1
+        return self._starts[line]
+
+    def number(self, position: Position) -> int:
+        """How many first parents a commit has: its place on any branch that it is a first parent of."""
+        return self.start(position.line) + position.index
+
+    def commit_id(self, position: Position) -> str:
+        """`main/7`: the branch that a commit was made on, and its number there."""
+        return f"{self._branches[position.line]}/{self.number(position)}"
+
+    def before(self, position: Position) -> Position | None:
+        """The first parent."""
+        if position.index:
+            return Position(position.line, position.index - 1)
+        row = self._rows[position.line]
+        return Position(LineId(row.parent_line), row.parent_index) if row.parent_line else None
+
+    def places(self, position: Position) -> Iterator[Position]:
+        """Where an entry of a commit's state may be: as `Clock.entry_positions`."""
+        at: Position | None = position
+        while at is not None:
+            yield at
+            if self._rows[at.line].depth == 0:
+                return
+            at = self.before(Position(at.line, 0))
+
+
+def commit_id(cx: Connection, position: Position) -> str:
+    """Read what a commit is called: `main/7`."""
+    return LineNumbers(cx, [position.line]).commit_id(position)
+
+
+def by_number(cx: Connection, repository: RepositoryId, branch: str, number: int) -> Position | None:
+    """Find a commit by its number and a branch that is no more: the newest that was made on such a branch."""
+    c = t.lines.c
+    later = (c.name > f"{branch}.") & (c.name < f"{branch}/")  # `dev.2`, `dev.3` …
+    query = select(c.id, c.name, c.tip).where(c.repository_id == repository, or_(c.name == branch, later))
+    rows = [r for r in cx.execute(query) if r.name == branch or _LATER_LINE.match(r.name)]
+    lines = LineNumbers(cx, [r.id for r in rows])
+    inside = [r for r in rows if lines.start(r.id) <= number <= lines.start(r.id) + r.tip]
+    newest = max(inside, key=lambda r: (len(r.name), r.name), default=None)
+    return Position(newest.id, number - lines.start(newest.id)) if newest else None
+
+
+def _parts(found: Iterable[Any], size: int = _CHUNK) -> Iterator[list[Any]]:
+    every = list(found)
+    yield from (every[start : start + size] for start in range(0, len(every), size))
+
+
+def _lost(lines: Iterable[str]) -> Corrupt:
+    missing = ", ".join(map(repr, sorted(lines)))
+    return Corrupt(f"line {missing} is missing, or springs from itself", hint=_BACKUP)
+
+
+def _runs(positions: Iterable[Position]) -> Iterator[Run]:
+    """Put the positions of each line together to stretches."""
+    by_line: dict[str, list[int]] = defaultdict(list)
+    for position in positions:
+        by_line[position.line].append(position.index)
+    for line, indexes in by_line.items():
+        ordered = sorted(indexes)
+        low = ordered[0]
+        for index, following in zip(ordered, [*ordered[1:], None], strict=True):
+            if following is None or following - index > _GAP:
+                yield Run(line, low, index)
+                low = following or 0
+
+
+def _over(count: int, table: Any, *columns: Any) -> Prepared:
+    """Read columns of a table, of all commits on so many stretches."""
+    types: dict[str, Any] = {"line": t.commits.c.line_id.type, "low": BigInteger(), "high": BigInteger()}
+    rows = [tuple(bindparam(f"{name}_{i}", type_=kind) for name, kind in types.items()) for i in range(count)]
+    runs = values(*(column(name, kind) for name, kind in types.items()), name="runs").data(rows).cte("runs")
+    c = table.c
+    inside = (c.line_id == runs.c.line) & c.commit_index.between(runs.c.low, runs.c.high)
+    return Prepared(select(c.line_id, c.commit_index, *columns).select_from(runs).join(table, inside))
+
+
+_Reading = Mapping[int, Prepared]
+
+
+def _reading(table: Any, *columns: Any) -> _Reading:
+    return {count: _over(count, table, *columns) for count in (1, _RUNS)}
+
+
+_COMMITS = _reading(
+    t.commits,
+    *(t.commits.c[name] for name in ("hash", "author", "message")),
+    *(t.commits.c[name] for name in ("started_at", "finished_at", "is_merge")),
+)
+_HASHES = _reading(t.commits, t.commits.c.hash)
+_EDGES = _reading(t.merge_edges, *(t.merge_edges.c[name] for name in ("number", "parent_line", "parent_index")))
+_PROVENANCE = _reading(t.provenance, t.provenance.c.number, t.provenance.c.commit_hash)
+_ENTRIES = _reading(t.entries, *(t.entries.c[name] for name in ("thing_id", "kind", "carried", "dropped")))
+
+
+def _read(cx: Connection, reading: _Reading, runs: Sequence[Run]) -> list[Any]:
+    """Read what lies on some stretches, in the order of number where there is one."""
+    found: list[Any] = []
+    for part in _parts(runs, _RUNS):
+        count = 1 if len(part) == 1 else _RUNS
+        padded = [*part, *[Run("", 0, -1)] * (count - len(part))]
+        given = {f"{name}_{i}": value for i, run in enumerate(padded) for name, value in run._asdict().items()}
+        found += reading[count](cx, given).all()
+    return sorted(found, key=lambda row: row.number) if found and "number" in found[0]._fields else found
+
+
+def _further_parents(cx: Connection, runs: Sequence[Run]) -> dict[Position, list[Position]]:
+    found: dict[Position, list[Position]] = defaultdict(list)
+    for row in _read(cx, _EDGES, runs):
+        found[Position(row.line_id, row.commit_index)].append(Position(LineId(row.parent_line), row.parent_index))
+    return found
+
+
+def _hashes(cx: Connection, positions: Iterable[Position]) -> dict[tuple[str, int], str]:
+    return {(r.line_id, r.commit_index): r.hash for r in _read(cx, _HASHES, list(_runs(positions)))}
+
+
+def _touched_tables(
+    cx: Connection, runs: Sequence[Run], wanted: set[Position], lines: LineNumbers
+) -> dict[Position, list[str]]:
+    """Name the tables that commits changed, by the names they had there; a dropped one by its last."""
+    touched = [
+        (position, row)
+        for row in _read(cx, _ENTRIES, runs)
+        if row.kind == "table" and not row.carried
+        if (position := Position(row.line_id, row.commit_index)) in wanted
+    ]
+    names = _Names(cx, lines, {row.thing_id for _, row in touched})
+    found: dict[Position, list[str]] = defaultdict(list)
+    for position, row in touched:
+        at = lines.before(position) if row.dropped else position
+        found[position].append(names.full_name(at or position, row.thing_id) or row.thing_id)
+    return found
+
+
+class _Names:
+    """Every name that some tables and their namespaces ever had, with the commits that gave it."""
+
+    def __init__(self, cx: Connection, lines: LineNumbers, things: set[str]) -> None:
+        self._lines, self._cx = lines, cx
+        self._given: dict[tuple[str, str], list[tuple[int, str, str]]] = defaultdict(list)
+        known: set[str] = set()
+        while things:
+            rows = [row for part in _parts(things) for row in self._read(part)]
+            for row in rows:
+                self._given[row.thing_id, row.line_id].append((row.commit_index, row.parent_id, row.name))
+            known |= things
+            things = {row.parent_id for row in rows} - known - {ROOT_NAMESPACE}
+        for given in self._given.values():
+            given.sort()
+
+    def _read(self, things: Sequence[str]) -> Sequence[Any]:
+        c, lines = t.names.c, self._lines.known
+        query = select(c.thing_id, c.line_id, c.commit_index, c.parent_id, c.name).where(c.thing_id.in_(things))
+        return self._cx.execute(query.where(c.line_id.in_(lines)) if len(lines) <= _CHUNK else query).all()
+
+    def full_name(self, at: Position, thing: str) -> str | None:
+        """The name that a thing has at a commit, with its namespaces."""
+        parts: list[str] = []
+        seen: set[str] = set()
+        while thing != ROOT_NAMESPACE and (found := self._last(at, thing)) is not None:
+            refuse_loop(seen, thing)
+            parts.append(found[1])
+            thing = found[0]
+        return ".".join(reversed(parts)) or None
+
+    def _last(self, at: Position, thing: str) -> tuple[str, str] | None:
+        for place in self._lines.places(at):
+            given = self._given.get((thing, place.line), [])
+            until = bisect_right(given, place.index, key=lambda row: row[0])
+            if until:
+                return given[until - 1][1:]
+        return None
