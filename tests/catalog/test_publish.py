@@ -252,7 +252,7 @@ def test_objects_come_back_as_they_were_described(
     touched = (ColumnId("c1"), ColumnId("c2"))
     stored = StoredObject(id_, "update", "aa11", 2**40, 7, SchemaId("s1"), known, touched, "inline", None)
     with repo._ctx.catalog.write() as cx:
-        objects.insert(cx, repo._ctx.record.id, [NewObject(stored, inline)])
+        objects.insert(cx, [NewObject(stored, inline)])
     with repo._ctx.catalog.read() as cx:
         found = objects.find(cx, [id_])[id_]
         assert objects.contents(cx, [id_]) == {id_: inline}

@@ -20,7 +20,7 @@ def test_no_command_removes_what_lies_elsewhere(shop: Ana, folder: Path, command
     shop("sql", "UPDATE orders SET price = 1")
     if command == ("stash", "drop"):
         shop("stash", "push")
-    staged = "WHERE id IN (SELECT object_id FROM open_objects)"
-    assert edited(folder, f"UPDATE objects SET place = 'root', path = '../../victim' {staged}") == 1
+    staged = "WHERE id IN (SELECT object_id FROM ana_open_objects)"
+    assert edited(folder, f"UPDATE ana_objects SET place = 'root', path = '../../victim' {staged}") == 1
     assert run(command) in (0, 8)
     assert (victim / "kept.txt").read_text() == "mine"

@@ -129,7 +129,7 @@ def test_a_place_without_a_store_is_told_and_left_alone(store_url: str, tmp_path
     assert list(tmp_path.iterdir()) == []
 
 
-def test_dropping_a_repository_leaves_the_others_and_no_row_of_its_own(store: Store) -> None:
+def test_dropping_a_repository_leaves_the_others_and_its_objects_to_gc(store: Store) -> None:
     with store.init() as kept:
         make_table(kept, "t")
         kept.branch("dev")
@@ -146,6 +146,10 @@ def test_dropping_a_repository_leaves_the_others_and_no_row_of_its_own(store: St
             gone.start("main", message="open").table("t").insert([{"id": 3, "v": 3}])
         assert row_counts(store) != before
         ab.drop_repository(store.url, "gone")
+        shared = {"ana_objects", "ana_inline_objects", "ana_schemas", "ana_schema_columns"}
+        after = row_counts(store)
+        assert {name for name, count in after.items() if count != before[name]} == shared
+        kept.gc(grace=0)
         assert row_counts(store) == before
         assert "gone" not in ab.repositories(store.url)
         assert (ids(kept, "t"), ids(kept, "t", "dev")) == ([1], [1, 2])
@@ -410,6 +414,6 @@ def test_a_database_of_somebody_else_is_not_taken_for_a_store(tmp_path: Path) ->
     with sqlite3.connect(place / "catalog.db") as cx:
         cx.execute("CREATE TABLE store (sku TEXT, price REAL)")
     cx.close()
-    with pytest.raises(ab.Corrupt) as caught:
+    with pytest.raises(ab.NotFound) as caught:
         ab.open(tmp_path / "store")
     assert caught.value.hint

@@ -9,20 +9,25 @@ from sqlalchemy import Connection, delete, func, select, update
 from anabranch.catalog import branches, entries, history, open_commits, open_merges, views
 from anabranch.catalog import tables as t
 from anabranch.catalog.objects import chunks
+from anabranch.catalog.remote_tables import layers, remote_branches
 from anabranch.model.clock import Position
 from anabranch.model.garbage import Doomed, ViewRecord
 from anabranch.model.ids import LineId, RepositoryId, ThingId, ViewId
 from anabranch.plan.history import reached
 
-_BY_POSITION = (t.commits, t.merge_edges, t.provenance, t.entries, t.names, t.changes, t.change_references, t.views)
+_SAID = (t.commits, t.merge_edges, t.provenance, t.facts, t.entries, t.names, t.changes, t.change_references)
+_BY_POSITION = (*_SAID, t.views)
 """The tables whose rows belong to one commit each."""
 
 
 def read_points(cx: Connection, repository: RepositoryId) -> set[Position]:
-    """The commits that are read as they are: what branches and tags show, what open commits and merges build on."""
+    """The commits that are read as they are: what branches, tags, remotes and builds show, open commits build on."""
     found = {b.position for b in branches.all_heads(cx, repository)}
     found.update(branches.tag_positions(cx, repository))
     found.update(r.parent for r in open_commits.all_records(cx, repository))
+    for table in (remote_branches, layers):
+        rows = cx.execute(select(table.c.line_id, table.c.commit_index).where(table.c.repository_id == repository))
+        found.update(Position(LineId(line), index) for line, index in rows)
     for record in open_merges.all_records(cx, repository):
         for source in record.sources:
             found.update(history.by_hash(cx, repository, source.partition(" ")[0]))

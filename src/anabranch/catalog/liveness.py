@@ -1,4 +1,4 @@
-"""What keeps an object alive: links of changes, references, views and open commits. Open merges link commits only."""
+"""What keeps an object alive: links of changes, references, views, open commits and merges, and of other objects."""
 
 from __future__ import annotations
 
@@ -12,10 +12,17 @@ from anabranch.catalog.objects import chunks, stored
 from anabranch.catalog.store import now
 from anabranch.model.garbage import Doomed, Kind, Loose
 from anabranch.model.ids import ObjectId, RepositoryId
+from anabranch.model.objects import StoredObject
 
 _NOTHING = Doomed()
 _BY_COMMITS = ((t.changes, t.changes.c.object_id), (t.change_references, t.change_references.c.exceptions_id))
-LINKS = (*_BY_COMMITS, (t.view_objects, t.view_objects.c.object_id), (t.open_objects, t.open_objects.c.object_id))
+LINKS = (
+    *_BY_COMMITS,
+    (t.view_objects, t.view_objects.c.object_id),
+    (t.open_objects, t.open_objects.c.object_id),
+    (t.open_merges, t.open_merges.c.conflicts_id),
+    (t.object_links, t.object_links.c.pack_id),
+)
 """Every table that links objects, and the column that does. An object is alive if one of them has it."""
 
 
@@ -47,9 +54,9 @@ def linked_by(cx: Connection, doomed: Doomed) -> dict[ObjectId, Kind]:
     return found
 
 
-def unlinked(cx: Connection, repository: RepositoryId) -> list[Loose]:
-    """List the objects of a repository that nothing links."""
-    query = select(t.objects).where(t.objects.c.repository_id == repository, *(_none(q) for q in _all_links()))
+def unlinked(cx: Connection) -> list[Loose]:
+    """List the objects of the store that nothing links."""
+    query = select(t.objects).where(*(_none(q) for q in _all_links()))
     return [Loose(stored(row), "objects", row.created_at) for row in cx.execute(query)]
 
 
@@ -59,6 +66,43 @@ def _all_links() -> list[Select[Any]]:
 
 def _none(links: Select[Any]) -> ColumnElement[bool]:
     return t.objects.c.id.not_in(links)
+
+
+def linked_in(repository: RepositoryId) -> list[Select[Any]]:
+    """The ids of objects that a repository links, one query for each kind of link."""
+    here = select(t.lines.c.id).where(t.lines.c.repository_id == repository)
+    opened = select(t.open_commits.c.id).where(t.open_commits.c.repository_id == repository)
+    viewed = select(t.views.c.id).where(t.views.c.line_id.in_(here))
+    c, r, v, o, m = (x.c for x in (t.changes, t.change_references, t.view_objects, t.open_objects, t.open_merges))
+    direct = [
+        select(c.object_id).where(c.line_id.in_(here)),
+        select(r.exceptions_id).where(r.line_id.in_(here), r.exceptions_id.is_not(None)),
+        select(v.object_id).where(v.view_id.in_(viewed)),
+        select(o.object_id).where(o.open_id.in_(opened)),
+        select(m.conflicts_id).where(m.repository_id == repository, m.conflicts_id.is_not(None)),
+    ]
+    packs = [select(t.object_links.c.pack_id).where(t.object_links.c.object_id.in_(q)) for q in direct]
+    return [*direct, *packs]
+
+
+def broken_links(cx: Connection, repository: RepositoryId) -> list[str]:
+    """Find objects that a repository links and that are not there."""
+    found: set[str] = set()
+    for links in linked_in(repository):
+        linked = links.subquery()
+        (link,) = linked.c
+        query = select(link).outerjoin(t.objects, t.objects.c.id == link)
+        found.update(cx.scalars(query.where(t.objects.c.id.is_(None))))
+    return sorted(found)
+
+
+def objects_of(cx: Connection, repository: RepositoryId) -> list[StoredObject]:
+    """List every object that a repository links."""
+    found: dict[str, StoredObject] = {}
+    for links in linked_in(repository):
+        for row in cx.execute(select(t.objects).where(t.objects.c.id.in_(links))):
+            found[row.id] = stored(row)
+    return list(found.values())
 
 
 def let_go(cx: Connection, ids: Iterable[ObjectId]) -> None:
@@ -71,10 +115,10 @@ def let_go(cx: Connection, ids: Iterable[ObjectId]) -> None:
 def hold_objects(cx: Connection) -> None:
     """Let no object be removed until the end of this transaction, which is about to link some."""
     if cx.dialect.name != "sqlite":  # which has one writer at a time
-        cx.execute(text("LOCK TABLE objects IN ROW SHARE MODE"))
+        cx.execute(text("LOCK TABLE ana_objects IN ROW SHARE MODE"))
 
 
 def seize_objects(cx: Connection) -> None:
     """Wait for those that link objects, and let no other begin until the end of this transaction."""
     if cx.dialect.name != "sqlite":
-        cx.execute(text("LOCK TABLE objects IN EXCLUSIVE MODE"))
+        cx.execute(text("LOCK TABLE ana_objects IN EXCLUSIVE MODE"))

@@ -5,14 +5,35 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 
-from sqlalchemy import Connection, inspect, select, text, update
+from sqlalchemy import (
+    JSON,
+    BigInteger,
+    Column,
+    Connection,
+    LargeBinary,
+    MetaData,
+    Table,
+    TableClause,
+    column,
+    inspect,
+    literal,
+    select,
+    table,
+    text,
+    update,
+)
 
-from anabranch.catalog.tables import metadata, open_merges, settled_rows, store
+from anabranch.catalog import live_tables, remote_tables, work_tables
+from anabranch.catalog import tables as t
 from anabranch.errors import Corrupt, InvalidRequest
 
-FORMAT_VERSION = 3
+FORMAT_VERSION = 4
 
 Migration = Callable[[Connection], None]
+
+metadata = t.metadata
+"""All tables, also those of the modules that only make them known to it."""
+assert {live_tables.sequences, remote_tables.remotes, work_tables.jobs} <= set(metadata.tables.values())
 
 
 def _to_2(cx: Connection) -> None:
@@ -24,10 +45,60 @@ def _to_2(cx: Connection) -> None:
 def _to_3(cx: Connection) -> None:
     """Objects of a change have steps, so far one for each commit; merges can be kept open."""
     cx.execute(text("ALTER TABLE changes ADD COLUMN step INTEGER NOT NULL DEFAULT 0"))
-    metadata.create_all(cx, tables=[open_merges, settled_rows])
+    _OF_3.create_all(cx)
 
 
-MIGRATIONS: Mapping[int, Migration] = {1: _to_2, 2: _to_3}
+_OF_3 = MetaData()
+_words = ("repository_id", "branch", "message", "author", "strictness", "mode")
+Table(
+    "open_merges",
+    _OF_3,
+    Column("id", t.Text, primary_key=True),
+    *(Column(name, t.Text) for name in _words),
+    *(Column(name, JSON) for name in ("sources", "rules", "decisions")),
+    *(Column(name, BigInteger) for name in ("started_at", "version")),
+)
+Table(
+    "settled_rows",
+    _OF_3,
+    Column("open_id", t.Text, primary_key=True),
+    Column("thing_id", t.Text, primary_key=True),
+    Column("content", LargeBinary),
+)
+
+
+def _to_4(cx: Connection) -> None:
+    """Tables have a prefix; objects and schemas belong to the store; commits tell by which recipe they were hashed."""
+    metadata.create_all(cx, checkfirst=False)
+    for made in (*_HISTORY_OF_3, *_CONTENT_OF_3, *_OBJECTS_OF_3, *_OPEN_OF_3):
+        _take_over(cx, made.name.removeprefix("ana_"), made)
+    for row in cx.execute(select(t.schemas)).all():
+        told = [{"schema_id": row.id, "column_id": x["id"]} for x in row.document["columns"]]
+        cx.execute(t.schema_columns.insert(), told)
+
+
+_HISTORY_OF_3 = (t.store, t.repositories, t.lines, t.commits, t.merge_edges, t.provenance, t.branches, t.branch_moves)
+_CONTENT_OF_3 = (t.tags, t.entries, t.names, t.changes, t.change_references, t.views, t.view_objects)
+_OBJECTS_OF_3 = (t.objects, t.inline_objects, t.schemas)
+_OPEN_OF_3 = (t.open_commits, t.open_merges, t.settled_rows, t.open_entries, t.open_objects)
+_NEW_IN_4 = {"commits": {"recipe": literal(1)}}
+
+
+def _take_over(cx: Connection, name: str, made: Table) -> None:
+    """Copy the rows of a table of format 3, and drop it."""
+    had = [x["name"] for x in inspect(cx).get_columns(name)]
+    kept = [x.name for x in made.columns if x.name in had]
+    new = _NEW_IN_4.get(name, {})
+    old = table(name, *(column(x) for x in kept))
+    cx.execute(made.insert().from_select([*kept, *new], select(*old.c, *new.values())))
+    if made is t.branch_moves and cx.dialect.name != "sqlite":
+        cx.execute(text(_CONTINUE_MOVES))
+    cx.execute(text(f"DROP TABLE {name}"))
+
+
+_CONTINUE_MOVES = "SELECT setval(pg_get_serial_sequence('ana_branch_moves', 'id'), max(id)) FROM ana_branch_moves"
+
+MIGRATIONS: Mapping[int, Migration] = {1: _to_2, 2: _to_3, 3: _to_4}
 """From version n to n + 1. A migration runs in the opening transaction, so that a crash leaves the old version."""
 
 
@@ -35,17 +106,30 @@ def create(cx: Connection, facts: Mapping[str, str]) -> None:
     """Make the tables of a new store and write its version."""
     metadata.create_all(cx, checkfirst=False)
     rows = {"format_version": str(FORMAT_VERSION), **facts}
-    cx.execute(store.insert(), [{"key": k, "value": v} for k, v in rows.items()])
+    cx.execute(t.store.insert(), [{"key": k, "value": v} for k, v in rows.items()])
 
 
 def exists(cx: Connection) -> bool:
     """Tell whether this database holds a store."""
-    return inspect(cx).has_table("store")
+    return _store_of(cx) is not None
+
+
+def _store_of(cx: Connection) -> Table | TableClause | None:
+    """The table of the store's facts: before format 4 it had no prefix, and may be somebody else's."""
+    found = inspect(cx)
+    if found.has_table("ana_store"):
+        return t.store
+    if not found.has_table("store") or not {"key", "value"} <= {x["name"] for x in found.get_columns("store")}:
+        return None
+    old = table("store", column("key"), column("value"))
+    return old if cx.scalar(select(old.c.key).where(old.c.key.in_(["format_version", "store_id"])).limit(1)) else None
 
 
 def upgrade(cx: Connection, *, latest: int = FORMAT_VERSION, migrations: Mapping[int, Migration] = MIGRATIONS) -> None:
     """Bring the store to the latest version; refuse one that a newer Anabranch wrote."""
-    version = found_version(cx, lock=True)
+    if cx.dialect.name != "sqlite":  # where one writes at a time
+        cx.execute(text(f"SELECT pg_advisory_xact_lock({_UPGRADING})"))
+    version = found_version(cx)
     if version > latest:
         message = f"this store has format version {version}, this Anabranch reads up to {latest}"
         raise InvalidRequest(message, hint="upgrade anabranch", expected=latest, found=version)
@@ -53,14 +137,26 @@ def upgrade(cx: Connection, *, latest: int = FORMAT_VERSION, migrations: Mapping
         if step not in migrations:
             raise Corrupt(f"no way leads on from format version {step}", hint="restore the store from a backup")
         migrations[step](cx)
+        store = _told_by(cx)
         cx.execute(update(store).where(store.c.key == "format_version").values(value=str(step + 1)))
 
 
-def found_version(cx: Connection, *, lock: bool = False) -> int:
-    """Read the version that the store was written with; locked, so that two openers upgrade it once."""
-    query = select(store.c.value).where(store.c.key == "format_version")
-    found = cx.scalar(query.with_for_update() if lock else query)
+_UPGRADING = 4162618327
+"""The lock of those who upgrade a store, so that two openers do it once."""
+
+
+def found_version(cx: Connection) -> int:
+    """Read the version that the store was written with."""
+    store = _told_by(cx)
+    found = cx.scalar(select(store.c.value).where(store.c.key == "format_version"))
     if found is None or not re.fullmatch("[0-9]{1,9}", found):
         hint = "restore it from a backup"
         raise Corrupt(f"the catalogue has no readable format version (found {found!r})", hint=hint)
     return int(found)
+
+
+def _told_by(cx: Connection) -> Table | TableClause:
+    found = _store_of(cx)
+    if found is None:
+        raise Corrupt("the catalogue does not say which store it is of", hint="restore it from a backup")
+    return found

@@ -6,13 +6,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from typing import Any, TypeVar, get_args
 
-from sqlalchemy import Connection, Row, bindparam, delete, select
+from sqlalchemy import Connection, Row, bindparam, delete, select, update
 
 from anabranch.catalog import tables as t
+from anabranch.catalog.remote_tables import object_places
 from anabranch.catalog.store import Prepared, now
 from anabranch.errors import Corrupt
 from anabranch.model.clock import Position
-from anabranch.model.ids import ColumnId, ObjectId, RepositoryId, SchemaId, ThingId
+from anabranch.model.ids import ColumnId, ObjectId, SchemaId, ThingId
 from anabranch.model.objects import KeyRange, KeyValue, NewObject, ObjectKind, StoredObject, is_object_path
 from anabranch.model.schema import Schema, read_schema, schema_document
 
@@ -56,32 +57,40 @@ def find(cx: Connection, ids: Sequence[ObjectId]) -> dict[ObjectId, StoredObject
     return found
 
 
-def all_objects(cx: Connection, repository: RepositoryId) -> list[StoredObject]:
-    """List every object of a repository."""
-    return [stored(row) for row in cx.execute(select(t.objects).where(t.objects.c.repository_id == repository))]
+def all_objects(cx: Connection) -> list[StoredObject]:
+    """List every object of the store."""
+    return [stored(row) for row in cx.execute(select(t.objects))]
 
 
-def paths(cx: Connection, repository: RepositoryId | None = None) -> Iterator[str]:
-    """Yield the paths of all files that the catalogue names, or of those of one repository."""
-    c = t.objects.c
-    query = select(c.path).where(c.path.is_not(None))
-    return iter(cx.scalars(query if repository is None else query.where(c.repository_id == repository)))
+def paths(cx: Connection) -> Iterator[str]:
+    """Yield the paths of all files that the catalogue names."""
+    return iter(cx.scalars(select(t.objects.c.path).where(t.objects.c.path.is_not(None))))
 
 
 _INSERT, _INSERT_INLINE = t.objects.insert(), t.inline_objects.insert()
 
 
-def insert(
-    cx: Connection, repository: RepositoryId, objects: Iterable[NewObject], created_at: int | None = None
-) -> None:
-    """Register new objects, made now if nothing else is said, and keep the bytes of inline ones."""
+def insert(cx: Connection, objects: Iterable[NewObject], created_at: int | None = None) -> None:
+    """Register new objects, made now if nothing else is said, with the bytes of inline ones and the packs they need."""
     made = list(objects)
     if made:
         at = now(cx) if created_at is None else created_at
-        cx.execute(_INSERT, [_values(repository, o.stored, at) for o in made])
+        cx.execute(_INSERT, [_values(o.stored, at) for o in made])
     inline = [{"object_id": o.stored.id, "content": o.content} for o in made if o.content is not None]
     if inline:
         cx.execute(_INSERT_INLINE, inline)
+    links = [{"object_id": o.stored.id, "pack_id": pack} for o in made for pack in o.packs]
+    if links:
+        cx.execute(t.object_links.insert(), links)
+
+
+def packs_of(cx: Connection, ids: Sequence[ObjectId]) -> dict[ObjectId, list[ObjectId]]:
+    """Find the packs that some objects need."""
+    c, found = t.object_links.c, dict[ObjectId, list[ObjectId]]()
+    for chunk in chunks(ids):
+        for row in cx.execute(select(c.object_id, c.pack_id).where(c.object_id.in_(chunk)).order_by(c.pack_id)):
+            found.setdefault(ObjectId(row.object_id), []).append(ObjectId(row.pack_id))
+    return found
 
 
 def schemas(cx: Connection, ids: Iterable[SchemaId]) -> dict[str, Schema]:
@@ -95,52 +104,46 @@ def schemas(cx: Connection, ids: Iterable[SchemaId]) -> dict[str, Schema]:
     return found
 
 
-def broken_links(cx: Connection, repository: RepositoryId) -> list[str]:
-    """Find objects that a commit, a view or an open commit links and that are not there."""
-    o = t.objects.c
-    here = select(t.lines.c.id).where(t.lines.c.repository_id == repository)
-    opened = select(t.open_commits.c.id).where(t.open_commits.c.repository_id == repository)
-    viewed = select(t.views.c.id).where(t.views.c.line_id.in_(here))
-    links = [
-        (t.changes, t.changes.c.object_id, t.changes.c.line_id.in_(here)),
-        (t.change_references, t.change_references.c.exceptions_id, t.change_references.c.line_id.in_(here)),
-        (t.view_objects, t.view_objects.c.object_id, t.view_objects.c.view_id.in_(viewed)),
-        (t.open_objects, t.open_objects.c.object_id, t.open_objects.c.open_id.in_(opened)),
-    ]
-    found: list[str] = []
-    for table, link, mine in links:
-        query = select(link).select_from(table).outerjoin(t.objects, o.id == link)
-        found += cx.scalars(query.where(mine, link.is_not(None), o.id.is_(None)).distinct())
-    return found
-
-
 def remove(cx: Connection, ids: Sequence[ObjectId]) -> None:
-    """Forget objects that nothing links any more."""
+    """Forget objects that nothing links any more; the packs that they needed are let go of now."""
     for chunk in chunks(ids):
+        needed = select(t.object_links.c.pack_id).where(t.object_links.c.object_id.in_(chunk))
+        cx.execute(update(t.objects).where(t.objects.c.id.in_(needed)).values(created_at=now(cx)))
+        for table in (t.object_links, t.blocks, object_places):
+            cx.execute(delete(table).where(table.c.object_id.in_(chunk)))
         cx.execute(delete(t.inline_objects).where(t.inline_objects.c.object_id.in_(chunk)))
         cx.execute(delete(t.objects).where(t.objects.c.id.in_(chunk)))
 
 
-def insert_schemas(cx: Connection, repository: RepositoryId, made: Iterable[Schema]) -> None:
-    """Keep new schemas; a schema never changes."""
-    rows = [{"id": s.id, "repository_id": repository, "document": schema_document(s)} for s in made]
-    if rows:
-        cx.execute(t.schemas.insert(), rows)
+def insert_schemas(cx: Connection, made: Iterable[Schema]) -> None:
+    """Keep schemas, those that are not there yet; a schema never changes."""
+    given = {s.id: s for s in made}
+    known = set(cx.scalars(select(t.schemas.c.id).where(t.schemas.c.id.in_(given)))) if given else set()
+    new = [s for s in given.values() if s.id not in known]
+    if new:
+        cx.execute(t.schemas.insert(), [{"id": s.id, "document": schema_document(s)} for s in new])
+        cx.execute(t.schema_columns.insert(), [{"schema_id": s.id, "column_id": c.id} for s in new for c in s.columns])
+
+
+def remove_schemas(cx: Connection) -> None:
+    """Forget the schemas that no entry and no object names any more."""
+    named = (select(c).where(c.is_not(None)) for c in (t.entries.c.schema_id, t.objects.c.schema_id))
+    cx.execute(delete(t.schemas).where(*(t.schemas.c.id.not_in(q) for q in named)))
+    cx.execute(delete(t.schema_columns).where(t.schema_columns.c.schema_id.not_in(select(t.schemas.c.id))))
 
 
 def chunks(items: Sequence[_T]) -> Iterable[Sequence[_T]]:
     return (items[i : i + _CHUNK] for i in range(0, len(items), _CHUNK))
 
 
-def _values(repository: RepositoryId, o: StoredObject, created_at: int) -> Mapping[str, Any]:
+def _values(o: StoredObject, created_at: int) -> Mapping[str, Any]:
     return {
         "id": o.id,
-        "repository_id": repository,
         "kind": o.kind,
         "sha256": o.sha256,
         "size_bytes": o.size_bytes,
         "row_count": o.row_count,
-        "schema_id": o.schema_id,
+        "schema_id": o.schema_id or None,
         "key_low": [_encode(v) for v in o.key_range.low] if o.key_range else None,
         "key_high": [_encode(v) for v in o.key_range.high] if o.key_range else None,
         "touched": list(o.touched),
@@ -161,7 +164,7 @@ def stored(row: Row[Any]) -> StoredObject:
         row.sha256,
         row.size_bytes,
         row.row_count,
-        SchemaId(row.schema_id),
+        SchemaId(row.schema_id or ""),
         key_range,
         tuple(ColumnId(c) for c in row.touched),
         row.place,
@@ -174,6 +177,7 @@ def _check(row: Row[Any]) -> None:
     lists, sizes = (row.touched, row.key_low or [], row.key_high or []), (row.size_bytes, row.row_count)
     is_own = row.kind in get_args(ObjectKind) and all(isinstance(n, int) and n >= 0 for n in sizes)
     is_own = is_own and all(isinstance(x, list) for x in lists) and len(lists[1]) == len(lists[2])
+    is_own = is_own and (row.kind == "pack") == (row.schema_id is None)
     is_placed = row.path is None if row.place == "inline" else row.place == "root" and is_object_path(str(row.path))
     if not is_own or not is_placed:
         hint = "restore the catalogue from a backup"

@@ -83,7 +83,6 @@ def documents(cx: Connection, open_id: str) -> list[dict[str, Any]]:
 
 def save(
     cx: Connection,
-    repository: RepositoryId,
     open_id: str,
     version: int,
     changed: Iterable[tuple[str, dict[str, Any] | None]],
@@ -95,7 +94,7 @@ def save(
     if cx.execute(update(t.open_commits).where(unchanged).values(version=version + 1)).rowcount != 1:
         return False
     new = list(made)
-    objects.insert(cx, repository, new)
+    objects.insert(cx, new)
     if new:
         cx.execute(t.open_objects.insert(), [{"open_id": open_id, "object_id": o.stored.id} for o in new])
     c = t.open_entries.c

@@ -106,8 +106,8 @@ def write_commit(cx: Connection, publication: Publication, made: CommitHead) -> 
     line, index = made.position
     at = {"line_id": line, "commit_index": index}
     content = publication.content
-    objects.insert_schemas(cx, publication.repository, content.schemas)
-    objects.insert(cx, publication.repository, content.objects, made.finished_at)
+    objects.insert_schemas(cx, content.schemas)
+    objects.insert(cx, content.objects, made.finished_at)
     cx.execute(
         _INSERTS[t.commits],
         {
@@ -121,6 +121,8 @@ def write_commit(cx: Connection, publication: Publication, made: CommitHead) -> 
             "started_at": publication.started_at,
             "finished_at": made.finished_at,
             "is_merge": len(publication.parents) > 1,
+            "recipe": 1,
+            "schemas": [s.id for s in content.schemas],
         },
     )
     _insert(cx, t.merge_edges, [_edge(at, made, n, p) for n, p in enumerate(publication.parents) if n])

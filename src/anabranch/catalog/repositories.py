@@ -6,10 +6,11 @@ from dataclasses import dataclass
 
 from sqlalchemy import Connection, bindparam, delete, select
 
+from anabranch.catalog import live_tables, liveness, work_tables
 from anabranch.catalog import tables as t
 from anabranch.catalog.store import now
 from anabranch.errors import AlreadyExists, InvalidRequest, NotFound
-from anabranch.model.ids import RepositoryId, new_id
+from anabranch.model.ids import ObjectId, RepositoryId, new_id
 
 
 @dataclass(frozen=True)
@@ -64,20 +65,30 @@ def default_branch(cx: Connection, repository: RepositoryId) -> str:
 
 
 def drop(cx: Connection, record: RepositoryRecord) -> None:
-    """Remove a repository and all its rows; its files are left to collection."""
+    """Remove a repository and all that is its own; objects that it alone linked are left to collection from now on."""
+    linked = {ObjectId(id_) for links in liveness.linked_in(record.id) for id_ in cx.scalars(links)}
     lines = select(t.lines.c.id).where(t.lines.c.repository_id == record.id).scalar_subquery()
-    objects = select(t.objects.c.id).where(t.objects.c.repository_id == record.id).scalar_subquery()
-    opened = select(t.open_commits.c.id).where(t.open_commits.c.repository_id == record.id).scalar_subquery()
+    opened = select(t.open_commits.c.id).where(t.open_commits.c.repository_id == record.id)
+    merges = select(t.open_merges.c.id).where(t.open_merges.c.repository_id == record.id)
     views = select(t.views.c.id).where(t.views.c.line_id.in_(lines)).scalar_subquery()
     cx.execute(delete(t.view_objects).where(t.view_objects.c.view_id.in_(views)))
-    cx.execute(delete(t.inline_objects).where(t.inline_objects.c.object_id.in_(objects)))
-    merges = select(t.open_merges.c.id).where(t.open_merges.c.repository_id == record.id)
-    for table in (t.open_entries, t.open_objects):
-        cx.execute(delete(table).where(table.c.open_id.in_(opened)))
-    cx.execute(delete(t.settled_rows).where(t.settled_rows.c.open_id.in_(merges)))
-    for table in (t.views, t.changes, t.change_references, t.entries, t.provenance, t.merge_edges):
+    for table, owners in ((t.open_entries, opened), (t.open_objects, opened), (t.settled_rows, merges)):
+        cx.execute(delete(table).where(table.c.open_id.in_(owners)))
+    for name, owner in _OWNED:
+        mine = select(owner.c.id).where(owner.c.repository_id == record.id)
+        cx.execute(delete(name.table).where(name.in_(mine)))
+    for table in (t.views, t.changes, t.change_references, t.entries, t.provenance, t.facts, t.merge_edges):
         cx.execute(delete(table).where(table.c.line_id.in_(lines)))
-    history = (t.names, t.commits, t.branches, t.branch_moves, t.tags, t.objects, t.schemas)
-    for table in (*history, t.open_commits, t.open_merges, t.lines):
+    by_repository = [x for x in t.metadata.sorted_tables if "repository_id" in x.c and x is not t.provenance]
+    for table in sorted(by_repository, key=lambda x: x is t.lines):
         cx.execute(delete(table).where(table.c.repository_id == record.id))
     cx.execute(delete(t.repositories).where(t.repositories.c.id == record.id))
+    liveness.let_go(cx, linked - liveness.alive(cx, linked))
+
+
+_OWNED = (
+    (work_tables.job_shards.c.job_id, work_tables.jobs),
+    (work_tables.expectations.c.run_id, work_tables.runs),
+    (live_tables.live_tables.c.database_id, live_tables.live_databases),
+)
+"""Tables whose rows belong to a row of another, which belongs to a repository."""

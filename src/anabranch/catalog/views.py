@@ -12,7 +12,7 @@ from anabranch.catalog.liveness import hold_objects
 from anabranch.catalog.store import Prepared, now
 from anabranch.errors import Corrupt, Unavailable
 from anabranch.model.clock import Clock, Position
-from anabranch.model.ids import LineId, ObjectId, RepositoryId, ThingId, ViewId
+from anabranch.model.ids import LineId, ObjectId, ThingId, ViewId
 from anabranch.model.objects import Layer, StoredObject, ViewKind
 
 if TYPE_CHECKING:
@@ -119,7 +119,7 @@ def learn(cx: Connection, wanted: list[ObjectId], known: Known) -> None:
         raise Corrupt(f"the catalogue links object {gone[0]} but does not have it", hint="restore it from a backup")
 
 
-def write(cx: Connection, repository: RepositoryId, view: LateView) -> bool:
+def write(cx: Connection, view: LateView) -> bool:
     """Write a view of a commit that is published; tell whether it was worth it: another may have done the same.
 
     No row that a publishing writer waits for is locked.
@@ -130,7 +130,7 @@ def write(cx: Connection, repository: RepositoryId, view: LateView) -> bool:
     if view.kind == "fold" and any((r.kind, r.since_line, r.since_index) == ("fold", *since) for r in twins):
         return False
     _check(cx, view)
-    objects.insert(cx, repository, view.objects)
+    objects.insert(cx, view.objects)
     values = {"id": view.id, "thing_id": view.thing_id, "kind": view.kind, "row_count": view.row_count}
     at = {"line_id": view.at.line, "commit_index": view.at.index, "since_line": since[0], "since_index": since[1]}
     made_at = max(now(cx), *(r.created_at + 1 for r in twins), 0)

@@ -1,4 +1,4 @@
-"""Objects: immutable Parquet bytes, and what the catalogue knows of them without reading them."""
+"""Objects: immutable bytes, Parquet but for packs, and what the catalogue knows of them without reading them."""
 
 from __future__ import annotations
 
@@ -13,10 +13,11 @@ from anabranch.model.ids import ColumnId, ObjectId, SchemaId
 KeyValue = int | str | Decimal | bytes | bool
 """A key's value in comparable form: dates are days, times are microseconds since 1970."""
 
-ObjectKind = Literal["rows", "update", "delete", "exceptions"]
+ObjectKind = Literal["rows", "update", "delete", "exceptions", "pack"]
+"""What an object is of; a pack is bytes without a schema, which other objects need."""
 Place = Literal["inline", "root"]
 
-_PATH = re.compile(r"[a-z2-7]{2}/o[a-z2-7]{16}(\.parquet|/\w[\w.=-]*\.parquet)?", re.ASCII)
+_PATH = re.compile(r"[a-z2-7]{2}/o[a-z2-7]{16}(\.parquet|\.pack(\.[a-z0-9]{1,12})?|/\w[\w.=-]*\.parquet)?", re.ASCII)
 
 
 def is_object_path(path: str) -> bool:
@@ -62,6 +63,7 @@ class StoredObject:
 
     `rows` holds full rows (an insert, or part of a snapshot), `update` the key and the touched
     columns before and after, `delete` the keys. `exceptions` tells all of this of the rows that met in a merge.
+    A `pack` holds bytes of files, which rows refer to.
     """
 
     id: ObjectId
@@ -70,6 +72,7 @@ class StoredObject:
     size_bytes: int
     row_count: int
     schema_id: SchemaId
+    """What it was written under; of a pack, which has none, an empty text."""
     key_range: KeyRange | None
     touched: tuple[ColumnId, ...]
     place: Place
@@ -98,6 +101,8 @@ class NewObject:
 
     stored: StoredObject
     content: bytes | None = None
+    packs: tuple[ObjectId, ...] = ()
+    """The packs that its rows refer to, which stay as long as it does."""
 
 
 ViewKind = Literal["snapshot", "fold"]

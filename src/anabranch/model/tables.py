@@ -10,7 +10,8 @@ from anabranch.model.ids import SchemaId, ThingId
 from anabranch.model.objects import Layer
 from anabranch.model.schema import Column, Schema
 
-ThingKind = Literal["namespace", "table", "file"]
+ThingKind = Literal["namespace", "table", "files", "attribute"]
+"""`files` is the one hidden thing of a repository that holds its files, an `attribute` a column of several tables."""
 
 Operation = Literal[
     "create",

@@ -166,12 +166,6 @@ class Folder:
                 hint = "check the permissions, then run gc again"
                 raise Unavailable(f"{self._path / path} can't be removed: {error.strerror}", hint=hint) from error
 
-    def touch(self, paths: Iterable[str]) -> None:
-        """Set the time of files that are there."""
-        for path in paths:
-            with suppress(OSError, Corrupt):
-                os.utime(self._at(path))
-
     def other_stores(self) -> list[str]:
         """Each store that puts a file here makes a folder of its name."""
         with suppress(OSError):

@@ -65,9 +65,6 @@ class ObjectRoot(Protocol):
     def collect(self, paths: Iterable[str]) -> None:
         """Remove files that nothing names, Unavailable if that is not allowed; what is gone already is fine."""
 
-    def touch(self, paths: Iterable[str]) -> None:
-        """Let files count as changed now."""
-
     def other_stores(self) -> list[str]:
         """Name the other stores that put files here."""
 

@@ -6,8 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from anabranch.catalog import objects as object_rows
-from anabranch.catalog import repositories
+from anabranch.catalog import liveness, repositories
 from anabranch.catalog.repositories import RepositoryRecord
 from anabranch.catalog.store import Catalog, Connection, now
 from anabranch.engines.choice import Engines
@@ -110,14 +109,13 @@ def names(location: str) -> list[str]:
 
 
 def drop(location: str, repository: str) -> None:
-    """Remove a repository with all its history. Its files count as young: who reads them now has a time of grace."""
+    """Remove a repository with all its history. Who reads its objects now has a time of grace, as ever with gc."""
     catalog = _reach(location, Settings(), create=False)
     try:
-        facts = catalog.open()
+        catalog.open()
         with catalog.write() as cx:
             record = repositories.find(cx, repository)
-            paths = object_rows.paths(cx, record.id)
-            open_root(_objects_at(location, facts), facts["store_id"]).touch(paths)
+            liveness.seize_objects(cx)
             repositories.drop(cx, record)
     finally:
         catalog.close()

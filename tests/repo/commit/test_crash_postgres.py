@@ -226,7 +226,7 @@ def test_the_outcome_is_asked_for_only_when_a_publication_under_way_has_ended(
             "CREATE FUNCTION wait() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN PERFORM pg_sleep(1); RETURN NULL; END'"
         )
         other.execute(
-            "CREATE CONSTRAINT TRIGGER slow AFTER INSERT ON branch_moves DEFERRABLE INITIALLY DEFERRED"
+            "CREATE CONSTRAINT TRIGGER slow AFTER INSERT ON ana_branch_moves DEFERRABLE INITIALLY DEFERRED"
             " FOR EACH ROW EXECUTE FUNCTION wait()"
         )
     engine = repo._ctx.catalog._engine
@@ -249,7 +249,7 @@ def test_the_outcome_is_asked_for_only_when_a_publication_under_way_has_ended(
     finally:
         event.remove(engine, "handle_error", is_lost)
         with psycopg.connect(store.url, autocommit=True) as other:
-            other.execute("DROP TRIGGER slow ON branch_moves")
+            other.execute("DROP TRIGGER slow ON ana_branch_moves")
             other.execute("DROP FUNCTION wait")
     assert time.monotonic() - started > 0.9
     assert made == repo.show()

@@ -153,11 +153,11 @@ def test_a_file_that_is_written_while_it_is_read_as_one_that_is_not_is_told(
         cx.execute(text("SELECT 1"))
     with pytest.raises(ab.Unavailable, match="written while"), catalog.read():
         with sqlite3.connect(path) as other:
-            other.execute("UPDATE repositories SET name = 'other'")
+            other.execute("UPDATE ana_repositories SET name = 'other'")
         other.execute("PRAGMA wal_checkpoint(TRUNCATE)")
         other.close()
     with catalog.read() as cx:
-        assert cx.scalar(text("SELECT name FROM repositories")) == "other"
+        assert cx.scalar(text("SELECT name FROM ana_repositories")) == "other"
     catalog.close()
 
 

@@ -49,17 +49,17 @@ def open_store(store: Path, engine: dict[str, Any]) -> Iterator[Callable[[], ab.
 
 
 def set_default(store: Path, text: str) -> None:
-    for id_ in asked(store, "SELECT id FROM schemas"):
-        (told,) = asked(store, "SELECT document FROM schemas WHERE id = ?", id_)
+    for id_ in asked(store, "SELECT id FROM ana_schemas"):
+        (told,) = asked(store, "SELECT document FROM ana_schemas WHERE id = ?", id_)
         document = json.loads(told)
         document["columns"][1]["default"] = text
-        edited(store, "UPDATE schemas SET document = ? WHERE id = ?", json.dumps(document), id_)
+        edited(store, "UPDATE ana_schemas SET document = ? WHERE id = ?", json.dumps(document), id_)
 
 
 def set_attribute(store: Path, name: str, value: dict[str, str]) -> None:
-    for told in set(asked(store, "SELECT attributes FROM entries")):
+    for told in set(asked(store, "SELECT attributes FROM ana_entries")):
         changed = json.dumps({**json.loads(told), name: value})
-        edited(store, "UPDATE entries SET attributes = ? WHERE attributes = ?", changed, told)
+        edited(store, "UPDATE ana_entries SET attributes = ? WHERE attributes = ?", changed, told)
 
 
 @pytest.mark.contract
@@ -111,7 +111,7 @@ def test_a_rule_of_an_open_merge_that_runs_code_is_not_run(
 ) -> None:
     with ab.open(store, engine="duck") as repo:
         repo.start_merge("dev", "main", rules={"t.n": "conflict"})
-    edited(store, "UPDATE open_merges SET rules = ?", json.dumps({"t.n": f"length({RUNS})"}))
+    edited(store, "UPDATE ana_open_merges SET rules = ?", json.dumps({"t.n": f"length({RUNS})"}))
     (merge,) = open_store().open_merges()
     for ask in (lambda: merge.conflicts, merge.finish):
         with pytest.raises(ab.Corrupt, match="reflect"):

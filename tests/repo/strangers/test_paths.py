@@ -41,7 +41,7 @@ def removed_nothing(tmp_path: Path) -> bool:
 
 @pytest.mark.parametrize("path", STRANGE)
 def test_a_path_that_leads_out_is_not_read(store: Path, tmp_path: Path, path: str) -> None:
-    assert edited(store, "UPDATE objects SET path = ?", path.format(tmp=tmp_path)) == 1
+    assert edited(store, "UPDATE ana_objects SET path = ?", path.format(tmp=tmp_path)) == 1
     with opened(store) as repo:
         asks: list[Callable[[], object]] = [
             lambda: repo.table("t").rows(),
@@ -55,7 +55,7 @@ def test_a_path_that_leads_out_is_not_read(store: Path, tmp_path: Path, path: st
 
 @pytest.mark.parametrize("linked", ["file", "folder"])
 def test_a_link_in_the_object_root_is_not_followed(store: Path, tmp_path: Path, linked: str) -> None:
-    (path,) = asked(store, "SELECT path FROM objects")
+    (path,) = asked(store, "SELECT path FROM ana_objects")
     own = store / ".anabranch" / "objects" / path
     if linked == "file":
         own.unlink()
@@ -83,7 +83,7 @@ def test_what_lies_elsewhere_is_never_removed(store: Path, tmp_path: Path, path:
         repo.start("main", message="work").table("t").insert([{"id": 2, "v": "y"}])
     led = path.format(tmp=tmp_path)
     led = os.path.dirname(os.path.dirname(led)) if folder else led
-    edited(store, "UPDATE objects SET path = ? WHERE id IN (SELECT object_id FROM open_objects)", led)
+    edited(store, "UPDATE ana_objects SET path = ? WHERE id IN (SELECT object_id FROM ana_open_objects)", led)
     with opened(store) as repo:
         try:
             for work in repo.open_commits():

@@ -119,7 +119,7 @@ class OpenCommit(Transaction):
         mine = [o.stored for o in objects_of(thing) if o.stored.id in self._registered]
         ids = [o.id for o in mine]
         with self._ctx.catalog.write() as cx:
-            if not open_commits.save(cx, self._ctx.record.id, self.id, self._version, [(thing.id, None)], []):
+            if not open_commits.save(cx, self.id, self._version, [(thing.id, None)], []):
                 raise changed_elsewhere(self.id)
             open_commits.unlink(cx, self.id, ids)
             objects.remove(cx, ids)
@@ -170,7 +170,7 @@ class OpenCommit(Transaction):
     def _save(self, parts: Sequence[tuple[str, dict[str, Any]]], made: list[NewObject]) -> None:
         """Keep parts of the draft, if nobody else wrote meanwhile."""
         with self._ctx.catalog.write() as cx:
-            if not open_commits.save(cx, self._ctx.record.id, self.id, self._version, parts, made):
+            if not open_commits.save(cx, self.id, self._version, parts, made):
                 raise changed_elsewhere(self.id)
             self._ctx.check_there(made)
         self._version += 1

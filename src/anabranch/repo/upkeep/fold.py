@@ -153,7 +153,7 @@ class Refit:
         self.linked = None
         try:
             with self.ctx.catalog.write() as cx:
-                written = views.write(cx, self.ctx.record.id, view)
+                written = views.write(cx, view)
                 self.ctx.check_there(view.objects if written else ())
             return written
         except OutcomeUnknown:

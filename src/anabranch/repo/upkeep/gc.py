@@ -69,7 +69,7 @@ def _find(ctx: Context, cx: Connection, ages: Ages, moment: int) -> Found:
     linked = liveness.linked_by(cx, doomed)
     gone = linked.keys() - liveness.alive(cx, linked, doomed)
     loosened = [Loose(o, linked[o.id], moment) for o in objects.find(cx, sorted(gone)).values()]
-    return Found(doomed, (*liveness.unlinked(cx, repository), *loosened))
+    return Found(doomed, (*liveness.unlinked(cx), *loosened))
 
 
 def _remove(ctx: Context, cx: Connection, found: Found, ages: Ages, moment: int) -> Found:
@@ -86,6 +86,7 @@ def _remove(ctx: Context, cx: Connection, found: Found, ages: Ages, moment: int)
     due = left.due(moment - _micros(ages.grace))
     liveness.let_go(cx, [x.object.id for x in left.loose if x.kind != "objects"])
     objects.remove(cx, [x.object.id for x in due])
+    objects.remove_schemas(cx)
     log.debug("gc: %d commits, %d views, %d objects", doomed.commit_count, len(doomed.views), len(due))
     return left
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 
-from anabranch.catalog import objects
+from anabranch.catalog import liveness, objects
 from anabranch.errors import Corrupt
 from anabranch.repo.context.context import Context
 
@@ -14,8 +14,8 @@ _CHUNK = 200
 def verify(ctx: Context) -> int:
     """Hash every object again; the first that differs is told as Corrupt."""
     with ctx.catalog.read() as cx:
-        found = objects.all_objects(cx, ctx.record.id)
-        broken = objects.broken_links(cx, ctx.record.id)
+        found = liveness.objects_of(cx, ctx.record.id)
+        broken = liveness.broken_links(cx, ctx.record.id)
     if broken:
         message = f"the catalogue links {len(broken)} objects that it does not have, such as {broken[0]}"
         raise Corrupt(message, hint="restore it from a backup")
