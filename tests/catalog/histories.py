@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import anabranch as ab
-from anabranch.catalog import branches, history
+from anabranch.catalog import branches, history, moves
 from anabranch.catalog.publish import publish
 from anabranch.catalog.store import Connection, now
 from anabranch.model.clock import Position
@@ -76,11 +76,12 @@ def _publish(
     first = parents[0].position
     branch = branches.find(cx, ctx.record.id, name)
     if branch is None:
-        branch = branches.create(cx, ctx.record.id, name, first, "ann")
+        making = moves.new_branch(ctx.record.id, name, first, "ann")
+        moves.apply(cx, making)
+        branch = making.branch
     elif branch.position != first:
-        assert branches.move(cx, ctx.record.id, branch, first)
-        branch = branches.find(cx, ctx.record.id, name)
-        assert branch is not None
+        moves.apply(cx, moves.Move(ctx.record.id, branch, branch.position, first, "ann", "reset"))
+        branch = replace(branch, position=first)
     return publish(
         cx,
         Publication(

@@ -15,8 +15,10 @@ from sqlalchemy import func, select
 
 import anabranch as ab
 from anabranch.catalog import branches, history, objects, tables
+from anabranch.catalog import moves as branch_moves
 from anabranch.catalog import publish as publishing
-from anabranch.catalog.publish import HeadMoved, publish
+from anabranch.catalog.moves import HeadMoved
+from anabranch.catalog.publish import publish
 from anabranch.model.clock import Position
 from anabranch.model.content import ChangeReference, Content, Publication
 from anabranch.model.ids import ColumnId, CommitId, LineId, ObjectId, SchemaId, ThingId, new_id
@@ -107,7 +109,7 @@ def test_every_commit_hash_is_its_own(repo: ab.Repository) -> None:
 def clock(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """A clock that the test sets, in microseconds; the catalogue asks no other."""
     told = [1_000_000_000_000_000]
-    for module in (publishing, branches, objects):
+    for module in (publishing, branches, branch_moves, objects):
         monkeypatch.setattr(module, "now", lambda cx: told[0])
     return told
 

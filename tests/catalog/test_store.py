@@ -11,7 +11,7 @@ import pytest
 from sqlalchemy import select, text
 
 import anabranch as ab
-from anabranch.catalog import branches, tables
+from anabranch.catalog import branches, moves, tables
 from anabranch.catalog import files as catalog_files
 from anabranch.catalog import store as catalog_store
 from anabranch.catalog.store import Catalog
@@ -27,11 +27,11 @@ def test_a_reading_transaction_sees_one_state(repo: ab.Repository) -> None:
     ctx = repo._ctx
     with ctx.catalog.read() as cx:
         before = branches.find(cx, ctx.record.id, "main")
-        moves = branches.moves(cx, ctx.record.id, "main", None)
+        past = branches.moves(cx, ctx.record.id, "main", None)
         put(repo, "t", 2)
         repo.branch("dev")
         assert branches.find(cx, ctx.record.id, "main") == before
-        assert branches.moves(cx, ctx.record.id, "main", None) == moves
+        assert branches.moves(cx, ctx.record.id, "main", None) == past
         assert [b.name for b in branches.describe(cx, ctx.record.id)] == ["main"]
     with ctx.catalog.read() as cx:
         assert branches.find(cx, ctx.record.id, "main") != before
@@ -47,7 +47,7 @@ def test_a_writing_transaction_that_raises_leaves_nothing(repo: ab.Repository, e
     with pytest.raises(error), ctx.catalog.write() as cx:
         head = branches.find(cx, ctx.record.id, "main")
         assert head is not None
-        branches.create(cx, ctx.record.id, "dev", head.position, "ann")
+        moves.apply(cx, moves.new_branch(ctx.record.id, "dev", head.position, "ann"))
         raise error("no")
     assert [b.name for b in repo.branches()] == ["main"]
     repo.branch("dev")
@@ -87,7 +87,7 @@ def test_a_name_taken_meanwhile_is_already_there(repo: ab.Repository) -> None:
     with pytest.raises(ab.AlreadyExists), ctx.catalog.write() as cx:
         found = branches.find(cx, ctx.record.id, "main")
         assert found is not None
-        branches.create(cx, ctx.record.id, "dev", found.position, "ann")
+        moves.apply(cx, moves.new_branch(ctx.record.id, "dev", found.position, "ann"))
     assert repo.show() == head
 
 

@@ -1,18 +1,18 @@
-"""Branches, their moves, and tags."""
+"""Branches, their moves, and tags, as they are found; `moves.py` is what moves a branch."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from sqlalchemy import Connection, Row, Select, bindparam, delete, literal, select, union_all, update
+from sqlalchemy import Connection, Row, Select, bindparam, delete, literal, select, union_all
 
 from anabranch.catalog import tables as t
 from anabranch.catalog.history import to_datetime
-from anabranch.catalog.store import Prepared, next_time, now
+from anabranch.catalog.store import Prepared, now
 from anabranch.model.clock import Position
 from anabranch.model.commits import Branch, BranchHead, BranchMove, CommitHead, Tag
-from anabranch.model.ids import BranchId, CommitId, LineId, RepositoryId, new_id
+from anabranch.model.ids import BranchId, CommitId, LineId, RepositoryId
 
 _CHUNK = 400
 _b, _c = t.branches.c, t.commits.c
@@ -43,20 +43,13 @@ _HEAD_BY_DEFAULT = {False: _HEADS.where(_b.name == bindparam("branch")), True: _
 _FIND_HEAD = {by_default: Prepared(query) for by_default, query in _HEAD_BY_DEFAULT.items()}
 _IS_TAKEN = select(_TAKEN.subquery().c.kind).limit(1).scalar_subquery().label("taken")
 _FIND_START = {by_default: Prepared(query.add_columns(_IS_TAKEN)) for by_default, query in _HEAD_BY_DEFAULT.items()}
-_INSERT, _INSERT_MOVE = Prepared(t.branches.insert()), t.branch_moves.insert()
-_LAST_MOVE = Prepared(
+LAST_MOVE = Prepared(
     select(t.branch_moves.c.moved_at)
     .where(t.branch_moves.c.branch_id == bindparam("branch"))
     .order_by(t.branch_moves.c.id.desc())
     .limit(1)
 )
-_MAKING = select(_b.created_at, _b.author).where(_b.id == bindparam("branch"))
-_MOVE = Prepared(
-    update(t.branches)
-    .where(_b.repository_id == bindparam("repository"), _b.name == bindparam("branch"), _b.id == bindparam("branch_id"))
-    .where(_b.line_id == bindparam("from_line"), _b.commit_index == bindparam("from_index"))
-    .values(line_id=bindparam("to_line"), commit_index=bindparam("to_index"))
-)
+MAKING = select(_b.created_at, _b.author).where(_b.id == bindparam("branch"))
 
 
 def find(cx: Connection, repository: RepositoryId, name: str) -> BranchHead | None:
@@ -97,106 +90,6 @@ def taken(cx: Connection, repository: RepositoryId, name: str) -> str | None:
     """Tell whether a branch or a tag has this name."""
     found: str | None = cx.scalar(_TAKEN, {"repository": repository, "wanted": name})
     return found
-
-
-def create(
-    cx: Connection,
-    repository: RepositoryId,
-    name: str,
-    at: Position,
-    author: str,
-    created_at: int | None = None,
-) -> BranchHead:
-    """Make a branch: one row. While it has not moved it tells its making itself, so no move is written."""
-    head = BranchHead(name, BranchId(new_id("b")), at)
-    values = {"repository_id": repository, "name": name, "id": head.id, "line_id": at.line, "commit_index": at.index}
-    _INSERT(cx, {**values, "created_at": created_at or now(cx), "author": author})
-    return head
-
-
-def move(cx: Connection, repository: RepositoryId, head: BranchHead, to: Position) -> bool:
-    """Move a branch, if it still shows what is expected; tell whether it did."""
-    expected = {"repository": repository, "branch": head.name, "branch_id": head.id}
-    ends = {
-        "from_line": head.position.line,
-        "from_index": head.position.index,
-        "to_line": to.line,
-        "to_index": to.index,
-    }
-    return _MOVE(cx, {**expected, **ends}).rowcount == 1
-
-
-def record_move(
-    cx: Connection,
-    repository: RepositoryId,
-    branch: BranchHead,
-    before: Position | None,
-    after: Position | None,
-    author: str,
-    verb: str,
-    commit_id: CommitId | None = None,
-    moved_at: int | None = None,
-) -> None:
-    """Keep a move, the first together with the making. Times don't run backwards on one branch, if clocks go right."""
-    last = _LAST_MOVE(cx, {"branch": branch.id}).scalar() if before else None
-    if before and last is None:
-        last = _record_making(cx, repository, branch)
-    at = next_time(last or 0, now(cx) if moved_at is None else moved_at)
-    _insert_move(cx, repository, branch, before, after, at, author, verb, commit_id)
-
-
-def _record_making(cx: Connection, repository: RepositoryId, branch: BranchHead) -> int:
-    """Write the move that made a branch, which its row has told so far; returns its time."""
-    made = cx.execute(_MAKING, {"branch": branch.id}).one()
-    _insert_move(cx, repository, branch, None, branch.position, made.created_at, made.author, "branch", None)
-    return int(made.created_at)
-
-
-def _insert_move(
-    cx: Connection,
-    repository: RepositoryId,
-    branch: BranchHead,
-    before: Position | None,
-    after: Position | None,
-    moved_at: int,
-    author: str,
-    verb: str,
-    commit_id: CommitId | None,
-) -> None:
-    values = {
-        "repository_id": repository,
-        "branch_id": branch.id,
-        "branch": branch.name,
-        "from_line": before.line if before else None,
-        "from_index": before.index if before else None,
-        "to_line": after.line if after else None,
-        "to_index": after.index if after else None,
-        "moved_at": moved_at,
-        "author": author,
-        "verb": verb,
-        "commit_id": commit_id,
-    }
-    cx.execute(_INSERT_MOVE, values)
-
-
-def rename(cx: Connection, repository: RepositoryId, head: BranchHead, name: str, author: str) -> None:
-    """Give a branch another name; its id and so its history stay."""
-    c = t.branches.c
-    if _LAST_MOVE(cx, {"branch": head.id}).scalar() is None:
-        _record_making(cx, repository, head)  # under the name that it was made with
-    cx.execute(update(t.branches).where(c.repository_id == repository, c.name == head.name).values(name=name))
-    renamed = BranchHead(name, head.id, head.position)
-    record_move(cx, repository, renamed, head.position, head.position, author, "rename")
-    r = t.repositories.c
-    is_default = (r.id == repository) & (r.default_branch == head.name)
-    cx.execute(update(t.repositories).where(is_default).values(default_branch=name))
-
-
-def remove(cx: Connection, repository: RepositoryId, head: BranchHead, author: str) -> None:
-    """Delete a branch; its moves are kept."""
-    c = t.branches.c
-    record_move(cx, repository, head, head.position, None, author, "delete")
-    cx.execute(delete(t.branches).where(c.repository_id == repository, c.name == head.name))
 
 
 def all_heads(cx: Connection, repository: RepositoryId) -> list[BranchHead]:
@@ -267,11 +160,11 @@ def _move_at(cx: Connection, branch: BranchHead, micros: int) -> Row[Any, Any, A
 
 
 def _made_at(cx: Connection, branch: BranchHead) -> int:
-    return int(cx.execute(_MAKING, {"branch": branch.id}).one().created_at)
+    return int(cx.execute(MAKING, {"branch": branch.id}).one().created_at)
 
 
 def _has_moved(cx: Connection, branch: BranchHead) -> bool:
-    return _LAST_MOVE(cx, {"branch": branch.id}).scalar() is not None
+    return LAST_MOVE(cx, {"branch": branch.id}).scalar() is not None
 
 
 def shown_before(cx: Connection, branch: BranchHead, moves: int) -> Position | None:
@@ -308,7 +201,7 @@ def moves(cx: Connection, repository: RepositoryId, name: str, limit: int | None
 
 def _making(cx: Connection, branch: BranchHead) -> BranchMove:
     """The making of a branch that has not moved yet."""
-    made = cx.execute(_MAKING, {"branch": branch.id}).one()
+    made = cx.execute(MAKING, {"branch": branch.id}).one()
     at = (_c.line_id == branch.position.line) & (_c.commit_index == branch.position.index)
     shown = cx.scalar(select(_c.hash).where(at))
     return BranchMove(branch.name, None, shown, to_datetime(made.created_at), made.author, "branch", None)

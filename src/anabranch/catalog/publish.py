@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
 from sqlalchemy import Connection, Table, bindparam, select, update
 
-from anabranch.catalog import branches, entries, history, objects, open_commits, open_merges
+from anabranch.catalog import branches, entries, history, moves, objects, open_commits, open_merges
 from anabranch.catalog import tables as t
 from anabranch.catalog.liveness import hold_objects
+from anabranch.catalog.moves import HeadMoved, Move, MoveListener
 from anabranch.catalog.store import is_ahead, lock_repository, next_time, now
 from anabranch.errors import AlreadyExists, BranchMoved, Unavailable
 from anabranch.model.clock import Clock, Position
@@ -23,15 +25,9 @@ from anabranch.plan.hashing import commit_hash
 log = logging.getLogger("anabranch.catalog.publish")
 
 
-class HeadMoved(Exception):
-    """The branch does not show what the publication expects; nothing was written."""
-
-    def __init__(self, found: BranchHead | None) -> None:
-        super().__init__()
-        self.found = found
-
-
-def publish(cx: Connection, publication: Publication, store_id: str, depth_limit: int) -> CommitHead:
+def publish(
+    cx: Connection, publication: Publication, store_id: str, depth_limit: int, listeners: Sequence[MoveListener] = ()
+) -> CommitHead:
     """Write the commit and move the branch to it; raise HeadMoved if the branch is not where it was expected."""
     repository, branch = publication.repository, publication.branch
     lock_repository(cx, repository)
@@ -39,7 +35,9 @@ def publish(cx: Connection, publication: Publication, store_id: str, depth_limit
     if publication.creates_branch and found is None:
         if branches.taken(cx, repository, branch.name):
             raise AlreadyExists(f"there is a tag {branch.name!r}", hint="delete the tag, or choose another branch")
-        branch = branches.create(cx, repository, branch.name, branch.position, publication.author)
+        making = moves.new_branch(repository, branch.name, branch.position, publication.author)
+        moves.apply(cx, making, listeners)
+        branch = making.branch
     elif found != branch:
         raise HeadMoved(found)
     if publication.open_commit and not open_commits.remove(cx, *publication.open_commit):
@@ -63,11 +61,14 @@ def publish(cx: Connection, publication: Publication, store_id: str, depth_limit
     write_commit(cx, publication, made)
     if carries:
         _carry(cx, publication, history.clock(cx, first.position), position)
-    if not branches.move(cx, repository, branch, position):
-        # It was found and locked above: only a writer that does not keep to the lock can have moved it.
-        raise BranchMoved(f"branch {branch.name!r} moved while it was locked", hint="try again", branch=branch.name)
     verb, author = publication.verb, publication.author
-    branches.record_move(cx, repository, branch, branch.position, position, author, verb, publication.id, finished_at)
+    move = Move(repository, branch, branch.position, position, author, verb, publication.id, finished_at)
+    try:
+        moves.apply(cx, move, listeners)
+    except HeadMoved:
+        # It was found and locked above: only a writer that does not keep to the lock can have moved it.
+        message = f"branch {branch.name!r} moved while it was locked"
+        raise BranchMoved(message, hint="try again", branch=branch.name) from None
     return made
 
 
@@ -94,10 +95,8 @@ def write_root(cx: Connection, publication: Publication, store_id: str) -> Commi
     made = CommitHead(position, publication.id, commit_hash(publication, finished_at), 0, finished_at)
     write_commit(cx, publication, made)
     head = BranchHead(branch.name, branch.id, position)
-    values = {"repository_id": publication.repository, "name": head.name, "id": head.id}
-    cx.execute(t.branches.insert(), {**values, "line_id": line, "commit_index": 0, "created_at": finished_at})
-    author = publication.author
-    branches.record_move(cx, publication.repository, head, None, position, author, "init", publication.id)
+    move = Move(publication.repository, head, None, position, publication.author, "init", publication.id)
+    moves.record_first(cx, move, finished_at)
     return made
 
 

@@ -159,15 +159,34 @@ class Catalog:
         """
         with self.write() as cx:
             lock_repository(cx, repository)
-            self._held.cx, self._held.writes = cx, True
-            try:
+            with self._part_of(cx):
                 yield
-            finally:
-                self._held.cx, self._held.writes = None, False
+
+    @contextmanager
+    def joined(self, cx: Connection) -> Iterator[None]:
+        """A block in which all transactions of this thread are parts of one that the caller has on a connection.
+
+        Nothing is committed here and no other connection is opened: the caller commits, or rolls all of it back.
+        """
+        _check_joined(cx)
+        if self._in_file and not cx.connection.dbapi_connection.in_transaction:  # type: ignore[union-attr]
+            # The driver begins by itself only before it writes; a savepoint alone would be committed when it ends.
+            cx.connection.cursor().execute(self._begin_writing)
+        with self._part_of(cx):
+            yield
+
+    @contextmanager
+    def _part_of(self, cx: Connection) -> Iterator[None]:
+        before = getattr(self._held, "cx", None), self.is_alone
+        self._held.cx, self._held.writes = cx, True
+        try:
+            yield
+        finally:
+            self._held.cx, self._held.writes = before
 
     @property
     def is_alone(self) -> bool:
-        """Whether this thread is in a block of `alone`."""
+        """Whether this thread is in a block of `alone` or `joined`: what it writes is committed later, if at all."""
         return getattr(self._held, "writes", False)
 
     def create(self, facts: dict[str, str]) -> None:
@@ -191,12 +210,16 @@ class Catalog:
         if not current:
             with self.write() as cx:
                 migrations.upgrade(cx)
-        with self.read() as cx:
-            facts = {row.key: row.value for row in cx.execute(select(store))}
+        facts = self.facts()
         if not {"store_id", "objects"} <= facts.keys():
             message = f"the catalogue {self._described} does not say which store it is of, or where its objects are"
             raise Corrupt(message, hint="restore it from a backup")
         return facts
+
+    def facts(self) -> dict[str, str]:
+        """What the store says of itself."""
+        with self.read() as cx:
+            return {row.key: row.value for row in cx.execute(select(store))}
 
     def now(self) -> int:
         """The time by the catalogue's clock."""
@@ -283,6 +306,16 @@ class Catalog:
         except PoolTimeout as error:
             hint = "use fewer threads, or let each hold a connection for a shorter time"
             raise Unavailable(f"all connections to the catalogue {self._described} are in use", hint=hint) from error
+
+
+def _check_joined(cx: Connection) -> None:
+    """Refuse a connection whose transaction can't hold a publication."""
+    level = cx.get_execution_options().get("isolation_level")
+    if cx.dialect.name != "sqlite":
+        level = cx.get_isolation_level()
+    if level not in (None, "READ COMMITTED"):
+        hint = "use a connection of the isolation level READ COMMITTED"
+        raise InvalidRequest(f"a commit can't be part of a transaction of the isolation level {level}", hint=hint)
 
 
 _OF_PARENTS: list[Pool] = []

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from anabranch.catalog import branches, history, open_commits, open_merges
+from anabranch.catalog.moves import HeadMoved
 from anabranch.catalog.store import Connection, lock_repository, now
 from anabranch.errors import AlreadyExists, BranchMoved, InvalidRequest, NotFound
 from anabranch.model.clock import Position
@@ -27,7 +28,7 @@ def create_branch(ctx: Context, name: str, at: str | None) -> Branch:
         assert head is not None
         _refuse(start[1] if start else branches.taken(cx, ctx.record.id, name), name)
         made_at = now(cx)
-        branches.create(cx, ctx.record.id, name, head.position, ctx.author, made_at)
+        ctx.make_branch(cx, name, head.position, made_at)
     return Branch(name, head.hash, history.to_datetime(made_at))
 
 
@@ -45,7 +46,7 @@ def rename_branch(ctx: Context, old: str, new: str) -> None:
         lock_repository(cx, ctx.record.id)
         head = need_branch(ctx, cx, old)
         _refuse_taken(ctx, cx, new)
-        branches.rename(cx, ctx.record.id, head, new, ctx.author)
+        ctx.move(cx, head, head.position, "rename", renamed_to=new)
         open_commits.rename_branch(cx, ctx.record.id, old, new)
         open_merges.rename_branch(cx, ctx.record.id, old, new)
 
@@ -67,7 +68,7 @@ def delete_branch(ctx: Context, name: str, force: bool) -> None:
         for id_ in opened:
             open_commits.remove(cx, id_)
         open_merges.remove_on(cx, ctx.record.id, name)
-        branches.remove(cx, ctx.record.id, head, ctx.author)
+        ctx.move(cx, head, None, "delete")
 
 
 def fast_forward(ctx: Context, name: str, to: str) -> Branch:
@@ -106,9 +107,10 @@ def _move(ctx: Context, name: str, to: str, verb: str, *, must_descend: bool) ->
             message = f"branch {name!r} can't be fast-forwarded to {to!r}: it has commits that {to!r} lacks"
             raise InvalidRequest(message, hint="merge instead", branch=name)
         if target != head.position:
-            if not branches.move(cx, ctx.record.id, head, target):
-                raise BranchMoved(f"branch {name!r} moved meanwhile", hint="try again", branch=name)
-            branches.record_move(cx, ctx.record.id, head, head.position, target, ctx.author, verb)
+            try:
+                ctx.move(cx, head, target, verb)
+            except HeadMoved:
+                raise BranchMoved(f"branch {name!r} moved meanwhile", hint="try again", branch=name) from None
         return _described(ctx, cx, name, target)
 
 

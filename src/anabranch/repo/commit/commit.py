@@ -10,7 +10,8 @@ from dataclasses import dataclass, replace
 from types import TracebackType
 
 from anabranch.catalog import branches, commits, history
-from anabranch.catalog.publish import HeadMoved, publish
+from anabranch.catalog.moves import HeadMoved
+from anabranch.catalog.publish import publish
 from anabranch.catalog.store import Connection, lock_repository, now, settle
 from anabranch.errors import AnabranchError, BranchMoved, InvalidRequest, OutcomeUnknown, Unavailable
 from anabranch.model.clock import Position
@@ -90,7 +91,11 @@ def finish(
 
 
 def keep_draft_readable(ctx: Context, branch: str, draft: Draft) -> None:
-    """Fold the changes of tables that this commit changed once too often."""
+    """Fold the changes of tables that this commit changed once too often.
+
+    Not while the commit is part of a greater transaction: nobody is to wait for it, the next commit will see to it."""
+    if ctx.catalog.is_alone:
+        return
     limit = ctx.settings.fold_commit_limit
     changed = [t for t in draft.things.values() if t.base and t.statements and not t.dropped]
     due = {t.id: t.name for t in changed if t.base and is_due(t.base.layers, limit, pending=1)}
@@ -147,7 +152,7 @@ def _attempt(ctx: Context, publication: Publication) -> tuple[CommitHead, str]:
 
 def publish_checked(ctx: Context, cx: Connection, publication: Publication) -> CommitHead:
     """Publish; files that were collected meanwhile are not linked."""
-    made = publish(cx, publication, ctx.store_id, ctx.settings.clock_depth_limit)
+    made = publish(cx, publication, ctx.store_id, ctx.settings.clock_depth_limit, ctx.move_listeners)
     ctx.check_there(publication.content.objects)
     return made
 

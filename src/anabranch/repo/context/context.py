@@ -7,15 +7,19 @@ import hashlib
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from anabranch.catalog import migrations, moves, repositories
 from anabranch.catalog import objects as object_rows
-from anabranch.catalog import repositories
+from anabranch.catalog.moves import Move, MoveListener
 from anabranch.catalog.repositories import RepositoryRecord
 from anabranch.catalog.store import Catalog
 from anabranch.engines.choice import Engines
-from anabranch.errors import Corrupt, Unavailable
+from anabranch.errors import Corrupt, InvalidRequest, Unavailable
+from anabranch.model.clock import Position
+from anabranch.model.commits import BranchHead
 from anabranch.model.ids import ObjectId
 from anabranch.model.objects import FileAddress, Layer, NewObject, StoredObject
 from anabranch.model.schema import Schema
@@ -128,12 +132,44 @@ class Context:
     author: str
     run_sql: Callable[..., Any]
     """Runs statements inside an unfinished commit: (transaction, text, args, frames). SQL stands above commits."""
+    move_listeners: list[MoveListener] = field(default_factory=list)
+    """Who moves along when a branch does, in the same transaction."""
     known_objects: dict[ObjectId, StoredObject] = field(default_factory=dict)
     known_schemas: dict[str, Schema] = field(default_factory=dict)
 
     def default_branch(self, cx: Connection) -> str:
         """The branch that reads and writes mean when none is named; renaming it does not lose it."""
         return repositories.default_branch(cx, self.record.id)
+
+    def move(
+        self,
+        cx: Connection,
+        branch: BranchHead,
+        after: Position | None,
+        verb: str,
+        author: str | None = None,
+        renamed_to: str | None = None,
+    ) -> None:
+        """Move a branch, or with nothing after it remove it; whoever listens moves along."""
+        who = author or self.author
+        move = Move(self.record.id, branch, branch.position, after, who, verb, renamed_to=renamed_to)
+        moves.apply(cx, move, self.move_listeners)
+
+    @contextmanager
+    def joined(self, cx: Connection) -> Iterator[None]:
+        """A block whose commits and moves are part of a transaction that the caller has on a connection, and ends.
+
+        No other connection is opened. Tables are folded by a later commit; if the caller rolls back, gc removes files.
+        """
+        with self.catalog.joined(cx):
+            if not migrations.exists(cx) or self.catalog.facts().get("store_id") != self.store_id:
+                message = f"the connection leads to another database than the catalogue of {self.record.name!r}"
+                raise InvalidRequest(message, hint="connect to the database that holds the catalogue")
+            yield
+
+    def make_branch(self, cx: Connection, name: str, at: Position, created_at: int | None = None) -> None:
+        """Make a branch that shows a commit."""
+        moves.apply(cx, moves.new_branch(self.record.id, name, at, self.author, created_at), self.move_listeners)
 
     def access(self, layers: Sequence[Layer], pending: Mapping[ObjectId, bytes] | None = None) -> Access:
         """Find the bytes of objects: files by address, small ones decoded."""

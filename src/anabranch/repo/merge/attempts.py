@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
 
-from anabranch.catalog.publish import HeadMoved
+from anabranch.catalog.moves import HeadMoved
 from anabranch.errors import OutcomeUnknown
 from anabranch.model.content import Publication
 from anabranch.model.objects import NewObject

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from anabranch.catalog import branches, commits, history
-from anabranch.catalog.publish import HeadMoved
+from anabranch.catalog import commits, history
 from anabranch.catalog.store import Connection, lock_repository
 from anabranch.errors import InvalidRequest, MergeConflict
 from anabranch.model.clock import Position
@@ -62,12 +61,9 @@ def _as_it_is(ctx: Context, target: Target, *, up_to_date: bool) -> MergeResult:
 
 def forward(ctx: Context, asked: MergeRequest, target: Target, source: Position) -> MergeResult:
     """Move the branch on to a commit that descends from the one it shows; raise HeadMoved if it shows another."""
-    author = asked.author or ctx.author
     with ctx.catalog.write() as cx:
         lock_repository(cx, ctx.record.id)
-        if not branches.move(cx, ctx.record.id, target.branch, source):
-            raise HeadMoved(branches.find(cx, ctx.record.id, target.branch.name))
-        branches.record_move(cx, ctx.record.id, target.branch, target.branch.position, source, author, "merge")
+        ctx.move(cx, target.branch, source, "merge", asked.author)
         made = commits.describe(cx, [source])[0]
     return MergeResult(made, fast_forward=True, _diff=diff_since(ctx, target, made))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from anabranch.catalog import commits
-from anabranch.catalog.publish import HeadMoved
+from anabranch.catalog.moves import HeadMoved
 from anabranch.errors import AnabranchError, OutcomeUnknown
 from anabranch.model.commits import BranchHead, Commit, CommitHead
 from anabranch.model.content import ChangeReference, Content, Publication
@@ -77,8 +77,7 @@ def publish_content(
     except AnabranchError:
         ctx.discard(merged.made)
         raise
-    if not ctx.catalog.is_alone:  # Nobody is to wait for it: the next commit will see to it.
-        keep_draft_readable(ctx, target.branch.name, target.draft)
+    keep_draft_readable(ctx, target.branch.name, target.draft)
     return found[0]
 
 

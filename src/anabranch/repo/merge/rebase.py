@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from anabranch.catalog import branches, commits, history
-from anabranch.catalog.publish import HeadMoved
 from anabranch.catalog.store import Connection, lock_repository
 from anabranch.errors import BranchMoved
 from anabranch.model.clock import Clock, Position
@@ -142,7 +141,5 @@ def _move(ctx: Context, branch: BranchHead, made_on: str, verb: str) -> Position
         assert found is not None
         if found.position == branch.position:
             return branch.position
-        if not branches.move(cx, ctx.record.id, branch, found.position):
-            raise HeadMoved(branches.find(cx, ctx.record.id, branch.name))
-        branches.record_move(cx, ctx.record.id, branch, branch.position, found.position, ctx.author, verb)
+        ctx.move(cx, branch, found.position, verb)
         return found.position

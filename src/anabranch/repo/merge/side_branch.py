@@ -19,7 +19,7 @@ def aside(ctx: Context, branch: BranchHead, onto: Position) -> Iterator[str]:
     name = f"{branch.name}.{new_id('x')[1:9]}"
     with ctx.catalog.write() as cx:
         lock_repository(cx, ctx.record.id)
-        branches.create(cx, ctx.record.id, name, onto, ctx.author)
+        ctx.make_branch(cx, name, onto)
     try:
         yield name
     finally:
@@ -27,4 +27,4 @@ def aside(ctx: Context, branch: BranchHead, onto: Position) -> Iterator[str]:
             lock_repository(cx, ctx.record.id)
             found = branches.find(cx, ctx.record.id, name)
             if found:
-                branches.remove(cx, ctx.record.id, found, ctx.author)
+                ctx.move(cx, found, None, "delete")

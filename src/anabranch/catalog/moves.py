@@ -1,0 +1,156 @@
+"""The one road for every move of a branch: made, published to, forwarded, reset, rebased, renamed or removed.
+
+Whoever has to move with branches listens here: in the same transaction, so that both happen or neither."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+from sqlalchemy import Connection, bindparam, delete, update
+
+from anabranch.catalog import branches
+from anabranch.catalog import tables as t
+from anabranch.catalog.store import Prepared, next_time, now
+from anabranch.model.clock import Position
+from anabranch.model.commits import BranchHead
+from anabranch.model.ids import BranchId, CommitId, RepositoryId, new_id
+
+_b = t.branches.c
+_INSERT, _INSERT_MOVE = Prepared(t.branches.insert()), t.branch_moves.insert()
+_MOVE = Prepared(
+    update(t.branches)
+    .where(_b.repository_id == bindparam("repository"), _b.name == bindparam("branch"), _b.id == bindparam("branch_id"))
+    .where(_b.line_id == bindparam("from_line"), _b.commit_index == bindparam("from_index"))
+    .values(line_id=bindparam("to_line"), commit_index=bindparam("to_index"))
+)
+
+
+class HeadMoved(Exception):
+    """The branch does not show what was expected; nothing was written."""
+
+    def __init__(self, found: BranchHead | None) -> None:
+        super().__init__()
+        self.found = found
+
+
+@dataclass(frozen=True)
+class Move:
+    """One move of a branch, in a transaction that is not committed yet."""
+
+    repository: RepositoryId
+    branch: BranchHead
+    """The branch as it was found, or as it is made."""
+    before: Position | None
+    """What it showed; None for a branch that is made."""
+    after: Position | None
+    """What it shows from now on; None for a branch that is removed."""
+    author: str
+    verb: str
+    commit_id: CommitId | None = None
+    """The commit that is published by this move, if one is."""
+    moved_at: int | None = None
+    renamed_to: str | None = None
+
+
+MoveListener = Callable[[Connection, Move], None]
+"""Called with the connection before COMMIT, after the move is written; if it raises, nothing happens at all."""
+
+
+def apply(cx: Connection, move: Move, listeners: Sequence[MoveListener] = ()) -> None:
+    """Write a move, and let listeners join its transaction; raise HeadMoved if the branch shows another commit.
+
+    Whoever moves a branch has locked the repository before."""
+    if move.before is None:
+        _create(cx, move)
+    elif move.after is None:
+        _remove(cx, move)
+    elif move.renamed_to is not None:
+        _rename(cx, move, move.renamed_to)
+    else:
+        _advance(cx, move, move.before, move.after)
+    for listener in listeners:
+        listener(cx, move)
+
+
+def new_branch(repository: RepositoryId, name: str, at: Position, author: str, created_at: int | None = None) -> Move:
+    """The move that makes a branch."""
+    head = BranchHead(name, BranchId(new_id("b")), at)
+    return Move(repository, head, None, at, author, "branch", moved_at=created_at)
+
+
+def _create(cx: Connection, move: Move) -> None:
+    """Make a branch: one row. While it has not moved it tells its making itself, so no move is written."""
+    head = move.branch
+    values = {"repository_id": move.repository, "name": head.name, "id": head.id}
+    at = {"line_id": head.position.line, "commit_index": head.position.index}
+    _INSERT(cx, {**values, **at, "created_at": move.moved_at or now(cx), "author": move.author})
+
+
+def _advance(cx: Connection, move: Move, before: Position, after: Position) -> None:
+    """Let a branch show another commit, if it still shows what is expected."""
+    expected = {"repository": move.repository, "branch": move.branch.name, "branch_id": move.branch.id}
+    ends = {"from_line": before.line, "from_index": before.index, "to_line": after.line, "to_index": after.index}
+    if _MOVE(cx, {**expected, **ends}).rowcount != 1:
+        raise HeadMoved(branches.find(cx, move.repository, move.branch.name))
+    _record(cx, move)
+
+
+def _rename(cx: Connection, move: Move, name: str) -> None:
+    """Give a branch another name; its id and so its history stay."""
+    old, repository = move.branch, move.repository
+    if branches.LAST_MOVE(cx, {"branch": old.id}).scalar() is None:
+        _record_making(cx, move)  # under the name that it was made with
+    cx.execute(update(t.branches).where(_b.repository_id == repository, _b.name == old.name).values(name=name))
+    _record(cx, replace(move, branch=replace(old, name=name)))
+    r = t.repositories.c
+    is_default = (r.id == repository) & (r.default_branch == old.name)
+    cx.execute(update(t.repositories).where(is_default).values(default_branch=name))
+
+
+def _remove(cx: Connection, move: Move) -> None:
+    """Delete a branch; its moves are kept."""
+    _record(cx, move)
+    cx.execute(delete(t.branches).where(_b.repository_id == move.repository, _b.name == move.branch.name))
+
+
+def _record(cx: Connection, move: Move) -> None:
+    """Keep a move, the first together with the making. Times don't run backwards on one branch, if clocks go right."""
+    last = branches.LAST_MOVE(cx, {"branch": move.branch.id}).scalar()
+    if last is None:
+        last = _record_making(cx, move)
+    _insert_move(cx, move, next_time(last, now(cx) if move.moved_at is None else move.moved_at))
+
+
+def _record_making(cx: Connection, move: Move) -> int:
+    """Write the move that made a branch, which its row has told so far; returns its time."""
+    made = cx.execute(branches.MAKING, {"branch": move.branch.id}).one()
+    making = Move(move.repository, move.branch, None, move.branch.position, made.author, "branch")
+    _insert_move(cx, making, made.created_at)
+    return int(made.created_at)
+
+
+def _insert_move(cx: Connection, move: Move, moved_at: int) -> None:
+    before, after = move.before, move.after
+    values = {
+        "repository_id": move.repository,
+        "branch_id": move.branch.id,
+        "branch": move.branch.name,
+        "from_line": before.line if before else None,
+        "from_index": before.index if before else None,
+        "to_line": after.line if after else None,
+        "to_index": after.index if after else None,
+        "moved_at": moved_at,
+        "author": move.author,
+        "verb": move.verb,
+        "commit_id": move.commit_id,
+    }
+    cx.execute(_INSERT_MOVE, values)
+
+
+def record_first(cx: Connection, move: Move, created_at: int) -> None:
+    """Make the first branch of a repository, together with the commit that it shows."""
+    head = move.branch
+    values = {"repository_id": move.repository, "name": head.name, "id": head.id, "created_at": created_at}
+    cx.execute(t.branches.insert(), {**values, "line_id": head.position.line, "commit_index": head.position.index})
+    _insert_move(cx, move, now(cx))
