@@ -98,6 +98,16 @@ def test_no_module_or_class_has_an_empty_name() -> None:
     )
 
 
+def test_no_class_name_is_defined_twice() -> None:
+    """One word, one thing; whether it is private to its module makes no difference to a reader."""
+    places: dict[str, list[str]] = {}
+    for module, tree in MODULES.items():
+        for node in ast.walk(tree):
+            if isinstance(node, ast.ClassDef):
+                places.setdefault(node.name.lstrip("_"), []).append(f"{module}:{node.lineno}")
+    assert_none(f"{name}: {', '.join(found)}" for name, found in sorted(places.items()) if len(found) > 1)
+
+
 def test_the_picture_of_the_rooms_is_current() -> None:
     assert PICTURE.read_text("utf-8") == picture(), "run python -m tests.architecture --draw"
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import anabranch as ab
-from anabranch.model.html import Heading, Line, cell, table
+from anabranch.model.html import HtmlHeading, Line, cell, table
 from anabranch.model.listings import Listing
 
 EVIL = "<script>alert('x')</script>"
@@ -200,4 +200,4 @@ def test_values_are_shown_in_one_line_and_cut(value: Any, shown: str) -> None:
 
 
 def test_names_of_columns_are_escaped() -> None:
-    assert Seen(table([Heading(EVIL, EVIL)], [Line([EVIL])])).words == [EVIL] * 3
+    assert Seen(table([HtmlHeading(EVIL, EVIL)], [Line([EVIL])])).words == [EVIL] * 3

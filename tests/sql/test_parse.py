@@ -15,7 +15,7 @@ COLUMNS = (
     s.ColumnText("p", "decimal(12,2)", nullable=False, default="0"),
     s.ColumnText("m", "map<string,array<struct<a:int,b:int>>>"),
 )
-CASES: list[tuple[str, s.Statement]] = [
+CASES: list[tuple[str, s.SqlStatement]] = [
     ("insert into t values (1, ';')", s.Insert("t", "values (1, ';')")),
     ("insert into table a.t (x, `y z`) select 1, 2", s.Insert("a.t", "select 1, 2", ("x", "y z"))),
     ("insert into t by name select 1 a", s.Insert("t", "select 1 a", by_name=True)),
@@ -25,8 +25,8 @@ CASES: list[tuple[str, s.Statement]] = [
     ("with x as (select 1), y (a, b) as (select 1, 2) update t set a = b", s.Update("t", None, (("a", "b"),), defined="with x as (select 1), y (a, b) as (select 1, 2) ")),
     ("with recursive x max recursion level 9 as (select 1) delete from t", s.Delete("t", defined="with recursive x max recursion level 9 as (select 1) ")),
     ("with x (select 1) merge into t using x on true when matched then delete", s.MergeInto("t", None, "x", None, "true", (s.MergeClause("matched", None, "delete"),), defined="with x (select 1) ")),
-    ("with update as (select 1), delete as (select 2) select * from update", s.Query()),
-    ("with recursive as (select 1) select * from recursive", s.Query()),
+    ("with update as (select 1), delete as (select 2) select * from update", s.SqlQuery()),
+    ("with recursive as (select 1) select * from recursive", s.SqlQuery()),
     ("update t set a = b, t.c = case when 'where' then 1 end where x", s.Update("t", None, (("a", "b"), ("c", "case when 'where' then 1 end")), "x")),
     ("update a.t as x set a = f(1, 2)", s.Update("a.t", "x", (("a", "f(1, 2)"),))),
     ("delete from t where a in (select 1)", s.Delete("t", None, "a in (select 1)")),
@@ -88,8 +88,8 @@ CASES: list[tuple[str, s.Statement]] = [
     ("use dev", s.UseBranch("dev")),
     ("create tag v1.2 at main/7", s.CreateTag("v1.2", "main/7")),
     ("drop tag v1", s.DropTag("v1")),
-    ("commit 'it\\'s done'", s.Commit("it's done")),
-    ("commit 'it''s ' 'done'", s.Commit("it's done")),
+    ("commit 'it\\'s done'", s.SqlCommit("it's done")),
+    ("commit 'it''s ' 'done'", s.SqlCommit("it's done")),
     ("rollback", s.Rollback()),
     ("merge branch dry run dev, qa to main rules (orders.price = theirs, * = 'newest') strictness row", s.MergeBranch(("dev", "qa"), "main", True, (("orders.price", "theirs"), ("*", "newest")), "row")),
     ("merge branch dev squash no ff message 'm'", s.MergeBranch(("dev",), mode="squash", ff="never", message="m")),
@@ -112,15 +112,15 @@ CASES: list[tuple[str, s.Statement]] = [
     ("desc extended a.t", s.Describe("a.t", extended=True)),
     ("describe history", s.Describe("history")),
     ("explain select 1", s.Explain("select 1")),
-    ("values (1)", s.Query()),
-    ("from t |> select a", s.Query()),
-    ("(select 1) union (select 2)", s.Query()),
-    ("with a as (select 1) select * from a", s.Query()),
+    ("values (1)", s.SqlQuery()),
+    ("from t |> select a", s.SqlQuery()),
+    ("(select 1) union (select 2)", s.SqlQuery()),
+    ("with a as (select 1) select * from a", s.SqlQuery()),
 ]  # fmt: skip
 
 
 @pytest.mark.parametrize(("text", "expected"), CASES, ids=[text[:40] for text, _ in CASES])
-def test_a_statement_says_what_it_says(text: str, expected: s.Statement) -> None:
+def test_a_statement_says_what_it_says(text: str, expected: s.SqlStatement) -> None:
     found = parse_one(f"\n {text} ;  -- done")
     assert found.text == text
     assert type(found) is type(expected)

@@ -29,7 +29,7 @@ _RUNS = 32
 _LATER_LINE = re.compile(r"^(?P<branch>.+)\.[0-9]+$")
 
 
-class Run(NamedTuple):
+class LineRun(NamedTuple):
     """A stretch of a line, both ends included."""
 
     line: str
@@ -177,7 +177,7 @@ def _lost(lines: Iterable[str]) -> Corrupt:
     return Corrupt(f"line {missing} is missing, or springs from itself", hint=_BACKUP)
 
 
-def _runs(positions: Iterable[Position]) -> Iterator[Run]:
+def _runs(positions: Iterable[Position]) -> Iterator[LineRun]:
     """Put the positions of each line together to stretches."""
     by_line: dict[str, list[int]] = defaultdict(list)
     for position in positions:
@@ -187,7 +187,7 @@ def _runs(positions: Iterable[Position]) -> Iterator[Run]:
         low = ordered[0]
         for index, following in zip(ordered, [*ordered[1:], None], strict=True):
             if following is None or following - index > _GAP:
-                yield Run(line, low, index)
+                yield LineRun(line, low, index)
                 low = following or 0
 
 
@@ -219,18 +219,18 @@ _PROVENANCE = _reading(t.provenance, t.provenance.c.number, t.provenance.c.commi
 _ENTRIES = _reading(t.entries, *(t.entries.c[name] for name in ("thing_id", "kind", "carried", "dropped")))
 
 
-def _read(cx: Connection, reading: _Reading, runs: Sequence[Run]) -> list[Any]:
+def _read(cx: Connection, reading: _Reading, runs: Sequence[LineRun]) -> list[Any]:
     """Read what lies on some stretches, in the order of number where there is one."""
     found: list[Any] = []
     for part in _parts(runs, _RUNS):
         count = 1 if len(part) == 1 else _RUNS
-        padded = [*part, *[Run("", 0, -1)] * (count - len(part))]
+        padded = [*part, *[LineRun("", 0, -1)] * (count - len(part))]
         given = {f"{name}_{i}": value for i, run in enumerate(padded) for name, value in run._asdict().items()}
         found += reading[count](cx, given).all()
     return sorted(found, key=lambda row: row.number) if found and "number" in found[0]._fields else found
 
 
-def _further_parents(cx: Connection, runs: Sequence[Run]) -> dict[Position, list[Position]]:
+def _further_parents(cx: Connection, runs: Sequence[LineRun]) -> dict[Position, list[Position]]:
     found: dict[Position, list[Position]] = defaultdict(list)
     for row in _read(cx, _EDGES, runs):
         found[Position(row.line_id, row.commit_index)].append(Position(LineId(row.parent_line), row.parent_index))
@@ -242,7 +242,7 @@ def _hashes(cx: Connection, positions: Iterable[Position]) -> dict[tuple[str, in
 
 
 def _touched_tables(
-    cx: Connection, runs: Sequence[Run], wanted: set[Position], lines: LineNumbers
+    cx: Connection, runs: Sequence[LineRun], wanted: set[Position], lines: LineNumbers
 ) -> dict[Position, list[str]]:
     """Name the tables that commits changed, by the names they had there; a dropped one by its last."""
     touched = [

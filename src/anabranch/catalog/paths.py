@@ -11,7 +11,7 @@ from sqlalchemy import BindParameter, Connection, bindparam, func, select
 from anabranch.catalog import entries
 from anabranch.catalog import tables as t
 from anabranch.catalog.history import Lines, clock
-from anabranch.catalog.views import Known, learn
+from anabranch.catalog.views import KnownObjects, learn
 from anabranch.model.clock import Position
 from anabranch.model.ids import LineId, ObjectId, SchemaId, ThingId
 from anabranch.model.objects import Layer
@@ -22,7 +22,7 @@ Ranges = Sequence[tuple[LineId, int, int]]
 
 
 def change_layers(
-    cx: Connection, base: Position, tip: Position, things: Sequence[ThingId], known: Known
+    cx: Connection, base: Position, tip: Position, things: Sequence[ThingId], known: KnownObjects
 ) -> tuple[Layer, ...] | None:
     """Find the objects that tell a table's change from a commit to a descendant; None if only its states can tell."""
     return layers_along(cx, find_path(Lines(cx), base, tip), things, known)
@@ -94,7 +94,7 @@ def _ranges(cx: Connection, legs: Sequence[Leg], things: Sequence[ThingId]) -> I
 
 
 def layers_along(
-    cx: Connection, legs: Sequence[Leg], things: Sequence[ThingId], known: Known
+    cx: Connection, legs: Sequence[Leg], things: Sequence[ThingId], known: KnownObjects
 ) -> tuple[Layer, ...] | None:
     """Find the objects that tell a table's change on a way; None if only its states can tell."""
     found: list[Layer] = []
@@ -138,7 +138,7 @@ _SCHEMAS = (
 )
 
 
-def _stretch(cx: Connection, ranges: Ranges, things: Sequence[ThingId], known: Known) -> list[Layer] | None:
+def _stretch(cx: Connection, ranges: Ranges, things: Sequence[ThingId], known: KnownObjects) -> list[Layer] | None:
     """The changes of commits that follow one another; None if one of them gave the table another key."""
     turns: dict[tuple[str, int, int], int] = {}
     found: list[tuple[int, ObjectId]] = []
@@ -153,7 +153,7 @@ def _stretch(cx: Connection, ranges: Ranges, things: Sequence[ThingId], known: K
     return [Layer(turn, known[id_]) for turn, id_ in found]
 
 
-def _crossing(cx: Connection, leg: Crossing, things: Sequence[ThingId], known: Known) -> list[Layer] | None:
+def _crossing(cx: Connection, leg: Crossing, things: Sequence[ThingId], known: KnownObjects) -> list[Layer] | None:
     """What a merge brought to its further parent: what the first parent did since the base, but for exceptions."""
     found = _reference(cx, leg, things)
     if found is None:

@@ -37,7 +37,7 @@ class Touch:
 
 
 @dataclass(frozen=True)
-class Told:
+class CommitFacts:
     """A commit as rows of a result tell it."""
 
     hash: str
@@ -107,7 +107,7 @@ def links(cx: Connection, objects: Sequence[ObjectId]) -> dict[ObjectId, list[Po
 
 
 @dataclass(frozen=True)
-class Reference:
+class MergeEdge:
     """How a merge relates a table to a further parent."""
 
     number: int
@@ -117,23 +117,23 @@ class Reference:
     """The rows that met, if there are some."""
 
 
-def references(cx: Connection, merge: Position, things: Sequence[ThingId]) -> list[Reference]:
+def references(cx: Connection, merge: Position, things: Sequence[ThingId]) -> list[MergeEdge]:
     """Find how a merge relates a table to its further parents; one that its first parent did not touch has none."""
     r = t.change_references.c
     query = select(r.parent_number, r.base_line, r.exceptions_id)
     query = query.where(r.line_id == merge.line, r.commit_index == merge.index, r.thing_id.in_(things))
     return [
-        Reference(row.parent_number, bool(row.base_line), ObjectId(row.exceptions_id) if row.exceptions_id else None)
+        MergeEdge(row.parent_number, bool(row.base_line), ObjectId(row.exceptions_id) if row.exceptions_id else None)
         for row in cx.execute(query.order_by(r.parent_number))
     ]
 
 
-def tell(cx: Connection, positions: Iterable[Position]) -> dict[Position, Told]:
+def tell(cx: Connection, positions: Iterable[Position]) -> dict[Position, CommitFacts]:
     """Read what rows of a result say of commits, a line at a time."""
     wanted: dict[LineId, list[int]] = {}
     for line, index in dict.fromkeys(positions):
         wanted.setdefault(line, []).append(index)
-    found: dict[Position, Told] = {}
+    found: dict[Position, CommitFacts] = {}
     c = t.commits.c
     query, numbers = select(t.commits), LineNumbers(cx, wanted)
     for line, indexes in wanted.items():
@@ -141,7 +141,9 @@ def tell(cx: Connection, positions: Iterable[Position]) -> dict[Position, Told]:
             inside = c.commit_index.in_(indexes[start : start + _CHUNK])
             for row in cx.execute(query.where(c.line_id == line, inside)):
                 at = Position(line, row.commit_index)
-                found[at] = Told(row.hash, numbers.commit_id(at), row.author, row.message, to_datetime(row.finished_at))
+                found[at] = CommitFacts(
+                    row.hash, numbers.commit_id(at), row.author, row.message, to_datetime(row.finished_at)
+                )
     return found
 
 

@@ -18,7 +18,7 @@ from anabranch.model.objects import Layer, StoredObject, ViewKind
 if TYPE_CHECKING:
     from anabranch.model.content import LateView
 
-Known = dict[ObjectId, StoredObject]
+KnownObjects = dict[ObjectId, StoredObject]
 """Objects that were read before; they never change."""
 Turned = list[tuple[int, ObjectId, ViewKind | None]]
 
@@ -44,7 +44,7 @@ _CHANGES_ON_LINE = Prepared(
 )
 
 
-def layers(cx: Connection, at: Clock, thing: ThingId, known: Known) -> tuple[Layer, ...]:
+def layers(cx: Connection, at: Clock, thing: ThingId, known: KnownObjects) -> tuple[Layer, ...]:
     """Find the newest snapshot at or before a commit, the newest fold on it, and the changes since."""
     turned: Turned = []
     newest: tuple[ViewId, Position] | None = None
@@ -109,7 +109,7 @@ def _top(turned: Turned) -> int:
     return max((turn for turn, _, _ in turned), default=0)
 
 
-def learn(cx: Connection, wanted: list[ObjectId], known: Known) -> None:
+def learn(cx: Connection, wanted: list[ObjectId], known: KnownObjects) -> None:
     """Read what is not known yet of objects."""
     missing = [id_ for id_ in wanted if id_ not in known]
     if missing:

@@ -55,7 +55,7 @@ class TablesLast(Command):
         return super().parse_args(ctx, args)
 
 
-class Group(click.Group):
+class CommandGroup(click.Group):
     """A command with commands of its own."""
 
     command_class = Command

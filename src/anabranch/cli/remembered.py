@@ -40,7 +40,7 @@ class State:
 
 
 @dataclass(frozen=True)
-class Place:
+class StorePlace:
     """A store, and the folder that remembers how it is used, if there is one."""
 
     store: str
@@ -118,7 +118,7 @@ def texts(document: Mapping[str, Any]) -> dict[str, str]:
     return {name: value for name, value in document.items() if isinstance(value, str)}
 
 
-def find(store: str | None, start: Path) -> Place:
+def find(store: str | None, start: Path) -> StorePlace:
     """Find the store that was named, else the one of this folder or the nearest parent."""
     if store is not None and (is_server(store) or "://" in store):
         return _server(store, start)
@@ -131,15 +131,15 @@ def find(store: str | None, start: Path) -> Place:
     raise NotFound(f"{start} is in no store", hint="make one with `ana init`, or name one with --store")
 
 
-def _place(folder: Path, state: State) -> Place:
-    return Place(state.store or str(folder), folder, state)
+def _place(folder: Path, state: State) -> StorePlace:
+    return StorePlace(state.store or str(folder), folder, state)
 
 
-def _server(url: str, start: Path) -> Place:
+def _server(url: str, start: Path) -> StorePlace:
     """A server that was named; a folder on the way up that points to it remembers the branch."""
     for folder in (start, *start.parents):
         if is_there(folder, FILE):
             state = load(folder)
             if state.store == read_address(url).kept:
-                return Place(url, folder, state)
-    return Place(url, None, State())
+                return StorePlace(url, folder, state)
+    return StorePlace(url, None, State())

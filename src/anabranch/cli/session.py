@@ -65,7 +65,7 @@ class Session:
         return self.choices.json
 
     @cached_property
-    def place(self) -> state.Place:
+    def place(self) -> state.StorePlace:
         """Where the store is; from here on, output looks as is preferred there."""
         found = state.find(self.choices.store, _here())
         chosen = preferred(found.state.preferences)

@@ -21,7 +21,7 @@ _LABEL = "   "
 
 
 @dataclass
-class Telling:
+class StepOutput:
     """A story in steps. With --json it is silent, and only the times are kept."""
 
     session: Session

@@ -6,19 +6,19 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from anabranch.model.html import ROWS, Heading, Line, block, changed, counted, note, table, title
+from anabranch.model.html import ROWS, HtmlHeading, Line, block, changed, counted, note, table, title
 from anabranch.model.types import DataType
 
 if TYPE_CHECKING:
     from anabranch.model.schema import Schema
 
 
-def headings(columns: Iterable[tuple[str, DataType | None]]) -> list[Heading]:
+def headings(columns: Iterable[tuple[str, DataType | None]]) -> list[HtmlHeading]:
     """Names with types below them; no type is that of nothing but nulls."""
-    return [Heading(name, str(type_ or "void"), type_ is not None and type_.is_number) for name, type_ in columns]
+    return [HtmlHeading(name, str(type_ or "void"), type_ is not None and type_.is_number) for name, type_ in columns]
 
 
-def rows_html(name: str, columns: Sequence[Heading], rows: Sequence[Line], total: int | None) -> str:
+def rows_html(name: str, columns: Sequence[HtmlHeading], rows: Sequence[Line], total: int | None) -> str:
     """The first rows; the total is None where only reading all would tell."""
     shown = rows[:ROWS]
     return block(title(name) if name else "", table(columns, shown), note(counted(len(shown), total)))
@@ -81,10 +81,10 @@ def _row_conflicts(name: str, rows: Listed) -> Iterator[str]:
     names = [*keys, "kind", "column", "base", "ours", "theirs"]
     lines = [Line([*row["key"].values(), *(row[name] for name in names[len(keys) :])]) for row in rows[:ROWS]]
     yield title(name)
-    yield table([Heading(name) for name in names], lines)
+    yield table([HtmlHeading(name) for name in names], lines)
     yield note(counted(len(lines), len(rows), "conflict"))
 
 
 def _listed(things: Listed, names: Sequence[str]) -> str:
     lines = [Line([thing[name] for name in names]) for thing in things[:ROWS]]
-    return table([Heading(name) for name in names], lines) + note(counted(len(lines), len(things), "conflict"))
+    return table([HtmlHeading(name) for name in names], lines) + note(counted(len(lines), len(things), "conflict"))

@@ -51,13 +51,13 @@ def parse_type(text: str) -> DataType:
 
 def parse_type_before(text: str) -> tuple[DataType, str]:
     """Parse the type that a text starts with, and return what comes after it."""
-    reader = _Reader(text)
+    reader = _TypeReader(text)
     type_ = reader.type(0)
     return type_, text[reader.at :]
 
 
 @dataclass
-class _Reader:
+class _TypeReader:
     text: str
     at: int = 0
 

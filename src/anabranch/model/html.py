@@ -22,7 +22,7 @@ _STYLES = {"insert": _GREEN, "delete": _RED}
 
 
 @dataclass(frozen=True)
-class Heading:
+class HtmlHeading:
     """A column: its name, its type below it, and whether its values are numbers."""
 
     name: str
@@ -60,19 +60,19 @@ def note(text: str) -> str:
     return f'<div style="margin:2px 0 8px;{_GREY}">{escape(text)}</div>' if text else ""
 
 
-def table(headings: Sequence[Heading], lines: Iterable[Line]) -> str:
+def table(headings: Sequence[HtmlHeading], lines: Iterable[Line]) -> str:
     """Draw a table."""
     head = "".join(f'<th style="{_NUMBER if h.right else _CELL}">{_heading(h)}</th>' for h in headings)
     body = "".join(_line(line, headings) for line in lines)
     return f'<table style="border-collapse:collapse"><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>'
 
 
-def _heading(heading: Heading) -> str:
+def _heading(heading: HtmlHeading) -> str:
     below = f'<br><span style="font-weight:normal;{_GREY}">{cut(heading.type)}</span>' if heading.type else ""
     return cut(heading.name) + below
 
 
-def _line(line: Line, headings: Sequence[Heading]) -> str:
+def _line(line: Line, headings: Sequence[HtmlHeading]) -> str:
     pairs = zip(line.cells, headings, strict=True)
     cells = "".join(f'<td style="{_NUMBER if h.right else _CELL}">{cell(value)}</td>' for value, h in pairs)
     return f'<tr style="{_STYLES.get(line.change, "")}">{cells}</tr>'

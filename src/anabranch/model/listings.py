@@ -28,9 +28,9 @@ class Listing(list[T]):
         return Listing(found, self._shown) if isinstance(at, slice) else found  # type: ignore[arg-type]
 
     def _repr_html_(self) -> str:
-        from anabranch.model.html import Heading, Line, block, counted, note, table
+        from anabranch.model.html import HtmlHeading, Line, block, counted, note, table
 
-        headings = [Heading(name.rpartition(".")[2].replace("_", " ")) for name in self._shown]
+        headings = [HtmlHeading(name.rpartition(".")[2].replace("_", " ")) for name in self._shown]
         drawn = list.__getitem__(self, slice(_LIMIT))
         lines = [Line([_cell(name, attrgetter(name)(item)) for name in self._shown]) for item in drawn]
         return block(table(headings, lines), note(counted(len(drawn), len(self))))

@@ -145,13 +145,13 @@ def _followed(known: tuple[Operation, ...], operation: Operation) -> tuple[Opera
     return known if known[-1:] == (operation,) else (*known, operation)
 
 
-Place = tuple[ThingId, str]
+NamePlace = tuple[ThingId, str]
 """A name below a namespace."""
 Bound = tuple[ThingKind, ThingId] | None
 """What a name stands for."""
 
 
-def place_of(thing: ThingDraft) -> Place:
+def place_of(thing: ThingDraft) -> NamePlace:
     """The namespace and the own name of a thing."""
     return thing.parent_id, thing.name.rsplit(".", 1)[-1]
 
@@ -161,8 +161,8 @@ class Draft:
     """All that an unfinished commit has done; its transaction adds to it."""
 
     things: dict[ThingId, ThingDraft] = field(default_factory=dict)
-    names: dict[Place, Bound] = field(default_factory=dict)
-    base_names: dict[Place, Bound] = field(default_factory=dict)
+    names: dict[NamePlace, Bound] = field(default_factory=dict)
+    base_names: dict[NamePlace, Bound] = field(default_factory=dict)
     """What the names above stood for at the parent."""
     reads: dict[ThingId, str] = field(default_factory=dict)
     """The tables that were opened, with their names."""
@@ -171,7 +171,7 @@ class Draft:
         """The draft as it is now, to go back to."""
         return Draft(dict(self.things), dict(self.names), dict(self.base_names), dict(self.reads))
 
-    def bind(self, place: Place, bound: Bound, before: Bound) -> None:
+    def bind(self, place: NamePlace, bound: Bound, before: Bound) -> None:
         """Let a name stand for a thing, or for nothing; `before` is what it stood for until now."""
         if place not in self.names:
             self.base_names[place] = before

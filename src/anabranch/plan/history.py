@@ -37,7 +37,7 @@ class LineReader(Protocol):
         """Yield the steps to other lines from this commit and those below it on its line, highest first."""
 
 
-class _Place(NamedTuple):
+class _ReachedCommit(NamedTuple):
     """A commit still to be looked at: one that was just reached, or one that leads to another line."""
 
     order: tuple[int, int]
@@ -52,7 +52,7 @@ class _Side:
     def __init__(self, lines: LineReader, *starts: Position) -> None:
         self.reach: dict[LineId, int] = {}
         self._lines, self._tie = lines, count()
-        self.heap: list[_Place] = []
+        self.heap: list[_ReachedCommit] = []
         for start in starts:
             self._arrive(start, lines.generation(start))
 
@@ -63,23 +63,23 @@ class _Side:
     def holds(self, position: Position) -> bool:
         return self.reach.get(position.line, -1) >= position.index
 
-    def pop(self) -> _Place:
+    def pop(self) -> _ReachedCommit:
         return heapq.heappop(self.heap)
 
-    def follow(self, place: _Place) -> None:
+    def follow(self, place: _ReachedCommit) -> None:
         """Take the step to the other line, if the place has one, and go down to the next that has."""
         if place.step:
             self._arrive(place.step.parent, place.step.parent_generation)
         step = next(place.rest, None)
         if step:
             position = Position(place.position.line, step.index)
-            heapq.heappush(self.heap, _Place((-step.generation, next(self._tie)), position, step, place.rest))
+            heapq.heappush(self.heap, _ReachedCommit((-step.generation, next(self._tie)), position, step, place.rest))
 
     def _arrive(self, position: Position, generation: int) -> None:
         if not self.holds(position):
             self.reach[position.line] = position.index
             rest = self._lines.below(position)
-            heapq.heappush(self.heap, _Place((-generation, next(self._tie)), position, None, rest))
+            heapq.heappush(self.heap, _ReachedCommit((-generation, next(self._tie)), position, None, rest))
 
 
 def reached(lines: LineReader, *commits: Position) -> dict[LineId, int]:

@@ -25,7 +25,7 @@ from anabranch.proven.parser import PLAIN, TAKE_UNITS, WORDS, has_escapes
 from anabranch.proven.prover import Prover, Unproven
 from anabranch.proven.rewrites import refuse_regrouped
 from anabranch.proven.spark_functions import refuse_unknown_functions
-from anabranch.proven.table.row import TOO_DEEP, Argument, may_be_day
+from anabranch.proven.table.row import TOO_DEEP, ParameterValue, may_be_day
 from anabranch.sql.grammar.syntax import check_syntax, is_syntax
 from anabranch.sql.grammar.tokens import tokenize
 
@@ -165,7 +165,7 @@ def _readable(text: str) -> exp.Expr | None:
 
 @_remembered
 def _proven(
-    text: str, args: tuple[tuple[str, Argument], ...], named: tuple[Column, ...]
+    text: str, args: tuple[tuple[str, ParameterValue], ...], named: tuple[Column, ...]
 ) -> tuple[exp.Expr, DataType | None]:
     """Prove a text once."""
     parsed = _parsed(text)
@@ -187,12 +187,12 @@ def _proven(
     return proven, type_
 
 
-def argument_of(value: Any, what: str) -> Argument:
+def argument_of(value: Any, what: str) -> ParameterValue:
     """What is known of an argument."""
     is_whole = isinstance(value, int) and not isinstance(value, bool)
     type_ = type_of_value(value, what)
     digits = len(str(abs(value))) if is_whole else 0
-    return Argument(type_, digits, isinstance(value, str) and may_be_day(value))
+    return ParameterValue(type_, digits, isinstance(value, str) and may_be_day(value))
 
 
 def type_of_value(value: Any, what: str) -> DataType | None:

@@ -12,10 +12,10 @@ from anabranch.proven.prover import Prover
 from anabranch.proven.table.row import Unproven
 from anabranch.queries.nested import struct_built
 
-Part = tuple[exp.Expr, DataType | None]
+TypedTerm = tuple[exp.Expr, DataType | None]
 
 
-def prove_whole(prover: Prover, node: exp.Expr) -> Part:
+def prove_whole(prover: Prover, node: exp.Expr) -> TypedTerm:
     """Translate an expression that may be a nested value written out, as whole values of columns are."""
     maker = _MAKERS.get(node.name.lower()) if isinstance(node, exp.Anonymous) else None
     if maker is None:
@@ -24,12 +24,12 @@ def prove_whole(prover: Prover, node: exp.Expr) -> Part:
     return maker(prover, node.expressions)
 
 
-def _array(prover: Prover, given: Sequence[exp.Expr]) -> Part:
+def _array(prover: Prover, given: Sequence[exp.Expr]) -> TypedTerm:
     parts = [prove_whole(prover, part) for part in given]
     return exp.Array(expressions=[node for node, _ in parts]), array_of(_common([type_ for _, type_ in parts]))
 
 
-def _map(prover: Prover, given: Sequence[exp.Expr]) -> Part:
+def _map(prover: Prover, given: Sequence[exp.Expr]) -> TypedTerm:
     keys, values = given[::2], given[1::2]
     if len(keys) != len(values) or not all(isinstance(key, exp.Literal) for key in keys):
         raise Unproven("MAP of keys that are not written out")
@@ -43,7 +43,7 @@ def _map(prover: Prover, given: Sequence[exp.Expr]) -> Part:
     return exp.Anonymous(this="map", expressions=lists), map_of(*types)
 
 
-def _named_struct(prover: Prover, given: Sequence[exp.Expr]) -> Part:
+def _named_struct(prover: Prover, given: Sequence[exp.Expr]) -> TypedTerm:
     names, values = given[::2], given[1::2]
     if len(names) != len(values) or not all(isinstance(name, exp.Literal) and name.is_string for name in names):
         raise Unproven("NAMED_STRUCT of names that are not written out")
@@ -55,7 +55,7 @@ def _named_struct(prover: Prover, given: Sequence[exp.Expr]) -> Part:
     return struct_built({name.this: node for name, (node, _) in zip(names, parts, strict=True)}), type_
 
 
-_MAKERS: Mapping[str, Callable[[Prover, Sequence[exp.Expr]], Part]] = {
+_MAKERS: Mapping[str, Callable[[Prover, Sequence[exp.Expr]], TypedTerm]] = {
     "array": _array,
     "map": _map,
     "named_struct": _named_struct,

@@ -12,7 +12,17 @@ from anabranch.model.types import FLOATS, INTEGERS, VOID, DataType
 from anabranch.proven.literals import is_plain_time, literal_value
 from anabranch.proven.rewrites import NULL_TESTS, computed
 from anabranch.proven.table.decimals import decimal_arithmetic
-from anabranch.proven.table.row import TOO_DEEP, Argument, Proof, Unproven, Value, built, marked, matches, may_be_day
+from anabranch.proven.table.row import (
+    TOO_DEEP,
+    ParameterValue,
+    Proof,
+    Unproven,
+    Value,
+    built,
+    marked,
+    matches,
+    may_be_day,
+)
 from anabranch.proven.table.syntax import COMPARISONS, FIELDS, SYMBOLS, UNDERSTOOD, UNITS, operands
 from anabranch.proven.table.types import (
     BOOLEAN,
@@ -58,7 +68,7 @@ class Prover:
     """Translates expressions over one set of columns."""
 
     columns: Mapping[str, tuple[str, DataType]]
-    args: Mapping[str, Argument]
+    args: Mapping[str, ParameterValue]
 
     def visit(self, node: exp.Expr) -> Value:
         strange = [name for name, value in node.args.items() if value and name not in UNDERSTOOD]

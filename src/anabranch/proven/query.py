@@ -22,7 +22,7 @@ from anabranch.proven.select import all_of_source, prove_block, prove_select
 from anabranch.proven.sets import united
 from anabranch.proven.sources import of_derived, of_values
 from anabranch.proven.spark_functions import refuse_unknown_functions
-from anabranch.proven.table.row import TOO_DEEP, Argument, Unproven
+from anabranch.proven.table.row import TOO_DEEP, ParameterValue, Unproven
 from anabranch.proven.terms import Outer
 from anabranch.queries.query import Query, Sources, ident
 
@@ -94,7 +94,7 @@ _LONE_PLUS = re.compile(
 def _proven(
     text: str,
     relations: tuple[tuple[str, tuple[tuple[str, DataType | None], ...]], ...],
-    args: tuple[tuple[str, Argument], ...],
+    args: tuple[tuple[str, ParameterValue], ...],
 ) -> ProvenQuery:
     """Prove a text once."""
     parsed = _parsed(text)

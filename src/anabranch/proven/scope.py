@@ -12,7 +12,7 @@ from sqlglot import exp
 
 from anabranch.errors import InvalidRequest, NotFound
 from anabranch.model.types import DataType
-from anabranch.proven.table.row import Argument, Unproven
+from anabranch.proven.table.row import ParameterValue, Unproven
 from anabranch.queries.query import col
 
 Columns = Sequence[tuple[str, DataType | None]]
@@ -173,7 +173,7 @@ class Surroundings:
     """What every part of a query is proven with."""
 
     relations: Mapping[str, Columns]
-    args: Mapping[str, Argument]
+    args: Mapping[str, ParameterValue]
     ledger: Ledger
     prove: Inner
     common: Mapping[str, tuple[str, Derived]] = field(default_factory=dict)

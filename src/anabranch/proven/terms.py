@@ -21,7 +21,7 @@ from anabranch.queries.query import col, number, select, subquery
 
 
 @dataclass(frozen=True)
-class Place:
+class TermPlace:
     """What may stand where an expression stands."""
 
     windows: bool = False
@@ -36,9 +36,13 @@ class Place:
 
 
 _WORDS = WORDS | {"session_user", "current_time", "localtimestamp", "current_schema", "current_path"}
-FROM, WHERE, SELECT = Place(), Place(scalars=True, predicates=True, outer=True), Place(windows=True, scalars=True)
-HAVING = Place(scalars=True, predicates=True)
-QUALIFY = Place(windows=True)
+FROM, WHERE, SELECT = (
+    TermPlace(),
+    TermPlace(scalars=True, predicates=True, outer=True),
+    TermPlace(windows=True, scalars=True),
+)
+HAVING = TermPlace(scalars=True, predicates=True)
+QUALIFY = TermPlace(windows=True)
 
 
 @dataclass
@@ -55,7 +59,7 @@ class Terms(Prover):
 
     around: Surroundings
     scope: Scope
-    place: Place = FROM
+    place: TermPlace = FROM
     outside: Outer | None = None
     named: Mapping[str, Sequence[Value]] = field(default_factory=dict)
     """What SELECT has named so far, for the names that no column has."""
@@ -67,7 +71,7 @@ class Terms(Prover):
         """Terms over a FROM."""
         return cls({}, around.args, around, scope, outside=outside)
 
-    def at(self, place: Place) -> Terms:
+    def at(self, place: TermPlace) -> Terms:
         """The same terms in another place."""
         return replace(self, place=place)
 
@@ -170,7 +174,7 @@ class Terms(Prover):
         """Translate a window function."""
         if not self.place.windows:
             raise Unproven("a window function in this place")
-        return windowed(node, self.at(Place(names=False)), self.windows)
+        return windowed(node, self.at(TermPlace(names=False)), self.windows)
 
     def scalar(self, node: exp.Expr) -> Value:
         """Translate a subquery that gives one value."""

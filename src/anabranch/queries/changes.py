@@ -57,7 +57,7 @@ _SIDES = ("_ana_holds_after", "_ana_holds_before")
 
 
 @dataclass(frozen=True)
-class Part:
+class ChangePart:
     """Changes of commits that follow one another, told by one key."""
 
     state: TableState
@@ -69,7 +69,7 @@ class Part:
 
 
 def whole_changes(
-    part: Part, before: Query | None, cells: Sequence[Column], access: Access, sources: Sources, keys: str | None
+    part: ChangePart, before: Query | None, cells: Sequence[Column], access: Access, sources: Sources, keys: str | None
 ) -> exp.Select:
     """One row per key and commit: what became of the key, and the cells before and after.
 
@@ -83,7 +83,7 @@ def whole_changes(
 
 @dataclass(frozen=True)
 class _Whole:
-    part: Part
+    part: ChangePart
     cells: tuple[Column, ...]
     sources: Sources
 

@@ -9,7 +9,7 @@ from sqlglot import exp
 from anabranch.model.schema import Column
 from anabranch.model.tables import TableState
 from anabranch.queries.nested import differs, last_of
-from anabranch.queries.object_groups import GONE, INT, Group, turn_of
+from anabranch.queries.object_groups import GONE, INT, ObjectGroup, turn_of
 from anabranch.queries.query import (
     DELETE,
     OP,
@@ -78,7 +78,7 @@ class _Fold(Scan):
             found.append(aliased(exp.ArgMin(this=col(c.before), expression=col(turn)), c.before))
         return found
 
-    def _changed(self, group: Group) -> exp.Select:
+    def _changed(self, group: ObjectGroup) -> exp.Select:
         """Which keys went in which turn, and which cells had and got which value."""
         turn, deletes = self._turn(group), group.kind == "delete"
         picked = [aliased(group.value(c), c.id) for c in self.key]
@@ -92,7 +92,7 @@ class _Fold(Scan):
                 picked.append(aliased(choose((changed.copy(), value.copy()), otherwise=exp.Null()), name))
         return self._limited(picked, group)
 
-    def _born(self, group: Group) -> exp.Select:
+    def _born(self, group: ObjectGroup) -> exp.Select:
         picked = [aliased(group.value(c), c.id) for c in self.key]
         picked += [aliased(null_of(INT), GONE), aliased(self._turn(group), BORN)]
         return self._limited([*picked, *(x for c in self.columns for x in self._untouched(c))], group)
@@ -101,5 +101,5 @@ class _Fold(Scan):
         nulls = ((column.id, column.type), (column.before, column.type), (turn_of(column), INT))
         return [aliased(null_of(type_), name) for name, type_ in nulls]
 
-    def _turn(self, group: Group) -> exp.Cast:
+    def _turn(self, group: ObjectGroup) -> exp.Cast:
         return cast_to(col(TURN, "o") if group.has_turns else number(group.turn), INT)

@@ -19,7 +19,7 @@ INT = DataType("int")
 
 
 @dataclass(frozen=True)
-class Group:
+class ObjectGroup:
     kind: str
     schema: Schema
     touched: frozenset[str]

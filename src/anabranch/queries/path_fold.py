@@ -17,7 +17,7 @@ from anabranch.model.tables import TableState
 from anabranch.model.types import DataType
 from anabranch.queries.initial_values import initial_value
 from anabranch.queries.nested import differs, last_of
-from anabranch.queries.object_groups import INT, Group, turn_of
+from anabranch.queries.object_groups import INT, ObjectGroup, turn_of
 from anabranch.queries.query import (
     DELETE,
     INSERT,
@@ -200,14 +200,14 @@ class _PathFold(Scan):
         once.set("group", exp.Group(expressions=[col(k) for k in self.key_ids]))
         return self._result(once, path, self._op())
 
-    def _pieces(self, layers: Sequence[Layer]) -> list[tuple[Group, tuple[StoredObject, ...]]]:
+    def _pieces(self, layers: Sequence[Layer]) -> list[tuple[ObjectGroup, tuple[StoredObject, ...]]]:
         """Groups of objects that one source can read and that have the same exceptions."""
         apart: dict[tuple[StoredObject, ...], list[Layer]] = {}
         for layer in layers:
             apart.setdefault(layer.without, []).append(layer)
         return [(g, without) for without, inside in apart.items() for g in self._groups(inside)]
 
-    def _events(self, group: Group, without: Sequence[StoredObject]) -> exp.Select:
+    def _events(self, group: ObjectGroup, without: Sequence[StoredObject]) -> exp.Select:
         """What happened to which key in which turn."""
         turn = cast_to(col(TURN, "o") if group.has_turns else number(group.turn), INT)
         picked = [aliased(group.value(c), c.id) for c in self.key]
@@ -221,12 +221,12 @@ class _PathFold(Scan):
             query.append("joins", self._anti(group, o, f"x{n}"))
         return query
 
-    def _anti(self, group: Group, o: StoredObject, alias: str) -> exp.Join:
+    def _anti(self, group: ObjectGroup, o: StoredObject, alias: str) -> exp.Join:
         other = self.group([Layer(0, o)])
         same = all_of([exp.EQ(this=group.value(c), expression=_at(other.value(c), alias)) for c in self.key])
         return joined(table(self.sources.add(other.source), alias), same, "left anti")
 
-    def _cell_of(self, group: Group, c: Column, turn: exp.Expr) -> list[exp.Alias]:
+    def _cell_of(self, group: ObjectGroup, c: Column, turn: exp.Expr) -> list[exp.Alias]:
         names = (str(c.id), c.before, turn_of(c))
         if group.kind == "delete" or (group.kind == "update" and not group.touches(c)):
             return [aliased(null_of(type_), name) for name, type_ in zip(names, (c.type, c.type, INT), strict=True)]
@@ -289,7 +289,7 @@ class _PathFold(Scan):
         return select([exp.Star()], subquery(select(picked), "none"), where=exp.false())
 
 
-def _kind(group: Group) -> exp.Expr:
+def _kind(group: ObjectGroup) -> exp.Expr:
     kinds = {"rows": INSERT, "update": UPDATE, "delete": DELETE}
     return col(OP, "o") if group.kind == "exceptions" else text(kinds[group.kind])
 

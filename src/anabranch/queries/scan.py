@@ -20,7 +20,7 @@ from anabranch.model.schema import Column, Schema
 from anabranch.model.tables import TableState
 from anabranch.model.types import DataType
 from anabranch.queries.nested import last_of
-from anabranch.queries.object_groups import GONE, INT, Group, Overlay, physical, turn_of
+from anabranch.queries.object_groups import GONE, INT, ObjectGroup, Overlay, physical, turn_of
 from anabranch.queries.overlay_by_file import acting, can_tell
 from anabranch.queries.overlay_fold import folded_in_memory
 from anabranch.queries.query import (
@@ -379,7 +379,7 @@ class Scan:
         whole.set("group", exp.Group(expressions=[col(k) for k in self.key_ids]))
         return whole
 
-    def _delta(self, group: Group, cells: Sequence[Column]) -> exp.Select:
+    def _delta(self, group: ObjectGroup, cells: Sequence[Column]) -> exp.Select:
         """The changes of one group of objects: who went, and which cells got which value."""
         turn = col(TURN, "o") if group.has_turns else number(group.turn)
         deletes = group.kind == "delete"
@@ -393,7 +393,7 @@ class Scan:
                 picked.append(aliased(choose((group.changes(c), value), otherwise=exp.Null()), name))
         return self._limited(picked, group)
 
-    def leaf(self, group: Group, columns: Sequence[Column], turn: str | None) -> exp.Select:
+    def leaf(self, group: ObjectGroup, columns: Sequence[Column], turn: str | None) -> exp.Select:
         """The rows of one group of objects, under the schema that the table has now."""
         picked = [aliased(group.value(c), c.id) for c in columns]
         if turn:
@@ -411,7 +411,7 @@ class Scan:
         group = plan.group([delta], turned=False)
         return Query(plan._limited([col(n, "o") for n in names], group), plan.sources.named)
 
-    def _limited(self, picked: Sequence[exp.Expr], group: Group) -> exp.Select:
+    def _limited(self, picked: Sequence[exp.Expr], group: ObjectGroup) -> exp.Select:
         """Read a group of objects; in a look-up, only the keys that it is for."""
         source = table(self.sources.add(group.source), "o")
         if self.keys is None:
@@ -419,7 +419,7 @@ class Scan:
         same = all_of([exp.EQ(this=group.value(c), expression=col(c.id, "k")) for c in self.key])
         return select(picked, source, join=joined(table(self.keys, "k"), same, "left semi"))
 
-    def _groups(self, layers: Sequence[Layer]) -> list[Group]:
+    def _groups(self, layers: Sequence[Layer]) -> list[ObjectGroup]:
         return [self.group(members) for members in self.alike(layers)]
 
     def alike(self, layers: Sequence[Layer]) -> list[list[Layer]]:
@@ -432,7 +432,7 @@ class Scan:
             grouped.setdefault((inline, o.kind, o.schema_id, *same_columns), []).append(layer)
         return list(grouped.values())
 
-    def group(self, members: list[Layer], turned: bool = True, places: bool = False) -> Group:
+    def group(self, members: list[Layer], turned: bool = True, places: bool = False) -> ObjectGroup:
         first = members[0].object
         schema = self.state.schemas[first.schema_id]
         touched = frozenset(c for m in members for c in m.object.touched)
@@ -440,11 +440,13 @@ class Scan:
             held = [(self.access.tables[m.object.id], m.turn) for m in members]
             parts = [_with_turn(*each) for each in held] if turned else [rows for rows, _ in held]
             whole = pa.concat_tables(parts, promote_options="default")
-            return Group(first.kind, schema, touched, self._inline(whole, first, members), members[0].turn, turned)
+            return ObjectGroup(
+                first.kind, schema, touched, self._inline(whole, first, members), members[0].turn, turned
+            )
         uris = tuple(self.access.uris[m.object.id] for m in members)
         turns = tuple(m.turn for m in members) if turned and len({m.turn for m in members}) > 1 else ()
         files = Files(uris, physical(first, schema), turns, places)
-        return Group(first.kind, schema, touched, files, members[0].turn, bool(turns))
+        return ObjectGroup(first.kind, schema, touched, files, members[0].turn, bool(turns))
 
 
 def _acts_on(delta: Layer, row: Layer) -> bool:

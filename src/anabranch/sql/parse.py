@@ -12,11 +12,11 @@ from anabranch.sql.cursor import Cursor
 from anabranch.sql.grammar.syntax import check_syntax
 from anabranch.sql.grammar.tokens import Token, syntax_error, tokenize
 from anabranch.sql.references import as_names
-from anabranch.sql.statements import Delete, Insert, MergeInto, Query, Statement, Update
+from anabranch.sql.statements import Delete, Insert, MergeInto, SqlQuery, SqlStatement, Update
 
 _QUERY_WORDS = frozenset(("SELECT", "FROM", "VALUES", "TABLE", "MAP", "REDUCE"))
 
-_FIRST: dict[str, Callable[[Cursor], Statement]] = {
+_FIRST: dict[str, Callable[[Cursor], SqlStatement]] = {
     "INSERT": parse_rows.insert,
     "UPDATE": parse_rows.update,
     "DELETE": parse_rows.delete,
@@ -48,14 +48,14 @@ _FIRST: dict[str, Callable[[Cursor], Statement]] = {
 }
 
 
-def parse_script(text: str) -> list[Statement]:
+def parse_script(text: str) -> list[SqlStatement]:
     """Read all statements of a script; nothing is returned if one of them can't be read."""
     if not isinstance(text, str):
         raise InvalidRequest(f"SQL is text, this is a {type(text).__name__}", hint="such as 'SELECT * FROM orders'")
     return [_statement(text, tokens) for tokens in _split(tokenize(text))]
 
 
-def parse_one(text: str) -> Statement:
+def parse_one(text: str) -> SqlStatement:
     """Read a text that is one statement."""
     found = parse_script(text)
     if len(found) == 1:
@@ -76,7 +76,7 @@ def _split(tokens: list[Token]) -> Iterator[list[Token]]:
             current.append(token)
 
 
-def _statement(text: str, tokens: list[Token]) -> Statement:
+def _statement(text: str, tokens: list[Token]) -> SqlStatement:
     cursor = Cursor(text, tokens)
     _refuse_open_brackets(text, tokens)
     first = tokens[0]
@@ -87,13 +87,13 @@ def _statement(text: str, tokens: list[Token]) -> Statement:
     return replace(made, text=written)
 
 
-def _made(cursor: Cursor) -> Statement:
+def _made(cursor: Cursor) -> SqlStatement:
     first = cursor.token
     if first.word == "WITH":
         return _with(cursor)
     if first.word in _QUERY_WORDS or first.is_symbol("("):
         cursor.rest("a query")
-        return Query()
+        return SqlQuery()
     reader = _FIRST.get(first.word)
     if reader is None:
         raise _unknown(cursor.source, first)
@@ -118,7 +118,7 @@ _AFTER_WITH: dict[str, Callable[[Cursor], Insert | Update | Delete | MergeInto]]
 }
 
 
-def _with(cursor: Cursor) -> Statement:
+def _with(cursor: Cursor) -> SqlStatement:
     """A query, or a statement that writes and reads what WITH defines."""
     begin, start = cursor.at, cursor.step().start
     if cursor.sees("RECURSIVE") and cursor.look().is_name:
@@ -132,7 +132,7 @@ def _with(cursor: Cursor) -> Statement:
     if reader is None:
         cursor.at = begin
         cursor.rest("a query")
-        return Query()
+        return SqlQuery()
     cursor.passages.append((begin, cursor.at, "ctes"))
     defined = cursor.source[start : cursor.token.start]
     made = reader(cursor)

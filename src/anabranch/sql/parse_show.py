@@ -26,7 +26,7 @@ _WHAT: dict[
 }
 
 
-def show(cursor: Cursor) -> s.Reading:
+def show(cursor: Cursor) -> s.ReadingSql:
     """Read SHOW and what is to be shown."""
     cursor.expect("SHOW")
     if cursor.accept("CREATE"):
@@ -52,7 +52,7 @@ def show(cursor: Cursor) -> s.Reading:
     return s.Show(what, name, pattern, limit)
 
 
-def describe(cursor: Cursor) -> s.Reading:
+def describe(cursor: Cursor) -> s.ReadingSql:
     """Read DESCRIBE [HISTORY] t."""
     cursor.expect_any("DESCRIBE", "DESC")
     if cursor.sees("HISTORY") and cursor.look().is_name:

@@ -24,7 +24,7 @@ _NOT_HERE = {
 """What people write and is not there, with what to do instead."""
 
 
-def create(cursor: Cursor) -> s.Statement:
+def create(cursor: Cursor) -> s.SqlStatement:
     """Read CREATE [OR REPLACE] TABLE, and CREATE NAMESPACE."""
     replace = cursor.accept("REPLACE") or (cursor.accept("CREATE", "OR", "REPLACE") or not _expect_create(cursor))
     if cursor.accept_any(*_SPACES):
@@ -192,7 +192,7 @@ def _create_namespace(cursor: Cursor) -> s.CreateNamespace:
     return s.CreateNamespace(name, if_not_exists, tuple(properties))
 
 
-def drop(cursor: Cursor) -> s.Statement:
+def drop(cursor: Cursor) -> s.SqlStatement:
     """Read DROP TABLE and DROP NAMESPACE."""
     cursor.expect("DROP")
     if cursor.accept_any(*_SPACES):
@@ -207,7 +207,7 @@ def drop(cursor: Cursor) -> s.Statement:
     return made
 
 
-def alter(cursor: Cursor) -> s.Statement:
+def alter(cursor: Cursor) -> s.SqlStatement:
     """Read ALTER TABLE and ALTER NAMESPACE."""
     cursor.expect("ALTER")
     if cursor.accept_any(*_SPACES):
@@ -297,7 +297,7 @@ def _rename(cursor: Cursor) -> s.Alteration:
     return s.RenameColumn(old, cursor.name("a name"))
 
 
-def comment(cursor: Cursor) -> s.Statement:
+def comment(cursor: Cursor) -> s.SqlStatement:
     """Read COMMENT ON TABLE | COLUMN | NAMESPACE name IS 'text' | NULL."""
     cursor.expect("COMMENT", "ON")
     kind = cursor.expect_any("TABLE", "COLUMN", *_SPACES)

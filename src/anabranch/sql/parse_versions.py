@@ -20,7 +20,7 @@ def ref(cursor: Cursor, what: str = _REF) -> str:
     return glued(cursor)
 
 
-def create(cursor: Cursor) -> s.Statement | None:
+def create(cursor: Cursor) -> s.SqlStatement | None:
     """Read CREATE BRANCH and CREATE TAG."""
     kind = cursor.look().word
     if kind not in ("BRANCH", "TAG"):
@@ -40,7 +40,7 @@ def _place(cursor: Cursor) -> str:
     return ref(cursor)
 
 
-def drop(cursor: Cursor) -> s.Statement | None:
+def drop(cursor: Cursor) -> s.SqlStatement | None:
     """Read DROP BRANCH and DROP TAG."""
     kind = cursor.look().word
     if kind not in ("BRANCH", "TAG"):
@@ -53,7 +53,7 @@ def drop(cursor: Cursor) -> s.Statement | None:
     return s.DropBranch(name, if_exists, cursor.accept("FORCE"))
 
 
-def alter(cursor: Cursor) -> s.Statement | None:
+def alter(cursor: Cursor) -> s.SqlStatement | None:
     """Read ALTER BRANCH … RENAME TO …"""
     if cursor.look().word != "BRANCH":
         return None
@@ -71,10 +71,10 @@ def use(cursor: Cursor) -> s.UseBranch:
     return s.UseBranch(ref(cursor, "a branch"))
 
 
-def commit(cursor: Cursor) -> s.Commit:
+def commit(cursor: Cursor) -> s.SqlCommit:
     """Read COMMIT 'message'."""
     cursor.expect("COMMIT")
-    return s.Commit(cursor.string("a message in quotes"))
+    return s.SqlCommit(cursor.string("a message in quotes"))
 
 
 def rollback(cursor: Cursor) -> s.Rollback:

@@ -53,7 +53,7 @@ def find_references(text: str) -> list[Reference]:
 
 def as_names(text: str, tokens: Sequence[Token], expects: bool = False) -> list[Token]:
     """The tokens with a single name in the place of each reference; `expects` tells whether they begin with one."""
-    finder = _Finder(Cursor(text, tokens), [_Group(expects=expects, in_from=expects)])
+    finder = _Finder(Cursor(text, tokens), [_Bracket(expects=expects, in_from=expects)])
     names = [Token("quoted", text[r.start : r.end], r.start, r.end) for r in finder.found()]
     made: list[Token] = []
     for token in tokens:
@@ -128,7 +128,7 @@ def _argument(cursor: Cursor) -> Argument:
 
 
 @dataclass
-class _Group:
+class _Bracket:
     """What is known inside a pair of brackets, or outside of all."""
 
     call: str = ""
@@ -150,10 +150,10 @@ class _Group:
 @dataclass
 class _Finder:
     cursor: Cursor
-    groups: list[_Group] = field(default_factory=lambda: [_Group()])
+    groups: list[_Bracket] = field(default_factory=lambda: [_Bracket()])
 
     @property
-    def group(self) -> _Group:
+    def group(self) -> _Bracket:
         return self.groups[-1]
 
     def found(self) -> Iterator[Reference]:
@@ -181,7 +181,7 @@ class _Finder:
         relation = group.expects
         self.cursor.step()
         names = group.names | ({group.defining} if group.defining and self._recursive else frozenset())
-        self.groups.append(_Group(call, expects=relation, in_from=relation, bare=group.bare, names=names))
+        self.groups.append(_Bracket(call, expects=relation, in_from=relation, bare=group.bare, names=names))
         group.expects = group.bare = False
 
     _recursive = False

@@ -7,22 +7,22 @@ from typing import Literal
 
 
 @dataclass(frozen=True)
-class Statement:
+class SqlStatement:
     """One statement of a script."""
 
     text: str = field(default="", kw_only=True)
     """As it is written."""
 
 
-class Reading(Statement):
+class ReadingSql(SqlStatement):
     """A statement that gives rows and changes nothing."""
 
 
-class Writing(Statement):
+class WritingSql(SqlStatement):
     """A statement that changes tables: it belongs to a commit."""
 
 
-class Governing(Statement):
+class GoverningSql(SqlStatement):
     """A statement that moves branches: never part of a commit."""
 
 
@@ -30,12 +30,12 @@ class Governing(Statement):
 
 
 @dataclass(frozen=True)
-class Query(Reading):
+class SqlQuery(ReadingSql):
     """SELECT, VALUES, TABLE, WITH …, FROM …: the text itself."""
 
 
 @dataclass(frozen=True)
-class RowWriting(Writing):
+class RowWriting(WritingSql):
     """A statement that writes rows of a table."""
 
     defined: str = field(default="", kw_only=True)
@@ -95,7 +95,7 @@ class MergeInto(RowWriting):
 
 
 @dataclass(frozen=True)
-class Truncate(Writing):
+class Truncate(WritingSql):
     table: str
 
 
@@ -114,7 +114,7 @@ class ColumnText:
 
 
 @dataclass(frozen=True)
-class CreateTable(Writing):
+class CreateTable(WritingSql):
     table: str
     columns: tuple[ColumnText, ...] = ()
     key: tuple[str, ...] = ()
@@ -127,7 +127,7 @@ class CreateTable(Writing):
 
 
 @dataclass(frozen=True)
-class DropTable(Writing):
+class DropTable(WritingSql):
     table: str
     if_exists: bool = False
 
@@ -224,27 +224,27 @@ Alteration = (
 
 
 @dataclass(frozen=True)
-class AlterTable(Writing):
+class AlterTable(WritingSql):
     table: str
     change: Alteration
 
 
 @dataclass(frozen=True)
-class CreateNamespace(Writing):
+class CreateNamespace(WritingSql):
     name: str
     if_not_exists: bool = False
     properties: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True)
-class DropNamespace(Writing):
+class DropNamespace(WritingSql):
     name: str
     if_exists: bool = False
     cascade: bool = False
 
 
 @dataclass(frozen=True)
-class AlterNamespace(Writing):
+class AlterNamespace(WritingSql):
     name: str
     change: SetProperties | UnsetProperties | SetComment | RenameTable
 
@@ -253,57 +253,57 @@ class AlterNamespace(Writing):
 
 
 @dataclass(frozen=True)
-class CreateBranch(Governing):
+class CreateBranch(GoverningSql):
     name: str
     at: str | None = None
     if_not_exists: bool = False
 
 
 @dataclass(frozen=True)
-class DropBranch(Governing):
+class DropBranch(GoverningSql):
     name: str
     if_exists: bool = False
     force: bool = False
 
 
 @dataclass(frozen=True)
-class RenameBranch(Governing):
+class RenameBranch(GoverningSql):
     old: str
     new: str
 
 
 @dataclass(frozen=True)
-class UseBranch(Governing):
+class UseBranch(GoverningSql):
     name: str
 
 
 @dataclass(frozen=True)
-class CreateTag(Governing):
+class CreateTag(GoverningSql):
     name: str
     at: str | None = None
     if_not_exists: bool = False
 
 
 @dataclass(frozen=True)
-class DropTag(Governing):
+class DropTag(GoverningSql):
     name: str
     if_exists: bool = False
 
 
 @dataclass(frozen=True)
-class Commit(Governing):
+class SqlCommit(GoverningSql):
     """COMMIT: publish what is staged."""
 
     message: str
 
 
 @dataclass(frozen=True)
-class Rollback(Governing):
+class Rollback(GoverningSql):
     """ROLLBACK: give up what is staged."""
 
 
 @dataclass(frozen=True)
-class MergeBranch(Governing):
+class MergeBranch(GoverningSql):
     sources: tuple[str, ...]
     into: str | None = None
     dry_run: bool = False
@@ -315,7 +315,7 @@ class MergeBranch(Governing):
 
 
 @dataclass(frozen=True)
-class Resolve(Governing):
+class Resolve(GoverningSql):
     """RESOLVE t TAKE side or SET column = expression, for all conflicts of the table or those of some rows."""
 
     table: str
@@ -325,39 +325,39 @@ class Resolve(Governing):
 
 
 @dataclass(frozen=True)
-class FinishMerge(Governing):
+class FinishMerge(GoverningSql):
     """CONTINUE MERGE: publish a merge whose conflicts are resolved."""
 
     message: str | None = None
 
 
 @dataclass(frozen=True)
-class AbortMerge(Governing):
+class AbortMerge(GoverningSql):
     """ABORT MERGE."""
 
 
 @dataclass(frozen=True)
-class Revert(Governing):
+class Revert(GoverningSql):
     ref: str
     parent: int | None = None
     message: str | None = None
 
 
 @dataclass(frozen=True)
-class CherryPick(Governing):
+class CherryPick(GoverningSql):
     ref: str
     parent: int | None = None
     message: str | None = None
 
 
 @dataclass(frozen=True)
-class RestoreTable(Governing):
+class RestoreTable(GoverningSql):
     table: str
     to: str
 
 
 @dataclass(frozen=True)
-class ResetBranch(Governing):
+class ResetBranch(GoverningSql):
     """RESET BRANCH name TO ref."""
 
     name: str
@@ -365,7 +365,7 @@ class ResetBranch(Governing):
 
 
 @dataclass(frozen=True)
-class OptimizeTable(Governing):
+class OptimizeTable(GoverningSql):
     """OPTIMIZE t: its views, not its content."""
 
     table: str
@@ -375,7 +375,7 @@ class OptimizeTable(Governing):
 
 
 @dataclass(frozen=True)
-class Show(Reading):
+class Show(ReadingSql):
     """SHOW BRANCHES, TAGS, TABLES, NAMESPACES, LOG, STATUS, COLUMNS …"""
 
     what: Literal["branches", "tags", "tables", "namespaces", "log", "status", "conflicts", "columns", "properties"]
@@ -387,7 +387,7 @@ class Show(Reading):
 
 
 @dataclass(frozen=True)
-class ShowCreate(Reading):
+class ShowCreate(ReadingSql):
     """SHOW CREATE TABLE."""
 
     table: str
@@ -402,7 +402,7 @@ class Argument:
 
 
 @dataclass(frozen=True)
-class Describe(Reading):
+class Describe(ReadingSql):
     """DESCRIBE t: columns, types, key, defaults; or DESCRIBE ana.diff('t')."""
 
     table: str
@@ -411,7 +411,7 @@ class Describe(Reading):
 
 
 @dataclass(frozen=True)
-class DescribeHistory(Reading):
+class DescribeHistory(ReadingSql):
     """DESCRIBE HISTORY t."""
 
     table: str
@@ -419,7 +419,7 @@ class DescribeHistory(Reading):
 
 
 @dataclass(frozen=True)
-class Explain(Reading):
+class Explain(ReadingSql):
     """EXPLAIN of a query: the engine, why, and its plan."""
 
     query: str

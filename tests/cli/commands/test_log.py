@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import anabranch as ab
-from anabranch.cli.commands.log import Names, full_text, graph_lines
+from anabranch.cli.commands.log import ShownNames, full_text, graph_lines
 from anabranch.cli.output.graph import simplify
 from anabranch.model.commits import Commit
 from tests.cli.conftest import Ana
@@ -102,7 +102,7 @@ def test_a_graph_with_a_filter_bridges_what_is_left_out(history: Ana) -> None:
 def test_a_merge_is_drawn_beside_its_text() -> None:
     commits = [made("d", "bc"), made("c", "a"), made("b", "a"), made("a")]
     edges = simplify({c.hash: c.parents for c in commits}, {c.hash for c in commits})
-    names = Names("main", {"d" * 64: ["dev", "main"]}, {"a" * 64: ["v1"]})
+    names = ShownNames("main", {"d" * 64: ["dev", "main"]}, {"a" * 64: ["v1"]})
     assert list(graph_lines(commits, edges, names, oneline=True)) == [
         "* dddddddddd (HEAD -> main, dev) commit d",
         "|\\",
@@ -120,7 +120,7 @@ def test_a_merge_is_drawn_beside_its_text() -> None:
 
 
 def test_no_message_can_act_on_the_terminal() -> None:
-    assert full_text(made("a", message="red \x1b[31m\nsecond\tline"), Names("main"))[-2:] == [
+    assert full_text(made("a", message="red \x1b[31m\nsecond\tline"), ShownNames("main"))[-2:] == [
         "    red \\x1b[31m",
         "    second\\tline",
     ]

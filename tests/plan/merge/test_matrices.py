@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from anabranch.plan.merge.matrices import NAMESPACES, NOTES, TABLES, Meeting, judge, namespace_operations
+from anabranch.plan.merge.matrices import NAMESPACES, NOTES, TABLES, MetOperation, judge, namespace_operations
 from anabranch.plan.merge.rules import RowPolicy
 from anabranch.plan.merge.things import ThingSide, merge_things
 from tests.plan.merge.sides import (
@@ -87,8 +87,8 @@ def test_the_matrices_are_complete_and_every_note_is_told() -> None:
 def test_two_lists_of_operations_are_judged_pair_by_pair() -> None:
     found = judge(TABLES, ["insert", "update", "update", "create"], ["insert", "update", "alter name"])
     assert found == (
-        Meeting("update", "insert", TABLES["update", "insert"]),
-        Meeting("update", "update", TABLES["update", "update"]),
+        MetOperation("update", "insert", TABLES["update", "insert"]),
+        MetOperation("update", "update", TABLES["update", "update"]),
     )
 
 

@@ -31,7 +31,7 @@ def prices(repo: ab.Repository, at: str = "main") -> dict[int, int]:
     return {row["id"]: row["price"] for row in repo.table("orders", at).rows()}
 
 
-def run(repo: ab.Repository, statement: sql.Governing, branch: str = "main", **args: Any) -> list[dict[str, Any]]:
+def run(repo: ab.Repository, statement: sql.GoverningSql, branch: str = "main", **args: Any) -> list[dict[str, Any]]:
     told: list[dict[str, Any]] = govern(repo._ctx, statement, branch, args).to_pylist()
     return told
 

@@ -18,13 +18,12 @@ import click
 
 import anabranch as ab
 from anabranch.cli import remembered as state
-from anabranch.cli.commands.log import Names as GraphNames
-from anabranch.cli.commands.log import graph_lines
+from anabranch.cli.commands.log import ShownNames, graph_lines
 from anabranch.cli.options import command as make_command
 from anabranch.cli.output.tables import Heading
 from anabranch.cli.output.text import emit_json, number, paint
 from anabranch.cli.session import Session
-from anabranch.cli.story import Telling
+from anabranch.cli.story import StepOutput
 
 _STATUSES = ("new", "paid", "packed", "sent", "returned")
 _COLUMNS = (
@@ -48,7 +47,7 @@ class Act:
 
     title: str
     code: str
-    show: Callable[[Telling, Names], None]
+    show: Callable[[StepOutput, Names], None]
     """Print what came of it."""
     waiting: str
     """What a user waits for meanwhile."""
@@ -63,7 +62,7 @@ def command(session: Session, path: str | None, rows: int) -> None:
     JSON: path, rows, steps (list of step, seconds), branches (names).
     """
     with _folder(path) as folder, ab.init(folder, repository="shop", author="ann") as repo:
-        telling = Telling(session, repo)
+        telling = StepOutput(session, repo)
         telling.say(f"Version control for {number(rows)} orders: Spark on this machine, SQLite, a folder.")
         names: Names = {"repo": repo, "rows": rows, "columns": _COLUMNS, "new_orders": _new_orders(rows, 200)}
         _start_spark(telling, folder, names)
@@ -73,7 +72,7 @@ def command(session: Session, path: str | None, rows: int) -> None:
         _end(telling, folder, rows)
 
 
-def _start_spark(telling: Telling, folder: Path, names: Names) -> None:
+def _start_spark(telling: StepOutput, folder: Path, names: Names) -> None:
     """The first step needs what the others have: its lines are those that a user would write."""
     code = f"""
 import anabranch as ab
@@ -87,7 +86,7 @@ spark = SparkSession.builder.getOrCreate()"""
         names["spark"] = telling.repo.spark_session
 
 
-def _play(telling: Telling, act: Act, names: Names) -> None:
+def _play(telling: StepOutput, act: Act, names: Names) -> None:
     with telling.step(act.title, act.code):
         with telling.timed(act.waiting):
             exec(act.code, names)
@@ -108,24 +107,24 @@ def _folder(path: str | None) -> Iterator[Path]:
         raise
 
 
-def _show_first_orders(telling: Telling, names: Names) -> None:
+def _show_first_orders(telling: StepOutput, names: Names) -> None:
     rows = names["repo"].table("orders", where="id < 3").head()
     numbers = ("id", "customer", "price", "quantity")
     telling.table([Heading(name, right=name in numbers) for name in rows[0]], [list(r.values()) for r in rows])
     names["loaded_at"] = datetime.now(UTC).isoformat(timespec="milliseconds")
 
 
-def _show_nothing(telling: Telling, names: Names) -> None:
+def _show_nothing(telling: StepOutput, names: Names) -> None:
     """A branch is there, and that is all."""
 
 
-def _show_counts(telling: Telling, names: Names) -> None:
+def _show_counts(telling: StepOutput, names: Names) -> None:
     counts = names["counts"]
     found = counts if isinstance(counts, dict) else {k: getattr(counts, k) for k in ("inserted", "updated", "deleted")}
     telling.table([Heading(k, right=True) for k in found], [[number(n) for n in found.values()]])
 
 
-def _show_turnover(telling: Telling, names: Names) -> None:
+def _show_turnover(telling: StepOutput, names: Names) -> None:
     found = {ref: {row["status"]: row for row in names[ref].collect()} for ref in ("main", "dev")}
     headings = [Heading(f"{word} {ref}", right=True) for ref in found for word in ("orders", "turnover")]
     rows = [
@@ -135,14 +134,14 @@ def _show_turnover(telling: Telling, names: Names) -> None:
     telling.table([Heading("status"), *headings], rows)
 
 
-def _show_cells(telling: Telling, names: Names) -> None:
+def _show_cells(telling: StepOutput, names: Names) -> None:
     _show_counts(telling, names)
     telling.say()
     rows = [(cell["key"]["id"], cell["column"], f"{cell['before']} → {cell['after']}") for cell in names["cells"]]
     telling.table([Heading("id", right=True), Heading("column"), Heading("main → dev")], rows)
 
 
-def _show_conflict(telling: Telling, names: Names) -> None:
+def _show_conflict(telling: StepOutput, names: Names) -> None:
     sides = ("base", "ours", "theirs")
     headings = [Heading("id", right=True), Heading("column"), *(Heading(s, right=True) for s in sides)]
     merged = names["repo"].table("orders").get({"id": 7})["quantity"]
@@ -150,18 +149,18 @@ def _show_conflict(telling: Telling, names: Names) -> None:
     telling.table([*headings, Heading("merged", right=True)], rows)
 
 
-def _show_versions(telling: Telling, names: Names) -> None:
+def _show_versions(telling: StepOutput, names: Names) -> None:
     headings = [Heading("ref"), Heading("quantity", right=True), Heading("price", right=True), Heading("status")]
     rows = [(ref, row["quantity"], row["price"], row["status"]) for ref, row in names["found"].items()]
     telling.table(headings, rows)
 
 
-def _show_history(telling: Telling, names: Names) -> None:
+def _show_history(telling: StepOutput, names: Names) -> None:
     repo, commits = names["repo"], names["commits"]
     branches = {b.commit: [b.name] for b in repo.branches()}
     edges = {commit.hash: commit.parents for commit in commits}
     tags = {tag.commit: [tag.name] for tag in repo.tags()}
-    for line in graph_lines(commits, edges, GraphNames("main", branches, tags), oneline=True):
+    for line in graph_lines(commits, edges, ShownNames("main", branches, tags), oneline=True):
         telling.say(f"   {line}")
 
 
@@ -260,7 +259,7 @@ def _reach_ana() -> tuple[str, ...]:
     return () if shutil.which("ana") else (f'export PATH="{Path(sys.executable).parent}:$PATH"',)
 
 
-def _end(telling: Telling, folder: Path, rows: int) -> None:
+def _end(telling: StepOutput, folder: Path, rows: int) -> None:
     if telling.session.json:
         emit_json({"path": str(folder), "rows": rows, "steps": telling.times, "branches": ["dev", "main"]})
         return
@@ -278,7 +277,7 @@ def _end(telling: Telling, folder: Path, rows: int) -> None:
 
 
 @contextmanager
-def _jvm_log(telling: Telling, folder: Path) -> Iterator[None]:
+def _jvm_log(telling: StepOutput, folder: Path) -> Iterator[None]:
     """Send what the JVM says of itself to a file: it keeps the stderr that it is started with."""
     if telling.session.choices.debug:
         yield

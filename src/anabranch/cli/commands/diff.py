@@ -29,7 +29,7 @@ _SHOWN = 100
 
 
 @dataclass(frozen=True)
-class Asked:
+class DiffRequest:
     """What is to be told."""
 
     tables: Sequence[TableDiff]
@@ -86,7 +86,7 @@ def command(session: Session, refs: tuple[str, ...], stat: bool, summary: bool, 
     wanted = Wanted(chosen["where"], chosen["key"], _limit(chosen["limit"], format))
     with nullcontext() if summary else session.progress("comparing"):
         picked = [found[name] for name in tables] if tables else list(found.candidates if summary else found)
-        asked = Asked(picked, () if tables else found.namespaces, wanted, stat, summary)
+        asked = DiffRequest(picked, () if tables else found.namespaces, wanted, stat, summary)
         differs = asked.differs
         told = {**named, **_document(asked)} if format == "json" else _lines(format, asked)
     session.exit_code = DIFFERENT if chosen["exit_code"] and differs else 0
@@ -96,11 +96,11 @@ def command(session: Session, refs: tuple[str, ...], stat: bool, summary: bool, 
         show_lines(told, paged=chosen["pager"] and (format == "table" or stat or summary))
 
 
-def _document(asked: Asked) -> dict[str, Any]:
+def _document(asked: DiffRequest) -> dict[str, Any]:
     return document(asked.tables, asked.namespaces, asked.rows, stat=asked.stat, summary=asked.summary)
 
 
-def _lines(format: str, asked: Asked) -> list[str]:
+def _lines(format: str, asked: DiffRequest) -> list[str]:
     """The text to print; all of it is known before any of it is shown."""
     if asked.stat or asked.summary or format == "table":
         from anabranch.cli.output.diff_text import overview, whole_text
@@ -115,7 +115,7 @@ def _lines(format: str, asked: Asked) -> list[str]:
     return list(written(format, asked.tables, asked.namespaces, asked.rows))
 
 
-def _check_csv(asked: Asked) -> None:
+def _check_csv(asked: DiffRequest) -> None:
     if len(asked.tables) > 1:
         names = ", ".join(table.name for table in asked.tables)
         raise BadUsage(f"CSV has one table, and {len(asked.tables)} differ", hint=f"name one after `--`: {names}")

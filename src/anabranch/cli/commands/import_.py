@@ -48,7 +48,7 @@ class Request:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class ImportOutcome:
     """What came of it."""
 
     created: bool
@@ -142,7 +142,7 @@ def _only_if_done(path: str | None) -> Iterator[None]:
         raise
 
 
-def load(session: Session, tx: Transaction, request: Request, progress: Progress) -> Outcome:
+def load(session: Session, tx: Transaction, request: Request, progress: Progress) -> ImportOutcome:
     """Read the files, and write their rows to the table; it is made if it is not there."""
     found = _find(tx, request)
     read = session.repo.read_files(
@@ -161,9 +161,9 @@ def load(session: Session, tx: Transaction, request: Request, progress: Progress
     progress.phase(f"writing {rows} to {request.table}")
     with read.telling_places():
         if found is None:
-            return Outcome(True, _create(tx, request, read.rows), read.bad_count)
+            return ImportOutcome(True, _create(tx, request, read.rows), read.bad_count)
         write = {"upsert": found.upsert, "overwrite": found.overwrite}.get(request.mode, found.insert)
-        return Outcome(False, write(read.rows), read.bad_count)
+        return ImportOutcome(False, write(read.rows), read.bad_count)
 
 
 def _find(tx: Transaction, request: Request) -> TableWriter | None:
@@ -224,7 +224,7 @@ def _need_namespace(tx: Transaction, name: str) -> None:
         return
 
 
-def _tell(session: Session, request: Request, outcome: Outcome, made: Writing, *, committed: bool) -> None:
+def _tell(session: Session, request: Request, outcome: ImportOutcome, made: Writing, *, committed: bool) -> None:
     if session.json:
         commit = commit_document(made.commit) if made.commit else None
         counts = counts_document(outcome.counts)

@@ -28,7 +28,7 @@ _COUNT = re.compile(r"^-(\d+)$")
 
 
 @dataclass(frozen=True)
-class Names:
+class ShownNames:
     """The branches and tags that show a commit."""
 
     current: str
@@ -107,7 +107,7 @@ def _table(named: str | None) -> str | None:
     return next(iter(given), None)
 
 
-def find_names(session: Session, commits: Sequence[Commit]) -> Names:
+def find_names(session: Session, commits: Sequence[Commit]) -> ShownNames:
     """Ask which of the commits have names."""
     hashes = [commit.hash for commit in commits]
     branches, tags = defaultdict(list), defaultdict(list)
@@ -115,10 +115,10 @@ def find_names(session: Session, commits: Sequence[Commit]) -> Names:
         branches[branch.commit].append(branch.name)
     for tag in session.repo.tags(showing=hashes):
         tags[tag.commit].append(tag.name)
-    return Names(session.branch, branches, tags)
+    return ShownNames(session.branch, branches, tags)
 
 
-def plain_lines(commits: Sequence[Commit], names: Names, oneline: bool) -> Iterator[str]:
+def plain_lines(commits: Sequence[Commit], names: ShownNames, oneline: bool) -> Iterator[str]:
     """Every commit's text, one after another."""
     for i, commit in enumerate(commits):
         if oneline:
@@ -128,7 +128,7 @@ def plain_lines(commits: Sequence[Commit], names: Names, oneline: bool) -> Itera
             yield from full_text(commit, names)
 
 
-def graph_lines(commits: Sequence[Commit], edges: Edges, names: Names, oneline: bool) -> Iterator[str]:
+def graph_lines(commits: Sequence[Commit], edges: Edges, names: ShownNames, oneline: bool) -> Iterator[str]:
     """Every commit's text beside the graph."""
     last = len(commits) - 1
     for i, (commit, part) in enumerate(zip(commits, draw([c.hash for c in commits], edges), strict=True)):
@@ -136,12 +136,12 @@ def graph_lines(commits: Sequence[Commit], edges: Edges, names: Names, oneline: 
         yield from part.beside(text)
 
 
-def one_line(commit: Commit, names: Names) -> str:
+def one_line(commit: Commit, names: ShownNames) -> str:
     """Hash, names, subject."""
     return f"{paint(short(commit.hash), 'yellow')}{paint(names.of(commit), 'cyan')} {subject(commit.message)}"
 
 
-def full_text(commit: Commit, names: Names) -> list[str]:
+def full_text(commit: Commit, names: ShownNames) -> list[str]:
     """A commit as git shows it, with its id and its tables."""
     lines = [paint(f"commit {short(commit.hash)}", "yellow") + paint(names.of(commit), "cyan")]
     if len(commit.parents) > 1:
@@ -159,6 +159,6 @@ def _edges(session: Session, heads: Sequence[str], commits: Sequence[Commit], *,
     return simplify({commit.hash: commit.parents for commit in everything}, shown)
 
 
-def _document(commit: Commit, names: Names) -> dict[str, Any]:
+def _document(commit: Commit, names: ShownNames) -> dict[str, Any]:
     found = {"branches": names.branches.get(commit.hash, []), "tags": names.tags.get(commit.hash, [])}
     return {**commit_document(commit), **found}

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from anabranch.cli.failures import BadUsage
-from anabranch.cli.options import Group, paragraphs
+from anabranch.cli.options import CommandGroup, paragraphs
 from anabranch.cli.output.commits import counts_text
 from anabranch.cli.output.text import clean, columns, emit, emit_json, local, plural
 from anabranch.cli.session import Session
@@ -22,7 +22,7 @@ _number = click.argument("number", metavar="[N]", type=click.IntRange(min=0), de
 _message = click.option("-m", "--message", multiple=True, callback=paragraphs, help="What it is, for the list.")
 
 
-@click.group("stash", cls=Group, invoke_without_command=True, short_help="Set what is staged aside.")
+@click.group("stash", cls=CommandGroup, invoke_without_command=True, short_help="Set what is staged aside.")
 @_message
 @click.pass_context
 def command(ctx: click.Context, message: str | None) -> None:

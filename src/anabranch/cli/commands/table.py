@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from anabranch.cli.name_completion import refs, tables
-from anabranch.cli.options import Group, names
+from anabranch.cli.options import CommandGroup, names
 from anabranch.cli.output.tables import Heading, print_table
 from anabranch.cli.output.text import emit, emit_json, number, plural
 from anabranch.cli.session import Session
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from anabranch.repo.read.table import Table
 
 
-@click.group("table", cls=Group)
+@click.group("table", cls=CommandGroup)
 def command() -> None:
     """Show rows or columns of a table."""
 

@@ -13,7 +13,7 @@ Edges = Mapping[str, Sequence[str]]
 
 
 @dataclass(frozen=True)
-class Part:
+class GraphRows:
     """The rows of the graph that belong to one commit, and the row that goes on below it."""
 
     rows: tuple[str, ...]
@@ -27,7 +27,7 @@ class Part:
             yield f"{row.ljust(width)} {line}".rstrip()
 
 
-def draw(commits: Sequence[str], edges: Edges) -> Iterator[Part]:
+def draw(commits: Sequence[str], edges: Edges) -> Iterator[GraphRows]:
     """Draw commits, children before parents."""
     columns: list[str] = []
     for commit in commits:
@@ -37,7 +37,7 @@ def draw(commits: Sequence[str], edges: Edges) -> Iterator[Part]:
         node = " ".join("*" if i == at else "|" for i in range(len(columns)))
         after = _after(columns, at, edges.get(commit, ()))
         rows = _moves(_steps(columns, at, edges.get(commit, ()), after))
-        yield Part((node, *rows), " ".join("|" for _ in after))
+        yield GraphRows((node, *rows), " ".join("|" for _ in after))
         columns = after
 
 

@@ -10,7 +10,7 @@ from anabranch.cli.output.pager import show_lines
 from anabranch.cli.output.tables import Heading, screen_width, table_lines
 from anabranch.cli.output.text import clean, json_text, plural, short
 from anabranch.frames.output import objects_of
-from anabranch.sql.statements import Explain, Governing, ShowCreate, Writing
+from anabranch.sql.statements import Explain, GoverningSql, ShowCreate, WritingSql
 
 if TYPE_CHECKING:
     from anabranch.repo.read.sql_result import SqlResult
@@ -57,10 +57,10 @@ def _lines(result: SqlResult, rows: Any, form: str) -> Iterator[str]:
 
 def table_text(result: SqlResult, rows: Any, width: int) -> Iterator[str]:
     """A result for people: rows as a table, anything else in a line."""
-    if isinstance(result.statement, Writing):
+    if isinstance(result.statement, WritingSql):
         yield f"{_word(result)}: {counts_text(result.counts) if result.counts else 'done'}"
         return
-    if isinstance(result.statement, Governing) and rows.num_rows == 1:
+    if isinstance(result.statement, GoverningSql) and rows.num_rows == 1:
         facts = zip(rows.column_names, next(_rows(rows)), strict=True)
         told = ", ".join(f"{name} {_fact(name, value)}" for name, value in facts if value is not None)
         yield f"{_word(result)}: {told}"

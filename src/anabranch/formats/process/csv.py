@@ -16,7 +16,7 @@ from anabranch.errors import InvalidRequest
 from anabranch.formats.process.csv_quotes import doubled, is_plain, line_ends
 from anabranch.formats.process.values import misfits
 from anabranch.formats.rules.bad_rows import BadRow
-from anabranch.formats.rules.encodings import Followed, lines_of, open_utf8
+from anabranch.formats.rules.encodings import ExtendedStream, lines_of, open_utf8
 from anabranch.formats.rules.text import TextOptions
 
 _BLOCK_BYTES = 4 * 1024 * 1024
@@ -96,7 +96,7 @@ def read_quickly(path: str, names: Sequence[str], line_count: int, options: Text
         read = pyarrow.csv.ReadOptions(column_names=list(names), skip_rows=line_count, block_size=size)
         try:
             with open_utf8(path, options.encoding) as stream:
-                followed = Followed(stream, f"\n{last}".encode())
+                followed = ExtendedStream(stream, f"\n{last}".encode())
                 found = pyarrow.csv.read_csv(followed, read, parse, _as_bytes(names))
             return _null_texts(_decoded(found), options) if strange == [last] else None
         except pa.ArrowInvalid:

@@ -9,14 +9,14 @@ from functools import cache
 import pyarrow as pa
 
 from anabranch.arrow.fitting import fit_column
-from anabranch.formats.process.parts import Part, Reading, as_written
+from anabranch.formats.process.parts import FilePart, Reading, as_written
 from anabranch.formats.process.values import convert, infer
-from anabranch.formats.rules.json_shapes import Shape, shapes_of
+from anabranch.formats.rules.json_shapes import JsonShape, shapes_of
 from anabranch.formats.rules.text import TextOptions, inferred
 from anabranch.model.types import DataType
 
 
-def renamed(part: Part, reading: Reading) -> Part:
+def renamed(part: FilePart, reading: Reading) -> FilePart:
     """A part whose columns have the names that they are to have."""
     names = reading.new_names(part.file.path, part.rows.column_names)
     texts = {names[name]: tried for name, tried in part.texts.items()}
@@ -24,7 +24,7 @@ def renamed(part: Part, reading: Reading) -> Part:
     return replace(part, rows=part.rows.rename_columns(list(names.values())), texts=texts, kinds=kinds)
 
 
-def with_types(parts: Sequence[Part], reading: Reading) -> list[pa.Table]:
+def with_types(parts: Sequence[FilePart], reading: Reading) -> list[pa.Table]:
     """Give a type to what is not declared."""
     times = inferred(reading.options, times_only=True)
     again = cache(lambda path: renamed(as_written(next(p for p in parts if p.file.path == path), reading), reading))
@@ -36,18 +36,18 @@ def with_types(parts: Sequence[Part], reading: Reading) -> list[pa.Table]:
     return _inferred(parts, reading.options)
 
 
-def _tells(part: Part, name: str) -> bool:
+def _tells(part: FilePart, name: str) -> bool:
     """Whether a part has a column of JSON that is not declared."""
     return any(place == (name,) for place, _ in part.kinds)
 
 
-def _have_one_type(parts: Sequence[Part], name: str, shape: Shape) -> bool:
+def _have_one_type(parts: Sequence[FilePart], name: str, shape: JsonShape) -> bool:
     """Whether all numbers are of one type already; what has no type but text always is."""
     types = {part.rows.schema.field(name).type for part in parts if _tells(part, name)} - {pa.null()}
     return len(types) == 1 and (shape.is_number or types == {pa.string()})
 
 
-def _written(part: Part, name: str, again: Callable[[str], Part]) -> Part:
+def _written(part: FilePart, name: str, again: Callable[[str], FilePart]) -> FilePart:
     """A part with a column as it is written, if it is of JSON."""
     if not _tells(part, name) or pa.types.is_string(part.rows.schema.field(name).type):
         return part
@@ -55,7 +55,9 @@ def _written(part: Part, name: str, again: Callable[[str], Part]) -> Part:
     return replace(part, rows=part.rows.set_column(part.rows.column_names.index(name), name, column))
 
 
-def _of_shape(part: Part, name: str, shape: Shape, tried: tuple[DataType, ...], options: TextOptions) -> Part:
+def _of_shape(
+    part: FilePart, name: str, shape: JsonShape, tried: tuple[DataType, ...], options: TextOptions
+) -> FilePart:
     """A part whose column has the type that the shape of all values tells, or is text to be tried."""
     if not _tells(part, name):
         return part
@@ -69,7 +71,7 @@ def _of_shape(part: Part, name: str, shape: Shape, tried: tuple[DataType, ...], 
     return replace(part, rows=rows, texts={**part.texts, name: tried} if tried and is_text else part.texts)
 
 
-def _inferred(parts: Sequence[Part], options: TextOptions) -> list[pa.Table]:
+def _inferred(parts: Sequence[FilePart], options: TextOptions) -> list[pa.Table]:
     """Give a type to what is still text."""
     tables = [part.rows for part in parts]
     for name in dict.fromkeys(name for part in parts for name in part.texts):

@@ -10,13 +10,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from anabranch.formats.process.json import Scientific
-from anabranch.formats.rules.json_shapes import ARRAY, BEYOND, NULL, OBJECT, TEXT, TRUTH, Kinds, Place, number_kind
+from anabranch.formats.rules.json_shapes import ARRAY, BEYOND, NULL, OBJECT, TEXT, TRUTH, JsonPath, Kinds, number_kind
 
 _MOST_DIGITS = 38
 _BIGINT = range(-(2**63), 2**63)
 
 
-def kinds_of(value: Any, place: Place) -> Iterator[tuple[Place, str]]:
+def kinds_of(value: Any, place: JsonPath) -> Iterator[tuple[JsonPath, str]]:
     """The kinds of a value and of what is in it."""
     yield place, _kind(value)
     if isinstance(value, dict):
@@ -46,7 +46,7 @@ def _is_exact(value: Decimal) -> bool:
 _KINDS: dict[type, str] = {str: TEXT, dict: OBJECT, list: ARRAY}
 
 
-def column_kinds(column: pa.ChunkedArray, place: Place) -> Kinds:
+def column_kinds(column: pa.ChunkedArray, place: JsonPath) -> Kinds:
     """The kinds of values in a column as Arrow reads JSON."""
     type_ = column.type
     if pa.types.is_struct(type_):

@@ -83,7 +83,7 @@ class Reading:
 
 
 @dataclass(frozen=True)
-class Part:
+class FilePart:
     """The rows of a file; some columns may still be text that has to be given a type."""
 
     file: DataFile
@@ -109,18 +109,18 @@ _WRITTEN = ("binary", "date", "timestamp", "timestamp_ntz")
 """Types that are text in JSON."""
 
 
-def read_part(file: DataFile, reading: Reading, bad: BadRows) -> Part:
+def read_part(file: DataFile, reading: Reading, bad: BadRows) -> FilePart:
     """Read a file; rows that can't be taken go to `bad`."""
     with translated(file.path, file.format):
         if file.format == "parquet":
-            part = Part(file, _parquet(file))
+            part = FilePart(file, _parquet(file))
         else:
             part = _csv(file, reading, bad) if file.format == "csv" else _json(file, reading, bad)
             refuse_folder_columns(file, part.rows.column_names)
     return _with_folder_values(part, reading)
 
 
-def as_written(part: Part, reading: Reading) -> Part:
+def as_written(part: FilePart, reading: Reading) -> FilePart:
     """Read a JSON file again, its undeclared columns as they are written."""
     with translated(part.file.path, part.file.format):
         return _with_folder_values(_json_as_written(part.file, reading, BadRows()), reading)
@@ -165,7 +165,7 @@ def _json_lines(path: str, reading: Reading) -> Iterator[int]:
         yield from (row.line for i, row in enumerate(whole) if i not in wrong)
 
 
-def _csv(file: DataFile, reading: Reading, bad: BadRows) -> Part:
+def _csv(file: DataFile, reading: Reading, bad: BadRows) -> FilePart:
     head = reading.head(file.path)
     types = reading.known(head.names)
     candidates = inferred(reading.options)
@@ -173,7 +173,7 @@ def _csv(file: DataFile, reading: Reading, bad: BadRows) -> Part:
     quick = csv_files.read_quickly(file.path, head.names, head.line_count, reading.options)
     if quick is not None:
         try:
-            return Part(file, _converted(quick, types, reading.options), texts)
+            return FilePart(file, _converted(quick, types, reading.options), texts)
         except Misfit:
             pass
     parts = []
@@ -181,10 +181,10 @@ def _csv(file: DataFile, reading: Reading, bad: BadRows) -> Part:
         good, faults = _sorted_out(file.path, chunk.columns, chunk.lines, chunk.texts, types, reading.options)
         bad.add(sorted([*chunk.bad, *faults], key=lambda row: row.line))
         parts.append(_converted(good, types, reading.options))
-    return Part(file, pa.concat_tables(parts) if parts else _empty(head.names, types), texts)
+    return FilePart(file, pa.concat_tables(parts) if parts else _empty(head.names, types), texts)
 
 
-def _json(file: DataFile, reading: Reading, bad: BadRows) -> Part:
+def _json(file: DataFile, reading: Reading, bad: BadRows) -> FilePart:
     declared = reading.known([*(c.name for c in reading.columns), *reading.rename])
     simple = not any(_is_quoted(type_) for type_ in declared.values())
     quick = json_files.read_quickly(file.path, declared, reading.options.encoding) if simple else None
@@ -194,13 +194,13 @@ def _json(file: DataFile, reading: Reading, bad: BadRows) -> Part:
             rows = _converted(quick, still, reading.options)
             names = [name for name in quick.column_names if name not in declared]
             kinds = {pair for name in names for pair in column_kinds(quick.column(name), (name,))}
-            return Part(file, rows, kinds=kinds)
+            return FilePart(file, rows, kinds=kinds)
         except Misfit:
             pass
     return _json_as_written(file, reading, bad)
 
 
-def _json_as_written(file: DataFile, reading: Reading, bad: BadRows) -> Part:
+def _json_as_written(file: DataFile, reading: Reading, bad: BadRows) -> FilePart:
     """Read row by row; columns that are not declared are text, with the kinds of what is in them."""
     taken: list[json_files.JsonRow] = []
     for rows in json_files.read_carefully(file.path, reading.options.encoding):
@@ -215,7 +215,7 @@ def _json_as_written(file: DataFile, reading: Reading, bad: BadRows) -> Part:
     others = set(names) - set(types)
     found = [{name: value for name, value in (row.values or {}).items() if name in others} for row in taken]
     kinds = {pair for values in found for name in values for pair in kinds_of(values[name], (name,))}
-    return Part(file, pa.table(columns), kinds=kinds)
+    return FilePart(file, pa.table(columns), kinds=kinds)
 
 
 def no_columns(path: str) -> InvalidRequest:
@@ -318,7 +318,7 @@ def _converted(rows: pa.Table, types: Mapping[str, DataType], options: TextOptio
     return rows
 
 
-def _with_folder_values(part: Part, reading: Reading) -> Part:
+def _with_folder_values(part: FilePart, reading: Reading) -> FilePart:
     """Add the columns that the names of folders give, where the file itself does not have them."""
     rows, texts = part.rows, dict(part.texts)
     types = reading.known(list(part.file.values))

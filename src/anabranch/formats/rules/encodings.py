@@ -29,7 +29,7 @@ def open_utf8(path: str, encoding: str) -> Iterator[Any]:
 def lines_of(path: str, encoding: str) -> Iterator[Iterator[str]]:
     """Give the lines of a file with their ends, each byte of its UTF-8 as one character."""
     with open_utf8(path, encoding) as stream:
-        raw = stream if encoding != "utf-8" else io.BufferedReader(_Readable(stream), _BLOCK_BYTES)
+        raw = stream if encoding != "utf-8" else io.BufferedReader(_PythonStream(stream), _BLOCK_BYTES)
         yield _without_mark(io.TextIOWrapper(raw, encoding="latin-1", newline=""))
 
 
@@ -45,7 +45,7 @@ def _without_mark(lines: Iterator[str]) -> Iterator[str]:
         yield line.removeprefix(mark) if number == 0 else line
 
 
-class _Readable(io.RawIOBase):
+class _PythonStream(io.RawIOBase):
     """A stream of Arrow's as Python reads them."""
 
     def __init__(self, stream: Any) -> None:
@@ -60,7 +60,7 @@ class _Readable(io.RawIOBase):
         return len(content)
 
 
-class Followed(io.RawIOBase):
+class ExtendedStream(io.RawIOBase):
     """A stream with some more bytes after its end."""
 
     def __init__(self, stream: Any, more: bytes) -> None:

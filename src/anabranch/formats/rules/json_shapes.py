@@ -15,18 +15,18 @@ BEYOND_FROM = 1e38
 """Such numbers are taken for whole ones with more digits than a decimal has, be they written with an exponent."""
 _NUMERIC = {WHOLE, LONG, FRACTION, BEYOND}
 
-Place = tuple[str | None, ...]
+JsonPath = tuple[str | None, ...]
 """Where a value stands: a column, the names of fields below it, and None for the elements of an array."""
-Kinds = set[tuple[Place, str]]
+Kinds = set[tuple[JsonPath, str]]
 """Which kinds of values stand where."""
 
 
 @dataclass
-class Shape:
+class JsonShape:
     """What stands in one place, and below it."""
 
     kinds: set[str] = field(default_factory=set)
-    inside: dict[str | None, Shape] = field(default_factory=dict)
+    inside: dict[str | None, JsonShape] = field(default_factory=dict)
 
     @property
     def something(self) -> set[str]:
@@ -46,7 +46,7 @@ class Shape:
         if self.something == {OBJECT}:
             return _struct([(str(name), self.inside[name].type) for name in sorted(map(str, self.inside))])
         if self.something == {ARRAY}:
-            element = self.inside.get(None, Shape()).type
+            element = self.inside.get(None, JsonShape()).type
             return array_of(element) if element else None
         return _plain_type(self.something)
 
@@ -62,13 +62,13 @@ class Shape:
         return self.type if self.something in ({TRUTH}, {OBJECT}, {ARRAY}) else None
 
 
-def shapes_of(kinds: Iterable[tuple[Place, str]]) -> dict[str, Shape]:
+def shapes_of(kinds: Iterable[tuple[JsonPath, str]]) -> dict[str, JsonShape]:
     """The shape of each column."""
-    whole = Shape()
+    whole = JsonShape()
     for place, kind in kinds:
         found = whole
         for step in place:
-            found = found.inside.setdefault(step, Shape())
+            found = found.inside.setdefault(step, JsonShape())
         found.kinds.add(kind)
     return {str(name): shape for name, shape in whole.inside.items()}
 

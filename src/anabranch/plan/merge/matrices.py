@@ -21,7 +21,7 @@ class Cell:
 
 
 @dataclass(frozen=True)
-class Meeting:
+class MetOperation:
     """An operation of the source that met one of the destination."""
 
     source: str
@@ -82,11 +82,11 @@ compaction           | X    | ok         | ok               | ok           | ok 
 """Section 3.2.1 of the seed: tables that both sides have. Compaction is a view here, and never seen."""
 
 
-def judge(matrix: Matrix, source: Iterable[str], destination: Iterable[str]) -> tuple[Meeting, ...]:
+def judge(matrix: Matrix, source: Iterable[str], destination: Iterable[str]) -> tuple[MetOperation, ...]:
     """Say where operations of two sides meet in a cell that says more than "no conflict", in the source's order."""
     there = dict.fromkeys(destination)
     pairs = ((s, d) for s in dict.fromkeys(source) for d in there if (s, d) in matrix)
-    found = (Meeting(s, d, matrix[s, d]) for s, d in pairs)
+    found = (MetOperation(s, d, matrix[s, d]) for s, d in pairs)
     return tuple(m for m in found if m.cell.verdict != "none" or m.cell.note)
 
 

@@ -43,7 +43,7 @@ def merge_schema(
     and theirs its parent. The base is None where both sides made the table.
     """
     judge = Judge((ours, theirs, base), decisions or {})
-    work = _Work(base, ours, theirs, strictness, judge, match_columns(base, ours, theirs, strictness, judge))
+    work = _SchemaWork(base, ours, theirs, strictness, judge, match_columns(base, ours, theirs, strictness, judge))
     work.merge_columns()
     checks = work.merge_checks()
     work.settle_names()
@@ -59,7 +59,7 @@ def merge_schema(
 
 
 @dataclass
-class _Work:
+class _SchemaWork:
     """A merge of schemas under way."""
 
     base: ThingSide | None

@@ -15,7 +15,7 @@ from anabranch.plan.merge.sides import Judge, ThingSide, merge_named
 
 
 @dataclass(frozen=True)
-class Merged:
+class MergedThing:
     """What becomes of a thing, before names are settled."""
 
     result: ThingSide | None
@@ -33,7 +33,7 @@ def merge_thing(
     judge: Judge,
     *,
     moved: bool = False,
-) -> Merged:
+) -> MergedThing:
     """Decide about one thing; a side that does not have it is None. With `moved`, theirs gave it another place."""
     if ours and theirs:
         return _merge_both(base, ours, theirs, strictness, rules, judge)
@@ -41,34 +41,34 @@ def merge_thing(
         return _merge_dropped_by_theirs(base, ours, strictness, judge)
     if base and theirs:
         return _merge_dropped_by_ours(base, theirs, strictness, judge, moved)
-    return Merged(ours or theirs)
+    return MergedThing(ours or theirs)
 
 
 # --- dropped on one side ---
 
 
-def _merge_dropped_by_theirs(base: ThingSide, ours: ThingSide, strictness: Strictness, judge: Judge) -> Merged:
+def _merge_dropped_by_theirs(base: ThingSide, ours: ThingSide, strictness: Strictness, judge: Judge) -> MergedThing:
     """Let a drop of the source go through, unless rows or columns would be lost; by the letter, always."""
     lost = _lost(base, ours) if strictness != "operations" else None
     if lost is None:
-        return Merged(None)
+        return MergedThing(None)
     chosen = judge.choose("objects", f"{lost}/drop", (base.path, _told(ours), None))
-    return Merged(ours if chosen == "ours" else None, was_asked=True)
+    return MergedThing(ours if chosen == "ours" else None, was_asked=True)
 
 
 def _merge_dropped_by_ours(
     base: ThingSide, theirs: ThingSide, strictness: Strictness, judge: Judge, moved: bool
-) -> Merged:
+) -> MergedThing:
     """Leave a thing out that the source did nothing with; else ask, as the matrix has it."""
     done = theirs.operations if strictness == "operations" and theirs.kind == "table" else _done(base, theirs, moved)
     matrix = matrices.TABLES if theirs.kind == "table" else matrices.NAMESPACES
     met = matrices.judge(matrix, done, ["drop"])
     verb = next((m.source for m in met if m.cell.verdict == "conflict"), None)
     if verb is None:
-        return Merged(None)
+        return MergedThing(None)
     told = theirs.path if verb == "alter name" else _told(theirs)
     chosen = judge.choose("objects", f"drop/{verb}", (base.path, None, told))
-    return Merged(theirs if chosen == "theirs" else None, was_asked=True)
+    return MergedThing(theirs if chosen == "theirs" else None, was_asked=True)
 
 
 def _lost(base: ThingSide, there: ThingSide) -> str | None:
@@ -100,12 +100,12 @@ def has_other_columns(base: ThingSide, there: ThingSide) -> bool:
 
 def _merge_both(
     base: ThingSide | None, ours: ThingSide, theirs: ThingSide, strictness: Strictness, rules: Rules, judge: Judge
-) -> Merged:
+) -> MergedThing:
     attributes: dict[str, Any] = dict(ours.attributes)
     attributes["properties"] = _merged_properties(base, ours, theirs, strictness, judge)
     attributes["united"] = sorted((ours.ids | theirs.ids) - {ours.id})
     if ours.schema is None or theirs.schema is None:
-        return Merged(_with(ours, attributes))
+        return MergedThing(_with(ours, attributes))
     if strictness == "table" and _has_changed(base, ours) and _has_changed(base, theirs):
         verb = "update" if base else "create"
         return _whole_table(_with(ours, attributes), theirs, judge, f"{verb}/{verb}")
@@ -116,7 +116,7 @@ def _merge_both(
     attributes[ROW_IDS] = _numbering(ours, theirs, merged, rows)
     if rows is not None:
         rows = _with_rules(rows, ours, theirs, merged.schema, rules, attributes["properties"])
-    return Merged(replace(_with(ours, attributes), schema=merged.schema), rows)
+    return MergedThing(replace(_with(ours, attributes), schema=merged.schema), rows)
 
 
 def _with(ours: ThingSide, attributes: dict[str, Any]) -> ThingSide:
@@ -181,17 +181,17 @@ def _replayed_rows(policy: RowPolicy, ours: ThingSide, theirs: ThingSide, judge:
     )
 
 
-def _whole_table(ours: ThingSide, theirs: ThingSide, judge: Judge, kind: str) -> Merged:
+def _whole_table(ours: ThingSide, theirs: ThingSide, judge: Judge, kind: str) -> MergedThing:
     """Ask which side's columns and rows the table has."""
     if judge.choose("objects", kind, (None, _told(ours), _told(theirs))) == "ours":
-        return Merged(ours)
+        return MergedThing(ours)
     # Against ours as its own base, all that theirs has is new, and columns keep ours' ids.
     mine = replace(ours, operations=(), rows_changed=False, rows_inserted=False, touched=frozenset())
     merged = merge_schema(mine, mine, theirs)
     attributes = {**ours.attributes, "checks": dict(merged.checks), "cluster_by": list(merged.cluster_by)}
     rows = RowPolicy("table", full=bool(merged.key_changed), by_key_of=merged.key_of, replaces_all=True)
     attributes[ROW_IDS] = _numbering(ours, theirs, merged, rows)
-    return Merged(replace(_with(ours, attributes), schema=merged.schema), rows)
+    return MergedThing(replace(_with(ours, attributes), schema=merged.schema), rows)
 
 
 def _has_changed(base: ThingSide | None, there: ThingSide) -> bool:

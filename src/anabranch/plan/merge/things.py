@@ -13,7 +13,7 @@ from anabranch.plan.merge.rules import RowPolicy, Rules, Strictness, read_rules
 from anabranch.plan.merge.sides import Decisions, Ids, Judge, Side
 from anabranch.plan.merge.sides import ThingConflict as ThingConflict
 from anabranch.plan.merge.sides import ThingSide as ThingSide
-from anabranch.plan.merge.table import Merged, merge_thing
+from anabranch.plan.merge.table import MergedThing, merge_thing
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ def merge_things(
     Each side gives all things that some side touched, the namespaces above them, and what has a name that they take.
     Rules of tables that are not among them are taken for checked.
     """
-    work = _Work(_there(base), _there(ours), _there(theirs), strictness, decisions or {})
+    work = _ThingsWork(_there(base), _there(ours), _there(theirs), strictness, decisions or {})
     tables = [{t.path: t.schema for t in s if t.schema} for s in (base, ours, theirs)]
     known = read_rules(rules or {}, tables, partly=True)
     if strictness != "operations":
@@ -105,7 +105,7 @@ class _Thing:
 
 
 @dataclass
-class _Work:
+class _ThingsWork:
     """A merge of things under way."""
 
     base: dict[ThingId, ThingSide]
@@ -165,7 +165,7 @@ class _Work:
     ) -> None:
         judge = Judge((ours, theirs, base), self.decisions)
         moved = base is not None and theirs is not None and self._place(base) != self._place(theirs)
-        merged: Merged = merge_thing(base, ours, theirs, self.strictness, rules, judge, moved=moved)
+        merged: MergedThing = merge_thing(base, ours, theirs, self.strictness, rules, judge, moved=moved)
         thing = _Thing(base, ours, theirs, judge, merged.result, merged.rows, merged.was_asked)
         if merged.result is not None:
             placed = self._merged_place(base, ours, theirs) or merged.result

@@ -37,7 +37,7 @@ class Value:
 
 
 @dataclass(frozen=True)
-class Argument:
+class ParameterValue:
     """What is known of a value that is given beside the text; its type is None for null."""
 
     type: DataType | None

@@ -10,7 +10,7 @@ from anabranch.model.ids import ObjectId, ThingId
 from anabranch.model.tables import ThingKind
 from anabranch.plan.commit import Draft
 from anabranch.repo.branches.refs import resolve
-from anabranch.repo.compare.diff import Sides, Staged, common_base, compared
+from anabranch.repo.compare.diff import DiffSides, Staged, common_base, compared
 from anabranch.repo.compare.table_diff import Diff
 from anabranch.repo.context.context import Context
 
@@ -29,5 +29,5 @@ def draft_diff(
     renamed = {thing: name for name, _, thing in names()} if renames else {}
     with ctx.catalog.read() as cx:
         before = parent if since is None else history.clock(cx, resolve(ctx, cx, since))
-        sides = Sides(before, parent, common_base(cx, before.head, parent.head), Staged(changed, renamed, pending))
+        sides = DiffSides(before, parent, common_base(cx, before.head, parent.head), Staged(changed, renamed, pending))
         return compared(ctx, cx, sides)

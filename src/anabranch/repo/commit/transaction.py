@@ -18,7 +18,7 @@ from anabranch.model.tables import TableState, ThingKind
 from anabranch.plan.commit import (
     Bound,
     Draft,
-    Place,
+    NamePlace,
     Statement,
     ThingDraft,
     draft_state,
@@ -312,7 +312,7 @@ class Transaction:
             )
         return known
 
-    def _free_place(self, name: str, parts: tuple[tuple[str, ...], str]) -> Place:
+    def _free_place(self, name: str, parts: tuple[tuple[str, ...], str]) -> NamePlace:
         """Where a new name goes; refused if something has it."""
         parent = self._namespace(parts[0])
         if self._bound(parent, parts[1]):

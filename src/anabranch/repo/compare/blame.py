@@ -54,7 +54,7 @@ class BlameEntry:
 
 
 @dataclass(frozen=True)
-class Asked:
+class BlameRequest:
     """Which rows are wanted, and whether each cell."""
 
     cells: bool
@@ -78,7 +78,7 @@ def blame(
         keys = None if key is None else key_row(past.state, key)
         test = None if chosen.where is None else Expression.of(chosen.where, chosen.args, "where=")
         story = read_story(past)
-    return Blame(ctx, past.state, story, Asked(cells, keys, test))
+    return Blame(ctx, past.state, story, BlameRequest(cells, keys, test))
 
 
 class Blame(Relation):
@@ -87,7 +87,7 @@ class Blame(Relation):
     A cell that shows the default of a column that came later was changed by nobody, and does not count.
     """
 
-    def __init__(self, ctx: Context, state: TableState, story: Story, asked: Asked) -> None:
+    def __init__(self, ctx: Context, state: TableState, story: Story, asked: BlameRequest) -> None:
         self._ctx, self._state, self._story, self._asked = ctx, state, story, asked
 
     def __repr__(self) -> str:

@@ -21,7 +21,7 @@ from anabranch.repo.context.table_state import schema_of
 
 def read_story(past: Past) -> Story:
     """Read the past of a table up to the commit that it was opened at."""
-    return _Reader(past).read()
+    return _SegmentReader(past).read()
 
 
 @dataclass(frozen=True)
@@ -116,7 +116,7 @@ class Rekeyed:
 
 
 @dataclass
-class _Reader:
+class _SegmentReader:
     past: Past
     turn: int = 0
     reach: dict[Position, bool] = field(default_factory=dict)

@@ -29,7 +29,7 @@ from anabranch.queries.changes import (
     COMMIT_VERSION,
     FEED_COLUMNS,
     NUMBER,
-    Part,
+    ChangePart,
     Shape,
     as_spark_tells,
     only_key,
@@ -59,15 +59,15 @@ _DRAWN_AS = {"insert": "insert", "update_postimage": "insert", "delete": "delete
 class Range:
     """Commits that follow one another, and the table before the first of them."""
 
-    commits: tuple[touching.Told, ...]
+    commits: tuple[touching.CommitFacts, ...]
     """In the order of their numbers, from 1 up."""
-    pieces: tuple[Told | Untold, ...]
+    pieces: tuple[KeyedChanges | ComparedStates, ...]
     state: TableState
     """The table after the last."""
 
 
 @dataclass(frozen=True)
-class Told:
+class KeyedChanges:
     """Commits whose changes are told by one key."""
 
     before: TableState | None
@@ -79,7 +79,7 @@ class Told:
 
 
 @dataclass(frozen=True)
-class Untold:
+class ComparedStates:
     """A commit that only states can tell of.
 
     It gave the table another key, dropped it or undid that, or put another in its place; or did so with a column.
@@ -91,7 +91,7 @@ class Untold:
 
 
 @dataclass(frozen=True)
-class _Step:
+class _CommitStep:
     """A commit on the way, with its layers; None if only states can tell."""
 
     position: Position
@@ -145,7 +145,7 @@ def _range(past: Past, start: Position | None) -> Range:
     return Range(tuple(told[s.position] for s in steps), tuple(pieces), past.state)
 
 
-def _steps(past: Past, leg: Leg) -> list[_Step]:
+def _steps(past: Past, leg: Leg) -> list[_CommitStep]:
     """The commits of a leg; a merge that is entered from a further parent is one."""
     known = past.ctx.known_objects
     if not isinstance(leg, Stretch):
@@ -154,14 +154,16 @@ def _steps(past: Past, leg: Leg) -> list[_Step]:
         told = old and new and are_one(old, new)
         ids = tuple(dict.fromkeys((*ids_of(new), *ids_of(old)))) if old and new else ()
         layers = paths.layers_along(past.cx, [leg], ids, known) if told else None
-        return [_Step(leg.merge, layers, new.schema.id if new else None, theirs)]
+        return [_CommitStep(leg.merge, layers, new.schema.id if new else None, theirs)]
     found = past.touches(leg.ranges)
     views.learn(past.cx, [o for f in found for _, o in f.objects], known)
     layers_of = {f.position: tuple(Layer(n + 1, known[o]) for n, o in f.objects) for f in found}
-    return [_Step(f.position, None if f.replaced or f.dropped else layers_of[f.position], f.schema_id) for f in found]
+    return [
+        _CommitStep(f.position, None if f.replaced or f.dropped else layers_of[f.position], f.schema_id) for f in found
+    ]
 
 
-def _unless_hidden(past: Past, before: TableState | None, steps: Sequence[_Step]) -> list[_Step]:
+def _unless_hidden(past: Past, before: TableState | None, steps: Sequence[_CommitStep]) -> list[_CommitStep]:
     """Let states tell of commits that drop a column which is there in the end, and of those that bring it back."""
     last, sights = past.state.schema, dict[SchemaId | None, frozenset[str]]({None: frozenset()})
 
@@ -171,7 +173,7 @@ def _unless_hidden(past: Past, before: TableState | None, steps: Sequence[_Step]
             sights[id_] = frozenset(c.id for c in last if schema.written_as(c))
         return sights[id_]
 
-    found: list[_Step] = []
+    found: list[_CommitStep] = []
     shown = ever = sight(before.schema.id if before else None)
     for step in steps:
         now = sight(step.schema_id)
@@ -181,10 +183,10 @@ def _unless_hidden(past: Past, before: TableState | None, steps: Sequence[_Step]
     return found
 
 
-def _pieces(past: Past, before: TableState | None, steps: Sequence[_Step]) -> list[Told | Untold]:
+def _pieces(past: Past, before: TableState | None, steps: Sequence[_CommitStep]) -> list[KeyedChanges | ComparedStates]:
     """Put together commits that one key tells of."""
-    found: list[Told | Untold] = []
-    pending: list[tuple[int, _Step]] = []
+    found: list[KeyedChanges | ComparedStates] = []
+    pending: list[tuple[int, _CommitStep]] = []
 
     def finish(after: TableState | None) -> None:
         if pending and after is not None:
@@ -198,13 +200,15 @@ def _pieces(past: Past, before: TableState | None, steps: Sequence[_Step]) -> li
         old = past.at(step.before) if step.before else past.before(step.position)
         new = past.at(step.position)
         finish(old)
-        found.append(Untold(number, old, new))
+        found.append(ComparedStates(number, old, new))
         before = new
     finish(past.state)
     return found
 
 
-def _told(past: Past, before: TableState | None, after: TableState, steps: Sequence[tuple[int, _Step]]) -> Told:
+def _told(
+    past: Past, before: TableState | None, after: TableState, steps: Sequence[tuple[int, _CommitStep]]
+) -> KeyedChanges:
     layers: list[Layer] = []
     numbers = {0: 0}
     for number, step in steps:
@@ -212,7 +216,7 @@ def _told(past: Past, before: TableState | None, after: TableState, steps: Seque
         for layer in step.layers or ():
             layers.append(replace(layer, turn=top + layer.turn))
             numbers[top + layer.turn] = number
-    return Told(before, past.knowing(after, layers), tuple(layers), numbers)
+    return KeyedChanges(before, past.knowing(after, layers), tuple(layers), numbers)
 
 
 @dataclass(frozen=True)
@@ -303,15 +307,18 @@ class Changes(Relation):
         """All that may be read, to say which file is damaged if one is."""
         found: list[Layer] = []
         for piece in self._range.pieces:
-            states = [s for s in (piece.before, piece.after if isinstance(piece, Untold) else None) if s]
-            found += [*(x for s in states for x in s.layers), *(piece.layers if isinstance(piece, Told) else ())]
+            states = [s for s in (piece.before, piece.after if isinstance(piece, ComparedStates) else None) if s]
+            found += [
+                *(x for s in states for x in s.layers),
+                *(piece.layers if isinstance(piece, KeyedChanges) else ()),
+            ]
         return replace(self._range.state, layers=tuple(found))
 
     def _engine(self, what: str) -> Engine:
         name = self._range.state.name
         strange = unproven([self._where] if self._where else [], self._schema)
-        layers = [x for p in self._range.pieces if isinstance(p, Told) for x in p.layers]
-        states = [s for p in self._range.pieces if isinstance(p, Untold) for s in (p.before, p.after) if s]
+        layers = [x for p in self._range.pieces if isinstance(p, KeyedChanges) for x in p.layers]
+        states = [s for p in self._range.pieces if isinstance(p, ComparedStates) for s in (p.before, p.after) if s]
         size = size_of(layers) + sum(size_of(s.layers) for s in states)
         work = Work(size, unproven=strange, not_in_duck=not_in_duck(self._shape.columns, name))
         return self._ctx.engines.pick(work, f"{what} the changes of {name!r}")
@@ -346,8 +353,8 @@ class Changes(Relation):
             }
         )
 
-    def _part(self, engine: Engine, piece: Told | Untold, sources: Sources) -> Any:
-        if isinstance(piece, Untold):
+    def _part(self, engine: Engine, piece: KeyedChanges | ComparedStates, sources: Sources) -> Any:
+        if isinstance(piece, ComparedStates):
             return self._compared(engine, piece, sources)
         state = piece.after.read_as(self._schema)
         keys = state.schema.key_columns
@@ -356,7 +363,7 @@ class Changes(Relation):
         cells = tuple(c for c in state.schema.own(self._shape.columns) if c.id not in state.schema.key_ids)
         before = self._before(engine, piece, state, layers, wanted, sources)
         numbers = pa.table({TURN: list(piece.numbers), NUMBER: list(piece.numbers.values())}, schema=_NUMBERS)
-        part = Part(state, tuple(layers), numbers)
+        part = ChangePart(state, tuple(layers), numbers)
         limit = sources.add(wanted.source) if wanted else None
         found = whole_changes(part, before, cells, self._access, sources, limit)
         return self._shape.of(found, keys)
@@ -370,7 +377,7 @@ class Changes(Relation):
     def _before(
         self,
         engine: Engine,
-        piece: Told,
+        piece: KeyedChanges,
         state: TableState,
         layers: Sequence[Layer],
         wanted: Keys | None,
@@ -387,7 +394,7 @@ class Changes(Relation):
         before = piece.before.read_as(state.schema)
         return scan(before, before.schema.own(columns), self._access, keys=wanted, sources=sources)
 
-    def _compared(self, engine: Engine, piece: Untold, sources: Sources) -> Any:
+    def _compared(self, engine: Engine, piece: ComparedStates, sources: Sources) -> Any:
         """What differs between the states before and after a commit."""
         if piece.before is None and piece.after is None:
             return self._shape.nothing()

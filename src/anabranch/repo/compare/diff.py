@@ -41,7 +41,7 @@ NOTHING = Staged()
 
 
 @dataclass(frozen=True)
-class Sides:
+class DiffSides:
     """Two commits and an ancestor that they have in common; on top of the later, what is staged."""
 
     before: Clock
@@ -56,7 +56,7 @@ def diff(ctx: Context, before: str | None, after: str | None = None, table: str 
         return compared(ctx, cx, _sides(ctx, cx, before, after), table)
 
 
-def compared(ctx: Context, cx: Connection, sides: Sides, table: str | None = None) -> Diff:
+def compared(ctx: Context, cx: Connection, sides: DiffSides, table: str | None = None) -> Diff:
     """Compare two sides, in all that commits between touched, or in one table."""
     things, _ = entries.touched_between(cx, sides.before, sides.after)
     things |= sides.staged.things.keys()
@@ -73,13 +73,13 @@ def compared(ctx: Context, cx: Connection, sides: Sides, table: str | None = Non
     return Diff(tuple(sorted(found, key=lambda t: t.name)), spaces, lambda name: _one(ctx, sides, name))
 
 
-def _one(ctx: Context, sides: Sides, table: str) -> Diff:
+def _one(ctx: Context, sides: DiffSides, table: str) -> Diff:
     """Compare the same sides in one table, wherever branches are by now."""
     with ctx.catalog.read() as cx:
         return compared(ctx, cx, sides, table)
 
 
-def _sides(ctx: Context, cx: Connection, before: str | None, after: str | None) -> Sides:
+def _sides(ctx: Context, cx: Connection, before: str | None, after: str | None) -> DiffSides:
     since_base = False
     if before is not None and ".." in before:
         if after is not None:
@@ -90,7 +90,7 @@ def _sides(ctx: Context, cx: Connection, before: str | None, after: str | None) 
     ends = [resolve(ctx, cx, ref) for ref in (before, after)]
     base = common_base(cx, ends[0], ends[1])
     first = base if since_base else ends[0]
-    return Sides(history.clock(cx, first), history.clock(cx, ends[1]), base)
+    return DiffSides(history.clock(cx, first), history.clock(cx, ends[1]), base)
 
 
 def common_base(cx: Connection, one: Position, other: Position) -> Position:
@@ -99,7 +99,7 @@ def common_base(cx: Connection, one: Position, other: Position) -> Position:
 
 
 @dataclass(frozen=True)
-class _Shown:
+class _SideThing:
     """A thing on one side, if it is there."""
 
     name: str
@@ -107,25 +107,25 @@ class _Shown:
     attributes: Mapping[str, Any]
 
 
-def _shown(cx: Connection, at: Clock, things: set[str], staged: Staged = NOTHING) -> dict[ThingId, _Shown]:
+def _shown(cx: Connection, at: Clock, things: set[str], staged: Staged = NOTHING) -> dict[ThingId, _SideThing]:
     found = entries.find_entries(cx, at, [ThingId(x) for x in sorted(things) if x not in staged.things])
     there = {}
     for thing, entry in found.items():
         if not entry.dropped and entries.place_of(cx, at, thing):
             name = staged.names.get(thing) or entries.full_name(cx, at, thing) or thing
-            there[thing] = _Shown(name, entry.kind, entry.attributes)
+            there[thing] = _SideThing(name, entry.kind, entry.attributes)
     for draft in staged.things.values():
         if draft.id in things and not draft.dropped:
-            there[draft.id] = _Shown(draft.name, draft.kind, draft.attributes)
+            there[draft.id] = _SideThing(draft.name, draft.kind, draft.attributes)
     return there
 
 
-def _of_kind(shown: Mapping[ThingId, _Shown], kind: ThingKind) -> dict[ThingId, _Shown]:
+def _of_kind(shown: Mapping[ThingId, _SideThing], kind: ThingKind) -> dict[ThingId, _SideThing]:
     return {thing: s for thing, s in shown.items() if s.kind == kind}
 
 
 def _tables(
-    ctx: Context, cx: Connection, sides: Sides, old: Mapping[ThingId, _Shown], new: Mapping[ThingId, _Shown]
+    ctx: Context, cx: Connection, sides: DiffSides, old: Mapping[ThingId, _SideThing], new: Mapping[ThingId, _SideThing]
 ) -> list[TableDiff]:
     lines = history.Lines(cx)
     legs = (find_path(lines, sides.base, sides.before.head), find_path(lines, sides.base, sides.after.head))
@@ -133,24 +133,24 @@ def _tables(
     return [work.table(pair, old, new) for pair in pair_tables(_placed(old), _placed(new))]
 
 
-def _placed(shown: Mapping[ThingId, _Shown]) -> dict[ThingId, Placed]:
+def _placed(shown: Mapping[ThingId, _SideThing]) -> dict[ThingId, Placed]:
     return {t: Placed(s.name, frozenset((t, *s.attributes.get("united", ())))) for t, s in shown.items()}
 
 
-def _below(cx: Connection, ctx: Context, sides: Sides) -> set[str]:
+def _below(cx: Connection, ctx: Context, sides: DiffSides) -> set[str]:
     """Every table, because a namespace that moved or went takes along what is in it."""
     return {t.id for at in (sides.before, sides.after) for t in list_tables(ctx, cx, at, None)}
 
 
 def _without_unmoved(
-    old: Mapping[ThingId, _Shown], new: Mapping[ThingId, _Shown], touched: set[str]
-) -> tuple[dict[ThingId, _Shown], dict[ThingId, _Shown]]:
+    old: Mapping[ThingId, _SideThing], new: Mapping[ThingId, _SideThing], touched: set[str]
+) -> tuple[dict[ThingId, _SideThing], dict[ThingId, _SideThing]]:
     """Leave out things that nobody touched, and that no namespace took along."""
     same = {t for t in old.keys() & new.keys() - touched if old[t].name == new[t].name}
     return {t: s for t, s in old.items() if t not in same}, {t: s for t, s in new.items() if t not in same}
 
 
-def _named(ctx: Context, cx: Connection, sides: Sides, name: str) -> set[str]:
+def _named(ctx: Context, cx: Connection, sides: DiffSides, name: str) -> set[str]:
     found: set[str] = set()
     problem: NotFound | None = None
     for at in (sides.before, sides.after):
@@ -170,20 +170,20 @@ class _Comparing:
 
     ctx: Context
     cx: Connection
-    sides: Sides
+    sides: DiffSides
     legs: tuple[tuple[Leg, ...], tuple[Leg, ...]]
 
-    def table(self, pair: TablePair, old: Mapping[ThingId, _Shown], new: Mapping[ThingId, _Shown]) -> TableDiff:
+    def table(self, pair: TablePair, old: Mapping[ThingId, _SideThing], new: Mapping[ThingId, _SideThing]) -> TableDiff:
         """What differs in a table, or between one and another that took its place."""
         before, after = self._state(self.sides.before, pair.before, old), self._after(pair.after, new)
         ends = self._ends(pair, before, after)
         name = (after or ends.before).name
         return TableDiff(self.ctx, name, before, after, replace(ends, pending=self.sides.staged.pending))
 
-    def _state(self, at: Clock, thing: ThingId | None, shown: Mapping[ThingId, _Shown]) -> TableState | None:
+    def _state(self, at: Clock, thing: ThingId | None, shown: Mapping[ThingId, _SideThing]) -> TableState | None:
         return table_state(self.ctx, self.cx, at, thing, shown[thing].name) if thing else None
 
-    def _after(self, thing: ThingId | None, shown: Mapping[ThingId, _Shown]) -> TableState | None:
+    def _after(self, thing: ThingId | None, shown: Mapping[ThingId, _SideThing]) -> TableState | None:
         staged = self._staged(thing)
         return draft_state(staged) if staged else self._state(self.sides.after, thing, shown)
 
@@ -268,7 +268,7 @@ def _refuse_other_types(before: Schema, after: Schema) -> None:
             raise InvalidRequest(message, hint=hint, column=column.name)
 
 
-def _namespaces(before: Mapping[ThingId, _Shown], after: Mapping[ThingId, _Shown]) -> tuple[NamespaceDiff, ...]:
+def _namespaces(before: Mapping[ThingId, _SideThing], after: Mapping[ThingId, _SideThing]) -> tuple[NamespaceDiff, ...]:
     old, new = _of_kind(before, "namespace"), _of_kind(after, "namespace")
     found = []
     for thing in sorted({*old, *new}):

@@ -20,7 +20,7 @@ Names = list[tuple[str, str]]
 
 
 @dataclass(frozen=True)
-class Telling:
+class RowDiffColumns:
     """Says where compared rows hold what is told of them."""
 
     key: Names
@@ -51,14 +51,14 @@ def telling(
     columns: Sequence[Column],
     had: Sequence[Column],
     keys: Collection[str],
-) -> Telling:
+) -> RowDiffColumns:
     """Find what rows were compared by, by one of `keys` or as a whole, and so where their values are."""
     by = keys if columns[0].before not in found.column_names else ()
     hidden = {c.id for c in ROW_ID}
     shown = [c for c in columns if c.id not in hidden]
     before = [(c.name, str(c.id) if c.id in by else c.before) for c in had if c.id not in hidden]
     cells = [(c.name, c.before, str(c.id)) for c in shown if c.id not in by]
-    return Telling([(c.name, str(c.id)) for c in key], before, [(c.name, str(c.id)) for c in shown], cells)
+    return RowDiffColumns([(c.name, str(c.id)) for c in key], before, [(c.name, str(c.id)) for c in shown], cells)
 
 
 def wide_table(found: pa.Table, schema: Schema | None, columns: Sequence[Column], had: Sequence[Column]) -> pa.Table:

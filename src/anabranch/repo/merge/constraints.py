@@ -98,7 +98,7 @@ def unfit_keys(ctx: Context, sides: Sides, schema: Schema, name: str) -> list[Vi
 
 
 @dataclass(frozen=True)
-class _Wanted:
+class _Constraint:
     """A constraint, and whose changes may break it."""
 
     kind: str
@@ -109,7 +109,7 @@ class _Wanted:
     column: Column | None = None
 
 
-def _wanted(state: TableState, thing: ThingMerge) -> Iterator[_Wanted]:
+def _wanted(state: TableState, thing: ThingMerge) -> Iterator[_Constraint]:
     ours, theirs = thing.ours, thing.theirs
     if ours is None or theirs is None or ours.schema is None or theirs.schema is None:
         return
@@ -118,12 +118,12 @@ def _wanted(state: TableState, thing: ThingMerge) -> Iterator[_Wanted]:
         read = check.columns(state.schema)
         held = [s.told("checks").get(name) == text and not is_retyped(s.schema, read) for s in (ours, theirs)]
         for side in _breakers(*held):
-            yield _Wanted("check", name, side, check)
+            yield _Constraint("check", name, side, check)
     for column in state.schema:
         if not column.nullable and column.id not in state.schema.key:
             for side in _breakers(_is_firm(ours.schema, column), _is_firm(theirs.schema, column)):
                 if side != "both":  # Cells are merged one by one: none becomes null that was not.
-                    yield _Wanted("not null", column.name, side, None, column)
+                    yield _Constraint("not null", column.name, side, None, column)
 
 
 def _breakers(ours_holds: bool, theirs_holds: bool) -> Sequence[str]:
@@ -154,7 +154,7 @@ class _Checking:
     def schema(self) -> Schema:
         return self.merged.state.schema
 
-    def broken(self, wanted: _Wanted) -> Iterator[Violation]:
+    def broken(self, wanted: _Constraint) -> Iterator[Violation]:
         """The rows that break a constraint."""
         keys = self._keys(wanted.touched_by)
         if keys is not None and isinstance(keys.source, Rows) and not keys.source.table.num_rows:

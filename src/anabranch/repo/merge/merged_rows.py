@@ -157,7 +157,7 @@ def rows_differ(ctx: Context, sides: Sides, schema: Schema | None = None) -> boo
 
 
 @dataclass(frozen=True)
-class _Work:
+class _RowsMerge:
     sides: Sides
     decision: Decision
     engine: Engine
@@ -174,7 +174,7 @@ def _expression_of(rule: Rule) -> Expression:
     return kept(text, f"the rule {rule.given_as!r}") if rule.kept else Expression.of(text, {}, "rules=")
 
 
-def _prepare(ctx: Context, sides: Sides, schema: Schema, policy: RowPolicy) -> _Work:
+def _prepare(ctx: Context, sides: Sides, schema: Schema, policy: RowPolicy) -> _RowsMerge:
     """Choose the engine and let it read users' rules."""
     cells = tuple(c for c in schema if c.id not in schema.key_ids)
     name = sides.ours.name
@@ -196,7 +196,7 @@ def _prepare(ctx: Context, sides: Sides, schema: Schema, policy: RowPolicy) -> _
         has_times=sides.times is not None and policy.goes_by_time,
         lacking=_lacking(cells, [sides.ours.schema], [sides.theirs.schema]),
     )
-    return _Work(sides, decision, engine)
+    return _RowsMerge(sides, decision, engine)
 
 
 def _lacking(cells: Sequence[Column], ours: Iterable[Schema], theirs: Iterable[Schema]) -> frozenset[tuple[str, str]]:
@@ -225,7 +225,7 @@ class _Virtual:
 @dataclass(frozen=True)
 class _RowMerge:
     ctx: Context
-    work: _Work
+    work: _RowsMerge
     place: Scratch
 
     @property

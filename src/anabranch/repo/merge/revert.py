@@ -87,7 +87,7 @@ def dependents(ctx: Context, cx: Connection, before: Position, commit: Position,
             inside = entries.list_names(cx, ctx.record.id, history.clock(cx, head), entry.thing_id)
             things += [named.thing_id for named in inside]
         told = paths.tellers(cx, later, things)
-        work = _Table(ctx, cx, entry, own, later, commit, head)
+        work = _ChangedTable(ctx, cx, entry, own, later, commit, head)
         if "create" in entry.operations:
             found.update((p, None) for p, _ in told if entry.kind == "namespace" or not work.is_as_left())
         elif entry.kind == "table" and not entry.dropped:
@@ -97,7 +97,7 @@ def dependents(ctx: Context, cx: Connection, before: Position, commit: Position,
 
 
 @dataclass(frozen=True)
-class _Table:
+class _ChangedTable:
     """A table that the commit changed, and what came after."""
 
     ctx: Context

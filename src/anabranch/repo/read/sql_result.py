@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from anabranch.frames.relation import Relation
 from anabranch.model.changes import Counts
 from anabranch.model.commits import Commit
-from anabranch.sql.statements import Statement
+from anabranch.sql.statements import SqlStatement
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -43,7 +43,7 @@ class PlannedQuery(Protocol):
 class SqlResult(Relation):
     """The result of one statement: read it in any form, as often as you like."""
 
-    statement: Statement
+    statement: SqlStatement
     _ctx: Context
     _plan: PlannedQuery | None = None
     """Of a query, which runs when its rows are asked for."""

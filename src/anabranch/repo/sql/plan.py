@@ -15,7 +15,7 @@ from anabranch.model.types import DataType
 from anabranch.plan.engine import Work
 from anabranch.proven.expression import Unproven, type_of_value
 from anabranch.queries.query import TOKEN, Frame, Query, reading_of
-from anabranch.repo.sql.relations import Place, Relation, find_relation, time_text
+from anabranch.repo.sql.relations import SqlPlace, SqlRelation, find_relation, time_text
 from anabranch.sql.grammar.syntax import reads_plainly
 from anabranch.sql.grammar.tokens import tokenize
 from anabranch.sql.moments import Moment
@@ -38,11 +38,11 @@ class Resolved:
     text: str
     args: Mapping[str, Any]
     references: Sequence[Reference]
-    relations: Sequence[Relation | None]
+    relations: Sequence[SqlRelation | None]
     """What each reference means; None for a table of the Spark session's own."""
 
     @property
-    def named(self) -> dict[str, Relation]:
+    def named(self) -> dict[str, SqlRelation]:
         """The relations, each under a name that no text of a user's holds by accident."""
         return {name: r for name, r in zip(self._names, self.relations, strict=True) if name and r is not None}
 
@@ -70,7 +70,7 @@ class Resolved:
 class Plan:
     """A query and the engine that runs it."""
 
-    place: Place
+    place: SqlPlace
     resolved: Resolved
     engine: Engine
     proven: ProvenQuery | None
@@ -137,7 +137,7 @@ class Plan:
 
 
 def plan_query(
-    place: Place, text: str, args: Mapping[str, Any] | None, frames: Mapping[str, Any], *, to_write: bool = False
+    place: SqlPlace, text: str, args: Mapping[str, Any] | None, frames: Mapping[str, Any], *, to_write: bool = False
 ) -> Plan:
     """Resolve what a query reads, choose its engine, and let that engine look at it.
 
@@ -154,7 +154,7 @@ def plan_query(
     return plan
 
 
-def _resolved(place: Place, text: str, args: Mapping[str, Any] | None, frames: Mapping[str, Any]) -> Resolved:
+def _resolved(place: SqlPlace, text: str, args: Mapping[str, Any] | None, frames: Mapping[str, Any]) -> Resolved:
     used_args(text, args)
     references = find_references(text)
     relations = find_relations(place, references, args or {}, frames)
@@ -164,8 +164,8 @@ def _resolved(place: Place, text: str, args: Mapping[str, Any] | None, frames: M
 
 
 def find_relations(
-    place: Place, references: Sequence[Reference], args: Mapping[str, Any], frames: Mapping[str, Any]
-) -> list[Relation | None]:
+    place: SqlPlace, references: Sequence[Reference], args: Mapping[str, Any], frames: Mapping[str, Any]
+) -> list[SqlRelation | None]:
     """Find what references of a statement mean, all at one moment; None for a table of the Spark session's own.
 
     A statement that asks again hears the same.
@@ -178,12 +178,12 @@ def find_relations(
     return [place.known[r] for r in wanted]
 
 
-def find_all(place: Place, texts: Iterable[str], args: Mapping[str, Any], frames: Mapping[str, Any]) -> None:
+def find_all(place: SqlPlace, texts: Iterable[str], args: Mapping[str, Any], frames: Mapping[str, Any]) -> None:
     """Find what the parts of a statement read before the first of them is planned."""
     find_relations(place, [r for text in texts for r in find_references(text)], args, frames)
 
 
-def _timed(place: Place, reference: Reference, args: Mapping[str, Any], now: Callable[[], datetime]) -> Reference:
+def _timed(place: SqlPlace, reference: Reference, args: Mapping[str, Any], now: Callable[[], datetime]) -> Reference:
     """A reference whose times are known, those that an expression gives, too."""
 
     def known(moment: Moment) -> Moment:
@@ -199,7 +199,7 @@ def _timed(place: Place, reference: Reference, args: Mapping[str, Any], now: Cal
     return replace(reference, moment=moment and known(moment), changes=span)
 
 
-def _evaluated(place: Place, text: str, args: Mapping[str, Any]) -> Any:
+def _evaluated(place: SqlPlace, text: str, args: Mapping[str, Any]) -> Any:
     """The value of an expression that gives a time."""
     plan = plan_query(place, f"SELECT CAST(({text}) AS TIMESTAMP) AS t", args, {})
     return plan.arrow().column(0)[0].as_py()

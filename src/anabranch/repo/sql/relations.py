@@ -34,22 +34,22 @@ TARGET = "_ana_target"
 
 
 @dataclass(frozen=True)
-class Place:
+class SqlPlace:
     """Where a statement reads and writes: a branch, a ref to read at, a transaction that is under way."""
 
     ctx: Context
     branch: str
     at: str | None = None
     tx: Transaction | None = None
-    known: dict[Reference, Relation | None] = field(default_factory=dict, compare=False)
+    known: dict[Reference, SqlRelation | None] = field(default_factory=dict, compare=False)
     """What the references of one statement were found to mean, whatever happens meanwhile."""
 
-    def for_one_statement(self) -> Place:
+    def for_one_statement(self) -> SqlPlace:
         """The same place for another statement, which sees what is there by then."""
         return replace(self, known={})
 
 
-class Relation(Protocol):
+class SqlRelation(Protocol):
     """Something to read from."""
 
     @property
@@ -169,8 +169,8 @@ class FrameRelation:
 
 
 def find_relation(
-    place: Place, reference: Reference, args: Mapping[str, Any], frames: Mapping[str, Any]
-) -> Relation | None:
+    place: SqlPlace, reference: Reference, args: Mapping[str, Any], frames: Mapping[str, Any]
+) -> SqlRelation | None:
     """Find what one reference means; None for a table of the Spark session's own."""
     if reference.frame:
         return _frame(reference.parts[0], frames, place)
@@ -191,7 +191,7 @@ def find_relation(
         raise unknown_system(name) or error from None
 
 
-def _table(place: Place, name: str, at: str | None) -> TableRelation:
+def _table(place: SqlPlace, name: str, at: str | None) -> TableRelation:
     """A table at a ref, else as the transaction has it now, else where the statement reads."""
     if at is not None or place.tx is None:
         return TableRelation(open_table(place.ctx, name, at or place.at or place.branch), place.ctx)
@@ -208,7 +208,7 @@ def _name(reference: Reference, args: Mapping[str, Any]) -> str:
     return value
 
 
-def _at_sign(place: Place, name: str) -> TableRelation | None:
+def _at_sign(place: SqlPlace, name: str) -> TableRelation | None:
     """A table written `t@dev` in backticks, if there is no table of that very name."""
     table, sign, ref = name.rpartition("@")
     if not sign or not table or not ref:
@@ -216,7 +216,7 @@ def _at_sign(place: Place, name: str) -> TableRelation | None:
     return _table(place, table, ref)
 
 
-def _frame(name: str, frames: Mapping[str, Any], place: Place) -> Relation:
+def _frame(name: str, frames: Mapping[str, Any], place: SqlPlace) -> SqlRelation:
     if name == TARGET:
         return TableRelation(frames[name], place.ctx)
     if name not in frames:
@@ -228,14 +228,14 @@ def _frame(name: str, frames: Mapping[str, Any], place: Place) -> Relation:
     return FrameRelation(typed(read_input(value, ()), f"the frame {{{name}}}"))
 
 
-def _system(place: Place, reference: Reference, args: Mapping[str, Any]) -> SystemRelation:
+def _system(place: SqlPlace, reference: Reference, args: Mapping[str, Any]) -> SystemRelation:
     given = [argument_value(a, args) for a in reference.arguments or ()]
     name = f"ana.{reference.parts[1].lower()}"
     at = _ref(place, reference.moment, args) if reference.moment else place.at
     return SystemRelation(system_table(place.ctx, name, given, place.branch, at, place.tx), place.tx is not None)
 
 
-def _changes(place: Place, name: str, span: Span, args: Mapping[str, Any]) -> SystemRelation:
+def _changes(place: SqlPlace, name: str, span: Span, args: Mapping[str, Any]) -> SystemRelation:
     """`t CHANGES FROM VERSION a TO VERSION b`: as Spark means it, both ends included."""
     start = _start(place, span, args)
     end = _ref(place, span.end, args) if span.end else place.at or place.branch
@@ -243,7 +243,7 @@ def _changes(place: Place, name: str, span: Span, args: Mapping[str, Any]) -> Sy
     return SystemRelation(system_table(place.ctx, "ana.changes", [name, start, to], place.branch, place.at, place.tx))
 
 
-def _start(place: Place, span: Span, args: Mapping[str, Any]) -> str | None:
+def _start(place: SqlPlace, span: Span, args: Mapping[str, Any]) -> str | None:
     """What the changes come after: the commit before the first, or what the branch showed at a time; None for all."""
     ref = _ref(place, span.start, args)
     if span.start.kind == "timestamp":
@@ -254,7 +254,7 @@ def _start(place: Place, span: Span, args: Mapping[str, Any]) -> str | None:
     return _before(place, ref) if span.from_inclusive else ref
 
 
-def _before(place: Place, ref: str) -> str | None:
+def _before(place: SqlPlace, ref: str) -> str | None:
     """The commit before one; None before the first."""
     commit = show(place.ctx, ref)
     return commit.parents[0] if commit.parents else None
@@ -277,7 +277,7 @@ def _argument_value(name: str, args: Mapping[str, Any]) -> Any:
     return args[name]
 
 
-def _ref(place: Place, moment: Moment, args: Mapping[str, Any]) -> str:
+def _ref(place: SqlPlace, moment: Moment, args: Mapping[str, Any]) -> str:
     """A moment as a ref; times are those of the branch, numbers are places on its line."""
     value: Any = moment.value
     if moment.form == "parameter":

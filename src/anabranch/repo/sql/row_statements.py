@@ -13,7 +13,7 @@ from anabranch.model.types import DataType, misfit
 from anabranch.queries.query import DELETE, INSERT, OP, UPDATE
 from anabranch.queries.rendering import spark_fitted
 from anabranch.repo.sql.plan import Plan, find_all, plan_query, used_args
-from anabranch.repo.sql.relations import TARGET, Place, with_row_id
+from anabranch.repo.sql.relations import TARGET, SqlPlace, with_row_id
 from anabranch.repo.write.table_writer import TableWriter
 from anabranch.sql.grammar.tokens import find_qualified, tokenize
 from anabranch.sql.references import find_references
@@ -28,7 +28,7 @@ class Given:
     frames: Mapping[str, Any]
 
 
-def run_insert(place: Place, asked: Insert, given: Given) -> Counts:
+def run_insert(place: SqlPlace, asked: Insert, given: Given) -> Counts:
     """Insert the rows of a query, or let the table hold just these; columns by place, or by name."""
     table = _writer(place, asked.table)
     text = _reading_defined(asked.defined, _with_defaults(asked, table.schema))
@@ -115,12 +115,12 @@ def _default(column: Column) -> str:
     return f"({column.default})" if column.default is not None else f"CAST(NULL AS {column.type})"
 
 
-def run_truncate(place: Place, asked: Truncate) -> Counts:
+def run_truncate(place: SqlPlace, asked: Truncate) -> Counts:
     """Delete all rows."""
     return _writer(place, asked.table).delete()
 
 
-def run_update(place: Place, asked: Update, given: Given) -> Counts:
+def run_update(place: SqlPlace, asked: Update, given: Given) -> Counts:
     """Update rows; where nothing but the row itself is looked at, as `table.update` does."""
     table = _writer(place, asked.table)
     schema, alias = table.schema, asked.alias or _last(asked.table)
@@ -137,7 +137,7 @@ def run_update(place: Place, asked: Update, given: Given) -> Counts:
     return _change(place, table, f"{asked.defined}\n{text}", values, given, f"update of {asked.table!r}")
 
 
-def run_delete(place: Place, asked: Delete, given: Given) -> Counts:
+def run_delete(place: SqlPlace, asked: Delete, given: Given) -> Counts:
     """Delete rows; where nothing but the row itself is looked at, as `table.delete` does."""
     table = _writer(place, asked.table)
     alias, own = asked.alias or _last(asked.table), _last(asked.table)
@@ -151,7 +151,7 @@ def run_delete(place: Place, asked: Delete, given: Given) -> Counts:
     return _change(place, table, f"{asked.defined}\n{text}", {}, given, f"delete from {asked.table!r}")
 
 
-def run_merge(place: Place, asked: MergeInto, given: Given) -> Counts:
+def run_merge(place: SqlPlace, asked: MergeInto, given: Given) -> Counts:
     """Merge a source into a table: each row of the join does what the first clause that it meets says."""
     table = _writer(place, asked.table)
     what, schema = f"merge into {asked.table!r}", table.schema
@@ -258,7 +258,7 @@ def _actions(op: str, schema: Schema, alias: str, values: Mapping[str, str], sou
 
 
 def _change(
-    place: Place, table: TableWriter, text: str, assigned: Mapping[str, str], given: Given, what: str
+    place: SqlPlace, table: TableWriter, text: str, assigned: Mapping[str, str], given: Given, what: str
 ) -> Counts:
     """Run the query of actions, and take what it says into the transaction as one statement."""
     from anabranch.repo.write.row_actions import apply_actions
@@ -280,7 +280,7 @@ def _change(
     return table._transaction.add(table._thing, statement)
 
 
-def _writer(place: Place, name: str) -> TableWriter:
+def _writer(place: SqlPlace, name: str) -> TableWriter:
     assert place.tx is not None
     return place.tx.table(name)
 

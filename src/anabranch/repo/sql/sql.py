@@ -20,7 +20,7 @@ from anabranch.repo.read.sql_result import SqlResult
 from anabranch.repo.sql import row_statements as sql_rows
 from anabranch.repo.sql import table_statements as sql_tables
 from anabranch.repo.sql.plan import plan_query
-from anabranch.repo.sql.relations import Place
+from anabranch.repo.sql.relations import SqlPlace
 from anabranch.repo.sql.row_statements import Given
 from anabranch.sql import statements as s
 from anabranch.sql.parse import parse_script
@@ -46,7 +46,7 @@ def run_script(
 ) -> SqlResult:
     """Run a script, and give the last result: what it writes is one commit, or staged if there is a COMMIT in it."""
     statements = _statements(text)
-    staging = any(isinstance(x, (s.Commit, s.Rollback)) for x in statements)
+    staging = any(isinstance(x, (s.SqlCommit, s.Rollback)) for x in statements)
     session = SqlSession(ctx, on, staging=staging, at=at)
     return session.run(statements, Given(args or {}, frames), message, author)[-1]
 
@@ -54,17 +54,17 @@ def run_script(
 def run_in(tx: Transaction, text: str, args: Mapping[str, Any] | None, frames: Mapping[str, Any]) -> SqlResult:
     """Run statements inside a commit that is under way; gives the last result."""
     statements = _statements(text)
-    outside = next((x for x in statements if isinstance(x, s.Governing)), None)
+    outside = next((x for x in statements if isinstance(x, s.GoverningSql)), None)
     if outside is not None:
         hint = "use repo.sql, or do it after the block"
         raise InvalidRequest(f"{_word(outside)} can't be part of a commit", hint=hint)
-    place = Place(tx._ctx, tx._start.branch.name, None, tx)
+    place = SqlPlace(tx._ctx, tx._start.branch.name, None, tx)
     given = Given(args or {}, frames)
     with tx.all_or_nothing():
         return [_run(place, x, given) for x in statements][-1]
 
 
-def _statements(text: str) -> list[s.Statement]:
+def _statements(text: str) -> list[s.SqlStatement]:
     found = parse_script(text)
     if not found:
         raise InvalidRequest("SQL: there is no statement", hint="such as SELECT * FROM orders")
@@ -94,7 +94,7 @@ class SqlSession:
         return self.run(_statements(text), Given(args or {}, frames), message, self.author)
 
     def run(
-        self, statements: Sequence[s.Statement], given: Given, message: str | None, author: str | None
+        self, statements: Sequence[s.SqlStatement], given: Given, message: str | None, author: str | None
     ) -> list[SqlResult]:
         """Run statements; those that write between two that govern are one commit."""
         if self.at is not None:
@@ -102,7 +102,7 @@ class SqlSession:
         results: list[SqlResult] = []
         rest = list(statements)
         while rest:
-            size = next((i for i, x in enumerate(rest) if isinstance(x, s.Governing)), len(rest))
+            size = next((i for i, x in enumerate(rest) if isinstance(x, s.GoverningSql)), len(rest))
             if size:
                 results += self._run_together(rest[:size], given, message, author)
             else:
@@ -111,35 +111,35 @@ class SqlSession:
             rest = rest[size:]
         return results
 
-    def _refuse_writes(self, statements: Sequence[s.Statement], at: str) -> None:
+    def _refuse_writes(self, statements: Sequence[s.SqlStatement], at: str) -> None:
         """Refuse a ref that is not there, and what does more than read it."""
-        writes = next((x for x in statements if isinstance(x, (s.Writing, s.Governing))), None)
+        writes = next((x for x in statements if isinstance(x, (s.WritingSql, s.GoverningSql))), None)
         if writes is not None:
             raise InvalidRequest(f"{_word(writes)} writes, and at a ref tables are only read", hint=_NOT_AT)
         show_commit(self.ctx, at)
 
     def _run_together(
-        self, statements: Sequence[s.Statement], given: Given, message: str | None, author: str | None
+        self, statements: Sequence[s.SqlStatement], given: Given, message: str | None, author: str | None
     ) -> list[SqlResult]:
         """Run reading and writing statements: in one transaction, if any of them writes."""
-        writes = [x for x in statements if isinstance(x, s.Writing)]
+        writes = [x for x in statements if isinstance(x, s.WritingSql)]
         if not writes:
             staged = working_set(self.ctx, self.branch) if self.staging and self.at is None else None
-            place = Place(self.ctx, self.branch, self.at, staged)
+            place = SqlPlace(self.ctx, self.branch, self.at, staged)
             return [_run(place, x, given)._settled() for x in statements]
         if self.staging:
             return self._stage(statements, given)
         with CommitBlock(self.ctx, CommitRequest(self.branch, message or _message(writes), author)) as tx:
-            place = Place(self.ctx, self.branch, None, tx)
+            place = SqlPlace(self.ctx, self.branch, None, tx)
             results = [_run(place, x, given)._settled() for x in statements]
-        return [replace(r, commit=tx.commit) if isinstance(r.statement, s.Writing) else r for r in results]
+        return [replace(r, commit=tx.commit) if isinstance(r.statement, s.WritingSql) else r for r in results]
 
-    def _stage(self, statements: Sequence[s.Statement], given: Given) -> list[SqlResult]:
+    def _stage(self, statements: Sequence[s.SqlStatement], given: Given) -> list[SqlResult]:
         with staged_writes(self.ctx, self.branch) as tx, tx.all_or_nothing():
-            place = Place(self.ctx, self.branch, None, tx)
+            place = SqlPlace(self.ctx, self.branch, None, tx)
             return [_run(place, x, given)._settled() for x in statements]
 
-    def _govern(self, statement: s.Statement, given: Given, author: str | None) -> SqlResult:
+    def _govern(self, statement: s.SqlStatement, given: Given, author: str | None) -> SqlResult:
         """Run a statement that moves branches."""
         from anabranch.repo.sql.version_statements import govern
 
@@ -148,7 +148,7 @@ class SqlSession:
             case s.UseBranch(name=name):
                 self.branch = find_branch(self.ctx, name).name
                 rows = _one(branch=self.branch)
-            case s.Commit(message=words):
+            case s.SqlCommit(message=words):
                 commit = self._commit(words, author)
                 rows = _one(branch=self.branch, commit=commit.hash if commit else None)
             case s.Rollback():
@@ -156,7 +156,7 @@ class SqlSession:
                 if staged is not None:
                     staged.abort()
                 rows = _one(branch=self.branch)
-            case s.Governing():
+            case s.GoverningSql():
                 rows = govern(self.ctx, statement, self.branch, given.args, author)
                 if isinstance(statement, s.RenameBranch) and statement.old == self.branch:
                     self.branch = statement.new
@@ -172,7 +172,7 @@ class SqlSession:
         return staged.finish(message, author)
 
 
-_WRITES: dict[type, Callable[[Place, Any, Given], Counts]] = {
+_WRITES: dict[type, Callable[[SqlPlace, Any, Given], Counts]] = {
     s.Insert: sql_rows.run_insert,
     s.Update: sql_rows.run_update,
     s.Delete: sql_rows.run_delete,
@@ -187,13 +187,13 @@ _WRITES: dict[type, Callable[[Place, Any, Given], Counts]] = {
 }
 
 
-def _run(place: Place, statement: s.Statement, given: Given) -> SqlResult:
+def _run(place: SqlPlace, statement: s.SqlStatement, given: Given) -> SqlResult:
     """Run one statement that reads or writes; all that it reads is of one moment."""
     place, ctx = place.for_one_statement(), place.ctx
     with _told(statement):
-        if isinstance(statement, s.Query):
+        if isinstance(statement, s.SqlQuery):
             return SqlResult(statement, ctx, _plan=plan_query(place, statement.text, given.args, given.frames))
-        if isinstance(statement, s.Writing):
+        if isinstance(statement, s.WritingSql):
             assert place.tx is not None
             with place.tx.all_or_nothing():
                 counts = _WRITES[type(statement)](place, statement, given)
@@ -209,7 +209,7 @@ def _run(place: Place, statement: s.Statement, given: Given) -> SqlResult:
 
 
 @contextmanager
-def _told(statement: s.Statement) -> Iterator[None]:
+def _told(statement: s.SqlStatement) -> Iterator[None]:
     """Let an error know which statement it came from."""
     try:
         yield
@@ -218,7 +218,7 @@ def _told(statement: s.Statement) -> Iterator[None]:
         raise
 
 
-def _explained(place: Place, asked: s.Explain, given: Given) -> pa.Table:
+def _explained(place: SqlPlace, asked: s.Explain, given: Given) -> pa.Table:
     plan = plan_query(place, asked.query, given.args, given.frames)
     if plan.proven is None:
         from anabranch.engines.spark import explained
@@ -236,10 +236,10 @@ def _one(**values: Any) -> pa.Table:
     return pa.table({n: pa.array([v], pa.string() if v is None else None) for n, v in values.items()})
 
 
-def _message(writes: Sequence[s.Statement]) -> str:
+def _message(writes: Sequence[s.SqlStatement]) -> str:
     text = "; ".join(x.text for x in writes)
     return text if len(text) <= _MESSAGE_AT_MOST else f"{text[: _MESSAGE_AT_MOST - 1]}…"
 
 
-def _word(statement: s.Statement) -> str:
+def _word(statement: s.SqlStatement) -> str:
     return " ".join(statement.text.split()[:2]).upper()

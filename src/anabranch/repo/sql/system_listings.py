@@ -16,7 +16,16 @@ from anabranch.repo.commit.draft_listing import draft_namespaces, draft_schemas
 from anabranch.repo.commit.open_commit import working_set
 from anabranch.repo.context.table_state import list_schemas
 from anabranch.repo.merge.waiting_merges import list_waiting
-from anabranch.repo.sql.system_relation import BIGINT, BOOLEAN, INT, STRING, STRINGS, TIMESTAMP, Asked, SystemTable
+from anabranch.repo.sql.system_relation import (
+    BIGINT,
+    BOOLEAN,
+    INT,
+    STRING,
+    STRINGS,
+    TIMESTAMP,
+    SystemRequest,
+    SystemTable,
+)
 
 _LOG = (
     ("hash", STRING),
@@ -61,7 +70,7 @@ _STATUS = (
 )
 
 
-def log(asked: Asked) -> SystemTable:
+def log(asked: SystemRequest) -> SystemTable:
     """The commits that a ref reaches, newest first."""
     ref = asked.ref_at(0) or asked.ref
     log_verbs.log(asked.ctx, ref, limit=0)  # what can't be shown is told so, in the words that were given
@@ -69,30 +78,30 @@ def log(asked: Asked) -> SystemTable:
     return asked.in_memory(_LOG, lambda: map(vars, log_verbs.log(asked.ctx, fixed)))
 
 
-def branches(asked: Asked) -> SystemTable:
+def branches(asked: SystemRequest) -> SystemTable:
     """All branches, by name."""
     return asked.listed(
         _BRANCHES, ({**vars(b), "current": b.name == asked.branch} for b in branch_verbs.list_branches(asked.ctx))
     )
 
 
-def tags(asked: Asked) -> SystemTable:
+def tags(asked: SystemRequest) -> SystemTable:
     """All tags, by name."""
     return asked.listed(_TAGS, map(vars, list_tags(asked.ctx)))
 
 
-def tables(asked: Asked) -> SystemTable:
+def tables(asked: SystemRequest) -> SystemTable:
     """The tables, by name."""
     return asked.listed(_TABLES, (vars(entry) for entry, _ in _schemas(asked)))
 
 
-def namespaces(asked: Asked) -> SystemTable:
+def namespaces(asked: SystemRequest) -> SystemTable:
     """The namespaces, by name."""
     found = draft_namespaces(asked.staged) if asked.staged else list_namespaces(asked.ctx, asked.ref)
     return asked.listed((("name", STRING),), ({"name": name} for name in found))
 
 
-def columns(asked: Asked) -> SystemTable:
+def columns(asked: SystemRequest) -> SystemTable:
     """The columns of all tables, or of one."""
     wanted = asked.table if asked.arguments else None
     if wanted is not None:
@@ -116,32 +125,32 @@ def column_rows(table: str, schema: Schema) -> Iterator[dict[str, Any]]:
         }
 
 
-def reflog(asked: Asked) -> SystemTable:
+def reflog(asked: SystemRequest) -> SystemTable:
     """The moves of a branch, newest first."""
     branch = asked.text(0, "the name of a branch") or asked.branch
     return asked.listed(_REFLOG, map(vars, branch_verbs.reflog(asked.ctx, branch)))
 
 
-def status(asked: Asked) -> SystemTable:
+def status(asked: SystemRequest) -> SystemTable:
     """What is staged on the branch, and the merges into it that are open."""
     return asked.listed(_STATUS, [*_staged(asked), *_merges(asked)])
 
 
-def _schemas(asked: Asked) -> list[tuple[TableEntry, Schema]]:
+def _schemas(asked: SystemRequest) -> list[tuple[TableEntry, Schema]]:
     if asked.staged:
         return draft_schemas(asked.staged)
     with asked.ctx.catalog.read() as cx:
         return list_schemas(asked.ctx, cx, history.clock(cx, resolve(asked.ctx, cx, asked.ref)), None)
 
 
-def _staged(asked: Asked) -> Iterator[dict[str, Any]]:
+def _staged(asked: SystemRequest) -> Iterator[dict[str, Any]]:
     opened = asked.tx or working_set(asked.ctx, asked.branch)
     for name, what in sorted(opened.status().items()) if opened else ():
         state = "dropped" if what["dropped"] else "created" if "create" in what["operations"] else "changed"
         yield {"name": name, **what, **vars(what["counts"]), "state": state}
 
 
-def _merges(asked: Asked) -> Iterator[dict[str, Any]]:
+def _merges(asked: SystemRequest) -> Iterator[dict[str, Any]]:
     nothing = {"inserted": None, "updated": None, "deleted": None}
     for merge in list_waiting(asked.ctx, asked.branch):
         yield {"name": ", ".join(merge.sources), "kind": "merge", "state": "open", "operations": [], **nothing}

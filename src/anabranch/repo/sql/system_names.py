@@ -11,7 +11,7 @@ from anabranch.errors import NotFound
 from anabranch.model.names import SYSTEM_NAMESPACE
 from anabranch.repo.sql import system_listings as listings
 from anabranch.repo.sql import system_past as past
-from anabranch.repo.sql.system_relation import Asked, SystemTable
+from anabranch.repo.sql.system_relation import SystemRequest, SystemTable
 
 if TYPE_CHECKING:
     from anabranch.repo.commit.transaction import Transaction
@@ -23,10 +23,10 @@ NAMESPACE = SYSTEM_NAMESPACE
 
 
 @dataclass(frozen=True)
-class _Known:
+class _SystemName:
     """A relation: how it is made, and what it takes."""
 
-    make: Callable[[Asked], SystemTable]
+    make: Callable[[SystemRequest], SystemTable]
     takes: str = ""
     at_least: int = 0
     at_most: int | None = 0
@@ -36,20 +36,20 @@ class _Known:
 
 
 _KNOWN = {
-    "log": _Known(listings.log, "ref", 0, 1),
-    "branches": _Known(listings.branches),
-    "tags": _Known(listings.tags),
-    "tables": _Known(listings.tables),
-    "namespaces": _Known(listings.namespaces),
-    "columns": _Known(listings.columns, "table", 0, 1),
-    "reflog": _Known(listings.reflog, "branch", 0, 1),
-    "status": _Known(listings.status),
-    "diff": _Known(past.diff, "table[, before[, after]]", 1, 3),
-    "changes": _Known(past.changes, "table[, since[, to]]", 1, 3),
-    "history": _Known(past.history, "table[, key...]", 1, None),
-    "blame": _Known(past.blame, "table[, ref]", 1, 2),
-    "conflicts": _Known(past.conflicts, "table", 0, 1),
-    "layout": _Known(past.layout, "table", 1, 1),
+    "log": _SystemName(listings.log, "ref", 0, 1),
+    "branches": _SystemName(listings.branches),
+    "tags": _SystemName(listings.tags),
+    "tables": _SystemName(listings.tables),
+    "namespaces": _SystemName(listings.namespaces),
+    "columns": _SystemName(listings.columns, "table", 0, 1),
+    "reflog": _SystemName(listings.reflog, "branch", 0, 1),
+    "status": _SystemName(listings.status),
+    "diff": _SystemName(past.diff, "table[, before[, after]]", 1, 3),
+    "changes": _SystemName(past.changes, "table[, since[, to]]", 1, 3),
+    "history": _SystemName(past.history, "table[, key...]", 1, None),
+    "blame": _SystemName(past.blame, "table[, ref]", 1, 2),
+    "conflicts": _SystemName(past.conflicts, "table", 0, 1),
+    "layout": _SystemName(past.layout, "table", 1, 1),
 }
 
 
@@ -87,7 +87,7 @@ def system_table(
     found = _KNOWN.get(own)
     if found is None:
         raise unknown_system(full) or NotFound(f"there is no system table {full!r}")
-    asked = Asked(ctx, full, found.usage(full), tuple(arguments), branch, at, tx)
+    asked = SystemRequest(ctx, full, found.usage(full), tuple(arguments), branch, at, tx)
     if len(arguments) < found.at_least:
         raise asked.wrong("it needs the name of a table")
     if found.at_most is not None and len(arguments) > found.at_most:

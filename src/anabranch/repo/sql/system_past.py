@@ -20,7 +20,7 @@ from anabranch.repo.merge.conflicts import Conflicts
 from anabranch.repo.merge.open_merge import newest_merge
 from anabranch.repo.read.look_up import value_of_text
 from anabranch.repo.read.open_table import open_table
-from anabranch.repo.sql.system_relation import BIGINT, INT, STRING, STRINGS, TIMESTAMP, Asked, SystemTable
+from anabranch.repo.sql.system_relation import BIGINT, INT, STRING, STRINGS, TIMESTAMP, SystemRequest, SystemTable
 
 _COMMIT = (
     ("hash", STRING),
@@ -53,13 +53,13 @@ _LAYOUT = (
 )
 
 
-def diff(asked: Asked) -> SystemTable:
+def diff(asked: SystemRequest) -> SystemTable:
     """The rows of a table that differ between two refs, or by what is staged."""
     found = _table_diff(asked)
     return asked.computed(found.long_columns, found)
 
 
-def _table_diff(asked: Asked) -> TableDiff:
+def _table_diff(asked: SystemRequest) -> TableDiff:
     before, after = asked.ref_at(1), asked.ref_at(2)
     if before is not None and ".." in before:
         if after is not None:
@@ -73,19 +73,19 @@ def _table_diff(asked: Asked) -> TableDiff:
     return diff_verbs.diff(asked.ctx, asked.ref, asked.ref, asked.table)[asked.table]
 
 
-def changes(asked: Asked) -> SystemTable:
+def changes(asked: SystemRequest) -> SystemTable:
     """Every change of every commit after one ref up to another."""
     found = change_verbs.changes(asked.ctx, asked.table, asked.ref_at(1), asked.ref_at(2) or asked.ref)
     return asked.computed(found.columns, found)
 
 
-def blame(asked: Asked) -> SystemTable:
+def blame(asked: SystemRequest) -> SystemTable:
     """The commit that last changed each row."""
     found = blame_verbs.blame(asked.ctx, asked.table, asked.ref_at(1) or asked.ref)
     return asked.computed(found.columns, found)
 
 
-def history(asked: Asked) -> SystemTable:
+def history(asked: SystemRequest) -> SystemTable:
     """The commits that touched a table, or the row with a key."""
     at = asked.pinned(asked.ref)
     if len(asked.arguments) == 1:
@@ -94,7 +94,7 @@ def history(asked: Asked) -> SystemTable:
     return asked.in_memory(_ROW_HISTORY, lambda: _row_history(asked, key, at))
 
 
-def _key(asked: Asked) -> dict[str, Any]:
+def _key(asked: SystemRequest) -> dict[str, Any]:
     """The key that the arguments after the table give, in the types of its columns."""
     schema = open_table(asked.ctx, asked.table, asked.ref).schema
     columns, given = schema.key_columns if schema.has_key else (), asked.arguments[1:]
@@ -108,12 +108,12 @@ def _key(asked: Asked) -> dict[str, Any]:
     }
 
 
-def _table_history(asked: Asked, at: str) -> Iterator[dict[str, Any]]:
+def _table_history(asked: SystemRequest, at: str) -> Iterator[dict[str, Any]]:
     for entry in table_history(asked.ctx, asked.table, None, None, at):
         yield {**vars(entry.commit), **vars(entry)}
 
 
-def _row_history(asked: Asked, key: dict[str, Any], at: str) -> Iterator[dict[str, Any]]:
+def _row_history(asked: SystemRequest, key: dict[str, Any], at: str) -> Iterator[dict[str, Any]]:
     for entry in row_history(asked.ctx, asked.table, key, None, None, at):
         sides = {"before": _json(entry.before), "after": _json(entry.after)}
         yield {**vars(entry.commit), **vars(entry), **sides}
@@ -123,7 +123,7 @@ def _json(row: dict[str, Any] | None) -> str | None:
     return None if row is None else json_text(row)
 
 
-def conflicts(asked: Asked) -> SystemTable:
+def conflicts(asked: SystemRequest) -> SystemTable:
     """What keeps the open merge into the branch from being published; or the rows of one table."""
     kept = newest_merge(asked.ctx, asked.branch)
     if not asked.arguments:
@@ -146,7 +146,7 @@ def _told(found: Conflicts) -> Iterator[dict[str, Any]]:
         yield {"table": name, "level": "violations", "column": None, "kind": kind, "count": count}
 
 
-def _of_table(asked: Asked, found: Conflicts) -> SystemTable:
+def _of_table(asked: SystemRequest, found: Conflicts) -> SystemTable:
     """Rows in conflict, what is in conflict of the table itself, and rows that break a constraint."""
     name = asked.table
     things = [t for t in (*found.objects, *found.schema) if t["table"] == name]
@@ -178,7 +178,7 @@ def _broken(violation: dict[str, Any]) -> dict[str, Any]:
     return {"kind": kind, "column": None, "base": None, "ours": json_text(violation["row"]), "theirs": None}
 
 
-def layout(asked: Asked) -> SystemTable:
+def layout(asked: SystemRequest) -> SystemTable:
     """The objects that a read of the table touches."""
     return asked.listed(_LAYOUT, map(_with_ends, asked.open_table().layout()))
 

@@ -47,7 +47,7 @@ class SystemTable:
         return self._spark()
 
 
-class Readable(Protocol):
+class ComputedRows(Protocol):
     """What engines compute: a diff, a feed of changes, a blame."""
 
     def arrow(self) -> pa.Table: ...
@@ -56,7 +56,7 @@ class Readable(Protocol):
 
 
 @dataclass(frozen=True)
-class Asked:
+class SystemRequest:
     """A relation that was asked for, and from where."""
 
     ctx: Context
@@ -127,7 +127,7 @@ class Asked:
 
         return SystemTable(self.name, columns, read, frame)
 
-    def computed(self, columns: Columns, found: Readable) -> SystemTable:
+    def computed(self, columns: Columns, found: ComputedRows) -> SystemTable:
         """A relation that an engine computes, in the order of the columns that are promised."""
         names = [name for name, _ in columns]
 

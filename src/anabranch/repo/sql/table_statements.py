@@ -10,13 +10,13 @@ from anabranch.model.ddl import parse_type
 from anabranch.model.schema import Column, new_column
 from anabranch.repo.commit.transaction import Transaction
 from anabranch.repo.sql.plan import plan_query
-from anabranch.repo.sql.relations import Place
+from anabranch.repo.sql.relations import SqlPlace
 from anabranch.repo.sql.row_statements import Given, rows_as
 from anabranch.repo.write.table_writer import TableWriter
 from anabranch.sql import statements as s
 
 
-def create_table(place: Place, asked: s.CreateTable, given: Given) -> Counts:
+def create_table(place: SqlPlace, asked: s.CreateTable, given: Given) -> Counts:
     """Make a table from its columns, from a query, or from both; in the place of another if asked."""
     tx = _tx(place)
     if asked.if_not_exists and _is_there(tx, asked.table):
@@ -53,7 +53,7 @@ def _described(column: s.ColumnText) -> str:
     return f"{column.type}{firm}{default}"
 
 
-def _rows(place: Place, asked: s.CreateTable, given: Given) -> object:
+def _rows(place: SqlPlace, asked: s.CreateTable, given: Given) -> object:
     """The rows of the query, under the columns that were defined, if any were."""
     if asked.query is None:
         return None
@@ -71,7 +71,7 @@ def _rows(place: Place, asked: s.CreateTable, given: Given) -> object:
     return rows_as(plan, columns, given, f"table {asked.table!r}")
 
 
-def drop_table(place: Place, asked: s.DropTable) -> Counts:
+def drop_table(place: SqlPlace, asked: s.DropTable) -> Counts:
     """Drop a table."""
     tx = _tx(place)
     if asked.if_exists and not _is_there(tx, asked.table):
@@ -80,7 +80,7 @@ def drop_table(place: Place, asked: s.DropTable) -> Counts:
     return Counts()
 
 
-def alter_table(place: Place, asked: s.AlterTable) -> Counts:
+def alter_table(place: SqlPlace, asked: s.AlterTable) -> Counts:
     """Change columns, key, checks, properties, layout or name."""
     _alter(asked.change, _tx(place).table(asked.table))
     return Counts()
@@ -161,7 +161,7 @@ def _(change: s.ClusterBy, table: TableWriter) -> None:
     table.cluster_by(list(change.columns) or None)
 
 
-def create_namespace(place: Place, asked: s.CreateNamespace) -> Counts:
+def create_namespace(place: SqlPlace, asked: s.CreateNamespace) -> Counts:
     """Make a namespace."""
     try:
         _tx(place).create_namespace(asked.name, dict(asked.properties) or None)
@@ -171,7 +171,7 @@ def create_namespace(place: Place, asked: s.CreateNamespace) -> Counts:
     return Counts()
 
 
-def drop_namespace(place: Place, asked: s.DropNamespace) -> Counts:
+def drop_namespace(place: SqlPlace, asked: s.DropNamespace) -> Counts:
     """Drop a namespace, with what is in it if asked."""
     try:
         _tx(place).drop_namespace(asked.name, cascade=asked.cascade)
@@ -181,7 +181,7 @@ def drop_namespace(place: Place, asked: s.DropNamespace) -> Counts:
     return Counts()
 
 
-def alter_namespace(place: Place, asked: s.AlterNamespace) -> Counts:
+def alter_namespace(place: SqlPlace, asked: s.AlterNamespace) -> Counts:
     """Change properties or the name of a namespace."""
     tx = _tx(place)
     if isinstance(asked.change, s.SetProperties):
@@ -195,7 +195,7 @@ def alter_namespace(place: Place, asked: s.AlterNamespace) -> Counts:
     return Counts()
 
 
-def _tx(place: Place) -> Transaction:
+def _tx(place: SqlPlace) -> Transaction:
     assert place.tx is not None
     return place.tx
 

@@ -58,17 +58,17 @@ _NEXT = "RESOLVE table TAKE ours, theirs or base (or SET column = expression), t
 
 
 def govern(
-    ctx: Context, statement: sql.Governing, branch: str, args: Mapping[str, Any], author: str | None = None
+    ctx: Context, statement: sql.GoverningSql, branch: str, args: Mapping[str, Any], author: str | None = None
 ) -> pa.Table:
     """Run one statement on the current branch, and tell what it did; commits that it makes are the author's."""
     run = _RUNS.get(type(statement))
     if run is None:
         raise InvalidRequest(f"{type(statement).__name__} is not run here", hint="give it to repo.sql(…)")
-    return run(_Governing(ctx, branch, args, author), statement)
+    return run(_GoverningRun(ctx, branch, args, author), statement)
 
 
 @dataclass(frozen=True)
-class _Governing:
+class _GoverningRun:
     """Where a statement is run."""
 
     ctx: Context
@@ -243,19 +243,19 @@ def _by_table(conflicts: Conflicts) -> dict[str, int]:
     return found
 
 
-_RUNS: dict[type[sql.Governing], Callable[[_Governing, Any], pa.Table]] = {
-    sql.CreateBranch: _Governing.create_branch,
-    sql.DropBranch: _Governing.drop_branch,
-    sql.RenameBranch: _Governing.rename_branch,
-    sql.CreateTag: _Governing.create_tag,
-    sql.DropTag: _Governing.drop_tag,
-    sql.ResetBranch: _Governing.reset_branch,
-    sql.MergeBranch: _Governing.merge,
-    sql.Resolve: _Governing.resolve,
-    sql.FinishMerge: _Governing.finish,
-    sql.AbortMerge: _Governing.abort,
-    sql.Revert: _Governing.revert,
-    sql.CherryPick: _Governing.cherry_pick,
-    sql.RestoreTable: _Governing.restore,
-    sql.OptimizeTable: _Governing.optimize,
+_RUNS: dict[type[sql.GoverningSql], Callable[[_GoverningRun, Any], pa.Table]] = {
+    sql.CreateBranch: _GoverningRun.create_branch,
+    sql.DropBranch: _GoverningRun.drop_branch,
+    sql.RenameBranch: _GoverningRun.rename_branch,
+    sql.CreateTag: _GoverningRun.create_tag,
+    sql.DropTag: _GoverningRun.drop_tag,
+    sql.ResetBranch: _GoverningRun.reset_branch,
+    sql.MergeBranch: _GoverningRun.merge,
+    sql.Resolve: _GoverningRun.resolve,
+    sql.FinishMerge: _GoverningRun.finish,
+    sql.AbortMerge: _GoverningRun.abort,
+    sql.Revert: _GoverningRun.revert,
+    sql.CherryPick: _GoverningRun.cherry_pick,
+    sql.RestoreTable: _GoverningRun.restore,
+    sql.OptimizeTable: _GoverningRun.optimize,
 }

@@ -39,7 +39,7 @@ _FILES_AT_ONCE = 8
 
 
 @dataclass(frozen=True)
-class Place:
+class TableAtCommit:
     """A table at a commit, and the commit of its newest snapshot."""
 
     state: TableState
@@ -80,13 +80,13 @@ def _keep_table(ctx: Context, branch: str, table: ThingId, name: str) -> None:
             refit.publish(layers, "fold")
 
 
-def find_place(ctx: Context, cx: Connection, at: Clock, table: ThingId, name: str) -> Place | None:
+def find_place(ctx: Context, cx: Connection, at: Clock, table: ThingId, name: str) -> TableAtCommit | None:
     """Read a table at a commit; None if it is not there, or nothing was ever shown of it."""
     entry = entries.find_entry(cx, at, table)
     snapshot = views.newest_snapshot(cx, at, table)
     if entry is None or entry.dropped or snapshot is None:
         return None
-    return Place(table_state(ctx, cx, at, table, name), at.head, snapshot[1])
+    return TableAtCommit(table_state(ctx, cx, at, table, name), at.head, snapshot[1])
 
 
 def automatic(ctx: Context) -> Limits:
@@ -101,7 +101,7 @@ class Refit:
 
     ctx: Context
     engine: Engine
-    place: Place
+    place: TableAtCommit
     made: list[NewObject] = field(default_factory=list)
     linked: set[ObjectId] | None = field(default_factory=set)
     """Objects that the catalogue links by now; None while that is not known."""

@@ -16,7 +16,7 @@ from anabranch.repo.branches.refs import resolve
 from anabranch.repo.context.context import Context
 from anabranch.repo.context.table_state import find_table
 from anabranch.repo.read.conditions import not_in_duck
-from anabranch.repo.upkeep.fold import Place, Refit, automatic, find_place
+from anabranch.repo.upkeep.fold import Refit, TableAtCommit, automatic, find_place
 
 
 def optimize(ctx: Context, name: str, on: str | None) -> Optimized:
@@ -58,7 +58,7 @@ def _whole(ctx: Context) -> Limits:
 
 
 def _described(
-    place: Place, layers: Sequence[Layer], chosen: Sequence[Layer], after: Sequence[Layer], kind: str | None
+    place: TableAtCommit, layers: Sequence[Layer], chosen: Sequence[Layer], after: Sequence[Layer], kind: str | None
 ) -> Optimized:
     before = place.state.layers
     chosen = chosen if kind else ()

@@ -6,13 +6,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from anabranch.sql.grammar.rules import END, Facts, Keys, Part
+from anabranch.sql.grammar.rules import END, Facts, Keys, RulePart
 
 Ends = tuple[int, ...]
 
 
 @dataclass
-class Run:
+class TextReading:
     """One reading of a text: the kinds of its tokens, and what was found out so far."""
 
     keys: Sequence[str]
@@ -35,7 +35,7 @@ class Run:
             self.missing.append(keys)
 
 
-_Reader = Callable[[Run, int], Ends]
+_RuleReader = Callable[[TextReading, int], Ends]
 """Gives all places where a part that begins at a token may end."""
 
 
@@ -45,14 +45,14 @@ class Grammar:
     def __init__(self, facts: Facts, kinds: Mapping[str, Keys]) -> None:
         self._facts, self._kinds = facts, kinds
         self._sets: dict[Keys, Keys] = {}
-        self._bodies: dict[str, _Reader] = {}
+        self._bodies: dict[str, _RuleReader] = {}
         self._readers = {name: self._rule(name) for name in facts.rules}
         for name, body in facts.rules.items():
             self._bodies[name] = self._reader(body)
 
-    def read(self, rule: str, keys: Sequence[str]) -> Run | None:
+    def read(self, rule: str, keys: Sequence[str]) -> TextReading | None:
         """Read tokens by a rule; None if all of them follow it, else what is known about where they do not."""
-        run = Run([*keys, END])
+        run = TextReading([*keys, END])
         return None if len(keys) in self._readers[rule](run, 0) else run
 
     def _keys(self, kinds: Keys) -> Keys:
@@ -61,10 +61,10 @@ class Grammar:
             self._sets[kinds] = frozenset().union(*(self._kinds.get(kind, (kind,)) for kind in kinds))
         return self._sets[kinds]
 
-    def _rule(self, name: str) -> _Reader:
+    def _rule(self, name: str) -> _RuleReader:
         after, bodies = self._keys(self._facts.after[name]), self._bodies
 
-        def read(run: Run, at: int) -> Ends:
+        def read(run: TextReading, at: int) -> Ends:
             known = run.known.get((name, at))
             if known is None:
                 known = run.known[name, at] = _that_go_on(run, bodies[name](run, at), after)
@@ -72,7 +72,7 @@ class Grammar:
 
         return read
 
-    def _reader(self, part: Part) -> _Reader:
+    def _reader(self, part: RulePart) -> _RuleReader:
         if part.kind == "rule":
             return self._readers[part.name]
         if part.kind == "token":
@@ -84,12 +84,12 @@ class Grammar:
             return self._choice(part, firsts)
         return (_maybe if part.kind == "maybe" else _many)(self._reader(part.parts[0]), firsts)
 
-    def _choice(self, part: Part, firsts: Keys) -> _Reader:
+    def _choice(self, part: RulePart, firsts: Keys) -> _RuleReader:
         every = [(self._keys(self._facts.firsts(p)), self._reader(p)) for p in part.parts]
         anyway = [reader for p, (_, reader) in zip(part.parts, every, strict=True) if self._facts.may_be_empty(p)]
-        by_key: dict[str, list[_Reader]] = {}
+        by_key: dict[str, list[_RuleReader]] = {}
 
-        def read(run: Run, at: int) -> Ends:
+        def read(run: TextReading, at: int) -> Ends:
             key = run.keys[at]
             chosen = by_key.get(key)
             if chosen is None:
@@ -103,8 +103,8 @@ class Grammar:
         return read
 
 
-def _token(keys: Keys) -> _Reader:
-    def read(run: Run, at: int) -> Ends:
+def _token(keys: Keys) -> _RuleReader:
+    def read(run: TextReading, at: int) -> Ends:
         if run.keys[at] in keys:
             return (at + 1,)
         run.missed(at, keys)
@@ -113,8 +113,8 @@ def _token(keys: Keys) -> _Reader:
     return read
 
 
-def _row(readers: Sequence[_Reader]) -> _Reader:
-    def read(run: Run, at: int) -> Ends:
+def _row(readers: Sequence[_RuleReader]) -> _RuleReader:
+    def read(run: TextReading, at: int) -> Ends:
         starts: Ends = (at,)
         for reader in readers:
             starts = reader(run, starts[0]) if len(starts) == 1 else _joined([reader(run, at) for at in starts])
@@ -123,8 +123,8 @@ def _row(readers: Sequence[_Reader]) -> _Reader:
     return read
 
 
-def _maybe(reader: _Reader, firsts: Keys) -> _Reader:
-    def read(run: Run, at: int) -> Ends:
+def _maybe(reader: _RuleReader, firsts: Keys) -> _RuleReader:
+    def read(run: TextReading, at: int) -> Ends:
         if run.keys[at] in firsts:
             return _joined([reader(run, at), (at,)])
         run.missed(at, firsts)
@@ -133,8 +133,8 @@ def _maybe(reader: _Reader, firsts: Keys) -> _Reader:
     return read
 
 
-def _many(reader: _Reader, firsts: Keys) -> _Reader:
-    def read(run: Run, at: int) -> Ends:
+def _many(reader: _RuleReader, firsts: Keys) -> _RuleReader:
+    def read(run: TextReading, at: int) -> Ends:
         found, new = {at}, [at]
         while new:
             start = new.pop()
@@ -149,7 +149,7 @@ def _many(reader: _Reader, firsts: Keys) -> _Reader:
     return read
 
 
-def _that_go_on(run: Run, ends: Ends, after: Keys) -> Ends:
+def _that_go_on(run: TextReading, ends: Ends, after: Keys) -> Ends:
     """Leave out ends after which nothing could go on."""
     kept = [end for end in ends if run.keys[end] in after]
     if len(kept) == len(ends):

@@ -13,18 +13,18 @@ _WORD = re.compile(r"'[^']+'|<\w+>|\w+|[()|?*+#]|\S")
 
 
 @dataclass(frozen=True)
-class Part:
+class RulePart:
     """Some of a rule: a kind of token, another rule's name, or parts in a row, to choose from, or to repeat."""
 
     kind: str
     """`token`, `rule`, `row`, `choice`, `maybe` or `many` (none or more)."""
     name: str = ""
-    parts: tuple[Part, ...] = ()
+    parts: tuple[RulePart, ...] = ()
 
 
-def read_rules(text: str) -> dict[str, Part]:
+def read_rules(text: str) -> dict[str, RulePart]:
     """Read rules; one goes on in the lines after it that are indented."""
-    rules: dict[str, Part] = {}
+    rules: dict[str, RulePart] = {}
     for rule in re.split(r"\n(?=\S)", text.strip()):
         name, _, body = rule.partition(":")
         words = _WORD.findall(body)
@@ -34,47 +34,47 @@ def read_rules(text: str) -> dict[str, Part]:
     return rules
 
 
-def _choice(words: list[str]) -> Part:
+def _choice(words: list[str]) -> RulePart:
     rows = [_row(words)]
     while words and words[0] == "|":
         words.pop(0)
         rows.append(_row(words))
-    return rows[0] if len(rows) == 1 else Part("choice", parts=tuple(rows))
+    return rows[0] if len(rows) == 1 else RulePart("choice", parts=tuple(rows))
 
 
-def _row(words: list[str]) -> Part:
-    parts: list[Part] = []
+def _row(words: list[str]) -> RulePart:
+    parts: list[RulePart] = []
     while words and words[0] not in ("|", ")"):
         parts.append(_repeated(_item(words), words))
-    return parts[0] if len(parts) == 1 else Part("row", parts=tuple(parts))
+    return parts[0] if len(parts) == 1 else RulePart("row", parts=tuple(parts))
 
 
-def _item(words: list[str]) -> Part:
+def _item(words: list[str]) -> RulePart:
     word = words.pop(0)
     if word == "(":
         inner = _choice(words)
         words.remove(")")
         return inner
     if word[0] in "'<" or word.isupper():
-        return Part("token", word.strip("'"))
-    return Part("rule", word)
+        return RulePart("token", word.strip("'"))
+    return RulePart("rule", word)
 
 
-def _repeated(part: Part, words: list[str]) -> Part:
+def _repeated(part: RulePart, words: list[str]) -> RulePart:
     while words and words[0] in ("?", "*", "+", "#"):
         sign = words.pop(0)
-        rest = Part("row", parts=(Part("token", ","), part)) if sign == "#" else part
-        again = Part("many", parts=(rest,))
-        part = Part("maybe", parts=(part,)) if sign == "?" else again
+        rest = RulePart("row", parts=(RulePart("token", ","), part)) if sign == "#" else part
+        again = RulePart("many", parts=(rest,))
+        part = RulePart("maybe", parts=(part,)) if sign == "?" else again
         if sign in "+#":
-            part = Part("row", parts=(rest.parts[-1] if sign == "#" else rest, again))
+            part = RulePart("row", parts=(rest.parts[-1] if sign == "#" else rest, again))
     return part
 
 
 class Facts:
     """What follows from the rules alone: which may be empty, how each begins, and what may come after it."""
 
-    def __init__(self, rules: Mapping[str, Part], entries: Sequence[str]) -> None:
+    def __init__(self, rules: Mapping[str, RulePart], entries: Sequence[str]) -> None:
         self.rules = rules
         self._empty: set[str] = set()
         self._first: dict[str, Keys] = dict.fromkeys(rules, frozenset())
@@ -87,7 +87,7 @@ class Facts:
             self._note(body, frozenset(), name)
         self._carry()
 
-    def may_be_empty(self, part: Part) -> bool:
+    def may_be_empty(self, part: RulePart) -> bool:
         """Tell whether nothing at all follows a part of a rule."""
         if part.kind == "rule":
             return part.name in self._empty
@@ -95,7 +95,7 @@ class Facts:
             return any(map(self.may_be_empty, part.parts))
         return part.kind in ("maybe", "many") or (part.kind == "row" and all(map(self.may_be_empty, part.parts)))
 
-    def firsts(self, part: Part) -> Keys:
+    def firsts(self, part: RulePart) -> Keys:
         """The kinds of tokens that a part may begin with."""
         if part.kind == "token":
             return frozenset((part.name,))
@@ -110,7 +110,7 @@ class Facts:
                 break
         return found
 
-    def _settle(self, rules: Mapping[str, Part]) -> None:
+    def _settle(self, rules: Mapping[str, RulePart]) -> None:
         """Find out how rules begin, again and again until nothing new is found."""
         size = -1
         while size != (size := len(self._empty) + sum(map(len, self._first.values()))):
@@ -119,7 +119,7 @@ class Facts:
                 if self.may_be_empty(body):
                     self._empty.add(name)
 
-    def _note(self, part: Part, after: Keys, whole: str | None) -> None:
+    def _note(self, part: RulePart, after: Keys, whole: str | None) -> None:
         """Note what comes after each rule that a part names; `whole` is the rule that ends with this part."""
         if part.kind == "rule":
             self.after[part.name] |= after

@@ -13,7 +13,7 @@ from anabranch.errors import InvalidRequest
 from anabranch.sql.grammar.expression_rules import EXPRESSION_RULES
 from anabranch.sql.grammar.query_rules import QUERY_RULES
 from anabranch.sql.grammar.recognizer import Grammar
-from anabranch.sql.grammar.rules import END, Facts, Keys, Part, read_rules
+from anabranch.sql.grammar.rules import END, Facts, Keys, RulePart, read_rules
 from anabranch.sql.grammar.tokens import Token, syntax_error
 
 _ENTRIES = ("query", "ctes", "relation", "expression")
@@ -70,7 +70,7 @@ def _facts() -> Facts:
 def _words() -> Keys:
     """The words that rules name."""
 
-    def named(part: Part) -> Iterator[str]:
+    def named(part: RulePart) -> Iterator[str]:
         yield from chain.from_iterable(named(p) for p in part.parts)
         if part.kind == "token" and part.name.isupper():
             yield part.name
