@@ -27,6 +27,7 @@ GROUPS = (
     Group("damage", "benchmarks.damage", ("damage-process", "damage-spark")),
     Group("overwrites", "benchmarks.overwrites", ("overwrite-process", "overwrite-spark")),
     Group("merges", "benchmarks.merges", ("merge-process", "merge-by-size", "merge-rounds", "merge-spark")),
+    Group("sources", "benchmarks.several_sources", ("nway",)),
     Group("commands", "benchmarks.commands", ("start",)),
     Group("queries", "benchmarks.tpch", ("tpch",)),
     Group("flat", "benchmarks.flat", ("commits", "branches", "tables")),

@@ -8,9 +8,9 @@ from functools import cached_property
 
 from hypothesis import strategies as st
 
-from anabranch.model.clock import Position
+from anabranch.model.clock import Clock, Position
 from anabranch.model.ids import LineId
-from anabranch.plan.history import Step
+from anabranch.plan.history import Edge, Step
 
 
 @dataclass(frozen=True)
@@ -90,6 +90,23 @@ class MemoryLines:
             if index == 0 and self.graph.commits[number].parents:
                 first = self.graph.commits[number].parents[0]
                 yield self._step(0, self.graph.generations[first] + 1, first)
+
+    def clock(self, position: Position) -> Clock:
+        found, at = [], self._by_position[position]
+        while True:
+            found.append(self.graph.positions[at])
+            start = self._by_position[Position(found[-1].line, 0)]
+            if not self.graph.commits[start].parents:
+                return Clock(tuple(found))
+            at = self.graph.commits[start].parents[0]
+
+    def edges(self, clock: Clock, above: int) -> Iterator[Edge]:
+        for line, top in reversed(clock.positions):
+            for index in range(top + 1):
+                number = self._by_position[Position(line, index)]
+                for n, parent in enumerate(self.graph.commits[number].parents[1:], 1):
+                    if self.graph.generations[number] > above:
+                        yield Edge(Position(line, index), n, self.graph.positions[parent])
 
     def _step(self, index: int, generation: int, parent: int) -> Step:
         self.asked += 1

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from anabranch.plan.history import is_ancestor, merge_bases
+from anabranch.plan.history import is_ancestor, lone_fork, merge_bases, newest_of
 from tests.plan.graphs import Graph, Made, MemoryLines, graphs, made
 
 
@@ -76,6 +76,25 @@ def test_criss_crosses_agree_with_a_walk(graph: Graph, data: st.DataObject) -> N
     numbers = st.integers(0, len(graph.commits) - 1)
     one, other = data.draw(numbers), data.draw(numbers)
     assert bases(graph, one, other) == graph.merge_bases(one, other)
+
+
+@settings(max_examples=150, deadline=None)
+@given(graphs(max_commits=25, branches=6), st.data())
+def test_several_commits_agree_with_pairs(graph: Graph, data: st.DataObject) -> None:
+    numbers = st.integers(0, len(graph.commits) - 1)
+    target, sources = data.draw(numbers), data.draw(st.lists(numbers, min_size=1, max_size=5, unique=True))
+    lines, at = MemoryLines(graph), graph.positions
+    alone = [
+        s
+        for s in sources
+        if not graph.is_ancestor(s, target) and not any(s != o and graph.is_ancestor(s, o) for o in sources)
+    ]
+    assert newest_of(lines, [at[s] for s in sources], at[target]) == [at[s] for s in alone]
+    fork = lone_fork(lines, lines.clock(at[target]), [lines.clock(at[s]) for s in alone]) if alone else None
+    if fork is not None:
+        for n, source in enumerate(alone):
+            others = [at[s] for s in alone[:n]]
+            assert merge_bases(lines, at[target], at[source], *others) == (fork,)
 
 
 def test_long_lines_are_never_walked_commit_by_commit() -> None:

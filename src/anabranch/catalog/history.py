@@ -14,8 +14,7 @@ from anabranch.errors import Corrupt
 from anabranch.model.clock import Clock, Position
 from anabranch.model.commits import CommitHead
 from anabranch.model.ids import CommitId, LineId, RepositoryId
-from anabranch.plan.history import Step
-from anabranch.plan.path import Edge
+from anabranch.plan.history import Edge, Step
 
 
 def to_datetime(micros: int) -> datetime:

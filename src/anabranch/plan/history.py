@@ -7,12 +7,12 @@ elsewhere are only its merge commits and the commit that it sprang from: the ste
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import count
 from typing import NamedTuple, Protocol
 
-from anabranch.model.clock import Position
+from anabranch.model.clock import Clock, Position
 from anabranch.model.ids import LineId
 
 
@@ -37,6 +37,24 @@ class LineReader(Protocol):
         """Yield the steps to other lines from this commit and those below it on its line, highest first."""
 
 
+class Edge(NamedTuple):
+    """From a merge commit to a further parent."""
+
+    merge: Position
+    number: int
+    parent: Position
+
+
+class ForkReader(LineReader, Protocol):
+    """What finding a way or a fork needs to know."""
+
+    def clock(self, position: Position) -> Clock:
+        """Return the path of first parents that leads to a commit."""
+
+    def edges(self, clock: Clock, above: int) -> Iterator[Edge]:
+        """Yield the edges to further parents from commits on a clock of a greater generation, oldest first."""
+
+
 class _ReachedCommit(NamedTuple):
     """A commit still to be looked at: one that was just reached, or one that leads to another line."""
 
@@ -54,7 +72,7 @@ class _Side:
         self._lines, self._tie = lines, count()
         self.heap: list[_ReachedCommit] = []
         for start in starts:
-            self._arrive(start, lines.generation(start))
+            self.arrive(start, lines.generation(start))
 
     @property
     def newest(self) -> int:
@@ -69,13 +87,19 @@ class _Side:
     def follow(self, place: _ReachedCommit) -> None:
         """Take the step to the other line, if the place has one, and go down to the next that has."""
         if place.step:
-            self._arrive(place.step.parent, place.step.parent_generation)
+            self.arrive(place.step.parent, place.step.parent_generation)
         step = next(place.rest, None)
         if step:
             position = Position(place.position.line, step.index)
             heapq.heappush(self.heap, _ReachedCommit((-step.generation, next(self._tie)), position, step, place.rest))
 
-    def _arrive(self, position: Position, generation: int) -> None:
+    def go_down(self, position: Position, generation: int) -> None:
+        """Follow what may lead to a commit, until it is reached or nothing does."""
+        while not self.holds(position) and self.newest >= generation:
+            self.follow(self.pop())
+
+    def arrive(self, position: Position, generation: int) -> None:
+        """Reach a commit, and all below it on its line."""
         if not self.holds(position):
             self.reach[position.line] = position.index
             rest = self._lines.below(position)
@@ -94,9 +118,42 @@ def is_ancestor(lines: LineReader, ancestor: Position, *commits: Position) -> bo
     """Tell whether `ancestor` is one of the commits or lies below one, over all parents."""
     oldest = lines.generation(ancestor)
     side = _Side(lines, *commits)
-    while not side.holds(ancestor) and side.newest >= oldest:
-        side.follow(side.pop())
+    side.go_down(ancestor, oldest)
     return side.holds(ancestor)
+
+
+def newest_of(lines: LineReader, commits: Sequence[Position], *held: Position) -> list[Position]:
+    """Those of some commits that lie below none of the others and none of `held`, in the order given.
+
+    One search for all: commits of greater generations come first, so that what is met later lies below or nowhere.
+    """
+    side, kept = _Side(lines, *held), set[Position]()
+    generations = {c: lines.generation(c) for c in commits}
+    for commit in sorted(generations, key=lambda c: -generations[c]):
+        side.go_down(commit, generations[commit])
+        if not side.holds(commit):
+            kept.add(commit)
+            side.arrive(commit, generations[commit])
+    return [c for c in generations if c in kept]
+
+
+def lone_fork(lines: ForkReader, target: Clock, sources: Sequence[Clock]) -> Position | None:
+    """Find the commit that all sources sprang from, each by commits of its own, and that the target holds.
+
+    None if some of their commits are merges, or shared among them or with the target: then each has bases of its own.
+    """
+    forks, chains = {clock.fork(target) for clock in sources}, [clock.since(clock.fork(target)) for clock in sources]
+    own = {line: low for chain in chains for line, low, _ in chain}
+    if len(forks) != 1 or len(own) != sum(map(len, chains)):
+        return None
+    (fork,) = forks
+    oldest = lines.generation(fork)
+    if any(next(lines.edges(clock, oldest), None) for clock in sources):
+        return None
+    side = _Side(lines, target.head)
+    while side.newest > oldest:
+        side.follow(side.pop())
+    return None if any(side.reach.get(line, -1) >= low for line, low in own.items()) else fork
 
 
 def merge_bases(lines: LineReader, ours: Position, theirs: Position, *merged: Position) -> tuple[Position, ...]:

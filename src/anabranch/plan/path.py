@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol
 
 from anabranch.errors import Corrupt
 from anabranch.model.clock import Clock, Position
 from anabranch.model.ids import LineId
-from anabranch.plan.history import LineReader, is_ancestor
+from anabranch.plan.history import Edge, ForkReader, is_ancestor
 
 
 @dataclass(frozen=True)
@@ -31,25 +29,7 @@ class Crossing:
 Leg = Stretch | Crossing
 
 
-class Edge(NamedTuple):
-    """From a merge commit to a further parent."""
-
-    merge: Position
-    number: int
-    parent: Position
-
-
-class PathReader(LineReader, Protocol):
-    """What finding a way needs to know."""
-
-    def clock(self, position: Position) -> Clock:
-        """Return the path of first parents that leads to a commit."""
-
-    def edges(self, clock: Clock, above: int) -> Iterator[Edge]:
-        """Yield the edges to further parents from commits on a clock of a greater generation, oldest first."""
-
-
-def find_path(reader: PathReader, base: Position, tip: Position) -> tuple[Leg, ...]:
+def find_path(reader: ForkReader, base: Position, tip: Position) -> tuple[Leg, ...]:
     """Find a way from a commit to a descendant, oldest leg first. All ways between two commits tell the same change."""
     legs: list[Leg] = []
     taken: set[Edge] = set()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
@@ -16,6 +16,7 @@ from anabranch.model.schema import Schema
 from anabranch.model.tables import Operation, TableState
 from anabranch.plan.commit import Bound, Statement, ThingDraft, draft_state, place_of
 from anabranch.plan.merge.rules import RowPolicy, Strictness
+from anabranch.plan.merge.sides import ThingSide
 from anabranch.plan.merge.things import ThingMerge, ThingsMerge, merge_things
 from anabranch.repo.context.context import Context
 from anabranch.repo.context.table_state import schema_of
@@ -152,18 +153,7 @@ class _Merging:
         known = self.target.draft.things.get(side.id)
         if known is not None:
             return known
-        base = self.gathered.ours.table(side) if side.kind == "table" else None
-        return ThingDraft(
-            side.id,
-            side.kind,
-            side.parent_id,
-            side.path,
-            base,
-            side.schema,
-            attributes=side.attributes,
-            base_name=side.path,
-            base_attributes=side.attributes,
-        )
+        return draft_of(side, self.gathered.ours.table(side) if side.kind == "table" else None)
 
     def _described(self, draft: ThingDraft, thing: ThingMerge) -> ThingDraft:
         """The thing with its merged name, attributes and schema."""
@@ -172,7 +162,7 @@ class _Merging:
         schemas = dict(draft.schemas)
         if result.schema is not None and draft.schema is not None:
             schemas |= {str(s.id): s for s in (draft.schema, result.schema)}
-        told = _operations(draft, thing)
+        told = operations_after(result.operations)
         return replace(
             draft,
             parent_id=result.parent_id,
@@ -180,7 +170,7 @@ class _Merging:
             attributes=result.attributes,
             schema=result.schema,
             schemas=schemas,
-            operations=(*draft.operations, *told),
+            operations=tuple(dict.fromkeys((*draft.operations, *told))),
             linked_schemas=draft.linked_schemas | _in_catalogue(thing),
         )
 
@@ -244,7 +234,7 @@ class _Merging:
         after = _with_merged(draft, merged)
         known = {**sides.theirs.schemas, **after.schemas}
         linked = draft.linked_schemas | {str(i) for i in sides.theirs.schemas if i not in draft.schemas}
-        after = replace(after, schemas=known, linked_schemas=linked, operations=_with_writes(after))
+        after = replace(after, schemas=known, linked_schemas=linked, operations=with_writes(after))
         return self._checked(after, thing, sides, merged)
 
     def _merged_rows(self, draft: ThingDraft, thing: ThingMerge, sides: Sides, goes_on: bool) -> MergedRows:
@@ -355,6 +345,21 @@ class _Merging:
         return cast(Bound, (found.kind, found.thing_id)) if found else None
 
 
+def draft_of(side: ThingSide, base: TableState | None) -> ThingDraft:
+    """A thing as a commit has it, before anything is done to it."""
+    return ThingDraft(
+        side.id,
+        side.kind,
+        side.parent_id,
+        side.path,
+        base,
+        side.schema,
+        attributes=side.attributes,
+        base_name=side.path,
+        base_attributes=side.attributes,
+    )
+
+
 def _in_catalogue(thing: ThingMerge) -> frozenset[str]:
     """The schemas of base and theirs: both are commits, so the catalogue has them."""
     return frozenset(str(s.schema.id) for s in (thing.base, thing.theirs) if s and s.schema)
@@ -375,10 +380,9 @@ def _shows_again(thing: ThingMerge) -> bool:
     return any(thing.base.schema.written_as(c) is None for c in thing.theirs.schema)
 
 
-def _operations(draft: ThingDraft, thing: ThingMerge) -> tuple[Operation, ...]:
+def operations_after(done: Iterable[Operation]) -> tuple[Operation, ...]:
     """What theirs did, as the merge does it again; what has no effect is left out when the commit is made."""
-    assert thing.result is not None
-    told = [o for o in thing.result.operations if o not in ("create", "drop")]
+    told = [o for o in done if o not in ("create", "drop")]
     wanted: list[Operation] = ["alter name", "alter properties", "alter column", "alter partition"]
     return tuple(dict.fromkeys((*told, *wanted)))
 
@@ -391,7 +395,8 @@ def _with_merged(draft: ThingDraft, merged: MergedRows) -> ThingDraft:
     return replace(draft, statements=merged.statements, replaced_rows=rows)
 
 
-def _with_writes(draft: ThingDraft) -> tuple[Operation, ...]:
+def with_writes(draft: ThingDraft) -> tuple[Operation, ...]:
+    """The operations of a table, with a write among them if rows were written."""
     writes = {"insert", "update", "delete", "overwrite"}
     if draft.statements and not writes & set(draft.operations):
         return (*draft.operations, "update")

@@ -11,7 +11,7 @@ from anabranch.errors import InvalidRequest, MergeConflict
 from anabranch.model.clock import Position
 from anabranch.model.commits import Commit
 from anabranch.model.content import ChangeReference
-from anabranch.plan.history import is_ancestor
+from anabranch.plan.history import is_ancestor, lone_fork
 from anabranch.plan.merge.rules import check_strictness, read_rules
 from anabranch.repo.context.context import Context
 from anabranch.repo.context.table_state import list_tables, table_state
@@ -20,6 +20,7 @@ from anabranch.repo.merge.attempts import Attempts
 from anabranch.repo.merge.conflicts import Conflicts
 from anabranch.repo.merge.publish import Merged, publish_content
 from anabranch.repo.merge.request import MergeRequest, MergeResult, default_message, diff_since, read_ends
+from anabranch.repo.merge.shards import merge_shards
 from anabranch.repo.merge.sides import Target, gather
 
 
@@ -76,27 +77,39 @@ def work_out(
 ) -> Merged:
     """Merge the sources into the target's draft, in the order given."""
     merged = Merged(target, (), Conflicts(), [], set(), [])
-    heads = []
     try:
         with ctx.catalog.read() as cx:
             _check_rules(ctx, cx, target, sources, how)
-            for n, source in enumerate(sources, 1):
-                gathered = gather(ctx, cx, target, source)
-                found = merge_source(ctx, cx, target, gathered, how, n, refers=True)
-                _add(merged, found)
-                head = history.head(cx, source)
-                assert head is not None
-                heads.append(head)
-                target.merged.append(source)
-                if merged.conflicts and stop_at_conflicts:
-                    break
+            _merge_all(ctx, cx, merged, sources, how, stop_at_conflicts)
+            heads = [history.head(cx, source) for source in target.merged]
     except BaseException:
         ctx.discard(merged.made)
         raise
-    merged.parents = (target.parent, *heads)
+    merged.parents = (target.parent, *(h for h in heads if h))
     if len(sources) > 1:
         merged.references = _untold(merged, len(sources))
     return merged
+
+
+def _merge_all(
+    ctx: Context, cx: Connection, merged: Merged, sources: Sequence[Position], how: How, stop_at_conflicts: bool
+) -> None:
+    """Merge all at once where they only bring rows of their own, else one after another."""
+    target, fork = merged.target, None
+    if len(sources) > 1:
+        clocks = [history.clock(cx, source) for source in sources]
+        fork = lone_fork(history.Lines(cx), target.clock, clocks)
+        united = merge_shards(ctx, cx, target, clocks, fork, how) if fork else None
+        if united is not None:
+            _add(merged, united)
+            target.merged += sources
+            return
+    for n, source in enumerate(sources, 1):
+        gathered = gather(ctx, cx, target, source, fork)
+        _add(merged, merge_source(ctx, cx, target, gathered, how, n, refers=True))
+        target.merged.append(source)
+        if merged.conflicts and stop_at_conflicts:
+            break
 
 
 def _check_rules(ctx: Context, cx: Connection, target: Target, sources: Sequence[Position], how: How) -> None:

@@ -12,7 +12,7 @@ from anabranch.catalog.store import Connection
 from anabranch.errors import InvalidRequest
 from anabranch.model.clock import Position
 from anabranch.model.commits import Commit
-from anabranch.plan.history import is_ancestor
+from anabranch.plan.history import newest_of
 from anabranch.plan.merge.rules import check_strictness
 from anabranch.repo.branches.refs import need_branch, resolve
 from anabranch.repo.compare.diff import diff
@@ -71,9 +71,7 @@ def read_ends(ctx: Context, cx: Connection, asked: MergeRequest) -> tuple[Target
     parent = history.head(cx, head.position)
     assert parent is not None
     found = list(dict.fromkeys(resolve(ctx, cx, s) for s in asked.sources))
-    lines = history.Lines(cx)
-    new = [s for s in found if not is_ancestor(lines, s, head.position)]
-    kept = [s for s in new if not any(s != other and is_ancestor(lines, s, other) for other in new)]
+    kept = newest_of(history.Lines(cx), found, head.position)
     return Target(head, parent, history.clock(cx, head.position)), kept
 
 

@@ -238,10 +238,13 @@ class Gathered:
         return replace(side, in_doubt=side.kind == "table" and self.ancestor.may_doubt(side.ids))
 
 
-def gather(ctx: Context, cx: Connection, target: Target, source: Position) -> Gathered:
-    """Read what differs from the base on either side, and what it stands beside."""
+def gather(ctx: Context, cx: Connection, target: Target, source: Position, fork: Position | None = None) -> Gathered:
+    """Read what differs from the base, or from a fork that is known to be it, and what it stands beside."""
     lines = history.Lines(cx)
-    ancestor = common_ancestor(ctx, cx, (target.clock.head, *target.merged), source)
+    if fork is not None:
+        ancestor = Ancestor(SideReader(ctx, cx, history.clock(cx, fork), ()))
+    else:
+        ancestor = common_ancestor(ctx, cx, (target.clock.head, *target.merged), source)
     base = ancestor.first.clock.head
     reaches = is_ancestor(lines, base, target.clock.head)
     to_ours = find_path(lines, base, target.clock.head) if reaches else None

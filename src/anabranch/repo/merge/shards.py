@@ -1,0 +1,153 @@
+"""Many sources merged in one pass: each sprang from one commit that the target holds, and changed rows of its own.
+
+This comes to what merging them one after another does. What it does not cover is left to that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from anabranch.catalog import entries, history, paths
+from anabranch.catalog.store import Connection
+from anabranch.model.clock import Clock, Position
+from anabranch.model.content import ChangeReference
+from anabranch.model.ids import LineId, ThingId
+from anabranch.model.objects import KeyRange, Layer, NewObject
+from anabranch.model.tables import Entry, Operation
+from anabranch.plan.commit import Statement, ThingDraft
+from anabranch.plan.merge.sides import ThingSide
+from anabranch.plan.path import Stretch, find_path
+from anabranch.repo.context.context import Context
+from anabranch.repo.merge.apply import How, Outcome, draft_of, operations_after, with_writes
+from anabranch.repo.merge.conflicts import Conflicts
+from anabranch.repo.merge.sides import SideReader, Target
+from anabranch.repo.write.netting import counts_of
+
+
+def merge_shards(
+    ctx: Context, cx: Connection, target: Target, sources: Sequence[Clock], fork: Position, how: How
+) -> Outcome | None:
+    """Unite what the sources did since the fork with the target's draft; None if it takes more than uniting."""
+    if how.strictness in ("table", "operations") or how.settled or target.draft.things:
+        return None
+    return _Uniting(ctx, cx, target, fork).run(sources)
+
+
+Ranges = tuple[tuple[LineId, int, int], ...]
+
+
+@dataclass(frozen=True)
+class Shard:
+    """What one source did to the rows of a table."""
+
+    side: ThingSide
+    """The table at the fork."""
+    operations: tuple[Operation, ...]
+    layers: tuple[Layer, ...]
+
+
+@dataclass(frozen=True)
+class _Uniting:
+    ctx: Context
+    cx: Connection
+    target: Target
+    fork: Position
+
+    def run(self, sources: Sequence[Clock]) -> Outcome | None:
+        base = SideReader(self.ctx, self.cx, history.clock(self.cx, self.fork), ())
+        way = find_path(history.Lines(self.cx), self.fork, self.target.clock.head)
+        ours = SideReader(self.ctx, self.cx, self.target.clock, way)
+        tables: dict[ThingId, list[Shard]] = {}
+        for source in sources:
+            found = self._shards_of(source, base, ours)
+            if found is None:
+                return None
+            for shard in found:
+                tables.setdefault(shard.side.id, []).append(shard)
+        mine = ours.states(tables)
+        if not all(are_apart([ours.layers(mine[t].ids), *(s.layers for s in shards)]) for t, shards in tables.items()):
+            return None
+        drafts = {t: _united(draft_of(mine[t], ours.table(mine[t])), shards) for t, shards in tables.items()}
+        self.target.draft.things.update(drafts)
+        linked = {x.object.id for shards in tables.values() for s in shards for x in s.layers}
+        return Outcome(Conflicts(), self._references(base, ours), linked)
+
+    def _shards_of(self, source: Clock, base: SideReader, ours: SideReader) -> list[Shard] | None:
+        """What a source did since the fork; None if it did more than change rows of tables that all describe alike."""
+        way = source.since(self.fork)
+        things, names = entries.touched(self.cx, way)
+        wanted = [ThingId(t) for t in sorted(things)]
+        old, mine = base.states(wanted), ours.states(wanted)
+        if names or not len(wanted) == len(old) == len(mine):
+            return None
+        told = [entry for _, entry in paths.tellers(self.cx, (Stretch(way),), wanted)]
+        if not all(_is_plain(entry, old[entry.thing_id]) for entry in told):
+            return None
+        found = []
+        for thing in wanted:
+            layers = self._layers(way, old[thing]) if _described(old[thing]) == _described(mine[thing]) else None
+            if layers is None:
+                return None
+            done = tuple(o for entry in told if entry.thing_id == thing for o in entry.operations)
+            found.append(Shard(old[thing], done, layers))
+        return found
+
+    def _layers(self, way: Ranges, side: ThingSide) -> tuple[Layer, ...] | None:
+        """The objects of a source that can be linked as they are; None if some can't."""
+        found = paths.layers_along(self.cx, (Stretch(way),), sorted(side.ids), self.ctx.known_objects)
+        return found if found is not None and all(_can_link(x, side) for x in found) else None
+
+    def _references(self, base: SideReader, ours: SideReader) -> list[ChangeReference]:
+        """The tables that ours changed since the fork: they are new to every source."""
+        things, _ = entries.touched_between(self.cx, base.clock, ours.clock)
+        mine = ours.states(ThingId(t) for t in sorted(things)).values()
+        changed = [s for s in mine if s.kind == "table" and ours.layers(s.ids) != ()]
+        return [ChangeReference(s.id, 1, None, None) for s in changed]
+
+
+def _is_plain(entry: Entry, side: ThingSide) -> bool:
+    """Whether an entry says nothing of a table but that its rows changed."""
+    if side.schema is None or entry.dropped or entry.replaced:
+        return False
+    overwrites = not side.schema.key and "overwrite" in entry.operations
+    return entry.schema_id == side.schema.id and entry.attributes == side.attributes and not overwrites
+
+
+def _described(side: ThingSide) -> tuple[object, ...]:
+    return side.parent_id, side.name, side.path, side.attributes, side.schema and side.schema.id
+
+
+def _can_link(layer: Layer, side: ThingSide) -> bool:
+    """Whether an object says what it said, wherever it is linked: it was written under the schema that all have."""
+    schema = side.schema
+    return layer.object.kind != "exceptions" and not layer.without and layer.object.schema_id == (schema and schema.id)
+
+
+def are_apart(shards: Sequence[Sequence[Layer] | None]) -> bool:
+    """Tell whether no two shards hold one key, by the key ranges of their objects; None is one that may hold any."""
+    boxes: list[tuple[KeyRange, int]] = []
+    for n, layers in enumerate(shards):
+        if layers is None or any(x.object.key_range is None for x in layers):
+            return False
+        boxes += [(x.object.key_range, n) for x in layers if x.object.key_range is not None]
+    open_: list[tuple[KeyRange, int]] = []
+    for box, n in sorted(boxes, key=lambda b: b[0].low):
+        open_ = [(other, m) for other, m in open_ if other.high[0] >= box.low[0]]  # type: ignore[operator]
+        if any(m != n and other.meets(box) for other, m in open_):
+            return False
+        open_.append((box, n))
+    return True
+
+
+def _united(draft: ThingDraft, shards: Sequence[Shard]) -> ThingDraft:
+    """A table with all that the sources did, in their order, step by step."""
+    steps = []
+    for shard in shards:
+        for turn in sorted({x.turn for x in shard.layers}):
+            objects = tuple(NewObject(x.object) for x in shard.layers if x.turn == turn)
+            steps.append(Statement("update", objects, counts_of(objects)))
+    assert draft.schema is not None
+    known, done = {str(draft.schema.id): draft.schema}, [o for shard in shards for o in shard.operations]
+    made = replace(draft, statements=tuple(steps), schemas=known, operations=operations_after(done))
+    return replace(made, operations=with_writes(made), linked_schemas=frozenset(known))
