@@ -1,4 +1,4 @@
-"""The numbers that steer Anabranch, in one place; each can be set when a repository is opened."""
+"""The numbers that steer Anabranch, in one place: those of `Settings` can be set when a repository is opened."""
 
 from __future__ import annotations
 
@@ -54,14 +54,14 @@ class Settings:
     """Rows per Parquet row group that the in-process engine writes."""
     broadcast_limit_bytes: int = 64 * 1024 * 1024
     """Overlays up to this size are sent to every Spark executor."""
-    held_row_limit: int = 1024
-    """Folded changes of so many rows or more are a file for Spark; fewer are sent along with each job."""
-    held_limit_bytes: int = 1024 * 1024 * 1024
-    """Room in the object root that one process takes for such files at most."""
-    laid_row_limit: int = 131_072
-    """In memory, changes are laid over so many rows or fewer before a query reads them; over more, if it reads all."""
-    laid_file_limit_bytes: int = 24 * 1024 * 1024
-    """Rows up to this size are written into a file for Spark, with the changes laid over them; more are joined."""
+    spark_copy_row_limit: int = 1024
+    """From this many rows on, folded changes are a file for Spark; fewer are sent along with each job."""
+    spark_copy_limit_bytes: int = 1024 * 1024 * 1024
+    """Room in the object root that one process takes for copies for Spark at most."""
+    overlay_row_limit: int = 131_072
+    """Up to this many rows, changes are applied in memory before a query; above it, only for full scans."""
+    overlay_file_limit_bytes: int = 24 * 1024 * 1024
+    """Tables up to this size are written into a file for Spark with their changes applied; Spark joins larger ones."""
     cache_limit_bytes: int = 256 * 1024 * 1024
     """Rows kept in memory by one repository: small objects, folded changes, tables that queries read again."""
     clock_depth_limit: int = 32
@@ -82,3 +82,66 @@ class Settings:
     """How long a catalogue on a server is waited for."""
     damage: DamageSettings = DamageSettings()
     """How files are compared with what was written."""
+
+
+# What follows is fixed: measured once, and for no user to set. Each stands here with its unit, and nowhere else.
+
+# The catalogue
+IDS_PER_STATEMENT = 400
+"""Ids or hashes that one SQL statement names at most."""
+OBJECTS_PER_STATEMENT = 100
+"""Objects that one SQL statement reads or writes at most."""
+LINE_RUNS_PER_STATEMENT = 32
+"""Stretches of lines that one SQL statement reads at most."""
+LINE_GAP_COMMITS = 8
+"""Commits that nobody asked for are read with those around them, if they are so few."""
+FILE_BUSY_TIMEOUT_SECONDS = 30
+"""How long a catalogue in a file is waited for while another process writes it."""
+FREE_PAGES_SHARE = 8
+"""Of the pages of an SQLite file, one of so many may be free before it is written anew."""
+CLOCK_ERROR_LIMIT_MICROS = 5 * 60 * 1_000_000
+"""How far clocks that go right may lie apart."""
+PUBLISH_ATTEMPTS = 4
+"""How often a commit is put on a head that moved; the last time under the lock."""
+KNOWN_OBJECTS_LIMIT = 100_000
+"""Objects whose rows of the catalogue one repository remembers."""
+
+# Objects
+HASHING_THREADS = 4
+"""Threads that hash files."""
+INLINE_MEMORY_LIMIT_BYTES = 1 << 30
+"""Rows that take more memory are never kept in the catalogue."""
+CHECKED_BATCH_ROWS = 1 << 20
+"""Rows of a file that are looked at in one go."""
+PLAIN_WRITE_LIMIT_BYTES = 64 * 1024
+"""Rows up to this size are written plainly, without zstd and dictionaries."""
+ENCODING_SAMPLE_ROWS = 1024
+"""Rows of a column by which its encoding is chosen."""
+COLLECTED_AT_ONCE = 1000
+"""Objects that gc removes in one transaction."""
+VERIFIED_AT_ONCE = 200
+"""Objects that verify reads at a time."""
+
+# Folding
+TIER_FACTOR = 8
+"""How many times bigger a tier is than all above it. Reading pays for each tier, writing for each join."""
+REWRITTEN_FILES_AT_ONCE = 8
+"""Files that are rewritten together."""
+
+# Memory and reading
+BATCH_ROWS = 64 * 1024
+"""Rows of a batch that `batches()` gives."""
+UNPACKED_FACTOR = 8
+"""How many times bigger rows in memory may be than in files."""
+WANTED_STATES_LIMIT = 1024
+"""States of tables of which it is remembered how often they were read."""
+SPARK_COPY_FILES_LIMIT = 4096
+"""Files that one process makes for Spark at most."""
+SPARK_COPY_THREADS = 4
+"""Threads that write files for Spark."""
+UNIQUE_CHECK_ROWS_LIMIT = 8_000_000
+"""More keys than this are left to an engine to compare."""
+FEED_KEYS_LIMIT = 1_000_000
+"""Above this, the state before is joined with the changes instead of being looked up at their keys."""
+SPARK_PLANS_LIMIT = 256
+"""Expressions whose analysis by Spark is remembered."""

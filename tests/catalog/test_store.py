@@ -106,7 +106,7 @@ def test_a_closed_catalogue_opens_again_when_it_is_used(repo: ab.Repository) -> 
 
 
 def test_another_writer_that_does_not_end_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(catalog_files, "_BUSY_TIMEOUT_SECONDS", 0.2)
+    monkeypatch.setattr(catalog_files, "FILE_BUSY_TIMEOUT_SECONDS", 0.2)
     with ab.init(tmp_path / "s", engine="duck") as repo:
         other = sqlite3.connect(tmp_path / "s" / ".anabranch" / "catalog.db", isolation_level=None)
         other.execute("BEGIN IMMEDIATE")

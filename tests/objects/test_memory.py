@@ -69,7 +69,7 @@ def test_too_little_memory_is_no_damage(monkeypatch: pytest.MonkeyPatch) -> None
 def test_an_object_that_would_take_too_much_memory_is_not_kept_in_the_catalogue(
     duck: ab.Repository, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(memory, "LIMIT_BYTES", 1000)
+    monkeypatch.setattr("anabranch.repo.write.row_objects.INLINE_MEMORY_LIMIT_BYTES", 1000)
     with duck.commit("main", "equal rows") as tx:
         tx.create_table("t", [{"id": n, "v": "x"} for n in range(1000)], key="id")
     assert duck.table("t").count() == 1000

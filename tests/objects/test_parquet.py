@@ -206,7 +206,7 @@ def test_duplicates_in_sorted_rows_are_found_as_neighbours(keys: list[tuple[int,
 
 
 def test_duplicates_over_the_border_of_two_batches_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(parquet, "_BATCH_ROWS", 2)
+    monkeypatch.setattr(parquet, "CHECKED_BATCH_ROWS", 2)
     key = column("int")
     rows = table_of([key], (1,), (2,), (2,), (2,), (2,), (3,), (4,), (4,))
     found = parquet.equal_neighbours([io.BytesIO(parquet.encode(rows, 2))], [key], 10)

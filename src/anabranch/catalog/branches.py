@@ -13,8 +13,8 @@ from anabranch.catalog.store import Prepared, now
 from anabranch.model.clock import Position
 from anabranch.model.commits import Branch, BranchHead, BranchMove, CommitHead, Tag
 from anabranch.model.ids import BranchId, CommitId, LineId, RepositoryId
+from anabranch.settings import IDS_PER_STATEMENT
 
-_CHUNK = 400
 _b, _c = t.branches.c, t.commits.c
 _FIND = Prepared(
     select(_b.id, _b.line_id, _b.commit_index).where(
@@ -123,8 +123,8 @@ def _only(
     if showing is None:
         yield from cx.execute(query)
         return
-    for start in range(0, len(showing), _CHUNK):
-        chunk = showing[start : start + _CHUNK]
+    for start in range(0, len(showing), IDS_PER_STATEMENT):
+        chunk = showing[start : start + IDS_PER_STATEMENT]
         yield from cx.execute(query.where(_c.repository_id == repository, _c.hash.in_(chunk)))
 
 

@@ -20,12 +20,9 @@ from anabranch.errors import Corrupt
 from anabranch.model.clock import Position
 from anabranch.model.commits import Commit
 from anabranch.model.ids import ROOT_NAMESPACE, LineId, RepositoryId
+from anabranch.settings import IDS_PER_STATEMENT, LINE_GAP_COMMITS, LINE_RUNS_PER_STATEMENT
 
 _BACKUP = "restore the catalogue from a backup"
-_GAP = 8
-"""Commits that nobody asked for are read with those around them, if they are so few."""
-_CHUNK = 400
-_RUNS = 32
 _LATER_LINE = re.compile(r"^(?P<branch>.+)\.[0-9]+$")
 
 
@@ -167,7 +164,7 @@ def by_number(cx: Connection, repository: RepositoryId, branch: str, number: int
     return Position(newest.id, number - lines.start(newest.id)) if newest else None
 
 
-def _parts(found: Iterable[Any], size: int = _CHUNK) -> Iterator[list[Any]]:
+def _parts(found: Iterable[Any], size: int = IDS_PER_STATEMENT) -> Iterator[list[Any]]:
     every = list(found)
     yield from (every[start : start + size] for start in range(0, len(every), size))
 
@@ -186,7 +183,7 @@ def _runs(positions: Iterable[Position]) -> Iterator[LineRun]:
         ordered = sorted(indexes)
         low = ordered[0]
         for index, following in zip(ordered, [*ordered[1:], None], strict=True):
-            if following is None or following - index > _GAP:
+            if following is None or following - index > LINE_GAP_COMMITS:
                 yield LineRun(line, low, index)
                 low = following or 0
 
@@ -205,7 +202,7 @@ _Reading = Mapping[int, Prepared]
 
 
 def _reading(table: Any, *columns: Any) -> _Reading:
-    return {count: _over(count, table, *columns) for count in (1, _RUNS)}
+    return {count: _over(count, table, *columns) for count in (1, LINE_RUNS_PER_STATEMENT)}
 
 
 _COMMITS = _reading(
@@ -222,8 +219,8 @@ _ENTRIES = _reading(t.entries, *(t.entries.c[name] for name in ("thing_id", "kin
 def _read(cx: Connection, reading: _Reading, runs: Sequence[LineRun]) -> list[Any]:
     """Read what lies on some stretches, in the order of number where there is one."""
     found: list[Any] = []
-    for part in _parts(runs, _RUNS):
-        count = 1 if len(part) == 1 else _RUNS
+    for part in _parts(runs, LINE_RUNS_PER_STATEMENT):
+        count = 1 if len(part) == 1 else LINE_RUNS_PER_STATEMENT
         padded = [*part, *[LineRun("", 0, -1)] * (count - len(part))]
         given = {f"{name}_{i}": value for i, run in enumerate(padded) for name, value in run._asdict().items()}
         found += reading[count](cx, given).all()
@@ -278,7 +275,7 @@ class _Names:
     def _read(self, things: Sequence[str]) -> Sequence[Any]:
         c, lines = t.names.c, self._lines.known
         query = select(c.thing_id, c.line_id, c.commit_index, c.parent_id, c.name).where(c.thing_id.in_(things))
-        return self._cx.execute(query.where(c.line_id.in_(lines)) if len(lines) <= _CHUNK else query).all()
+        return self._cx.execute(query.where(c.line_id.in_(lines)) if len(lines) <= IDS_PER_STATEMENT else query).all()
 
     def full_name(self, at: Position, thing: str) -> str | None:
         """The name that a thing has at a commit, with its namespaces."""

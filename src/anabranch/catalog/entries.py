@@ -13,8 +13,7 @@ from anabranch.errors import Corrupt
 from anabranch.model.clock import Clock, Position
 from anabranch.model.ids import ROOT_NAMESPACE, LineId, RepositoryId, SchemaId, ThingId
 from anabranch.model.tables import Entry
-
-_CHUNK = 400
+from anabranch.settings import IDS_PER_STATEMENT
 
 
 class Named(NamedTuple):
@@ -126,8 +125,8 @@ def find_entries(cx: Connection, at: Clock, things: Sequence[ThingId]) -> dict[T
     found: dict[ThingId, Entry] = {}
     for line, index in at.entry_positions:
         missing = [x for x in things if x not in found]
-        for start in range(0, len(missing), _CHUNK):
-            for row in cx.execute(_newest_entries(missing[start : start + _CHUNK], line, index)):
+        for start in range(0, len(missing), IDS_PER_STATEMENT):
+            for row in cx.execute(_newest_entries(missing[start : start + IDS_PER_STATEMENT], line, index)):
                 found[ThingId(row.thing_id)] = _entry(row)
     return found
 

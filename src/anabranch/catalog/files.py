@@ -14,7 +14,8 @@ from tempfile import mkdtemp
 from typing import Any
 from urllib.parse import quote
 
-_BUSY_TIMEOUT_SECONDS = 30
+from anabranch.settings import FILE_BUSY_TIMEOUT_SECONDS
+
 _FORBIDDEN = (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN)
 
 Frozen = tuple[int, int, int]
@@ -81,7 +82,7 @@ def _of_copy(path: str, log: Path) -> FileConnection:
 def _opened(path: str, **options: Any) -> FileConnection:
     return sqlite3.connect(
         path,
-        timeout=_BUSY_TIMEOUT_SECONDS,
+        timeout=FILE_BUSY_TIMEOUT_SECONDS,
         check_same_thread=False,
         isolation_level=None,
         factory=FileConnection,

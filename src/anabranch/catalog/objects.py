@@ -16,8 +16,8 @@ from anabranch.model.clock import Position
 from anabranch.model.ids import ColumnId, ObjectId, SchemaId, ThingId
 from anabranch.model.objects import KeyRange, KeyValue, NewObject, ObjectKind, StoredObject, is_object_path
 from anabranch.model.schema import Schema, read_schema, schema_document
+from anabranch.settings import OBJECTS_PER_STATEMENT
 
-_CHUNK = 100
 _T = TypeVar("_T")
 
 
@@ -34,7 +34,7 @@ def _contents_of(count: int) -> Prepared:
     return Prepared(select(c.object_id, c.content).where(c.object_id.in_([bindparam(str(n)) for n in range(count)])))
 
 
-_CONTENTS = {count: _contents_of(count) for count in (1, 8, _CHUNK)}
+_CONTENTS = {count: _contents_of(count) for count in (1, 8, OBJECTS_PER_STATEMENT)}
 """One statement for up to so many ids; those that are fewer come more than once."""
 
 
@@ -133,7 +133,7 @@ def remove_schemas(cx: Connection) -> None:
 
 
 def chunks(items: Sequence[_T]) -> Iterable[Sequence[_T]]:
-    return (items[i : i + _CHUNK] for i in range(0, len(items), _CHUNK))
+    return (items[i : i + OBJECTS_PER_STATEMENT] for i in range(0, len(items), OBJECTS_PER_STATEMENT))
 
 
 def _values(o: StoredObject, created_at: int) -> Mapping[str, Any]:

@@ -50,12 +50,10 @@ from anabranch.errors import (
 from anabranch.model.addresses import Address, masked, read_address
 from anabranch.model.ids import RepositoryId
 from anabranch.model.texts import shortened
-from anabranch.settings import ServerSettings
+from anabranch.settings import CLOCK_ERROR_LIMIT_MICROS, FREE_PAGES_SHARE, ServerSettings
 
 __all__ = ["Catalog", "Connection", "is_ahead", "lock_repository", "next_time", "now", "settle"]
 
-_FREE_SHARE = 8
-"""Of the pages of an SQLite file, one of so many may be free before it is written anew."""
 
 log = logging.getLogger("anabranch.catalog.store")
 
@@ -237,7 +235,7 @@ class Catalog:
             run = cx.connection.cursor().execute
             pages, free = (run(f"PRAGMA {name}").fetchone()[0] for name in ("page_count", "freelist_count"))
             try:
-                if free * _FREE_SHARE >= pages:
+                if free * FREE_PAGES_SHARE >= pages:
                     run("VACUUM")
                 run("PRAGMA wal_checkpoint(TRUNCATE)")
             except sqlite3.OperationalError as error:
@@ -347,13 +345,11 @@ def now(cx: Connection) -> int:
 
 
 _SERVER_TIME = "SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint"
-_AHEAD_MICROS = 5 * 60 * 1_000_000
-"""How far clocks that go right may lie apart."""
 
 
 def is_ahead(moment: int, today: int) -> bool:
     """Tell whether a time lies so far in the future that the clock that told it, or the one that is asked, is wrong."""
-    return moment - today > _AHEAD_MICROS
+    return moment - today > CLOCK_ERROR_LIMIT_MICROS
 
 
 def next_time(before: int, today: int) -> int:

@@ -13,8 +13,7 @@ from anabranch.catalog.commits import LineNumbers
 from anabranch.catalog.history import to_datetime
 from anabranch.model.clock import Position
 from anabranch.model.ids import LineId, ObjectId, SchemaId, ThingId
-
-_CHUNK = 400
+from anabranch.settings import IDS_PER_STATEMENT
 
 
 @dataclass(frozen=True)
@@ -99,8 +98,10 @@ def _linked(
 def links(cx: Connection, objects: Sequence[ObjectId]) -> dict[ObjectId, list[Position]]:
     """Find the commits that link objects as part of a change."""
     c, found = t.changes.c, dict[ObjectId, list[Position]]()
-    for start in range(0, len(objects), _CHUNK):
-        query = select(c.object_id, c.line_id, c.commit_index).where(c.object_id.in_(objects[start : start + _CHUNK]))
+    for start in range(0, len(objects), IDS_PER_STATEMENT):
+        query = select(c.object_id, c.line_id, c.commit_index).where(
+            c.object_id.in_(objects[start : start + IDS_PER_STATEMENT])
+        )
         for row in cx.execute(query.distinct()):
             found.setdefault(ObjectId(row.object_id), []).append(Position(LineId(row.line_id), row.commit_index))
     return found
@@ -137,8 +138,8 @@ def tell(cx: Connection, positions: Iterable[Position]) -> dict[Position, Commit
     c = t.commits.c
     query, numbers = select(t.commits), LineNumbers(cx, wanted)
     for line, indexes in wanted.items():
-        for start in range(0, len(indexes), _CHUNK):
-            inside = c.commit_index.in_(indexes[start : start + _CHUNK])
+        for start in range(0, len(indexes), IDS_PER_STATEMENT):
+            inside = c.commit_index.in_(indexes[start : start + IDS_PER_STATEMENT])
             for row in cx.execute(query.where(c.line_id == line, inside)):
                 at = Position(line, row.commit_index)
                 found[at] = CommitFacts(

@@ -30,6 +30,7 @@ from anabranch.model.types import FLOATS, VOID, DataType, array_of, map_of, stru
 from anabranch.queries.nested import has_other_form
 from anabranch.queries.query import TURN, Files, Frame, Query, Rows, Source
 from anabranch.queries.rendering import spark_schema, spark_sql, spark_to_memory
+from anabranch.settings import SPARK_PLANS_LIMIT
 
 if TYPE_CHECKING:
     from anabranch.errors import AnabranchError
@@ -110,9 +111,6 @@ def frame_to_arrow(frame: DataFrame) -> pa.Table:
     return frame.toArrow()
 
 
-_REMEMBERED = 256
-
-
 class SparkEngine:
     """Runs queries in a session that somebody else may own: it is never stopped or configured here."""
 
@@ -143,7 +141,7 @@ class SparkEngine:
         made = make()
         with self._lock:
             self._frames[key] = made
-            while len(self._frames) > _REMEMBERED:
+            while len(self._frames) > SPARK_PLANS_LIMIT:
                 self._frames.popitem(last=False)
         return made
 

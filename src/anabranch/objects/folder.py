@@ -18,8 +18,8 @@ from anabranch.model.ids import new_id
 from anabranch.model.objects import is_object_path
 from anabranch.objects import aside, found_files
 from anabranch.objects.root import FoundFile, SealedFile, parquet_names
+from anabranch.settings import HASHING_THREADS
 
-_HASHERS = 4
 _ASIDE, _STORES = "aside", "stores"
 
 
@@ -88,7 +88,7 @@ class Folder:
             kept = parquet_names(present)
             for name in set(present) - set(kept):
                 _remove(folder / name)
-            with ThreadPoolExecutor(_HASHERS) as pool:
+            with ThreadPoolExecutor(HASHING_THREADS) as pool:
                 sealed = list(pool.map(lambda name: self._seal(f"{prefix}/{name}"), kept))
             if present:
                 _sync(folder)

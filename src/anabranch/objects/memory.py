@@ -8,15 +8,14 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from anabranch.errors import Corrupt
+from anabranch.settings import INLINE_MEMORY_LIMIT_BYTES
 
-LIMIT_BYTES = 1 << 30
-"""Rows that take more memory are never kept in the catalogue."""
 _FIXED_BYTES = 16
 _ANY_WIDTH = ("BYTE_ARRAY", "FIXED_LEN_BYTE_ARRAY")
 _PIECES = 16
 
 
-def read_within_limit(file: pq.ParquetFile, limit_bytes: int = LIMIT_BYTES) -> pa.Table:
+def read_within_limit(file: pq.ParquetFile, limit_bytes: int = INLINE_MEMORY_LIMIT_BYTES) -> pa.Table:
     """Read all rows; refuse those that take more memory than the limit, before they have taken it."""
     metadata = file.metadata
     least, most = _least_and_most(metadata)

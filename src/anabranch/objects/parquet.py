@@ -16,8 +16,8 @@ from anabranch.errors import Corrupt, InvalidRequest, Unavailable
 from anabranch.model.objects import KeyRange, KeyValue
 from anabranch.model.schema import Column
 from anabranch.objects.memory import read_within_limit
+from anabranch.settings import CHECKED_BATCH_ROWS, ENCODING_SAMPLE_ROWS, PLAIN_WRITE_LIMIT_BYTES
 
-_BATCH_ROWS = 1 << 20
 _UNREADABLE = (pa.ArrowException, OSError, UnicodeDecodeError)
 _FORMAT: dict[str, Any] = {
     "compression": "zstd",
@@ -25,11 +25,9 @@ _FORMAT: dict[str, Any] = {
     "write_page_checksum": True,
     "store_decimal_as_integer": True,
 }
-_SMALL_BYTES = 64 * 1024
 _SMALL: dict[str, Any] = {"compression": "snappy", "use_dictionary": False}
 """Options for few rows: what zstd and dictionaries need to begin costs more than they save, in time and in bytes."""
 _WHOLE_NUMBERS = (pa.int32(), pa.int64())
-_SAMPLE_ROWS = 1024
 _IN_LISTS = {"list": "list.", "map": "key_value.", "struct": ""}
 
 
@@ -50,7 +48,7 @@ def encode(table: pa.Table, row_group_rows: int, *, quick: bool = False) -> byte
     sink = pa.BufferOutputStream()
     exact = [path for field in table.schema for path in _exact_leaves(field, "")]
     options = {**_FORMAT, "write_statistics": exact}
-    if table.nbytes <= _SMALL_BYTES:
+    if table.nbytes <= PLAIN_WRITE_LIMIT_BYTES:
         options |= _SMALL
     elif quick:
         options |= {"compression": "none", "use_dictionary": _repeating(table, exact), "write_statistics": False}
@@ -76,9 +74,9 @@ def _repeating(table: pa.Table, exact: Sequence[str]) -> list[str]:
 
 def _is_varied(column: pa.ChunkedArray) -> bool:
     """Tell from a sample whether most values stand once: a dictionary of them makes files larger and slower to read."""
-    if len(column) < _SAMPLE_ROWS:
+    if len(column) < ENCODING_SAMPLE_ROWS:
         return False
-    sample = column.take(pa.array(range(0, len(column), len(column) // _SAMPLE_ROWS)))
+    sample = column.take(pa.array(range(0, len(column), len(column) // ENCODING_SAMPLE_ROWS)))
     return bool(pc.count_distinct(sample).as_py() > len(sample) / 2)
 
 
@@ -169,7 +167,7 @@ def equal_neighbours(files: Iterable[BinaryIO], key: Sequence[Column], limit: in
     for file in files:
         last: pa.RecordBatch | None = None
         for batch in pq.ParquetFile(file, page_checksum_verification=True).iter_batches(
-            batch_size=_BATCH_ROWS, columns=names
+            batch_size=CHECKED_BATCH_ROWS, columns=names
         ):
             rows = batch if last is None else _join(last, batch)
             more = _twins(rows).slice(0, limit).to_pylist() if rows.num_rows > 1 else []

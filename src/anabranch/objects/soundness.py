@@ -7,9 +7,8 @@ from concurrent.futures import ThreadPoolExecutor
 
 from anabranch.model.objects import FileAddress
 from anabranch.objects.root import ObjectRoot
-from anabranch.settings import DamageSettings
+from anabranch.settings import HASHING_THREADS, DamageSettings
 
-_HASHERS = 4
 _sound: dict[tuple[str, str], Hashable] = {}
 """The files, by address and hash, that this process has hashed and found as they were written, with their stamps."""
 
@@ -52,7 +51,7 @@ class Soundness:
         if len(files) == 1:
             self._hash_one(files[0])
         elif files:
-            with ThreadPoolExecutor(_HASHERS) as pool:
+            with ThreadPoolExecutor(HASHING_THREADS) as pool:
                 list(pool.map(self._hash_one, files))
 
     def _hash_one(self, file: FileAddress) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from anabranch.model.objects import KeyRange, Layer, ObjectKind, around, may_meet
+from anabranch.settings import TIER_FACTOR
 
 
 @dataclass(frozen=True)
@@ -58,10 +59,6 @@ def is_due(layers: Iterable[Layer], commit_limit: int, pending: int = 0) -> bool
     return 0 < commit_limit <= len({x.turn for x in layers if x.view is None}) + pending
 
 
-_TIER = 8
-"""How many times bigger a tier is than all above it. Reading pays for each tier, writing for each join."""
-
-
 def groups(overlay: Sequence[Run], limits: Limits) -> tuple[tuple[Run, ...], ...]:
     """Say which neighbouring runs become one, oldest first.
 
@@ -72,7 +69,12 @@ def groups(overlay: Sequence[Run], limits: Limits) -> tuple[tuple[Run, ...], ...
     size = 0
     for run in reversed(overlay):
         fits = limits.fold_rows is None or size + run.row_count <= limits.fold_rows
-        joins = bool(found) and fits and (run.loose or run.row_count <= _TIER * size) and not _stands_alone(run, limits)
+        joins = (
+            bool(found)
+            and fits
+            and (run.loose or run.row_count <= TIER_FACTOR * size)
+            and not _stands_alone(run, limits)
+        )
         if joins and not _stands_alone(found[-1][0], limits):
             found[-1].insert(0, run)
             size += run.row_count

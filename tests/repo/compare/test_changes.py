@@ -383,5 +383,5 @@ def test_random_histories_with_merges(duck: ab.Repository, seed: int) -> None:
 
 
 def test_changes_too_many_to_look_up_are_joined(shop: ab.Repository, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("anabranch.repo.compare.changes._KEYS_AT_MOST", 0)
+    monkeypatch.setattr("anabranch.repo.compare.changes.FEED_KEYS_LIMIT", 0)
     assert shop.changes("orders", since="main~2").rows() == feed(shop, "orders", since="main~2")

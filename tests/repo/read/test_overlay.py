@@ -46,7 +46,7 @@ SMALL = ab.Settings(inline_limit_bytes=0, file_row_limit=2)
 
 def by_join(path: Path, columns: list[str] | None = None) -> pa.Table:
     """The table as the engine joins it."""
-    with ab.open(path, engine="duck", settings=ab.Settings(laid_row_limit=0)) as repo:
+    with ab.open(path, engine="duck", settings=ab.Settings(overlay_row_limit=0)) as repo:
         return repo.table("t", columns=columns, where="1 = 1").arrow()
 
 

@@ -23,11 +23,11 @@ FILES = ab.Settings(
     fold_row_limit=12,
     rewrite_share=0.2,
     inline_limit_bytes=0,
-    held_row_limit=1,
+    spark_copy_row_limit=1,
 )
 MIXED = ab.Settings(fold_commit_limit=3, file_row_limit=8, rewrite_row_limit=16, inline_limit_bytes=1165)
 
-LARGE: dict[str, Any] = {"engine": "duck", "settings": ab.Settings(laid_row_limit=0)}
+LARGE: dict[str, Any] = {"engine": "duck", "settings": ab.Settings(overlay_row_limit=0)}
 """How a table is read that is too large to be kept whole in memory."""
 
 Rows = dict[int, dict[str, Any]]
@@ -144,7 +144,9 @@ def test_spark_reads_what_was_folded_in_the_process(tmp_path: Path, spark: Any) 
 
 @pytest.mark.parametrize("key", ["id", ("g", "id"), None])
 def test_spark_reads_small_objects_along_with_files(tmp_path: Path, spark: Any, key: Any) -> None:
-    with ab.init(tmp_path, spark=spark, settings=replace(MIXED, laid_file_limit_bytes=0, held_row_limit=0)) as repo:
+    with ab.init(
+        tmp_path, spark=spark, settings=replace(MIXED, overlay_file_limit_bytes=0, spark_copy_row_limit=0)
+    ) as repo:
         walk = Walk(repo, key, seed=13)
         for _ in range(10):
             walk.step()
@@ -156,7 +158,7 @@ def test_spark_reads_small_objects_along_with_files(tmp_path: Path, spark: Any, 
 def test_spark_joins_one_scan_with_the_changes(
     tmp_path: Path, spark: Any, monkeypatch: pytest.MonkeyPatch, may_write: bool
 ) -> None:
-    settings = ab.Settings(laid_file_limit_bytes=0, inline_limit_bytes=10_000, row_group_rows=3)
+    settings = ab.Settings(overlay_file_limit_bytes=0, inline_limit_bytes=10_000, row_group_rows=3)
     with ab.init(tmp_path, spark=spark, settings=settings) as repo:
         with repo.commit("main", "load") as tx:
             tx.create_table("t", pa.table({"id": range(5000), "a": range(5000)}), key="id")

@@ -24,6 +24,7 @@ from anabranch.repo.branches.refs import need_branch
 from anabranch.repo.commit.transaction import Start, Transaction
 from anabranch.repo.context.arguments import check_provenance, check_words
 from anabranch.repo.context.context import Context
+from anabranch.settings import PUBLISH_ATTEMPTS
 
 log = logging.getLogger("anabranch.repo.commit.commit")
 
@@ -127,21 +128,18 @@ def _publication(
 def publish_draft(ctx: Context, publication: Publication, draft: Draft, strict: bool) -> Commit:
     """Publish; if the branch moved, put the commit on the new head as long as no row that it touched was touched."""
     with publish_found_out(ctx, publication) as found:
-        for attempt in range(_ATTEMPTS):
+        for attempt in range(PUBLISH_ATTEMPTS):
             try:
                 made, id_ = _attempt(ctx, publication)
                 break
             except HeadMoved as moved:
-                if attempt == _ATTEMPTS - 1:
+                if attempt == PUBLISH_ATTEMPTS - 1:
                     made, id_, publication = _last_attempt(ctx, publication, draft, strict)
                     break
                 with ctx.catalog.read() as cx:
                     publication = _onto(ctx, cx, publication, draft, strict, moved.found)
         found.append(_described(publication, draft, made, id_))
     return found[0]
-
-
-_ATTEMPTS = 4
 
 
 def _attempt(ctx: Context, publication: Publication) -> tuple[CommitHead, str]:

@@ -48,6 +48,7 @@ from anabranch.repo.context.table_state import schema_of
 from anabranch.repo.read.conditions import not_in_duck, reading, rendered_test, unproven
 from anabranch.repo.read.look_up import key_row
 from anabranch.repo.read.table import Selection, make_selection
+from anabranch.settings import FEED_KEYS_LIMIT
 
 if TYPE_CHECKING:
     from anabranch.engines.spark import DataFrame
@@ -388,7 +389,7 @@ class Changes(Relation):
         if piece.before is None or not acting:
             return None
         columns = tuple(dict.fromkeys((*state.schema.key_columns, *self._shape.columns)))
-        if wanted is None and sum(x.object.row_count for x in acting) <= _KEYS_AT_MOST:
+        if wanted is None and sum(x.object.row_count for x in acting) <= FEED_KEYS_LIMIT:
             found = engine.fetch(touched_keys(Path(acting, None, state), self._access, Sources()))
             wanted = Keys(Rows(found), table_range(found, state.schema.key_columns))
         before = piece.before.read_as(state.schema)
@@ -410,5 +411,3 @@ class Changes(Relation):
 
 
 _NUMBERS = pa.schema([(TURN, pa.int32()), (NUMBER, pa.int32())])
-_KEYS_AT_MOST = 1_000_000
-"""Above this, the state before is joined with the changes instead of being looked up at their keys."""

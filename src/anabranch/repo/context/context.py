@@ -27,7 +27,7 @@ from anabranch.model.types import DataType
 from anabranch.objects.root import ObjectRoot
 from anabranch.objects.soundness import Soundness
 from anabranch.repo.context.spark_copies import HeldFiles
-from anabranch.settings import Settings
+from anabranch.settings import WANTED_STATES_LIMIT, Settings
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -65,12 +65,9 @@ class RowCache:
         with self._lock:
             before = self._wanted.pop(id_, 0)
             self._wanted[id_] = before + 1
-            while len(self._wanted) > _WANTED_AT_MOST:
+            while len(self._wanted) > WANTED_STATES_LIMIT:
                 self._wanted.popitem(last=False)
             return before
-
-
-_WANTED_AT_MOST = 1024
 
 
 class Decoded(Mapping[ObjectId, "pa.Table"]):

@@ -10,15 +10,13 @@ from anabranch.errors import Unavailable
 from anabranch.model.ids import ObjectId
 from anabranch.model.types import DataType
 from anabranch.objects.root import ObjectRoot
-from anabranch.settings import Settings
+from anabranch.settings import SPARK_COPY_FILES_LIMIT, SPARK_COPY_THREADS, Settings
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
     from anabranch.queries.query import Files, Source
 
-_FILES_AT_MOST = 4096
-_WRITERS = 4
 
 Columns = tuple[tuple[str, DataType], ...]
 
@@ -52,7 +50,7 @@ class HeldFiles:
         if not self._has_room:
             return None
         rows = make()
-        if rows.num_rows < self._settings.held_row_limit:
+        if rows.num_rows < self._settings.spark_copy_row_limit:
             return Rows(rows)
         size = self._settings.row_group_rows
         parts = [rows.slice(start, size) for start in range(0, max(rows.num_rows, 1), size)]
@@ -71,14 +69,17 @@ class HeldFiles:
     @property
     def _has_room(self) -> bool:
         held = list(self._files.values())
-        return len(held) < _FILES_AT_MOST and sum(f.size_bytes for f in held) <= self._settings.held_limit_bytes
+        return (
+            len(held) < SPARK_COPY_FILES_LIMIT
+            and sum(f.size_bytes for f in held) <= self._settings.spark_copy_limit_bytes
+        )
 
     def _write(self, parts: Sequence[pa.Table], columns: Columns, key: Hashable) -> Files | None:
         """Write each part of some rows into a file; None where the process may only read."""
         from anabranch.queries.query import Files
 
         try:
-            with ThreadPoolExecutor(_WRITERS) as pool:
+            with ThreadPoolExecutor(SPARK_COPY_THREADS) as pool:
                 written = list(pool.map(self._put_aside, parts))
         except Unavailable:
             return None

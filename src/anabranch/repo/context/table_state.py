@@ -14,6 +14,7 @@ from anabranch.model.names import split_table_name
 from anabranch.model.schema import Schema
 from anabranch.model.tables import TableEntry, TableState
 from anabranch.repo.context.context import Context
+from anabranch.settings import KNOWN_OBJECTS_LIMIT
 
 
 def find_table(ctx: Context, cx: Connection, at: Clock, name: str, below: ThingId | None = None) -> ThingId:
@@ -54,15 +55,12 @@ def find_namespace(ctx: Context, cx: Connection, at: Clock, parts: tuple[str, ..
     return parent
 
 
-_KNOWN_AT_MOST = 100_000
-
-
 def table_state(ctx: Context, cx: Connection, at: Clock, table: ThingId, name: str) -> TableState:
     """Read what a table is at a commit: its schema, its size and its objects."""
     entry = entries.find_entry(cx, at, table)
     if entry is None or entry.dropped or entry.schema_id is None:
         raise Corrupt(f"table {name!r} has a name but no entry", hint="run `ana verify`")
-    if len(ctx.known_objects) > _KNOWN_AT_MOST:
+    if len(ctx.known_objects) > KNOWN_OBJECTS_LIMIT:
         ctx.known_objects.clear()
     layers = views.layers(cx, at, table, ctx.known_objects)
     known = schema_of(ctx, cx, {entry.schema_id, *(x.object.schema_id for x in layers)})

@@ -17,8 +17,7 @@ from anabranch.objects.locations import open_root
 from anabranch.objects.root import ObjectRoot
 from anabranch.queries.query import Query
 from anabranch.repo.context.context import Context
-
-BATCH_ROWS = 64 * 1024
+from anabranch.settings import BATCH_ROWS
 
 Batches = tuple[pa.Schema, Iterator[pa.RecordBatch]]
 

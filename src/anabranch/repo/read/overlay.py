@@ -59,8 +59,8 @@ class Keeping:
         rows = sum(x.object.row_count for x in merged)
         size = rows * sum(map(_width, plan.columns))
         if not self.in_process:
-            return size <= settings.laid_file_limit_bytes
-        return rows <= settings.laid_row_limit or (self.invests and size <= settings.cache_limit_bytes // 2)
+            return size <= settings.overlay_file_limit_bytes
+        return rows <= settings.overlay_row_limit or (self.invests and size <= settings.cache_limit_bytes // 2)
 
 
 def _width(column: Column) -> int:

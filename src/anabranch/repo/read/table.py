@@ -17,6 +17,7 @@ from anabranch.plan.engine import Work
 from anabranch.repo.context.arguments import check_limit
 from anabranch.repo.context.context import Context
 from anabranch.repo.read.conditions import condition_for, not_in_duck, reading, unproven
+from anabranch.settings import UNPACKED_FACTOR
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -297,12 +298,8 @@ def _snapshot_size(state: TableState) -> int:
     return sum(x.object.size_bytes for x in state.layers if x.object.kind == "rows")
 
 
-_UNPACKED = 8
-"""How many times bigger rows in memory may be than in files."""
-
-
 def _changed_size(state: TableState) -> int:
     """Estimate how much memory the changed rows of a table take, whole; the cache would not keep more than it holds."""
     rows = sum(x.object.row_count for x in state.layers if x.object.kind == "rows")
     changed = sum(x.object.row_count for x in state.layers if x.object.kind != "rows")
-    return _UNPACKED * changed * _snapshot_size(state) // max(rows, 1)
+    return UNPACKED_FACTOR * changed * _snapshot_size(state) // max(rows, 1)

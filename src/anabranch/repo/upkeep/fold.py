@@ -32,10 +32,9 @@ from anabranch.repo.read.conditions import not_in_duck, reading
 from anabranch.repo.read.overlay import laid_rows
 from anabranch.repo.write.netting import touched_columns
 from anabranch.repo.write.row_objects import Layout, layout_of, scratch, store
+from anabranch.settings import REWRITTEN_FILES_AT_ONCE
 
 log = logging.getLogger("anabranch.repo.upkeep.fold")
-
-_FILES_AT_ONCE = 8
 
 
 @dataclass(frozen=True)
@@ -223,7 +222,7 @@ class Refit:
         """Files that are rewritten in one go: all of them on Spark, no more than fit into memory in the process."""
         found: list[list[Layer]] = []
         rows = 0
-        most = _FILES_AT_ONCE * self.ctx.settings.file_row_limit
+        most = REWRITTEN_FILES_AT_ONCE * self.ctx.settings.file_row_limit
         # Small files come last, so that they end up in one batch.
         for layer in sorted(chosen, key=lambda x: -x.object.row_count):
             rows += layer.object.row_count

@@ -18,10 +18,9 @@ from anabranch.model.garbage import Ages, Collected, Doomed, Garbage, Kind, Loos
 from anabranch.objects.root import FoundFile
 from anabranch.plan.superseded import superseded
 from anabranch.repo.context.context import Context
+from anabranch.settings import COLLECTED_AT_ONCE
 
 log = logging.getLogger("anabranch.repo.upkeep.gc")
-
-_AT_ONCE = 1000
 
 
 @dataclass(frozen=True)
@@ -103,8 +102,8 @@ def _unknown_files(ctx: Context, due: set[str], grace: timedelta) -> list[FoundF
 
 def _remove_files(ctx: Context, paths: Sequence[str]) -> None:
     """Remove files, unless the catalogue names them by now; it names no new ones meanwhile."""
-    for start in range(0, len(paths), _AT_ONCE):
-        chunk = set(paths[start : start + _AT_ONCE])
+    for start in range(0, len(paths), COLLECTED_AT_ONCE):
+        chunk = set(paths[start : start + COLLECTED_AT_ONCE])
         with ctx.catalog.write() as cx:
             liveness.seize_objects(cx)
             ctx.root.collect(sorted(chunk.difference(objects.paths(cx))))

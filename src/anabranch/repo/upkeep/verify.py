@@ -7,8 +7,7 @@ import hashlib
 from anabranch.catalog import liveness, objects
 from anabranch.errors import Corrupt
 from anabranch.repo.context.context import Context
-
-_CHUNK = 200
+from anabranch.settings import VERIFIED_AT_ONCE
 
 
 def verify(ctx: Context) -> int:
@@ -20,8 +19,8 @@ def verify(ctx: Context) -> int:
         message = f"the catalogue links {len(broken)} objects that it does not have, such as {broken[0]}"
         raise Corrupt(message, hint="restore it from a backup")
     inline = [o for o in found if o.place == "inline"]
-    for start in range(0, len(inline), _CHUNK):
-        chunk = inline[start : start + _CHUNK]
+    for start in range(0, len(inline), VERIFIED_AT_ONCE):
+        chunk = inline[start : start + VERIFIED_AT_ONCE]
         with ctx.catalog.read() as cx:
             contents = objects.contents(cx, [o.id for o in chunk])
         for o in chunk:

@@ -13,9 +13,8 @@ from anabranch.model.objects import NewObject, StoredObject, may_meet
 from anabranch.model.tables import TableState
 from anabranch.objects.parquet import read_columns
 from anabranch.repo.context.context import Context
+from anabranch.settings import UNIQUE_CHECK_ROWS_LIMIT
 
-_ROWS_AT_MOST = 8_000_000
-"""More keys than this are left to an engine."""
 _COUNT = "_ana_count"
 
 
@@ -26,7 +25,9 @@ def repeated_keys(
     near = list(_near(objects))
     if not near:
         return arrow_fields(state.schema.key_columns).empty_table()
-    if sum(o.row_count for o in near) > _ROWS_AT_MOST or any(c.type.only_spark for c in state.schema.key_columns):
+    if sum(o.row_count for o in near) > UNIQUE_CHECK_ROWS_LIMIT or any(
+        c.type.only_spark for c in state.schema.key_columns
+    ):
         return None
     found = [_keys_of(ctx, o, state, pending) for o in near]
     known = [keys for keys in found if keys is not None]

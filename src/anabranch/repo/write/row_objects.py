@@ -21,11 +21,12 @@ from anabranch.model.objects import KeyRange, NewObject, ObjectKind, StoredObjec
 from anabranch.model.schema import ROW_ID, Column, Schema
 from anabranch.model.tables import TableState
 from anabranch.model.types import DataType
-from anabranch.objects import memory, parquet
+from anabranch.objects import parquet
 from anabranch.objects.root import SealedFile
 from anabranch.queries import writes as changes
 from anabranch.queries.query import OP, Files, Query, Rows, Source, reading_of
 from anabranch.repo.context.context import Context
+from anabranch.settings import INLINE_MEMORY_LIMIT_BYTES
 
 NAMED_AT_MOST = 5
 """How many offending rows an error names."""
@@ -311,7 +312,7 @@ def _store_rows(
         part = rows.slice(start, size)
         content = parquet.encode(part, _even_part(part.num_rows, ctx.settings.row_group_rows))
         key_range = parquet.table_range(part, schema.key_columns)
-        if len(content) <= ctx.settings.inline_limit_bytes and part.nbytes <= memory.LIMIT_BYTES:
+        if len(content) <= ctx.settings.inline_limit_bytes and part.nbytes <= INLINE_MEMORY_LIMIT_BYTES:
             digest = hashlib.sha256(content).hexdigest()
             new = _object(kind, schema, touched, digest, len(content), part.num_rows, key_range, None, content)
             ctx.cache.put(new.stored.id, part)
