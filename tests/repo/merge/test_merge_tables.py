@@ -280,10 +280,38 @@ def test_a_row_twice_after_the_key_was_given_up_is_a_change(repo: ab.Repository)
     assert rows(repo) == [(1, 10, "x"), (1, 10, "x"), (2, 20, "y"), (3, 30, "z")]
 
 
-def test_rows_that_both_changed_after_giving_the_key_up_are_asked_about(duck: ab.Repository) -> None:
+@pytest.mark.parametrize("order", ["before", "after"])
+def test_rows_that_both_changed_beside_giving_the_key_up_are_merged_by_it(repo: ab.Repository, order: str) -> None:
     lost = t("set_key", [])
-    fork(duck, make_t, both(update_1, lost), both(insert_4, lost))
-    assert whole(conflict(duck)) == [("t", "key/key", None)]
+    acts = (both(update_1, t("delete", where="id = 3")), both(insert_4, t("update", {"s": "'n'"}, where="id = 1")))
+    fork(repo, make_t, *(both(a, lost) if order == "before" else both(lost, a) for a in acts))
+    repo.merge("theirs", into="ours")
+    assert (repo.table("t", at="ours").key, rows(repo)) == ((), [(1, 11, "n"), (2, 20, "y"), (4, 40, "q")])
+    act(repo, "theirs", t("insert", [{"id": 4, "a": 0, "s": "again"}]))
+    act(repo, "ours", t("update", {"a": 0}, where="id = 2"))
+    assert rows(repo)[1] == (2, 0, "y")
+
+
+def test_cells_that_both_changed_beside_giving_the_key_up_are_in_conflict(duck: ab.Repository) -> None:
+    lost = t("set_key", [])
+    fork(duck, make_t, both(update_1, lost), both(lost, t("update", {"a": 12}, where="id = 1")))
+    assert cells(conflict(duck)) == [((1,), "update/update", "a", 10, 11, 12)]
+    merge = duck.start_merge("theirs", into="ours")
+    merge.resolve("t", key={"id": 1}, take="theirs")
+    merge.finish()
+    assert rows(duck)[0] == (1, 12, "x")
+
+
+@pytest.mark.parametrize("why", ["twice", "null", "dropped"])
+def test_rows_that_a_lost_key_does_not_tell_apart_any_more_are_asked_about(duck: ab.Repository, why: str) -> None:
+    lost = t("set_key", [])
+    more = {
+        "twice": t("insert", [{"id": 1, "a": 1, "s": "again"}]),
+        "null": both(t("alter_column", "id", nullable=True), t("update", {"id": None}, where="id = 2")),
+        "dropped": both(t("update", {"a": 1}, where="id = 2"), t("drop_column", "id")),
+    }
+    fork(duck, make_t, both(update_1, lost), both(lost, more[why]))
+    assert ("t", "key/key", None) in whole(conflict(duck))
 
 
 def test_rows_of_the_base_that_a_new_key_does_not_tell_apart_are_no_base(repo: ab.Repository) -> None:

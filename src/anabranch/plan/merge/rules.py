@@ -61,6 +61,8 @@ class RowPolicy:
     """Compare states in full: the key changed, so changes can't be told by one key."""
     by_key_of: Literal["ours", "theirs"] = "ours"
     """Whose key tells rows apart."""
+    by_old_key: tuple[ColumnId, ...] = ()
+    """The key that both sides gave up, by which rows are merged all the same; afterwards they have new hidden ids."""
     theirs_deletes_win: bool = False
     """A delete of theirs goes through where ours updated the row."""
     only_new_rows: bool = False

@@ -27,6 +27,8 @@ class SchemaMerge:
     """Which sides have another key than the base."""
     rows_of: Side | None = None
     """Whose rows stay as they are, because no key tells which are the other side's."""
+    old_key: tuple[ColumnId, ...] = ()
+    """The key that both sides gave up and rows are merged by, where both changed some."""
     conflicts: tuple[ThingConflict, ...] = ()
 
 
@@ -55,7 +57,9 @@ def merge_schema(
     schema = work.schema_of(ours)
     if columns != schema.columns or key != schema.key:
         schema = Schema(SchemaId(new_id("s")), columns, key)
-    return SchemaMerge(schema, checks, work.cluster_by(), key_of, work.key_changed(), work.rows_of, judge.conflicts)
+    return SchemaMerge(
+        schema, checks, work.cluster_by(), key_of, work.key_changed(), work.rows_of, work.old_key, judge.conflicts
+    )
 
 
 @dataclass
@@ -71,6 +75,7 @@ class _SchemaWork:
     columns: dict[str, Column] = field(default_factory=dict)
     """What is there after the merge, by the id that stands for the column."""
     rows_of: Side | None = None
+    old_key: tuple[ColumnId, ...] = ()
 
     def __post_init__(self) -> None:
         self.of = {str(i): t.id for t in self.trios for i in t.ids}
@@ -221,12 +226,20 @@ class _SchemaWork:
                 return self._keep_rows_of("ours")
             self.rows_of = "theirs"
         elif self.theirs.rows_changed and "theirs" in self.key_changed() and not self._key(self.theirs):
-            self.rows_of = self._ask_about_key("key/key") if self.ours.rows_changed else "theirs"
+            self.rows_of = self._rows_without_key() if self.ours.rows_changed else "theirs"
         elif self.theirs.rows_changed:
             if self._ask_about_key("key/rows") == "theirs":
                 return self._keep_rows_of("theirs")
             self.rows_of = "ours"
         return chosen
+
+    def _rows_without_key(self) -> Side | None:
+        """Whose rows stay where both gave the key up and changed some: both, as long as it still tells them apart."""
+        key = self._key(self.base) if self.base and self.strictness != "operations" else ()
+        if key and self.ours.told_by_old_key and self.theirs.told_by_old_key and all(i in self.columns for i in key):
+            self.old_key = tuple(self.columns[i].id for i in key)
+            return None
+        return self._ask_about_key("key/key")
 
     def _keep_rows_of(self, side: Side) -> Side:
         """Keep the side that tells rows as the base did: by a key the other's are merged in, else they are not."""

@@ -39,6 +39,8 @@ class ThingSide:
     """Whether rows may differ from the base's although nothing changed them since the first commit that it is of."""
     rows_inserted: bool = False
     """Whether rows may have been inserted, where the operations alone do not say so: an upsert is an update."""
+    told_by_old_key: bool = False
+    """Whether the key that both sides gave up still tells all rows apart: then they are merged by it."""
     touched: frozenset[ColumnId] = frozenset()
     """The columns of which a cell may have been updated since the base."""
     filled: frozenset[ColumnId] = frozenset()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
+from anabranch.model.ids import new_id
 from anabranch.model.schema import Schema
 from anabranch.model.tables import ROW_IDS
 from anabranch.plan.merge import matrices
@@ -126,6 +127,8 @@ def _with(ours: ThingSide, attributes: dict[str, Any]) -> ThingSide:
 def _numbering(ours: ThingSide, theirs: ThingSide, merged: SchemaMerge, rows: RowPolicy | None) -> str | None:
     """The numbering that the merged rows are of; none where they have a key."""
     side = theirs if rows is not None and rows.replaces_all and merged.key_changed else ours
+    if rows is not None and rows.by_old_key:
+        return new_id("w")
     return None if merged.schema.key else side.attributes.get(ROW_IDS)
 
 
@@ -155,7 +158,9 @@ def _merged_rows(
     changed = {side: s.rows_changed or s.in_doubt for side, s in (("ours", ours), ("theirs", theirs))}
     if merged.rows_of == "ours" or (merged.key_of == "ours" and not changed["theirs"]):
         return None
-    policy = RowPolicy(strictness, base is None, bool(merged.key_changed), merged.key_of)
+    policy = RowPolicy(strictness, base is None, bool(merged.key_changed), merged.key_of, merged.old_key)
+    if merged.old_key:
+        return policy
     if merged.rows_of == "theirs" or (merged.key_of == "theirs" and not changed["ours"]):
         return replace(policy, replaces_all=True)
     if strictness == "operations":

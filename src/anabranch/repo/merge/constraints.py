@@ -80,7 +80,8 @@ def unfit_keys(ctx: Context, sides: Sides, schema: Schema, name: str) -> list[Vi
 
     Asked before rows are merged by that key: of two rows under one key, one would be lost.
     """
-    states = [s for s in (sides.ours, sides.theirs) if s.read_as(schema).schema.key_ids != schema.key_ids]
+    both = (sides.ours,) if sides.ours is sides.theirs else (sides.ours, sides.theirs)
+    states = [s for s in both if s.read_as(schema).schema.key_ids != schema.key_ids]
     if not states or not schema.has_key:
         return []
     work = Work(sum(size_of(s.layers) for s in states), not_in_duck=not_in_duck(schema.key_columns, name))

@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from anabranch.engines.engine import Engine
 from anabranch.model.changes import Counts
-from anabranch.model.ids import ColumnId, ObjectId
+from anabranch.model.ids import ColumnId, ObjectId, new_write_id
 from anabranch.model.objects import Layer, NewObject, may_meet, size_of
 from anabranch.model.schema import Column, Schema
 from anabranch.model.tables import TableState
@@ -108,16 +108,21 @@ def merge_rows(
 
     With conflicts nothing is written; with `go_on` it is, as if ours were taken.
     """
-    work = _prepare(ctx, sides, schema, policy)
+    work = _prepare(ctx, sides, _told_by(schema, policy), policy)
     with scratch(ctx, work.engine) as place, reading(ctx, work.everything):
         return _RowMerge(ctx, work, place).run(_fitting(settled, work.decision), go_on)
+
+
+def _told_by(schema: Schema, policy: RowPolicy) -> Schema:
+    """The schema that rows are merged under: with the key that was given up, where it tells them apart."""
+    return replace(schema, key=policy.by_old_key) if policy.by_old_key else schema
 
 
 def decide_at(
     ctx: Context, sides: Sides, schema: Schema, policy: RowPolicy, keys: pa.Table, settled: pa.Table | None
 ) -> tuple[pa.Table, Decision]:
     """Decide the rows at some keys, to look at them; nothing is written."""
-    work = _prepare(ctx, sides, schema, policy)
+    work = _prepare(ctx, sides, _told_by(schema, policy), policy)
     with scratch(ctx, work.engine) as place, reading(ctx, work.everything):
         merge = _RowMerge(ctx, work, place)
         kept = merge._keep_keys(reading_of(Rows(keys), keys.column_names))
@@ -481,7 +486,10 @@ class _RowMerge:
         made: tuple[NewObject, ...] = ()
         if decided is not None:
             query = three_way.staying(self._reading(decided), self.schema)
-            made = store(self.ctx, self.engine, query, "rows", self.schema, self.schema.columns)
+            gives_up = bool(self.decision.policy.by_old_key)
+            schema = replace(self.schema, key=()) if gives_up else self.schema
+            layout = Layout((), new_write_id()) if gives_up else None
+            made = store(self.ctx, self.engine, query, "rows", schema, schema.columns, layout)
         steps = (Statement("alter column", made, Counts()),) if made else ()
         return MergedRows(steps, None, False, None, self.decision, made, replaced=True)
 

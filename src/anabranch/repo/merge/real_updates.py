@@ -14,6 +14,7 @@ from anabranch.plan.merge.rules import RowPolicy, read_rules
 from anabranch.plan.merge.sides import ThingSide
 from anabranch.repo.context.context import Context
 from anabranch.repo.context.table_state import schema_of
+from anabranch.repo.merge.constraints import unfit_keys
 from anabranch.repo.merge.merge_base import rows_at
 from anabranch.repo.merge.merged_rows import Sides, Used, rows_differ, used_columns
 from anabranch.repo.merge.sides import Gathered, SideReader
@@ -64,7 +65,9 @@ class _Asking:
         if not side.rows_changed or None in key:
             return side
         by_key = replace(side.schema, key=tuple(c.id for c in key if c))
-        return replace(side, rows_changed=rows_differ(self.ctx, self._sides(side, old, None), by_key))
+        sides = self._sides(side, old, None)
+        apart = not unfit_keys(self.ctx, sides, by_key, side.path)
+        return replace(side, rows_changed=rows_differ(self.ctx, sides, by_key), told_by_old_key=apart)
 
     def _without_undone(self, side: ThingSide, old: ThingSide) -> ThingSide:
         """A table whose making is undone: rows that were changed and changed back are as they were."""
