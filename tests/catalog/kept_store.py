@@ -50,7 +50,7 @@ def told_before(kept: Path = FORMAT_3) -> dict[str, Any]:
 def tell(repo: ab.Repository) -> dict[str, Any]:
     """All that a repository says of itself: log, rows of every table at every commit, differences, blame."""
     log = repo.log()
-    told = {c.hash: [c.id, c.author, c.message, str(c.finished_at), c.parents, c.tables, c.provenance] for c in log}
+    told = {c.hash: [c.author, c.message, str(c.finished_at), c.parents, c.tables, c.provenance] for c in log}
     names = {c.hash: [table.name for table in repo.tables(c.hash)] for c in log}
     rows = {f"{n}@{c}": _digest(repo.table(n, c).rows()) for c, there in names.items() for n in there}
     newest, oldest = log[0].hash, log[-1].hash

@@ -17,11 +17,12 @@ import anabranch as ab
 from anabranch.catalog import branches, history, objects, tables
 from anabranch.catalog import moves as branch_moves
 from anabranch.catalog import publish as publishing
+from anabranch.catalog.commits import describe
 from anabranch.catalog.moves import HeadMoved
 from anabranch.catalog.publish import publish
-from anabranch.model.clock import Position
+from anabranch.model.commits import Origin
 from anabranch.model.content import ChangeReference, Content, Publication
-from anabranch.model.ids import ColumnId, CommitId, LineId, ObjectId, SchemaId, ThingId, new_id
+from anabranch.model.ids import ColumnId, CommitId, ObjectId, RepositoryId, SchemaId, ThingId, new_id
 from anabranch.model.objects import KeyRange, NewObject, StoredObject
 from anabranch.model.tables import Entry
 from anabranch.plan.hashing import commit_hash
@@ -43,9 +44,8 @@ def drafted(repo: ab.Repository, content: Content = NOTHING, branch: str = "main
         assert head is not None
         parent = history.head(cx, head.position)
         assert parent is not None
-    made = Publication(
-        ctx.record.id, head, (parent,), CommitId(new_id("k")), "ann", "by hand", 1, ("0ff",), "commit", content
-    )
+    id_, origins = CommitId(new_id("k")), Origin.of(["0ff"])
+    made = Publication(ctx.record.id, head, (parent,), id_, "ann", "by hand", 1, origins, "commit", content)
     return replace(made, **changes)
 
 
@@ -218,15 +218,53 @@ def test_a_branch_whose_clock_stood_still_shows_its_last_move_of_that_time(
 
 
 def test_references_to_further_parents_are_kept(repo: ab.Repository) -> None:
-    base = Position(LineId("lbase"), 3)
-    thing = ThingId(new_id("t"))
+    publication = drafted(repo)
+    base, thing = publication.parents[0].position, ThingId(new_id("t"))
     reference = ChangeReference(thing, 1, base, ObjectId("oexceptions"))
-    made = put_out(repo, drafted(repo, Content(references=(reference,))))
+    met = StoredObject(ObjectId("oexceptions"), "exceptions", "aa", 1, 1, SchemaId("s1"), None, (), "inline", None)
+    content = Content(references=(reference,), described={met.id: met})
+    made = put_out(repo, replace(publication, content=content))
     with repo._ctx.catalog.read() as cx:
         r = tables.change_references
         row = cx.execute(select(r).where(r.c.thing_id == thing)).one()
     assert (row.line_id, row.commit_index, row.parent_number) == (made.position.line, made.position.index, 1)
     assert (row.base_line, row.base_index, row.exceptions_id) == (base.line, base.index, "oexceptions")
+
+
+def test_provenance_and_facts_are_published_with_a_commit_and_read_back(repo: ab.Repository) -> None:
+    origins = (Origin("0ff", "orders", RepositoryId("rother")), Origin(None, source="s3://bucket/a@1"))
+    facts = {"job": {"name": "tokenize", "shards": [1, 2]}, "capture": "0/16B3748", "nothing": None}
+    made = put_out(repo, drafted(repo, provenance=origins, facts=facts))
+    plain = put_out(repo, drafted(repo))
+    with repo._ctx.catalog.read() as cx:
+        found, without = describe(cx, [made.position, plain.position])
+        p = tables.provenance.c
+        wanted = select(p.commit_hash, p.role, p.repository_id).where(p.line_id == made.position.line)
+        kept = cx.execute(wanted.where(p.commit_index == made.position.index).order_by(p.number)).all()
+    assert (found.provenance, found.facts) == (("0ff", "s3://bucket/a@1"), facts)
+    assert without.facts == {}
+    assert kept == [("0ff", "orders", "rother"), (None, None, None)]
+
+
+def test_a_user_gives_facts_and_reads_them_in_log_and_show(repo: ab.Repository) -> None:
+    with repo.commit("main", "load", facts={"source": {"file": "a.csv", "rows": 3}}, allow_empty=True) as tx:
+        pass
+    assert tx.commit is not None
+    assert tx.commit.facts == {"source": {"file": "a.csv", "rows": 3}}
+    opened = repo.start("main", message="slowly", facts={"job": ["x"]})
+    opened.create_table("t", [{"id": 1}], key="id")
+    opened.finish()
+    assert [c.facts for c in repo.log(limit=2)] == [{"job": ["x"]}, tx.commit.facts]
+    assert repo.show("main~1") == tx.commit
+
+
+ODD_FACTS = [{"a": 1.5}, {"A b": 1}, {"a": {1: 2}}, {"a": "\ud800"}, {"a": object()}, ["a"], {1: 2}]
+
+
+@pytest.mark.parametrize("facts", ODD_FACTS)
+def test_facts_that_no_hash_could_cover_are_refused(repo: ab.Repository, facts: Any) -> None:
+    with pytest.raises(ab.InvalidRequest, match="facts"):
+        repo.commit("main", "load", facts=facts)
 
 
 WHOLE = st.integers(-(2**63), 2**63 - 1)

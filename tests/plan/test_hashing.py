@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from decimal import Decimal
 from typing import Any
 
 import pytest
 
 from anabranch.model.clock import Position
-from anabranch.model.commits import BranchHead, CommitHead
+from anabranch.model.commits import BranchHead, CommitHead, Origin
 from anabranch.model.content import Change, ChangeReference, Content, NameBinding, Publication, View
 from anabranch.model.ids import BranchId, ColumnId, CommitId, LineId, ObjectId, RepositoryId, SchemaId, ThingId, ViewId
-from anabranch.model.objects import NewObject, StoredObject
+from anabranch.model.objects import KeyRange, NewObject, StoredObject
 from anabranch.model.schema import Column, Schema
 from anabranch.model.tables import Entry
 from anabranch.model.types import DataType
@@ -22,17 +23,24 @@ SCHEMA = Schema(
     (Column(ColumnId("c1"), "id", DataType("bigint"), False), Column(ColumnId("c2"), "v", DataType("int"))),
     (ColumnId("c1"),),
 )
-STORED = StoredObject(ObjectId("o1"), "rows", "aa11", 10, 1, SCHEMA.id, None, (), "inline", None)
+RANGE = KeyRange((1, Decimal("1.50"), b"\x00"), (7, Decimal("2.50"), b"\xff"))
+STORED = StoredObject(ObjectId("o1"), "rows", "aa11", 10, 1, SCHEMA.id, RANGE, (), "inline", None)
+UPDATE = StoredObject(ObjectId("o2"), "update", "bb22", 11, 2, SCHEMA.id, None, (ColumnId("c2"),), "inline", None)
+MET = StoredObject(ObjectId("o3"), "exceptions", "cc33", 12, 3, SCHEMA.id, None, (ColumnId("c2"),), "inline", None)
+BASE = Position(LineId("l1"), 0)
 ENTRY = Entry(ThingId("t1"), "table", SCHEMA.id, 1, ("create",), {"properties": {"a": "b"}})
 CONTENT = Content(
     entries=(ENTRY, Entry(ThingId("t2"), "table", SCHEMA.id, 0, ("drop",), {}, True)),
     names=(NameBinding(ThingId(""), "t", "table", ThingId("t1")), NameBinding(ThingId(""), "u", "table", None)),
     changes=(Change(ThingId("t1"), (ObjectId("o1"), ObjectId("o2"))),),
-    references=(ChangeReference(ThingId("t1"), 1, Position(LineId("l1"), 0), None),),
+    references=(
+        ChangeReference(ThingId("t1"), 1, BASE, ObjectId("o3")),
+        ChangeReference(ThingId("t2"), 1, None, None),
+    ),
     views=(View(ViewId("v1"), ThingId("t1"), "snapshot", (ObjectId("o1"),), 1),),
     schemas=(SCHEMA,),
     objects=(NewObject(STORED, b"x"),),
-    sha256={ObjectId("o1"): "aa11", ObjectId("o2"): "bb22"},
+    described={o.id: o for o in (STORED, UPDATE, MET)},
 )
 PARENTS = (
     CommitHead(Position(LineId("l1"), 4), CommitId("k0"), "f00", 4, 100),
@@ -46,11 +54,19 @@ PUBLICATION = Publication(
     "ann",
     "load",
     200,
-    ("0ff",),
+    (Origin("0ff"), Origin("0fe", "docs"), Origin(None, source="s3://a/b@1")),
     "commit",
     CONTENT,
+    facts={"job": {"name": "tokenize", "shards": [1, 2]}},
 )
-HASH = commit_hash(PUBLICATION, 300)
+BASES = {BASE: "ba5e"}
+
+
+def hash_of(publication: Publication, finished_at: int = 300, bases: dict[Position, str] = BASES) -> str:
+    return commit_hash(publication, finished_at, bases)
+
+
+HASH = hash_of(PUBLICATION)
 
 
 def with_content(**changes: Any) -> Publication:
@@ -61,11 +77,21 @@ def with_column(**changes: Any) -> Schema:
     return replace(SCHEMA, columns=(SCHEMA.columns[0], replace(SCHEMA.columns[1], **changes)))
 
 
+def with_object(o: StoredObject, **changes: Any) -> Publication:
+    return with_content(described={**CONTENT.described, o.id: replace(o, **changes)})
+
+
+# The recipes are part of the format: if these change, the hashes of older commits can't be checked any more.
+
+
 def test_the_hash_is_a_sha256_that_stays_the_same() -> None:
-    assert len(HASH) == 64
-    assert commit_hash(PUBLICATION, 300) == HASH
-    # The recipe is part of the format: if this changes, the hashes of older commits can't be checked any more.
-    assert HASH == "bb37ef898e94e8c2277da99d67db76bacd73c84f5343e6c6bb3a25282e268236"
+    assert hash_of(PUBLICATION) == HASH
+    assert HASH == "de33e99c56196afc677de6b2016ba6150415bfcb01a0765c0d06207e9c1d4995"
+
+
+def test_the_hash_by_the_first_recipe_stays_the_same() -> None:
+    first = replace(with_content(references=CONTENT.references[:1]), provenance=Origin.of(["0ff"]), facts={})
+    assert commit_hash(first, 300, recipe=1) == "bb37ef898e94e8c2277da99d67db76bacd73c84f5343e6c6bb3a25282e268236"
 
 
 CHANGES_THE_HASH: dict[str, Publication] = {
@@ -74,8 +100,14 @@ CHANGES_THE_HASH: dict[str, Publication] = {
     "message": replace(PUBLICATION, message="load "),
     "started": replace(PUBLICATION, started_at=201),
     "no provenance": replace(PUBLICATION, provenance=()),
-    "more provenance": replace(PUBLICATION, provenance=("0ff", "0fe")),
-    "order of provenance": replace(PUBLICATION, provenance=("0fe", "0ff")),
+    "more provenance": replace(PUBLICATION, provenance=(*PUBLICATION.provenance, Origin("0fd"))),
+    "order of provenance": replace(PUBLICATION, provenance=PUBLICATION.provenance[::-1]),
+    "role of provenance": replace(PUBLICATION, provenance=(Origin("0ff", "x"), *PUBLICATION.provenance[1:])),
+    "source of provenance": replace(
+        PUBLICATION, provenance=(*PUBLICATION.provenance[:2], Origin(None, source="s3://"))
+    ),
+    "no facts": replace(PUBLICATION, facts={}),
+    "a fact": replace(PUBLICATION, facts={"job": {"name": "tokenize", "shards": [2, 1]}}),
     "fewer parents": replace(PUBLICATION, parents=PARENTS[:1]),
     "order of parents": replace(PUBLICATION, parents=PARENTS[::-1]),
     "another parent": replace(PUBLICATION, parents=(replace(PARENTS[0], hash="f01"), PARENTS[1])),
@@ -90,7 +122,19 @@ CHANGES_THE_HASH: dict[str, Publication] = {
     "a name's thing": with_content(names=(replace(CONTENT.names[0], thing_id=ThingId("t2")), CONTENT.names[1])),
     "a name freed": with_content(names=(replace(CONTENT.names[0], thing_id=None), CONTENT.names[1])),
     "a name's namespace": with_content(names=(replace(CONTENT.names[0], parent_id=ThingId("n")), CONTENT.names[1])),
-    "bytes of an object": with_content(sha256={**CONTENT.sha256, ObjectId("o1"): "aa12"}),
+    "bytes of an object": with_object(STORED, sha256="aa12"),
+    "kind of an object": with_object(STORED, kind="delete"),
+    "schema of an object": with_object(STORED, schema_id=SchemaId("s2")),
+    "rows of an object": with_object(STORED, row_count=2),
+    "least key of an object": with_object(STORED, key_range=KeyRange((2, *RANGE.low[1:]), RANGE.high)),
+    "greatest key of an object": with_object(STORED, key_range=KeyRange(RANGE.low, (8, *RANGE.high[1:]))),
+    "no keys of an object": with_object(STORED, key_range=None),
+    "columns that an object touches": with_object(UPDATE, touched=()),
+    "steps": with_content(changes=(replace(CONTENT.changes[0], steps=(0, 1)),)),
+    "bytes of exceptions": with_object(MET, sha256="cc34"),
+    "rows of exceptions": with_object(MET, row_count=4),
+    "no exceptions": with_content(references=(replace(CONTENT.references[0], exceptions=None), CONTENT.references[1])),
+    "no base": with_content(references=(replace(CONTENT.references[0], base=None), CONTENT.references[1])),
     "order of objects": with_content(changes=(Change(ThingId("t1"), (ObjectId("o2"), ObjectId("o1"))),)),
     "no changes": with_content(changes=()),
     "changes of another table": with_content(changes=(replace(CONTENT.changes[0], thing_id=ThingId("t2")),)),
@@ -105,15 +149,16 @@ CHANGES_THE_HASH: dict[str, Publication] = {
 
 @pytest.mark.parametrize("what", CHANGES_THE_HASH)
 def test_the_hash_depends_on_what_the_commit_says_and_whence_it_came(what: str) -> None:
-    assert commit_hash(CHANGES_THE_HASH[what], 300) != HASH
+    assert hash_of(CHANGES_THE_HASH[what]) != HASH
 
 
-def test_the_hash_depends_on_when_it_was_finished() -> None:
-    assert commit_hash(PUBLICATION, 301) != HASH
+def test_the_hash_depends_on_when_it_was_finished_and_on_what_a_reference_starts_from() -> None:
+    assert hash_of(PUBLICATION, 301) != HASH
+    assert hash_of(PUBLICATION, bases={BASE: "ba55"}) != HASH
 
 
 def test_no_two_of_these_commits_have_the_same_hash() -> None:
-    assert len({commit_hash(p, 300) for p in CHANGES_THE_HASH.values()}) == len(CHANGES_THE_HASH)
+    assert len({hash_of(p) for p in CHANGES_THE_HASH.values()}) == len(CHANGES_THE_HASH)
 
 
 MOVED = Position(LineId("elsewhere"), 99)
@@ -134,9 +179,13 @@ KEEPS_THE_HASH: dict[str, Publication] = {
     "objects that are linked": with_content(objects=(), linked=(ObjectId("o1"),)),
     "ids of objects": with_content(
         changes=(Change(ThingId("t1"), (ObjectId("x1"), ObjectId("x2"))),),
-        sha256={ObjectId("x1"): "aa11", ObjectId("x2"): "bb22"},
+        described={ObjectId("x1"): STORED, ObjectId("x2"): UPDATE, MET.id: MET},
     ),
-    "the base of a reference": with_content(references=(replace(CONTENT.references[0], base=MOVED),)),
+    "where the base of a reference stands": with_content(
+        references=(replace(CONTENT.references[0], base=MOVED), CONTENT.references[1])
+    ),
+    "where an object lies": with_object(STORED, place="root", path="ab/oab.parquet"),
+    "order of facts": replace(PUBLICATION, facts=dict(PUBLICATION.facts)),
     "order of entries": with_content(entries=CONTENT.entries[::-1]),
     "order of names": with_content(names=CONTENT.names[::-1]),
 }
@@ -144,13 +193,13 @@ KEEPS_THE_HASH: dict[str, Publication] = {
 
 @pytest.mark.parametrize("what", KEEPS_THE_HASH)
 def test_the_hash_does_not_depend_on_coordinates_views_or_places(what: str) -> None:
-    assert commit_hash(KEEPS_THE_HASH[what], 300) == HASH
+    assert hash_of(KEEPS_THE_HASH[what], bases={**BASES, MOVED: "ba5e"}) == HASH
 
 
 @pytest.mark.parametrize("message", ["été 日本語 🚀", 'quotes " and \\ and \n', "", "\u2028", "a\ud800"])
 def test_any_message_can_be_hashed(message: str) -> None:
-    assert commit_hash(replace(PUBLICATION, message=message), 300) != HASH
+    assert hash_of(replace(PUBLICATION, message=message)) != HASH
 
 
 def test_the_document_names_no_line() -> None:
-    assert "l1" not in str(commit_document(PUBLICATION, 300))
+    assert "l1" not in str(commit_document(PUBLICATION, 300, BASES))

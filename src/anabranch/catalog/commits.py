@@ -3,6 +3,7 @@ commit. Which commits are meant is found by history.py and refs."""
 
 from __future__ import annotations
 
+import json
 import re
 from bisect import bisect_right
 from collections import defaultdict
@@ -10,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from sqlalchemy import BigInteger, Connection, bindparam, column, or_, select, values
+from sqlalchemy import BigInteger, Connection, String, bindparam, cast, column, or_, select, values
 
 from anabranch.catalog import tables as t
 from anabranch.catalog.entries import refuse_loop
@@ -50,7 +51,10 @@ def describe(cx: Connection, positions: Iterable[Position]) -> list[Commit]:
     hashes = {key: row.hash for key, row in rows.items()} | _hashes(cx, missing)
     sources: dict[Position, list[str]] = defaultdict(list)
     for row in _read(cx, _PROVENANCE, runs):
-        sources[Position(row.line_id, row.commit_index)].append(row.commit_hash)
+        sources[Position(row.line_id, row.commit_index)].append(row.commit_hash or row.source)
+    facts: dict[Position, dict[str, Any]] = defaultdict(dict)
+    for row in _read(cx, _FACTS, runs):
+        facts[Position(row.line_id, row.commit_index)][row.key] = json.loads(row.text)
     tables = _touched_tables(cx, runs, set(wanted), lines)
     return [
         Commit(
@@ -63,6 +67,7 @@ def describe(cx: Connection, positions: Iterable[Position]) -> list[Commit]:
             tuple(hashes[x.line, x.index] for x in parents[p] if (x.line, x.index) in hashes),
             tuple(sorted(tables.get(p, ()))),
             tuple(sources.get(p, ())),
+            facts.get(p, {}),
         )
         for p in wanted
     ]
@@ -212,7 +217,8 @@ _COMMITS = _reading(
 )
 _HASHES = _reading(t.commits, t.commits.c.hash)
 _EDGES = _reading(t.merge_edges, *(t.merge_edges.c[name] for name in ("number", "parent_line", "parent_index")))
-_PROVENANCE = _reading(t.provenance, t.provenance.c.number, t.provenance.c.commit_hash)
+_PROVENANCE = _reading(t.provenance, *(t.provenance.c[name] for name in ("number", "commit_hash", "source")))
+_FACTS = _reading(t.facts, t.facts.c.key, cast(t.facts.c.value, String).label("text"))
 _ENTRIES = _reading(t.entries, *(t.entries.c[name] for name in ("thing_id", "kind", "carried", "dropped")))
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from decimal import Decimal
 from typing import Any, TypeVar, get_args
 
 from sqlalchemy import Connection, Row, bindparam, delete, select, update
@@ -14,7 +13,15 @@ from anabranch.catalog.store import Prepared, now
 from anabranch.errors import Corrupt
 from anabranch.model.clock import Position
 from anabranch.model.ids import ColumnId, ObjectId, SchemaId, ThingId
-from anabranch.model.objects import KeyRange, KeyValue, NewObject, ObjectKind, StoredObject, is_object_path
+from anabranch.model.objects import (
+    KeyRange,
+    NewObject,
+    ObjectKind,
+    StoredObject,
+    is_object_path,
+    key_document,
+    read_key,
+)
 from anabranch.model.schema import Schema, read_schema, schema_document
 from anabranch.settings import OBJECTS_PER_STATEMENT
 
@@ -144,8 +151,8 @@ def _values(o: StoredObject, created_at: int) -> Mapping[str, Any]:
         "size_bytes": o.size_bytes,
         "row_count": o.row_count,
         "schema_id": o.schema_id or None,
-        "key_low": [_encode(v) for v in o.key_range.low] if o.key_range else None,
-        "key_high": [_encode(v) for v in o.key_range.high] if o.key_range else None,
+        "key_low": [key_document(v) for v in o.key_range.low] if o.key_range else None,
+        "key_high": [key_document(v) for v in o.key_range.high] if o.key_range else None,
         "touched": list(o.touched),
         "place": o.place,
         "path": o.path,
@@ -157,7 +164,7 @@ def stored(row: Row[Any]) -> StoredObject:
     _check(row)
     key_range = None
     if row.key_low is not None:
-        key_range = KeyRange(tuple(map(_decode, row.key_low)), tuple(map(_decode, row.key_high)))
+        key_range = KeyRange(tuple(map(read_key, row.key_low)), tuple(map(read_key, row.key_high)))
     return StoredObject(
         ObjectId(row.id),
         row.kind,
@@ -182,16 +189,3 @@ def _check(row: Row[Any]) -> None:
     if not is_own or not is_placed:
         hint = "restore the catalogue from a backup"
         raise Corrupt(f"the catalogue describes object {row.id!r} as none can be (path {row.path!r})", hint=hint)
-
-
-def _encode(value: KeyValue) -> Any:
-    """Integers, booleans and text stand for themselves; decimals and bytes are marked."""
-    if isinstance(value, Decimal):
-        return {"decimal": str(value)}
-    return {"hex": value.hex()} if isinstance(value, bytes) else value
-
-
-def _decode(value: Any) -> KeyValue:
-    if isinstance(value, dict):
-        return Decimal(value["decimal"]) if "decimal" in value else bytes.fromhex(value["hex"])
-    return value  # type: ignore[no-any-return]

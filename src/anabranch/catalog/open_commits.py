@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 from sqlalchemy import Connection, delete, select, update
@@ -31,6 +31,7 @@ class OpenRecord:
     creates_branch: bool = False
     version: int = 0
     """Counts the statements, so that two processes can't overwrite each other's."""
+    facts: Mapping[str, Any] = field(default_factory=dict)
 
 
 def insert(cx: Connection, repository: RepositoryId, record: OpenRecord) -> None:
@@ -45,6 +46,7 @@ def insert(cx: Connection, repository: RepositoryId, record: OpenRecord) -> None
         "author": record.author,
         "started_at": record.started_at,
         "provenance": list(record.provenance),
+        "facts": dict(record.facts),
         "strict": record.strict,
         "creates_branch": record.creates_branch,
         "version": record.version,
@@ -70,6 +72,7 @@ def all_records(cx: Connection, repository: RepositoryId) -> list[OpenRecord]:
             r.working_branch is not None,
             bool(r.creates_branch),
             r.version,
+            r.facts or {},
         )
         for r in rows
     ]

@@ -20,7 +20,7 @@ from anabranch.model.commits import BranchHead, CommitHead
 from anabranch.model.content import NameBinding, Publication
 from anabranch.model.ids import ROOT_NAMESPACE, LineId, RepositoryId, ThingId, new_id
 from anabranch.model.tables import Entry
-from anabranch.plan.hashing import commit_hash
+from anabranch.plan.hashing import RECIPE, commit_hash
 
 log = logging.getLogger("anabranch.catalog.publish")
 
@@ -54,7 +54,7 @@ def publish(
     made = CommitHead(
         position,
         publication.id,
-        commit_hash(publication, finished_at),
+        commit_hash(publication, finished_at, _bases(cx, publication)),
         1 + max(p.generation for p in publication.parents),
         finished_at,
     )
@@ -70,6 +70,16 @@ def publish(
         message = f"branch {branch.name!r} moved while it was locked"
         raise BranchMoved(message, hint="try again", branch=branch.name) from None
     return made
+
+
+def _bases(cx: Connection, publication: Publication) -> dict[Position, str]:
+    """The hashes of the commits that references start from."""
+    wanted = {r.base for r in publication.content.references if r.base}
+    found = {base: history.head(cx, base) for base in wanted}
+    if lost := [base for base, head in found.items() if head is None]:
+        message = f"commit {lost[0].index} of line {lost[0].line}, which this merge starts from, was collected"
+        raise Unavailable(message, hint="start the merge again")
+    return {base: head.hash for base, head in found.items() if head}
 
 
 def _finished_at(publication: Publication, today: int) -> int:
@@ -120,12 +130,17 @@ def write_commit(cx: Connection, publication: Publication, made: CommitHead) -> 
             "started_at": publication.started_at,
             "finished_at": made.finished_at,
             "is_merge": len(publication.parents) > 1,
-            "recipe": 1,
+            "recipe": RECIPE,
             "schemas": [s.id for s in content.schemas],
         },
     )
     _insert(cx, t.merge_edges, [_edge(at, made, n, p) for n, p in enumerate(publication.parents) if n])
-    _insert(cx, t.provenance, [{**at, "number": n, "commit_hash": h} for n, h in enumerate(publication.provenance)])
+    origins = [
+        {**at, "number": n, "commit_hash": o.commit, "repository_id": o.repository, "role": o.role, "source": o.source}
+        for n, o in enumerate(publication.provenance)
+    ]
+    _insert(cx, t.provenance, origins)
+    _insert(cx, t.facts, [{**at, "key": key, "value": value} for key, value in publication.facts.items()])
     _insert(cx, t.entries, [_entry_values(at, e, carried=False) for e in content.entries])
     _insert(cx, t.names, [_name_values(publication.repository, at, n, carried=False) for n in content.names])
     links = [

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def commit_document(commit: Commit) -> dict[str, Any]:
-    """A commit: hash, id, author, message, started_at, finished_at, parents, tables, provenance."""
+    """A commit: hash, id, author, message, started_at, finished_at, parents, tables, provenance, facts."""
     return {
         "hash": commit.hash,
         "id": commit.id,
@@ -23,6 +23,7 @@ def commit_document(commit: Commit) -> dict[str, Any]:
         "parents": commit.parents,
         "tables": commit.tables,
         "provenance": commit.provenance,
+        "facts": dict(commit.facts),
     }
 
 

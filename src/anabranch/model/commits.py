@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from datetime import datetime
+from typing import Any
 
 from anabranch.model.clock import Position
-from anabranch.model.ids import BranchId, CommitId
+from anabranch.model.ids import BranchId, CommitId, RepositoryId
 
 
 @dataclass(frozen=True)
@@ -27,6 +29,9 @@ class Commit:
     tables: tuple[str, ...]
     """The names of the tables that it changed."""
     provenance: tuple[str, ...] = ()
+    """The hashes of the commits that it was made from, and the sources outside."""
+    facts: Mapping[str, Any] = field(default_factory=dict, hash=False)
+    """What it was captured, grafted, built or computed from."""
 
     def __str__(self) -> str:
         return self.hash
@@ -34,12 +39,32 @@ class Commit:
     def _repr_html_(self) -> str:
         from anabranch.model import html
 
-        told: dict[str, object] = {name: value for name, value in vars(self).items() if value not in ((), "")}
+        told: dict[str, object] = {name: value for name, value in vars(self).items() if value not in ((), "", {})}
         told["hash"] = html.short(self.hash)
         for name in ("parents", "provenance"):
             if name in told:
                 told[name] = html.shorts(getattr(self, name))
         return html.block(html.facts((name.replace("_", " "), value) for name, value in told.items()))
+
+
+@dataclass(frozen=True)
+class Origin:
+    """What a commit was made from: a commit, of this repository or another of the store, or a source outside."""
+
+    commit: str | None
+    role: str | None = None
+    """What the input is called there."""
+    repository: RepositoryId | None = None
+    """Where the commit is found; None for the same repository."""
+    source: str | None = None
+
+    @classmethod
+    def of(cls, hashes: Iterable[str]) -> tuple[Origin, ...]:
+        """Commits of the same repository, or of nobody knows which."""
+        return tuple(cls(h) for h in hashes)
+
+    def __str__(self) -> str:
+        return self.commit or self.source or ""
 
 
 @dataclass(frozen=True)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from anabranch.model.clock import Position
-from anabranch.model.commits import BranchHead, CommitHead
+from anabranch.model.commits import BranchHead, CommitHead, Origin
 from anabranch.model.ids import CommitId, ObjectId, RepositoryId, ThingId, ViewId
-from anabranch.model.objects import NewObject, ViewKind
+from anabranch.model.objects import NewObject, StoredObject, ViewKind
 from anabranch.model.schema import Schema
 from anabranch.model.tables import Entry, ThingKind
 
@@ -87,8 +88,8 @@ class Content:
     objects: tuple[NewObject, ...] = ()
     linked: tuple[ObjectId, ...] = ()
     """Objects that are in the catalogue already; publishing checks that they still are."""
-    sha256: Mapping[ObjectId, str] = field(default_factory=dict)
-    """The hash of every object in `changes`."""
+    described: Mapping[ObjectId, StoredObject] = field(default_factory=dict)
+    """Every object in `changes`, and those of exceptions in `references`: what the commit's hash says of them."""
 
     @property
     def is_empty(self) -> bool:
@@ -106,7 +107,7 @@ class Publication:
     author: str
     message: str
     started_at: int
-    provenance: tuple[str, ...]
+    provenance: tuple[Origin, ...]
     verb: str
     content: Content
     creates_branch: bool = False
@@ -118,3 +119,5 @@ class Publication:
     """The branch whose line it is, where it is made aside to be shown by that branch later."""
     starts_line: bool = False
     """Whether it begins a line in any case."""
+    facts: Mapping[str, Any] = field(default_factory=dict)
+    """What it was captured, grafted, built or computed from: JSON by key, published and hashed with it."""

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import Literal
+from typing import Any, Literal
 
 from anabranch.model.ids import ColumnId, ObjectId, SchemaId
 
@@ -23,6 +23,20 @@ _PATH = re.compile(r"[a-z2-7]{2}/o[a-z2-7]{16}(\.parquet|\.pack(\.[a-z0-9]{1,12}
 def is_object_path(path: str) -> bool:
     """Tell whether a path is one that objects lie at: a file, a prefix, or a file right below one. None leads out."""
     return _PATH.fullmatch(path) is not None
+
+
+def key_document(value: KeyValue) -> Any:
+    """A key's value as JSON: integers, booleans and text stand for themselves; decimals and bytes are marked."""
+    if isinstance(value, Decimal):
+        return {"decimal": str(value)}
+    return {"hex": value.hex()} if isinstance(value, bytes) else value
+
+
+def read_key(value: Any) -> KeyValue:
+    """Read a key's value that `key_document` wrote."""
+    if isinstance(value, dict):
+        return Decimal(value["decimal"]) if "decimal" in value else bytes.fromhex(value["hex"])
+    return value  # type: ignore[no-any-return]
 
 
 @dataclass(frozen=True)

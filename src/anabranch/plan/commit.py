@@ -191,7 +191,7 @@ def content_of(draft: Draft, registered: Iterable[ObjectId] = ()) -> Content:
         schemas=tuple(s for t in told for s in _new_schemas(t)),
         objects=tuple(o for o in objects if o.stored.id not in known),
         linked=tuple(o.stored.id for o in objects if o.stored.id in known),
-        sha256={o.stored.id: o.stored.sha256 for o in objects},
+        described={o.stored.id: o.stored for o in objects},
     )
 
 

@@ -83,11 +83,16 @@ class Repository:
         strict: bool = False,
         allow_empty: bool = False,
         provenance: Sequence[str] = (),
+        facts: Mapping[str, Any] | None = None,
     ) -> CommitBlock:
-        """Start a commit on a branch: `with repo.commit("main", "load") as tx`."""
+        """Start a commit on a branch: `with repo.commit("main", "load") as tx`.
+
+        `facts` are values by key that the commit says of itself, such as what it was made from; its hash covers them.
+        """
         from anabranch.repo.commit.commit import CommitBlock, CommitRequest
 
-        return CommitBlock(self._ctx, CommitRequest(branch, message, author, strict, allow_empty, provenance))
+        flags = (strict, allow_empty)
+        return CommitBlock(self._ctx, CommitRequest(branch, message, author, *flags, provenance, facts or {}))
 
     def start(
         self,
@@ -99,6 +104,7 @@ class Repository:
         provenance: Sequence[str] = (),
         strict: bool = False,
         working: bool = False,
+        facts: Mapping[str, Any] | None = None,
     ) -> OpenCommit:
         """Open a commit that survives the process, until it is finished or aborted.
 
@@ -106,7 +112,7 @@ class Repository:
         """
         from anabranch.repo.commit.open_commit import start
 
-        return start(self._ctx, branch, parent, message, author, provenance, strict, working)
+        return start(self._ctx, branch, parent, message, author, provenance, strict, working, facts)
 
     def working_set(self, branch: str | None = None) -> OpenCommit | None:
         """Find the working set of a branch, if it has one."""

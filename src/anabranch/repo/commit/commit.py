@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import logging
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from types import TracebackType
+from typing import Any
 
 from anabranch.catalog import branches, commits, history
 from anabranch.catalog.moves import HeadMoved
@@ -15,14 +16,14 @@ from anabranch.catalog.publish import publish
 from anabranch.catalog.store import Connection, lock_repository, now, settle
 from anabranch.errors import AnabranchError, BranchMoved, InvalidRequest, OutcomeUnknown, Unavailable
 from anabranch.model.clock import Position
-from anabranch.model.commits import BranchHead, Commit, CommitHead
+from anabranch.model.commits import BranchHead, Commit, CommitHead, Origin
 from anabranch.model.content import Content, Publication
 from anabranch.model.ids import CommitId, ObjectId, new_id
 from anabranch.plan.commit import Draft, content_of, objects_of
 from anabranch.plan.folding import is_due
 from anabranch.repo.branches.refs import need_branch
 from anabranch.repo.commit.transaction import Start, Transaction
-from anabranch.repo.context.arguments import check_provenance, check_words
+from anabranch.repo.context.arguments import check_facts, check_provenance, check_words
 from anabranch.repo.context.context import Context
 from anabranch.settings import PUBLISH_ATTEMPTS
 
@@ -39,10 +40,12 @@ class CommitRequest:
     strict: bool = False
     allow_empty: bool = False
     provenance: Sequence[str] = ()
+    facts: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         check_words(self.message, self.author)
         check_provenance(self.provenance)
+        check_facts(self.facts)
 
 
 def begin(ctx: Context, asked: CommitRequest) -> Start:
@@ -55,7 +58,8 @@ def begin(ctx: Context, asked: CommitRequest) -> Start:
         head, parent = found
         clock, started = history.clock(cx, head.position), now(cx)
     who, sources = asked.author or ctx.author, tuple(asked.provenance)
-    return Start(head, parent, clock, asked.message, who, started, sources, asked.strict, asked.allow_empty)
+    flags, facts = (asked.strict, asked.allow_empty), check_facts(asked.facts)
+    return Start(head, parent, clock, asked.message, who, started, sources, *flags, facts=facts)
 
 
 def finish(
@@ -86,7 +90,7 @@ def finish(
     except AnabranchError:
         ctx.discard(loose)
         raise
-    ctx.discard([o for o in loose if o.stored.id not in content.sha256])
+    ctx.discard([o for o in loose if o.stored.id not in content.described])
     keep_draft_readable(ctx, start.branch.name, netted)
     return commit
 
@@ -117,11 +121,12 @@ def _publication(
         start.author,
         start.message,
         start.started_at,
-        start.provenance,
+        Origin.of(start.provenance),
         verb,
         content,
         start.creates_branch,
         open_commit,
+        facts=start.facts,
     )
 
 
@@ -210,7 +215,8 @@ def _described(publication: Publication, draft: Draft, made: CommitHead, id_: st
         history.to_datetime(made.finished_at),
         tuple(p.hash for p in publication.parents),
         tuple(sorted(t.name for t in draft.things.values() if t.id in told)),
-        publication.provenance,
+        tuple(map(str, publication.provenance)),
+        publication.facts,
     )
 
 

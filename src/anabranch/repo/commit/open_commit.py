@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import datetime
@@ -21,7 +21,7 @@ from anabranch.model.schema import Schema, read_schema, schema_document
 from anabranch.plan.commit import Draft, Statement, ThingDraft, objects_of, place_of
 from anabranch.repo.branches.refs import need_branch, resolve
 from anabranch.repo.commit.transaction import Start, Transaction
-from anabranch.repo.context.arguments import check_provenance, check_words
+from anabranch.repo.context.arguments import check_facts, check_provenance, check_words
 from anabranch.repo.context.context import Context
 from anabranch.repo.context.table_state import table_state
 from anabranch.repo.write.table_writer import TableWriter
@@ -247,10 +247,11 @@ def start(
     provenance: Sequence[str] = (),
     strict: bool = False,
     working: bool = False,
+    facts: Mapping[str, Any] | None = None,
 ) -> OpenCommit:
     """Open a commit on a branch; a branch that is not there yet is made when it is finished."""
     check_words(message, author)
-    sources = check_provenance(provenance)
+    sources, said = check_provenance(provenance), check_facts(facts or {})
     with ctx.catalog.write() as cx:
         lock_repository(cx, ctx.record.id)
         head, creates = _target(ctx, cx, branch, parent)
@@ -266,6 +267,7 @@ def start(
             strict,
             working,
             creates,
+            facts=said,
         )
         open_commits.insert(cx, ctx.record.id, record)
         return OpenCommit(ctx, _start(cx, record, head, creates), record)
@@ -338,6 +340,7 @@ def _start(cx: Connection, record: OpenRecord, head: BranchHead, creates: bool) 
         record.strict,
         False,
         creates,
+        record.facts,
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from anabranch.catalog import entries
@@ -51,6 +51,7 @@ class Start:
     strict: bool = False
     allow_empty: bool = False
     creates_branch: bool = False
+    facts: Mapping[str, Any] = field(default_factory=dict)
 
 
 class Transaction:

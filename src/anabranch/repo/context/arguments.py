@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+import re
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from anabranch.errors import InvalidRequest
@@ -41,3 +43,30 @@ def check_provenance(provenance: Sequence[str]) -> tuple[str, ...]:
     if isinstance(provenance, str):
         raise InvalidRequest(f"provenance= is {provenance!r}, a list was expected", hint="give a list of commit hashes")
     return tuple(check_text(p, "provenance=") for p in provenance)
+
+
+_FACT = re.compile(r"[a-z][a-z0-9_.-]{0,63}")
+
+
+def check_facts(facts: Mapping[str, Any]) -> dict[str, Any]:
+    """Facts are JSON by key; numbers are whole, since others have no one text that a hash could cover."""
+    hint = "such as facts={'source': {'file': 'a.csv', 'rows': 3}}"
+    if not isinstance(facts, Mapping):
+        raise InvalidRequest(f"facts= is {told(facts)}, values by key were expected", hint=hint)
+    for key, value in facts.items():
+        if not isinstance(key, str) or not _FACT.fullmatch(key):
+            raise InvalidRequest(f"facts= has the key {told(key)}", hint="use lower-case letters, digits and _ . -")
+        if not _is_fact(value):
+            what = "which is not made of text, whole numbers, true, false, null, lists and objects"
+            raise InvalidRequest(f"facts[{key!r}] is {told(value)}, {what}", hint=hint)
+    return {key: json.loads(json.dumps(value)) for key, value in facts.items()}
+
+
+def _is_fact(value: Any) -> bool:
+    if isinstance(value, Mapping):
+        return all(isinstance(k, str) and _is_fact(k) and _is_fact(v) for k, v in value.items())
+    if isinstance(value, list | tuple):
+        return all(map(_is_fact, value))
+    if isinstance(value, str):
+        return is_clean(value)
+    return value is None or isinstance(value, bool | int)

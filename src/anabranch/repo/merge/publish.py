@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from anabranch.catalog import commits
 from anabranch.catalog.moves import HeadMoved
 from anabranch.errors import AnabranchError, OutcomeUnknown
-from anabranch.model.commits import BranchHead, Commit, CommitHead
+from anabranch.model.commits import BranchHead, Commit, CommitHead, Origin
 from anabranch.model.content import ChangeReference, Content, Publication
 from anabranch.model.ids import CommitId, ObjectId, new_id
 from anabranch.model.objects import NewObject
@@ -58,7 +58,7 @@ def publish_content(
         author,
         message,
         started,
-        provenance,
+        Origin.of(provenance),
         verb,
         content,
         open_merge=open_merge,
@@ -87,4 +87,6 @@ def _content(merged: Merged) -> Content:
         return content
     used = {r.exceptions for r in merged.references if r.exceptions}
     extra = tuple(o for o in merged.made if o.stored.id in used)
-    return replace(content, references=tuple(merged.references), objects=(*content.objects, *extra))
+    described = {**content.described, **{o.stored.id: o.stored for o in extra}}
+    objects = (*content.objects, *extra)
+    return replace(content, references=tuple(merged.references), objects=objects, described=described)
