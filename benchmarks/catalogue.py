@@ -106,13 +106,13 @@ class Template:
         for name in ("started_at", "finished_at", "moved_at", "created_at"):
             if name in made:
                 made[name] += step
-        if table == "commits":
+        if table == "ana_commits":
             made["hash"] = secrets.token_hex(32)
-        elif table == "names" and made["parent_id"] == ROOT_NAMESPACE:
+        elif table == "ana_names" and made["parent_id"] == ROOT_NAMESPACE:
             made["name"] = f"n{step}"
-        elif table in ("branches", "lines"):
+        elif table in ("ana_branches", "ana_lines"):
             made["name"] = f"b{step}"
-        elif table == "branch_moves":
+        elif table == "ana_branch_moves":
             del made["id"]
             made["branch"] = made["branch"] if self.line else f"b{step}"
         return made
@@ -132,27 +132,29 @@ def _read_branch(cx: Connection, repo: ab.Repository, name: str) -> Template:
     moves = _select(cx, t.branch_moves, t.branch_moves.c.branch == name)
     line = _select(cx, t.lines, t.lines.c.name == name)
     rows = _commit_rows(cx, _head(cx, repo, name)) if line else {}
-    rows |= {"lines": line, "branches": branch, "branch_moves": moves}
+    rows |= {"ana_lines": line, "ana_branches": branch, "ana_branch_moves": moves}
     own = _own_ids(rows) | {branch[0]["id"]} | {row["id"] for row in line}
     return Template(rows, frozenset(own))
 
 
 def _commit_rows(cx: Connection, at: Position) -> Rows:
     rows = {x.name: _select(cx, x, (x.c.line_id == at.line) & (x.c.commit_index == at.index)) for x in _BY_COMMIT}
-    views = [row["id"] for row in rows["views"]]
-    objects = [row["object_id"] for row in rows["changes"]]
-    rows["view_objects"] = _select(cx, t.view_objects, t.view_objects.c.view_id.in_(views))
-    rows["objects"] = _select(cx, t.objects, t.objects.c.id.in_(objects))
-    rows["inline_objects"] = _select(cx, t.inline_objects, t.inline_objects.c.object_id.in_(objects))
-    schemas = [row["schema_id"] for row in rows["entries"] if "create" in row["operations"] and row["schema_id"]]
-    rows["schemas"] = _select(cx, t.schemas, t.schemas.c.id.in_(schemas))
+    views = [row["id"] for row in rows["ana_views"]]
+    objects = [row["object_id"] for row in rows["ana_changes"]]
+    rows["ana_view_objects"] = _select(cx, t.view_objects, t.view_objects.c.view_id.in_(views))
+    rows["ana_objects"] = _select(cx, t.objects, t.objects.c.id.in_(objects))
+    rows["ana_inline_objects"] = _select(cx, t.inline_objects, t.inline_objects.c.object_id.in_(objects))
+    schemas = [row["schema_id"] for row in rows["ana_entries"] if "create" in row["operations"] and row["schema_id"]]
+    rows["ana_schemas"] = _select(cx, t.schemas, t.schemas.c.id.in_(schemas))
     return rows
 
 
 def _own_ids(rows: Rows) -> frozenset[str]:
     """The ids that a commit gave. Columns keep theirs, since files name them: tables may share a column."""
-    own = {row["id"] for name in ("commits", "views", "objects", "schemas") for row in rows.get(name, ())}
-    return frozenset(own | {row["thing_id"] for row in rows.get("entries", ()) if "create" in row["operations"]})
+    own = {
+        row["id"] for name in ("ana_commits", "ana_views", "ana_objects", "ana_schemas") for row in rows.get(name, ())
+    }
+    return frozenset(own | {row["thing_id"] for row in rows.get("ana_entries", ()) if "create" in row["operations"]})
 
 
 def _select(cx: Connection, table: Table, condition: Any) -> list[dict[str, Any]]:
