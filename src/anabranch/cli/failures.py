@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import errno
+import json
 import sys
 import traceback
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -60,30 +63,54 @@ def _of_the_machine(error: BaseException) -> Unavailable | None:
 
 
 def _report_error(error: BaseException, session: Session) -> int:
-    if isinstance(error, AnabranchError):
-        first, *place = error.message.split("\n") if "line" in error.facts else [error.message]
-        say(f"error: {first}", None)
-        for line in place:  # of SQL: the line that can't be read, and a mark below it
-            print(clean(masked(line)), file=sys.stderr)
-        say("", session.hint_for(error))
-        return exit_code(error)
     if isinstance(error, click.exceptions.NoArgsIsHelpError):
         error.show()
         return BAD_USAGE
+    told = _told(error, session)
+    if session.json:
+        _say_document(error, told)
+        return told.exit_code
+    first, *place = told.message.split("\n") if "line" in told.facts else [told.message]
+    say(f"error: {first}", None)
+    for line in place:  # of SQL: the line that can't be read, and a mark below it
+        print(clean(masked(line)), file=sys.stderr)
+    say("", told.hint)
+    return told.exit_code
+
+
+@dataclass(frozen=True)
+class _Told:
+    """What the user is told of an error."""
+
+    message: str
+    hint: str | None
+    exit_code: int
+    facts: Mapping[str, Any] = field(default_factory=dict)
+
+
+def _told(error: BaseException, session: Session) -> _Told:
+    if isinstance(error, AnabranchError):
+        return _Told(error.message, session.hint_for(error), exit_code(error), error.facts)
     if isinstance(error, click.ClickException):
-        return _report_usage(error)
+        return _told_usage(error)
     what = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
-    say(f"error: unexpected {what}", "this is a bug; --debug shows where it happened")
-    return UNEXPECTED
+    return _Told(f"unexpected {what}", "this is a bug; --debug shows where it happened", UNEXPECTED)
 
 
-def _report_usage(error: click.ClickException) -> int:
+def _told_usage(error: click.ClickException) -> _Told:
     ctx = getattr(error, "ctx", None)
     hint = getattr(error, "hint", None) or f"see `{ctx.command_path if ctx else 'ana'} --help`"
     message = error.format_message().rstrip(".")
     first = message[:1].lower() if message[1:2].islower() else message[:1]
-    say(f"error: {first}{message[1:]}", hint)
-    return error.exit_code
+    return _Told(first + message[1:], hint, error.exit_code)
+
+
+def _say_document(error: BaseException, told: _Told) -> None:
+    """Print the error as one JSON document on stderr: whoever asked for JSON reads no prose."""
+    kind = type(error).__name__ if isinstance(error, AnabranchError) else "InvalidRequest"
+    kind = "Unexpected" if told.exit_code == UNEXPECTED else kind
+    document = {"kind": kind, "message": masked(told.message), "hint": told.hint and masked(told.hint)}
+    print(json.dumps({"error": {**document, "exit_code": told.exit_code}}, ensure_ascii=False), file=sys.stderr)
 
 
 def say(line: str, hint: str | None) -> None:

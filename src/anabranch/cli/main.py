@@ -55,7 +55,23 @@ MODULES = {
 }
 """Every command and the module it is in, in the order that help shows; a module is imported when its command runs."""
 
-HABITS = {"add": "what is written is staged already: `ana status` shows it, `ana commit -m MESSAGE` commits it"}
+HABITS = {
+    "add": "what is written is staged already: `ana status` shows it, `ana commit -m MESSAGE` commits it",
+    "rm": "`ana table drop TABLE` drops a table; `ana sql 'DELETE FROM …'` deletes rows",
+    "mv": "`ana table rename TABLE NAME` renames a table",
+    "tables": "`ana ls` lists tables",
+    "schema": "`ana table show TABLE --schema` shows columns and key",
+    "describe": "`ana table show TABLE --schema` shows columns and key",
+    "select": "`ana sql 'SELECT …'` runs a query, `ana table show TABLE` shows rows",
+    "query": "`ana sql 'SELECT …'` runs a query, `ana table show TABLE` shows rows",
+    "clone": "a store is opened where it lies: `ana --store PATH|URL status`, or `ana init URL` to connect this folder",
+    "pull": "a store on a server is shared: what others commit is there at once",
+    "fetch": "a store on a server is shared: what others commit is there at once",
+    "push": "a store on a server is shared: what you commit is there at once",
+    "bisect": "`ana history TABLE --key KEY` lists what became of a row, `ana blame TABLE` who changed it last",
+    "fsck": "`ana verify` checks every object against its hash",
+    "vacuum": "`ana gc` removes what nothing needs any more",
+}
 """Commands of git that are not needed here, and what to do instead."""
 
 
@@ -117,6 +133,7 @@ def run(arguments: Sequence[str]) -> int:
         flush()
         return session.exit_code
     except BaseException as error:
+        session.choices.json |= "--json" in arguments
         return failures.report(error, session)
 
 

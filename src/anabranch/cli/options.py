@@ -32,7 +32,11 @@ def _option(name: str, **settings: Any) -> click.Option:
 
 def _remember(ctx: click.Context, option: click.Parameter, value: Any) -> None:
     if value is not None and option.name:
-        setattr(ctx.ensure_object(Session).choices, option.name, value)
+        choices = ctx.ensure_object(Session).choices
+        setattr(choices, option.name, value)
+        if option.name == "store":
+            source = ctx.get_parameter_source("store")
+            choices.store_by_habit = source is click.core.ParameterSource.ENVIRONMENT
 
 
 class Command(click.Command):

@@ -51,6 +51,8 @@ class Choices:
     engine: str | None = None
     json: bool = False
     debug: bool = False
+    store_by_habit: bool = False
+    """Whether the store is that of ANABRANCH_STORE, which what is typed goes before."""
 
 
 @dataclass

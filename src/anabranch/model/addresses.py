@@ -37,8 +37,8 @@ class Address:
 
     @property
     def shown(self) -> str:
-        """As messages show it."""
-        return self._written(())
+        """As messages show it: with its host, wherever that was written."""
+        return self._written(tuple(pair for pair in self.query if pair[0] in ("host", "port")))
 
     @property
     def kept(self) -> str:

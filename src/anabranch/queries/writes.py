@@ -85,6 +85,20 @@ def selected_keys(query: Query, read: Sequence[Column], schema: Schema, alias: s
     return query.over(select(keys, named(query, read, alias), where=where))
 
 
+def selected_rows(
+    query: Query, read: Sequence[Column], columns: Sequence[Column], alias: str, where: exp.Expr | None
+) -> Query:
+    """The rows that a condition selects, under their columns' ids."""
+    return query.over(select([aliased(col(c.name), c.id) for c in columns], named(query, read, alias), where=where))
+
+
+def other_rows(query: Query, read: Sequence[Column], where: exp.Expr, alias: str, limit: int) -> Query:
+    """Rows for which a condition is false or null."""
+    is_true = exp.Coalesce(this=exp.Paren(this=where), expressions=[exp.false()])
+    shown = [col(c.name) for c in read]
+    return query.over(select(shown, named(query, read, alias), where=exp.Not(this=is_true), limit=limit))
+
+
 def completed(
     source: Source, types: Types, given: Mapping[str, str], schema: Schema, defaults: Mapping[str, exp.Expr]
 ) -> Query:

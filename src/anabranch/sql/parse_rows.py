@@ -12,16 +12,29 @@ _VALUE = "a value"
 
 
 def insert(cursor: Cursor) -> Insert:
-    """Read `INSERT INTO | OVERWRITE [TABLE] t [(columns)] [BY NAME] query`."""
+    """Read `INSERT INTO | OVERWRITE [TABLE] t [PARTITION (…)] [(columns)] [BY NAME] [REPLACE WHERE …] query`."""
     cursor.expect("INSERT")
     overwrite = cursor.expect_any("INTO", "OVERWRITE") == "OVERWRITE"
     _skip_word(cursor, "TABLE")
     table = cursor.path("a table")
+    partition = tuple(cursor.in_brackets(lambda: _part(cursor))) if cursor.accept("PARTITION") else ()
     columns = tuple(cursor.in_brackets(lambda: cursor.name("a column"))) if _is_column_list(cursor) else None
     by_name = cursor.accept("BY", "NAME")
+    where = None
+    if not overwrite and not partition and cursor.accept("REPLACE"):
+        cursor.expect("WHERE")
+        where = cursor.text_until("SELECT", "VALUES", "WITH", "TABLE", what="a condition")
     if not (cursor.token.word in ("SELECT", "VALUES", "FROM", "TABLE", "WITH") or cursor.token.is_symbol("(")):
         raise cursor.error("VALUES", "SELECT", "a list of columns")
-    return Insert(table, cursor.rest("a query"), columns, by_name, overwrite)
+    return Insert(table, cursor.rest("a query"), columns, by_name, overwrite, where, partition)
+
+
+def _part(cursor: Cursor) -> tuple[str, str]:
+    """`column = value`, of PARTITION."""
+    column = cursor.name("a column")
+    if not cursor.accept_symbol("=") and not cursor.accept_symbol("=="):
+        raise cursor.error("= and a value: which rows are replaced is said, not taken from the query; or REPLACE WHERE")
+    return column, cursor.text_until(comma=True, what=_VALUE)
 
 
 def update(cursor: Cursor) -> Update:

@@ -52,6 +52,10 @@ class Insert(RowWriting):
     columns: tuple[str, ...] | None = None
     by_name: bool = False
     overwrite: bool = False
+    where: str | None = None
+    """The rows that are replaced, of INSERT INTO … REPLACE WHERE."""
+    partition: tuple[tuple[str, str], ...] = ()
+    """Columns and their values in all rows; of OVERWRITE, the rows with these values are replaced."""
 
 
 @dataclass(frozen=True)

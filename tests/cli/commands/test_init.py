@@ -132,3 +132,28 @@ def test_a_folder_belongs_to_one_store(ana: Ana, folder: Path, tmp_path: Path, p
     url = postgres.create_database()
     ana("init")
     assert "has a store of its own" in ana("init", url, "--objects", "objects", fails=2).err
+
+
+def test_the_store_that_was_named_before_the_command_is_made(
+    ana: Ana, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert ana("--store", "there", "init", "--json").json["store"] == str(folder / "there" / ".anabranch")
+    assert "two places" in ana("--store", "there", "init", "elsewhere", fails=2).err
+    monkeypatch.setenv("ANABRANCH_STORE", str(folder / "by-habit"))
+    assert ana("init", "--json").json["store"] == str(folder / "by-habit" / ".anabranch")
+    assert ana("init", "typed", "--json").json["store"] == str(folder / "typed" / ".anabranch")
+    assert ana("status", "--json").json["repository"] == "by-habit"
+    assert not (folder / ".anabranch").exists()
+
+
+def test_errors_under_json_are_json(ana: Ana) -> None:
+    ana("init")
+    for words, kind, code in (
+        (("log", "nowhere"), "NotFound", 3),
+        (("log", "--nothing"), "InvalidRequest", 2),
+        (("sql", "SELEC 1"), "InvalidRequest", 2),
+    ):
+        told = json.loads(ana(*words, "--json", fails=code).err)["error"]
+        assert (told["kind"], told["exit_code"]) == (kind, code)
+        assert told["message"]
+        assert told["hint"]

@@ -43,6 +43,7 @@ class Request:
     schema: str | None
     bad_rows: str | None
     mode: str
+    where: str | None
     rename: dict[str, str]
     options: dict[str, Any]
 
@@ -65,6 +66,11 @@ class ImportOutcome:
 @click.option("--append", is_flag=True, help="Add rows to a table that is there; their keys are new.")
 @click.option("--upsert", is_flag=True, help="Add rows, or update those whose keys are there.")
 @click.option("--overwrite", is_flag=True, help="Let the table hold just these rows; only what differs is stored.")
+@click.option(
+    "--replace-where",
+    metavar="EXPR",
+    help="Let these rows take the place of those for which this SQL expression holds, such as 'day = 2'.",
+)
 @click.option("--schema", metavar="DDL", help="Types of a new table: 'id bigint, price decimal(12,2)'.")
 @click.option("--format", type=click.Choice(FORMATS), help="Of the files; else by their names.")
 @click.option(
@@ -88,6 +94,7 @@ def command(
     append: bool,
     upsert: bool,
     overwrite: bool,
+    replace_where: str | None,
     schema: str | None,
     format: str | None,
     bad_rows: str | None,
@@ -107,11 +114,13 @@ def command(
     \b
     $ ana import customers customers.csv --key id
     $ ana import orders prices.csv --upsert -m 'new prices'
+    $ ana import sales today.csv --replace-where "day = DATE'2026-11-02'"
 
     JSON: branch, table, created, inserted, updated, deleted, bad_rows (how many were set aside), commit (null if
     staged).
     """
-    modes = [mode for mode, asked in (("append", append), ("upsert", upsert), ("overwrite", overwrite)) if asked]
+    given = {"append": append, "upsert": upsert, "overwrite": overwrite, "replace-where": replace_where is not None}
+    modes = [mode for mode, asked in given.items() if asked]
     if len(modes) > 1:
         raise BadUsage(f"--{modes[0]} and --{modes[1]} exclude each other", hint="choose one")
     if key == ():
@@ -123,7 +132,9 @@ def command(
         session.progress(f"reading {plural(len(files), 'file')}") as progress,
         writing(session, message, author) as made,
     ):
-        request = Request(table, named, key, format, schema, bad_rows, mode, rename, text_options(options))
+        request = Request(
+            table, named, key, format, schema, bad_rows, mode, replace_where, rename, text_options(options)
+        )
         outcome = load(session, made.transaction, request, progress)
     _tell(session, request, outcome, made, committed=message is not None)
 
@@ -162,8 +173,13 @@ def load(session: Session, tx: Transaction, request: Request, progress: Progress
     with read.telling_places():
         if found is None:
             return ImportOutcome(True, _create(tx, request, read.rows), read.bad_count)
-        write = {"upsert": found.upsert, "overwrite": found.overwrite}.get(request.mode, found.insert)
-        return ImportOutcome(False, write(read.rows), read.bad_count)
+        return ImportOutcome(False, _write(found, request, read.rows), read.bad_count)
+
+
+def _write(found: TableWriter, request: Request, rows: Any) -> Counts:
+    if request.mode == "replace-where":
+        return found.overwrite(rows, where=request.where)
+    return {"upsert": found.upsert, "overwrite": found.overwrite}.get(request.mode, found.insert)(rows)
 
 
 def _find(tx: Transaction, request: Request) -> TableWriter | None:

@@ -9,22 +9,22 @@ import click
 
 import anabranch
 from anabranch.cli import remembered as state
-from anabranch.cli.failures import say
+from anabranch.cli.failures import BadUsage, say
 from anabranch.cli.options import command as make_command
 from anabranch.cli.output.text import emit, emit_json
 from anabranch.cli.preferences import load_user
 from anabranch.cli.session import Session
 from anabranch.errors import AlreadyExists, InvalidRequest, NotFound
-from anabranch.model.addresses import is_server, read_address
+from anabranch.model.addresses import is_server, masked, read_address
 from anabranch.model.store_folder import CATALOG, FOLDER, is_there
 
 
 @make_command("init", short_help="Make a repository.")
-@click.argument("store", metavar="[PATH|URL]", default=".")
+@click.argument("store", metavar="[PATH|URL]", required=False)
 @click.option("--objects", metavar="DIR|URL", help="Where the objects go; a store on a server needs it.")
 @click.option("--branch", metavar="NAME", default="main", help="The first branch (main).")
-def command(session: Session, store: str, objects: str | None, branch: str) -> None:
-    """Make a repository in a folder (here), or in PostgreSQL.
+def command(session: Session, store: str | None, objects: str | None, branch: str) -> None:
+    """Make a repository in a folder (here, or what --store or ANABRANCH_STORE names), or in PostgreSQL.
 
     With postgresql://… this folder remembers the address, never a password; a repository that is there already is
     connected to.
@@ -35,6 +35,10 @@ def command(session: Session, store: str, objects: str | None, branch: str) -> N
 
     JSON: store, repository, branch, made.
     """
+    chosen = session.choices.store
+    if store and chosen and store != chosen and not session.choices.store_by_habit:
+        raise BadUsage(f"init was told two places: {store} and --store {masked(chosen)}", hint="name one")
+    store = store or chosen or "."
     if is_server(store) or "://" in store:
         _init_server(session, store, objects, branch)
     else:

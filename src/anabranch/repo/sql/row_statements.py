@@ -31,11 +31,33 @@ class Given:
 def run_insert(place: SqlPlace, asked: Insert, given: Given) -> Counts:
     """Insert the rows of a query, or let the table hold just these; columns by place, or by name."""
     table = _writer(place, asked.table)
+    asked = _with_partition(asked, table.schema)
     text = _reading_defined(asked.defined, _with_defaults(asked, table.schema))
     inner = plan_query(place, text, given.args, given.frames, to_write=True)
     columns = _targets(asked, table.schema, [name for name, _ in inner.columns])
     rows = rows_as(inner, columns, given, f"insert into {asked.table!r}")
+    if asked.where is not None:
+        return table.overwrite(rows, where=asked.where, args=used_args(asked.where, given.args))
     return table.overwrite(rows) if asked.overwrite else table.insert(rows)
+
+
+def _with_partition(asked: Insert, schema: Schema) -> Insert:
+    """PARTITION (day = 2) as what it stands for: a column of the query, and the condition that OVERWRITE replaces."""
+    if not asked.partition:
+        return asked
+    fixed = {schema.column(name).name: value for name, value in asked.partition}
+    columns = asked.columns if asked.columns is not None else tuple(n for n in schema.names if n not in fixed)
+    if repeated := [name for name in columns if name in fixed]:
+        raise InvalidRequest(f"column {repeated[0]!r} is in PARTITION and in the list", hint="name it once")
+    values = ", ".join(
+        f"CAST({value} AS {schema.column(name).type}) AS {_quoted(name)}" for name, value in fixed.items()
+    )
+    where = " AND ".join(
+        f"{_quoted(name)} <=> CAST({value} AS {schema.column(name).type})" for name, value in fixed.items()
+    )
+    source = f"SELECT *, {values} FROM (\n{asked.source}\n)"
+    listed = None if asked.by_name else (*columns, *fixed)
+    return replace(asked, source=source, columns=listed, partition=(), where=where if asked.overwrite else None)
 
 
 def _reading_defined(defined: str, query: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -74,7 +74,7 @@ def insert_rows(
         refuse_null(engine, source, schema.columns, schema, what)
         if schema.has_key:
             _refuse_repeated(ctx, engine, layout, source, schema, what)
-            _refuse_taken(ctx, engine, state, source, made, pending, what)
+            refuse_taken(ctx, engine, state, made, pending, what)
         refuse_broken_checks(ctx, engine, replace(state, layers=()), made, checks_on(state), pending, what)
     except BaseException:
         ctx.discard(made)
@@ -105,12 +105,11 @@ def _work(given: Input, state: TableState, defaults: Mapping[str, Expression]) -
     return Work(size_of(state.layers), given.is_spark, strange, not_in_duck(state.schema, state.name))
 
 
-def _refuse_taken(
+def refuse_taken(
     ctx: Context,
     engine: Engine,
     state: TableState,
-    source: Source,
-    made: tuple[NewObject, ...],
+    made: Sequence[NewObject],
     pending: Pending,
     what: str,
 ) -> None:
@@ -119,6 +118,7 @@ def _refuse_taken(
         return
     key = state.schema.key_columns
     sources = Sources()
+    source = source_of(made, ctx, [(str(c.id), c.type) for c in key])
     keys = Keys(source, around(o.stored.key_range for o in made))
     existing = scan(state, key, ctx.access(state.layers, pending), keys=keys, sources=sources)
     with reading(ctx, state):

@@ -1,11 +1,13 @@
-"""overwrite: the table holds just the given rows; its change is computed against what it held."""
+"""overwrite: the table, or its rows that a condition selects, becomes the given rows; only what differs is stored."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from anabranch.engines.engine import Engine
+from anabranch.errors import InvalidRequest
 from anabranch.frames.input import fitted, match_columns, read_input
 from anabranch.model.ids import ObjectId
 from anabranch.model.objects import NewObject, size_of
@@ -14,27 +16,46 @@ from anabranch.model.tables import TableState
 from anabranch.model.types import DataType
 from anabranch.plan.commit import Statement
 from anabranch.plan.engine import Work
+from anabranch.proven.expression import Expression
 from anabranch.queries import writes as changes
-from anabranch.queries.query import DELETE, INSERT, OP, Query, Sources, reading_from
+from anabranch.queries.query import DELETE, INSERT, OP, Query, Sources, reading_from, reading_of
 from anabranch.queries.scan import scan
 from anabranch.repo.context.context import Context
-from anabranch.repo.read.conditions import not_in_duck, reading, unproven
+from anabranch.repo.read.conditions import Condition, condition_for, not_in_duck, reading, rendered_test, unproven
 from anabranch.repo.write.checks import checks_on, refuse_broken_checks
 from anabranch.repo.write.defaults import default_expressions, default_values, telling_defaults, unproven_defaults
-from anabranch.repo.write.insert import at_hand
+from anabranch.repo.write.insert import at_hand, refuse_taken
 from anabranch.repo.write.netting import compared_pairs, counts_of, store_difference
-from anabranch.repo.write.row_objects import Kept, Scratch, layout_of, refuse_null, refuse_repeated, scratch, store
+from anabranch.repo.write.row_objects import (
+    NAMED_AT_MOST,
+    Kept,
+    Scratch,
+    layout_of,
+    listed,
+    refuse_null,
+    refuse_repeated,
+    scratch,
+    store,
+)
 
 
-def overwrite(ctx: Context, state: TableState, rows: Any, pending: Mapping[ObjectId, bytes]) -> Statement:
-    """Compare the rows with the table, by key or else as whole rows, and store what differs."""
+def overwrite(
+    ctx: Context,
+    state: TableState,
+    rows: Any,
+    pending: Mapping[ObjectId, bytes],
+    where: str | None = None,
+    args: Mapping[str, Any] | None = None,
+) -> Statement:
+    """Compare the rows with those that `where` selects, by key or else as whole rows, and store what differs."""
     what, schema = f"overwrite of {state.name!r}", state.schema
+    condition = None if where is None else Expression.of(where, args, f"{what}: where=")
     given = read_input(rows, schema.columns)
     names = match_columns(given, schema, what)
     defaults = default_expressions(schema, names, what)
     given = fitted(given, schema, names, what)
     strange = unproven_defaults(schema, defaults)
-    strange = strange or unproven(list(checks_on(state).values()), schema)
+    strange = strange or unproven([*checks_on(state).values(), *([condition] if condition else [])], schema)
     work = Work(size_of(state.layers), given.is_spark, strange, not_in_duck(schema, state.name))
     engine = ctx.engines.pick(work, what)
     values = default_values(engine, schema, defaults)
@@ -46,9 +67,15 @@ def overwrite(ctx: Context, state: TableState, rows: Any, pending: Mapping[Objec
         refuse_null(engine, incoming.source, schema.columns, schema, what)
         if schema.has_key:
             refuse_repeated(ctx, incoming.source, schema, what)
-        made = _store(ctx, engine, place, state, incoming, pending)
+        split = condition_for(condition, state, engine)
+        if condition:
+            _refuse_outside(engine, state, incoming, condition, what)
+        made = _store(ctx, engine, place, state, incoming, pending, split)
     try:
         written = [o for o in made if o.stored.kind != "delete"]
+        came = [o for o in made if o.stored.kind == "rows"]
+        if condition and schema.has_key and came:
+            refuse_taken(ctx, engine, state, came, pending, f"{what}, where {condition.text}")
         for kind in ("rows", "update"):
             part = [o for o in written if o.stored.kind == kind]
             refuse_broken_checks(ctx, engine, state, part, checks_on(state), pending, what)
@@ -58,6 +85,19 @@ def overwrite(ctx: Context, state: TableState, rows: Any, pending: Mapping[Objec
     return Statement("overwrite", made, counts_of(made))
 
 
+def _refuse_outside(engine: Engine, state: TableState, incoming: Kept, condition: Expression, what: str) -> None:
+    """Refuse rows that the condition does not select: they would stay when the same load comes again."""
+    schema, alias = state.schema, state.name.rsplit(".", 1)[-1]
+    key = schema.key_columns if schema.has_key else ()
+    read = tuple(dict.fromkeys((*key, *condition.columns(schema))))
+    query = replace(reading_of(incoming.source, [str(c.id) for c in read]), args=dict(condition.args))
+    test = rendered_test(condition, engine, schema)
+    found = engine.fetch(changes.other_rows(query, read, test, alias, NAMED_AT_MOST)).to_pylist()
+    if found:
+        message = f"{what}: these rows are not among those that where= selects ({condition.text}): {listed(found)}"
+        raise InvalidRequest(message, hint="leave them out, or let where= select them, too", rows=found)
+
+
 def _store(
     ctx: Context,
     engine: Engine,
@@ -65,18 +105,22 @@ def _store(
     state: TableState,
     incoming: Kept,
     pending: Mapping[ObjectId, bytes],
+    split: Condition,
 ) -> tuple[NewObject, ...]:
-    """Store the difference between what the table holds and the rows."""
+    """Store the difference between what the table holds, as far as the condition selects it, and the rows."""
     schema, sources = state.schema, Sources()
-    before = scan(state, schema.stored, ctx.access(state.layers, pending), sources=sources)
+    before = scan(state, schema.stored, ctx.access(state.layers, pending), keys=split.keys, sources=sources)
+    if split.test is not None:
+        alias = state.name.rsplit(".", 1)[-1]
+        before = changes.selected_rows(before, schema.stored, schema.stored, alias, split.test)
     after = reading_from(incoming.source, [str(c.id) for c in schema], sources)
     if schema.has_key:
         compared = changes.compared(before, after, schema, schema.columns, sources)
         pairs = compared_pairs(schema, schema.columns)
-        kept = place.keep(changes.changed_only(compared), pairs, schema.key_columns)
+        kept = place.keep(replace(changes.changed_only(compared), args=split.args), pairs, schema.key_columns)
         return store_difference(ctx, engine, kept, schema, schema.columns)
     compared = changes.compared_rows(before, after, schema, sources)
-    return _store_rows(ctx, engine, place, state, changes.changed_only(compared))
+    return _store_rows(ctx, engine, place, state, replace(changes.changed_only(compared), args=split.args))
 
 
 def _store_rows(

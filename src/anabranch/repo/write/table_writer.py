@@ -75,11 +75,15 @@ class TableWriter(Table):
 
         return self._transaction.add(self._thing, delete(self._ctx, self._state, where, args, self._pending))
 
-    def overwrite(self, rows: Any) -> Counts:
-        """Let the table hold just these rows; only what really differs is stored."""
+    def overwrite(self, rows: Any, where: str | None = None, args: Mapping[str, Any] | None = None) -> Counts:
+        """Let these rows take the place of those that `where` selects, or of all; only what really differs is stored.
+
+        With `where`, all given rows have to be such as it selects: `overwrite(rows, where="day = 2")`.
+        """
         from anabranch.repo.write.overwrite import overwrite
 
-        return self._transaction.add(self._thing, overwrite(self._ctx, self._state, rows, self._pending))
+        made = overwrite(self._ctx, self._state, rows, self._pending, where, args)
+        return self._transaction.add(self._thing, made)
 
     def drop(self) -> None:
         """Drop the table; earlier commits still show it."""
