@@ -14,7 +14,7 @@ help: ## Show this list
 
 setup: $(READY) ## Make .venv with everything needed to work on Anabranch
 
-demo: java $(READY) ## Version 200,000 orders on a local Spark: a first session
+demo: java .venv/.demo ## Version 200,000 orders on a local Spark: a first session
 	@$(BIN)/ana demo
 
 check: $(READY) ## Check format, lint, types and architecture
@@ -48,6 +48,11 @@ clean: ## Remove what tools left behind; .venv and .venv-oldest stay
 
 java:
 	@scripts/check_java
+
+# The demo needs what users need; .venv, once it has all tools, has that, too.
+.venv/.demo: pyproject.toml scripts/make_venv
+	@test -e $(READY) -a $(READY) -nt pyproject.toml || EXTRAS=spark scripts/make_venv .venv
+	@touch $@
 
 $(READY): pyproject.toml scripts/make_venv
 	@scripts/make_venv .venv

@@ -79,7 +79,7 @@ def _report_error(error: BaseException, session: Session) -> int:
 
 
 @dataclass(frozen=True)
-class _Told:
+class _Failure:
     """What the user is told of an error."""
 
     message: str
@@ -88,24 +88,24 @@ class _Told:
     facts: Mapping[str, Any] = field(default_factory=dict)
 
 
-def _told(error: BaseException, session: Session) -> _Told:
+def _told(error: BaseException, session: Session) -> _Failure:
     if isinstance(error, AnabranchError):
-        return _Told(error.message, session.hint_for(error), exit_code(error), error.facts)
+        return _Failure(error.message, session.hint_for(error), exit_code(error), error.facts)
     if isinstance(error, click.ClickException):
         return _told_usage(error)
     what = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
-    return _Told(f"unexpected {what}", "this is a bug; --debug shows where it happened", UNEXPECTED)
+    return _Failure(f"unexpected {what}", "this is a bug; --debug shows where it happened", UNEXPECTED)
 
 
-def _told_usage(error: click.ClickException) -> _Told:
+def _told_usage(error: click.ClickException) -> _Failure:
     ctx = getattr(error, "ctx", None)
     hint = getattr(error, "hint", None) or f"see `{ctx.command_path if ctx else 'ana'} --help`"
     message = error.format_message().rstrip(".")
     first = message[:1].lower() if message[1:2].islower() else message[:1]
-    return _Told(first + message[1:], hint, error.exit_code)
+    return _Failure(first + message[1:], hint, error.exit_code)
 
 
-def _say_document(error: BaseException, told: _Told) -> None:
+def _say_document(error: BaseException, told: _Failure) -> None:
     """Print the error as one JSON document on stderr: whoever asked for JSON reads no prose."""
     kind = type(error).__name__ if isinstance(error, AnabranchError) else "InvalidRequest"
     kind = "Unexpected" if told.exit_code == UNEXPECTED else kind

@@ -6,11 +6,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from anabranch.model.html import ROWS, HtmlHeading, Line, block, changed, counted, note, table, title
+from anabranch.model.html import ROWS, HtmlHeading, Line, block, changed, counted, note, short, table, title
 from anabranch.model.types import DataType
 
 if TYPE_CHECKING:
+    from anabranch.model.commits import Branch
     from anabranch.model.schema import Schema
+    from anabranch.model.tables import TableEntry
 
 
 def headings(columns: Iterable[tuple[str, DataType | None]]) -> list[HtmlHeading]:
@@ -57,6 +59,21 @@ def _changed_row(row: Mapping[str, Any], names: Sequence[str]) -> Line:
     before, after = row["before"], row["after"]
     return Line(
         [changed(before.get(n), after.get(n)) if n in row["columns"] else after.get(n) for n in names], "update"
+    )
+
+
+def repository_html(name: str, default: str, branches: Sequence[Branch], tables: Sequence[TableEntry]) -> str:
+    """A repository: its branches, and the tables of the default one."""
+    heads = [Line([b.name, short(b.commit), b.created_at]) for b in branches[:ROWS]]
+    found = [Line([t.name, t.row_count, ", ".join(t.key)]) for t in tables[:ROWS]]
+    return block(
+        title(name),
+        table([HtmlHeading("branch"), HtmlHeading("commit"), HtmlHeading("made")], heads),
+        note(counted(len(heads), len(branches), "branch")) if len(branches) > len(heads) else "",
+        table([HtmlHeading(f"table on {default}"), HtmlHeading("rows", right=True), HtmlHeading("key")], found)
+        if found
+        else "",
+        note(counted(len(found), len(tables), "table")) if found else note(f"no tables on {default}"),
     )
 
 

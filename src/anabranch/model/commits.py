@@ -11,6 +11,12 @@ from anabranch.model.clock import Position
 from anabranch.model.ids import BranchId, CommitId, RepositoryId
 
 
+def _subject(message: str) -> str:
+    """The first line of a message, not too long for a line with more on it."""
+    first = message.strip().split("\n", 1)[0]
+    return first if len(first) <= 50 else f"{first[:49]}…"
+
+
 @dataclass(frozen=True)
 class Commit:
     """A finished commit: immutable, known by its hash."""
@@ -35,6 +41,11 @@ class Commit:
 
     def __str__(self) -> str:
         return self.hash
+
+    def __repr__(self) -> str:
+        return (
+            f"Commit({self.id} {self.hash[:10]} {_subject(self.message)!r} by {self.author}, {self.finished_at:%F %T}Z)"
+        )
 
     def _repr_html_(self) -> str:
         from anabranch.model import html
@@ -87,6 +98,9 @@ class Branch:
     """The hash of the commit it shows."""
     created_at: datetime
 
+    def __repr__(self) -> str:
+        return f"Branch({self.name!r} at {self.commit[:10]})"
+
 
 @dataclass(frozen=True)
 class BranchHead:
@@ -105,6 +119,9 @@ class Tag:
     commit: str
     created_at: datetime
     author: str
+
+    def __repr__(self) -> str:
+        return f"Tag({self.name!r} at {self.commit[:10]})"
 
 
 @dataclass(frozen=True)

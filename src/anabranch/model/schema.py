@@ -52,6 +52,10 @@ ROW_ID = (
 """The hidden key of a table without one: the write that made a row, and the row's place in it."""
 
 
+_SHOWN = 8
+"""How many columns a schema shows of itself."""
+
+
 @dataclass(frozen=True)
 class Schema:
     """The columns of a table, in order, and its key. Without a key, a hidden row id takes its place."""
@@ -63,6 +67,12 @@ class Schema:
 
     def __iter__(self) -> Iterator[Column]:
         return iter(self.columns)
+
+    def __repr__(self) -> str:
+        shown = [f"{c.name} {c.type}{'' if c.nullable else ' not null'}" for c in self.columns[:_SHOWN]]
+        more = [f"… {len(self.columns) - _SHOWN} more"] if len(self.columns) > _SHOWN else []
+        key = f"; key {', '.join(self.key_names)}" if self.key else ""
+        return f"Schema({', '.join([*shown, *more])}{key})"
 
     def __len__(self) -> int:
         return len(self.columns)

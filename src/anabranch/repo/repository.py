@@ -49,6 +49,12 @@ class Repository:
     def __repr__(self) -> str:
         return f"Repository({self.name!r})"
 
+    def _repr_html_(self) -> str:
+        from anabranch.frames.notebook import repository_html
+
+        with self.one_state():
+            return repository_html(self.name, self.default_branch, self.branches(), self.tables())
+
     def __enter__(self) -> Repository:
         return self
 
@@ -84,15 +90,19 @@ class Repository:
         allow_empty: bool = False,
         provenance: Sequence[str] = (),
         facts: Mapping[str, Any] | None = None,
+        retry: int = 0,
     ) -> CommitBlock:
         """Start a commit on a branch: `with repo.commit("main", "load") as tx`.
 
         `facts` are values by key that the commit says of itself, such as what it was made from; its hash covers them.
+        With `retry` it is given a function instead, `repo.commit("main", "load", retry=3)(write)`: it calls `write(tx)`
+        and publishes, up to three times again on the new state where others changed the same rows; returns the Commit.
         """
         from anabranch.repo.commit.commit import CommitBlock, CommitRequest
 
         flags = (strict, allow_empty)
-        return CommitBlock(self._ctx, CommitRequest(branch, message, author, *flags, provenance, facts or {}))
+        asked = CommitRequest(branch, message, author, *flags, provenance, facts or {}, retry)
+        return CommitBlock(self._ctx, asked)
 
     def start(
         self,
@@ -267,11 +277,16 @@ class Repository:
         key: Any = None,
         where: str | None = None,
         args: Mapping[str, Any] | None = None,
+        column: str | None = None,
+        limit: int | None = None,
     ) -> Blame:
-        """Find the commit that last changed each row, or with `cells` each cell; a merge only where it decided."""
+        """Find the commit that last changed each row, or with `cells` each cell; a merge only where it decided.
+
+        With `column` it is the commit that last changed that cell of each row.
+        """
         from anabranch.repo.compare.blame import blame
 
-        return blame(self._ctx, table, at, cells, key, where, args)
+        return blame(self._ctx, table, at, cells, key, where, args, column, limit)
 
     def merge_base(self, ours: str, theirs: str) -> list[Commit]:
         """Find the nearest common ancestors of two refs."""
@@ -378,6 +393,7 @@ class Repository:
         where: str | None = None,
         args: Mapping[str, Any] | None = None,
         key: Any = None,
+        limit: int | None = None,
     ) -> Changes:
         """Follow every change of every commit after `since` up to `to`, with whole rows in Spark's form.
 
@@ -385,7 +401,7 @@ class Repository:
         """
         from anabranch.repo.compare.changes import changes
 
-        return changes(self._ctx, table, since, to, columns, where, args, key)
+        return changes(self._ctx, table, since, to, columns, where, args, key, limit)
 
     def diff_tables(self, one: str, other: str, *, at: str | None = None, other_at: str | None = None) -> TableDiff:
         """Compare two tables, at one ref or two: columns by name, rows by the key of the second."""

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import anabranch as ab
-from anabranch.cli.commands.log import ShownNames, full_text, graph_lines
+from anabranch.cli.commands.log import CommitText, ShownNames, full_text, graph_lines
 from anabranch.cli.output.graph import simplify
 from anabranch.model.commits import Commit
 from tests.cli.conftest import Ana
@@ -103,7 +103,7 @@ def test_a_merge_is_drawn_beside_its_text() -> None:
     commits = [made("d", "bc"), made("c", "a"), made("b", "a"), made("a")]
     edges = simplify({c.hash: c.parents for c in commits}, {c.hash for c in commits})
     names = ShownNames("main", {"d" * 64: ["dev", "main"]}, {"a" * 64: ["v1"]})
-    assert list(graph_lines(commits, edges, names, oneline=True)) == [
+    assert list(graph_lines(commits, edges, CommitText(names, oneline=True))) == [
         "* dddddddddd (HEAD -> main, dev) commit d",
         "|\\",
         "| * cccccccccc commit c",
@@ -111,7 +111,7 @@ def test_a_merge_is_drawn_beside_its_text() -> None:
         "|/",
         "* aaaaaaaaaa (tag: v1) commit a",
     ]
-    told = list(graph_lines(commits, edges, names, oneline=False))
+    told = list(graph_lines(commits, edges, CommitText(names, oneline=False)))
     assert told[:3] == [
         "*   commit dddddddddd (HEAD -> main, dev)",
         "|\\  Merge:  bbbbbbbbbb cccccccccc",
@@ -169,3 +169,19 @@ def test_log_knows_the_habits_of_git(history: Ana) -> None:
     assert messages(history, "--grep", "e", "-2", "--all", "--", "orders") == ["clean up", "reprice"]
     assert messages(history, "dev", "--", "orders") == messages(history, "dev", "--table", "orders")
     assert "one table" in history("log", "--", "orders", "customers", fails=2).err
+
+
+def test_log_and_show_tell_the_rows_of_commits_and_name_changed_columns(shop: Ana) -> None:
+    shop("sql", "ALTER TABLE orders ADD COLUMN note STRING", "-m", "room for notes")
+    shop("sql", "UPDATE orders SET note = 'new' WHERE id = 1", "-m", "a note")
+    assert "changed  orders  1 changed (1 cell)" in shop("log", "--stat", "-1").out
+    assert "NULL → new" in shop("log", "-p", "-1", "--oneline").out
+    assert "NULL → new" in shop("show", "-p").out
+    assert "orders: + column note string" in shop("show", "HEAD~1").out
+    assert "1 column changed" in shop("show", "HEAD~1", "--stat").out
+
+
+def test_a_change_of_columns_is_never_told_as_no_rows(shop: Ana) -> None:
+    assert shop("sql", "ALTER TABLE orders ADD COLUMN note STRING").out == "ALTER TABLE: done\n"
+    assert "changed  orders  columns changed" in shop("status").out
+    assert "changed  orders  columns changed" in shop("commit", "-m", "room for notes").out

@@ -176,3 +176,17 @@ def test_a_column_that_is_named_twice_is_refused(shop: Ana, folder: Path) -> Non
     with ab.open(folder, engine="duck") as repo, pytest.raises(ab.InvalidRequest, match="twice"):
         repo.table("orders", columns=["id", "ID"])
     assert shop("sql", "SELECT id, ID, o.id FROM orders o", "--json").json["results"][0]["rows"][0] == [1, 1, 1]
+
+
+def test_a_table_is_renamed_and_dropped(shop: Ana) -> None:
+    assert shop("table", "rename", "orders", "sales").out.startswith("orders: renamed to sales; staged on main\n")
+    shop("commit", "-m", "another name")
+    made = shop("table", "drop", "sales", "-m", "no longer needed", "--json").json
+    assert (made["dropped"], made["commit"]["message"]) == (True, "no longer needed")
+    assert shop("ls", "--json").json["tables"] == []
+    assert "orders" in shop("ls", "HEAD~2").out
+
+
+def test_what_is_no_command_of_tables_is_answered_with_one_that_is(shop: Ana) -> None:
+    assert "ana table show TABLE --schema" in shop("table", "schema", "orders", fails=2).err
+    assert "ana table drop" in shop("rm", "orders", fails=2).err

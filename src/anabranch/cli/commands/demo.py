@@ -18,7 +18,7 @@ import click
 
 import anabranch as ab
 from anabranch.cli import remembered as state
-from anabranch.cli.commands.log import ShownNames, graph_lines
+from anabranch.cli.commands.log import CommitText, ShownNames, graph_lines
 from anabranch.cli.options import command as make_command
 from anabranch.cli.output.tables import Heading
 from anabranch.cli.output.text import emit_json, number, paint
@@ -160,7 +160,7 @@ def _show_history(telling: StepOutput, names: Names) -> None:
     branches = {b.commit: [b.name] for b in repo.branches()}
     edges = {commit.hash: commit.parents for commit in commits}
     tags = {tag.commit: [tag.name] for tag in repo.tags()}
-    for line in graph_lines(commits, edges, ShownNames("main", branches, tags), oneline=True):
+    for line in graph_lines(commits, edges, CommitText(ShownNames("main", branches, tags), oneline=True)):
         telling.say(f"   {line}")
 
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -22,8 +23,9 @@ from anabranch.cli.session import Session
 from anabranch.documents.records import commit_document
 
 if TYPE_CHECKING:
-    from anabranch import Commit
+    from anabranch import Commit, Repository
 
+_ROWS_SHOWN = 100
 _COUNT = re.compile(r"^-(\d+)$")
 
 
@@ -53,6 +55,8 @@ class LogCommand(TablesLast):
 @make_command("log", cls=LogCommand, short_help="List commits, newest first.")
 @click.argument("refs", metavar="[REF]... [-- TABLE]", nargs=-1, shell_complete=refs)
 @click.option("--all", "every", is_flag=True, help="What any branch or tag reaches.")
+@click.option("--stat", is_flag=True, help="With how many rows and cells each commit changed.")
+@click.option("-p", "--patch", is_flag=True, help="With the rows that each commit changed, at most 100 of each table.")
 @click.option("--oneline", is_flag=True, help="One line for each commit.")
 @click.option("--graph", is_flag=True, help="Draw branches and merges.")
 @click.option("-n", "--limit", type=click.IntRange(min=0), metavar="N", help="At most so many commits; -3 is -n 3.")
@@ -69,6 +73,8 @@ def command(
     oneline: bool,
     graph: bool,
     limit: int | None,
+    stat: bool,
+    patch: bool,
     pager: bool,
     **filters: Any,
 ) -> None:
@@ -77,7 +83,7 @@ def command(
     \b
     $ ana log --graph --oneline --all
     $ ana log --table orders -n 5 dev
-    $ ana log -1 -- orders
+    $ ana log -1 -p -- orders
 
     JSON: commits (list of hash, id, author, message, started_at, finished_at, parents, tables, provenance, branches,
     tags).
@@ -93,10 +99,12 @@ def command(
         edges = _edges(session, heads, commits, filtered=any(filters.values())) if graph else {}
     if session.json:
         emit_json({"commits": [_document(commit, names) for commit in commits]})
-    elif graph:
-        show_lines(graph_lines(commits, edges, names, oneline), paged=pager)
+        return
+    told = partial(changed_lines, session.repo, rows=patch) if stat or patch else None
+    if graph:
+        show_lines(graph_lines(commits, edges, CommitText(names, oneline, told)), paged=pager)
     else:
-        show_lines(plain_lines(commits, names, oneline), paged=pager)
+        show_lines(plain_lines(commits, CommitText(names, oneline, told)), paged=pager)
 
 
 def _table(named: str | None) -> str | None:
@@ -118,22 +126,45 @@ def find_names(session: Session, commits: Sequence[Commit]) -> ShownNames:
     return ShownNames(session.branch, branches, tags)
 
 
-def plain_lines(commits: Sequence[Commit], names: ShownNames, oneline: bool) -> Iterator[str]:
+@dataclass(frozen=True)
+class CommitText:
+    """How a commit is told: in a line or whole, and with what it changed if that was asked for."""
+
+    names: ShownNames
+    oneline: bool = False
+    changes: Callable[[Commit], Sequence[str]] | None = None
+
+    def lines(self, commit: Commit) -> list[str]:
+        found = [one_line(commit, self.names)] if self.oneline else full_text(commit, self.names)
+        changed = self.changes(commit) if self.changes else ()
+        return [*found, *([""] if changed and not self.oneline else []), *changed]
+
+
+def plain_lines(commits: Sequence[Commit], told: CommitText) -> Iterator[str]:
     """Every commit's text, one after another."""
     for i, commit in enumerate(commits):
-        if oneline:
-            yield one_line(commit, names)
-        else:
-            yield from ([""] if i else [])
-            yield from full_text(commit, names)
+        yield from ([""] if i and not told.oneline else [])
+        yield from told.lines(commit)
 
 
-def graph_lines(commits: Sequence[Commit], edges: Edges, names: ShownNames, oneline: bool) -> Iterator[str]:
+def graph_lines(commits: Sequence[Commit], edges: Edges, told: CommitText) -> Iterator[str]:
     """Every commit's text beside the graph."""
     last = len(commits) - 1
     for i, (commit, part) in enumerate(zip(commits, draw([c.hash for c in commits], edges), strict=True)):
-        text = [one_line(commit, names)] if oneline else [*full_text(commit, names), *([""] if i < last else [])]
-        yield from part.beside(text)
+        yield from part.beside([*told.lines(commit), *([""] if i < last and not told.oneline else [])])
+
+
+def changed_lines(repo: Repository, commit: Commit, *, rows: bool) -> list[str]:
+    """What a commit changed against its first parent: rows, or how many of them."""
+    from anabranch.cli.output.diff_text import overview, whole_text
+    from anabranch.documents.diff import Wanted
+
+    if not commit.parents or not commit.tables:
+        return []
+    found = repo.diff(commit.parents[0], commit.hash)
+    if rows:
+        return list(whole_text(list(found), found.namespaces, Wanted(None, (), _ROWS_SHOWN)))
+    return [f"  {line}" for line in overview(list(found), found.namespaces, exact=True)]
 
 
 def one_line(commit: Commit, names: ShownNames) -> str:

@@ -7,26 +7,33 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from anabranch.cli.commands.log import find_names, full_text
+from anabranch.cli.commands.log import changed_lines, find_names, full_text
 from anabranch.cli.name_completion import refs
 from anabranch.cli.options import command as make_command
+from anabranch.cli.output.pager import show_lines
 from anabranch.cli.output.tables import Heading, print_table
-from anabranch.cli.output.text import emit, emit_json, number, short, size
+from anabranch.cli.output.text import clean, emit, emit_json, number, short, size
 from anabranch.cli.session import Session
 from anabranch.documents.records import commit_document
 
 if TYPE_CHECKING:
+    from anabranch import Commit
     from anabranch.repo.branches.log import TableChange
+
+_OF_SCHEMA = ("add", "drop", "rename", "alter", "set", "unset")
 
 
 @make_command("show", short_help="Show a commit and what it did.")
 @click.argument("ref", required=False, shell_complete=refs)
+@click.option("-p", "--patch", is_flag=True, help="Show the rows that it changed, at most 100 of each table.")
+@click.option("--stat", is_flag=True, help="Show how many rows and cells it changed.")
 @click.option("-v", "--verbose", is_flag=True, help="List the objects that hold the change.")
-def command(session: Session, ref: str | None, verbose: bool) -> None:
+def command(session: Session, ref: str | None, patch: bool, stat: bool, verbose: bool) -> None:
     """Show the commit at REF (the current branch), and what it did.
 
     \b
     $ ana show HEAD~1
+    $ ana show -p
 
     JSON: commit (as in log), changes (list of table, operations, row_count, inserted, updated, deleted, and with -v
     objects: id, kind, rows, size_bytes, place, path, sha256).
@@ -40,9 +47,13 @@ def command(session: Session, ref: str | None, verbose: bool) -> None:
         return
     for line in full_text(commit, names):
         emit(line)
-    if changes:
+    if changes and (patch or stat):
+        emit()
+        show_lines(changed_lines(session.repo, commit, rows=patch), paged=False)
+    elif changes:
         emit()
         _print_changes(changes)
+        _print_columns(session, commit, changes)
     if verbose and any(change.objects for change in changes):
         emit()
         _print_objects(changes)
@@ -61,6 +72,19 @@ def _print_changes(changes: list[TableChange]) -> None:
         for c in changes
     ]
     print_table(headings, rows)
+
+
+def _print_columns(session: Session, commit: Commit, changes: list[TableChange]) -> None:
+    """Name the columns, checks and so on that the commit changed; of a new table, all are new."""
+    from anabranch.cli.output.diff_text import schema_line
+
+    altered = {c.table for c in changes if any(word.startswith(_OF_SCHEMA) for word in c.operations)}
+    if not altered or not commit.parents:
+        return
+    for table in session.repo.diff(commit.parents[0], commit.hash).candidates:
+        if table.name in altered and table.change == "changed":
+            for change in table.schema:
+                emit(f"{clean(table.name)}: {schema_line(change, table.columns.columns)}")
 
 
 def _print_objects(changes: list[TableChange]) -> None:

@@ -1,28 +1,92 @@
-"""`ana table show`: rows or columns of a table, at any ref or with what is staged."""
+"""`ana table`: show rows or columns of a table, at any ref or with what is staged; drop it; rename it."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from difflib import get_close_matches
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from anabranch.cli.name_completion import refs, tables
-from anabranch.cli.options import CommandGroup, names
+from anabranch.cli.options import CommandGroup, names, paragraphs
+from anabranch.cli.output.commits import commit_line
 from anabranch.cli.output.tables import Heading, print_table
-from anabranch.cli.output.text import emit, emit_json, number, plural
+from anabranch.cli.output.text import clean, emit, emit_json, number, plural
 from anabranch.cli.session import Session
-from anabranch.documents.records import columns_document
+from anabranch.cli.staging import Writing, writing
+from anabranch.documents.records import columns_document, commit_document
 
 if TYPE_CHECKING:
     from anabranch.model.schema import Column
     from anabranch.repo.read.table import Table
 
 
-@click.group("table", cls=CommandGroup)
+class TableGroup(CommandGroup):
+    """The commands on a table; what is no command of theirs may be meant for another."""
+
+    def _nearest(self, ctx: click.Context, word: str) -> str:
+        if word in ("schema", "describe", "columns"):
+            return "`ana table show TABLE --schema` shows the columns and the key"
+        if word in ("list", "ls"):
+            return "`ana ls` lists tables"
+        if word in ("create", "make"):
+            return "`ana import TABLE FILE --key KEY` makes one of a file, `ana sql 'CREATE TABLE …'` an empty one"
+        if get_close_matches(word, self.commands, n=1):
+            return super()._nearest(ctx, word)
+        return f"did you mean `{ctx.command_path} show {word}`?"
+
+
+@click.group("table", cls=TableGroup)
 def command() -> None:
-    """Show rows or columns of a table."""
+    """Show rows or columns of a table; drop or rename it."""
+
+
+@command.command("drop")
+@click.argument("name", shell_complete=tables)
+@click.option("-m", "--message", multiple=True, callback=paragraphs, help="Commit at once, with all that is staged.")
+@click.make_pass_decorator(Session)
+def drop(session: Session, name: str, message: str | None) -> None:
+    """Drop a table; earlier commits still show it. Staged, unless -m commits it.
+
+    \b
+    $ ana table drop orders -m 'no longer needed'
+
+    JSON: branch, table, dropped, commit (null if staged).
+    """
+    with writing(session, message, None) as made:
+        made.transaction.table(name).drop()
+    _tell_made(session, made, {"table": name, "dropped": True}, f"{clean(name)}: dropped")
+
+
+@command.command("rename")
+@click.argument("name", shell_complete=tables)
+@click.argument("new")
+@click.option("-m", "--message", multiple=True, callback=paragraphs, help="Commit at once, with all that is staged.")
+@click.make_pass_decorator(Session)
+def rename(session: Session, name: str, new: str, message: str | None) -> None:
+    """Give a table another name, or another namespace; its history stays with it. Staged, unless -m commits it.
+
+    \b
+    $ ana table rename orders sales
+
+    JSON: branch, table, renamed (the new name), commit (null if staged).
+    """
+    with writing(session, message, None) as made:
+        made.transaction.table(name).rename(new)
+    _tell_made(session, made, {"table": name, "renamed": new}, f"{clean(name)}: renamed to {clean(new)}")
+
+
+def _tell_made(session: Session, made: Writing, facts: dict[str, Any], said: str) -> None:
+    if session.json:
+        emit_json({"branch": session.branch, **facts, "commit": commit_document(made.commit) if made.commit else None})
+    elif made.commit:
+        emit(commit_line(session.branch, made.commit))
+        emit(f"  {said}")
+    else:
+        emit(f"{said}; staged on {session.branch}")
+        emit("Publish it with `ana commit -m MESSAGE`.")
 
 
 @command.command("show")

@@ -11,11 +11,22 @@ if TYPE_CHECKING:
     from anabranch import Commit, Counts
 
 
+_OF_ROWS = ("insert", "upsert", "update", "delete", "overwrite")
+_WORDS = {
+    "create": "no rows yet",
+    "alter column": "columns changed",
+    "alter name": "renamed",
+    "alter key": "key changed",
+}
+
+
 def counts_text(counts: Counts | dict[str, Any]) -> str:
-    """Touched rows in words; the kinds that did not happen are left out."""
+    """Touched rows in words, the kinds that did not happen left out; else what else was done, or that nothing was."""
     found = counts if isinstance(counts, dict) else counts_document(counts)
     parts = [f"{number(found[kind])} {kind}" for kind in ("inserted", "updated", "deleted") if found[kind]]
-    return ", ".join(parts) or "no rows"
+    operations = counts.get("operations", ()) if isinstance(counts, dict) else ()
+    others = [_WORDS.get(word, word) for word in dict.fromkeys(operations) if word not in _OF_ROWS]
+    return ", ".join(parts or others) or "no change"
 
 
 def commit_line(branch: str, commit: Commit) -> str:

@@ -10,7 +10,7 @@ from anabranch.cli.output.pager import show_lines
 from anabranch.cli.output.tables import Heading, screen_width, table_lines
 from anabranch.cli.output.text import clean, json_text, plural, short
 from anabranch.frames.output import objects_of
-from anabranch.sql.statements import Explain, GoverningSql, ShowCreate, WritingSql
+from anabranch.sql.statements import Explain, GoverningSql, RowWriting, Show, ShowCreate, WritingSql
 
 if TYPE_CHECKING:
     from anabranch.repo.read.sql_result import SqlResult
@@ -58,7 +58,8 @@ def _lines(result: SqlResult, rows: Any, form: str) -> Iterator[str]:
 def table_text(result: SqlResult, rows: Any, width: int) -> Iterator[str]:
     """A result for people: rows as a table, anything else in a line."""
     if isinstance(result.statement, WritingSql):
-        yield f"{_word(result)}: {counts_text(result.counts) if result.counts else 'done'}"
+        told = counts_text(result.counts) if result.counts and _is_of_rows(result) else "done"
+        yield f"{_word(result)}: {told}"
         return
     if isinstance(result.statement, GoverningSql) and rows.num_rows == 1:
         facts = zip(rows.column_names, next(_rows(rows)), strict=True)
@@ -72,8 +73,13 @@ def table_text(result: SqlResult, rows: Any, width: int) -> Iterator[str]:
         Heading(name, right=type_.partition("(")[0] in _NUMBERS)
         for name, type_ in zip(result.columns, result.types, strict=True)
     ]
-    yield from table_lines(headings, list(_rows(rows)), width)
+    yield from table_lines(headings, [_shortened(row, result) for row in _rows(rows)], width)
     yield plural(rows.num_rows, "row")
+
+
+def _is_of_rows(result: SqlResult) -> bool:
+    """Whether counts say what a statement did; of one on columns they don't."""
+    return isinstance(result.statement, RowWriting) or bool(result.counts and result.counts.rows)
 
 
 def _long_text(rows: Any) -> Iterator[str]:
@@ -81,6 +87,13 @@ def _long_text(rows: Any) -> Iterator[str]:
     for *facts, text in _rows(rows):
         yield from (f"{name}: {fact}" for name, fact in zip(rows.column_names, facts, strict=False))
         yield from clean(text, keep="\n").split("\n")
+
+
+def _shortened(row: tuple[Any, ...], result: SqlResult) -> list[Any]:
+    """A row of SHOW with its hashes as every command shows them; a query's rows are as they are."""
+    if not isinstance(result.statement, Show):
+        return list(row)
+    return [short(v) if n == "commit" and v else v for n, v in zip(result.columns, row, strict=True)]
 
 
 def _word(result: SqlResult) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from types import TracebackType
@@ -41,8 +41,12 @@ class CommitRequest:
     allow_empty: bool = False
     provenance: Sequence[str] = ()
     facts: Mapping[str, Any] = field(default_factory=dict)
+    retry: int = 0
+    """How often a function is called again, where the branch moved under what it wrote."""
 
     def __post_init__(self) -> None:
+        if not isinstance(self.retry, int) or self.retry < 0:
+            raise InvalidRequest(f"retry= is {self.retry!r}, a count was expected", hint="such as retry=3")
         check_words(self.message, self.author)
         check_provenance(self.provenance)
         check_facts(self.facts)
@@ -279,6 +283,9 @@ class CommitBlock:
         if self._entered:
             raise InvalidRequest("this commit was entered already", hint="start another with repo.commit(…)")
         self._entered = True
+        if self._asked.retry:
+            hint = 'give it a function: repo.commit("main", "load", retry=3)(write), which calls write(tx)'
+            raise InvalidRequest("a block can't be run again, so retry= does not go with `with`", hint=hint)
         self._transaction = Transaction(self._ctx, begin(self._ctx, self._asked))
         return self._transaction
 
@@ -293,6 +300,21 @@ class CommitBlock:
         else:
             # Nothing was published, for certain: publishing had not begun.
             self._ctx.discard([o for t in transaction._draft.things.values() for o in (*objects_of(t), *t.superseded)])
+
+    def __call__(self, write: Callable[[Transaction], Any]) -> Commit | None:
+        """Call `write(tx)` and publish; again on the new state, as often as `retry` says, if the branch moved."""
+        self._entered = True
+        asked = replace(self._asked, retry=0)
+        for left in reversed(range(self._asked.retry + 1)):
+            try:
+                with CommitBlock(self._ctx, asked) as tx:
+                    write(tx)
+                return tx.commit
+            except BranchMoved:
+                if not left:
+                    raise
+                log.debug("the branch moved: %d more tries", left)
+        raise AssertionError("the last try returns or raises")
 
     def __del__(self) -> None:
         if not getattr(self, "_entered", True):

@@ -60,6 +60,8 @@ class BlameRequest:
     cells: bool
     key: pa.Table | None
     where: Expression | None
+    column: str | None = None
+    limit: int | None = None
 
 
 def blame(
@@ -70,15 +72,18 @@ def blame(
     key: Any = None,
     where: str | None = None,
     args: Mapping[str, Any] | None = None,
+    column: str | None = None,
+    limit: int | None = None,
 ) -> Blame:
     """Find a table and the commits that made the objects of its past."""
-    chosen = make_selection(None, where, args, None)
+    chosen = make_selection(None, where, args, limit)
     with ctx.catalog.read() as cx:
         past = open_past(ctx, cx, table, at)
         keys = None if key is None else key_row(past.state, key)
         test = None if chosen.where is None else Expression.of(chosen.where, chosen.args, "where=")
+        name = None if column is None else past.state.schema.column(column).name
         story = read_story(past)
-    return Blame(ctx, past.state, story, BlameRequest(cells, keys, test))
+    return Blame(ctx, past.state, story, BlameRequest(cells or name is not None, keys, test, name, limit))
 
 
 class Blame(Relation):
@@ -126,6 +131,7 @@ class Blame(Relation):
         with reading(self._ctx, self._everything):
             found = self._found(engine, schema.stored, sources)
             query = in_order(Query(found, sources.named, self._args), [str(c.id) for c in schema.key_columns])
+            query = query if self._asked.limit is None else first(query, self._asked.limit)
             rows = to_dicts(engine.fetch(query))
         commits = self._commits({row[name] for row in rows for name in self._turns})
         return [self._entry(row, commits) for row in rows]
@@ -160,6 +166,8 @@ class Blame(Relation):
     @cached_property
     def _columns(self) -> tuple[Column, ...]:
         """The columns whose cells are looked at; one that was only ever inserted is as new as its row."""
+        if self._asked.column is not None:
+            return tuple(c for c in self._schema if c.name == self._asked.column)
         if self._asked.cells or any(s.rekeyed for s in self._story.segments):
             return self._schema.columns
         changes = [x.object for x in self._everything.layers if x.object.kind in ("update", "exceptions")]
@@ -197,6 +205,10 @@ class Blame(Relation):
         key = {c.name: row[c.id] for c in schema.key_columns} if schema.has_key else {}
         if not self._asked.cells:
             return BlameEntry(key, commits[row[TURN]], shown)
+        if self._asked.column is not None:
+            (only,) = self._columns
+            told = commits[row[turn_of(only)]]
+            return BlameEntry(key, told, shown, {only.name: told})
         ranks = self._story.ranks
         newest = max((row[t] for t in self._turns if row[t] in ranks), key=lambda turn: ranks[turn])
         return BlameEntry(key, commits[newest], shown, {c.name: commits[row[turn_of(c)]] for c in self._columns})
@@ -225,7 +237,8 @@ class Blame(Relation):
             found = asked.cell_by_cell(found, sources)
         commits = sources.add(Rows(self._commit_rows()))
         whole = asked.with_commits(found, shown, commits, BLAME_COLUMNS, ordered=ordered)
-        return Query(whole, sources.named, self._args)
+        query = Query(whole, sources.named, self._args)
+        return query if self._asked.limit is None else first(query, self._asked.limit)
 
     def _commit_rows(self) -> pa.Table:
         makers = self._labels

@@ -112,9 +112,10 @@ def changes(
     where: str | None = None,
     args: Mapping[str, Any] | None = None,
     key: Any = None,
+    limit: int | None = None,
 ) -> Changes:
     """Find the commits of a range that touched a table, and the objects that tell their changes."""
-    selection = make_selection(columns, where, args, None)
+    selection = make_selection(columns, where, args, limit)
     with ctx.catalog.read() as cx:
         past = open_past(ctx, cx, table, to)
         shown = past.state.schema.select(selection.columns)
@@ -342,7 +343,8 @@ class Changes(Relation):
             feed = only_where(feed, shape, read, rendered_test(self._where, engine, self._schema))
         commits = sources.add(Rows(self._numbered()))
         whole = as_spark_tells(feed, shape, commits, sources, ordered=ordered)
-        return Query(whole, sources.named, dict(self._where.args) if self._where else {})
+        query = Query(whole, sources.named, dict(self._where.args) if self._where else {})
+        return query if self._selection.limit is None else first(query, self._selection.limit)
 
     def _numbered(self) -> pa.Table:
         found = self._range.commits

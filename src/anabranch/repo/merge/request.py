@@ -59,6 +59,10 @@ class MergeResult:
     """Whether there was nothing to merge."""
     _diff: Callable[[], Diff] | None = field(default=None, repr=False, compare=False)
 
+    def __repr__(self) -> str:
+        how = "up to date, " if self.up_to_date else "fast-forward, " if self.fast_forward else ""
+        return f"MergeResult({how}{self.commit!r})"
+
     @cached_property
     def counts(self) -> dict[str, dict[str, int]]:
         """The rows that changed on the branch, by table."""

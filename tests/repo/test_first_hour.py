@@ -1,0 +1,71 @@
+"""What people see of objects at a prompt, and what they ask of them first."""
+
+from __future__ import annotations
+
+import pytest
+
+import anabranch as ab
+
+
+@pytest.fixture
+def shop(duck: ab.Repository) -> ab.Repository:
+    with duck.commit("main", "load orders", author="ann") as tx:
+        tx.create_table("orders", [{"id": 1, "item": "tea", "qty": 2}, {"id": 2, "item": "mug", "qty": 1}], key="id")
+    with duck.commit("main", "more tea", author="bob") as tx:
+        tx.table("orders").update({"qty": "qty + 1"}, where="id = 1")
+    return duck
+
+
+def test_a_prompt_shows_commits_branches_merges_and_schemas_in_a_line(shop: ab.Repository) -> None:
+    top = shop.log(limit=1)[0]
+    assert repr(top).startswith(f"Commit(main/2 {top.hash[:10]} 'more tea' by bob, 20")
+    assert repr(shop.branch("dev")) == f"Branch('dev' at {top.hash[:10]})"
+    assert repr(shop.merge("dev", into="main")).startswith("MergeResult(up to date, Commit(main/2 ")
+    assert repr(shop.table("orders").schema) == "Schema(id bigint not null, item string, qty bigint; key id)"
+    assert all(len(repr(x)) < 160 for x in (shop, top, shop.find_branch("main")))
+
+
+def test_a_notebook_shows_the_branches_and_tables_of_a_repository(shop: ab.Repository) -> None:
+    drawn = shop._repr_html_()
+    assert "orders" in drawn
+    assert "main" in drawn
+
+
+def test_a_function_is_called_again_where_others_changed_the_same_row(shop: ab.Repository) -> None:
+    calls = []
+
+    def write(tx: ab.Transaction) -> None:
+        calls.append(tx.table("orders").get(1)["qty"])
+        if len(calls) == 1:
+            with shop.commit("main", "faster") as other:
+                other.table("orders").update({"qty": 10}, where="id = 1")
+        tx.table("orders").update({"qty": calls[-1] + 1}, where="id = 1")
+
+    made = shop.commit("main", "one more", retry=3)(write)
+    assert made is not None
+    assert calls == [3, 10]
+    assert shop.table("orders").get(1)["qty"] == 11
+    calls.clear()
+    with pytest.raises(ab.BranchMoved):
+        shop.commit("main", "no second try")(write)
+    with pytest.raises(ab.InvalidRequest, match="can't be run again"), shop.commit("main", "x", retry=1):
+        pass
+
+
+def test_blame_tells_of_one_column_and_of_so_many_rows(shop: ab.Repository) -> None:
+    told = shop.blame("orders", column="item", limit=1).rows()
+    assert [(entry.key, entry.commit.message, list(entry.cells)) for entry in told] == [
+        ({"id": 1}, "load orders", ["item"])
+    ]
+    assert [e.commit.message for e in shop.blame("orders", column="qty")] == ["more tea", "load orders"]
+    assert shop.blame("orders", limit=1).arrow().num_rows == 1
+    with pytest.raises(ab.NotFound, match="prize"):
+        shop.blame("orders", column="prize")
+
+
+def test_changes_stop_at_the_limit(shop: ab.Repository) -> None:
+    assert [row["_change_type"] for row in shop.changes("orders", limit=3).arrow().to_pylist()] == [
+        "insert",
+        "insert",
+        "update_preimage",
+    ]
