@@ -45,13 +45,13 @@ def test_an_update_is_one_query(shop: ab.Repository, monkeypatch: pytest.MonkeyP
     assert len(asked) == 1, "\n\n".join(asked)
 
 
-def test_a_merge_of_rows_that_meet_is_at_most_seven_queries(
+def test_a_merge_of_rows_that_meet_is_at_most_five_queries(
     shop: ab.Repository, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with counted(monkeypatch) as asked:
         shop.merge("dev", into="main", rules={"t.c": "sum"})
     assert shop.table("t").get({"id": 1}) == {"id": 1, "a": 2, "b": 2, "c": 21}
-    assert 0 < len(asked) <= 7, "\n\n".join(asked)
+    assert 0 < len(asked) <= 5, "\n\n".join(asked)
 
 
 def test_a_diff_is_folded_once_whatever_is_asked_of_it(shop: ab.Repository, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,6 +9,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.compute as pc
 from sqlglot import exp
 
 from anabranch.model.schema import Column, Schema
@@ -507,6 +509,14 @@ def used_cells(query: Query, how: Decision) -> Query:
 def in_conflict(query: Query, how: Decision) -> Query:
     """The keys that are in conflict, with all that is known of them."""
     return query.over(select([exp.Star()], subquery(query.expression, "d"), where=conflict_test(how)))
+
+
+def conflicts_among(rows: pa.Table, how: Decision) -> pa.Table:
+    """The same of decided rows in memory."""
+    test = pc.is_valid(rows.column(KIND))
+    for c in how.cells:
+        test = pc.or_(test, pc.equal(rows.column(conflict_of(c)), 1))
+    return rows.filter(test)
 
 
 def conflict_test(how: Decision) -> exp.Condition:

@@ -65,18 +65,17 @@ class Outcome:
     """Objects that were written; nobody sees them yet."""
 
 
-def merge_source(
-    ctx: Context, cx: Connection, target: Target, gathered: Gathered, how: How, number: int, *, refers: bool
-) -> Outcome:
+def merge_source(ctx: Context, target: Target, gathered: Gathered, how: How, number: int, *, refers: bool) -> Outcome:
     """Merge theirs into the target's draft; with conflicts, the draft is of no use but to look at."""
-    sides = with_real_updates(ctx, gathered, gathered.sides(how.strictness, how.rules), how.rules)
+    with ctx.catalog.one_state():
+        described = gathered.sides(how.strictness, how.rules)
+    sides = with_real_updates(ctx, gathered, described, how.rules)
     plan = merge_things(*sides, how.strictness, how.rules, how.decisions)
-    return apply_plan(ctx, cx, target, gathered, how, plan, number if refers else None)
+    return apply_plan(ctx, target, gathered, how, plan, number if refers else None)
 
 
 def apply_plan(
     ctx: Context,
-    cx: Connection,
     target: Target,
     gathered: Gathered,
     how: How,
@@ -84,7 +83,7 @@ def apply_plan(
     number: int | None = None,
 ) -> Outcome:
     """Do to the target's draft what was decided about its things."""
-    work = _Merging(ctx, cx, target, gathered, how, number)
+    work = _Merging(ctx, target, gathered, how, number)
     work.run(plan)
     return work.outcome(plan)
 
@@ -92,7 +91,6 @@ def apply_plan(
 @dataclass
 class _Merging:
     ctx: Context
-    cx: Connection
     target: Target
     gathered: Gathered
     how: How
@@ -114,7 +112,8 @@ class _Merging:
             if made is not None:
                 drafts.append((thing, made))
             self._refer(thing)
-        self._bind(drafts)
+        with self.ctx.catalog.read() as cx:
+            self._bind(cx, drafts)
 
     def outcome(self, plan: ThingsMerge) -> Outcome:
         found = Conflicts(self.rows, plan.conflicts, tuple(self.broken), self.breaking)
@@ -204,7 +203,8 @@ class _Merging:
 
     def _was_here(self, thing: ThingId) -> bool:
         """Whether the target had a table before, and dropped it."""
-        return entries.find_entry(self.cx, self.target.clock, thing) is not None
+        with self.ctx.catalog.read() as cx:
+            return entries.find_entry(cx, self.target.clock, thing) is not None
 
     def _come_back(self, made: ThingDraft) -> ThingDraft:
         """A table that was dropped and is there again: a new version, because no change tells what became of rows."""
@@ -242,7 +242,7 @@ class _Merging:
         assert thing.rows is not None
         assert draft.schema is not None
         settled, earlier = self.how.settled.get(draft.id), self.how.earlier
-        found = earlier.find(self.ctx, self.cx, self.gathered, thing, sides) if settled is None else None
+        found = earlier.find(self.ctx, self.gathered, thing, sides) if settled is None else None
         if found is not None:
             return found
         merged = merge_rows(self.ctx, sides, draft.schema, thing.rows, settled, go_on=goes_on)
@@ -269,7 +269,12 @@ class _Merging:
         return TableConflicts(after.name, after.id, rows, how, self.ctx)
 
     def _sides(self, draft: ThingDraft, thing: ThingMerge) -> Sides:
-        """The states of a table and the changes that lead to them, each knowing the schemas of all objects."""
+        """The states of a table and the changes that lead to them, read as one value before anything runs."""
+        with self.ctx.catalog.one_state(), self.ctx.catalog.read() as cx:
+            return self._read_sides(cx, draft, thing)
+
+    def _read_sides(self, cx: Connection, draft: ThingDraft, thing: ThingMerge) -> Sides:
+        """Each state knows the schemas of all objects."""
         gathered = self.gathered
         assert thing.ours is not None
         assert thing.theirs is not None
@@ -280,26 +285,26 @@ class _Merging:
         to_ours, to_theirs = gathered.ours.layers(ids), gathered.theirs.layers(ids)
         if gathered.backward and _shows_again(thing):
             to_theirs = None  # The values of a column that was dropped are in no change: states are compared.
-        shared = self._schemas((ours, theirs, *base.states), (*(to_ours or ()), *(to_theirs or ()), *base.layers))
+        shared = self._schemas(cx, (ours, theirs, *base.states), (*(to_ours or ()), *(to_theirs or ()), *base.layers))
         assert draft.schema is not None
         shared[str(draft.schema.id)] = draft.schema
         ours, theirs = (replace(s, schemas=shared) for s in (ours, theirs))
         made = Sides(base.knowing(shared), ours, theirs, to_ours, to_theirs, self.target.pending())
         asked = thing.rows is not None and thing.rows.goes_by_time
-        return replace(made, times=self._times(made)) if asked else made
+        return replace(made, times=self._times(cx, made)) if asked else made
 
-    def _times(self, sides: Sides) -> Times:
+    def _times(self, cx: Connection, sides: Sides) -> Times:
         """When the objects on both ways were committed, for rules that ask which side is newer."""
         objects_ = sorted({x.object.id for x in (*(sides.to_ours or ()), *(sides.to_theirs or ()))})
-        heads = [history.head(self.cx, r.clock.head) for r in (self.gathered.ours, self.gathered.theirs)]
+        heads = [history.head(cx, r.clock.head) for r in (self.gathered.ours, self.gathered.theirs)]
         ours, theirs = (h.finished_at if h else 0 for h in heads)
-        return Times(paths.times_of(self.cx, objects_), ours, theirs)
+        return Times(paths.times_of(cx, objects_), ours, theirs)
 
-    def _schemas(self, states: Sequence[TableState], layers: Sequence[Layer]) -> dict[str, Schema]:
+    def _schemas(self, cx: Connection, states: Sequence[TableState], layers: Sequence[Layer]) -> dict[str, Schema]:
         objects_ = [*(x.object for x in layers), *(o for x in layers for o in x.without)]
         known = {str(i): s for state in states for i, s in state.schemas.items()}
         missing = {o.schema_id for o in objects_ if o.schema_id not in known}
-        return {**schema_of(self.ctx, self.cx, missing), **known}
+        return {**schema_of(self.ctx, cx, missing), **known}
 
     def _keep(self, merged: MergedRows, sides: Sides) -> None:
         theirs = {x.object.id for x in sides.to_theirs or ()}
@@ -323,7 +328,7 @@ class _Merging:
 
     # --- names ---
 
-    def _bind(self, drafts: Sequence[tuple[ThingMerge, ThingDraft]]) -> None:
+    def _bind(self, cx: Connection, drafts: Sequence[tuple[ThingMerge, ThingDraft]]) -> None:
         draft = self.target.draft
         for thing, made in drafts:
             old = self.target.draft.things.get(made.id)
@@ -335,13 +340,13 @@ class _Merging:
         for _, made in drafts:
             draft.things[made.id] = made
             if not made.dropped and (
-                made.created or place_of(made) != entries.place_of(self.cx, self.target.clock, made.id)
+                made.created or place_of(made) != entries.place_of(cx, self.target.clock, made.id)
             ):
-                draft.bind(place_of(made), (made.kind, made.id), self._bound(place_of(made)))
+                draft.bind(place_of(made), (made.kind, made.id), self._bound(cx, place_of(made)))
 
-    def _bound(self, place: tuple[ThingId, str]) -> Bound:
+    def _bound(self, cx: Connection, place: tuple[ThingId, str]) -> Bound:
         """What a name stands for at the target's head."""
-        found = entries.find_name(self.cx, self.ctx.record.id, self.target.clock, *place)
+        found = entries.find_name(cx, self.ctx.record.id, self.target.clock, *place)
         return cast(Bound, (found.kind, found.thing_id)) if found else None
 
 

@@ -6,7 +6,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
 from anabranch.catalog import history, paths
-from anabranch.catalog.store import Connection
 from anabranch.model.clock import Position
 from anabranch.model.ids import ThingId
 from anabranch.model.objects import Layer, NewObject, size_of
@@ -64,15 +63,13 @@ class EarlierRows:
         assert thing.result is not None
         return replace(thing, result=replace(thing.result, schema=before))
 
-    def find(
-        self, ctx: Context, cx: Connection, gathered: Gathered, thing: ThingMerge, sides: Sides
-    ) -> MergedRows | None:
+    def find(self, ctx: Context, gathered: Gathered, thing: ThingMerge, sides: Sides) -> MergedRows | None:
         """What an earlier attempt made of a table, if it would be made again."""
         done = self.known.get(_key(gathered, thing))
         if done is None or not _is_like(done.thing, thing) or _ours(thing).id in gathered.ours.draft.things:
             return None
-        moved = _moved(ctx, cx, gathered, done.head, _ours(thing).ids)
-        if moved is None or (moved and not _are_apart(ctx, cx, moved, thing, sides)):
+        moved = _moved(ctx, gathered, done.head, _ours(thing).ids)
+        if moved is None or (moved and not _are_apart(ctx, moved, thing, sides)):
             return None
         return done.merged
 
@@ -93,30 +90,30 @@ def _is_like(one: ThingMerge, other: ThingMerge) -> bool:
     return described[0] == described[1] and schemas[0] == schemas[1]
 
 
-def _moved(
-    ctx: Context, cx: Connection, gathered: Gathered, since: Position, ids: Iterable[ThingId]
-) -> tuple[Layer, ...] | None:
+def _moved(ctx: Context, gathered: Gathered, since: Position, ids: Iterable[ThingId]) -> tuple[Layer, ...] | None:
     """What ours did to a table since an earlier head; None if changes don't tell."""
-    lines, head = history.Lines(cx), gathered.ours.clock.head
-    if not is_ancestor(lines, since, head):
-        return None
-    return paths.layers_along(cx, find_path(lines, since, head), sorted(set(ids)), ctx.known_objects)
+    with ctx.catalog.read() as cx:
+        lines, head = history.Lines(cx), gathered.ours.clock.head
+        if not is_ancestor(lines, since, head):
+            return None
+        return paths.layers_along(cx, find_path(lines, since, head), sorted(set(ids)), ctx.known_objects)
 
 
-def _are_apart(ctx: Context, cx: Connection, moved: tuple[Layer, ...], thing: ThingMerge, sides: Sides) -> bool:
+def _are_apart(ctx: Context, moved: tuple[Layer, ...], thing: ThingMerge, sides: Sides) -> bool:
     """Tell whether changes of ours touch no row that theirs touched: then theirs' are merged as they were."""
     policy, schema = thing.rows, thing.result.schema if thing.result else None
     if policy is None or schema is None or sides.to_theirs is None:
         return False
     if policy.full or policy.replaces_all or policy.only_new_rows or policy.goes_by_time:
         return False
-    return not _meet(ctx, cx, Meeting(moved, sides.to_theirs, rows=True), schema, sides)
+    return not _meet(ctx, Meeting(moved, sides.to_theirs, rows=True), schema, sides)
 
 
-def _meet(ctx: Context, cx: Connection, meeting: Meeting, schema: Schema, sides: Sides) -> bool:
+def _meet(ctx: Context, meeting: Meeting, schema: Schema, sides: Sides) -> bool:
     found = (*meeting.ours, *meeting.theirs)
     layers = (*found, *(Layer(0, o) for x in found for o in x.without))
-    more = schema_of(ctx, cx, {x.object.schema_id for x in layers if x.object.schema_id not in sides.ours.schemas})
+    with ctx.catalog.read() as cx:
+        more = schema_of(ctx, cx, {x.object.schema_id for x in layers if x.object.schema_id not in sides.ours.schemas})
     known = replace(sides.ours, schemas={**more, **sides.ours.schemas}, layers=layers)
     state, access = known.read_as(schema), ctx.access(layers, sides.pending)
     query = met_keys(meeting, state, schema.columns, access, Sources())

@@ -80,7 +80,8 @@ def work_out(
     try:
         with ctx.catalog.read() as cx:
             _check_rules(ctx, cx, target, sources, how)
-            _merge_all(ctx, cx, merged, sources, how, stop_at_conflicts)
+        _merge_all(ctx, merged, sources, how, stop_at_conflicts)
+        with ctx.catalog.read() as cx:
             heads = [history.head(cx, source) for source in target.merged]
     except BaseException:
         ctx.discard(merged.made)
@@ -91,22 +92,22 @@ def work_out(
     return merged
 
 
-def _merge_all(
-    ctx: Context, cx: Connection, merged: Merged, sources: Sequence[Position], how: How, stop_at_conflicts: bool
-) -> None:
+def _merge_all(ctx: Context, merged: Merged, sources: Sequence[Position], how: How, stop_at_conflicts: bool) -> None:
     """Merge all at once where they only bring rows of their own, else one after another."""
     target, fork = merged.target, None
     if len(sources) > 1:
-        clocks = [history.clock(cx, source) for source in sources]
-        fork = lone_fork(history.Lines(cx), target.clock, clocks)
-        united = merge_shards(ctx, cx, target, clocks, fork, how) if fork else None
+        with ctx.catalog.one_state(), ctx.catalog.read() as cx:
+            clocks = [history.clock(cx, source) for source in sources]
+            fork = lone_fork(history.Lines(cx), target.clock, clocks)
+            united = merge_shards(ctx, cx, target, clocks, fork, how) if fork else None
         if united is not None:
             _add(merged, united)
             target.merged += sources
             return
     for n, source in enumerate(sources, 1):
-        gathered = gather(ctx, cx, target, source, fork)
-        _add(merged, merge_source(ctx, cx, target, gathered, how, n, refers=True))
+        with ctx.catalog.read() as cx:
+            gathered = gather(ctx, cx, target, source, fork)
+        _add(merged, merge_source(ctx, target, gathered, how, n, refers=True))
         target.merged.append(source)
         if merged.conflicts and stop_at_conflicts:
             break

@@ -273,7 +273,10 @@ class _RowMerge:
         return MergedRows(tuple(steps), exceptions, self.sides.told, conflicts, self.decision, tuple(made))
 
     def _conflicts(self, decided: Kept) -> pa.Table | None:
-        found = self.engine.fetch(three_way.in_conflict(self._reading(decided), self.decision))
+        if isinstance(decided.source, Rows):
+            found = three_way.conflicts_among(decided.source.table, self.decision)
+        else:
+            found = self.engine.fetch(three_way.in_conflict(self._reading(decided), self.decision))
         return found if found.num_rows else None
 
     def used(self) -> Used:
@@ -550,8 +553,8 @@ class _RowMerge:
         if keys is None or not keys.row_count:
             return []
         near = [x for x in path if may_meet(x.object.key_range, keys.key_range)]
-        if not near:
-            return []
+        if len(near) < 2:  # One object is written again, whether it holds such a row or is only near one.
+            return near
         sources = Sources()
         state = self._as_merged(self.sides.theirs)
         query = labelled_keys(state, dict(enumerate([x] for x in near)), self.access, sources, sources.add(keys.source))

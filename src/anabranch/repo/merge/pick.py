@@ -50,7 +50,7 @@ def _attempt(attempts: Attempts, on: str | None, picked: Picked) -> Commit | Non
     ctx = attempts.ctx
     with ctx.catalog.read() as cx:
         target = read_target(ctx, cx, on)
-        merged = _work_out(ctx, cx, target, replace(picked, how=replace(picked.how, earlier=attempts.rows)))
+    merged = _work_out(ctx, target, replace(picked, how=replace(picked.how, earlier=attempts.rows)))
     if merged.conflicts:
         ctx.discard(merged.made)
         raise _refused(picked, target, merged.conflicts)
@@ -79,13 +79,14 @@ def read_target(ctx: Context, cx: Connection, on: str | None) -> Target:
     return Target(head, parent, history.clock(cx, head.position))
 
 
-def _work_out(ctx: Context, cx: Connection, target: Target, picked: Picked) -> Merged:
+def _work_out(ctx: Context, target: Target, picked: Picked) -> Merged:
     merged = Merged(target, (target.parent,), Conflicts(), [], set(), [])
-    ends: Sequence[Clock] = [history.clock(cx, p) for p in (picked.base, picked.theirs)]
-    gathered = around(ctx, cx, target, ends[0], ends[1])
-    if gathered.backward:
-        _refuse_narrower(cx, gathered, picked)
-    found = merge_source(ctx, cx, target, gathered, picked.how, 0, refers=False)
+    with ctx.catalog.one_state(), ctx.catalog.read() as cx:
+        ends: Sequence[Clock] = [history.clock(cx, p) for p in (picked.base, picked.theirs)]
+        gathered = around(ctx, cx, target, ends[0], ends[1])
+        if gathered.backward:
+            _refuse_narrower(cx, gathered, picked)
+    found = merge_source(ctx, target, gathered, picked.how, 0, refers=False)
     merged.conflicts, merged.linked, merged.made = found.conflicts, found.linked, found.made
     return merged
 

@@ -87,7 +87,8 @@ class _Asking:
         base = rows_at(self.gathered.ancestor, {*side.ids, *old.ids}, replace(after, layers=(), row_count=0))
         known = {i: s for state in (after, *base.states) for i, s in state.schemas.items()}
         objects = [o for x in (*(layers or ()), *base.layers) for o in (x.object, *x.without)]
-        more = schema_of(self.ctx, self.reader.cx, {o.schema_id for o in objects if o.schema_id not in known})
+        with self.ctx.catalog.read() as cx:
+            more = schema_of(self.ctx, cx, {o.schema_id for o in objects if o.schema_id not in known})
         shared = {**more, **known}
         there = replace(after, schemas=shared)
         return Sides(base.knowing(shared), there, there, layers, layers, self.reader.pending())

@@ -33,18 +33,19 @@ def restore(
 
 def _attempt(attempts: Attempts, table: str, to: str, on: str | None, message: str, author: str) -> Commit | None:
     ctx = attempts.ctx
-    with ctx.catalog.read() as cx:
+    with ctx.catalog.one_state(), ctx.catalog.read() as cx:
         target = read_target(ctx, cx, on)
         then = history.clock(cx, resolve(ctx, cx, to))
-        thing = find_table(ctx, cx, then, table)
-        merged = _work_out(ctx, cx, target, then, thing)
+        gathered, plan = _plan(ctx, cx, target, then, find_table(ctx, cx, then, table))
+    found = apply_plan(ctx, target, gathered, How(), plan)
+    merged = Merged(target, (target.parent,), Conflicts(), [], found.linked, found.made)
     return publish_content(attempts, merged, message=message, author=author, verb="restore")
 
 
-def _work_out(ctx: Context, cx: Connection, target: Target, then: Clock, thing: ThingId) -> Merged:
+def _plan(ctx: Context, cx: Connection, target: Target, then: Clock, thing: ThingId) -> tuple[Gathered, ThingsMerge]:
     """The table at the head becomes the one at the ref: as a merge in which theirs wins everything."""
-    ours = SideReader(ctx, cx, target.clock, None)
-    theirs = SideReader(ctx, cx, then, None)
+    ours = SideReader(ctx, target.clock, None)
+    theirs = SideReader(ctx, then, None)
     gathered = Gathered((target.clock.head,), ours, ours, theirs, (thing,), Ancestor(ours), backward=True)
     mine, other = ours.states([thing]).get(thing), theirs.states([thing])[thing]
     result = _result(ctx, cx, target, mine, other)
@@ -52,9 +53,7 @@ def _work_out(ctx: Context, cx: Connection, target: Target, then: Clock, thing: 
         made = ThingMerge(None, None, other, result, None)
     else:
         made = ThingMerge(mine, mine, other, result, RowPolicy(replaces_all=True, full=True))
-    plan = ThingsMerge((made,), ())
-    found = apply_plan(ctx, cx, target, gathered, How(), plan)
-    return Merged(target, (target.parent,), Conflicts(), [], found.linked, found.made)
+    return gathered, ThingsMerge((made,), ())
 
 
 def _is_narrower(then: ThingSide, now: ThingSide) -> bool:

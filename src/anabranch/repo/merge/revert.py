@@ -13,7 +13,7 @@ from anabranch.engines.engine import Engine
 from anabranch.errors import InvalidRequest
 from anabranch.model.clock import Position
 from anabranch.model.commits import Commit
-from anabranch.model.ids import ThingId
+from anabranch.model.ids import ObjectId, ThingId
 from anabranch.model.objects import Layer, size_of
 from anabranch.model.schema import Column, Schema
 from anabranch.model.tables import Entry, TableState
@@ -60,7 +60,7 @@ def revert(ctx: Context, asked: RevertRequest) -> Commit | None:
         if not is_ancestor(history.Lines(cx), position, head.position):
             hint = "only what a branch has can be undone there; see cherry_pick for the other way"
             raise InvalidRequest(f"{what}: branch {head.name!r} does not have this commit", hint=hint)
-        later = [] if asked.three_way else dependents(ctx, cx, before, position, head.position)
+    later = [] if asked.three_way else dependents(ctx, before, position, head.position)
     if later:
         names = ", ".join(short(c) for c in later[:_NAMED_AT_MOST]) + (" …" if len(later) > _NAMED_AT_MOST else "")
         hint = "revert those first, or merge the change out with three_way=True"
@@ -73,27 +73,36 @@ def revert(ctx: Context, asked: RevertRequest) -> Commit | None:
     )
 
 
-def dependents(ctx: Context, cx: Connection, before: Position, commit: Position, head: Position) -> list[Commit]:
+def dependents(ctx: Context, before: Position, commit: Position, head: Position) -> list[Commit]:
     """Find the commits up to a head that touched the rows that a commit touched, or what it made.
 
     What they did and undid again does not count: rows, columns and tables that are as the commit left them.
     """
-    lines = history.Lines(cx)
-    own, later = find_path(lines, before, commit), find_path(lines, commit, head)
+    with ctx.catalog.read() as cx:
+        lines = history.Lines(cx)
+        own, later = find_path(lines, before, commit), find_path(lines, commit, head)
+        said = [(entry, _later(ctx, cx, entry, later, head)) for entry in entries.entries_of(cx, commit)]
     found: dict[Position, None] = {}
-    for entry in entries.entries_of(cx, commit):
-        things = [entry.thing_id]
-        if entry.kind == "namespace":
-            inside = entries.list_names(cx, ctx.record.id, history.clock(cx, head), entry.thing_id)
-            things += [named.thing_id for named in inside]
-        told = paths.tellers(cx, later, things)
-        work = _ChangedTable(ctx, cx, entry, own, later, commit, head)
+    for entry, told in said:
+        work = _ChangedTable(ctx, entry, own, later, commit, head)
         if "create" in entry.operations:
             found.update((p, None) for p, _ in told if entry.kind == "namespace" or not work.is_as_left())
         elif entry.kind == "table" and not entry.dropped:
             found.update((p, None) for p in (*work.on_rows(), *work.on_columns(before, told)))
-    ordered = sorted(found, key=lines.generation, reverse=True)
-    return commits.describe(cx, ordered)
+    with ctx.catalog.read() as cx:
+        ordered = sorted(found, key=history.Lines(cx).generation, reverse=True)
+        return commits.describe(cx, ordered)
+
+
+def _later(
+    ctx: Context, cx: Connection, entry: Entry, later: Sequence[Leg], head: Position
+) -> list[tuple[Position, Entry]]:
+    """What later commits say of a thing, and of what is in it if it is a namespace."""
+    things = [entry.thing_id]
+    if entry.kind == "namespace":
+        inside = entries.list_names(cx, ctx.record.id, history.clock(cx, head), entry.thing_id)
+        things += [named.thing_id for named in inside]
+    return paths.tellers(cx, later, things)
 
 
 @dataclass(frozen=True)
@@ -101,7 +110,6 @@ class _ChangedTable:
     """A table that the commit changed, and what came after."""
 
     ctx: Context
-    cx: Connection
     entry: Entry
     own: Sequence[Leg]
     later: Sequence[Leg]
@@ -113,14 +121,19 @@ class _ChangedTable:
         return [self.entry.thing_id]
 
     def _layers(self, legs: Sequence[Leg]) -> tuple[Layer, ...] | None:
-        return paths.layers_along(self.cx, legs, self.things, self.ctx.known_objects)
+        with self.ctx.catalog.read() as cx:
+            return paths.layers_along(cx, legs, self.things, self.ctx.known_objects)
+
+    def _makers(self) -> dict[ObjectId, Position]:
+        with self.ctx.catalog.read() as cx:
+            return paths.makers(cx, self.later, self.things)
 
     def on_rows(self) -> list[Position]:
         """The later commits that touched a row that the commit touched, and that is not as it left it."""
         mine, after = self._layers(self.own), self._layers(self.later)
         if not mine or not after:
             return []
-        makers = paths.makers(self.cx, self.later, self.things)
+        makers = self._makers()
         state = self._state((*mine, *after))
         engine = self._engine(state, (*mine, *after))
         access = self._access((*mine, *after))
@@ -143,7 +156,7 @@ class _ChangedTable:
         made = [c for c in schema if old.written_as(c) is None]
         ids = {i for c in made for i in c.ids}
         found = [] if self._has_same_columns() else [p for p, e in told if "alter column" in e.operations]
-        makers = paths.makers(self.cx, self.later, self.things)
+        makers = self._makers()
         touching = [x for x in self._layers(self.later) or () if ids & set(x.object.touched)]
         touching = [x for x in touching if x.object.kind == "update"]
         if not touching or not self._differs(touching, made):
@@ -157,7 +170,8 @@ class _ChangedTable:
         now = self._entry_at(self.head)
         if now is None or now.dropped or now.attributes != self.entry.attributes or not self._has_same_columns():
             return False
-        places = [entries.place_of(self.cx, history.clock(self.cx, p), self.entry.thing_id) for p in self._ends]
+        with self.ctx.catalog.read() as cx:
+            places = [entries.place_of(cx, history.clock(cx, p), self.entry.thing_id) for p in self._ends]
         layers = self._layers(self.later)
         return places[0] == places[1] and layers is not None and not (layers and self._differs(layers))
 
@@ -200,8 +214,9 @@ class _ChangedTable:
             return engine.fetch(changes.picked_columns(changes.changed_only(compared), {n: n for n in names}))
 
     def _table_at(self, position: Position) -> TableState:
-        clock = history.clock(self.cx, position)
-        return table_state(self.ctx, self.cx, clock, self.entry.thing_id, str(self.entry.thing_id))
+        with self.ctx.catalog.read() as cx:
+            clock = history.clock(cx, position)
+            return table_state(self.ctx, cx, clock, self.entry.thing_id, str(self.entry.thing_id))
 
     # --- reading ---
 
@@ -213,10 +228,14 @@ class _ChangedTable:
         return self.ctx.access((*layers, *(Layer(0, o) for x in layers for o in x.without)))
 
     def _entry_at(self, position: Position) -> Entry | None:
-        return entries.find_entry(self.cx, history.clock(self.cx, position), self.entry.thing_id)
+        with self.ctx.catalog.read() as cx:
+            return entries.find_entry(cx, history.clock(cx, position), self.entry.thing_id)
 
     def _schema(self, entry: Entry) -> Schema | None:
-        return schema_of(self.ctx, self.cx, {entry.schema_id})[entry.schema_id] if entry.schema_id else None
+        if entry.schema_id is None:
+            return None
+        with self.ctx.catalog.read() as cx:
+            return schema_of(self.ctx, cx, {entry.schema_id})[entry.schema_id]
 
     def _schema_at(self, position: Position) -> Schema | None:
         entry = self._entry_at(position)
@@ -226,5 +245,6 @@ class _ChangedTable:
         schema = self._schema(self.entry)
         assert schema is not None
         ids = {x.object.schema_id for x in layers} | {o.schema_id for x in layers for o in x.without}
-        known = schema_of(self.ctx, self.cx, ids)
+        with self.ctx.catalog.read() as cx:
+            known = schema_of(self.ctx, cx, ids)
         return TableState(self.entry.thing_id, str(self.entry.thing_id), schema, 0, (), known)

@@ -55,9 +55,9 @@ class _Uniting:
     fork: Position
 
     def run(self, sources: Sequence[Clock]) -> Outcome | None:
-        base = SideReader(self.ctx, self.cx, history.clock(self.cx, self.fork), ())
+        base = SideReader(self.ctx, history.clock(self.cx, self.fork), ())
         way = find_path(history.Lines(self.cx), self.fork, self.target.clock.head)
-        ours = SideReader(self.ctx, self.cx, self.target.clock, way)
+        ours = SideReader(self.ctx, self.target.clock, way)
         tables: dict[ThingId, list[Shard]] = {}
         for source in sources:
             found = self._shards_of(source, base, ours)

@@ -49,7 +49,6 @@ class SideReader:
     """One commit as a merge sees it, and the way from the base to it."""
 
     ctx: Context
-    cx: Connection
     clock: Clock
     legs: tuple[Leg, ...] | None
     """The way from the base; None where there is none that the changes tell."""
@@ -63,8 +62,10 @@ class SideReader:
         """The things that are there."""
         wanted = list(dict.fromkeys(things))
         new = [t for t in wanted if t not in self.draft.things and t not in self._committed]
-        told = entries.find_entries(self.cx, self.clock, new) if new else {}
-        self._committed.update((thing, self._told(thing, told.get(thing))) for thing in new)
+        if new:
+            with self.ctx.catalog.one_state(), self.ctx.catalog.read() as cx:
+                told = entries.find_entries(cx, self.clock, new)
+                self._committed.update((thing, self._told(cx, thing, told.get(thing))) for thing in new)
         drafted = self.draft.things
         sides = ((t, self._drafted(drafted[t]) if t in drafted else self._committed[t]) for t in wanted)
         return {thing: side for thing, side in sides if side is not None}
@@ -76,12 +77,12 @@ class SideReader:
         made = ThingSide(thing.id, thing.kind, parent, name, thing.name, thing.attributes, thing.schema)
         return self._with_changes(made) if thing.kind == "table" else made
 
-    def _told(self, thing: ThingId, entry: Entry | None) -> ThingSide | None:
-        place = entries.place_of(self.cx, self.clock, thing) if entry and not entry.dropped else None
+    def _told(self, cx: Connection, thing: ThingId, entry: Entry | None) -> ThingSide | None:
+        place = entries.place_of(cx, self.clock, thing) if entry and not entry.dropped else None
         if entry is None or place is None:
             return None
-        path = entries.full_name(self.cx, self.clock, thing) or place[1]
-        schema = schema_of(self.ctx, self.cx, {entry.schema_id})[entry.schema_id] if entry.schema_id else None
+        path = entries.full_name(cx, self.clock, thing) or place[1]
+        schema = schema_of(self.ctx, cx, {entry.schema_id})[entry.schema_id] if entry.schema_id else None
         made = ThingSide(thing, entry.kind, place[0], place[1], path, entry.attributes, schema)
         return self._with_changes(made) if entry.kind == "table" else replace(made, operations=self._operations(made))
 
@@ -104,7 +105,8 @@ class SideReader:
     def _operations(self, made: ThingSide) -> tuple[Operation, ...]:
         if self.legs is None:
             return ()
-        return paths.operations(self.cx, self.legs, sorted(made.ids))
+        with self.ctx.catalog.read() as cx:
+            return paths.operations(cx, self.legs, sorted(made.ids))
 
     def layers(self, ids: Iterable[ThingId]) -> tuple[Layer, ...] | None:
         """The objects that tell a table's change since the base; None if only its states can."""
@@ -117,7 +119,8 @@ class SideReader:
         if any(t in self.draft.things and self.draft.things[t].replaced for t in wanted):
             return None
         if tuple(wanted) not in self._ways:
-            self._ways[tuple(wanted)] = paths.layers_along(self.cx, self.legs, wanted, self.ctx.known_objects)
+            with self.ctx.catalog.read() as cx:
+                self._ways[tuple(wanted)] = paths.layers_along(cx, self.legs, wanted, self.ctx.known_objects)
         found = self._ways[tuple(wanted)]
         if found is None:
             return None
@@ -134,7 +137,8 @@ class SideReader:
         drafted = self.draft.things.get(side.id)
         if drafted is not None:
             return draft_state(drafted)
-        return table_state(self.ctx, self.cx, self.clock, side.id, side.path)
+        with self.ctx.catalog.read() as cx:
+            return table_state(self.ctx, cx, self.clock, side.id, side.path)
 
 
 def _check_columns(made: ThingSide) -> dict[str, frozenset[ColumnId]]:
@@ -202,8 +206,8 @@ def common_ancestor(ctx: Context, cx: Connection, ours: Sequence[Position], thei
     for n, other in enumerate(found[1:], 1):
         base = common_ancestor(ctx, cx, found[:n], other)
         legs = find_path(lines, base.first.clock.head, other)
-        joined.append(Joining(base, SideReader(ctx, cx, history.clock(cx, other), legs)))
-    return Ancestor(SideReader(ctx, cx, history.clock(cx, found[0]), ()), tuple(joined))
+        joined.append(Joining(base, SideReader(ctx, history.clock(cx, other), legs)))
+    return Ancestor(SideReader(ctx, history.clock(cx, found[0]), ()), tuple(joined))
 
 
 def _age(cx: Connection, position: Position) -> tuple[int, str]:
@@ -242,14 +246,14 @@ def gather(ctx: Context, cx: Connection, target: Target, source: Position, fork:
     """Read what differs from the base, or from a fork that is known to be it, and what it stands beside."""
     lines = history.Lines(cx)
     if fork is not None:
-        ancestor = Ancestor(SideReader(ctx, cx, history.clock(cx, fork), ()))
+        ancestor = Ancestor(SideReader(ctx, history.clock(cx, fork), ()))
     else:
         ancestor = common_ancestor(ctx, cx, (target.clock.head, *target.merged), source)
     base = ancestor.first.clock.head
     reaches = is_ancestor(lines, base, target.clock.head)
     to_ours = find_path(lines, base, target.clock.head) if reaches else None
-    ours = SideReader(ctx, cx, target.clock, to_ours, target.draft)
-    theirs = SideReader(ctx, cx, history.clock(cx, source), find_path(lines, base, source))
+    ours = SideReader(ctx, target.clock, to_ours, target.draft)
+    theirs = SideReader(ctx, history.clock(cx, source), find_path(lines, base, source))
     things = _things(ctx, cx, (*ancestor.readers(), ours, theirs), target.draft)
     return Gathered(_heads(ancestor), ancestor.first, ours, theirs, tuple(things), ancestor)
 
@@ -269,9 +273,9 @@ def around(ctx: Context, cx: Connection, target: Target, base: Clock, theirs: Cl
     common = merge_bases(lines, base.head, target.clock.head)[0]
     to_ours = find_path(lines, common, target.clock.head)
     readers = (
-        SideReader(ctx, cx, base, ()),
-        SideReader(ctx, cx, target.clock, to_ours, target.draft, exact=False),
-        SideReader(ctx, cx, theirs, between),
+        SideReader(ctx, base, ()),
+        SideReader(ctx, target.clock, to_ours, target.draft, exact=False),
+        SideReader(ctx, theirs, between),
     )
     things = _things(ctx, cx, (readers[0], readers[2]), target.draft, beside=(readers[1],))
     return Gathered((base.head,), readers[0], readers[1], readers[2], tuple(things), Ancestor(readers[0]), not forward)
@@ -299,23 +303,23 @@ def _things(
     todo = list(things)
     while todo:
         thing = ThingId(todo.pop())
-        near = {str(n) for reader in readers for n in _beside(reader, thing, inside=thing in moved)}
+        near = {str(n) for reader in readers for n in _beside(cx, reader, thing, inside=thing in moved)}
         new = near - things - {str(ROOT_NAMESPACE)}
         things |= new
         todo += new
     return [ThingId(t) for t in sorted(things)]
 
 
-def _beside(reader: SideReader, thing: ThingId, *, inside: bool) -> list[ThingId]:
+def _beside(cx: Connection, reader: SideReader, thing: ThingId, *, inside: bool) -> list[ThingId]:
     """The namespace above a thing, the ids that it goes by, and, if asked, what is in it."""
-    entry = entries.find_entry(reader.cx, reader.clock, thing)
+    entry = entries.find_entry(cx, reader.clock, thing)
     if entry is None:
         return []
     found = [ThingId(i) for i in entry.attributes.get("united", ())]
-    place = entries.place_of(reader.cx, reader.clock, thing)
+    place = entries.place_of(cx, reader.clock, thing)
     if place:
         found.append(place[0])
     if inside and entry.kind == "namespace":
-        names = entries.list_names(reader.cx, reader.ctx.record.id, reader.clock, thing)
+        names = entries.list_names(cx, reader.ctx.record.id, reader.clock, thing)
         found += [n.thing_id for n in names]
     return found
