@@ -14,7 +14,19 @@ from anabranch.catalog.store import Catalog
 from anabranch.engines.duck import DuckEngine
 from tests.repo.merge.merge_cases import Act, act
 
-VERBS = ("merge", "several", "cherry_pick", "revert", "rebase", "restore", "preview", "open merge", "diff", "blame", "changes")
+VERBS = (
+    "merge",
+    "several",
+    "cherry_pick",
+    "revert",
+    "rebase",
+    "restore",
+    "preview",
+    "open merge",
+    "diff",
+    "blame",
+    "changes",
+)
 
 
 @contextmanager
