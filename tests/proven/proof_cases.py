@@ -138,6 +138,58 @@ ntz + INTERVAL 1 WEEK; ntz + INTERVAL '1' DAY; ntz - INTERVAL 36 HOURS; ntz + IN
 ntz + INTERVAL 86401 SECONDS; ntz - INTERVAL '1 second'
 """
 
+GUARDED = r"""
+upper(s); lower(s); ucase(num); lcase(s2); initcap(s); initcap(num); upper(s) = 'ABC'; lower(s) = upper(s)
+s ILIKE 'A%'; s NOT ILIKE '%B_'; s ILIKE ''; num ILIKE '%E%'; ilike(s, 'ab')
+round(x, 2); round(x); round(x2, 1); round(x, 5); round(d); round(d, 1); round(d2, 2); round(wide, 3); round(d, 4)
+round(i); round(big, 2); round(t); round(d2 * 1.005, 4); round(cast(d AS decimal(38,2)), 1)
+exp(x); exp(x2); exp(d2); ln(x); ln(big); log(x); log2(x); log2(i); log10(x); log10(i); log(2, x); log(x2, x)
+log(i, d)
+power(x, 2); pow(x, x2); power(x2, x); power(i, 3); power(d, 0.5); power(2, n); power(x, -1); pow(10, n)
+pow(1.05, n)
+s RLIKE '^a'; s RLIKE 'a|b'; num RLIKE '^[0-9]+$'; num RLIKE '\\d{4}-\\d{2}'; s RLIKE '(?i)ABC'; s RLIKE r'\w+\s'
+num REGEXP '[+-]?1'
+regexp_like(num, '^-'); rlike(s, 'b.'); s RLIKE ''
+regexp_extract(num, '(\\d+)-(\\d+)', 2); regexp_extract(num, '(\\d+)-(\\d+)'); regexp_extract(s, 'a(x)?', 1)
+regexp_extract(num, '[0-9]+', 0); regexp_extract(s, '(a+?)(b|c)*', 2); regexp_extract(s, '^(.*)$', 1)
+regexp_replace(num, '[0-9]', 'x'); regexp_replace(num, '(\\d)(\\d)', '$2-$1'); regexp_replace(s, 'a+', '')
+regexp_replace(s, 'a|ab', '<$0>')
+regexp_replace(num, '\\.', ','); regexp_replace(s, ' ', '  ')
+split(s, ',')[0]; split(s, ',')[1]; split(num, '-')[2]; split(s, 'ab')[0]; split(s, '🤦')[0]
+split(num, '-')[0] = '2024'
+s || 1; i || s; s || d; s || b; s || day; i || i2; concat(s, i, d2); concat(t, big); 1 || 2; s || -1.50; s || ntz
+cast(num AS double); try_cast(num AS double); cast('1.5' AS double); cast('-.5' AS double)
+cast('1e3' AS double) + x
+cast(num AS decimal(10,2)); cast('1.005' AS decimal(10,2)); cast('-2.995' AS decimal(6,2))
+try_cast(num AS decimal(3,1)); double('7')
+day > '1998-01-01'; '2024-02-29' = day; day IN ('1970-01-01', '2000-02-29')
+day BETWEEN '1969-12-31' AND '2026-01-31'
+i > '5'; i = '1'; t < '100'; big >= '-7'; d = '2.5'; d > '1'; x < '1.5'; f = '0.5'; wide <= '1'; i IN ('1', '7')
+x BETWEEN '0' AND '3'
+day <=> '1970-01-01'; i <> '0'; ntz > '2020-12-31 00:00:00'; ntz <= '2020-12-31'; ts > '2020-01-01'
+ts = '1970-01-01 00:00:00'
+'it\'s'; s = 'a\tb'; s || '\n'; 'caf\u00e9'; '\x41'; '\101b'; s = '\\'; "a\"b"; 'a\%b'; r'a\nb'; s = 'it\'s'
+X'AA'; X''; bin = X'FF00'; x'616263'; bin || X'00'
+i BETWEEN 1 AND 10 / i2; i BETWEEN i2 + 1 AND 7; i NOT BETWEEN 1 / i2 AND 10; x BETWEEN x2 / 2 AND x2 * 2
+year(ts); month(ts); quarter(ts); day(ts); dayofmonth(ts); dayofweek(ts); weekday(ts); dayofyear(ts); weekofyear(ts)
+hour(ts)
+minute(ts); second(ts); extract(YEAR FROM ts); extract(DOW_ISO FROM ts); extract(YEAROFWEEK FROM ts)
+extract(SECOND FROM ts)
+date_trunc('YEAR', ts); date_trunc('quarter', ts); date_trunc('month', ts); date_trunc('week', ts)
+date_trunc('day', ts)
+date_trunc('hour', ts); date_trunc('minute', ts); date_trunc('second', ts); date_trunc('MM', day)
+date_trunc('dd', ntz)
+date_format(day, 'yyyy-MM-dd'); date_format(ts, 'yyyy-MM-dd HH:mm:ss'); date_format(ntz, 'dd.MM.yy hh:mm a')
+date_format(day, 'MMM yyyy')
+date_format(ts, 'EEEE'); date_format(day, 'EEE MMMM'); date_format(ts, "yyyy-MM-dd'T'HH:mm")
+date_format(day, 'yyyyMM'); date_format(day, 'E')
+wide * wide; wide * d; wide * wide * d; wide + cast(d AS decimal(38,6)); cast(wide AS decimal(38,4)) * 2.00
+wide / d; wide / wide; d * d * d; d / wide
+cast(wide AS decimal(38,4)) / cast(d AS decimal(38,4)); cast(d AS decimal(38,10)) + cast(d2 AS decimal(38,3))
+cast(d AS decimal(36,2)) > cast(d2 AS decimal(38,6))
+coalesce(cast(d AS decimal(38,2)), cast(d2 AS decimal(38,18))); nullifzero(try_cast(d2 AS decimal(38,38)))
+"""
+
 _EXACT = ("t", "sm", "i", "big", "d", "wide")
 _TYPES = (
     "tinyint",
@@ -222,4 +274,4 @@ def cases(text: str) -> list[str]:
     return [case.strip() for line in text.splitlines() for case in line.split(";") if case.strip()]
 
 
-ALL = [*cases(OPERATORS), *cases(CHOICES), *cases(NUMBERS), *cases(STRINGS), *cases(DATES), *CASTS]
+ALL = [*cases(OPERATORS), *cases(CHOICES), *cases(NUMBERS), *cases(STRINGS), *cases(DATES), *CASTS, *cases(GUARDED)]

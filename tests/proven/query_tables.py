@@ -107,7 +107,7 @@ _TABLES = {name: table_of(name) for name in TYPES}
 def prove(text: str, args: Mapping[str, Any] | None = None) -> ProvenQuery:
     """Prove a query in which tables are written as `{orders} o` or `{orders}`."""
     relations = {f"ana_source_{n}": columns_of(name) for n, name in enumerate(TYPES, 1)}
-    return prove_query(for_duck(text), relations, ARGS if args is None else args)
+    return prove_query(for_duck(text), relations, ARGS if args is None else args, "UTC")
 
 
 def for_duck(text: str) -> str:

@@ -51,7 +51,6 @@ UNPROVEN = [
         "s RLIKE 'a'",
         "s LIKE :text",
         "s LIKE 'a\\\\_'",
-        "s = 'a\\nb'",
     ),
     *(
         "s = 1",
@@ -61,7 +60,7 @@ UNPROVEN = [
         "cast(s AS timestamp)",
         "length(i)",
     ),
-    *("exp(x)", "ln(x)", "power(x, 2)", "sin(x)", "round(x, 2)", "base64(bin)", "levenshtein(s, s2)", "soundex(s)"),
+    *("sin(x)", "round(x, 2)", "base64(bin)", "levenshtein(s, s2)", "soundex(s)"),
     *(
         "current_timestamp()",
         "current_date",
@@ -108,7 +107,7 @@ UNPROVEN = [
     *("CASE WHEN b THEN 1 WHEN 1 / :n3 > 1 THEN 2 END", "CASE 1 WHEN 1 div 0 THEN 2 END"),
     *("+ NULL", "+ s", "coalesce(i, + NULL)"),
     *("cast(:word AS date)", "to_date(:word)", "date((:word))", "cast(concat('to', 'day') AS date)"),
-    *("abs(cast(d AS decimal(35,2)))", "-cast(d AS decimal(38,2))", "nullifzero(cast(d2 AS decimal(38,38)))"),
+    *("abs(cast(d AS decimal(35,2)))", "-cast(d AS decimal(38,2))"),
     *("cast(cast(d AS decimal(38,20)) AS int)", "tinyint(cast(d2 AS decimal(16,7)))"),
     *("try_add(i, 1) + i2", "try_add(if(b, i + 1, i2), i2)", "try_multiply(i, i2) * 2", "try_multiply(t, t2 * 0Y)"),
     "s = 'a' -- \\",
@@ -251,7 +250,7 @@ def test_nested_values_that_need_more_than_writing_out_are_left_to_spark(text: s
 @pytest.mark.parametrize("text", UNPROVEN)
 def test_what_is_not_proven_is_left_to_spark(text: str) -> None:
     with pytest.raises(Unproven):
-        case_of(text)
+        Expression.of(text, ARGS, "test").for_duck(SCHEMA)
 
 
 def test_deep_nesting_does_not_grow_without_end() -> None:

@@ -153,13 +153,19 @@ class Session:
         handler.setFormatter(_Masking("debug: %(name)s: %(message)s"))
         handler.addFilter(lambda _record: self.choices.debug)
         logger = logging.getLogger("anabranch")
+        starts = logging.StreamHandler()
+        starts.setFormatter(_Masking("%(message)s"))
+        starts.setLevel(logging.INFO)
+        starts.addFilter(lambda record: record.name == "anabranch.engines" and not self.choices.debug)
         level = logger.level
         logger.addHandler(handler)
+        logger.addHandler(starts)
         logger.setLevel(logging.DEBUG)
         try:
             yield
         finally:
             logger.removeHandler(handler)
+            logger.removeHandler(starts)
             logger.setLevel(level)
             self._close()
 

@@ -44,6 +44,8 @@ class Engines:
         """Choose, and tell the debug log what and why."""
         name, why = choose(self.setting, work, self._settings.spark_threshold_bytes, self.has_spark)
         log.debug("%s runs on %s: %s", what, name, why)
+        if name == "spark":
+            self.tell_of_start(what, why)
         return self.spark() if name == "spark" else self.duck()
 
     def ready(self, work: Work, what: str) -> Engine | None:
@@ -67,6 +69,25 @@ class Engines:
         from anabranch.engines.spark_sessions import has_active
 
         return has_active()
+
+    @property
+    def differs(self) -> bool:
+        """Whether a Spark session is open whose settings make SQL mean something else than it does in the process."""
+        return self.setting != "duck" and self.is_open and self.spark().differs
+
+    @property
+    def zone(self) -> str | None:
+        """The time zone of the Spark session that is open, or that would be started; None if it is not known."""
+        if self.setting != "duck" and self.is_open:
+            return self.spark().zone
+        from anabranch.engines.zones import system_zone
+
+        return system_zone()
+
+    def tell_of_start(self, what: str, why: str) -> None:
+        """Let the log say why Spark is started, which takes a while."""
+        if not self.is_open:
+            log.info("Spark starts for %s: %s", what, why)
 
     def knows_table(self, name: str) -> bool:
         """Whether the Spark session that is open has a table or view of this name."""

@@ -17,6 +17,7 @@ import pyarrow as pa
 
 from anabranch.arrow.plain import plain
 from anabranch.engines.before_read import BeforeRead, look_at_none
+from anabranch.engines.duck_functions import register
 from anabranch.errors import InvalidRequest, Unavailable
 from anabranch.model.ddl import parse_type
 from anabranch.model.types import DataType
@@ -41,6 +42,7 @@ class DuckEngine:
         spills = _spill_folder()
         self._remove_spills = weakref.finalize(self, shutil.rmtree, spills, ignore_errors=True)
         self._database = duckdb.connect(config={**_MEMORY_ONLY, "temp_directory": spills})
+        register(self._database)
         self._local = threading.local()
 
     def fetch(self, query: Query) -> pa.Table:
@@ -166,6 +168,10 @@ _OWN_WORDS = re.compile(
 """What translated queries say where Spark would fail, inside of what DuckDB makes of it."""
 
 
+_ONLY_SPARK = re.compile(r"only Spark computes ([^'\"]*)")
+"""What translated queries say over a value that their proof does not reach."""
+
+
 def _translate(error: duckdb.Error) -> Exception:
     """Turn DuckDB's errors into ours, by their class."""
     text = str(error).splitlines()[0]
@@ -175,6 +181,9 @@ def _translate(error: duckdb.Error) -> Exception:
         duckdb.InvalidInputException,
     )
     if isinstance(error, values):
+        guard = _ONLY_SPARK.search(text)
+        if guard is not None:
+            return InvalidRequest(guard[0], hint="use engine='auto' or 'spark'", only_spark=guard[1])
         own = _OWN_WORDS.search(text)
         text = own[1] if own else text
         damage = isinstance(error, duckdb.InvalidInputException)  # what a damaged file is told as, too

@@ -111,6 +111,10 @@ def frame_to_arrow(frame: DataFrame) -> pa.Table:
     return frame.toArrow()
 
 
+_USUAL = {"spark.sql.ansi.enabled": "true", "spark.sql.caseSensitive": "false"}
+"""Settings that change what a query gives, as they are unless somebody changed them."""
+
+
 class SparkEngine:
     """Runs queries in a session that somebody else may own: it is never stopped or configured here."""
 
@@ -165,6 +169,22 @@ class SparkEngine:
                 return self.session.sql(braced, args=self._arguments(args) or None, **frames)
         except _FAILURES as error:
             raise translate(error) from error
+
+    @property
+    def differs(self) -> bool:
+        """Whether the session's settings change what SQL means."""
+        try:
+            return any(self.session.conf.get(name, usual) != usual for name, usual in _USUAL.items())
+        except _FAILURES:
+            return True
+
+    @property
+    def zone(self) -> str | None:
+        """The session's time zone."""
+        try:
+            return str(self.session.conf.get("spark.sql.session.timeZone"))
+        except _FAILURES:
+            return None
 
     def has_table(self, name: str) -> bool:
         """Tell whether the session has a table or view of this name."""

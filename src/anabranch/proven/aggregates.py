@@ -8,25 +8,24 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from anabranch.model.types import DataType
-from anabranch.proven.table.row import Unproven, Value
+from anabranch.proven.table.decimals import unit, unscaled
+from anabranch.proven.table.row import Unproven, Value, guarded, only_spark
 from anabranch.proven.table.types import BOOLEAN, DOUBLE
 from anabranch.queries.duck_text import DuckText
 from anabranch.queries.query import all_of, cast_to, choose, is_null, number
 
 INT, BIGINT = DataType("int"), DataType("bigint")
 _FRACTIONS = ("float", "double")
-_WIDEST_SUM = 28
-"""Sums of longer decimals might pass 38 digits, which DuckDB does not notice."""
-_WIDEST_AVERAGE = 24
-"""A sum of longer decimals with four digits more may not fit a whole number.
-
-DuckDB reads digits and a power of ten only where both together have their place, which bounds the scale, too."""
+_EXACT_SUM = 28
+"""Sums of longer decimals may pass 38 digits, on the way or at the end."""
 _MEAN = "CASE WHEN $2 > 0 THEN $1 / $2 END"
-_UNSCALED = "(CAST(replace(CAST($1 AS VARCHAR), '.', '') AS HUGEINT) * 10000)"
 _DECIMAL_MEAN = (
-    f"CASE WHEN $2 > 0 THEN CAST(({_UNSCALED} // $2 + CASE WHEN 2 * abs({_UNSCALED} % $2) < $2 THEN 0"
-    " WHEN $1 < 0 THEN -1 ELSE 1 END) || 'e-$scale' AS DECIMAL(38, $scale)) END"
+    "CASE WHEN $2 > 0 THEN CAST($top * $shift::HUGEINT // $2"
+    " + CASE WHEN 2 * abs($top * $shift::HUGEINT % $2) < $2 THEN 0"
+    " WHEN $1 < 0 THEN -1 ELSE 1 END AS DECIMAL(38, 0)) * CAST('$unit' AS DECIMAL($scale, $scale)) END"
 )
+_CHECKED_SUM = "CASE WHEN $2 <= CAST('$most' AS DECIMAL(38, $scale)) THEN $1 WHEN $2 IS NOT NULL THEN $only_spark END"
+_TOO_GREAT = "sums of more than 38 digits"
 
 Called = Callable[[str, Sequence[exp.Expr]], exp.Expr]
 """Makes DuckDB's call of an aggregate: over a group, or over a window."""
@@ -70,8 +69,10 @@ def has_aggregate(node: exp.Expr) -> bool:
 
 def aggregated(call: Call, values: Sequence[Value], called: Called) -> Value:
     """Translate an aggregate over translated arguments."""
-    if call.distinct and call.name == "count_if":
-        raise Unproven("COUNT_IF of distinct values")
+    if call.distinct and call.name in ("count_if", *_CHOSEN):
+        raise Unproven(f"{call.name.upper()} of distinct values")
+    if call.condition is not None and call.name in _CHOSEN:
+        raise Unproven(f"{call.name.upper()} with FILTER")
     if call.distinct:
         values = [zero_made_plain(v) for v in values]
     return _RULES[call.name](call.name, values, called)
@@ -107,9 +108,9 @@ def _sum(name: str, values: Sequence[Value], called: Called) -> Value:
         return Value(cast_to(called("sum", [value.node]), BIGINT), BIGINT, True)
     if type_.name in _FRACTIONS:
         return Value(called("sum", [_as_double(value)]), DOUBLE, value.may_fail)
-    if type_.name == "decimal" and type_.precision <= _WIDEST_SUM:
-        wide = DataType("decimal", type_.precision + 10, type_.scale)
-        return Value(cast_to(called("sum", [value.node]), wide), wide, value.may_fail)
+    if type_.name == "decimal":
+        wide = DataType("decimal", min(38, type_.precision + 10), type_.scale)
+        return Value(cast_to(_decimal_sum(value, type_, called), wide), wide, value.may_fail)
     raise Unproven(f"SUM of {type_}")
 
 
@@ -119,18 +120,83 @@ def _average(name: str, values: Sequence[Value], called: Called) -> Value:
     if type_.is_integer or type_.name in _FRACTIONS:
         total = called("sum", [_as_double(value)])
         return Value(DuckText(this=_MEAN, expressions=[total, count]), DOUBLE, value.may_fail)
-    if type_.name == "decimal" and type_.precision <= _WIDEST_AVERAGE and type_.precision + type_.scale <= 30:
-        mean = DataType("decimal", type_.precision + 4, type_.scale + 4)
-        node = DuckText(
-            this=_DECIMAL_MEAN.replace("$scale", str(mean.scale)), expressions=[called("sum", [value.node]), count]
-        )
-        return Value(cast_to(node, mean), mean, value.may_fail)
+    if type_.name == "decimal":
+        return Value(_decimal_mean(value, type_, called), _mean_type(type_), value.may_fail)
     raise Unproven(f"AVG of {type_}")
+
+
+def _decimal_sum(value: Value, type_: DataType, called: Called) -> exp.Expr:
+    """A sum in DuckDB's widest decimal; it fails where Spark might find that some part of it does not fit."""
+    total = called("sum", [value.node])
+    if (value.width or type_.precision) <= _EXACT_SUM:
+        return total
+    size = called("sum", [DuckText(this="abs($1)", expressions=[value.node.copy()])])
+    most = "9" * (38 - type_.scale) + "." + "9" * type_.scale
+    text = _CHECKED_SUM.replace("$most", most).replace("$scale", str(type_.scale))
+    wide = DataType("decimal", 38, type_.scale)
+    checked = DuckText(this=text.replace("$only_spark", only_spark(_TOO_GREAT, wide)), expressions=[total, size])
+    return guarded(checked, _TOO_GREAT)
+
+
+def _mean_type(type_: DataType) -> DataType:
+    return DataType("decimal", min(38, type_.precision + 4), min(38, type_.scale + 4))
+
+
+def _decimal_mean(value: Value, type_: DataType, called: Called) -> exp.Expr:
+    """A mean rounded as Spark rounds it; it fails where the digits of a sum have no place."""
+    mean, wide = _mean_type(type_), DataType("decimal", 38, type_.scale)
+    if mean.scale > _LONGEST_MEAN:
+        raise Unproven(f"AVG of {type_}")
+    words = {"$top": unscaled("$1", wide), "$shift": 10 ** (mean.scale - type_.scale)}
+    words |= {"$scale": mean.scale, "$unit": unit(mean.scale)}
+    text = _DECIMAL_MEAN
+    for word, given in words.items():
+        text = text.replace(word, str(given))
+    total, count = _decimal_sum(value, type_, called), called("count", [value.node.copy()])
+    node = cast_to(DuckText(this=text, expressions=[total, count]), mean)
+    return guarded(node, _TOO_GREAT) if type_.precision > _EXACT_MEAN else node
+
+
+_EXACT_MEAN = 24
+"""A sum of longer decimals with four digits more may not fit a whole number."""
+_LONGEST_MEAN = 20
+"""Spark rounds a mean twice, first to 39 digits after the point, which changes none of so few."""
 
 
 def _extreme(name: str, values: Sequence[Value], called: Called) -> Value:
     value, type_ = _only(name, values)
     return Value(called(name, [value.node]), type_, value.may_fail)
+
+
+def _chosen(name: str, values: Sequence[Value], called: Called) -> Value:
+    """first, last and any_value: of rows in the order in which they are read."""
+    value, type_ = _only(name, values)
+    return Value(called(_CHOSEN[name], [value.node]), type_, value.may_fail)
+
+
+_CHOSEN = {
+    **dict.fromkeys(("first", "first_value", "any_value"), "first"),
+    **dict.fromkeys(("last", "last_value"), "last"),
+}
+
+
+def _spread(name: str, values: Sequence[Value], called: Called) -> Value:
+    """stddev and variance, by a function of ours over all values of a group."""
+    value, type_ = _only(name, values)
+    if not type_.is_number:
+        raise Unproven(f"{name.upper()} of {type_}")
+    if type_.name == "decimal":
+        raise Unproven(f"{name.upper()} of {type_}")
+    listed = called("list", [_as_double(value)])
+    return Value(DuckText(this=f"{_SPREADS[name]}($1)", expressions=[listed]), DOUBLE, value.may_fail)
+
+
+_SPREADS = {
+    **dict.fromkeys(("stddev", "stddev_samp", "std"), "spark_stddev_samp"),
+    **dict.fromkeys(("variance", "var_samp"), "spark_var_samp"),
+    "stddev_pop": "spark_stddev_pop",
+    "var_pop": "spark_var_pop",
+}
 
 
 def _every(duck: str) -> Callable[[str, Sequence[Value], Called], Value]:
@@ -181,5 +247,8 @@ _RULES: dict[str, Callable[[str, Sequence[Value], Called], Value]] = {
     **dict.fromkeys(("bool_or", "some", "any"), _every("bool_or")),
     "count_if": _count_if,
     **dict.fromkeys(("bit_and", "bit_or", "bit_xor"), _bits),
+    **dict.fromkeys(_CHOSEN, _chosen),
+    **dict.fromkeys(_SPREADS, _spread),
 }
 AGGREGATES = frozenset(_RULES)
+SPREADS = frozenset(_SPREADS)

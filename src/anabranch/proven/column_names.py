@@ -107,6 +107,11 @@ def _like(node: exp.Expr) -> str:
     return f"(NOT {like})" if node.args.get("negate") else like
 
 
+def _ilike(node: exp.Expr) -> str:
+    like = f"ilike({_name(node.this)}, {_name(node.expression)})"
+    return f"(NOT {like})" if node.args.get("negate") else like
+
+
 def _between(node: exp.Expr) -> str:
     return f"between({_list((node.this, node.args['low'], node.args['high']))})"
 
@@ -144,7 +149,14 @@ def _cast(node: exp.Expr) -> str:
     except (InvalidRequest, NotFound) as error:
         raise Unproven("an unnamed CAST") from error
     # A literal with a letter (1L) or a word (DATE '…') is parsed as a cast, too.
-    if isinstance(node.this, exp.Literal) and (type(node) is not exp.Cast or type_.startswith(("date", "time"))):
+    is_text = (
+        isinstance(node.this, exp.Literal) and bool(node.this.is_string) and not type_.startswith(("date", "time"))
+    )
+    if (
+        isinstance(node.this, exp.Literal)
+        and not is_text
+        and (type(node) is not exp.Cast or type_.startswith(("date", "time")))
+    ):
         raise Unproven("an unnamed CAST of a literal")
     return f"{'TRY_CAST' if node.args.get('safe') else 'CAST'}({_name(node.this)} AS {type_.upper()})"
 
@@ -153,6 +165,10 @@ def _function(node: exp.Expr) -> str:
     name, given = str(node.this).lower(), node.expressions
     if name in ("isnull", "isnotnull") and len(given) == 1:
         return f"({_name(given[0])} IS {'NOT ' if name == 'isnotnull' else ''}NULL)"
+    if name in _DEFAULTS and len(given) == _DEFAULTS[name][0]:
+        return f"{name}({_list(given)}, {_DEFAULTS[name][1]})"
+    if name == "log":
+        return f"LOG({_list(given)})" if len(given) == 2 else f"LOG(E(), {_list(given)})"
     if name in _UPPER:
         return f"{name.upper()}({_list(given)})"
     if name in _PLAIN or (name in _PLAIN_WITH_THREE and len(given) == 3):
@@ -203,6 +219,12 @@ _RULES: dict[type[exp.Expr], Callable[[exp.Expr], str]] = {
     exp.DPipe: lambda node: f"concat({_list((node.this, node.expression))})",
     exp.BitwiseNot: lambda node: f"~{_name(node.this)}",
     exp.Like: _like,
+    exp.ILike: _ilike,
+    exp.RegexpLike: lambda node: f"RLIKE({_list((node.this, node.expression))})",
+    exp.HexString: lambda node: f"X'{str(node.this).upper()}'",
+    exp.Bracket: lambda node: f"{_name(node.this)}[{_list(node.expressions)}]",
+    exp.CurrentDate: lambda _: "current_date()",
+    exp.CurrentTimestamp: lambda _: "current_timestamp()",
     exp.Between: _between,
     exp.If: _if,
     exp.Trim: _trim,
@@ -220,13 +242,23 @@ _PLAIN_WORDS = (
     "shiftright shiftrightunsigned sign space split_part startswith substring_index timestamp_micros "
     "timestamp_millis timestamp_seconds to_binary to_date translate trunc try_add try_divide try_mod "
     "try_multiply try_subtract unhex unix_date unix_micros unix_millis unix_seconds weekday weekofyear "
-    "year zeroifnull"
+    "year zeroifnull upper lower ucase lcase initcap round date_trunc date_format ln pow regexp_extract ilike now "
+    "current_date curdate current_timestamp"
 )
 _PLAIN = frozenset(_PLAIN_WORDS.split())
 """Functions that are named as they are written."""
 _PLAIN_WITH_THREE = frozenset(("locate", "lpad", "rpad", "replace"))
 """Functions that Spark shows with all three arguments, even those that were left out."""
-_UPPER = frozenset(("ceil", "floor", "sqrt", "degrees", "radians", "e", "pi", "signum"))
+_DEFAULTS = {
+    "round": (1, "0"),
+    "split": (2, "-1"),
+    "regexp_replace": (3, "1"),
+    "regexp_extract": (2, "1"),
+}
+"""How many arguments some functions are called with, and the one that Spark shows behind them."""
+_UPPER = frozenset(
+    ("exp", "log10", "log2", "power", "ceil", "floor", "sqrt", "degrees", "radians", "e", "pi", "signum")
+)
 _TYPE_WORDS = "tinyint smallint int bigint float double decimal string boolean date timestamp binary"
 _TYPE_NAMES = frozenset(_TYPE_WORDS.split())
 _NUMBER_WORDS = "abs length char_length ceil floor sqrt sign mod pmod year month day"

@@ -21,11 +21,12 @@ from anabranch.model.schema import Column, Schema
 from anabranch.model.texts import refuse_depth, refuse_long_number, shortened
 from anabranch.model.types import DataType
 from anabranch.proven.nested import prove_whole
-from anabranch.proven.parser import PLAIN, TAKE_UNITS, WORDS, has_escapes
-from anabranch.proven.prover import Prover, Unproven
+from anabranch.proven.parser import TAKE_UNITS, WORDS, has_escapes, parse
+from anabranch.proven.prover import GuardingProver, Prover, Unproven
 from anabranch.proven.rewrites import refuse_regrouped
 from anabranch.proven.spark_functions import refuse_unknown_functions
 from anabranch.proven.table.row import TOO_DEEP, ParameterValue, may_be_day
+from anabranch.queries.query import cast_to
 from anabranch.sql.grammar.syntax import check_syntax, is_syntax
 from anabranch.sql.grammar.tokens import tokenize
 
@@ -92,10 +93,16 @@ class Expression:
             raise InvalidRequest(message, hint="write it with plain SQL operators, and not too many inside each other")
         return parsed.copy()
 
-    def for_duck(self, schema: Schema) -> tuple[exp.Expr, DataType | None]:
-        """The expression as DuckDB may run it, and its type; Unproven if some part of it is not proven equal."""
+    def for_duck(
+        self, schema: Schema, guards: bool = False, zone: str | None = None
+    ) -> tuple[exp.Expr, DataType | None]:
+        """The expression as DuckDB may run it, and its type; Unproven if some part of it is not proven equal.
+
+        With `guards` it may fail over values that Spark computes, and the caller has to ask Spark then; clocks show
+        the time of `zone`.
+        """
         given = tuple((k, argument_of(v, k)) for k, v in sorted(self.args.items()))
-        proven, type_ = _proven(self.text, given, self.columns(schema))
+        proven, type_ = _proven(self.text, given, self.columns(schema), guards, zone)
         return proven.copy(), type_
 
     def key_values(self, schema: Schema) -> tuple[list[int | str], bool] | None:
@@ -147,12 +154,12 @@ def _is_unit(node: exp.Expr) -> bool:
 def _parsed(text: str) -> exp.Expr | None:
     """Parse a text once; the choice of an engine, the checks and the plan all ask. None where only Spark can."""
     try:
-        parsed: list[exp.Expr | None] = PLAIN.parse(text)
+        parsed = parse(text)
     except SqlglotError:
         return None
     except RecursionError:
         raise Unproven(TOO_DEEP) from None
-    return parsed[0]
+    return parsed[0] if parsed else None
 
 
 def _readable(text: str) -> exp.Expr | None:
@@ -165,7 +172,7 @@ def _readable(text: str) -> exp.Expr | None:
 
 @_remembered
 def _proven(
-    text: str, args: tuple[tuple[str, ParameterValue], ...], named: tuple[Column, ...]
+    text: str, args: tuple[tuple[str, ParameterValue], ...], named: tuple[Column, ...], guards: bool, zone: str | None
 ) -> tuple[exp.Expr, DataType | None]:
     """Prove a text once."""
     parsed = _parsed(text)
@@ -180,8 +187,11 @@ def _proven(
     refuse_unknown_functions(parsed)
     columns = {c.name.lower(): (c.name, c.type) for c in named}
     try:
-        proven, type_ = prove_whole(Prover(columns, dict(args)), parsed)
+        prover = GuardingProver(columns, dict(args), zone) if guards else Prover(columns, dict(args))
+        proven, type_ = prove_whole(prover, parsed)
         refuse_regrouped(proven)
+        if guards and type_ is not None and type_.name == "decimal":
+            proven = cast_to(proven, type_)  # DuckDB may have computed it in a narrower one
     except RecursionError:
         raise Unproven(TOO_DEEP) from None
     return proven, type_

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from calendar import monthrange
+from collections.abc import Sequence
 
 from sqlglot import exp
 
@@ -51,3 +52,44 @@ def is_plain_time(node: exp.Expr, target: DataType) -> bool:
 def _is_day(year: int, month: int, day: int) -> bool:
     """Tell whether there is such a day; Spark knows the year 0, a leap year as 400 is."""
     return 1 <= month <= 12 and 1 <= day <= monthrange(year or 400, month)[1]
+
+
+def typed_literals(values: Sequence[Value], zone: str | None) -> list[Value]:
+    """Read texts that are written out beside dates and numbers, once: Spark casts them to the others' type."""
+    others = [v.type for v in values if v.type is not None and v.type != STRING]
+    if not others or all(v.type != STRING for v in values):
+        return list(values)
+    wanted = _beside(others[0]) if all(_beside(t) == _beside(others[0]) for t in others) else None
+    if wanted is None or any(v.type == STRING and v.literal is None for v in values):
+        return list(values)
+    return [_read(v, wanted, zone) if v.type == STRING else v for v in values]
+
+
+def _beside(type_: DataType) -> DataType | None:
+    """The type that Spark reads a text as beside one of this type."""
+    if type_.is_integer:
+        return DataType("bigint")
+    if type_.is_number:
+        return DOUBLE
+    return type_ if type_.name in ("date", "timestamp", "timestamp_ntz") else None
+
+
+_NUMBERS = {"bigint": r"[+-]?\d{1,18}", "double": r"[+-]?\d{1,15}(?:\.\d{1,15})?"}
+
+
+def _read(value: Value, wanted: DataType, zone: str | None) -> Value:
+    text = str(value.literal)
+    if wanted.name in _NUMBERS:
+        if re.fullmatch(_NUMBERS[wanted.name], text, re.ASCII) is None:
+            raise Unproven(f"the text {shortened(text)!r} beside a number")
+        return Value(cast_to(exp.Literal.string(text.lstrip("+")), wanted), wanted)
+    shape = text if wanted.name == "date" or len(text) > _DAY_ONLY else f"{text} 00:00:00"
+    if wanted.name == "timestamp" and zone == "UTC" and is_plain_time(exp.Literal.string(shape), _NTZ):
+        shape += "Z"
+    if not is_plain_time(exp.Literal.string(shape), wanted):
+        raise Unproven(f"the text {shortened(text)!r} beside a {wanted}")
+    return Value(cast_to(exp.Literal.string(shape), wanted), wanted)
+
+
+_DAY_ONLY = len("2024-02-29")
+_NTZ = DataType("timestamp_ntz")

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any, ClassVar
 
 from sqlglot import exp
 from sqlglot.dialects import Spark
 from sqlglot.tokenizer_core import TokenType
+
+from anabranch.proven.table.row import Unproven
+from anabranch.sql.grammar.tokens import tokenize
 
 
 class _PlainParser(Spark.Parser):  # type: ignore[misc]
@@ -35,7 +39,7 @@ class _PlainParser(Spark.Parser):  # type: ignore[misc]
 class _PlainTokenizer(Spark.Tokenizer):  # type: ignore[misc]
     """Reads a quote that is written twice in a text as one."""
 
-    STRING_ESCAPES: ClassVar[list[str]] = ["\\", "'", '"']
+    STRING_ESCAPES: ClassVar[list[str]] = ["'", '"']
 
 
 class _Plain(Spark):  # type: ignore[misc]
@@ -46,12 +50,45 @@ class _Plain(Spark):  # type: ignore[misc]
 PLAIN = _Plain()
 
 
+def parse(text: str) -> list[exp.Expr]:
+    """Take a text apart."""
+    return [node for node in PLAIN.parse(without_escapes(text)) if node is not None]
+
+
+def without_escapes(text: str) -> str:
+    """A text whose literals say what they mean without backslashes, as PLAIN reads them."""
+    if "\\" not in text:
+        return text
+    whole, at = [], 0
+    for token in tokenize(text):
+        if token.kind == "string" and "\\" in token.text:
+            value = token.value if token.text[0] in "rR" else _ESCAPED.sub(_unescaped, token.text[1:-1])
+            whole += [text[at : token.start], "'", value.replace("'", "''"), "'"]
+            at = token.end
+    return "".join((*whole, text[at:]))
+
+
+_ESCAPED = re.compile(r"\\(u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8}|[01][0-7]{2}|.)", re.DOTALL)
+_LETTERS = {"0": "\0", "b": "\b", "n": "\n", "r": "\r", "t": "\t", "Z": "\x1a", "%": "\\%", "_": "\\_"}
+
+
+def _unescaped(found: re.Match[str]) -> str:
+    """What Spark reads for a backslash and what follows it."""
+    text = found[1]
+    if len(text) == 1:
+        return _LETTERS.get(text, text)
+    code = int(text, 8) if text[0] in "01" else int(text[1:], 16)
+    if code > 0x10FFFF or 0xD800 <= code <= 0xDFFF:
+        raise Unproven("half a character")
+    return chr(code)
+
+
 def has_escapes(text: str) -> bool:
-    """Tell whether a text has backslashes, which parsers read differently, but for those in names in backticks."""
+    """Tell whether a text has backslashes, which parsers read differently, but for those in texts and in names."""
     if "\\" not in text:
         return False
-    names = [t for t in PLAIN.tokenize(text) if t.token_type == TokenType.IDENTIFIER]
-    return text.count("\\") > sum(text.count("\\", t.start, t.end + 1) for t in names)
+    clear = [t for t in tokenize(text) if t.kind in ("quoted", "string")]
+    return text.count("\\") > sum(t.text.count("\\") for t in clear)
 
 
 WORDS = frozenset(("current_date", "current_timestamp", "current_user", "current_catalog", "current_database", "user"))

@@ -9,7 +9,8 @@ from dataclasses import dataclass, replace
 from sqlglot import exp
 
 from anabranch.model.types import FLOATS, INTEGERS, VOID, DataType
-from anabranch.proven.literals import is_plain_time, literal_value
+from anabranch.proven.by_literal import SPECIAL, bytes_of, local_time, matched, split_part_of
+from anabranch.proven.literals import is_plain_time, literal_value, typed_literals
 from anabranch.proven.rewrites import NULL_TESTS, computed
 from anabranch.proven.table.decimals import decimal_arithmetic
 from anabranch.proven.table.row import (
@@ -38,7 +39,7 @@ from anabranch.proven.table.whole import CAST_ROWS, FUNCTIONS
 from anabranch.queries.duck_text import DuckText, bracketed
 from anabranch.queries.query import cast_to, choose, col
 
-__all__ = ["Prover", "Unproven", "assignable"]
+__all__ = ["GuardingProver", "Prover", "Unproven", "assignable"]
 
 
 def assignable(source: DataType | None, target: DataType) -> bool:
@@ -83,14 +84,28 @@ class Prover:
                 return method(self, node)
         raise Unproven(_describe(node))
 
+    @property
+    def guards(self) -> bool:
+        """Whether a translation may fail over values that Spark computes: then Spark is asked after all."""
+        return False
+
+    @property
+    def zone(self) -> str | None:
+        """The time zone of Spark's session, where it is known."""
+        return None
+
     def call(self, name: str, values: Sequence[Value]) -> Value:
         """Find the row of the table for these arguments."""
         rows = FUNCTIONS.get(name)
+        if name in _OF_TIMES and values and values[0].type == TIMESTAMP:
+            values = [local_time(self, values[0], name), *values[1:]]
+        if name in ("||", "concat") and any(v.type != STRING for v in values):
+            values = self._as_texts(values)
         values = [computed(v) for v in values] if name in NULL_TESTS else values
         if rows is None:
             raise Unproven(name.upper())
         if is_decimal_arithmetic(values):
-            found = decimal_arithmetic(name, values, self.convert)
+            found = decimal_arithmetic(name, values, self.convert, self.guards)
             if found is not None:
                 return found
         for row in rows:
@@ -103,7 +118,19 @@ class Prover:
         types = ", ".join(str(v.type or "null") for v in values)
         raise Unproven(f"{name.upper()} of {types or 'nothing'}")
 
+    def _as_texts(self, values: Sequence[Value]) -> list[Value]:
+        """Bring what is joined to text: Spark does so unless all of it is bytes."""
+        if any(v.type is None or v.type.name == "binary" for v in values):
+            return list(values)
+        return [self.convert(replace(v, digits=0, literal=None), STRING) if v.type != STRING else v for v in values]
+
+    def applied(self, row: Proof, values: Sequence[Value]) -> Value:
+        """Translate by a row that is made for these arguments."""
+        return self._apply(row, row.takes, values)
+
     def _apply(self, row: Proof, kinds: Sequence[str], given: Sequence[Value]) -> Value:
+        if row.guard and not self.guards:
+            raise Unproven(f"{row.names[0].upper()} where {row.guard} may come")
         wanted = [
             DataType(k) if k in ("int", "bigint", "double") else v.type for k, v in zip(kinds, given, strict=True)
         ]
@@ -112,6 +139,7 @@ class Prover:
 
     def _brought_together(self, values: Sequence[Value]) -> list[Value]:
         """Bring values to their common type."""
+        values = typed_literals(values, self.zone)
         types = [v.type for v in values if v.type is not None]
         if not types:
             return list(values)
@@ -128,6 +156,8 @@ class Prover:
             return replace(value, node=cast_to(value.node, target), type=target, may_fail=False)
         row = CAST_ROWS.get((value.type.name, target.name))
         if row is None or casts_by_double(value.type, target):
+            raise Unproven(f"CAST from {value.type} to {target}")
+        if row.guard and not self.guards:
             raise Unproven(f"CAST from {value.type} to {target}")
         may_fail = row.may_fail and not always_fits(value.type, target)
         if safe and may_fail:
@@ -179,23 +209,25 @@ class Prover:
         while isinstance(links[-1].this, type(node)):
             links.append(links[-1].this)
         if len(links) < _MANY:
-            return self._both(node, settled(self.truth(node.this)))
+            return self._both_of(node, settled(self.truth(node.this)))
         value = self.truth(links[-1].this)
         for link in reversed(links):
-            value = self._both(link, settled(value))
+            value = self._both_of(link, settled(value))
             if value.may_fail:
                 raise Unproven(TOO_DEEP)  # Each would be looked at twice as often as the one before it.
         return value
 
-    def _both(self, node: exp.Expr, left: Value) -> Value:
+    def _both_of(self, node: exp.Expr, left: Value) -> Value:
+        return self._both(type(node), left, settled(self.truth(node.args["expression"])), node.key)
+
+    def _both(self, kind: type[exp.Expr], left: Value, right: Value, name: str) -> Value:
         """Spark does not look at the right side where the left one decides."""
-        right = settled(self.truth(node.args["expression"]))
-        decided = exp.false() if isinstance(node, exp.And) else exp.true()
-        whole: exp.Expr = type(node)(this=left.node, expression=right.node)
+        decided = exp.false() if kind is exp.And else exp.true()
+        whole: exp.Expr = kind(this=left.node, expression=right.node)
         if right.may_fail:
             test = exp.NullSafeEQ(this=exp.Paren(this=left.node.copy()), expression=decided)
             whole = choose((test, decided.copy()), otherwise=exp.Paren(this=whole))
-        return marked(Value(whole, BOOLEAN, left.may_fail or right.may_fail), node.key)
+        return marked(Value(whole, BOOLEAN, left.may_fail or right.may_fail), name)
 
     def comparison(self, node: exp.Expr) -> Value:
         (row,) = FUNCTIONS[COMPARISONS[type(node)]]
@@ -224,7 +256,9 @@ class Prover:
     def between(self, node: exp.Expr) -> Value:
         values = self._compared([*operands(node), node.args["low"], node.args["high"]])
         if any(v.may_fail for v in values[1:]):
-            raise Unproven("BETWEEN with a bound that may fail")
+            (least,), (most,) = FUNCTIONS[">="], FUNCTIONS["<="]
+            left, right = built(least, values[:2], BOOLEAN), built(most, values[::2], BOOLEAN)
+            return self._both(exp.And, left, settled(right), "between")
         value, low, high = (bracketed(v.node) for v in values)
         return marked(Value(exp.Between(this=value, low=low, high=high), BOOLEAN, values[0].may_fail), "between")
 
@@ -235,6 +269,12 @@ class Prover:
         built_ = exp.Like(this=bracketed(value.node), expression=pattern.copy())
         whole = exp.Not(this=exp.Paren(this=built_)) if node.args.get("negate") else built_
         return marked(Value(whole, BOOLEAN, value.may_fail), "like")
+
+    def like_any_case(self, node: exp.Expr) -> Value:
+        """ILIKE."""
+        value, pattern = self.visit(operands(node)[0]), self.visit(node.args["expression"])
+        found = self.call("ilike", [value, pattern])
+        return self.call("not", [found]) if node.args.get("negate") else found
 
     def case(self, node: exp.Expr) -> Value:
         branches = [(b.this, b.args["true"]) for b in node.args["ifs"]]
@@ -393,12 +433,29 @@ class Prover:
 
     def _compared(self, nodes: Sequence[exp.Expr]) -> list[Value]:
         """Translate values that are only compared: whole numbers compare exactly whatever their width."""
-        values = [self.visit(n) for n in nodes]
+        values = typed_literals([self.visit(n) for n in nodes], self.zone)
         if all(v.type is None or v.type.is_integer for v in values):
             return [
                 replace(v, node=v.node.this) if v.digits > 0 and isinstance(v.node, exp.Cast) else v for v in values
             ]
         return self._brought_together(values)
+
+
+@dataclass(frozen=True)
+class GuardingProver(Prover):
+    """Translates also what is proven for some values only, for those who ask Spark where DuckDB fails."""
+
+    session_zone: str | None = None
+
+    @property
+    def guards(self) -> bool:
+        """Always."""
+        return True
+
+    @property
+    def zone(self) -> str | None:
+        """The time zone of Spark's session, where it is known."""
+        return self.session_zone
 
 
 _METHODS: tuple[tuple[type | tuple[type, ...], Callable[[Prover, exp.Expr], Value]], ...] = (
@@ -414,6 +471,14 @@ _METHODS: tuple[tuple[type | tuple[type, ...], Callable[[Prover, exp.Expr], Valu
     (exp.In, Prover.within),
     (exp.Between, Prover.between),
     (exp.Like, Prover.like),
+    (exp.ILike, Prover.like_any_case),
+    (exp.RegexpLike, lambda prover, node: matched(prover, node, "rlike")),
+    (exp.Bracket, lambda prover, node: split_part_of(prover, node)),
+    (exp.HexString, lambda _prover, node: bytes_of(node)),
+    (
+        (exp.CurrentDate, exp.CurrentTimestamp),
+        lambda prover, node: SPECIAL[_WORDS[type(node)]](prover, node, _WORDS[type(node)]),
+    ),
     (exp.Case, Prover.case),
     (exp.If, Prover.if_),
     (exp.Neg, Prover.negation),
@@ -424,6 +489,7 @@ _METHODS: tuple[tuple[type | tuple[type, ...], Callable[[Prover, exp.Expr], Valu
     ((exp.Substring, exp.Overlay, exp.StrPosition), Prover.written),
     (exp.Anonymous, Prover.function),
 )
+_WORDS: dict[type[exp.Expr], str] = {exp.CurrentDate: "current_date", exp.CurrentTimestamp: "current_timestamp"}
 _TYPE_NAMES = "tinyint smallint int bigint float double decimal string boolean date to_date timestamp binary"
 _SPECIAL: dict[str, Callable[[Prover, exp.Expr, str], Value]] = {
     "nvl2": Prover.presence,
@@ -431,6 +497,7 @@ _SPECIAL: dict[str, Callable[[Prover, exp.Expr, str], Value]] = {
     **dict.fromkeys(("coalesce", "nvl", "ifnull"), Prover.first),
     **dict.fromkeys(("date_part", "datepart"), Prover.date_part),
     **dict.fromkeys(_TYPE_NAMES.split(), Prover.cast_call),
+    **SPECIAL,
 }
 _WRITTEN: dict[type[exp.Expr], tuple[str, tuple[str, ...]]] = {
     exp.Substring: ("substring", ("this", "start", "length")),
@@ -443,6 +510,14 @@ def _is_literal_time(value: Value) -> bool:
     return not value.may_fail and value.node.find(exp.Column, exp.Placeholder, exp.Subquery, DuckText) is None
 
 
+TIMESTAMP = DataType("timestamp")
+_OF_TIMES = frozenset(
+    (
+        *("year", "quarter", "month", "day", "dayofmonth", "dayofweek", "weekday", "dayofyear", "weekofyear", "hour"),
+        *("minute", "second", "extract_yearofweek", "extract_dow_iso", "extract_second"),
+    )
+)
+"""Functions of a part of a time, as the clocks of the session's time zone show it."""
 _MANY = 32
 """So many conditions in a row and more are not taken for parts of each other, such as one that a query groups by."""
 

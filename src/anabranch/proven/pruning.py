@@ -23,7 +23,7 @@ def _is_table(query: exp.Expr) -> bool:
 def _drop(query: exp.Select, named: set[str]) -> bool:
     # What rows are grouped by comes first, and stays: GROUP BY tells it by its place.
     group = query.args.get("group")
-    keys = len(group.expressions) if group is not None else 0
+    keys = sum(len(part.expressions) or 1 for part in group.expressions) if group is not None else 0
     kept = [c for n, c in enumerate(query.expressions) if n < keys or c.alias in named] or query.expressions[:1]
     dropped = len(kept) < len(query.expressions)
     if dropped:

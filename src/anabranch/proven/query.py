@@ -14,7 +14,7 @@ from sqlglot.errors import SqlglotError
 from anabranch.errors import InvalidRequest
 from anabranch.model.types import DataType
 from anabranch.proven.expression import argument_of
-from anabranch.proven.parser import PLAIN, has_escapes
+from anabranch.proven.parser import has_escapes, parse
 from anabranch.proven.pruning import prune
 from anabranch.proven.rewrites import refuse_regrouped
 from anabranch.proven.scope import Derived, Ledger, Nameless, Surroundings, check_parts
@@ -22,9 +22,9 @@ from anabranch.proven.select import all_of_source, prove_block, prove_select
 from anabranch.proven.sets import united
 from anabranch.proven.sources import of_derived, of_values
 from anabranch.proven.spark_functions import refuse_unknown_functions
-from anabranch.proven.table.row import TOO_DEEP, ParameterValue, Unproven
+from anabranch.proven.table.row import TOO_DEEP, ParameterValue, Unproven, guards_of
 from anabranch.proven.terms import Outer
-from anabranch.queries.query import Query, Sources, ident
+from anabranch.queries.query import Query, Sources, cast_to, ident
 
 
 @dataclass(frozen=True)
@@ -42,6 +42,8 @@ class ProvenQuery:
     """Whether a value may not fit. The engines may look at values in another order, or at ones that a condition
     leaves out: if DuckDB fails over a value, only Spark can tell whether the query does."""
     args: Mapping[str, Any] = field(default_factory=dict)
+    guards: tuple[str, ...] = ()
+    """What is proven for some values only: DuckDB fails over the others, and then Spark is asked."""
 
     @property
     def reads_all(self) -> bool:
@@ -50,12 +52,18 @@ class ProvenQuery:
 
 
 def prove_query(
-    text: str, relations: Mapping[str, Sequence[tuple[str, DataType | None]]], args: Mapping[str, Any]
+    text: str,
+    relations: Mapping[str, Sequence[tuple[str, DataType | None]]],
+    args: Mapping[str, Any],
+    zone: str | None = None,
 ) -> ProvenQuery:
-    """Translate a query for DuckDB, or name what is unproven; names that are nowhere are NotFound."""
+    """Translate a query for DuckDB, or name what is unproven; names that are nowhere are NotFound.
+
+    `zone` is the time zone of Spark's session, where it is known.
+    """
     given = tuple((k, argument_of(v, f"args[{k!r}]")) for k, v in sorted(args.items()))
     known = tuple((name, tuple(columns)) for name, columns in relations.items())
-    proven = _proven(text, known, given)
+    proven = _proven(text, known, given, zone)
     return replace(proven, args={name: args[name] for name in proven.args})
 
 
@@ -95,6 +103,7 @@ def _proven(
     text: str,
     relations: tuple[tuple[str, tuple[tuple[str, DataType | None], ...]], ...],
     args: tuple[tuple[str, ParameterValue], ...],
+    zone: str | None,
 ) -> ProvenQuery:
     """Prove a text once."""
     parsed = _parsed(text)
@@ -105,7 +114,7 @@ def _proven(
     refuse_unknown_functions(parsed)
     ledger = Ledger()
     try:
-        derived = _prove(parsed, Surroundings(dict(relations), given, ledger, _prove))
+        derived = _prove(parsed, Surroundings(dict(relations), given, ledger, _prove, zone))
         return _finished(derived, ledger)
     except RecursionError:
         raise Unproven(TOO_DEEP) from None
@@ -117,7 +126,7 @@ def _parsed(text: str) -> exp.Expr:
     if _LONE_PLUS.search(text):
         raise Unproven("a plus with nothing before it")  # the parser drops it, but Spark shows it in names
     try:
-        parsed = [node for node in PLAIN.parse(text) if node is not None]
+        parsed = parse(text)
     except SqlglotError as error:
         raise Unproven(f"syntax that only Spark reads{_near(error)}") from error
     except RecursionError:
@@ -190,9 +199,11 @@ def _refuse_same(name: str, before: Sequence[str]) -> None:
 def _finished(derived: Derived, ledger: Ledger) -> ProvenQuery:
     """Give the columns of the outermost query their names, and count what is read."""
     whole = derived.expression
-    for node, (name, _, _) in zip(whole.expressions, derived.columns, strict=True):
+    for node, (name, _, type_) in zip(whole.expressions, derived.columns, strict=True):
         if isinstance(name, Nameless):
             raise Unproven(f"{name}, so give it a name with AS")
+        if type_ is not None and type_.name == "decimal":
+            node.set("this", cast_to(node.this, type_))  # DuckDB may have computed it in a narrower one
         node.set("alias", ident(name))
     if ledger.common:
         whole.set("with_", exp.With(expressions=ledger.common))
@@ -206,4 +217,4 @@ def _finished(derived: Derived, ledger: Ledger) -> ProvenQuery:
     columns = tuple((str(name), type_) for name, _, type_ in derived.columns)
     frozen = {relation: frozenset(names) for relation, names in used.items()}
     wanted = {str(node.name): None for node in whole.find_all(exp.Placeholder)}
-    return ProvenQuery(whole, columns, frozen, derived.ordered, ledger.may_fail, wanted)
+    return ProvenQuery(whole, columns, frozen, derived.ordered, ledger.may_fail, wanted, tuple(guards_of(whole)))

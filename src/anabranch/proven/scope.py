@@ -176,6 +176,8 @@ class Surroundings:
     args: Mapping[str, ParameterValue]
     ledger: Ledger
     prove: Inner
+    zone: str | None = None
+    """The time zone of Spark's session, where it is known."""
     common: Mapping[str, tuple[str, Derived]] = field(default_factory=dict)
     """WITH's queries in sight, by their names in lower case."""
     beyond: tuple[Scope, ...] = ()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 
 from sqlglot import exp
 
@@ -12,12 +12,14 @@ from anabranch.model.types import DataType
 from anabranch.proven.aggregates import call_of, has_aggregate, zero_made_plain
 from anabranch.proven.column_names import name_of
 from anabranch.proven.conditions import conjuncts, guarded
+from anabranch.proven.grouping_sets import grouping_sets
 from anabranch.proven.scope import Derived, Scope, Surroundings, Visible, check_parts, naming
 from anabranch.proven.sources import Source, source_of
 from anabranch.proven.table.row import Unproven, Value
 from anabranch.proven.table.types import KNOWN
 from anabranch.proven.terms import FROM, HAVING, QUALIFY, SELECT, WHERE, Grouped, Groups, Outer, Terms
 from anabranch.proven.windows import ordered
+from anabranch.queries.duck_text import BARE, DuckText
 from anabranch.queries.query import aliased, number, select, subquery
 
 _PARTS = frozenset(
@@ -116,7 +118,15 @@ def _over_groups(whole: exp.Select, groups: Groups, keys: int) -> exp.Select:
     grouping = select([aliased(node, name) for name, node in groups.columns.items()])
     for part in ("from_", "joins", "where"):
         grouping.set(part, whole.args.get(part))
-    if keys:
+    if groups.sets is not None:
+        # Over no rows at all Spark has no group, DuckDB one of everything.
+        listed = ", ".join(f"({', '.join(f'${n + 1}' for n in places)})" for places in groups.sets)
+        nodes = [groups.columns[name].copy() for name in list(groups.columns)[:keys]]
+        grouping.set(
+            "group", exp.Group(expressions=[DuckText(this=f"{BARE}GROUPING SETS ({listed})", expressions=nodes)])
+        )
+        grouping.set("having", exp.Having(this=DuckText(this="count(*) > 0")))
+    elif keys:
         grouping.set("group", exp.Group(expressions=[number(n) for n in range(1, keys + 1)]))
     return select(whole.expressions, subquery(grouping, groups.alias))
 
@@ -206,10 +216,24 @@ def _grouped(block: Block, rows: Terms) -> tuple[Terms, Groups | None]:
             raise Unproven("HAVING without groups")
         return rows, None
     groups = Groups(block.around.ledger.name("g"))
-    for node in _group_nodes(block, group) if group is not None else []:
+    sets = grouping_sets(group) if group is not None else None
+    sets, group = (None, None) if sets is not None and not any(sets) else (sets, group)
+    listed = [node for one in sets for node in one] if sets is not None else None
+    for node in _group_nodes(block, group, listed) if group is not None else []:
         _add_key(groups, rows, node)
-    over = Grouped(**{name: getattr(rows, name) for name in rows.__dataclass_fields__}, inner=rows, groups=groups)
+    if sets is not None:
+        _add_sets(groups, block, rows, sets)
+    over = Grouped(**{f.name: getattr(rows, f.name) for f in fields(rows)}, inner=rows, groups=groups)
     return over, groups
+
+
+def _add_sets(groups: Groups, block: Block, rows: Terms, sets: Sequence[Sequence[exp.Expr]]) -> None:
+    """Note by which keys each of the grouping sets groups."""
+    order = list(groups.keys)
+    found = [tuple(order.index(rows.key(_group_node(block, node))) for node in one) for one in sets]
+    if len(set(map(frozenset, found))) < len(found):
+        raise Unproven("grouping sets of which two are the same")
+    groups.sets = found
 
 
 def _add_key(groups: Groups, rows: Terms, node: exp.Expr) -> None:
@@ -225,8 +249,10 @@ def _add_key(groups: Groups, rows: Terms, node: exp.Expr) -> None:
         groups.keys[key] = Value(groups.column(name), value.type)
 
 
-def _group_nodes(block: Block, group: exp.Expr) -> list[exp.Expr]:
+def _group_nodes(block: Block, group: exp.Expr, listed: Sequence[exp.Expr] | None) -> list[exp.Expr]:
     """What GROUP BY lists: expressions, places in SELECT's list, names given there, or all that is not aggregated."""
+    if listed is not None:
+        return [_group_node(block, node) for node in listed]
     check_parts(group, frozenset(("expressions", "all")))
     if group.args.get("all"):
         mixed = [i for i in block.items if has_aggregate(i.node) and _has_loose_column(i.node)]
@@ -237,8 +263,8 @@ def _group_nodes(block: Block, group: exp.Expr) -> list[exp.Expr]:
 
 
 def _group_node(block: Block, node: exp.Expr) -> exp.Expr:
-    if isinstance(node, (exp.Rollup, exp.Cube, exp.GroupingSets, exp.Tuple)):
-        raise Unproven("GROUPING SETS" if isinstance(node, exp.GroupingSets) else node.key.upper())
+    if isinstance(node, exp.Tuple):
+        raise Unproven("GROUP BY a list in brackets")
     place = _place(node, block)
     if place is not None:
         node = block.items[place].node

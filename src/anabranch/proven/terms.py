@@ -17,7 +17,7 @@ from anabranch.proven.table.row import Unproven, Value
 from anabranch.proven.table.types import BOOLEAN, KNOWN, common_type
 from anabranch.proven.windows import windowed
 from anabranch.queries.duck_text import bracketed
-from anabranch.queries.query import col, number, select, subquery
+from anabranch.queries.query import cast_to, col, number, select, subquery
 
 
 @dataclass(frozen=True)
@@ -71,6 +71,16 @@ class Terms(Prover):
         """Terms over a FROM."""
         return cls({}, around.args, around, scope, outside=outside)
 
+    @property
+    def guards(self) -> bool:
+        """Always: whoever runs a whole query asks Spark where DuckDB fails."""
+        return True
+
+    @property
+    def zone(self) -> str | None:
+        """The time zone of Spark's session."""
+        return self.around.zone
+
     def at(self, place: TermPlace) -> Terms:
         """The same terms in another place."""
         return replace(self, place=place)
@@ -93,6 +103,10 @@ class Terms(Prover):
     def aggregate(self, call: Call) -> Value:
         """Refuse an aggregate; where rows are grouped, `Grouped` takes it."""
         raise Unproven(f"{call.name.upper()} where rows are not grouped")
+
+    def grouping(self, _node: exp.Expr, name: str) -> Value:
+        """Refuse what only groups have."""
+        raise Unproven(f"{name.upper()} where rows are not grouped")
 
     def column(self, node: exp.Expr) -> Value:
         """Translate a name that a value is computed from."""
@@ -164,6 +178,8 @@ class Terms(Prover):
     def call_of_function(self, node: exp.Expr) -> Value:
         """Translate a function, unless the table does not know it; only then are names in it looked at."""
         name = str(node.this).lower()
+        if name in ("grouping", "grouping_id"):
+            return self.grouping(node, name)
         if not self.knows(name):
             raise Unproven(f"the function {name.upper()}")
         if name in TAKE_UNITS and len(node.expressions) == 3:
@@ -262,6 +278,8 @@ class Groups:
     """What is computed under each name."""
     known: dict[str, Value] = field(default_factory=dict)
     """Aggregates that are computed already."""
+    sets: Sequence[tuple[int, ...]] | None = None
+    """Of ROLLUP and its like: by which keys each of several groupings groups."""
 
     def column(self, name: str) -> exp.Column:
         """A column of the groups."""
@@ -304,6 +322,23 @@ class Grouped(Terms):
         if self.place.windows and self._inner(node)[1]:
             raise Unproven("a correlated subquery in a SELECT that groups")
         return super().scalar(node)
+
+    def grouping(self, node: exp.Expr, name: str) -> Value:
+        """Tell which keys a group is not grouped by: grouping(a), grouping_id(a, …)."""
+        assert self.groups is not None
+        given = node.expressions
+        if self.groups.sets is None or (name == "grouping" and len(given) != 1):
+            raise Unproven(f"{name.upper()} where rows are not grouped in several ways")
+        order = list(self.groups.keys)
+        keys = [self.rows.key(p) for p in given] or order
+        if any(key not in order for key in keys):
+            raise Unproven(f"{name.upper()} of what is not grouped by")
+        names = list(self.groups.columns)
+        nodes = [self.groups.columns[names[order.index(key)]].copy() for key in keys]
+        type_ = DataType("tinyint" if name == "grouping" else "bigint")
+        inner = self.around.ledger.name("a")
+        self.groups.columns[inner] = cast_to(exp.Anonymous(this="grouping", expressions=nodes), type_)
+        return Value(self.groups.column(inner), type_)
 
     def aggregate(self, call: Call) -> Value:
         """Let the grouping compute an aggregate, and stand for it."""

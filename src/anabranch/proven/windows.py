@@ -8,7 +8,7 @@ from typing import Protocol
 from sqlglot import exp
 
 from anabranch.model.types import DataType
-from anabranch.proven.aggregates import INT, Call, aggregated, call_of, zero_made_plain
+from anabranch.proven.aggregates import INT, SPREADS, Call, aggregated, call_of, zero_made_plain
 from anabranch.proven.scope import check_parts
 from anabranch.proven.table.row import Unproven, Value
 from anabranch.proven.table.types import DOUBLE
@@ -40,7 +40,9 @@ def windowed(node: exp.Expr, terms: Visitor, named: Mapping[str, exp.Expr]) -> V
         return exp.Window(this=call, partition_by=parts, order=orders, spec=spec.copy() if spec else None, over="OVER")
 
     call = call_of(node.this)
-    if call is not None:
+    if call is not None and call.name in SPREADS:
+        raise Unproven(f"{call.name.upper()} over a window")
+    if call is not None and call.name not in _VALUES:
         return _aggregate(call, terms, over, bool(sorted_by))
     if not isinstance(node.this, exp.Anonymous):
         raise Unproven(f"{node.this.key.upper()} over a window")

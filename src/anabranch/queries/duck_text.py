@@ -24,7 +24,12 @@ def with_arguments(node: DuckText, sql: Callable[[exp.Expr], str]) -> str:
     """Write the text with its arguments in place."""
     parts = [sql(bracketed(p)) for p in node.expressions]
     whole = {"$*": ", ".join(parts), "$+": ", ".join(parts[1:]), "$|": " || ".join(parts)}
-    return f"({_HOLE.sub(lambda hole: whole.get(hole[0]) or parts[int(hole[0][1:]) - 1], str(node.this))})"
+    text = _HOLE.sub(lambda hole: whole.get(hole[0]) or parts[int(hole[0][1:]) - 1], str(node.this))
+    return text.removeprefix(BARE) if text.startswith(BARE) else f"({text})"
+
+
+BARE = "\0"
+"""What the text of a node begins with that stands without brackets around it."""
 
 
 _HOLE = re.compile(r"\$(?:\d|\*|\+|\|)")

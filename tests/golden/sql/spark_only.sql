@@ -62,7 +62,6 @@ SELECT get_json_object('{"a": [1, 2]}', '$.a[1]') AS x, from_json('{"k": 1}', 'k
 SELECT upper('straße') AS u, lower('ÀÉ') AS l, initcap('ab cd') AS i;
 --| u: string | l: string | i: string
 --| STRASSE | àé | Ab Cd
---: spark
 SELECT regexp_replace('a1b22', '[0-9]+', '#') AS r, 'abc' RLIKE '^a.c$' AS matches;
 --| r: string | matches: boolean
 --| a#b# | true
@@ -120,7 +119,6 @@ UPDATE t SET g = lower(g) WHERE id = 3;
 SELECT id FROM t WHERE g <> 'a' ORDER BY id;
 --| id: int
 --| 3
---: spark
 CREATE TABLE made AS SELECT upper(g) AS g FROM t WHERE id = 3;
 --| inserted: bigint | updated: bigint | deleted: bigint
 --| 1 | 0 | 0

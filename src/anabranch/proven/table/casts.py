@@ -37,8 +37,16 @@ _TO_FLOAT = (
 )
 
 
-def _cast(source: str, target: str, duck: str = "CAST($1 AS $T)", *, may_fail: bool = False) -> Proof:
-    return proof("cast", source, target, duck, may_fail=may_fail)
+_NUMBER_SHAPE = r"[+-]?([0-9]{1,17}[.]?[0-9]{0,17}|[.][0-9]{1,17})"
+_NUMBER = (
+    rf"CASE WHEN regexp_full_match($1, '{_NUMBER_SHAPE}$exponent') THEN CAST(ltrim($1, '+') AS $T)"
+    " WHEN $1 IS NOT NULL THEN $only_spark END"
+)
+_OTHER_NUMBERS = "numbers in text that are not plain digits"
+
+
+def _cast(source: str, target: str, duck: str = "CAST($1 AS $T)", *, may_fail: bool = False, guard: str = "") -> Proof:
+    return proof("cast", source, target, duck, may_fail=may_fail, guard=guard)
 
 
 def _between_integers(source: str, target: str) -> Proof:
@@ -70,6 +78,8 @@ CASTS = [
     _cast("string", "boolean", _TO_BOOLEAN, may_fail=True),
     _cast("string", "date", _TO_DATE, may_fail=True),
     _cast("string", "binary", "encode($1)"),
+    _cast("string", "double", _NUMBER.replace("$exponent", "([eE][+-]?[0-9]{1,2})?"), guard=_OTHER_NUMBERS),
+    _cast("string", "decimal", _NUMBER.replace("$exponent", ""), may_fail=True, guard=_OTHER_NUMBERS),
     _cast("date", "string", f"{_YEAR_SIZE}{_OTHER_YEAR}strftime($1, '-%m-%d') END"),
     _cast("date", "timestamp_ntz", may_fail=True),
     _cast("timestamp_ntz", "date"),

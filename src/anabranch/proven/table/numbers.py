@@ -27,6 +27,9 @@ def _unless_zero(types: Sequence[DataType]) -> DataType:
 
 _TO_BIGINT = "CASE WHEN isnan($1) THEN 0 ELSE CAST({}($1) AS BIGINT) END"
 
+_ABOVE_ZERO = "CASE WHEN $1 > 0 THEN {} END"
+_LOG = "CASE WHEN $1 > 0 AND $2 > 0 THEN spark_log($2) / spark_log($1) END"
+
 NUMBERS = [
     proof("abs", "integer", "same", "abs($1)", may_fail=True),
     proof("abs", "fraction", "same", "abs($1)"),
@@ -46,6 +49,13 @@ NUMBERS = [
     proof("floor", "double", "bigint", _TO_BIGINT.format("floor"), may_fail=True),
     proof("rint", "double", "double", "CASE WHEN abs($1) < 4503599627370496 THEN round_even($1, 0) ELSE $1 END"),
     proof("sqrt", "double", "double", "sqrt($1)"),
+    proof("exp", "double", "double", "spark_exp($1)"),
+    proof("ln", "double", "double", _ABOVE_ZERO.format("spark_log($1)")),
+    proof("log", "double", "double", _ABOVE_ZERO.format("spark_log($1)")),
+    proof("log2", "double", "double", _ABOVE_ZERO.format("spark_log($1) / CAST('0.6931471805599453' AS DOUBLE)")),
+    proof("log10", "double", "double", _ABOVE_ZERO.format("spark_log10($1)")),
+    proof("log", "double, double", "double", _LOG),
+    proof("power pow", "double, double", "double", "spark_pow($1, $2)"),
     proof("degrees", "double", "double", "degrees($1)"),
     proof("radians", "double", "double", "radians($1)"),
     proof("pi", "", "double", "pi()"),

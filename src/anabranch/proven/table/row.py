@@ -34,6 +34,8 @@ class Value:
     """How often it is written out; a translation may name an argument more than once."""
     digits: int = 0
     """Of a whole number that is written out or given as an argument: Spark takes it for a decimal of so many digits."""
+    width: int = 0
+    """Of a decimal that DuckDB computes in a narrower type than Spark does: how many digits that type has."""
 
 
 @dataclass(frozen=True)
@@ -71,6 +73,8 @@ class Proof:
     may_fail: bool = False
     alike: bool = False
     """Whether Spark brings all arguments to one type first."""
+    guard: str = ""
+    """Which values only Spark computes: `$only_spark` in the text fails over them, and then Spark is asked."""
 
     @property
     def key(self) -> str:
@@ -112,10 +116,11 @@ def proof(
     *,
     may_fail: bool = False,
     alike: bool = False,
+    guard: str = "",
 ) -> Proof:
     """A row; names and kinds are given as words."""
     kinds = tuple(k.strip() for k in takes.split(",")) if takes else ()
-    return Proof(tuple(names.split()), kinds, gives, duck, may_fail, alike)
+    return Proof(tuple(names.split()), kinds, gives, duck, may_fail, alike, guard)
 
 
 def matches(kind: str, value: Value) -> bool:
@@ -123,6 +128,7 @@ def matches(kind: str, value: Value) -> bool:
 
     `int` and `bigint` also take narrower integers and `double` any number, all of which are cast to it.
     `count` is a number from 1 to 9999 and `character` a letter, both written out;
+    `ascii` is a text of ASCII without backslashes that is written out;
     text in quotes is that text written out, several ones parted by `|`.
     """
     if kind.startswith("'"):
@@ -131,6 +137,8 @@ def matches(kind: str, value: Value) -> bool:
         return value.digits in (1, 2, 3, 4) and value.literal is not None and int(value.literal) > 0
     if kind == "character":
         return value.literal is not None and value.type == DataType("string") and len(value.literal) == 1
+    if kind == "ascii":
+        return value.literal is not None and value.type == DataType("string") and is_plain_pattern(value.literal)
     if value.type is None:
         return False
     name = value.type.name
@@ -139,6 +147,11 @@ def matches(kind: str, value: Value) -> bool:
     if kind in ("int", "bigint"):
         return name in INTEGERS[: INTEGERS.index(kind) + 1]
     return name == kind or (kind in _GROUPS and name in _GROUPS[kind])
+
+
+def is_plain_pattern(text: str) -> bool:
+    """Tell whether a pattern of LIKE has no escapes, and no letters whose case is beyond ASCII."""
+    return text.isascii() and "\\" not in text
 
 
 _GROUPS = {
@@ -162,16 +175,43 @@ _GROUPS = {
 FAIL_ZERO = "CAST('division by zero' AS $T)"
 """DuckDB fails where it comes to this, and only there; its own `error` would keep a query from being optimised."""
 
+ONLY_SPARK = "only Spark computes "
+"""What a failure begins with that says nothing of the value, but that its proof does not reach so far."""
+
+
+GUARD = "guard"
+"""Where a translation notes which values it leaves to Spark."""
+
+
+def guards_of(whole: exp.Expr) -> list[str]:
+    """What in a translation is proven for some values only: it fails over the others, and then Spark is asked."""
+    return list(dict.fromkeys(str(node.meta[GUARD]) for node in whole.walk() if GUARD in node.meta))
+
+
+def guarded(node: exp.Expr, why: str) -> exp.Expr:
+    """Note on a translation that it fails over some values that Spark computes."""
+    node.meta[GUARD] = why
+    return node
+
+
+def only_spark(why: str, type_: DataType) -> str:
+    """DuckDB's text that fails where it comes to it, for values that only Spark computes."""
+    failing = f"CAST('{ONLY_SPARK}{why}' AS INTEGER)"
+    return f"CAST({failing} AS VARCHAR)::{sql_type(type_).sql('duckdb')}"
+
+
 _MOST = 1_000
 """Deeply nested translations that name their arguments more than once would grow without end."""
 
 
 def built(row: Proof, values: Sequence[Value], type_: DataType) -> Value:
     """A row's text over translated arguments."""
-    text = row.duck.replace("$T", sql_type(type_).sql("duckdb"))
+    text = row.duck.replace("$only_spark", only_spark(row.guard, type_)).replace("$T", sql_type(type_).sql("duckdb"))
     node: exp.Expr = DuckText(this=text, expressions=[v.node for v in values])
     size = 1 + sum(v.size * max(1, row.duck.count(f"${n}")) for n, v in enumerate(values, 1))
     may_fail = row.may_fail or any(v.may_fail for v in values)
+    if row.guard:
+        node.meta[GUARD] = row.guard
     value = marked(Value(node, type_, may_fail, size=size), row.key)
     exact = type_.name != "decimal" or "CAST($1 AS $T)" in row.duck
     return value if exact else replace(value, node=cast_to(node, type_))

@@ -1,4 +1,4 @@
-"""Functions of strings and bytes. Those of letter case are left out: the engines' Unicode tables differ."""
+"""Functions of strings and bytes. Those of letter case are for ASCII: the engines' Unicode tables differ."""
 
 from __future__ import annotations
 
@@ -22,6 +22,20 @@ _LOCATE = (
     " WHEN instr(substring($2, $3), $1) = 0 THEN 0 ELSE CAST(instr(substring($2, $3), $1) + $3 - 1 AS INTEGER) END"
 )
 _OVERLAY = "left($1, $3 - 1) || $2 || substring($1, $3 + $4)"
+
+_ASCII = "CASE WHEN strlen($1) = length($1) THEN {} WHEN $1 IS NOT NULL THEN $only_spark END"
+"""What is proven for text of ASCII alone: as many bytes as characters."""
+_BEYOND = "the case of letters beyond ASCII"
+_TITLE = (
+    "array_to_string(list_transform(string_split(lower($1), ' '), lambda x: upper(left(x, 1)) || substring(x, 2)), ' ')"
+)
+
+CASES = [
+    proof("upper ucase", "string", "string", _ASCII.format("upper($1)"), guard=_BEYOND),
+    proof("lower lcase", "string", "string", _ASCII.format("lower($1)"), guard=_BEYOND),
+    proof("initcap", "string", "string", _ASCII.format(_TITLE), guard=_BEYOND),
+    proof("ilike", "string, ascii", "boolean", _ASCII.format("lower($1) LIKE lower($2)"), guard=_BEYOND),
+]
 
 LENGTHS = [
     proof("length len char_length character_length", "string", "int", "CAST(length($1) AS INTEGER)"),
@@ -127,4 +141,4 @@ BYTES = [
     proof("endswith", "binary, binary", "boolean", "ends_with(hex($1), hex($2))"),
 ]
 
-STRINGS = [*LENGTHS, *PARTS, *SEARCHES, *MADE, *BYTES]
+STRINGS = [*CASES, *LENGTHS, *PARTS, *SEARCHES, *MADE, *BYTES]

@@ -32,9 +32,10 @@ def common_type(one: DataType, other: DataType) -> DataType:
     if names <= _EXACT:
         scale = max(one.scale, other.scale)
         digits = max(_DIGITS.get(t.name, t.digits) for t in (one, other))
-        if digits + scale <= 38:
-            return DataType("decimal", digits + scale, scale)
-    elif names <= _NUMBERS:
+        # Where both have no place, Spark gives up digits after the point.
+        beyond = max(0, digits + scale - 38)
+        return DataType("decimal", digits + scale - beyond, max(0, scale - beyond))
+    if names <= _NUMBERS:
         return DOUBLE
     raise Unproven(f"{one} with {other}")
 
@@ -122,6 +123,31 @@ def casts_by_double(source: DataType, target: DataType) -> bool:
     """Tell whether Spark casts a decimal by way of a double that may have lost digits."""
     small = target.name in INTEGERS[:-1]
     return small and source.name == "decimal" and source.scale > 6 and source.precision > 15
+
+
+def result_type(symbol: str, one: DataType, other: DataType) -> tuple[DataType, int]:
+    """Spark's type of any decimal arithmetic, and the scale that the exact result has; they differ where it rounds."""
+    if symbol == "*":
+        precision, scale = one.precision + other.precision + 1, one.scale + other.scale
+    elif symbol == "/":
+        scale = max(6, one.scale + other.precision + 1)
+        precision = one.digits + other.scale + scale
+    else:
+        scale = max(one.scale, other.scale)
+        precision = max(one.digits, other.digits) + scale + 1
+    if precision <= 38:
+        return DataType("decimal", precision, scale), scale
+    return DataType("decimal", 38, max(38 - (precision - scale), min(scale, 6))), scale
+
+
+def natural_width(symbol: str, one: DataType, other: DataType) -> int:
+    """How many digits DuckDB's own type of a sum or product has."""
+    if symbol == "*":
+        width = one.precision + other.precision
+    else:
+        width = max(one.digits, other.digits) + max(one.scale, other.scale) + 1
+    short = max(one.precision, other.precision) <= 18
+    return 18 if short and width > 18 else min(width, 38)
 
 
 def _fitting(precision: int, scale: int, symbol: str, one: DataType, other: DataType) -> DataType:

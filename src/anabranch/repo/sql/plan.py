@@ -42,6 +42,11 @@ class Resolved:
     """What each reference means; None for a table of the Spark session's own."""
 
     @property
+    def what(self) -> str:
+        """The query, short enough for a line of a log."""
+        return f"the query {' '.join(self.text.split())[:60]!r}"
+
+    @property
     def named(self) -> dict[str, SqlRelation]:
         """The relations, each under a name that no text of a user's holds by accident."""
         return {name: r for name, r in zip(self._names, self.relations, strict=True) if name and r is not None}
@@ -116,12 +121,25 @@ class Plan:
                 return self._from_spark()
             try:
                 return self.engine.fetch(self.query())
-            except InvalidRequest:
+            except InvalidRequest as error:
                 # DuckDB may compute a value before a filter drops its row; Spark's word counts.
-                engines = self.place.ctx.engines
-                if not self.proven.may_fail or engines.setting == "duck" or not engines.has_spark:
+                if not self.proven.may_fail and not self.proven.guards:
                     raise
-                return self._from_spark()
+                return self.asking_spark(error)._from_spark()
+
+    def asking_spark(self, error: InvalidRequest) -> Plan:
+        """The same plan on Spark, after DuckDB failed; where Spark can't be asked it is refused."""
+        engines = self.place.ctx.engines
+        if engines.setting == "duck" or not engines.has_spark:
+            why = error.facts.get("only_spark")
+            if why is None:
+                raise error
+            asked = engines.setting == "duck"
+            reason = "engine='duck' was asked for" if asked else "PySpark is not installed"
+            hint = "use engine='auto' or 'spark'" if asked else "pip install 'anabranch[spark]'"
+            raise InvalidRequest(f"{why} runs on Spark only, and {reason}", hint=hint) from error
+        engines.tell_of_start(self.resolved.what, error.message)
+        return replace(self, engine=engines.spark(), proven=None)
 
     def _from_spark(self) -> pa.Table:
         from anabranch.engines.spark import frame_to_memory
@@ -141,14 +159,15 @@ def plan_query(
 ) -> Plan:
     """Resolve what a query reads, choose its engine, and let that engine look at it.
 
-    Where a Spark session is open, Spark it is; but rows `to_write` that are given in the text itself need no job.
+    Where a Spark session is open whose settings change what SQL means, Spark it is; but rows `to_write` that are given
+    in the text itself need no job.
     """
     query, engines = _resolved(place, text, args, frames), place.ctx.engines
-    open_ = engines.is_open and not (to_write and not query.relations)
-    proven, strange = _proof(query, engines, open_)
+    by_session = engines.differs and not (to_write and not query.relations)
+    proven, strange = _proof(query, engines, by_session)
     size = sum(r.size_bytes for r in query.named.values())
-    work = Work(size, open_, strange, query.only_spark)
-    engine = engines.pick(work, f"the query {' '.join(text.split())[:60]!r}")
+    work = Work(size, by_session, strange, query.only_spark)
+    engine = engines.pick(work, query.what)
     plan = Plan(place, query, engine, proven if engine.in_process else None)
     _ = plan.columns  # Spark analyses the query only now, if it runs on a server.
     return plan
@@ -205,9 +224,9 @@ def _evaluated(place: SqlPlace, text: str, args: Mapping[str, Any]) -> Any:
     return plan.arrow().column(0)[0].as_py()
 
 
-def _proof(query: Resolved, engines: Engines, is_open: bool) -> tuple[ProvenQuery | None, str | None]:
+def _proof(query: Resolved, engines: Engines, by_session: bool) -> tuple[ProvenQuery | None, str | None]:
     """The query in DuckDB's form, or what in it only Spark runs; neither where Spark runs it anyway."""
-    if engines.setting == "spark" or (engines.setting == "auto" and is_open):
+    if engines.setting == "spark" or (engines.setting == "auto" and by_session):
         return None, None
     from anabranch.proven.query import prove_query
 
@@ -217,7 +236,7 @@ def _proof(query: Resolved, engines: Engines, is_open: bool) -> tuple[ProvenQuer
         return None, "a word such as FROM as a name"
     columns = {name: relation.columns for name, relation in query.named.items()}
     try:
-        return prove_query(query.spliced, columns, query.args), None
+        return prove_query(query.spliced, columns, query.args, engines.zone), None
     except Unproven as problem:
         return None, str(problem)
 

@@ -10,6 +10,7 @@ from anabranch.errors import InvalidRequest
 from anabranch.model.changes import Counts
 from anabranch.model.schema import Column, Schema
 from anabranch.model.types import DataType, misfit
+from anabranch.plan.commit import Statement as Changed
 from anabranch.queries.query import DELETE, INSERT, OP, UPDATE
 from anabranch.queries.rendering import spark_fitted
 from anabranch.repo.sql.plan import Plan, find_all, plan_query, used_args
@@ -297,8 +298,17 @@ def _change(
     outer = f"SELECT `{OP}`, {', '.join((*hidden, *cells))} FROM (\n{text}\n) AS `a` WHERE `{OP}` IS NOT NULL"
     plan = plan_query(place, outer, given.args, frames)
     moves = any(c.name in assigned for c in state.schema.key_columns)
-    with plan.watched():
-        statement = apply_actions(place.ctx, plan.engine, state, plan.query(), table._pending, moves, what)
+
+    def applied(plan: Plan) -> Changed:
+        with plan.watched():
+            return apply_actions(place.ctx, plan.engine, state, plan.query(), table._pending, moves, what)
+
+    try:
+        statement = applied(plan)
+    except InvalidRequest as error:
+        if plan.proven is None or not plan.proven.guards:
+            raise
+        statement = applied(plan.asking_spark(error))
     return table._transaction.add(table._thing, statement)
 
 

@@ -1,0 +1,286 @@
+"""Functions whose translation depends on an argument that is written out: patterns, formats, units, places."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Protocol
+
+from sqlglot import exp
+
+from anabranch.model.types import DataType
+from anabranch.proven.table.patterns import group_count, may_match_nothing, refuse_unlike, replacement_for_duck
+from anabranch.proven.table.row import Proof, Unproven, Value, built, only_spark, proof
+from anabranch.proven.table.types import STRING
+
+TIMESTAMP, NTZ = DataType("timestamp"), DataType("timestamp_ntz")
+_PLAIN_TEXT = "regular expressions on text beyond printable ASCII"
+_CLEAN = r"CASE WHEN regexp_full_match($1, '[ -~\t]*') THEN {} WHEN $1 IS NOT NULL THEN $only_spark END"
+_FEW_DIGITS = "ROUND of a double of more than 15 digits"
+_ROUND_DOUBLE = (
+    "CASE WHEN abs($1 * $unit) < 1e12 AND abs(abs($1 * $unit - trunc($1 * $unit)) - 0.5) > 0.01"
+    " THEN round($1 * $unit) / $unit + 0::DOUBLE WHEN NOT isfinite($1) THEN $1"
+    " WHEN abs($1) BETWEEN 0.001 AND 999999999999999"
+    " AND length(replace(ltrim(CAST($1 AS VARCHAR), '-'), '.', '')) <= 16"
+    " THEN CAST(CAST(CAST(CAST($1 AS VARCHAR) AS DECIMAL(38, 18)) AS DECIMAL(38, $places)) AS VARCHAR)::DOUBLE"
+    " WHEN $1 IS NOT NULL THEN $only_spark END"
+)
+"""Far from the middle between two results any way of rounding gives the same; near it the decimal text decides."""
+_UNITS = {
+    word: unit
+    for unit, words in {
+        "year": "year yyyy yy",
+        "quarter": "quarter",
+        "month": "month mon mm",
+        "week": "week",
+        "day": "day dd",
+        "hour": "hour",
+        "minute": "minute",
+        "second": "second",
+    }.items()
+    for word in words.split()
+}
+_LETTERS = {
+    "yyyy": "%Y",
+    "MM": "%m",
+    "dd": "%d",
+    "HH": "%H",
+    "mm": "%M",
+    "ss": "%S",
+    "MMM": "%b",
+    "MMMM": "%B",
+    "E": "%a",
+    "EEE": "%a",
+    "EEEE": "%A",
+    "yy": "%y",
+    "hh": "%I",
+    "a": "%p",
+}
+_FOUR_DIGITS = "DATE_FORMAT of years that are not of four digits"
+_FORMATTED = "CASE WHEN year($1) BETWEEN 1000 AND 9999 THEN strftime($1, '{}') WHEN $1 IS NOT NULL THEN $only_spark END"
+_PART = "CASE WHEN $1 IS NULL THEN NULL WHEN len({0}) > {1} THEN {0}[{1} + 1] ELSE $fail END"
+_KNOWN_YEARS = "moments before 1970 and after 2037 in a time zone with summer time"
+_SHIFTED = (
+    "CASE WHEN $1 BETWEEN TIMESTAMPTZ '1970-01-02 00:00:00+00' AND TIMESTAMPTZ '2037-12-31 00:00:00+00'"
+    " THEN timezone('{}', $1) WHEN $1 IS NOT NULL THEN $only_spark END"
+)
+_UTC = frozenset(("UTC", "Etc/UTC", "GMT", "Z", "Etc/GMT", "Zulu", "UCT", "Universal"))
+
+
+class Translator(Protocol):
+    """What these functions ask of a prover."""
+
+    @property
+    def guards(self) -> bool: ...
+
+    @property
+    def zone(self) -> str | None: ...
+
+    def visit(self, node: exp.Expr) -> Value: ...
+
+    def applied(self, row: Proof, values: Sequence[Value]) -> Value: ...
+
+    def convert(self, value: Value, target: DataType, safe: bool = False) -> Value: ...
+
+
+def _row(name: str, takes: str, gives: str, duck: str, guard: str = "", *, may_fail: bool = False) -> Proof:
+    return proof(name, takes, gives, duck, guard=guard, may_fail=may_fail)
+
+
+def _given(node: exp.Expr, name: str, least: int, most: int) -> list[exp.Expr]:
+    found: list[exp.Expr] = list(node.expressions)
+    if not least <= len(found) <= most:
+        raise Unproven(f"{name.upper()} of {len(found)} values")
+    return found
+
+
+def _text(node: exp.Expr, name: str) -> str:
+    """A text that is written out."""
+    if not isinstance(node, exp.Literal) or not node.is_string:
+        raise Unproven(f"{name.upper()} with anything but a text that is written out")
+    return str(node.this)
+
+
+def _place(node: exp.Expr, name: str) -> int:
+    """A small number that is written out."""
+    if not isinstance(node, exp.Literal) or node.is_string or not re.fullmatch(r"\d", str(node.this)):
+        raise Unproven(f"{name.upper()} with anything but a digit that is written out")
+    return int(node.this)
+
+
+def local_time(prover: Translator, value: Value, name: str) -> Value:
+    """A timestamp as the clocks of the session's time zone show it."""
+    zone = prover.zone
+    if zone is None:
+        raise Unproven(f"{name.upper()} of a timestamp in an unknown time zone")
+    if zone in _UTC:
+        return prover.applied(_row("local_time", "timestamp", "timestamp_ntz", "timezone('UTC', $1)"), [value])
+    if not re.fullmatch(r"[A-Za-z]+(?:/[A-Za-z_]+)+", zone):
+        raise Unproven(f"{name.upper()} of a timestamp in the time zone {zone}")
+    return prover.applied(
+        _row("local_time", "timestamp", "timestamp_ntz", _SHIFTED.format(zone), _KNOWN_YEARS), [value]
+    )
+
+
+def _clock_time(prover: Translator, node: exp.Expr, name: str) -> Value:
+    """A date or a time as clocks show it."""
+    value = prover.visit(node)
+    if value.type == TIMESTAMP:
+        return local_time(prover, value, name)
+    if value.type is not None and value.type.name in ("date", "timestamp_ntz"):
+        return prover.convert(value, NTZ)
+    raise Unproven(f"{name.upper()} of {value.type or 'null'}")
+
+
+def truncated(prover: Translator, node: exp.Expr, name: str) -> Value:
+    """date_trunc."""
+    unit, moment = _given(node, name, 2, 2)
+    found = _UNITS.get(_text(unit, name).lower())
+    if found is None:
+        raise Unproven(f"DATE_TRUNC to {_text(unit, name)!r}")
+    if prover.zone not in _UTC:
+        raise Unproven("DATE_TRUNC in a time zone other than UTC")
+    duck = f"CAST(date_trunc('{found}', $1) AS TIMESTAMPTZ)"
+    return prover.applied(_row(name, "timestamp_ntz", "timestamp", duck), [_clock_time(prover, moment, name)])
+
+
+def formatted(prover: Translator, node: exp.Expr, name: str) -> Value:
+    """date_format."""
+    moment, pattern = _given(node, name, 2, 2)
+    duck = _FORMATTED.format(_strftime(_text(pattern, name)))
+    return prover.applied(
+        _row(name, "timestamp_ntz", "string", duck, _FOUR_DIGITS), [_clock_time(prover, moment, name)]
+    )
+
+
+def _strftime(pattern: str) -> str:
+    """Java's letters for the parts of a time as DuckDB's."""
+    whole = []
+    for part in re.findall(r"([A-Za-z])(\1*)|'([A-Za-z ]+)'|([-/ :.,_]+)|(.)", pattern, re.DOTALL):
+        letter, more, quoted, plain, other = part
+        if other or (letter and letter + more not in _LETTERS):
+            raise Unproven(f"DATE_FORMAT with {pattern!r}")
+        whole.append(_LETTERS[letter + more] if letter else quoted or plain)
+    if not whole:
+        raise Unproven("DATE_FORMAT with nothing")
+    return "".join(whole)
+
+
+def today(prover: Translator, node: exp.Expr, name: str) -> Value:
+    """current_date."""
+    _given(node, name, 0, 0)
+    moment = prover.applied(_row("now", "", "timestamp", "now()"), [])
+    clock = local_time(prover, moment, name)
+    return prover.applied(_row(name, "timestamp_ntz", "date", "CAST($1 AS DATE)"), [clock])
+
+
+def now(prover: Translator, node: exp.Expr, name: str) -> Value:
+    """now and current_timestamp: of the whole query, so that no expression by itself has it."""
+    _given(node, name, 0, 0)
+    if not prover.guards:
+        raise Unproven(name.upper())
+    return prover.applied(_row(name, "", "timestamp", "now()"), [])
+
+
+def rounded(prover: Translator, node: exp.Expr, name: str) -> Value:
+    """round: half up, as Spark rounds a number's decimal text."""
+    number, *more = _given(node, name, 1, 2)
+    places, value = _place(more[0], name) if more else 0, prover.visit(number)
+    type_ = value.type
+    if type_ is None or not type_.is_number or type_.name == "float":
+        raise Unproven(f"ROUND of {type_ or 'null'}")
+    if type_.is_integer:
+        return replace(value, node=exp.Paren(this=value.node), digits=0, literal=None)
+    if type_.name == "double":
+        row = _row(name, "double", "double", _ROUND_DOUBLE, _FEW_DIGITS)
+        return prover.applied(row.with_words({"$places": places, "$unit": f"{10**places}::DOUBLE"}), [value])
+    scale = min(type_.scale, places)
+    target = DataType("decimal", min(38, type_.digits + 1 + scale), scale)
+    return built(
+        _row(name, "decimal", "decimal", "CAST($1 AS $T)", may_fail=type_.digits + 1 + scale > 38), [value], target
+    )
+
+
+def _searched(prover: Translator, node: exp.Expr, name: str, gives: str, duck: str, *texts: str) -> Value:
+    """A function of a text and of others that are written out."""
+    takes = ", ".join("string" for _ in (node, *texts))
+    written = [Value(exp.Literal.string(text), STRING, literal=text) for text in texts]
+    row = _row(name, takes, gives, _CLEAN.format(duck), _PLAIN_TEXT)
+    return prover.applied(row, [_string(prover, node, name), *written])
+
+
+def _string(prover: Translator, node: exp.Expr, name: str) -> Value:
+    value = prover.visit(node)
+    if value.type != STRING:
+        raise Unproven(f"{name.upper()} of {value.type or 'null'}")
+    return value
+
+
+def matched(prover: Translator, node: exp.Expr, name: str) -> Value:
+    """rlike."""
+    parts = [node.this, node.args["expression"]] if isinstance(node, exp.RegexpLike) else _given(node, name, 2, 2)
+    pattern = _text(parts[1], name)
+    refuse_unlike(pattern)
+    return _searched(prover, parts[0], name, "boolean", "regexp_matches($1, $2)", pattern)
+
+
+def extracted(prover: Translator, node: exp.Expr, name: str) -> Value:
+    """regexp_extract: a group of the first match, the first one unless another is named."""
+    text, pattern_node, *more = _given(node, name, 2, 3)
+    pattern, group = _text(pattern_node, name), _place(more[0], name) if more else 1
+    refuse_unlike(pattern)
+    if group > group_count(pattern):
+        raise Unproven(f"the group {group} of a regular expression that has fewer")
+    return _searched(prover, text, name, "string", f"regexp_extract($1, $2, {group})", pattern)
+
+
+def replaced(prover: Translator, node: exp.Expr, name: str) -> Value:
+    """regexp_replace: all matches."""
+    text, pattern_node, new = _given(node, name, 3, 3)
+    pattern = _text(pattern_node, name)
+    refuse_unlike(pattern)
+    if may_match_nothing(pattern):
+        raise Unproven("REGEXP_REPLACE with a regular expression that matches nothing, too")
+    by = replacement_for_duck(_text(new, name), group_count(pattern))
+    return _searched(prover, text, name, "string", "regexp_replace($1, $2, $3, 'g')", pattern, by)
+
+
+_IN_PATTERNS = re.compile(r"[\\^$.|?*+()\[\]{}]")
+
+
+def split_part_of(prover: Translator, node: exp.Expr) -> Value:
+    """split(text, 'x')[n]."""
+    call = node.this
+    if not isinstance(call, exp.Anonymous) or str(call.this).lower() != "split" or len(node.expressions) != 1:
+        raise Unproven("a part of a nested value")
+    text, parting = _given(call, "split", 2, 2)
+    between, place = _text(parting, "split"), _place(node.expressions[0], "split")
+    if not between or _IN_PATTERNS.search(between):
+        raise Unproven("SPLIT with a regular expression")
+    fails = only_spark("parts of a text that are not there", STRING)
+    duck = _PART.format("string_split($1, $2)", place).replace("$fail", fails)
+    written = Value(exp.Literal.string(between), STRING, literal=between)
+    row = _row("split", "string, string", "string", duck, may_fail=True)
+    return prover.applied(row, [_string(prover, text, "split"), written])
+
+
+def bytes_of(node: exp.Expr) -> Value:
+    """X'AA'."""
+    digits = str(node.this)
+    if not re.fullmatch(r"(?:[0-9a-fA-F]{2})*", digits):
+        raise Unproven("X with an odd number of digits")
+    return built(_row("x", "", "binary", f"unhex('{digits}')"), [], DataType("binary"))
+
+
+SPECIAL: Mapping[str, Callable[[Translator, exp.Expr, str], Value]] = {
+    "date_trunc": truncated,
+    "date_format": formatted,
+    **dict.fromkeys(("current_date", "curdate"), today),
+    **dict.fromkeys(("now", "current_timestamp"), now),
+    "round": rounded,
+    **dict.fromkeys(("rlike", "regexp_like", "regexp"), matched),
+    "regexp_extract": extracted,
+    "regexp_replace": replaced,
+}
+__all__ = ["SPECIAL", "bytes_of", "local_time", "matched", "split_part_of"]
