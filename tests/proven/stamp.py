@@ -15,7 +15,8 @@ SOURCES = (
     "src/anabranch/proven/**/*.py",
     "src/anabranch/queries/rendering.py",
     "src/anabranch/queries/duck_text.py",
-    "src/anabranch/engines/duck.py",
+    "src/anabranch/engines/duck*.py",
+    "src/anabranch/engines/java_math.py",
     "tests/proven/*.py",
 )
 """What is proven, how it is written for DuckDB and run by it, and the cases."""

@@ -15,7 +15,7 @@ from anabranch.engines.duck import DuckEngine
 from anabranch.errors import InvalidRequest, NotFound
 from anabranch.model.types import DataType
 from anabranch.proven.column_names import name_of
-from anabranch.proven.parser import PLAIN
+from anabranch.proven.parser import parse
 from anabranch.proven.query import _proven, bound, prove_query
 from anabranch.proven.scope import Nameless, Scope, Visible
 from anabranch.proven.table.row import Unproven
@@ -58,7 +58,7 @@ def test_proven_queries_give_the_same_on_both_engines(duck: DuckEngine, tables: 
 def test_unnamed_expressions_are_named_as_spark_names_them(spark: Any) -> None:
     texts = [t for t in EXPRESSIONS if ":" not in t]
     scope = Scope(tuple(Visible(c.name, exp.Null(), c.type, None) for c in SCHEMA))
-    names = {t: name_of(PLAIN.parse(t)[0], scope) for t in texts if not t.startswith("+")}
+    names = {t: name_of(parse(t)[0], scope) for t in texts if not t.startswith("+")}
     known = {t: n for t, n in names.items() if not isinstance(n, Nameless)}
     assert len(known) > len(names) / 2
     spark.createDataFrame(edge_rows().slice(0, 1)).createOrReplaceTempView("proof_edges")
