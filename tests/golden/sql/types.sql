@@ -30,7 +30,6 @@ SELECT DATE '2024-02-29' AS d, TIMESTAMP '2024-02-29 01:02:03+02:00' AS u, TIMES
 SELECT "double" AS double_quoted, "it's" AS quoted;
 --| double_quoted: string | quoted: string
 --| double | it's
---: spark
 SELECT 'it' 's' AS glued, 'it\'s' AS quoted, 'tab\tnew\nline' AS escaped, r'raw\n' AS raw;
 --| glued: string | quoted: string | escaped: string | raw: string
 --| its | it's | "tab\tnew\nline" | raw\n
@@ -73,7 +72,6 @@ SELECT id, CAST(i AS BIGINT) + 1 AS next, m * 2 AS twice FROM kinds WHERE id < 3
 --| id: int | next: bigint | twice: decimal(12,2)
 --| 1 | 2147483648 | 24691357.80
 --| 2 | -2147483647 | -0.02
---: spark
 SELECT id, w + w AS sum FROM kinds WHERE id < 3 ORDER BY id;
 --| id: int | sum: decimal(38,9)
 --| 1 | 2469135780246913578024691356.024691358
