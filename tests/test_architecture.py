@@ -22,7 +22,7 @@ APART = {"queries": {"catalog", "objects"}, "engines": {"catalog", "objects"}}
 LIBRARIES = {
     "click": ["cli/*"],
     "duckdb": ["engines/duck*.py"],
-    "numpy": ["queries/overlay_fold.py", "queries/overlay_places.py"],
+    "numpy": ["engines/java_math.py", "queries/overlay_fold.py", "queries/overlay_places.py"],
     "pandas": ["frames/*", "repo/*"],
     "polars": ["frames/*", "repo/*"],
     "psycopg": ["catalog/*"],
