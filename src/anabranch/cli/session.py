@@ -109,11 +109,11 @@ class Session:
 
     def open_merge(self, into: str) -> OpenMerge:
         """Find the open merge into a branch; the newest, if there are several."""
-        found = self.repo.waiting_merges(into)
+        found = self.repo.open_merges(into)
         if not found:
             hint = "`ana merge SOURCE` keeps one open if there are conflicts; `ana status` shows it"
             raise NotFound(f"no merge into {into!r} is open", hint=hint)
-        return next(merge for merge in self.repo.open_merges() if merge.id == found[-1].id)
+        return found[-1]
 
     @property
     def folder(self) -> Path:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from anabranch.cli.output.commits import commit_line, counts_text
 from anabranch.cli.output.text import clean, columns, emit, emit_json
-from anabranch.documents.records import commit_document, counts_document
+from anabranch.documents.records import commit_document
 from anabranch.errors import BranchMoved
 
 if TYPE_CHECKING:
@@ -58,24 +58,9 @@ def publish(opened: OpenCommit, message: str, author: str | None) -> Commit | No
 
 def staged_documents(opened: OpenCommit | None) -> list[dict[str, Any]]:
     """What a working set holds, as JSON: name, kind, state, operations, inserted, updated, deleted."""
-    held = sorted(opened.status().items()) if opened else []
-    return [
-        {
-            "name": name,
-            "kind": what["kind"],
-            "state": state_of(what),
-            "operations": what["operations"],
-            **counts_document(what["counts"]),
-        }
-        for name, what in held
-    ]
+    from anabranch.repo.commit.draft_listing import staged_things
 
-
-def state_of(what: dict[str, Any]) -> str:
-    """Say in a word what became of a thing."""
-    if what["dropped"]:
-        return "dropped"
-    return "created" if "create" in what["operations"] else "changed"
+    return staged_things(opened) if opened else []
 
 
 def tell_commits(session: Session, branch: str, made: list[Commit], nothing: str) -> None:

@@ -9,6 +9,7 @@ from decimal import Decimal
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, overload
 
+from anabranch.catalog import open_merges
 from anabranch.model.changes import Optimized
 from anabranch.model.commits import Branch, BranchMove, Commit, Tag
 from anabranch.model.garbage import Ages, Collected
@@ -18,7 +19,6 @@ from anabranch.repo.branches import log as log_verbs
 from anabranch.repo.branches.listing import list_namespaces, list_tables_at, list_tags, namespace_properties
 from anabranch.repo.branches.log import TableChange
 from anabranch.repo.context.context import Context
-from anabranch.repo.merge.waiting_merges import WaitingMerge, list_waiting
 
 if TYPE_CHECKING:
     from anabranch.formats.read import FileRows
@@ -447,15 +447,14 @@ class Repository:
         asked = MergeRequest(as_sources(source), into, message, rules or {}, strictness, mode, ff, author)
         return start_merge(self._ctx, asked)
 
-    def open_merges(self) -> list[OpenMerge]:
-        """List the merges that are neither finished nor aborted, oldest first."""
+    def open_merges(self, into: str | None = None) -> list[OpenMerge]:
+        """List the merges that are neither finished nor aborted, those into one branch or all, oldest first."""
+        with self._ctx.catalog.read() as cx:
+            if not open_merges.all_records(cx, self._ctx.record.id):
+                return []  # what works merges out is not even loaded
         from anabranch.repo.merge.open_merge import list_merges
 
-        return list_merges(self._ctx)
-
-    def waiting_merges(self, into: str | None = None) -> list[WaitingMerge]:
-        """Name the open merges, those into one branch or all, without working them out."""
-        return list_waiting(self._ctx, into)
+        return list_merges(self._ctx, into)
 
     def preview(
         self,

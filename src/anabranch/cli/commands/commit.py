@@ -35,7 +35,7 @@ def command(session: Session, message: str, author: str | None, everything: bool
     elif made is None:
         why = "what was staged changes nothing" if opened else "nothing is staged"
         emit(f"nothing to commit on {session.branch}: {why}")
-        if session.repo.waiting_merges(session.branch):
+        if session.repo.open_merges(session.branch):
             emit("A merge is open; `ana merge --continue` publishes it.")
     else:
         emit(commit_line(session.branch, made))

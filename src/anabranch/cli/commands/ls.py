@@ -11,7 +11,7 @@ from anabranch.cli.name_completion import refs
 from anabranch.cli.options import command as make_command
 from anabranch.cli.output.text import emit, emit_json, number
 from anabranch.cli.session import Session
-from anabranch.cli.staging import state_of
+from anabranch.repo.commit.draft_listing import state_of
 
 if TYPE_CHECKING:
     from anabranch.repo.commit.open_commit import OpenCommit

@@ -82,7 +82,7 @@ def _check(sources: tuple[str, ...], chosen: dict[str, Any]) -> None:
 
 
 def _refuse_second(session: Session, branch: str) -> None:
-    for waiting in session.repo.waiting_merges(branch):
+    for waiting in session.repo.open_merges(branch):
         names = ", ".join(waiting.sources)
         hint = "`ana merge --continue` publishes it, `ana merge --abort` gives it up"
         raise InvalidRequest(f"a merge of {names} into {branch!r} is open", hint=hint)

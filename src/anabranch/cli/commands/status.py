@@ -9,6 +9,7 @@ from anabranch.cli.output.commits import counts_text
 from anabranch.cli.output.text import clean, columns, emit, emit_json, paint, short
 from anabranch.cli.session import Session
 from anabranch.cli.staging import staged_documents
+from anabranch.documents.records import merge_document
 
 _COLOURS = {"created": "green", "changed": "yellow", "dropped": "red"}
 
@@ -25,11 +26,11 @@ def command(session: Session) -> None:
     """
     with session.repo.one_state():
         head, opened = session.repo.show(session.branch), session.working_set()
-        merges = session.repo.waiting_merges(session.branch)
+        merges = session.repo.open_merges(session.branch)
     staged = staged_documents(opened)
     if session.json:
         where = {"repository": session.repo.name, "branch": session.branch, "commit": head.hash, "commit_id": head.id}
-        emit_json({**where, "staged": staged, "merges": [vars(merge) for merge in merges]})
+        emit_json({**where, "staged": staged, "merges": [merge_document(merge) for merge in merges]})
         return
     emit(f"On branch {paint(session.branch, 'bold')} of {session.repo.name}, at {short(head.hash)} ({head.id})")
     if opened and opened.parent != head.hash:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 from anabranch.model.schema import Schema
 from anabranch.model.tables import TableEntry
@@ -30,3 +31,19 @@ def draft_schemas(tx: Transaction) -> list[tuple[TableEntry, Schema]]:
 def draft_namespaces(tx: Transaction) -> list[str]:
     """List the namespaces of an unfinished commit, those inside others with their path."""
     return sorted(name for name, kind, _ in tx.all_names() if kind == "namespace")
+
+
+def staged_things(tx: Transaction) -> list[dict[str, Any]]:
+    """List what an unfinished commit changes, by name: kind, state, operations, inserted, updated, deleted."""
+    return [
+        {"name": name, "kind": what["kind"], "state": state_of(what), "operations": what["operations"]}
+        | vars(what["counts"])
+        for name, what in sorted(tx.status().items())
+    ]
+
+
+def state_of(what: dict[str, Any]) -> str:
+    """Say in a word what became of a thing."""
+    if what["dropped"]:
+        return "dropped"
+    return "created" if "create" in what["operations"] else "changed"

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from datetime import datetime
 from typing import TYPE_CHECKING, Any, Literal
 
 from anabranch.catalog import commits, open_merges
+from anabranch.catalog.history import to_datetime
 from anabranch.catalog.open_merges import MergeRecord
 from anabranch.catalog.store import lock_repository, now
 from anabranch.errors import BranchMoved, InvalidRequest, NotFound
@@ -64,16 +66,15 @@ def start_merge(ctx: Context, asked: MergeRequest) -> OpenMerge:
     return made
 
 
-def list_merges(ctx: Context) -> list[OpenMerge]:
-    """List the open merges, oldest first."""
+def list_merges(ctx: Context, into: str | None = None) -> list[OpenMerge]:
+    """List the open merges into a branch, or all, oldest first; none is worked out before it is asked for more."""
     with ctx.catalog.read() as cx:
-        return [OpenMerge(ctx, record) for record in open_merges.all_records(cx, ctx.record.id)]
+        return [OpenMerge(ctx, r) for r in open_merges.all_records(cx, ctx.record.id) if into in (None, r.branch)]
 
 
 def newest_merge(ctx: Context, into: str) -> OpenMerge | None:
     """Find the open merge into a branch; the newest, if there are several."""
-    found = [merge for merge in list_merges(ctx) if merge.into == into]
-    return found[-1] if found else None
+    return next(reversed(list_merges(ctx, into)), None)
 
 
 class OpenMerge:
@@ -99,6 +100,10 @@ class OpenMerge:
     def sources(self) -> tuple[str, ...]:
         """The refs that are merged, as they were given."""
         return tuple(text.partition(" ")[2] for text in self._record.sources)
+
+    @property
+    def started_at(self) -> datetime:
+        return to_datetime(self._record.started_at)
 
     @property
     def message(self) -> str | None:

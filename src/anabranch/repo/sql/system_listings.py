@@ -12,10 +12,10 @@ from anabranch.repo.branches import branch as branch_verbs
 from anabranch.repo.branches import log as log_verbs
 from anabranch.repo.branches.listing import list_namespaces, list_tags
 from anabranch.repo.branches.refs import resolve
-from anabranch.repo.commit.draft_listing import draft_namespaces, draft_schemas
+from anabranch.repo.commit.draft_listing import draft_namespaces, draft_schemas, staged_things
 from anabranch.repo.commit.open_commit import working_set
 from anabranch.repo.context.table_state import list_schemas
-from anabranch.repo.merge.waiting_merges import list_waiting
+from anabranch.repo.merge.open_merge import list_merges
 from anabranch.repo.sql.system_relation import (
     BIGINT,
     BOOLEAN,
@@ -143,14 +143,12 @@ def _schemas(asked: SystemRequest) -> list[tuple[TableEntry, Schema]]:
         return list_schemas(asked.ctx, cx, history.clock(cx, resolve(asked.ctx, cx, asked.ref)), None)
 
 
-def _staged(asked: SystemRequest) -> Iterator[dict[str, Any]]:
+def _staged(asked: SystemRequest) -> list[dict[str, Any]]:
     opened = asked.tx or working_set(asked.ctx, asked.branch)
-    for name, what in sorted(opened.status().items()) if opened else ():
-        state = "dropped" if what["dropped"] else "created" if "create" in what["operations"] else "changed"
-        yield {"name": name, **what, **vars(what["counts"]), "state": state}
+    return staged_things(opened) if opened else []
 
 
 def _merges(asked: SystemRequest) -> Iterator[dict[str, Any]]:
     nothing = {"inserted": None, "updated": None, "deleted": None}
-    for merge in list_waiting(asked.ctx, asked.branch):
+    for merge in list_merges(asked.ctx, asked.branch):
         yield {"name": ", ".join(merge.sources), "kind": "merge", "state": "open", "operations": [], **nothing}

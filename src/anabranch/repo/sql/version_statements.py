@@ -18,12 +18,11 @@ from anabranch.repo.commit.open_commit import working_set
 from anabranch.repo.context.context import Context
 from anabranch.repo.merge.cherry_pick import cherry_pick
 from anabranch.repo.merge.merge import merge
-from anabranch.repo.merge.open_merge import newest_merge, start_merge
+from anabranch.repo.merge.open_merge import list_merges, newest_merge, start_merge
 from anabranch.repo.merge.preview import preview
 from anabranch.repo.merge.request import MergeRequest
 from anabranch.repo.merge.restore import restore
 from anabranch.repo.merge.revert import RevertRequest, revert
-from anabranch.repo.merge.waiting_merges import list_waiting
 from anabranch.repo.sql.system_relation import BIGINT, BOOLEAN, STRING, STRINGS, rows_table
 from anabranch.repo.upkeep.optimize import optimize
 from anabranch.sql import statements as sql
@@ -131,7 +130,7 @@ class _GoverningRun:
         sources = tuple(self.ref(source) for source in asked.sources)
         if asked.dry_run:
             return self._dry_run(into, sources, asked)
-        for waiting in list_waiting(self.ctx, into):
+        for waiting in list_merges(self.ctx, into):
             names = ", ".join(waiting.sources)
             hint = "CONTINUE MERGE publishes it, ABORT MERGE gives it up"
             raise InvalidRequest(f"a merge of {names} into {into!r} is open", hint=hint)
