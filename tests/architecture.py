@@ -44,6 +44,7 @@ LINES = (
     ("engines", "proven", "sql"),
     ("proven/table", "sql/grammar"),
     ("queries",),
+    ("catalog/checks",),
     ("catalog", "objects", "live"),
     ("plan",),
     ("plan/merge",),

@@ -20,6 +20,7 @@ from anabranch.errors import (
 from anabranch.model.changes import Counts, Optimized
 from anabranch.model.commits import Branch, BranchMove, Commit, Tag
 from anabranch.model.garbage import Collected, Garbage
+from anabranch.model.verification import Affected, Damage, Verification
 from anabranch.settings import DamageSettings, ServerSettings, Settings
 
 if TYPE_CHECKING:
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 __all__ = [
+    "Affected",
     "AlreadyExists",
     "AnabranchError",
     "Blame",
@@ -51,6 +53,7 @@ __all__ = [
     "Conflicts",
     "Corrupt",
     "Counts",
+    "Damage",
     "DamageSettings",
     "Diff",
     "Garbage",
@@ -72,6 +75,7 @@ __all__ = [
     "Tag",
     "Transaction",
     "Unavailable",
+    "Verification",
     "drop_repository",
     "init",
     "open",

@@ -116,7 +116,7 @@ class Histories(RuleBasedStateMachine):
                 table = self.repo.table("t", at=hash_)
                 assert by_key(table.rows()) == rows
                 assert all((table.get(k) or {}).get("a") == rows.get(k, {}).get("a") for k in range(7))
-            self.repo.verify()
+            self.repo.verify().raise_damages()
             self.repo.close()
             self.folder.cleanup()
 

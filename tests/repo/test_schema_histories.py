@@ -149,7 +149,7 @@ class SchemaHistories(RuleBasedStateMachine):
         if hasattr(self, "repo"):
             for hash_, model in self.commits.items():
                 self.check(self.repo.table("t", at=hash_), model)
-            self.repo.verify()
+            self.repo.verify().raise_damages()
             self.repo.close()
             self.folder.cleanup()
 

@@ -153,7 +153,7 @@ def test_dropping_a_repository_leaves_the_others_and_its_objects_to_gc(store: St
         assert row_counts(store) == before
         assert "gone" not in ab.repositories(store.url)
         assert (ids(kept, "t"), ids(kept, "t", "dev")) == ([1], [1, 2])
-        assert kept.verify() > 0
+        assert kept.verify().raise_damages().objects > 0
         assert len(kept.open_commits()) == 1
         with store.init("gone") as again:
             assert again.tables() == []
@@ -216,7 +216,7 @@ def test_a_store_can_be_moved_with_its_objects(tmp_path: Path) -> None:
     (tmp_path / "old").rename(tmp_path / "new")
     with ab.open(tmp_path / "new", engine="duck") as repo:
         assert ids(repo, "t") == [1]
-        assert repo.verify() == 1
+        assert repo.verify().raise_damages().objects == 1
 
 
 @pytest.mark.parametrize(
@@ -232,7 +232,7 @@ def test_a_store_may_lie_in_a_folder_of_any_name(tmp_path: Path, name: str) -> N
         assert repo.table("t").get(2) == {"id": 2, "v": 1}
         assert ids(repo, "t") == [2]
     with ab.open(tmp_path / name, engine="duck") as repo:
-        assert repo.verify() > 0
+        assert repo.verify().raise_damages().objects > 0
     assert [p.name for p in tmp_path.iterdir()] == [name]
 
 
@@ -326,7 +326,7 @@ def test_objects_may_be_given_as_a_file_url(tmp_path: Path) -> None:
         assert ids(repo, "t") == [1]
     assert len(list(place.rglob("*.parquet"))) == 1
     with ab.open(tmp_path / "s", engine="duck") as repo:
-        assert repo.verify() == 1
+        assert repo.verify().raise_damages().objects == 1
 
 
 def test_several_writers_can_make_repositories_at_once(store_url: str, objects_root: str) -> None:

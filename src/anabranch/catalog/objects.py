@@ -64,11 +64,6 @@ def find(cx: Connection, ids: Sequence[ObjectId]) -> dict[ObjectId, StoredObject
     return found
 
 
-def all_objects(cx: Connection) -> list[StoredObject]:
-    """List every object of the store."""
-    return [stored(row) for row in cx.execute(select(t.objects))]
-
-
 def paths(cx: Connection) -> Iterator[str]:
     """Yield the paths of all files that the catalogue names."""
     return iter(cx.scalars(select(t.objects.c.path).where(t.objects.c.path.is_not(None))))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from dataclasses import replace
 from typing import Any
 
@@ -295,20 +295,28 @@ def _free_line_name(cx: Connection, repository: RepositoryId, branch: str) -> st
 def _carry(cx: Connection, publication: Publication, before: Clock, position: Position) -> None:
     """Write the whole state of names and entries at the start of a line, so that look-ups end here."""
     repository, at = publication.repository, {"line_id": position.line, "commit_index": position.index}
-    said = {(n.parent_id, n.name) for n in publication.content.names}
+    named = {(n.parent_id, n.name) for n in publication.content.names}
+    told = {e.thing_id for e in publication.content.entries}
+    bindings, found = carried_state(cx, repository, before, named, told)
+    _insert(cx, t.names, [_name_values(repository, at, b, carried=True) for b in bindings])
+    _insert(cx, t.entries, [_entry_values(at, e, carried=True) for e in found])
+
+
+def carried_state(
+    cx: Connection, repository: RepositoryId, before: Clock, named: Set[tuple[ThingId, str]], told: Set[ThingId]
+) -> tuple[list[NameBinding], list[Entry]]:
+    """All names and entries at a commit, but for those that the next one says itself."""
     bindings: list[NameBinding] = []
     parents = [ROOT_NAMESPACE]
     seen: set[str] = set()
     while parents:
         parent = parents.pop()
         entries.refuse_loop(seen, parent)
-        for named in entries.list_names(cx, repository, before, parent):
-            bindings.append(NameBinding(parent, named.name, named.kind, named.thing_id))  # type: ignore[arg-type]
-            if named.kind == "namespace":
-                parents.append(named.thing_id)
-    kept = [b for b in bindings if (b.parent_id, b.name) not in said]
-    _insert(cx, t.names, [_name_values(repository, at, b, carried=True) for b in kept])
-    told = {e.thing_id for e in publication.content.entries}
+        for found in entries.list_names(cx, repository, before, parent):
+            bindings.append(NameBinding(parent, found.name, found.kind, found.thing_id))  # type: ignore[arg-type]
+            if found.kind == "namespace":
+                parents.append(found.thing_id)
     things = [ThingId(b.thing_id) for b in bindings if b.thing_id and b.thing_id not in told]
-    found = entries.find_entries(cx, before, things).values()
-    _insert(cx, t.entries, [_entry_values(at, replace(e, operations=()), carried=True) for e in found])
+    state = entries.find_entries(cx, before, things).values()
+    kept = [b for b in bindings if (b.parent_id, b.name) not in named]
+    return kept, [replace(e, operations=()) for e in state]

@@ -135,6 +135,12 @@ def read_footer(file: BinaryIO, key: Sequence[Column]) -> Footer:
     return Footer(metadata.num_rows, KeyRange(tuple(lows), tuple(highs)) if lows else None, nulls)
 
 
+def column_names(file: BinaryIO) -> set[str]:
+    """Read the names of the columns from a footer."""
+    with _readable("a file", "write it again"):
+        return set(pq.read_schema(file).names)
+
+
 def table_range(table: pa.Table, key: Sequence[Column]) -> KeyRange | None:
     """Find the key range of rows at hand."""
     if table.num_rows == 0 or not key:

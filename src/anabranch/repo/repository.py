@@ -14,6 +14,7 @@ from anabranch.model.changes import Optimized
 from anabranch.model.commits import Branch, BranchMove, Commit, Tag
 from anabranch.model.garbage import Ages, Collected
 from anabranch.model.tables import TableEntry
+from anabranch.model.verification import Verification
 from anabranch.repo.branches import branch as branch_verbs
 from anabranch.repo.branches import log as log_verbs
 from anabranch.repo.branches.listing import list_namespaces, list_tables_at, list_tags, namespace_properties
@@ -551,8 +552,11 @@ class Repository:
         views = count_or_duration(keep, "keep=")
         return gc(self._ctx, Ages(duration_of(grace, "grace="), duration_of(reflog, "reflog="), views), dry_run)
 
-    def verify(self) -> int:
-        """Check every object against its hash; returns how many there are."""
+    def verify(self, *, deep: bool = False) -> Verification:
+        """Check the whole store and list all damages: the catalogue, every object, every table of every branch.
+
+        `deep` also reads all rows, and compares each change with the two states that it lies between.
+        """
         from anabranch.repo.upkeep.verify import verify
 
-        return verify(self._ctx)
+        return verify(self._ctx, deep=deep)

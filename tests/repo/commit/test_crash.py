@@ -92,7 +92,7 @@ def assert_sound(repo: ab.Repository, number: int) -> None:
     told = repo.log("main", limit=3)
     assert all(c.parents == (p.hash,) for c, p in itertools.pairwise(told)), number
     assert repo.reflog("main", limit=1)[0].after == told[0].hash, number
-    repo.verify()
+    repo.verify().raise_damages()
     with repo.commit("main", f"after {number}", allow_empty=True) as tx:
         pass
     assert tx.commit.parents == (told[0].hash,)

@@ -85,7 +85,7 @@ def assert_not_published(repo: ab.Repository) -> None:
     assert ids(repo, "t") == [1]
     assert [t.name for t in repo.tables()] == ["t"]
     assert [m.verb for m in repo.reflog()] == ["commit", "init"]
-    repo.verify()
+    repo.verify().raise_damages()
 
 
 def assert_published(repo: ab.Repository) -> None:
@@ -93,7 +93,7 @@ def assert_published(repo: ab.Repository) -> None:
     assert ids(repo, "t") == [1, 2]
     assert ids(repo, "u") == [1]
     assert len(repo.reflog()) == 3
-    repo.verify()
+    repo.verify().raise_damages()
 
 
 def assert_goes_on(repo: ab.Repository) -> None:

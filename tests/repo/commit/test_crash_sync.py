@@ -73,7 +73,7 @@ def test_a_sync_that_fails_at_commit_loses_no_file_that_is_found_after_a_crash(
     with ab.open(place, engine="duck") as repo:
         is_there = len(repo.log()) > before
         assert ids(repo, "t") == ([1, 2, 3] if is_there else [1, 3])
-        repo.verify()
+        repo.verify().raise_damages()
         assert told == ("OutcomeUnknown" if fails == "always" else "Unavailable")
         assert not is_there or told == "OutcomeUnknown", "what was told as not published never comes back"
         put(repo, "t", 4)
@@ -101,7 +101,9 @@ def test_any_error_of_commit_is_found_out_in_another_transaction(tmp_path: Path,
             with pytest.raises(ab.Unavailable, match="nothing was published"):
                 put(repo, "t", 2)
         assert ids(repo, "t") == ([1, 2] if happened else [1])
-        assert repo.verify() == len(list((tmp_path / "store" / ".anabranch" / "objects").rglob("*.parquet")))
+        assert repo.verify().raise_damages().objects == len(
+            list((tmp_path / "store" / ".anabranch" / "objects").rglob("*.parquet"))
+        )
 
 
 @pytest.mark.parametrize("happened", [True, False], ids=["committed", "not committed"])
@@ -131,7 +133,9 @@ def test_an_error_of_commit_is_found_out_where_a_merge_was_done_alone(
             with pytest.raises(ab.Unavailable, match="nothing was published"):
                 repo.merge("dev", into="main")
         assert ids(repo, "t") == ([1, 2, 3] if happened else [1, 3])
-        assert repo.verify() == len(list((tmp_path / "store" / ".anabranch" / "objects").rglob("*.parquet")))
+        assert repo.verify().raise_damages().objects == len(
+            list((tmp_path / "store" / ".anabranch" / "objects").rglob("*.parquet"))
+        )
 
 
 def test_a_view_whose_commit_failed_keeps_its_files(tmp_path: Path) -> None:
@@ -142,7 +146,7 @@ def test_a_view_whose_commit_failed_keeps_its_files(tmp_path: Path) -> None:
         with pytest.raises(ab.OutcomeUnknown):
             repo.optimize("t")
         assert repo.table("t").get(3) == {"id": 3, "v": 33}
-        repo.verify()
+        repo.verify().raise_damages()
 
 
 def _fail_next_commit(repo: ab.Repository, happened: bool) -> None:

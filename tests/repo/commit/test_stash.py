@@ -121,11 +121,11 @@ def test_a_name_that_is_taken_on_another_branch_is_refused_there(shop: ab.Reposi
 
 
 def test_what_is_dropped_is_gone_with_its_objects(shop: ab.Repository) -> None:
-    before = shop.verify()
+    before = shop.verify().raise_damages().objects
     stage(shop, "main", 2)
     shop.stash("main")
     assert shop.drop_stash(0).branch == "main"
-    assert (shop.stashes(), shop.open_commits(), shop.verify()) == ([], [], before)
+    assert (shop.stashes(), shop.open_commits(), shop.verify().raise_damages().objects) == ([], [], before)
     with pytest.raises(ab.NotFound, match=r"there is no stash 0 \(nothing was set aside\)"):
         shop.drop_stash(0)
 

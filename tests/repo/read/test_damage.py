@@ -69,7 +69,7 @@ USES: dict[str, Callable[[ab.Repository], Any]] = {
     "upsert": lambda r: in_commit(r, lambda t: t.upsert([{"id": 3, "v": 0}])),
     "delete": lambda r: in_commit(r, lambda t: t.delete(where="v = 33")),
     "overwrite": lambda r: in_commit(r, lambda t: t.overwrite(ROWS[:9])),
-    "verify": lambda r: r.verify(),
+    "verify": lambda r: r.verify().raise_damages(),
     "optimize": lambda r: r.optimize("t"),
 }
 
@@ -91,7 +91,7 @@ def test_a_flipped_bit_anywhere_is_told_in_every_verb(repo: ab.Repository, kind:
     assert repo.table("sound").rows() == AFTER, "other tables are not affected"
     file.write_bytes(content)
     assert repo.table("t").rows() == AFTER
-    repo.verify()
+    repo.verify().raise_damages()
 
 
 def test_two_files_that_were_swapped_are_told(repo: ab.Repository) -> None:

@@ -123,7 +123,7 @@ def test_folds_say_what_their_changes_said(tmp_path: Path) -> None:
             found.append(told(repo))
             assert repo.table("t").count() == len(found[-1][0])
             assert set(views(repo)) == ({"snapshot", "fold"} if limit else {"snapshot", None})
-            repo.verify()
+            repo.verify().raise_damages()
     assert found[1] == found[0]
     assert found[2] == found[0]
 
@@ -152,7 +152,7 @@ def test_random_histories_read_alike_with_views_and_without(kind: str, tmp_path:
                 make(repo, 12)
                 histories.append(list(written(repo, random.Random(seed))))
                 assert settings.fold_commit_limit == 0 or views(repo).count(None) < 3
-                repo.verify()
+                repo.verify().raise_damages()
         assert histories[0] == histories[1]
 
 
@@ -327,7 +327,7 @@ def test_optimize_rewrites_what_is_worth_it_and_keeps_the_rest(tmp_path: Path, e
         assert len(paths & {x["path"] for x in layout}) == done.kept
         again = repo.optimize("t")
         assert (again.view, again.rewritten, again.written, again.rows) == (None, 0, 0, 0)
-        repo.verify()
+        repo.verify().raise_damages()
 
 
 def test_files_that_shrank_to_little_are_rewritten(tmp_path: Path) -> None:
@@ -448,7 +448,7 @@ def test_folds_beside_writers_refuse_nobody(store: Store) -> None:
         for n in range(3):
             assert {r["id"]: r["v"] for r in repo.table(f"t{n}").rows()} == expected
         assert len(repo.log()) == 4 + 36
-        repo.verify()
+        repo.verify().raise_damages()
 
 
 def optimize_until(store: Store, name: str, stop: threading.Event, failures: list[BaseException]) -> None:

@@ -87,7 +87,7 @@ def test_superseded_views_go_and_every_commit_reads_as_before(store: Store, repo
     assert states(repo) == before
     with store.open("shop") as again:
         assert states(again) == before
-        again.verify()
+        again.verify().raise_damages()
     assert repo.gc(grace=0).size_bytes == 0, "nothing is left to do"
 
 
@@ -174,7 +174,7 @@ def test_open_commits_stashes_and_merges_go_on_after_gc(store: Store, repo: ab.R
     assert {repo.show(x).hash for x in (hash_, source)} == {hash_, source}, "an open commit or merge holds them"
     repo.reset("main", to=hash_)
     with store.open("shop", settings=FILES) as again:
-        again.verify()
+        again.verify().raise_damages()
         (waiting,) = again.open_merges()
         assert len(waiting.conflicts["t"].rows()) == 1, "what was resolved is resolved"
         waiting.resolve("t", take="theirs")
@@ -186,7 +186,7 @@ def test_open_commits_stashes_and_merges_go_on_after_gc(store: Store, repo: ab.R
         assert left.table("new").count() == len(left.table("new").rows()) == 300
         left.abort()
         again.working_set().finish("from the stash")
-        again.verify()
+        again.verify().raise_damages()
 
 
 def test_what_an_open_commit_left_behind_goes(store: Store, repo: ab.Repository) -> None:
@@ -201,7 +201,7 @@ def test_what_an_open_commit_left_behind_goes(store: Store, repo: ab.Repository)
     assert repo.gc(grace=0)["objects"].size_bytes == waiting["objects"].later_bytes
     assert store.files() < files
     assert repo.table("t").rows() == rows
-    repo.verify()
+    repo.verify().raise_damages()
 
 
 def test_a_preview_stays_as_long_as_the_reflog(repo: ab.Repository) -> None:
@@ -248,7 +248,7 @@ def test_commits_of_deleted_branches_and_resets_go_by_the_age_of_the_reflog(stor
     work(repo, 3)
     assert repo.branch("dev").name == "dev"
     put(repo, "t", 5, 5, "dev")
-    repo.verify()
+    repo.verify().raise_damages()
     assert list(states(repo).items())[-len(before) :] == list(before.items())
 
 
@@ -262,7 +262,7 @@ def test_a_commit_that_a_tag_or_branch_shows_again_stays(repo: ab.Repository) ->
     assert repo.is_ancestor(lost[0].hash, "kept")
     repo.branch("again", at="kept")
     put(repo, "t", 7, 7, "again")
-    repo.verify()
+    repo.verify().raise_damages()
 
 
 def test_merging_a_commit_that_was_collected_meanwhile_is_refused(
@@ -287,7 +287,7 @@ def test_merging_a_commit_that_was_collected_meanwhile_is_refused(
     with pytest.raises(ab.Unavailable, match="collected"):
         repo.merge("dev", into="main")
     assert repo.show() == head
-    repo.verify()
+    repo.verify().raise_damages()
 
 
 # Files that nothing names
@@ -325,7 +325,7 @@ def test_files_of_crashes_go_after_the_time_of_grace(store: Store, repo: ab.Repo
     assert (done["files"].count, done["files"].size_bytes) == (5, 4 + 4 + 5 + 5)
     assert store.files() == files
     assert not young.parent.exists()
-    repo.verify()
+    repo.verify().raise_damages()
 
 
 def test_what_is_not_ours_is_left_alone(store: Store, repo: ab.Repository, tmp_path: Path) -> None:
@@ -363,7 +363,7 @@ def test_repositories_of_a_store_keep_their_files_and_a_dropped_one_loses_them(
         repo.gc(grace=0)
         assert other.gc(dry_run=True, grace=0)["views"].count > 0, "each repository is collected by itself"
         assert [states(repo), states(other)] == before
-        other.verify()
+        other.verify().raise_damages()
     files = store.files()
     age(store, repo, days=100)
     ab.drop_repository(store.url, "other")
@@ -372,7 +372,7 @@ def test_repositories_of_a_store_keep_their_files_and_a_dropped_one_loses_them(
     assert repo.gc()["objects"].count > 0
     assert store.files() < files
     assert states(repo) == before[0]
-    repo.verify()
+    repo.verify().raise_damages()
 
 
 def test_a_dropped_repository_leaves_no_rows(repo: ab.Repository, store: Store) -> None:
@@ -406,7 +406,7 @@ def test_an_object_root_that_stores_share_loses_no_file_of_either(tmp_path: Path
         assert two._ctx.store_id in done.notes[0]
         assert all(path.exists() for path in left)
         assert states(two) == before
-        two.verify()
+        two.verify().raise_damages()
 
 
 # Copies of readers
@@ -462,7 +462,7 @@ def test_what_is_collected_before_it_is_published_is_never_linked(store: Store) 
         assert (repo.show(), repo.table("t").rows()) == (head, before)
         opened.finish()
         assert [repo.table("t").get(k)["v"] for k in (4, 9, 10)] == [3, 2, 79190]
-        repo.verify()
+        repo.verify().raise_damages()
 
 
 def _collecting(repo: ab.Repository, original: Callable[..., Any]) -> Callable[..., Any]:
@@ -495,7 +495,7 @@ def test_an_open_commit_whose_file_was_collected_keeps_what_it_had(
         (again,) = repo.open_commits()
         assert [again.table("t").get(k)["v"] for k in (1, 2)] == [2, 2]
         again.finish()
-        repo.verify()
+        repo.verify().raise_damages()
 
 
 def test_a_view_whose_objects_were_collected_is_not_written(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -514,7 +514,7 @@ def test_a_view_whose_objects_were_collected_is_not_written(store: Store, monkey
         assert states(repo) == before
         assert repo.optimize("t").view
         assert states(repo) == before
-        repo.verify()
+        repo.verify().raise_damages()
 
 
 def test_what_spark_wrote_is_not_sealed_if_some_of_it_was_collected(tmp_path: Path) -> None:

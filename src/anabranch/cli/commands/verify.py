@@ -1,24 +1,59 @@
-"""`ana verify`: check that every object is there and is what was written."""
+"""`ana verify`: check that the store is whole, and list what is damaged."""
 
 from __future__ import annotations
 
+from dataclasses import asdict
+from typing import TYPE_CHECKING
+
+import click
+
+from anabranch.cli.exit_codes import EXIT_CODES
 from anabranch.cli.options import command as make_command
-from anabranch.cli.output.text import emit, emit_json, plural
+from anabranch.cli.output.text import emit, emit_json, plural, size
 from anabranch.cli.session import Session
+from anabranch.errors import Corrupt
+
+if TYPE_CHECKING:
+    from anabranch import Damage, Verification
 
 
-@make_command("verify", short_help="Check every object against its hash.")
-def command(session: Session) -> None:
-    """Check every object of the repository against its hash.
+@make_command("verify", short_help="Check that the store is whole.")
+@click.option("--deep", is_flag=True, help="Also read all rows, and compare each change with the states around it.")
+@click.pass_context
+def command(context: click.Context, session: Session, deep: bool) -> None:
+    """Check the whole store: that the catalogue contradicts itself nowhere, that every object is what was written,
+    that every table of every branch can be read. All damages are listed; the exit code is 8 if there are any.
 
     \b
     $ ana verify
+    $ ana verify --deep
 
-    JSON: objects (how many there are).
+    JSON: damages (list of kind, where, what, affects with repository, branches, commit, table, object, and hint),
+    objects (how many there are), size_bytes, rows (by table of the catalogue), tables, deep.
     """
-    with session.progress("checking objects"):
-        count = session.repo.verify()
+    with session.progress("checking the store"):
+        found = session.repo.verify(deep=deep)
     if session.json:
-        emit_json({"objects": count})
+        emit_json(asdict(found))
     else:
-        emit(f"{plural(count, 'object')}: all there, all as written")
+        _print(found)
+    if not found.is_sound:
+        context.exit(EXIT_CODES[Corrupt])
+
+
+def _print(found: Verification) -> None:
+    for damage in found.damages:
+        _print_damage(damage)
+    looked = f"{plural(found.objects, 'object')} ({size(found.size_bytes)}), {plural(found.tables, 'table')} of heads"
+    if found.is_sound:
+        emit(f"{looked}, {plural(sum(found.rows.values()), 'row')} of the catalogue: all there, all as written")
+    else:
+        emit(f"{plural(len(found.damages), 'damage')} in {looked}")
+
+
+def _print_damage(damage: Damage) -> None:
+    emit(f"damaged {damage.kind}: {damage}")
+    told = "; ".join(f"{name} {value}" for name, value in damage.affects.parts.items())
+    if told:
+        emit(f"  affects {told}")
+    emit(f"  hint: {damage.hint}")

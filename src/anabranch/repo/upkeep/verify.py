@@ -1,32 +1,76 @@
-"""verify: every object is there and is what was written."""
+"""verify: the catalogue contradicts itself nowhere, every object is what was written, every table can be read."""
 
 from __future__ import annotations
 
-import hashlib
+from collections.abc import Iterator
 
-from anabranch.catalog import liveness, objects
-from anabranch.errors import Corrupt
+from anabranch.catalog import branches, history
+from anabranch.catalog.checks.catalog import check_catalog
+from anabranch.catalog.checks.rows import MISSHAPEN
+from anabranch.catalog.store import Connection
+from anabranch.errors import AnabranchError, Unavailable
+from anabranch.model.clock import Position
+from anabranch.model.verification import RESTORE_CATALOG, Affected, Damage, Verification
 from anabranch.repo.context.context import Context
-from anabranch.settings import VERIFIED_AT_ONCE
+from anabranch.repo.context.table_state import list_tables, table_state
+from anabranch.repo.upkeep.stored_bytes import check_bytes
 
 
-def verify(ctx: Context) -> int:
-    """Hash every object again; the first that differs is told as Corrupt."""
+def verify(ctx: Context, *, deep: bool = False) -> Verification:
+    """Check the whole store and list all damages; `deep` also reads all rows and compares changes with states."""
     with ctx.catalog.read() as cx:
-        found = liveness.objects_of(cx, ctx.record.id)
-        broken = liveness.broken_links(cx, ctx.record.id)
-    if broken:
-        message = f"the catalogue links {len(broken)} objects that it does not have, such as {broken[0]}"
-        raise Corrupt(message, hint="restore it from a backup")
-    inline = [o for o in found if o.place == "inline"]
-    for start in range(0, len(inline), VERIFIED_AT_ONCE):
-        chunk = inline[start : start + VERIFIED_AT_ONCE]
-        with ctx.catalog.read() as cx:
-            contents = objects.contents(cx, [o.id for o in chunk])
-        for o in chunk:
-            if hashlib.sha256(contents.get(o.id, b"")).hexdigest() != o.sha256:
-                raise Corrupt(f"object {o.id} in the catalogue is missing or damaged", hint="restore from a backup")
-    for o in found:
-        if o.place == "root" and o.path:
-            ctx.root.check(o.path, o.size_bytes, o.sha256)
-    return len(found)
+        damages, rows = check_catalog(cx)
+        tables = 0
+        for found in _heads(ctx, cx):
+            if isinstance(found, Damage):
+                damages.append(found)
+            else:
+                tables += found
+    count = size = 0
+    for looked_at in check_bytes(ctx):
+        if isinstance(looked_at, Damage):
+            damages.append(looked_at)
+        else:
+            count, size = count + 1, size + looked_at.size_bytes
+    if deep:
+        from anabranch.repo.upkeep.verify_rows import check_rows
+
+        damages += check_rows(ctx)
+    return Verification(tuple(dict.fromkeys(damages)), count, size, rows, tables, deep)
+
+
+def _heads(ctx: Context, cx: Connection) -> Iterator[Damage | int]:
+    """Find every table of every branch and tag of the repository; how many there were, and those that can't be."""
+    seen: set[Position] = set()
+    shown = [(b.name, b.position) for b in branches.all_heads(cx, ctx.record.id)]
+    shown += [("", position) for position in branches.tag_positions(cx, ctx.record.id)]
+    for name, position in shown:
+        if position not in seen:
+            seen.add(position)
+            affects = Affected(ctx.record.name, (name,) if name else ())
+            yield from _tables(ctx, cx, position, affects)
+
+
+def _tables(ctx: Context, cx: Connection, position: Position, affects: Affected) -> Iterator[Damage | int]:
+    where = (
+        f"branch {affects.branches[0]!r}" if affects.branches else f"a tag's commit {position.index}"
+    )
+    try:
+        clock = history.clock(cx, position)
+        listed = list_tables(ctx, cx, clock, None)
+    except MISSHAPEN as error:
+        yield Damage("branch", where, f"its tables can't be listed: {_said(error)}", affects, RESTORE_CATALOG)
+        return
+    for table in listed:
+        try:
+            table_state(ctx, cx, clock, table.id, table.name)
+        except MISSHAPEN as error:
+            told = Affected(affects.repository, affects.branches, table=table.name)
+            yield Damage("table", f"{table.name} on {where}", f"it can't be read: {_said(error)}", told)
+    yield len(listed)
+
+
+def _said(error: Exception) -> str:
+    if isinstance(error, Unavailable):
+        raise error
+    return error.message if isinstance(error, AnabranchError) else f"{type(error).__name__}: {error}"

@@ -1,0 +1,106 @@
+"""Checks of objects, schemas and what views link, as the catalogue describes them; bytes are looked at elsewhere."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import get_args
+
+from anabranch.catalog import tables as t
+from anabranch.catalog.checks.known import Known, is_hash, is_id
+from anabranch.catalog.checks.rows import CatalogRow, Companions
+from anabranch.catalog.objects import stored
+from anabranch.model.objects import ObjectKind
+from anabranch.model.schema import read_schema
+from anabranch.model.verification import DROP_VIEW, Affected, Damage
+
+_OBJECT = {"object_kind": t.objects.c.kind, "object_rows": t.objects.c.row_count}
+
+
+def check_schemas(known: Known) -> None:
+    """Schemas can be read."""
+    for row in known.reader.rows(t.schemas, t.schemas.c.id):
+        known.reader.check(row, _schema(known, row))
+
+
+def _schema(known: Known, row: CatalogRow) -> Iterator[Damage]:
+    if not is_id(row.id, "s"):
+        yield row.damage(f"{row.id!r} is no id of a schema")
+    if row.repository_id not in known.repositories:
+        yield row.damage(f"its repository {row.repository_id!r} is not there")
+    read_schema(row.id, row.document)
+
+
+def check_objects(known: Known) -> None:
+    """Objects are described as they can be, and the bytes of inline ones are there."""
+    inline = Companions(
+        known.reader.rows(t.inline_objects, t.inline_objects.c.object_id, columns=[t.inline_objects.c.object_id]),
+        "object_id",
+    )
+    for row in known.reader.rows(t.objects, t.objects.c.id):
+        bytes_, lost = inline.of((row.id,))
+        _tell_lost(known, lost)
+        known.reader.check(row, _object(known, row, bool(bytes_)))
+    _tell_lost(known, inline.rest())
+
+
+def _tell_lost(known: Known, rows: list[CatalogRow]) -> None:
+    known.reader.damages += [r.damage("it has the bytes of an object that is not there") for r in rows]
+
+
+def _object(known: Known, row: CatalogRow, is_inline: bool) -> Iterator[Damage]:
+    affects = Affected(object=row.id)
+    if not is_id(row.id, "o") or not is_hash(row.sha256):
+        yield row.damage(f"{row.id!r} or {row.sha256!r} is no id or hash", affects)
+    if row.repository_id not in known.repositories:
+        yield row.damage(f"its repository {row.repository_id!r} is not there", affects)
+    if row.created_at <= 0:
+        yield row.damage(f"created_at is {row.created_at}, before any store", affects)
+    if (row.place == "inline") != is_inline:
+        told = "are" if is_inline else "are not"
+        yield row.damage(f"its place is {row.place!r}, its bytes {told} in the catalogue", affects)
+    found = stored(row)  # type: ignore[arg-type]
+    if not known.knows_schema(row.schema_id):
+        yield row.damage(f"its schema {row.schema_id!r} is not there", affects)
+        return
+    schema = known.schema(row.schema_id)
+    key = found.key_range
+    if schema and key and not len(key.low) == len(key.high) == len(schema.key_columns):
+        yield row.damage("its key range has not one value for each column of the key", affects)
+    elif key and any(low > high for low, high in zip(key.low, key.high, strict=True)):  # type: ignore[operator]
+        yield row.damage("its key range ends before it begins", affects)
+
+
+def check_views(known: Known) -> None:
+    """Views link objects that are there, in order."""
+    v, links = t.views.c, t.view_objects
+    joined = links.outerjoin(t.objects, links.c.object_id == t.objects.c.id)
+    rows = known.reader.rows(links, links.c.view_id, links.c.number, source=joined, more=_OBJECT)
+    beside = Companions(rows, "view_id")
+    for view in known.reader.rows(t.views, v.id):
+        own, lost = beside.of((view.id,))
+        known.reader.damages += [r.damage("its view is not there", hint=DROP_VIEW) for r in lost]
+        known.reader.check(view, _links(known, view, own))
+    known.reader.damages += [r.damage("its view is not there", hint=DROP_VIEW) for r in beside.rest()]
+
+
+def _links(known: Known, view: CatalogRow, own: list[CatalogRow]) -> Iterator[Damage]:
+    for number, row in enumerate(own):
+        for what in _link(view, row, number):
+            affects = known.affected(view.line_id, view.commit_index, thing=view.thing_id, object_=row.object_id)
+            yield row.damage(what, affects, DROP_VIEW)
+    rows = sum(r.object_rows or 0 for r in own if r.object_kind == "rows")
+    is_plain = not any(r.object_kind == "delete" for r in own)
+    if view.kind == "snapshot" and (rows < view.row_count or (is_plain and rows != view.row_count)):
+        affects = known.affected(view.line_id, view.commit_index, thing=view.thing_id)
+        yield view.damage(f"row_count is {view.row_count}, its objects have {rows} rows", affects, DROP_VIEW)
+
+
+def _link(view: CatalogRow, row: CatalogRow, number: int) -> Iterator[str]:
+    if row.number != number:
+        yield f"its number is {row.number}, {number} comes next"
+    if row.turn < (view.kind == "fold"):
+        yield f"its turn is {row.turn}"
+    if row.object_kind is None:
+        yield f"its object {row.object_id!r} is not there"
+    elif row.object_kind not in get_args(ObjectKind) or row.object_kind == "exceptions":
+        yield f"its object is of kind {row.object_kind!r}"

@@ -1,0 +1,68 @@
+"""Objects some at a time, each with its schema and its bytes if they are inline; what can't be read is left out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from sqlalchemy import Connection
+
+from anabranch.catalog import tables as t
+from anabranch.catalog.checks.known import Known
+from anabranch.catalog.checks.rows import MISSHAPEN, CatalogReader, CatalogRow, any_text
+from anabranch.catalog.objects import stored
+from anabranch.model.objects import StoredObject
+from anabranch.model.schema import Schema
+from anabranch.model.verification import Damage
+
+
+@dataclass(frozen=True)
+class ObjectPage:
+    """Some objects in the order of their ids."""
+
+    objects: list[StoredObject]
+    contents: dict[str, bytes]
+    schemas: dict[str, Schema]
+    damages: list[Damage]
+    last: str | None
+    """After which the next page begins; None if this is the last."""
+
+
+def object_page(cx: Connection, after: str, limit: int) -> ObjectPage:
+    """Read the objects that come after an id."""
+    reader, o, i = CatalogReader(cx), t.objects.c, t.inline_objects.c
+    with any_text(cx):
+        rows = list(reader.rows(t.objects, o.id, condition=o.id > after, limit=limit))
+        more = reader.counts[t.objects.name] == limit and bool(rows)
+        found = [x for x in map(_stored, rows) if x]
+        inside = CatalogReader(cx)
+        ids = [x.id for x in found if x.place == "inline"]
+        contents = {
+            r.object_id: bytes(r.content) for r in inside.rows(t.inline_objects, condition=i.object_id.in_(ids))
+        }
+        known = _schemas(Known(reader), {x.schema_id for x in found})
+    return ObjectPage(found, contents, known, inside.damages, rows[-1].id if more else None)
+
+
+def is_there(cx: Connection, o: StoredObject) -> bool:
+    """Tell whether an object is still there."""
+    return Known(CatalogReader(cx)).is_there(t.objects, t.objects.c.id == o.id)
+
+
+def _stored(row: CatalogRow) -> StoredObject | None:
+    try:
+        return stored(row)  # type: ignore[arg-type]
+    except MISSHAPEN:
+        return None
+
+
+def _schemas(known: Known, ids: Iterable[str]) -> dict[str, Schema]:
+    found: dict[str, Schema] = {}
+    for id_ in ids:
+        try:
+            schema = known.schema(id_)
+        except MISSHAPEN:
+            continue
+        if schema:
+            found[id_] = schema
+    return found

@@ -1,0 +1,234 @@
+"""Rows of the catalogue as they are, whatever they say: read in order, values of a wrong type told as damage."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+from sqlalchemy import (
+    JSON,
+    Boolean,
+    Column,
+    ColumnElement,
+    Connection,
+    FromClause,
+    Integer,
+    LargeBinary,
+    Table,
+    select,
+    type_coerce,
+)
+from sqlalchemy.types import NullType
+
+from anabranch.catalog import tables as t
+from anabranch.errors import AnabranchError, InvalidRequest
+from anabranch.model.texts import shortened
+from anabranch.model.verification import Affected, Damage, DamageKind
+
+_AT_ONCE = 1000
+_GREATEST = 1 << 63
+_KINDS: Mapping[Table, DamageKind] = {
+    t.store: "store",
+    t.repositories: "repository",
+    t.branches: "branch",
+    t.branch_moves: "branch",
+    t.tags: "tag",
+    t.lines: "line",
+    t.entries: "table",
+    t.names: "table",
+    t.schemas: "schema",
+    t.views: "view",
+    t.view_objects: "view",
+    t.objects: "object",
+    t.inline_objects: "object",
+    t.open_commits: "open commit",
+    t.open_entries: "open commit",
+    t.open_objects: "open commit",
+    t.open_merges: "open merge",
+    t.settled_rows: "open merge",
+}
+MISSHAPEN = (
+    TypeError,
+    ValueError,
+    LookupError,
+    AttributeError,
+    ArithmeticError,
+    AssertionError,
+    RecursionError,
+    AnabranchError,
+)
+"""What goes wrong where a value is not what it was expected to be."""
+
+
+@dataclass(frozen=True)
+class CatalogRow:
+    """A row whose values have the types that the table says."""
+
+    table: Table
+    values: Mapping[str, Any]
+
+    def __getattr__(self, name: str) -> Any:
+        return self.values[name]
+
+    @property
+    def where(self) -> str:
+        """Which row it is, by its key."""
+        return where(self.table, self.values)
+
+    def damage(self, what: str, affects: Affected | None = None, hint: str | None = None) -> Damage:
+        """A damage of this row."""
+        more = {} if hint is None else {"hint": hint}
+        return Damage(kind_of(self.table), self.where, what, affects or Affected(), **more)
+
+
+def kind_of(table: Table) -> DamageKind:
+    """What a row of a table belongs to."""
+    return _KINDS.get(table, "commit")
+
+
+def where(table: Table, values: Mapping[str, Any]) -> str:
+    """Name a row by its key."""
+    key = ", ".join(f"{c.name} {shortened(str(values.get(c.name)))}" for c in table.primary_key)
+    return f"{table.name} ({key})"
+
+
+@dataclass
+class CatalogReader:
+    """Reads tables in one transaction, counts rows, and collects the damages of those that can't be read."""
+
+    cx: Connection
+    damages: list[Damage] = field(default_factory=list)
+    counts: Counter[str] = field(default_factory=Counter)
+
+    def rows(
+        self,
+        table: Table,
+        *order: ColumnElement[Any],
+        columns: Sequence[Column[Any]] | None = None,
+        condition: ColumnElement[bool] | None = None,
+        source: FromClause | None = None,
+        more: Mapping[str, Column[Any]] | None = None,
+        limit: int | None = None,
+    ) -> Iterator[CatalogRow]:
+        """Yield the rows of a table; of a join, with more columns that may be null."""
+        own = list(columns or table.c)
+        wanted = {c.name: c for c in own} | dict(more or {})
+        optional = frozenset(more or ())
+        picked = [type_coerce(c, NullType()).label(name) for name, c in wanted.items()]
+        query = select(*picked).select_from(table if source is None else source)
+        query = query.order_by(*order) if condition is None else query.where(condition).order_by(*order)
+        query = query.limit(limit)
+        if limit is None:
+            query = query.execution_options(yield_per=_AT_ONCE)
+        for row in self.cx.execute(query):
+            self.counts[table.name] += 1
+            found = self._shaped(table, wanted, optional, row._mapping)
+            if found is not None:
+                yield found
+
+    def _shaped(
+        self, table: Table, columns: Mapping[str, Column[Any]], optional: frozenset[str], raw: Mapping[Any, Any]
+    ) -> CatalogRow | None:
+        values: dict[str, Any] = {}
+        wrong: list[str] = []
+        for name, column in columns.items():
+            try:
+                values[name] = _value(column, raw[name], name in optional)
+            except (ValueError, RecursionError) as error:
+                values[name] = None
+                wrong.append(f"{name}: {error}")
+        row = CatalogRow(table, values)
+        self.damages += [row.damage(what) for what in wrong]
+        return None if wrong else row
+
+    def check(self, row: CatalogRow | None, found: Iterable[Damage], table: Table | None = None) -> None:
+        """Run one check to its end; one that trips over what it reads is a damage itself."""
+        try:
+            for damage in found:
+                self.damages.append(damage)
+        except MISSHAPEN as error:
+            place = row.where if row else (table.name if table is not None else "the catalogue")
+            kind = kind_of(row.table) if row else (kind_of(table) if table is not None else "store")
+            said = error.message if isinstance(error, AnabranchError) else f"{type(error).__name__}: {error}"
+            self.damages.append(Damage(kind, place, f"it says what can't be read: {said}"))
+
+
+def refused(check: Callable[[], object]) -> Iterator[str]:
+    """What a check of a name or word says against it."""
+    try:
+        check()
+    except InvalidRequest as error:
+        yield error.message
+
+
+def _value(column: Column[Any], found: Any, is_optional: bool) -> Any:
+    """A value as the column's type has it; ValueError if it is of another."""
+    kind = column.type
+    if isinstance(kind, JSON) and isinstance(found, str):
+        found = json.loads(found)
+    if found is None:
+        if column.nullable or is_optional:
+            return None
+        raise ValueError("there is no value")
+    if isinstance(kind, JSON):
+        return found
+    if isinstance(kind, Boolean):
+        return _checked(bool(found), found in (0, 1) and isinstance(found, int), "true or false", found)
+    if isinstance(kind, Integer):
+        is_number = isinstance(found, int) and not isinstance(found, bool)
+        return _checked(found, is_number and -_GREATEST <= found < _GREATEST, "a whole number", found)
+    if isinstance(kind, LargeBinary):
+        return _checked(found, isinstance(found, bytes | memoryview), "bytes", found)
+    return _checked(found, isinstance(found, str) and _is_text(found), "text", found)
+
+
+def _is_text(found: str) -> bool:
+    return found.isascii() or not any("\ud800" <= letter <= "\udfff" for letter in found)
+
+
+def _checked(value: Any, is_right: bool, expected: str, found: Any) -> Any:
+    if not is_right:
+        raise ValueError(f"expected {expected}, found {shortened(repr(found))}")
+    return value
+
+
+@contextmanager
+def any_text(cx: Connection) -> Iterator[None]:
+    """A block in which SQLite gives text that is no UTF-8, too; a server has none such."""
+    if cx.dialect.name != "sqlite":
+        yield
+        return
+    connection: Any = cx.connection.dbapi_connection
+    before, connection.text_factory = connection.text_factory, lambda raw: raw.decode("utf-8", "surrogateescape")
+    try:
+        yield
+    finally:
+        connection.text_factory = before
+
+
+class Companions:
+    """Rows that belong to others, read beside them in the order of their key: each is asked for once, rising."""
+
+    def __init__(self, rows: Iterator[CatalogRow], *key: str) -> None:
+        self._rows, self._key = rows, key
+        self._next = next(rows, None)
+
+    def of(self, key: tuple[Any, ...]) -> tuple[list[CatalogRow], list[CatalogRow]]:
+        """Those of a key, and those before it that nothing asked for."""
+        lost = self._until(lambda own: own < key)
+        return self._until(lambda own: own == key), lost
+
+    def rest(self) -> list[CatalogRow]:
+        """Those that nothing asked for, after the last key."""
+        return self._until(lambda _: True)
+
+    def _until(self, is_wanted: Any) -> list[CatalogRow]:
+        found: list[CatalogRow] = []
+        while self._next is not None and is_wanted(tuple(self._next.values[name] for name in self._key)):
+            found.append(self._next)
+            self._next = next(self._rows, None)
+        return found

@@ -1,0 +1,176 @@
+"""Checks of open commits and open merges, with what they hold."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any, get_args
+
+from anabranch.catalog import tables as t
+from anabranch.catalog.checks.known import Known, is_hash, is_id
+from anabranch.catalog.checks.rows import CatalogRow, Companions, refused
+from anabranch.model.names import check_ref_name
+from anabranch.model.schema import read_schema
+from anabranch.model.tables import Operation, ThingKind
+from anabranch.model.verification import Affected, Damage
+from anabranch.plan.merge.rules import check_strictness
+
+_ABORT = "abort it if its work is of no use any more, or restore the catalogue from a backup"
+_READS = "reads"
+_DOCUMENT: dict[str, type | tuple[type, ...]] = {
+    "id": str,
+    "kind": str,
+    "parent_id": str,
+    "name": str,
+    "schema": (str, type(None)),
+    "schemas": dict,
+    "base_name": (str, type(None)),
+    "base_attributes": dict,
+    "replaced_rows": (int, type(None)),
+    "operations": list,
+    "dropped": bool,
+    "attributes": dict,
+    "statements": list,
+}
+_MODES, _FAST = ("merge", "squash"), ("", "never", "only")
+
+
+def check_open_commits(known: Known) -> None:
+    """Open commits, what they have done to things, and the objects that they keep."""
+    o, e, x = t.open_commits.c, t.open_entries.c, t.open_objects.c
+    entries = Companions(known.reader.rows(t.open_entries, e.open_id, e.thing_id), "open_id")
+    joined = t.open_objects.outerjoin(t.objects, x.object_id == t.objects.c.id)
+    more = {"sha256": t.objects.c.sha256}
+    objects = Companions(known.reader.rows(t.open_objects, x.open_id, x.object_id, source=joined, more=more), "open_id")
+    for row in known.reader.rows(t.open_commits, o.id):
+        (own, lost), (linked, loose) = (rows.of((row.id,)) for rows in (entries, objects))
+        _tell_lost(known, [*lost, *loose])
+        known.reader.check(row, _open_commit(known, row))
+        for entry in own:
+            known.reader.check(entry, _open_entry(known, row, entry, {x.object_id for x in linked}))
+        gone = [x for x in linked if x.sha256 is None]
+        affects = _affects(known, row)
+        known.reader.damages += [x.damage(f"object {x.object_id!r} is not there", affects, _ABORT) for x in gone]
+    _tell_lost(known, [*entries.rest(), *objects.rest()])
+
+
+def _tell_lost(known: Known, rows: list[CatalogRow]) -> None:
+    known.reader.damages += [r.damage("what it belongs to is not open", hint=_ABORT) for r in rows]
+
+
+def _affects(known: Known, row: CatalogRow) -> Affected:
+    repository = known.repositories.get(row.repository_id)
+    return Affected(repository.name if repository else None, (row.branch,))
+
+
+def _open_commit(known: Known, row: CatalogRow) -> Iterator[Damage]:
+    for what in (*_place(known, row), *_texts(row)):
+        yield row.damage(what, _affects(known, row), _ABORT)
+    parent = known.commit(row.parent_line, row.parent_index)
+    if parent is None or parent.repository_id != row.repository_id:
+        name = known.commit_name(row.parent_line, row.parent_index)
+        yield row.damage(f"it starts from {name}, which is not there", _affects(known, row), _ABORT)
+
+
+def _place(known: Known, row: CatalogRow) -> Iterator[str]:
+    b = t.branches.c
+    is_branch = known.is_there(t.branches, b.repository_id == row.repository_id, b.name == row.branch)
+    if row.repository_id not in known.repositories:
+        yield f"its repository {row.repository_id!r} is not there"
+    elif not is_branch and not row.values.get("creates_branch", False):
+        yield f"its branch {row.branch!r} is not there"
+    if row.values.get("creates_branch", False) and is_branch:
+        yield f"it would make branch {row.branch!r}, which is there"
+    if row.version < 0 or row.started_at <= 0:
+        yield f"version is {row.version}, started_at {row.started_at}"
+
+
+def _texts(row: CatalogRow) -> Iterator[str]:
+    if not is_id(row.id, "w"):
+        yield f"{row.id!r} is no id of an open commit"
+    if not isinstance(row.provenance, list) or not all(isinstance(p, str) and is_hash(p) for p in row.provenance):
+        yield f"provenance is {row.provenance!r}"
+    if row.working_branch not in (None, row.branch):
+        yield f"it is the working set of {row.working_branch!r}, on {row.branch!r}"
+    yield from refused(lambda: check_ref_name(row.branch, "branch"))
+
+
+def _open_entry(known: Known, opened: CatalogRow, row: CatalogRow, linked: set[str]) -> Iterator[Damage]:
+    document = row.document
+    if row.thing_id == _READS or (isinstance(document, dict) and _READS in document):
+        found = _read_tables(row)
+    else:
+        found = _document(known, row, linked)
+    for what in found:
+        yield row.damage(what, replace(_affects(known, opened), table=row.thing_id), _ABORT)
+
+
+def _read_tables(row: CatalogRow) -> Iterator[str]:
+    told = row.document.get(_READS) if isinstance(row.document, dict) else None
+    if row.thing_id != _READS or not isinstance(told, dict) or not all(is_id(k, "t") for k in told):
+        yield "the tables that it has read can't be read"
+
+
+def _document(known: Known, row: CatalogRow, linked: set[str]) -> Iterator[str]:
+    told: dict[str, Any] = row.document
+    wrong = [name for name, kind in _DOCUMENT.items() if not isinstance(told.get(name, ...), kind)]
+    if wrong:
+        yield f"it does not say {', '.join(wrong)} as it should"
+        return
+    if told["id"] != row.thing_id or told["kind"] not in get_args(ThingKind):
+        yield f"it is of {told['kind']!r} {told['id']!r}"
+    if not set(told["operations"]) <= set(get_args(Operation)):
+        yield f"operations are {told['operations']!r}"
+    for id_, schema in told["schemas"].items():
+        read_schema(id_, schema)
+    if told["schema"] and told["schema"] not in told["schemas"] and not known.knows_schema(told["schema"]):
+        yield f"its schema {told['schema']!r} is not there"
+    objects = {o for s in told["statements"] for o in s["objects"]}
+    missing = [o for o in sorted(objects - linked) if not known.is_there(t.objects, t.objects.c.id == o)]
+    if missing:
+        yield f"its object {missing[0]!r} is not there"
+    if not all(isinstance(n, int) and n >= 0 for s in told["statements"] for n in s["counts"]):
+        yield "its statements do not count rows"
+
+
+def check_open_merges(known: Known) -> None:
+    """Open merges and what was resolved in them."""
+    s = t.settled_rows.c
+    columns = [s.open_id, s.thing_id]
+    settled = Companions(known.reader.rows(t.settled_rows, *columns, columns=columns), "open_id")
+    for row in known.reader.rows(t.open_merges, t.open_merges.c.id):
+        own, lost = settled.of((row.id,))
+        _tell_lost(known, lost)
+        known.reader.check(row, _open_merge(known, row))
+        for rows in own:
+            known.reader.check(rows, _settled(known, row, rows))
+    _tell_lost(known, settled.rest())
+
+
+def _open_merge(known: Known, row: CatalogRow) -> Iterator[Damage]:
+    for what in (*_place(known, row), *_merge_texts(known, row)):
+        yield row.damage(what, _affects(known, row), _ABORT)
+
+
+def _merge_texts(known: Known, row: CatalogRow) -> Iterator[str]:
+    c = t.commits.c
+    mode, _, fast = row.mode.partition(" ")
+    if not is_id(row.id, "g") or mode not in _MODES or fast not in _FAST:
+        yield f"{row.id!r} is no merge, or not of mode {row.mode!r}"
+    yield from refused(lambda: check_strictness(row.strictness))
+    for name in ("rules", "decisions"):
+        told = row.values[name]
+        if not isinstance(told, dict) or not all(isinstance(v, str) for v in told.values()):
+            yield f"{name} are {told!r}"
+    if not isinstance(row.sources, list) or not row.sources:
+        yield f"sources are {row.sources!r}"
+        return
+    for source in row.sources:
+        hash_ = source.partition(" ")[0]
+        if not known.is_there(t.commits, c.repository_id == row.repository_id, c.hash == hash_):
+            yield f"its source {source!r} is not there"
+
+
+def _settled(known: Known, opened: CatalogRow, row: CatalogRow) -> Iterator[Damage]:
+    if not known.is_there(t.entries, t.entries.c.thing_id == row.thing_id):
+        yield row.damage(f"its table {row.thing_id!r} is not there", _affects(known, opened), _ABORT)

@@ -1,0 +1,94 @@
+"""What verify finds: damages, each with what it affects and what to do, and how much was looked at."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Literal
+
+from anabranch.errors import Corrupt
+
+DamageKind = Literal[
+    "store",
+    "repository",
+    "branch",
+    "tag",
+    "line",
+    "commit",
+    "table",
+    "schema",
+    "view",
+    "object",
+    "open commit",
+    "open merge",
+]
+RESTORE_CATALOG = "restore the catalogue from a backup; every commit that verify does not name is as it was written"
+RESTORE_FILE = "restore the file from a backup; other tables are not affected"
+DROP_VIEW = "a view is a cache: what it shows wrongly is right without it; restore the catalogue from a backup"
+
+
+@dataclass(frozen=True)
+class Affected:
+    """What a damage makes unreadable or doubtful, as far as it is known."""
+
+    repository: str | None = None
+    branches: tuple[str, ...] = ()
+    """The branches whose history holds the commit."""
+    commit: str | None = None
+    """As refs name it: the line's name and the index there."""
+    table: str | None = None
+    """Its name where it was damaged, or its id."""
+    object: str | None = None
+
+    @property
+    def parts(self) -> dict[str, str]:
+        """Those that are known, by what they are."""
+        told = {"repository": self.repository, "branches": ", ".join(self.branches), "commit": self.commit}
+        return {k: v for k, v in {**told, "table": self.table, "object": self.object}.items() if v}
+
+
+@dataclass(frozen=True)
+class Damage:
+    """Something that is not as it was written, or that contradicts the rest."""
+
+    kind: DamageKind
+    where: str
+    """The row or the file."""
+    what: str
+    """What was expected there, and what was found."""
+    affects: Affected = Affected()
+    hint: str = RESTORE_CATALOG
+
+    def __str__(self) -> str:
+        return f"{self.where}: {self.what}"
+
+
+@dataclass(frozen=True)
+class Verification:
+    """What was looked at, and all damages that were found."""
+
+    damages: tuple[Damage, ...] = ()
+    objects: int = 0
+    size_bytes: int = 0
+    """Of all objects."""
+    rows: dict[str, int] = field(default_factory=dict)
+    """How many rows of each table of the catalogue were looked at."""
+    tables: int = 0
+    """Tables of heads that were found readable."""
+    deep: bool = False
+
+    @property
+    def is_sound(self) -> bool:
+        return not self.damages
+
+    def raise_damages(self) -> Verification:
+        """Raise Corrupt if anything is damaged, naming the first; returns itself otherwise."""
+        if self.damages:
+            first, more = self.damages[0], len(self.damages) - 1
+            told = f" (and {more} more)" if more else ""
+            raise Corrupt(f"{first}{told}", hint=first.hint, damages=self.damages)
+        return self
+
+
+def affecting(damage: Damage, **known: object) -> Damage:
+    """The damage, with what else it is known to affect."""
+    return replace(damage, affects=replace(damage.affects, **known))  # type: ignore[arg-type]

@@ -1,0 +1,107 @@
+"""The bytes of every object against what the catalogue says of it: hash, size, rows, columns and key range."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+from collections.abc import Iterator
+from typing import BinaryIO
+
+from anabranch.catalog.checks.object_pages import is_there, object_page
+from anabranch.catalog.checks.rows import MISSHAPEN
+from anabranch.errors import AnabranchError, Unavailable
+from anabranch.model.objects import KeyRange, StoredObject
+from anabranch.model.schema import Schema
+from anabranch.model.verification import RESTORE_CATALOG, RESTORE_FILE, Affected, Damage
+from anabranch.repo.context.context import Context
+
+_CHUNK = 200
+
+
+def check_bytes(ctx: Context) -> Iterator[Damage | StoredObject]:
+    """Look at all objects, some at a time; yields each that was looked at, and damages.
+
+    What was collected meanwhile is no damage.
+    """
+    last: str | None = ""
+    while last is not None:
+        with ctx.catalog.read() as cx:
+            page = object_page(cx, last, _CHUNK)
+        yield from page.damages
+        for o in page.objects:
+            yield o
+            for damage in _check(ctx, o, page.contents.get(o.id), page.schemas.get(o.schema_id)):
+                with ctx.catalog.read() as cx:
+                    is_damaged = is_there(cx, o)
+                if is_damaged:
+                    yield damage
+        last = page.last
+
+
+def _check(ctx: Context, o: StoredObject, content: bytes | None, schema: Schema | None) -> Iterator[Damage]:
+    affects = Affected(object=o.id)
+    if o.place == "inline":
+        where, hint = f"object {o.id} in the catalogue", RESTORE_CATALOG
+        if content is None:
+            return  # It is told where objects and their bytes are compared.
+        if hashlib.sha256(content).hexdigest() != o.sha256 or len(content) != o.size_bytes:
+            yield Damage("object", where, "it is not what was written: its size or sha256 differs", affects, hint)
+            return
+    else:
+        where, hint = f"object {o.id} at {o.path}", RESTORE_FILE
+        try:
+            ctx.root.check(o.path or "", o.size_bytes, o.sha256)
+        except Unavailable:
+            raise
+        except AnabranchError as error:
+            yield Damage("object", where, error.message, affects, hint)
+            return
+    if schema is None:
+        return
+    try:
+        file: BinaryIO = io.BytesIO(content) if content is not None else ctx.root.open(o.path or "")
+        with file:
+            for what in _contradictions(o, file, schema):
+                yield Damage("object", where, what, affects, RESTORE_CATALOG)
+    except MISSHAPEN as error:
+        said = error.message if isinstance(error, AnabranchError) else f"{type(error).__name__}: {error}"
+        yield Damage("object", where, said, affects, hint)
+
+
+def _contradictions(o: StoredObject, file: BinaryIO, schema: Schema) -> Iterator[str]:
+    """What the footer says otherwise than the catalogue."""
+    from anabranch.objects.parquet import column_names, read_footer
+
+    footer = read_footer(file, schema.key_columns)
+    names = column_names(file)
+    if footer.row_count != o.row_count:
+        yield f"it has {footer.row_count} rows, the catalogue says {o.row_count}"
+    if missing := sorted(_expected(o, schema) - names):
+        yield f"it lacks column {missing[0]}, the catalogue says that it is a {o.kind} object with it"
+    if extra := sorted(names - _allowed(o, schema)):
+        yield f"it has column {extra[0]}, which a {o.kind} object of its schema that touches {list(o.touched)} has not"
+    if o.key_range and footer.key_range and not _same(o.key_range, footer.key_range):
+        yield f"its keys are in {_told(footer.key_range)}, the catalogue says {_told(o.key_range)}"
+
+
+def _expected(o: StoredObject, schema: Schema) -> set[str]:
+    keys = {str(k) for k in schema.key_ids}
+    if o.kind == "rows":
+        return {str(c.id) for c in schema.stored}
+    touched = {str(c) for c in o.touched}
+    return keys | (touched | {f"{c}_b" for c in touched} if o.kind == "update" else set())
+
+
+def _allowed(o: StoredObject, schema: Schema) -> set[str]:
+    """Deletes may hold values before; exceptions also what became of each row."""
+    if o.kind in ("rows", "update"):
+        return _expected(o, schema)
+    return {"_ana_op", *(n for c in schema.stored for n in (str(c.id), c.before))}
+
+
+def _same(one: KeyRange, other: KeyRange) -> bool:
+    return (one.low, one.high) == (other.low, other.high)
+
+
+def _told(found: KeyRange) -> str:
+    return f"{list(found.low)} to {list(found.high)}"
