@@ -12,7 +12,6 @@ from anabranch.catalog.objects import chunks, stored
 from anabranch.catalog.store import now
 from anabranch.model.garbage import Doomed, Kind, Loose
 from anabranch.model.ids import ObjectId, RepositoryId
-from anabranch.model.objects import StoredObject
 
 _NOTHING = Doomed()
 _BY_COMMITS = ((t.changes, t.changes.c.object_id), (t.change_references, t.change_references.c.exceptions_id))
@@ -83,26 +82,6 @@ def linked_in(repository: RepositoryId) -> list[Select[Any]]:
     ]
     packs = [select(t.object_links.c.pack_id).where(t.object_links.c.object_id.in_(q)) for q in direct]
     return [*direct, *packs]
-
-
-def broken_links(cx: Connection, repository: RepositoryId) -> list[str]:
-    """Find objects that a repository links and that are not there."""
-    found: set[str] = set()
-    for links in linked_in(repository):
-        linked = links.subquery()
-        (link,) = linked.c
-        query = select(link).outerjoin(t.objects, t.objects.c.id == link)
-        found.update(cx.scalars(query.where(t.objects.c.id.is_(None))))
-    return sorted(found)
-
-
-def objects_of(cx: Connection, repository: RepositoryId) -> list[StoredObject]:
-    """List every object that a repository links."""
-    found: dict[str, StoredObject] = {}
-    for links in linked_in(repository):
-        for row in cx.execute(select(t.objects).where(t.objects.c.id.in_(links))):
-            found[row.id] = stored(row)
-    return list(found.values())
 
 
 def let_go(cx: Connection, ids: Iterable[ObjectId]) -> None:

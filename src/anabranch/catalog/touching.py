@@ -12,7 +12,7 @@ from anabranch.catalog import tables as t
 from anabranch.catalog.commits import LineNumbers
 from anabranch.catalog.history import to_datetime
 from anabranch.model.clock import Position
-from anabranch.model.ids import LineId, ObjectId, SchemaId, ThingId
+from anabranch.model.ids import LineId, ObjectId, RepositoryId, SchemaId, ThingId
 from anabranch.settings import IDS_PER_STATEMENT
 
 
@@ -152,3 +152,19 @@ def is_merge(cx: Connection, position: Position) -> bool:
     """Tell whether a commit has several parents."""
     c = t.commits.c
     return bool(cx.scalar(select(c.is_merge).where(c.line_id == position.line, c.commit_index == position.index)))
+
+
+def tables_of(cx: Connection, repository: RepositoryId) -> list[ThingId]:
+    """List all tables that any commit of a repository speaks of."""
+    e, own = t.entries.c, select(t.lines.c.id).where(t.lines.c.repository_id == repository)
+    query = select(e.thing_id).where(e.kind == "table", e.line_id.in_(own)).distinct().order_by(e.thing_id)
+    return [ThingId(x) for x in cx.scalars(query)]
+
+
+def told_at(cx: Connection, repository: RepositoryId, thing: ThingId) -> list[Position]:
+    """List the commits that speak of a table or have a view of it, line by line."""
+    own = select(t.lines.c.id).where(t.lines.c.repository_id == repository)
+    e, v = t.entries.c, t.views.c
+    said = select(e.line_id, e.commit_index).where(e.thing_id == thing, ~e.carried, e.line_id.in_(own))
+    viewed = select(v.line_id, v.commit_index).where(v.thing_id == thing, v.line_id.in_(own))
+    return sorted(Position(LineId(line), index) for line, index in cx.execute(said.union(viewed)))

@@ -98,6 +98,14 @@ def _changes(cx: Connection, at: Clock, thing: ThingId, base: Position | None, a
     return found
 
 
+def change_layers(cx: Connection, at: Position, thing: ThingId, first: int, known: KnownObjects) -> tuple[Layer, ...]:
+    """The change of one commit, step by step, from a turn on."""
+    rows = _CHANGES_ON_LINE(cx, {"thing": thing, "line": at.line, "low": at.index, "high": at.index}).all()
+    learn(cx, [ObjectId(row.object_id) for row in rows], known)
+    turns = {step: first + n for n, step in enumerate(sorted({row.step for row in rows}))}
+    return tuple(Layer(turns[row.step], known[ObjectId(row.object_id)]) for row in rows)
+
+
 def _ranges(at: Clock, base: Position | None) -> list[tuple[LineId, int, int]]:
     """The stretches of lines since the view, oldest first; all of the path where there is none."""
     if base is not None:

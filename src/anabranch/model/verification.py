@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
@@ -34,7 +35,7 @@ class Affected:
     branches: tuple[str, ...] = ()
     """The branches whose history holds the commit."""
     commit: str | None = None
-    """As refs name it: the line's name and the index there."""
+    """The start of its hash; its line and index if there is none."""
     table: str | None = None
     """Its name where it was damaged, or its id."""
     object: str | None = None
@@ -80,6 +81,10 @@ class Verification:
     def is_sound(self) -> bool:
         return not self.damages
 
+    def deepened(self, more: Iterable[Damage]) -> Verification:
+        """The same, with what was found by reading all rows."""
+        return replace(self, damages=tuple(dict.fromkeys((*self.damages, *more))), deep=True)
+
     def raise_damages(self) -> Verification:
         """Raise Corrupt if anything is damaged, naming the first; returns itself otherwise."""
         if self.damages:
@@ -87,8 +92,3 @@ class Verification:
             told = f" (and {more} more)" if more else ""
             raise Corrupt(f"{first}{told}", hint=first.hint, damages=self.damages)
         return self
-
-
-def affecting(damage: Damage, **known: object) -> Damage:
-    """The damage, with what else it is known to affect."""
-    return replace(damage, affects=replace(damage.affects, **known))  # type: ignore[arg-type]

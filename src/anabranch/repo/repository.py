@@ -557,6 +557,8 @@ class Repository:
 
         `deep` also reads all rows, and compares each change with the two states that it lies between.
         """
+        from anabranch.repo.compare.verify_changes import check_changes
         from anabranch.repo.upkeep.verify import verify
 
-        return verify(self._ctx, deep=deep)
+        found = verify(self._ctx)
+        return found.deepened(check_changes(self._ctx)) if deep else found

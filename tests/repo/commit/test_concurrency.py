@@ -537,9 +537,7 @@ def test_several_processes_commit_to_one_store_at_once(store: stores.Store, repo
     for number in range(workers):
         assert ids(repo, f"t{number}") == list(range(rounds))
     objects = repo.verify().raise_damages().objects
-    assert objects >= 1 + 2 * workers * rounds, (
-        "each commit has an object, and folds of the counter some more"
-    )
+    assert objects >= 1 + 2 * workers * rounds, "each commit has an object, and folds of the counter some more"
 
 
 def branch_and_commit(store: stores.Store, name: str, number: int) -> str:

@@ -10,7 +10,7 @@ from sqlalchemy import Table
 
 from anabranch.catalog import entries, history
 from anabranch.catalog import tables as t
-from anabranch.catalog.checks.known import Known, is_hash, is_id
+from anabranch.catalog.checks.look_ups import LookUps, is_hash, is_id
 from anabranch.catalog.checks.rows import MISSHAPEN, CatalogReader, CatalogRow, Companions
 from anabranch.model.clock import Clock, Position
 from anabranch.model.commits import BranchHead, CommitHead
@@ -35,6 +35,7 @@ class Said:
     provenance: list[CatalogRow]
     entries: list[CatalogRow]
     names: list[CatalogRow]
+    facts: list[CatalogRow]
     changes: list[CatalogRow]
     references: list[CatalogRow]
     views: list[CatalogRow]
@@ -47,14 +48,14 @@ class Said:
         return [c for c in self.changes if c.thing_id == thing]
 
 
-_COMPANIONS = (t.merge_edges, t.provenance, t.entries, t.names, t.changes, t.change_references, t.views)
+_COMPANIONS = (t.merge_edges, t.provenance, t.entries, t.names, t.facts, t.changes, t.change_references, t.views)
 
 
 @dataclass
 class OnLine:
     """What is known while the commits of one line are looked at, from its first on."""
 
-    known: Known
+    known: LookUps
     line: str
     before: CatalogRow | None = None
     """The commit before on the line."""
@@ -84,10 +85,10 @@ class OnLine:
         self._entries.update((e.thing_id, entry_of(e)) for e in said.entries)
 
 
-Check = Callable[[Known, OnLine, Said], Iterator[Damage]]
+Check = Callable[[LookUps, OnLine, Said], Iterator[Damage]]
 
 
-def check_commits(known: Known, checks: Sequence[Check]) -> None:
+def check_commits(known: LookUps, checks: Sequence[Check]) -> None:
     """Go through all commits, line by line, each with its rows; and tell rows that belong to none."""
     reader = known.reader
     beside = [Companions(_rows(reader, table), "line_id", "commit_index") for table in _COMPANIONS]
@@ -113,13 +114,13 @@ def _rows(reader: CatalogReader, table: Table) -> Iterator[CatalogRow]:
     return reader.rows(table, *order, source=joined, more=_OBJECT)
 
 
-def _tell_lost(known: Known, rows: list[CatalogRow]) -> None:
+def _tell_lost(known: LookUps, rows: list[CatalogRow]) -> None:
     for row in rows:
         name = known.commit_name(row.line_id, row.commit_index)
         known.reader.damages.append(row.damage(f"it belongs to commit {name}, which is not there"))
 
 
-def place(known: Known, on: OnLine, said: Said) -> Iterator[Damage]:
+def place(known: LookUps, on: OnLine, said: Said) -> Iterator[Damage]:
     """A commit has a line of its repository, right after the one before."""
     row, line = said.commit, known.lines.get(said.commit.line_id)
     affects = known.affected
@@ -136,7 +137,7 @@ def place(known: Known, on: OnLine, said: Said) -> Iterator[Damage]:
         yield row.damage(f"{row.id!r} or {row.hash!r} is no id or hash", affects(row.line_id, row.commit_index))
 
 
-def parents(known: Known, on: OnLine, said: Said) -> Iterator[Damage]:
+def parents(known: LookUps, on: OnLine, said: Said) -> Iterator[Damage]:
     """Parents are there, and generations rise from them."""
     row = said.commit
     found = _parents(known, on, said)
@@ -150,6 +151,9 @@ def parents(known: Known, on: OnLine, said: Said) -> Iterator[Damage]:
     if row.is_merge != bool(said.edges):
         what = f"is_merge is {row.is_merge}, it has {len(said.edges)} further parents"
         yield row.damage(what, known.affected(*where))
+    for number, source in enumerate(said.provenance):
+        if source.number != number:
+            yield source.damage(f"its number is {source.number}, {number} comes next", known.affected(*where))
     for number, edge in enumerate(said.edges, 1):
         parent = known.commit(edge.parent_line, edge.parent_index)
         told = (edge.number, edge.generation, edge.parent_generation)
@@ -159,7 +163,7 @@ def parents(known: Known, on: OnLine, said: Said) -> Iterator[Damage]:
             yield edge.damage("it leads to another repository", known.affected(*where))
 
 
-def _parents(known: Known, on: OnLine, said: Said) -> list[CatalogRow | None]:
+def _parents(known: LookUps, on: OnLine, said: Said) -> list[CatalogRow | None]:
     """All parents, None for one that is not there; the first commit of a repository has none."""
     further = [known.commit(e.parent_line, e.parent_index) for e in said.edges]
     if on.before is not None:
@@ -177,11 +181,14 @@ class HashCheck:
         self._brought: set[str] = set()
         """Schemas that some hash was found to cover."""
 
-    def __call__(self, known: Known, on: OnLine, said: Said) -> Iterator[Damage]:
+    def __call__(self, known: LookUps, on: OnLine, said: Said) -> Iterator[Damage]:
         """The hash is that of what the commit says; of schemas it covers those that the commit brought."""
         row = said.commit
         found = [p for p in _parents(known, on, said) if p]
-        for brought in self._tries(_changed_schemas(said)):
+        if row.recipe != 1:
+            yield row.damage(f"its hash is of recipe {row.recipe}", known.affected(row.line_id, row.commit_index))
+            return
+        for brought in self._tries(_changed_schemas(said)) if row.schemas is None else (tuple(row.schemas),):
             schemas = [known.schema(id_) for id_ in brought]
             if None in schemas:
                 continue
@@ -202,7 +209,7 @@ class HashCheck:
 
 
 def _changed_schemas(said: Said) -> list[str]:
-    """The schemas of things that were made or altered, which this commit may have brought; else there is none."""
+    """The schemas of things that were made or altered, which a commit of format 3 may have brought."""
     changed = {e.thing_id for e in said.entries if not e.carried and _may_bring(e)}
     own = [e.schema_id for e in said.entries if e.thing_id in changed]
     own += [c.object_schema for c in said.changes if c.thing_id in changed]
@@ -263,7 +270,7 @@ def entry_of(row: CatalogRow) -> Entry:
     return Entry(ThingId(row.thing_id), row.kind, schema, row.row_count, *said, row.dropped, row.replaced)
 
 
-def affected_by(known: Known, said: Said, thing: str, object_: str | None = None) -> Affected:
+def affected_by(known: LookUps, said: Said, thing: str, object_: str | None = None) -> Affected:
     """What a damage of a thing at a commit affects."""
     try:
         return known.affected(said.commit.line_id, said.commit.commit_index, thing=thing, object_=object_)

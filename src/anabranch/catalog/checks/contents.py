@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import get_args
 
 from anabranch.catalog import tables as t
-from anabranch.catalog.checks.known import Known, is_hash, is_id
+from anabranch.catalog.checks.look_ups import LookUps, is_hash, is_id
 from anabranch.catalog.checks.rows import CatalogRow, Companions
 from anabranch.catalog.objects import stored
 from anabranch.model.objects import ObjectKind
@@ -16,21 +16,22 @@ from anabranch.model.verification import DROP_VIEW, Affected, Damage
 _OBJECT = {"object_kind": t.objects.c.kind, "object_rows": t.objects.c.row_count}
 
 
-def check_schemas(known: Known) -> None:
+def check_schemas(known: LookUps) -> None:
     """Schemas can be read."""
     for row in known.reader.rows(t.schemas, t.schemas.c.id):
         known.reader.check(row, _schema(known, row))
 
 
-def _schema(known: Known, row: CatalogRow) -> Iterator[Damage]:
+def _schema(known: LookUps, row: CatalogRow) -> Iterator[Damage]:
     if not is_id(row.id, "s"):
         yield row.damage(f"{row.id!r} is no id of a schema")
-    if row.repository_id not in known.repositories:
-        yield row.damage(f"its repository {row.repository_id!r} is not there")
-    read_schema(row.id, row.document)
+    schema = read_schema(row.id, row.document)
+    c = t.schema_columns.c
+    if not all(known.is_there(t.schema_columns, c.schema_id == row.id, c.column_id == x.id) for x in schema):
+        yield row.damage(f"{t.schema_columns.name} does not list its columns")
 
 
-def check_objects(known: Known) -> None:
+def check_objects(known: LookUps) -> None:
     """Objects are described as they can be, and the bytes of inline ones are there."""
     inline = Companions(
         known.reader.rows(t.inline_objects, t.inline_objects.c.object_id, columns=[t.inline_objects.c.object_id]),
@@ -43,24 +44,25 @@ def check_objects(known: Known) -> None:
     _tell_lost(known, inline.rest())
 
 
-def _tell_lost(known: Known, rows: list[CatalogRow]) -> None:
+def _tell_lost(known: LookUps, rows: list[CatalogRow]) -> None:
     known.reader.damages += [r.damage("it has the bytes of an object that is not there") for r in rows]
 
 
-def _object(known: Known, row: CatalogRow, is_inline: bool) -> Iterator[Damage]:
+def _object(known: LookUps, row: CatalogRow, is_inline: bool) -> Iterator[Damage]:
     affects = Affected(object=row.id)
     if not is_id(row.id, "o") or not is_hash(row.sha256):
         yield row.damage(f"{row.id!r} or {row.sha256!r} is no id or hash", affects)
-    if row.repository_id not in known.repositories:
-        yield row.damage(f"its repository {row.repository_id!r} is not there", affects)
     if row.created_at <= 0:
         yield row.damage(f"created_at is {row.created_at}, before any store", affects)
     if (row.place == "inline") != is_inline:
         told = "are" if is_inline else "are not"
         yield row.damage(f"its place is {row.place!r}, its bytes {told} in the catalogue", affects)
     found = stored(row)  # type: ignore[arg-type]
+    if row.schema_id is None and row.kind == "pack":
+        return
     if not known.knows_schema(row.schema_id):
-        yield row.damage(f"its schema {row.schema_id!r} is not there", affects)
+        if _is_published(known, row):
+            yield row.damage(f"its schema {row.schema_id!r} is not there", affects)
         return
     schema = known.schema(row.schema_id)
     key = found.key_range
@@ -70,7 +72,13 @@ def _object(known: Known, row: CatalogRow, is_inline: bool) -> Iterator[Damage]:
         yield row.damage("its key range ends before it begins", affects)
 
 
-def check_views(known: Known) -> None:
+def _is_published(known: LookUps, row: CatalogRow) -> bool:
+    """Whether a commit or view links an object; an open commit keeps schemas that it makes to itself."""
+    links = (t.changes.c.object_id, t.view_objects.c.object_id, t.change_references.c.exceptions_id)
+    return any(known.is_there(link.table, link == row.id) for link in links)
+
+
+def check_views(known: LookUps) -> None:
     """Views link objects that are there, in order."""
     v, links = t.views.c, t.view_objects
     joined = links.outerjoin(t.objects, links.c.object_id == t.objects.c.id)
@@ -83,7 +91,7 @@ def check_views(known: Known) -> None:
     known.reader.damages += [r.damage("its view is not there", hint=DROP_VIEW) for r in beside.rest()]
 
 
-def _links(known: Known, view: CatalogRow, own: list[CatalogRow]) -> Iterator[Damage]:
+def _links(known: LookUps, view: CatalogRow, own: list[CatalogRow]) -> Iterator[Damage]:
     for number, row in enumerate(own):
         for what in _link(view, row, number):
             affects = known.affected(view.line_id, view.commit_index, thing=view.thing_id, object_=row.object_id)
@@ -102,5 +110,5 @@ def _link(view: CatalogRow, row: CatalogRow, number: int) -> Iterator[str]:
         yield f"its turn is {row.turn}"
     if row.object_kind is None:
         yield f"its object {row.object_id!r} is not there"
-    elif row.object_kind not in get_args(ObjectKind) or row.object_kind == "exceptions":
+    elif row.object_kind not in get_args(ObjectKind) or row.object_kind in ("exceptions", "pack"):
         yield f"its object is of kind {row.object_kind!r}"

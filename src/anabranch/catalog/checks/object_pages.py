@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from sqlalchemy import Connection
+from sqlalchemy import Connection, and_, or_
 
 from anabranch.catalog import tables as t
-from anabranch.catalog.checks.known import Known
+from anabranch.catalog.checks.look_ups import LookUps
 from anabranch.catalog.checks.rows import MISSHAPEN, CatalogReader, CatalogRow, any_text
 from anabranch.catalog.objects import stored
 from anabranch.model.objects import StoredObject
@@ -40,13 +40,22 @@ def object_page(cx: Connection, after: str, limit: int) -> ObjectPage:
         contents = {
             r.object_id: bytes(r.content) for r in inside.rows(t.inline_objects, condition=i.object_id.in_(ids))
         }
-        known = _schemas(Known(reader), {x.schema_id for x in found})
+        known = _schemas(LookUps(reader), {x.schema_id for x in found})
     return ObjectPage(found, contents, known, inside.damages, rows[-1].id if more else None)
+
+
+def settled_page(cx: Connection, after: tuple[str, str]) -> CatalogRow | None:
+    """Read the rows that were resolved in one table of an open merge, the next after another."""
+    s = t.settled_rows.c
+    later = or_(s.open_id > after[0], and_(s.open_id == after[0], s.thing_id > after[1]))
+    with any_text(cx):
+        rows = CatalogReader(cx).rows(t.settled_rows, s.open_id, s.thing_id, condition=later, limit=1)
+        return next(rows, None)
 
 
 def is_there(cx: Connection, o: StoredObject) -> bool:
     """Tell whether an object is still there."""
-    return Known(CatalogReader(cx)).is_there(t.objects, t.objects.c.id == o.id)
+    return LookUps(CatalogReader(cx)).is_there(t.objects, t.objects.c.id == o.id)
 
 
 def _stored(row: CatalogRow) -> StoredObject | None:
@@ -56,7 +65,7 @@ def _stored(row: CatalogRow) -> StoredObject | None:
         return None
 
 
-def _schemas(known: Known, ids: Iterable[str]) -> dict[str, Schema]:
+def _schemas(known: LookUps, ids: Iterable[str]) -> dict[str, Schema]:
     found: dict[str, Schema] = {}
     for id_ in ids:
         try:

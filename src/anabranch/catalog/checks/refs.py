@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from itertools import groupby
 
 from anabranch.catalog import tables as t
-from anabranch.catalog.checks.known import Known, is_id
+from anabranch.catalog.checks.look_ups import LookUps, is_id
 from anabranch.catalog.checks.rows import CatalogRow, refused
 from anabranch.model.names import check_ref_name, check_repository_name
 from anabranch.model.verification import Affected, Damage
@@ -17,7 +17,7 @@ _NUMBERS = ("format_version", "created_at", "settled_at")
 _NEEDED = _FACTS[:4]
 
 
-def check_store(known: Known) -> None:
+def check_store(known: LookUps) -> None:
     """Facts of the store."""
     reader = known.reader
     rows = list(reader.rows(t.store, t.store.c.key))
@@ -38,13 +38,13 @@ def _fact(row: CatalogRow) -> Iterator[Damage]:
         yield row.damage(f"expected `objects` or an absolute path, found {row.value!r}")
 
 
-def check_repositories(known: Known) -> None:
+def check_repositories(known: LookUps) -> None:
     """Repositories, each with its default branch."""
     for row in known.repositories.values():
         known.reader.check(row, _repository(known, row))
 
 
-def _repository(known: Known, row: CatalogRow) -> Iterator[Damage]:
+def _repository(known: LookUps, row: CatalogRow) -> Iterator[Damage]:
     affects = Affected(row.name)
     b = t.branches.c
     yield from (row.damage(what, affects) for what in refused(lambda: check_repository_name(row.name)))
@@ -56,15 +56,15 @@ def _repository(known: Known, row: CatalogRow) -> Iterator[Damage]:
         yield row.damage(f"its default branch {row.default_branch!r} is not there", affects)
 
 
-def check_lines(known: Known) -> None:
+def check_lines(known: LookUps) -> None:
     """Lines, and the commits that they spring from."""
     for row in known.lines.values():
         known.reader.check(row, _line(known, row))
 
 
-def _line(known: Known, row: CatalogRow) -> Iterator[Damage]:
+def _line(known: LookUps, row: CatalogRow) -> Iterator[Damage]:
     repository = known.repositories.get(row.repository_id)
-    affects = Affected(repository.name if repository else None, commit=f"{row.name}/0")
+    affects = Affected(repository.name if repository else None, commit=known.commit_name(row.id, 0))
     if repository is None:
         yield row.damage(f"its repository {row.repository_id!r} is not there", affects)
     if not row.name or (row.branch_id and not is_id(row.branch_id, "b")) or not is_id(row.store_id, "z"):
@@ -74,7 +74,7 @@ def _line(known: Known, row: CatalogRow) -> Iterator[Damage]:
         yield row.damage(f"its last commit is not at tip {row.tip}", affects)
 
 
-def _origin(known: Known, row: CatalogRow, affects: Affected) -> Iterator[Damage]:
+def _origin(known: LookUps, row: CatalogRow, affects: Affected) -> Iterator[Damage]:
     """A line springs from a commit, but for the first of a repository."""
     parent = (row.parent_line, row.parent_index, row.parent_generation)
     if parent == (None, None, None):
@@ -94,13 +94,13 @@ def _origin(known: Known, row: CatalogRow, affects: Affected) -> Iterator[Damage
         yield row.damage(f"depth is {row.depth}, that of the line it springs from {above.depth}", affects)
 
 
-def check_branches(known: Known) -> None:
+def check_branches(known: LookUps) -> None:
     """Branches, and that each shows what its last move says."""
     for row in known.reader.rows(t.branches, t.branches.c.repository_id, t.branches.c.name):
         known.reader.check(row, _branch(known, row))
 
 
-def _branch(known: Known, row: CatalogRow) -> Iterator[Damage]:
+def _branch(known: LookUps, row: CatalogRow) -> Iterator[Damage]:
     repository = known.repositories.get(row.repository_id)
     affects = Affected(repository.name if repository else None, (row.name,))
     yield from (row.damage(what, affects) for what in refused(lambda: check_ref_name(row.name, "branch")))
@@ -127,7 +127,7 @@ def _branch(known: Known, row: CatalogRow) -> Iterator[Damage]:
         yield row.damage(f"created_at is {row.created_at}, its first commit is of {root.finished_at}", affects)
 
 
-def _shows(known: Known, row: CatalogRow, affects: Affected) -> Iterator[Damage]:
+def _shows(known: LookUps, row: CatalogRow, affects: Affected) -> Iterator[Damage]:
     """What a branch or tag shows is a commit of its repository."""
     commit = known.commit(row.line_id, row.commit_index)
     if row.repository_id not in known.repositories:
@@ -138,7 +138,7 @@ def _shows(known: Known, row: CatalogRow, affects: Affected) -> Iterator[Damage]
         yield row.damage("it shows a commit of another repository", affects)
 
 
-def check_moves(known: Known) -> None:
+def check_moves(known: LookUps) -> None:
     """Moves of each branch: one begins where the one before ended."""
     m = t.branch_moves.c
     rows = known.reader.rows(t.branch_moves, m.branch_id, m.id)
@@ -149,7 +149,7 @@ def check_moves(known: Known) -> None:
             before = row
 
 
-def _move(known: Known, row: CatalogRow, before: CatalogRow | None) -> Iterator[Damage]:
+def _move(known: LookUps, row: CatalogRow, before: CatalogRow | None) -> Iterator[Damage]:
     repository = known.repositories.get(row.repository_id)
     affects = Affected(repository.name if repository else None, (row.branch,))
     if repository is None:
@@ -176,7 +176,7 @@ def _follows(row: CatalogRow, before: CatalogRow, affects: Affected) -> Iterator
         yield row.damage(f"the branch is called {row.branch!r}, in the move before {before.branch!r}", affects)
 
 
-def _published(known: Known, row: CatalogRow, before: CatalogRow | None, affects: Affected) -> Iterator[Damage]:
+def _published(known: LookUps, row: CatalogRow, before: CatalogRow | None, affects: Affected) -> Iterator[Damage]:
     """A move that published a commit tells its id, author and time; commits that were collected can't be asked."""
     commit = known.commit(row.to_line, row.to_index) if row.to_line is not None else None
     if row.commit_id is None or commit is None:
@@ -192,13 +192,13 @@ def _published(known: Known, row: CatalogRow, before: CatalogRow | None, affects
         yield row.damage(f"moved_at is {row.moved_at}, the commit was finished at {commit.finished_at}", affects)
 
 
-def check_tags(known: Known) -> None:
+def check_tags(known: LookUps) -> None:
     """Tags."""
     for row in known.reader.rows(t.tags, t.tags.c.repository_id, t.tags.c.name):
         known.reader.check(row, _tag(known, row))
 
 
-def _tag(known: Known, row: CatalogRow) -> Iterator[Damage]:
+def _tag(known: LookUps, row: CatalogRow) -> Iterator[Damage]:
     repository = known.repositories.get(row.repository_id)
     affects = Affected(repository.name if repository else None, commit=known.commit_name(row.line_id, row.commit_index))
     yield from (row.damage(what, affects) for what in refused(lambda: check_ref_name(row.name, "tag")))

@@ -22,6 +22,7 @@ from sqlalchemy import (
     select,
     type_coerce,
 )
+from sqlalchemy.exc import InvalidRequestError as MissingRow
 from sqlalchemy.types import NullType
 
 from anabranch.catalog import tables as t
@@ -38,6 +39,9 @@ _KINDS: Mapping[Table, DamageKind] = {
     t.branch_moves: "branch",
     t.tags: "tag",
     t.lines: "line",
+    t.object_links: "object",
+    t.blocks: "object",
+    t.schema_columns: "schema",
     t.entries: "table",
     t.names: "table",
     t.schemas: "schema",
@@ -60,6 +64,7 @@ MISSHAPEN = (
     AssertionError,
     RecursionError,
     AnabranchError,
+    MissingRow,
 )
 """What goes wrong where a value is not what it was expected to be."""
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, get_args
+from typing import get_args
 
 from anabranch.catalog import history
 from anabranch.catalog import tables as t
 from anabranch.catalog.checks.commits import OnLine, Said, affected_by, entry_of
-from anabranch.catalog.checks.known import Known, is_id
+from anabranch.catalog.checks.look_ups import LookUps, is_id
 from anabranch.catalog.checks.rows import CatalogRow, refused
 from anabranch.catalog.publish import carried_state
 from anabranch.model.clock import Position
@@ -20,17 +20,17 @@ from anabranch.model.tables import Entry, Operation, ThingKind
 from anabranch.model.verification import DROP_VIEW, Damage
 from anabranch.plan.history import is_ancestor
 
-_LETTERS = {"table": "t", "namespace": "n", "file": "f"}
+_LETTERS = {"table": "t", "namespace": "n", "files": "f", "attribute": "c"}
 
 
-def entries_said(known: Known, on: OnLine, said: Said) -> Iterator[Damage]:
+def entries_said(known: LookUps, on: OnLine, said: Said) -> Iterator[Damage]:
     """Entries are of things that can be, with a schema that is there, and rows as many as the changes say."""
     for row in (e for e in said.entries if not e.carried):
         for what in (*_entry(known, row), *_row_count(on, said, row), *_first_view(said, row)):
             yield row.damage(what, affected_by(known, said, row.thing_id))
 
 
-def _entry(known: Known, row: CatalogRow) -> Iterator[str]:
+def _entry(known: LookUps, row: CatalogRow) -> Iterator[str]:
     is_table = row.kind == "table"
     if row.kind not in get_args(ThingKind) or not is_id(row.thing_id, _LETTERS.get(row.kind, "?")):
         yield f"{row.thing_id!r} is no {row.kind!r}"
@@ -65,7 +65,7 @@ def _first_view(said: Said, row: CatalogRow) -> Iterator[str]:
             yield "the snapshot that came with it is missing, or tells another time than the commit"
 
 
-def carried(known: Known, on: OnLine, said: Said) -> Iterator[Damage]:
+def carried(known: LookUps, on: OnLine, said: Said) -> Iterator[Damage]:
     """A line of depth 0 carries the whole state from before it, and no other does."""
     entries, names = ([r for r in rows if r.carried] for rows in (said.entries, said.names))
     line = known.lines.get(on.line)
@@ -79,7 +79,7 @@ def carried(known: Known, on: OnLine, said: Said) -> Iterator[Damage]:
     yield from _same_rows(known, said, {e.thing_id: e for e in entries}, entry_of, told)
 
 
-def _expected_state(known: Known, on: OnLine, said: Said) -> tuple[dict[object, NameBinding], dict[object, Entry]]:
+def _expected_state(known: LookUps, on: OnLine, said: Said) -> tuple[dict[object, NameBinding], dict[object, Entry]]:
     origin = on.origin
     assert origin is not None
     named = {(ThingId(n.parent_id), n.name) for n in said.names if not n.carried}
@@ -92,7 +92,7 @@ def _binding(row: CatalogRow) -> NameBinding:
     return NameBinding(ThingId(row.parent_id), row.name, row.kind, ThingId(row.thing_id) if row.thing_id else None)
 
 
-def _same_rows(known: Known, said: Said, rows: dict, value_of, expected: dict) -> Iterator[Damage]:  # type: ignore[no-untyped-def, type-arg]
+def _same_rows(known: LookUps, said: Said, rows: dict, value_of, expected: dict) -> Iterator[Damage]:  # type: ignore[no-untyped-def, type-arg]
     """The rows say what is expected, all of it and nothing else."""
     for key, row in rows.items():
         if value_of(row) != expected.get(key):
@@ -104,7 +104,7 @@ def _same_rows(known: Known, said: Said, rows: dict, value_of, expected: dict) -
         yield line.damage(f"it should carry the whole state, but {key!r} is missing", affects)
 
 
-def names_said(known: Known, on: OnLine, said: Said) -> Iterator[Damage]:
+def names_said(known: LookUps, on: OnLine, said: Said) -> Iterator[Damage]:
     """A name stands for a thing that is there, below a namespace that is there."""
     now = {e.thing_id: entry_of(e) for e in said.entries}
     for row in said.names:
@@ -129,7 +129,7 @@ def _name(on: OnLine, now: dict[str, Entry], said: Said, row: CatalogRow) -> Ite
         yield f"it lies in {row.parent_id!r}, which is no namespace that is there"
 
 
-def changes_said(known: Known, on: OnLine, said: Said) -> Iterator[Damage]:
+def changes_said(known: LookUps, on: OnLine, said: Said) -> Iterator[Damage]:
     """Changes are of things that the commit speaks of, numbered, and their objects are there."""
     told = {e.thing_id for e in said.entries if not e.carried and not e.dropped}
     numbers: dict[str, int] = {}
@@ -152,7 +152,7 @@ def _change(row: CatalogRow, number: int, told: set[str]) -> Iterator[str]:
         yield f"its object is of kind {row.object_kind!r}"
 
 
-def references_said(known: Known, on: OnLine, said: Said) -> Iterator[Damage]:
+def references_said(known: LookUps, on: OnLine, said: Said) -> Iterator[Damage]:
     """References are to further parents, from a base that both sides have, with exceptions that are there."""
     numbers = {e.number: Position(LineId(e.parent_line), e.parent_index) for e in said.edges}
     for row in said.references:
@@ -160,7 +160,7 @@ def references_said(known: Known, on: OnLine, said: Said) -> Iterator[Damage]:
             yield row.damage(what, affected_by(known, said, row.thing_id, row.exceptions_id))
 
 
-def _reference(known: Known, on: OnLine, said: Said, row: CatalogRow, numbers: dict[int, Position]) -> Iterator[str]:
+def _reference(known: LookUps, on: OnLine, said: Said, row: CatalogRow, numbers: dict[int, Position]) -> Iterator[str]:
     if row.parent_number not in numbers:
         yield f"there is no further parent {row.parent_number}"
         return
@@ -178,7 +178,7 @@ def _reference(known: Known, on: OnLine, said: Said, row: CatalogRow, numbers: d
         yield f"its exceptions {row.exceptions_id!r} are not there"
 
 
-def views_said(known: Known, on: OnLine, said: Said) -> Iterator[Damage]:
+def views_said(known: LookUps, on: OnLine, said: Said) -> Iterator[Damage]:
     """A view shows a table that is there, with as many rows; a fold lies on a snapshot."""
     now = {e.thing_id: entry_of(e) for e in said.entries}
     for row in said.views:
@@ -198,8 +198,8 @@ def _view(row: CatalogRow, entry: Entry | None) -> Iterator[str]:
         yield f"created_at is {row.created_at}, before any store"
 
 
-def _since(known: Known, said: Said, row: CatalogRow) -> Iterator[str]:
-    since: tuple[Any, Any] = (row.since_line, row.since_index)
+def _since(known: LookUps, said: Said, row: CatalogRow) -> Iterator[str]:
+    since = (row.since_line, row.since_index)
     if (row.kind == "fold") != (None not in since) or (None in since and since != (None, None)):
         yield f"it is a {row.kind} since {since[0]!r}, {since[1]!r}"
         return
@@ -207,7 +207,7 @@ def _since(known: Known, said: Said, row: CatalogRow) -> Iterator[str]:
         return
     v = t.views.c
     at = (v.line_id == since[0], v.commit_index == since[1], v.thing_id == row.thing_id, v.kind == "snapshot")
-    on_way = history.clock(known.reader.cx, said.position).holds(Position(LineId(since[0]), since[1]))
+    on_way = history.clock(known.reader.cx, said.position).holds(Position(LineId(row.since_line), row.since_index))
     if not on_way or not known.is_there(t.views, *at):
         yield f"it lies on a snapshot at {known.commit_name(*since)}, where there is none"
 

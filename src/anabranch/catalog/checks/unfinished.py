@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any, get_args
 
 from anabranch.catalog import tables as t
-from anabranch.catalog.checks.known import Known, is_hash, is_id
+from anabranch.catalog.checks.look_ups import LookUps, is_hash, is_id
 from anabranch.catalog.checks.rows import CatalogRow, Companions, refused
 from anabranch.model.names import check_ref_name
 from anabranch.model.schema import read_schema
@@ -35,7 +35,7 @@ _DOCUMENT: dict[str, type | tuple[type, ...]] = {
 _MODES, _FAST = ("merge", "squash"), ("", "never", "only")
 
 
-def check_open_commits(known: Known) -> None:
+def check_open_commits(known: LookUps) -> None:
     """Open commits, what they have done to things, and the objects that they keep."""
     o, e, x = t.open_commits.c, t.open_entries.c, t.open_objects.c
     entries = Companions(known.reader.rows(t.open_entries, e.open_id, e.thing_id), "open_id")
@@ -54,16 +54,16 @@ def check_open_commits(known: Known) -> None:
     _tell_lost(known, [*entries.rest(), *objects.rest()])
 
 
-def _tell_lost(known: Known, rows: list[CatalogRow]) -> None:
+def _tell_lost(known: LookUps, rows: list[CatalogRow]) -> None:
     known.reader.damages += [r.damage("what it belongs to is not open", hint=_ABORT) for r in rows]
 
 
-def _affects(known: Known, row: CatalogRow) -> Affected:
+def _affects(known: LookUps, row: CatalogRow) -> Affected:
     repository = known.repositories.get(row.repository_id)
     return Affected(repository.name if repository else None, (row.branch,))
 
 
-def _open_commit(known: Known, row: CatalogRow) -> Iterator[Damage]:
+def _open_commit(known: LookUps, row: CatalogRow) -> Iterator[Damage]:
     for what in (*_place(known, row), *_texts(row)):
         yield row.damage(what, _affects(known, row), _ABORT)
     parent = known.commit(row.parent_line, row.parent_index)
@@ -72,7 +72,7 @@ def _open_commit(known: Known, row: CatalogRow) -> Iterator[Damage]:
         yield row.damage(f"it starts from {name}, which is not there", _affects(known, row), _ABORT)
 
 
-def _place(known: Known, row: CatalogRow) -> Iterator[str]:
+def _place(known: LookUps, row: CatalogRow) -> Iterator[str]:
     b = t.branches.c
     is_branch = known.is_there(t.branches, b.repository_id == row.repository_id, b.name == row.branch)
     if row.repository_id not in known.repositories:
@@ -95,7 +95,7 @@ def _texts(row: CatalogRow) -> Iterator[str]:
     yield from refused(lambda: check_ref_name(row.branch, "branch"))
 
 
-def _open_entry(known: Known, opened: CatalogRow, row: CatalogRow, linked: set[str]) -> Iterator[Damage]:
+def _open_entry(known: LookUps, opened: CatalogRow, row: CatalogRow, linked: set[str]) -> Iterator[Damage]:
     document = row.document
     if row.thing_id == _READS or (isinstance(document, dict) and _READS in document):
         found = _read_tables(row)
@@ -111,7 +111,7 @@ def _read_tables(row: CatalogRow) -> Iterator[str]:
         yield "the tables that it has read can't be read"
 
 
-def _document(known: Known, row: CatalogRow, linked: set[str]) -> Iterator[str]:
+def _document(known: LookUps, row: CatalogRow, linked: set[str]) -> Iterator[str]:
     told: dict[str, Any] = row.document
     wrong = [name for name, kind in _DOCUMENT.items() if not isinstance(told.get(name, ...), kind)]
     if wrong:
@@ -133,11 +133,10 @@ def _document(known: Known, row: CatalogRow, linked: set[str]) -> Iterator[str]:
         yield "its statements do not count rows"
 
 
-def check_open_merges(known: Known) -> None:
+def check_open_merges(known: LookUps) -> None:
     """Open merges and what was resolved in them."""
     s = t.settled_rows.c
-    columns = [s.open_id, s.thing_id]
-    settled = Companions(known.reader.rows(t.settled_rows, *columns, columns=columns), "open_id")
+    settled = Companions(known.reader.rows(t.settled_rows, s.open_id, s.thing_id), "open_id")
     for row in known.reader.rows(t.open_merges, t.open_merges.c.id):
         own, lost = settled.of((row.id,))
         _tell_lost(known, lost)
@@ -147,12 +146,12 @@ def check_open_merges(known: Known) -> None:
     _tell_lost(known, settled.rest())
 
 
-def _open_merge(known: Known, row: CatalogRow) -> Iterator[Damage]:
+def _open_merge(known: LookUps, row: CatalogRow) -> Iterator[Damage]:
     for what in (*_place(known, row), *_merge_texts(known, row)):
         yield row.damage(what, _affects(known, row), _ABORT)
 
 
-def _merge_texts(known: Known, row: CatalogRow) -> Iterator[str]:
+def _merge_texts(known: LookUps, row: CatalogRow) -> Iterator[str]:
     c = t.commits.c
     mode, _, fast = row.mode.partition(" ")
     if not is_id(row.id, "g") or mode not in _MODES or fast not in _FAST:
@@ -171,6 +170,6 @@ def _merge_texts(known: Known, row: CatalogRow) -> Iterator[str]:
             yield f"its source {source!r} is not there"
 
 
-def _settled(known: Known, opened: CatalogRow, row: CatalogRow) -> Iterator[Damage]:
+def _settled(known: LookUps, opened: CatalogRow, row: CatalogRow) -> Iterator[Damage]:
     if not known.is_there(t.entries, t.entries.c.thing_id == row.thing_id):
         yield row.damage(f"its table {row.thing_id!r} is not there", _affects(known, opened), _ABORT)

@@ -7,15 +7,14 @@ import io
 from collections.abc import Iterator
 from typing import BinaryIO
 
-from anabranch.catalog.checks.object_pages import is_there, object_page
+from anabranch.catalog.checks.object_pages import is_there, object_page, settled_page
 from anabranch.catalog.checks.rows import MISSHAPEN
-from anabranch.errors import AnabranchError, Unavailable
+from anabranch.errors import AnabranchError, Corrupt, Unavailable
 from anabranch.model.objects import KeyRange, StoredObject
 from anabranch.model.schema import Schema
 from anabranch.model.verification import RESTORE_CATALOG, RESTORE_FILE, Affected, Damage
 from anabranch.repo.context.context import Context
-
-_CHUNK = 200
+from anabranch.settings import VERIFIED_AT_ONCE
 
 
 def check_bytes(ctx: Context) -> Iterator[Damage | StoredObject]:
@@ -26,16 +25,33 @@ def check_bytes(ctx: Context) -> Iterator[Damage | StoredObject]:
     last: str | None = ""
     while last is not None:
         with ctx.catalog.read() as cx:
-            page = object_page(cx, last, _CHUNK)
+            page = object_page(cx, last, VERIFIED_AT_ONCE)
         yield from page.damages
         for o in page.objects:
             yield o
-            for damage in _check(ctx, o, page.contents.get(o.id), page.schemas.get(o.schema_id)):
+            for damage in _check(ctx, o, page.contents.get(o.id), page.schemas.get(o.schema_id or "")):
                 with ctx.catalog.read() as cx:
                     is_damaged = is_there(cx, o)
                 if is_damaged:
                     yield damage
         last = page.last
+
+
+def check_settled(ctx: Context) -> Iterator[Damage]:
+    """What was resolved in open merges can be read."""
+    from anabranch.objects.parquet import decode
+
+    after = ("", "")
+    while True:
+        with ctx.catalog.read() as cx:
+            row = settled_page(cx, after)
+        if row is None:
+            return
+        after = (row.open_id, row.thing_id)
+        try:
+            decode(bytes(row.content))
+        except Corrupt as error:
+            yield row.damage(error.message, hint="resolve the conflicts of this table again")
 
 
 def _check(ctx: Context, o: StoredObject, content: bytes | None, schema: Schema | None) -> Iterator[Damage]:

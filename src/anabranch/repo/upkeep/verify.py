@@ -13,11 +13,11 @@ from anabranch.model.clock import Position
 from anabranch.model.verification import RESTORE_CATALOG, Affected, Damage, Verification
 from anabranch.repo.context.context import Context
 from anabranch.repo.context.table_state import list_tables, table_state
-from anabranch.repo.upkeep.stored_bytes import check_bytes
+from anabranch.repo.upkeep.stored_bytes import check_bytes, check_settled
 
 
-def verify(ctx: Context, *, deep: bool = False) -> Verification:
-    """Check the whole store and list all damages; `deep` also reads all rows and compares changes with states."""
+def verify(ctx: Context) -> Verification:
+    """Check the whole store and list all damages, but for what only rows can tell."""
     with ctx.catalog.read() as cx:
         damages, rows = check_catalog(cx)
         tables = 0
@@ -32,11 +32,8 @@ def verify(ctx: Context, *, deep: bool = False) -> Verification:
             damages.append(looked_at)
         else:
             count, size = count + 1, size + looked_at.size_bytes
-    if deep:
-        from anabranch.repo.upkeep.verify_rows import check_rows
-
-        damages += check_rows(ctx)
-    return Verification(tuple(dict.fromkeys(damages)), count, size, rows, tables, deep)
+    damages += check_settled(ctx)
+    return Verification(tuple(dict.fromkeys(damages)), count, size, rows, tables)
 
 
 def _heads(ctx: Context, cx: Connection) -> Iterator[Damage | int]:
@@ -52,9 +49,7 @@ def _heads(ctx: Context, cx: Connection) -> Iterator[Damage | int]:
 
 
 def _tables(ctx: Context, cx: Connection, position: Position, affects: Affected) -> Iterator[Damage | int]:
-    where = (
-        f"branch {affects.branches[0]!r}" if affects.branches else f"a tag's commit {position.index}"
-    )
+    where = f"branch {affects.branches[0]!r}" if affects.branches else f"a tag's commit {position.index}"
     try:
         clock = history.clock(cx, position)
         listed = list_tables(ctx, cx, clock, None)

@@ -36,7 +36,7 @@ def is_hash(text: str) -> bool:
 
 
 @dataclass
-class Known:
+class LookUps:
     """Look-ups over one state of the catalogue. Repositories and lines are kept; of the rest only the last ones."""
 
     reader: CatalogReader
@@ -84,9 +84,9 @@ class Known:
         kept[key] = value
 
     def commit_name(self, line: str, index: int) -> str:
-        """How refs name a commit."""
-        found = self.lines.get(line)
-        return f"{found.name if found else line}/{index}"
+        """How refs name a commit: by the start of its hash; by its place, if it is not there."""
+        found = self.commit(line, index)
+        return found.hash[:12] if found else f"{line}/{index}"
 
     def affected(self, line: str, index: int, *, thing: str | None = None, object_: str | None = None) -> Affected:
         """What a damage at a commit affects."""

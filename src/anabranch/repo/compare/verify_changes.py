@@ -1,0 +1,120 @@
+"""verify, deep: all rows are read. Each change is exactly the difference of its two states, and what views show is what
+the state before and the change make."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from anabranch.catalog import entries, history, touching, views
+from anabranch.errors import AnabranchError, Unavailable
+from anabranch.model.clock import Clock, Position
+from anabranch.model.commits import CommitHead
+from anabranch.model.ids import ThingId
+from anabranch.model.objects import Layer
+from anabranch.model.tables import TableState
+from anabranch.model.verification import DROP_VIEW, RESTORE_CATALOG, Affected, Damage
+from anabranch.repo.compare.row_diff import RowChanges
+from anabranch.repo.compare.two_states import Ends, ends_of
+from anabranch.repo.context.context import Context
+from anabranch.repo.context.table_state import schema_of, table_state
+
+
+def check_changes(ctx: Context) -> Iterator[Damage]:
+    """Go through all tables of the repository, commit by commit."""
+    with ctx.catalog.read() as cx:
+        tables = touching.tables_of(cx, ctx.record.id)
+    for table in tables:
+        with ctx.catalog.read() as cx:
+            places = touching.told_at(cx, ctx.record.id, table)
+        for place in places:
+            yield from _check(ctx, table, place)
+
+
+def _check(ctx: Context, table: ThingId, place: Position) -> Iterator[Damage]:
+    name, affects = str(table), Affected(ctx.record.name, table=table)
+    try:
+        with ctx.catalog.read() as cx:
+            clock = history.clock(cx, place)
+            name = entries.full_name(cx, clock, table) or name
+            affects = Affected(ctx.record.name, (), _commit(history.head(cx, place)), name)
+            step = _step(ctx, clock, table, name)
+        if step is not None:
+            for what, hint in _contradictions(ctx, *step):
+                yield Damage("table", f"{name} at {affects.commit}", what, affects, hint)
+    except Unavailable:
+        raise
+    except AnabranchError as error:
+        yield Damage("table", f"{name} at {affects.commit}", error.message, affects)
+
+
+def _commit(head: CommitHead | None) -> str | None:
+    return head.hash[:12] if head else None
+
+
+def _step(
+    ctx: Context, at: Clock, table: ThingId, name: str
+) -> tuple[TableState, TableState, TableState, tuple[Layer, ...]] | None:
+    """A table before a commit, after its change, and as it is read there; and the change. None where it was dropped."""
+    with ctx.catalog.read() as cx:
+        entry = entries.find_entry(cx, at, table)
+        if entry is None or entry.dropped:
+            return None
+        shown = table_state(ctx, cx, at, table, name)
+        parent = at.back(1)
+        older = history.clock(cx, parent) if parent and not entry.replaced else None
+        was = entries.find_entry(cx, older, table) if older else None
+        before = table_state(ctx, cx, older, table, name) if older and was and not was.dropped else None
+        first = before.next_turn if before else 0
+        change = views.change_layers(cx, at.head, table, first, ctx.known_objects)
+        known = schema_of(ctx, cx, {x.object.schema_id for x in change})
+    empty = replace(shown, layers=(), row_count=0)
+    start = before or empty
+    schemas = {**start.schemas, **shown.schemas, **known}
+    return start, replace(shown, layers=(*start.layers, *change), schemas=schemas), shown, change
+
+
+def _contradictions(
+    ctx: Context, before: TableState, after: TableState, shown: TableState, change: Sequence[Layer]
+) -> Iterator[tuple[str, str]]:
+    by_states = RowChanges(ctx, ends_of(before, after))
+    by_change = RowChanges(ctx, Ends(before, after, before.schema, (), tuple(change)))
+    if change and (found := _unlike(by_states, by_change)):
+        yield found, RESTORE_CATALOG
+    if len({x.turn for x in change}) == 1 and before.layers:
+        yield from _counted(by_states, change)
+    if shown.layers != after.layers and not RowChanges(ctx, ends_of(after, shown)).is_empty():
+        yield "what its views show is not what the state before and the change make", DROP_VIEW
+    rows = RowChanges(ctx, ends_of(None, shown)).counts()["inserted"] if shown.layers else 0
+    if rows != shown.row_count:
+        yield f"it has {rows} rows, its entry says {shown.row_count}", RESTORE_CATALOG
+
+
+def _unlike(by_states: RowChanges, by_change: RowChanges) -> str | None:
+    one, other = by_states.counts(), by_change.counts()
+    if one != other:
+        return f"its states differ by {_told(one)}, its change says {_told(other)}"
+    if _cells(by_states) != _cells(by_change):
+        return "its change tells other values before or after than its states have"
+    return None
+
+
+def _counted(by_states: RowChanges, change: Sequence[Layer]) -> Iterator[tuple[str, str]]:
+    """A change of one step holds each key once, and no row that did not change."""
+    kinds = {"rows": "inserted", "update": "updated", "delete": "deleted"}
+    stored = dict.fromkeys(kinds.values(), 0)
+    for layer in change:
+        if layer.object.kind in kinds:
+            stored[kinds[layer.object.kind]] += layer.object.row_count
+    found = {word: count for word, count in by_states.counts().items() if word in stored}
+    keys = {"inserted", "deleted"} <= {w for w, n in stored.items() if n}
+    if found != stored and not keys:
+        yield f"its states differ by {_told(found)}, its change has rows for {_told(stored)}", RESTORE_CATALOG
+
+
+def _cells(changes: RowChanges) -> list[str]:
+    return sorted(repr(cell) for cell in changes.cells(None))
+
+
+def _told(counts: dict[str, int]) -> str:
+    return ", ".join(f"{count} {word}" for word, count in counts.items())
