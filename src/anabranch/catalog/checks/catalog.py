@@ -9,8 +9,8 @@ from sqlalchemy import Connection
 from anabranch.catalog import tables as t
 from anabranch.catalog.checks.commits import HashCheck, check_commits
 from anabranch.catalog.checks.contents import check_objects, check_schemas, check_views
-from anabranch.catalog.checks.look_ups import LookUps
 from anabranch.catalog.checks.links import check_others
+from anabranch.catalog.checks.look_ups import LookUps
 from anabranch.catalog.checks.refs import (
     check_branches,
     check_lines,
