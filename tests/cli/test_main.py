@@ -18,7 +18,7 @@ from tests.cli.conftest import Ana
 
 
 def raising(monkeypatch: pytest.MonkeyPatch, error: BaseException) -> None:
-    def fail(*_: object) -> NoReturn:
+    def fail(*_: object, **__: object) -> NoReturn:
         raise error
 
     monkeypatch.setattr(anabranch.cli.commands.verify.command, "callback", fail)

@@ -19,8 +19,7 @@ if TYPE_CHECKING:
 
 @make_command("verify", short_help="Check that the store is whole.")
 @click.option("--deep", is_flag=True, help="Also read all rows, and compare each change with the states around it.")
-@click.pass_context
-def command(context: click.Context, session: Session, deep: bool) -> None:
+def command(session: Session, deep: bool) -> None:
     """Check the whole store: that the catalogue contradicts itself nowhere, that every object is what was written,
     that every table of every branch can be read. All damages are listed; the exit code is 8 if there are any.
 
@@ -37,8 +36,7 @@ def command(context: click.Context, session: Session, deep: bool) -> None:
         emit_json(asdict(found))
     else:
         _print(found)
-    if not found.is_sound:
-        context.exit(EXIT_CODES[Corrupt])
+    session.exit_code = 0 if found.is_sound else EXIT_CODES[Corrupt]
 
 
 def _print(found: Verification) -> None:
