@@ -84,7 +84,6 @@ UNWRITTEN = {"ana_facts"}
 """Tables that no verb writes yet."""
 WRITTEN = [x for x in t.metadata.sorted_tables if x.name in OWN - UNWRITTEN]
 COLUMNS = [f"{table.name}.{c.name}" for table in WRITTEN for c in table.c]
-OTHERS = [x for x in t.metadata.sorted_tables if x.name not in OWN]
 
 
 @pytest.fixture(scope="module")
@@ -170,6 +169,7 @@ def test_an_edited_value_is_found(store: Path, repo: ab.Repository, name: str) -
     )
 
 
+@pytest.mark.more
 @pytest.mark.parametrize("name", COLUMNS)
 def test_a_value_of_a_wrong_type_is_told_and_the_rest_still_looked_at(
     store: Path, repo: ab.Repository, name: str
