@@ -75,8 +75,6 @@ FREE: dict[str, str] = {
     "ana_open_merges.conflicts_id": "a cache: other conflicts are worked out anew",
     "ana_branches.upstream": "any remote may be followed, also one that is gone",
     "ana_tags.message": "free text",
-    "ana_provenance.role": "the first recipe of hashes knows of no roles",
-    "ana_provenance.source": "the first recipe of hashes knows of no sources",
     "ana_provenance.repository_id": "says where to look first; the hash says what is meant",
 }
 """Columns whose text is its own truth; that it is text at all is checked all the same."""

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
 
 from sqlalchemy import Table
 
-from anabranch.catalog import entries, history
+from anabranch.catalog import entries, history, objects
 from anabranch.catalog import tables as t
 from anabranch.catalog.checks.look_ups import LookUps, is_hash, is_id
 from anabranch.catalog.checks.rows import MISSHAPEN, CatalogReader, CatalogRow, Companions
 from anabranch.model.clock import Clock, Position
-from anabranch.model.commits import BranchHead, CommitHead
+from anabranch.model.commits import BranchHead, CommitHead, Origin
 from anabranch.model.content import Change, ChangeReference, Content, NameBinding, Publication
 from anabranch.model.ids import BranchId, CommitId, LineId, ObjectId, RepositoryId, SchemaId, ThingId
+from anabranch.model.objects import StoredObject
 from anabranch.model.schema import Schema
 from anabranch.model.tables import Entry
 from anabranch.model.verification import Affected, Damage
@@ -185,15 +186,16 @@ class HashCheck:
         """The hash is that of what the commit says; of schemas it covers those that the commit brought."""
         row = said.commit
         found = [p for p in _parents(known, on, said) if p]
-        if row.recipe != 1:
+        if row.recipe not in (1, 2):
             yield row.damage(f"its hash is of recipe {row.recipe}", known.affected(row.line_id, row.commit_index))
             return
+        described, bases = _described(known, said), _bases(known, said)
         for brought in self._tries(_changed_schemas(said)) if row.schemas is None else (tuple(row.schemas),):
             schemas = [known.schema(id_) for id_ in brought]
             if None in schemas:
                 continue
-            publication = _publication(said, found, [s for s in schemas if s])
-            if commit_hash(publication, row.finished_at) == row.hash:
+            publication = _publication(said, found, _content(said, [s for s in schemas if s], described))
+            if commit_hash(publication, row.finished_at, bases, row.recipe) == row.hash:
                 self._brought.update(brought)
                 return
         what = f"its hash {row.hash[:12]}… is not that of what it says: author, message, times, tables or changes"
@@ -220,7 +222,7 @@ def _may_bring(entry: CatalogRow) -> bool:
     return entry.kind == "table" and (entry.replaced or bool({"create", "alter column"} & set(entry.operations)))
 
 
-def _publication(said: Said, found: list[CatalogRow], schemas: list[Schema]) -> Publication:
+def _publication(said: Said, found: list[CatalogRow], content: Content) -> Publication:
     """The commit as it was published."""
     row = said.commit
     return Publication(
@@ -231,9 +233,10 @@ def _publication(said: Said, found: list[CatalogRow], schemas: list[Schema]) -> 
         row.author,
         row.message,
         row.started_at,
-        tuple(p.commit_hash for p in said.provenance),
+        tuple(Origin(p.commit_hash, p.role, p.repository_id, p.source) for p in said.provenance),
         "",
-        _content(said, schemas),
+        content,
+        facts={f.key: f.value for f in said.facts},
     )
 
 
@@ -242,7 +245,25 @@ def _head(row: CatalogRow) -> CommitHead:
     return CommitHead(at, CommitId(row.id), row.hash, row.generation, row.finished_at)
 
 
-def _content(said: Said, schemas: list[Schema]) -> Content:
+def _described(known: LookUps, said: Said) -> dict[ObjectId, StoredObject]:
+    """The objects that the commit's hash speaks of."""
+    linked = [c.object_id for c in said.changes] + [r.exceptions_id for r in said.references if r.exceptions_id]
+    return objects.find(known.reader.cx, [ObjectId(id_) for id_ in dict.fromkeys(linked)]) if linked else {}
+
+
+def _bases(known: LookUps, said: Said) -> dict[Position, str]:
+    """The hashes of the commits that references start from."""
+    found = {r.base: known.commit(*r.base) for r in map(_reference, said.references) if r.base}
+    return {base: row.hash for base, row in found.items() if row}
+
+
+def _reference(row: CatalogRow) -> ChangeReference:
+    base = Position(LineId(row.base_line), row.base_index) if row.base_line else None
+    exceptions = ObjectId(row.exceptions_id) if row.exceptions_id else None
+    return ChangeReference(ThingId(row.thing_id), row.parent_number, base, exceptions)
+
+
+def _content(said: Said, schemas: list[Schema], described: Mapping[ObjectId, StoredObject]) -> Content:
     things = dict.fromkeys(c.thing_id for c in said.changes)
     return Content(
         entries=tuple(entry_of(e) for e in said.entries if not e.carried),
@@ -252,9 +273,9 @@ def _content(said: Said, schemas: list[Schema]) -> Content:
             if not n.carried
         ),
         changes=tuple(_change(thing, said.changes_of(thing)) for thing in things),
-        references=tuple(ChangeReference(ThingId(r.thing_id), r.parent_number, None, None) for r in said.references),
+        references=tuple(_reference(r) for r in said.references),
         schemas=tuple(schemas),
-        sha256={ObjectId(c.object_id): c.sha256 or "" for c in said.changes},
+        described=described,
     )
 
 
