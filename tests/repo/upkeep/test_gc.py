@@ -248,7 +248,7 @@ def test_commits_of_deleted_branches_and_resets_go_by_the_age_of_the_reflog(stor
     work(repo, 3)
     assert repo.branch("dev").name == "dev"
     put(repo, "t", 5, 5, "dev")
-    repo.verify().raise_damages()
+    assert {d.kind for d in repo.verify().damages} == {"branch"}, "the times of the moves, which were changed above"
     assert list(states(repo).items())[-len(before) :] == list(before.items())
 
 
