@@ -486,3 +486,43 @@ def test_rules_and_strictness_are_kept_with_the_merge(duck: ab.Repository) -> No
     made = merge.finish().commit
     assert (len(made.parents), made.provenance) == (1, (duck.show("theirs").hash,))
     assert [row[1] for row in rows(duck)] == [12, 22]
+
+
+# --- looking at it before it is finished ---
+
+
+def test_a_resolution_can_be_looked_at_and_changed_before_it_is_finished(repo: ab.Repository) -> None:
+    merge = started(repo, OURS, THEIRS)
+    merge.resolve("t", take="theirs", where="id < 3")
+    assert left(merge) == [(3, None)]
+    assert merge.table("t").get({"id": 1}) == {"id": 1, "a": 12, "s": "q"}
+    assert {r["key"]["id"] for r in merge.diff()["t"].rows()} == {1, 2}
+    assert merge.resolve("t", take="ours", key=1) == 2
+    assert merge.resolve("t", set={"a": 7}, key=3) == 1
+    assert (left(merge), merge.table("t").get({"id": 3})) == ([], {"id": 3, "a": 7, "s": "z"})
+    merge.finish()
+    assert rows(repo) == [(1, 11, "p"), (2, 22, "y"), (3, 7, "z")]
+
+
+def test_a_decision_about_a_column_can_be_changed_before_it_is_finished(duck: ab.Repository) -> None:
+    merge = started(duck, t("rename_column", "a", "b"), t("rename_column", "a", "c"))
+    for side, name in (("theirs", "c"), ("ours", "b")):
+        assert merge.resolve("t", take=side) == 1
+        assert merge.table("t").schema.names == ("id", name, "s")
+
+
+def test_conflicts_are_worked_out_once_however_often_some_are_resolved(
+    duck: ab.Repository, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    merge = started(duck, OURS, THEIRS)
+    assert left(merge) == ALL
+    with monkeypatch.context() as patched:
+        patched.setattr("anabranch.repo.merge.open_merge.work_out", pytest.fail)
+        merge.resolve("t", take="theirs", columns="a", key=1)
+        assert left(merge) == ALL[1:]
+        merge.resolve("t", take="ours", key=1)
+        merge.resolve("t", take="theirs", where="id > 1")
+        assert not merge.conflicts
+    assert not duck.open_merges()[0].conflicts
+    merge.finish()
+    assert rows(duck) == [(1, 12, "p"), (2, 22, "y"), (3, 32, "z")]

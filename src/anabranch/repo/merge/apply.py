@@ -222,11 +222,13 @@ class _Merging:
             self.broken += unfit
             return draft
         # Rows that break a constraint are told beside those in conflict: for that, the merge goes on as ours has these.
-        goes_on = self.how.go_on or may_be_broken(draft_state(draft), thing)
+        may_break = may_be_broken(draft_state(draft), thing)
+        goes_on = self.how.go_on or may_break
         merged = self._merged_rows(draft, thing, sides, goes_on)
         if merged.conflicts is not None:
             assert merged.decision is not None
-            self.rows[draft.name] = TableConflicts(draft.name, draft.id, merged.conflicts, merged.decision, self.ctx)
+            found = TableConflicts(draft.name, draft.id, merged.conflicts, merged.decision, self.ctx, may_break)
+            self.rows[draft.name] = found
             if not goes_on:
                 return draft
         self._keep(merged, sides)

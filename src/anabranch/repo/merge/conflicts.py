@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
@@ -33,6 +33,8 @@ class TableConflicts(Relation):
     """The three rows at each key, with what is in conflict."""
     decision: Decision
     ctx: Context | None = field(default=None, repr=False)
+    may_break: bool = False
+    """Whether what is resolved may break a constraint of the table."""
 
     def __repr__(self) -> str:
         return f"TableConflicts({self.table!r}, {self.count()})"
@@ -104,6 +106,19 @@ class TableConflicts(Relation):
         assert self.ctx is not None
         rows = self.arrow(**chosen)
         return self.ctx.engines.spark().frame(reading_of(Rows(rows), rows.column_names))
+
+    def after(self, settled: pa.Table) -> TableConflicts:
+        """What is left once rows are settled, whole or in part."""
+        import pyarrow as pa
+
+        from anabranch.queries.three_way import conflicts_among
+        from anabranch.repo.merge.chosen_conflicts import tuples
+
+        keys = [str(k) for k in self.decision.schema.key_ids]
+        known = set(tuples(settled, keys))
+        others = self.decided.filter(pa.array([k not in known for k in tuples(self.decided, keys)], pa.bool_()))
+        part = conflicts_among(settled, self.decision).select(others.column_names).cast(others.schema)
+        return replace(self, decided=pa.concat_tables([others, part]))
 
     def _repr_html_(self) -> str:
         from anabranch.frames.notebook import conflicts_html
@@ -199,6 +214,14 @@ class Conflicts(Mapping[str, TableConflicts]):
 
     def __contains__(self, name: object) -> bool:
         return name in self.tables
+
+    def after(self, settled: Mapping[ThingId, pa.Table]) -> Conflicts | None:
+        """What is left once rows are settled; None if only the merge can tell: constraints may be broken."""
+        touched = [t for t in self.tables.values() if t.id in settled]
+        if self.broken or any(t.may_break for t in touched):
+            return None
+        tables = {n: t.after(settled[t.id]) if t.id in settled else t for n, t in self.tables.items()}
+        return replace(self, tables={name: t for name, t in tables.items() if t.decided.num_rows})
 
     @property
     def objects(self) -> list[dict[str, Any]]:

@@ -23,12 +23,16 @@ from anabranch.repo.merge.apply import How
 from anabranch.repo.merge.attempts import Attempts
 from anabranch.repo.merge.conflicts import Conflicts
 from anabranch.repo.merge.merge import forward, may_forward, publish_merge, raise_conflict, work_out
-from anabranch.repo.merge.publish import Merged
+from anabranch.repo.merge.preview import Preview, preview
 from anabranch.repo.merge.request import MergeRequest, MergeResult, diff_since, read_ends
 from anabranch.repo.merge.sides import Target
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+    from anabranch.repo.compare.table_diff import Diff
+    from anabranch.repo.merge.resolve import Resolution
+    from anabranch.repo.read.table import Table
 
 Take = Literal["ours", "theirs", "base"]
 
@@ -126,9 +130,7 @@ class OpenMerge:
             head = need_branch(self._ctx, cx, self.into).position
         now = (head, self._record.version)
         if self._conflicts is None or self._conflicts[:2] != now:
-            merged = self._work_out()
-            self._ctx.discard(merged.made)
-            self._conflicts = (*now, merged.conflicts)
+            self._conflicts = (*now, self._found(self._how()))
         return self._conflicts[2]
 
     def _read_again(self) -> None:
@@ -162,14 +164,42 @@ class OpenMerge:
             raise InvalidRequest("resolve needs take= or set=, one of them", hint="such as take='ours'")
         named = (columns,) if isinstance(columns, str) else tuple(columns) if columns is not None else None
         asked = Resolution(table, take, where, dict(args or {}), key, named, dict(set or {}))
-        conflicts = self.conflicts
+        conflicts, how = self.conflicts, self._how()
         decisions = resolve_things(conflicts, asked)
-        rows, count = resolve_rows(self._ctx, conflicts, asked, self._how().settled, self._way_out)
+        rows, count = resolve_rows(self._ctx, conflicts, asked, how.settled, self._way_out)
+        left = conflicts.after(rows) if not decisions and len(self._record.sources) == 1 else None
+        if not decisions and not count:
+            (decisions, rows, count), left = self._resolve_again(asked, how), None
         if not decisions and not count:
             hint = f"there are conflicts in: {conflicts.summary() or 'nothing'}"
             raise NotFound(f"nothing in {table!r} that is in conflict was asked for", hint=hint, table=table)
-        self._keep({**self._record.decisions, **decisions}, rows)
+        self._keep({**self._record.decisions, **decisions}, rows, left)
         return count + len(decisions)
+
+    def _resolve_again(self, asked: Resolution, how: How) -> tuple[dict[str, str], dict[ThingId, pa.Table], int]:
+        """Decide otherwise what was resolved before: out of the conflicts that there were without that."""
+        from anabranch.repo.merge.resolve import resolve_rows, resolve_things
+
+        decisions: dict[str, str] = {}
+        rows, count = dict[ThingId, "pa.Table"](), 0
+        if how.settled:
+            found = self._found(replace(how, settled={}))
+            rows, count = resolve_rows(self._ctx, found, asked, how.settled, self._way_out)
+        if how.decisions:
+            decisions = resolve_things(self._found(replace(how, decisions={})), asked)
+        return decisions, rows, count
+
+    def table(self, name: str, **chosen: Any) -> Table:
+        """Open a table as the merge would leave it now; where conflicts are left, it shows ours."""
+        return self._preview().table(name, **chosen)
+
+    def diff(self) -> Diff:
+        """What the merge would change on the branch now; where conflicts are left, nothing."""
+        return self._preview().diff()
+
+    def _preview(self) -> Preview:
+        self._read_again()
+        return preview(self._ctx, self._asked, self._how())
 
     def finish(self, message: str | None = None) -> MergeResult:
         """Publish the merge; refused while conflicts are left."""
@@ -223,12 +253,17 @@ class OpenMerge:
         r = self._record
         return How(check_strictness(r.strictness), kept_rules(r.rules), r.decisions, rows)
 
-    def _work_out(self) -> Merged:
+    def _found(self, how: How) -> Conflicts:
+        """The conflicts that are left by what is resolved."""
         with self._ctx.catalog.read() as cx:
             target, sources = read_ends(self._ctx, cx, self._asked)
-        return work_out(self._ctx, target, sources, self._how())
+        merged = work_out(self._ctx, target, sources, how)
+        self._ctx.discard(merged.made)
+        return merged.conflicts
 
-    def _keep(self, decisions: Mapping[str, str], rows: Mapping[ThingId, pa.Table]) -> None:
+    def _keep(
+        self, decisions: Mapping[str, str], rows: Mapping[ThingId, pa.Table], left: Conflicts | None = None
+    ) -> None:
         from anabranch.objects.parquet import encode
 
         content = {thing: encode(table, self._ctx.settings.row_group_rows) for thing, table in rows.items()}
@@ -238,4 +273,5 @@ class OpenMerge:
                 hint = "look at repo.open_merges() and the log, then go on from there"
                 raise BranchMoved(f"open merge {self.id} was changed or ended elsewhere", hint=hint)
         self._record = replace(self._record, decisions=dict(decisions), version=self._record.version + 1)
-        self._conflicts = None
+        known = self._conflicts
+        self._conflicts = (known[0], self._record.version, left) if known and left is not None else None

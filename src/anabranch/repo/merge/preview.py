@@ -44,8 +44,8 @@ class Preview:
         return diff(self._ctx, self._into, self.ref)
 
 
-def preview(ctx: Context, asked: MergeRequest) -> Preview:
-    """Work a merge out and publish it where nobody sees it but by its hash."""
+def preview(ctx: Context, asked: MergeRequest, how: How | None = None) -> Preview:
+    """Work a merge out and publish it where nobody sees it but by its hash; `how` knows what was resolved already."""
     with ctx.catalog.read() as cx:
         target, sources = read_ends(ctx, cx, asked)
         into = target.parent.hash
@@ -57,7 +57,7 @@ def preview(ctx: Context, asked: MergeRequest) -> Preview:
     with aside(ctx, target.branch, target.clock.head) as name:
         with ctx.catalog.read() as cx:
             elsewhere = read_target(ctx, cx, name)
-        how = How(check_strictness(asked.strictness), asked.rules, go_on=True)
+        how = replace(how or How(check_strictness(asked.strictness), asked.rules), go_on=True)
         merged = work_out(ctx, elsewhere, sources, how, stop_at_conflicts=False)
         made = publish_merge(Attempts(ctx), merged, replace(asked, message=default_message(asked, target)))
     return Preview(made.hash, merged.conflicts, ctx, into)
