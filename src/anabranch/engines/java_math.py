@@ -30,6 +30,9 @@ _L = (
 _CP, _CP_H, _CP_L = 9.61796693925975554329e-01, 9.61796700954437255859e-01, -7.02846165095275826516e-09
 _DP_H, _DP_L = 5.84962487220764160156e-01, 1.35003920212974897128e-08
 _LG2, _LG2_H, _LG2_L = 6.93147180559945286227e-01, 6.93147182464599609375e-01, -1.90465429995776804525e-09
+_INV_LN2_H, _INV_LN2_L = float.fromhex("0x1.715476p0"), float.fromhex("0x1.4ae0bf85ddf44p-26")
+_HUGE, _BELOW_ONE = float.fromhex("0x1.00000ffffffffp31"), float.fromhex("0x1.fffff00000000p-1")
+_ABOVE_ONE = float.fromhex("0x1.00000ffffffffp0")
 _OVT = 8.0085662595372944372e-0017
 _LOW = np.int64(0xFFFFFFFF)
 
@@ -128,16 +131,17 @@ def log10(x: Numbers) -> Numbers:
 
 def pow_(x: Numbers, y: Numbers) -> Numbers:
     """Each number to a power."""
-    y_size = np.abs(y)
     size = np.abs(x)
-    if np.any((y_size > 2.0**31) & np.isfinite(y) & (x != 0) & np.isfinite(x) & (size != 1)):
-        raise ValueError("only Spark computes powers with exponents beyond 2 to the power of 31")
     usual = np.isfinite(x) & np.isfinite(y) & (x != 0) & (size != 1) & (y != 0)
     base, power = np.where(usual, size, 2.0), np.where(usual, y, 1.5)
     is_whole = np.trunc(power) == power
     is_odd = is_whole & (np.fmod(power, 2.0) != 0)
     sign = np.where((x < 0) & is_odd, -1.0, 1.0)
-    found = sign * _power(*_log2(base), power)
+    huge = np.abs(power) > _HUGE
+    t1, t2 = (np.where(huge, near, usually) for near, usually in zip(_log2_near_one(base), _log2(base), strict=True))
+    found = _power(t1, t2, power)
+    beyond = huge & ((base < _BELOW_ONE) | (base > _ABOVE_ONE))
+    found = sign * np.where(beyond, np.where((power > 0) == (base > 1), np.inf, 0.0), found)
     found = np.where((x < 0) & ~is_whole, np.nan, found)
     found = np.where(usual, found, _unusual(x, y))
     found = np.where(y == 2.0, x * x, found)
@@ -193,6 +197,15 @@ def _log2(x: Numbers) -> tuple[Numbers, Numbers]:
     t, dp = n.astype(np.float64), np.where(one, _DP_H, 0.0)
     t1 = _short(((z_h + z_l) + dp) + t)
     return t1, z_l - (((t1 - t) - dp) - z_h)
+
+
+def _log2_near_one(x: Numbers) -> tuple[Numbers, Numbers]:
+    """The same of numbers so near to one that a huge power of them is finite."""
+    t = x - 1.0
+    w = (t * t) * (0.5 - t * (0.3333333333333333333333 - t * 0.25))
+    u, v = _INV_LN2_H * t, t * _INV_LN2_L - w * _INV_LN2
+    t1 = _short(u + v)
+    return t1, v - (t1 - u)
 
 
 def _power(t1: Numbers, t2: Numbers, y: Numbers) -> Numbers:
