@@ -15,6 +15,7 @@ from anabranch.errors import (
     MergeConflict,
     NotFound,
     OutcomeUnknown,
+    RunFailed,
     Unavailable,
 )
 from anabranch.model.changes import Counts, Optimized
@@ -67,6 +68,7 @@ __all__ = [
     "OutcomeUnknown",
     "Relation",
     "Repository",
+    "RunFailed",
     "ServerSettings",
     "Settings",
     "SqlResult",
@@ -77,6 +79,7 @@ __all__ = [
     "Unavailable",
     "Verification",
     "drop_repository",
+    "external",
     "init",
     "open",
     "repositories",
@@ -132,6 +135,13 @@ def open(store: str | PathLike[str], *, repository: str | None = None, **options
     from anabranch.repo.repository import Repository
 
     return Repository(stores.open_(fspath(store), repository, stores.Options(**options)))
+
+
+def external(address: str) -> Any:
+    """Name a source outside of the store for `provenance=`, such as `s3://bucket/key@etag`."""
+    from anabranch.repo.branches.provenance import ExternalSource
+
+    return ExternalSource(address)
 
 
 def repositories(store: str | PathLike[str]) -> list[str]:

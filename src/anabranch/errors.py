@@ -8,7 +8,8 @@ AnabranchError
 ├── BranchMoved        read again and retry
 ├── Unavailable        try later, or mend the machine
 ├── OutcomeUnknown     look at the branch's moves
-└── Corrupt            restore what is damaged
+├── Corrupt            restore what is damaged
+└── RunFailed          mend the code or the data of a job or pipeline
 """
 
 from __future__ import annotations
@@ -75,3 +76,7 @@ class OutcomeUnknown(AnabranchError):
 
 class Corrupt(AnabranchError):
     """Stored bytes are missing or are not what was written."""
+
+
+class RunFailed(AnabranchError):
+    """A job or a run of a pipeline failed, or did not meet what is expected; nothing was published."""

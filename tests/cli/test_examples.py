@@ -14,7 +14,7 @@ import pytest
 import anabranch as ab
 from anabranch.cli.main import MODULES, cli, run
 
-ELSEWHERE = {"demo": "it has a test of its own", "postgresql://": "needs a server"}
+ELSEWHERE = {"demo": "has a test of its own", "postgresql://": "needs a server", "pipeline watch": "goes on for ever"}
 """Examples that are not run here, and why."""
 
 
@@ -100,5 +100,7 @@ def test_an_example_does_what_help_says(
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "home"))
     if line == "switch -":
         assert run(["switch", "dev"]) == 0
+    if line.startswith("pipeline") and "init" not in line:
+        assert run(["pipeline", "init", "sales"]) == run(["pipeline", "run"]) == 0
     wanted = {0, 1} if line.startswith("merge --continue") or "--three-way" in line else {0}
     assert run(shlex.split(line)) in wanted, capfdbinary.readouterr().err.decode()

@@ -23,6 +23,7 @@ def test_the_tree_is_the_one_that_the_design_names() -> None:
         "Unavailable",
         "OutcomeUnknown",
         "Corrupt",
+        "RunFailed",
     }
     assert all(getattr(ab, kind.__name__) is kind for kind in KINDS)
     assert all(kind.__name__ in str(errors.__doc__) for kind in KINDS)

@@ -11,6 +11,7 @@ from sqlalchemy import Connection, delete, select, update
 from anabranch.catalog import liveness, objects
 from anabranch.catalog import tables as t
 from anabranch.model.clock import Position
+from anabranch.model.commits import Origin
 from anabranch.model.ids import LineId, ObjectId, RepositoryId
 from anabranch.model.objects import NewObject
 
@@ -25,7 +26,7 @@ class OpenRecord:
     message: str
     author: str
     started_at: int
-    provenance: tuple[str, ...]
+    provenance: tuple[Origin, ...]
     strict: bool
     working: bool
     creates_branch: bool = False
@@ -45,7 +46,7 @@ def insert(cx: Connection, repository: RepositoryId, record: OpenRecord) -> None
         "message": record.message,
         "author": record.author,
         "started_at": record.started_at,
-        "provenance": list(record.provenance),
+        "provenance": [[o.commit, o.role, o.repository, o.source] for o in record.provenance],
         "facts": dict(record.facts),
         "strict": record.strict,
         "creates_branch": record.creates_branch,
@@ -67,7 +68,7 @@ def all_records(cx: Connection, repository: RepositoryId) -> list[OpenRecord]:
             r.message,
             r.author,
             r.started_at,
-            tuple(r.provenance),
+            tuple(_origin(said) for said in r.provenance),
             bool(r.strict),
             r.working_branch is not None,
             bool(r.creates_branch),
@@ -76,6 +77,11 @@ def all_records(cx: Connection, repository: RepositoryId) -> list[OpenRecord]:
         )
         for r in rows
     ]
+
+
+def _origin(said: Any) -> Origin:
+    """What an open commit is made from; before format 4 that was a hash."""
+    return Origin(said) if isinstance(said, str) else Origin(*said)
 
 
 def documents(cx: Connection, open_id: str) -> list[dict[str, Any]]:

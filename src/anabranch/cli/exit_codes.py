@@ -11,6 +11,7 @@ from anabranch.errors import (
     MergeConflict,
     NotFound,
     OutcomeUnknown,
+    RunFailed,
     Unavailable,
 )
 
@@ -23,6 +24,7 @@ EXIT_CODES: dict[type[AnabranchError], int] = {
     Unavailable: 6,
     OutcomeUnknown: 7,
     Corrupt: 8,
+    RunFailed: 9,
 }
 CONFLICTS, BAD_USAGE = EXIT_CODES[MergeConflict], EXIT_CODES[InvalidRequest]
 UNEXPECTED, INTERRUPTED, PIPE_CLOSED = 70, 130, 141

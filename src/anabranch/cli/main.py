@@ -46,6 +46,7 @@ MODULES = {
     "history": "history",
     "blame": "blame",
     "changes": "changes",
+    "pipeline": "pipeline",
     "optimize": "optimize",
     "gc": "gc",
     "verify": "verify",

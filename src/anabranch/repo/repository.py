@@ -23,6 +23,7 @@ from anabranch.repo.context.context import Context
 
 if TYPE_CHECKING:
     from anabranch.formats.read import FileRows
+    from anabranch.repo.branches.provenance import ProvenanceEntry
     from anabranch.repo.commit.commit import CommitBlock
     from anabranch.repo.commit.open_commit import OpenCommit
     from anabranch.repo.commit.stash import Stash
@@ -74,6 +75,12 @@ class Repository:
         with self._ctx.catalog.read() as cx:
             return self._ctx.default_branch(cx)
 
+    def sibling(self, name: str) -> Repository:
+        """Open another repository of the same store; it lives as long as this one."""
+        from anabranch.repo.stores import sibling
+
+        return Repository(sibling(self._ctx, name))
+
     def close(self) -> None:
         """Give connections and memory back."""
         self._ctx.catalog.close()
@@ -89,7 +96,7 @@ class Repository:
         author: str | None = None,
         strict: bool = False,
         allow_empty: bool = False,
-        provenance: Sequence[str] = (),
+        provenance: Any = (),
         facts: Mapping[str, Any] | None = None,
         retry: int = 0,
     ) -> CommitBlock:
@@ -112,7 +119,7 @@ class Repository:
         message: str = "",
         *,
         author: str | None = None,
-        provenance: Sequence[str] = (),
+        provenance: Any = (),
         strict: bool = False,
         working: bool = False,
         facts: Mapping[str, Any] | None = None,
@@ -297,6 +304,18 @@ class Repository:
         """Tell whether one ref is an ancestor of another, or the same."""
         return log_verbs.ancestor(self._ctx, old, new)
 
+    def provenance(self, ref: str | None = None, *, direct: bool = False) -> list[ProvenanceEntry]:
+        """List what a commit was made from, nearest first, each once, over all repositories of the store."""
+        from anabranch.repo.branches.provenance import provenance
+
+        return provenance(self._ctx, ref, direct)
+
+    def derived(self, ref: str | None = None, *, direct: bool = False) -> list[ProvenanceEntry]:
+        """List the commits that were made from one, nearest first, each once, over all repositories of the store."""
+        from anabranch.repo.branches.provenance import derived
+
+        return derived(self._ctx, ref, direct)
+
     # Reading
 
     def one_state(self) -> AbstractContextManager[None]:
@@ -421,13 +440,18 @@ class Repository:
         mode: Mode = "merge",
         ff: FastForward = "auto",
         author: str | None = None,
+        provenance: Any = (),
+        facts: Mapping[str, Any] | None = None,
     ) -> MergeResult:
-        """Merge one branch or several into another; conflicts raise MergeConflict and change nothing."""
+        """Merge one branch or several into another; conflicts raise MergeConflict and change nothing.
+
+        A squash names its sources as its provenance, unless `provenance` says otherwise.
+        """
         from anabranch.repo.merge.merge import merge
         from anabranch.repo.merge.request import MergeRequest, as_sources
 
-        asked = MergeRequest(as_sources(source), into, message, rules or {}, strictness, mode, ff, author)
-        return merge(self._ctx, asked)
+        how = (rules or {}, strictness, mode, ff, author, provenance, facts or {})
+        return merge(self._ctx, MergeRequest(as_sources(source), into, message, *how))
 
     def start_merge(
         self,
@@ -518,6 +542,18 @@ class Repository:
         from anabranch.repo.merge.restore import restore
 
         return restore(self._ctx, table, to, on, message, author)
+
+    def runs(self, pipeline: str | None = None, *, limit: int | None = None) -> list[dict[str, Any]]:
+        """List the runs of pipelines, newest first."""
+        from anabranch.repo.branches.runs import list_runs
+
+        return list_runs(self._ctx, pipeline, limit)
+
+    def find_run(self, pipeline: str, number: int | None = None) -> dict[str, Any]:
+        """Find a run of a pipeline, with what was expected in it; the newest, if no number is given."""
+        from anabranch.repo.branches.runs import find_run
+
+        return find_run(self._ctx, pipeline, number)
 
     @property
     def spark_session(self) -> Any:

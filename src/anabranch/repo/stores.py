@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -95,6 +95,12 @@ def open_(location: str, repository: str | None, options: Options) -> Context:
         catalog.close()
         raise
     return _context(location, catalog, record, facts, options)
+
+
+def sibling(ctx: Context, repository: str) -> Context:
+    """The parts of another repository of a store that is open: all but its record are shared."""
+    with ctx.catalog.read() as cx:
+        return replace(ctx, record=repositories.find(cx, repository))
 
 
 def names(location: str) -> list[str]:

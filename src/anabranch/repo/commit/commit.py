@@ -16,14 +16,15 @@ from anabranch.catalog.publish import publish
 from anabranch.catalog.store import Connection, lock_repository, now, settle
 from anabranch.errors import AnabranchError, BranchMoved, InvalidRequest, OutcomeUnknown, Unavailable
 from anabranch.model.clock import Position
-from anabranch.model.commits import BranchHead, Commit, CommitHead, Origin
+from anabranch.model.commits import BranchHead, Commit, CommitHead
 from anabranch.model.content import Content, Publication
 from anabranch.model.ids import CommitId, ObjectId, new_id
 from anabranch.plan.commit import Draft, content_of, objects_of
 from anabranch.plan.folding import is_due
+from anabranch.repo.branches.provenance import resolve_origins
 from anabranch.repo.branches.refs import need_branch
 from anabranch.repo.commit.transaction import Start, Transaction
-from anabranch.repo.context.arguments import check_facts, check_provenance, check_words
+from anabranch.repo.context.arguments import check_facts, check_words
 from anabranch.repo.context.context import Context
 from anabranch.settings import PUBLISH_ATTEMPTS
 
@@ -39,7 +40,7 @@ class CommitRequest:
     author: str | None = None
     strict: bool = False
     allow_empty: bool = False
-    provenance: Sequence[str] = ()
+    provenance: Any = ()
     facts: Mapping[str, Any] = field(default_factory=dict)
     retry: int = 0
     """How often a function is called again, where the branch moved under what it wrote."""
@@ -48,7 +49,6 @@ class CommitRequest:
         if not isinstance(self.retry, int) or self.retry < 0:
             raise InvalidRequest(f"retry= is {self.retry!r}, a count was expected", hint="such as retry=3")
         check_words(self.message, self.author)
-        check_provenance(self.provenance)
         check_facts(self.facts)
 
 
@@ -61,7 +61,8 @@ def begin(ctx: Context, asked: CommitRequest) -> Start:
         assert found is not None
         head, parent = found
         clock, started = history.clock(cx, head.position), now(cx)
-    who, sources = asked.author or ctx.author, tuple(asked.provenance)
+        sources = resolve_origins(ctx, cx, asked.provenance)
+    who = asked.author or ctx.author
     flags, facts = (asked.strict, asked.allow_empty), check_facts(asked.facts)
     return Start(head, parent, clock, asked.message, who, started, sources, *flags, facts=facts)
 
@@ -125,7 +126,7 @@ def _publication(
         start.author,
         start.message,
         start.started_at,
-        Origin.of(start.provenance),
+        start.provenance,
         verb,
         content,
         start.creates_branch,

@@ -19,9 +19,10 @@ from anabranch.model.names import check_ref_name
 from anabranch.model.objects import NewObject
 from anabranch.model.schema import Schema, read_schema, schema_document
 from anabranch.plan.commit import Draft, Statement, ThingDraft, objects_of, place_of
+from anabranch.repo.branches.provenance import resolve_origins
 from anabranch.repo.branches.refs import need_branch, resolve
 from anabranch.repo.commit.transaction import Start, Transaction
-from anabranch.repo.context.arguments import check_facts, check_provenance, check_words
+from anabranch.repo.context.arguments import check_facts, check_words
 from anabranch.repo.context.context import Context
 from anabranch.repo.context.table_state import table_state
 from anabranch.repo.write.table_writer import TableWriter
@@ -244,16 +245,17 @@ def start(
     parent: str | None = None,
     message: str = "",
     author: str | None = None,
-    provenance: Sequence[str] = (),
+    provenance: Any = (),
     strict: bool = False,
     working: bool = False,
     facts: Mapping[str, Any] | None = None,
 ) -> OpenCommit:
     """Open a commit on a branch; a branch that is not there yet is made when it is finished."""
     check_words(message, author)
-    sources, said = check_provenance(provenance), check_facts(facts or {})
+    said = check_facts(facts or {})
     with ctx.catalog.write() as cx:
         lock_repository(cx, ctx.record.id)
+        sources = resolve_origins(ctx, cx, provenance)
         head, creates = _target(ctx, cx, branch, parent)
         name = head.name
         record = OpenRecord(

@@ -11,7 +11,7 @@ from anabranch.catalog import entries
 from anabranch.errors import AlreadyExists, InvalidRequest, NotFound
 from anabranch.model.changes import Counts
 from anabranch.model.clock import Clock
-from anabranch.model.commits import BranchHead, Commit, CommitHead
+from anabranch.model.commits import BranchHead, Commit, CommitHead, Origin
 from anabranch.model.ids import ROOT_NAMESPACE, ObjectId, ThingId, new_id
 from anabranch.model.names import split_namespace, split_new_namespace, split_table_name
 from anabranch.model.tables import TableState, ThingKind
@@ -47,7 +47,7 @@ class Start:
     message: str
     author: str
     started_at: int
-    provenance: tuple[str, ...] = ()
+    provenance: tuple[Origin, ...] = ()
     strict: bool = False
     allow_empty: bool = False
     creates_branch: bool = False

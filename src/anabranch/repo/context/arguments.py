@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from anabranch.errors import InvalidRequest
@@ -36,13 +36,6 @@ def check_limit(limit: Any) -> int | None:
     if limit is None or (isinstance(limit, int) and not isinstance(limit, bool) and 0 <= limit < 1 << 63):
         return limit
     raise InvalidRequest(f"limit= is {told(limit)}, a number from 0 up was expected", hint="leave it out for all")
-
-
-def check_provenance(provenance: Sequence[str]) -> tuple[str, ...]:
-    """Provenance is a list of commit hashes."""
-    if isinstance(provenance, str):
-        raise InvalidRequest(f"provenance= is {provenance!r}, a list was expected", hint="give a list of commit hashes")
-    return tuple(check_text(p, "provenance=") for p in provenance)
 
 
 _FACT = re.compile(r"[a-z][a-z0-9_.-]{0,63}")

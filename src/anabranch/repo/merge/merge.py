@@ -9,10 +9,11 @@ from anabranch.catalog import commits, history
 from anabranch.catalog.store import Connection, lock_repository
 from anabranch.errors import InvalidRequest, MergeConflict
 from anabranch.model.clock import Position
-from anabranch.model.commits import Commit
+from anabranch.model.commits import Commit, Origin
 from anabranch.model.content import ChangeReference
 from anabranch.plan.history import is_ancestor, lone_fork
 from anabranch.plan.merge.rules import check_strictness, read_rules
+from anabranch.repo.branches.provenance import brought_in, origins_at, resolve_origins
 from anabranch.repo.context.context import Context
 from anabranch.repo.context.table_state import list_tables, table_state
 from anabranch.repo.merge.apply import How, Outcome, merge_source
@@ -173,19 +174,27 @@ def raise_conflict(asked: MergeRequest, target: Target, conflicts: Conflicts, hi
     )
 
 
+def _provenance(ctx: Context, merged: Merged, asked: MergeRequest) -> tuple[Origin, ...]:
+    """What a squash is made from: its sources and what they were made from, unless somebody says otherwise."""
+    with ctx.catalog.read() as cx:
+        if asked.provenance:
+            return resolve_origins(ctx, cx, asked.provenance)
+        heads = merged.parents[1:]
+        brought = brought_in(cx, [h.position for h in heads], merged.target.parent.position)
+        return (*Origin.of(h.hash for h in heads), *origins_at(cx, brought))
+
+
 def publish_merge(attempts: Attempts, merged: Merged, asked: MergeRequest, open_merge: str | None = None) -> Commit:
     """Publish one commit with all parents, or with the first only if it is a squash."""
     squash = asked.mode == "squash"
-    sources = tuple(h.hash for h in merged.parents[1:])
-    if squash:
-        merged = replace(merged, parents=merged.parents[:1])
     made = publish_content(
         attempts,
-        merged,
+        replace(merged, parents=merged.parents[:1]) if squash else merged,
         message=default_message(asked, merged.target),
         author=asked.author or attempts.ctx.author,
         verb="merge",
-        provenance=sources if squash else (),
+        provenance=_provenance(attempts.ctx, merged, asked) if squash else (),
+        facts=asked.facts,
         allow_empty=True,
         open_merge=open_merge,
     )

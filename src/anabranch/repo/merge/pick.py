@@ -10,8 +10,9 @@ from anabranch.catalog import history
 from anabranch.catalog.store import Connection
 from anabranch.errors import InvalidRequest, MergeConflict
 from anabranch.model.clock import Clock, Position
-from anabranch.model.commits import BranchHead, Commit
+from anabranch.model.commits import BranchHead, Commit, Origin
 from anabranch.model.types import can_widen
+from anabranch.repo.branches.provenance import origins_at
 from anabranch.repo.branches.refs import need_branch
 from anabranch.repo.context.context import Context
 from anabranch.repo.merge.apply import How, merge_source
@@ -50,6 +51,7 @@ def _attempt(attempts: Attempts, on: str | None, picked: Picked) -> Commit | Non
     ctx = attempts.ctx
     with ctx.catalog.read() as cx:
         target = read_target(ctx, cx, on)
+        kept = () if picked.verb == "revert" else origins_at(cx, [picked.theirs])
     merged = _work_out(ctx, target, replace(picked, how=replace(picked.how, earlier=attempts.rows)))
     if merged.conflicts:
         ctx.discard(merged.made)
@@ -60,7 +62,7 @@ def _attempt(attempts: Attempts, on: str | None, picked: Picked) -> Commit | Non
         message=picked.message,
         author=picked.author,
         verb=picked.verb,
-        provenance=picked.provenance,
+        provenance=(*Origin.of(picked.provenance), *kept),
         line_of=picked.line_of,
         starts_line=picked.starts_line,
     )

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
 from anabranch.catalog import commits
 from anabranch.catalog.moves import HeadMoved
@@ -37,7 +39,8 @@ def publish_content(
     message: str,
     author: str,
     verb: str,
-    provenance: tuple[str, ...] = (),
+    provenance: tuple[Origin, ...] = (),
+    facts: Mapping[str, Any] | None = None,
     allow_empty: bool = False,
     open_merge: str | None = None,
     line_of: BranchHead | None = None,
@@ -58,12 +61,13 @@ def publish_content(
         author,
         message,
         started,
-        Origin.of(provenance),
+        provenance,
         verb,
         content,
         open_merge=open_merge,
         line_of=line_of,
         starts_line=starts_line,
+        facts=facts or {},
     )
     try:
         with publish_found_out(ctx, publication) as found, ctx.catalog.write() as cx:

@@ -17,7 +17,7 @@ from anabranch.plan.merge.rules import check_strictness
 from anabranch.repo.branches.refs import need_branch, resolve
 from anabranch.repo.compare.diff import diff
 from anabranch.repo.compare.table_diff import Diff
-from anabranch.repo.context.arguments import check_words
+from anabranch.repo.context.arguments import check_facts, check_words
 from anabranch.repo.context.context import Context
 from anabranch.repo.merge.sides import Target
 
@@ -37,10 +37,14 @@ class MergeRequest:
     mode: Mode = "merge"
     ff: FastForward = "auto"
     author: str | None = None
+    provenance: Any = ()
+    """Of a squash: what it is made from, if not its sources."""
+    facts: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         check_words("merge" if self.message is None else self.message, self.author)
         check_strictness(self.strictness)
+        check_facts(self.facts)
         for name, value, known in (("mode", self.mode, get_args(Mode)), ("ff", self.ff, get_args(FastForward))):
             if value not in known:
                 raise InvalidRequest(f"{name}={value!r} is not known", hint=f"choose one of {', '.join(known)}")

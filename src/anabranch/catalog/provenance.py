@@ -1,0 +1,85 @@
+"""Which commits a commit was made from, and which were made from it, over all repositories of a store."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import Connection, Select, and_, select
+
+from anabranch.catalog import tables as t
+from anabranch.model.clock import Position
+from anabranch.model.ids import LineId, RepositoryId
+
+_AT_ONCE = 500
+"""How many hashes one statement names."""
+
+
+@dataclass(frozen=True)
+class KnownCommit:
+    """A commit that is in this store."""
+
+    hash: str
+    repository: str
+    """The name of its repository."""
+    message: str
+    author: str
+    finished_at: int
+    position: Position
+
+
+@dataclass(frozen=True)
+class ProvenanceLink:
+    """One commit was made from another, or from a source outside."""
+
+    by: str
+    """The hash of the commit that was made."""
+    origin: str | None
+    """The hash of what it was made from."""
+    role: str | None
+    source: str | None
+    repository: RepositoryId | None = None
+
+
+def find_commits(cx: Connection, hashes: Collection[str]) -> dict[str, KnownCommit]:
+    """Find commits by hash, whichever repository they are of."""
+    found = {}
+    for part in _parts(hashes):
+        c = t.commits.c
+        query = select(t.commits, t.repositories.c.name.label("repository")).join(
+            t.repositories, t.repositories.c.id == c.repository_id
+        )
+        for r in cx.execute(query.where(c.hash.in_(part))):
+            at = Position(LineId(r.line_id), r.commit_index)
+            found[r.hash] = KnownCommit(r.hash, r.repository, r.message, r.author, r.finished_at, at)
+    return found
+
+
+def origins_of(cx: Connection, hashes: Collection[str]) -> list[ProvenanceLink]:
+    """What commits were made from, in the order in which each names it."""
+    return list(_made(cx, hashes, t.commits.c.hash))
+
+
+def made_from(cx: Connection, hashes: Collection[str]) -> list[ProvenanceLink]:
+    """The commits that name one of these as what they were made from."""
+    return list(_made(cx, hashes, t.provenance.c.commit_hash))
+
+
+def _made(cx: Connection, hashes: Collection[str], column: object) -> Iterator[ProvenanceLink]:
+    for part in _parts(hashes):
+        rows = cx.execute(_query().where(column.in_(part)))  # type: ignore[attr-defined]
+        yield from (ProvenanceLink(r.hash, r.commit_hash, r.role, r.source, r.origin_repository) for r in rows)
+
+
+def _query() -> Select[Any]:
+    c, p = t.commits.c, t.provenance.c
+    same = and_(p.line_id == c.line_id, p.commit_index == c.commit_index)
+    repository = p.repository_id.label("origin_repository")
+    query = select(c.hash, p.commit_hash, p.role, p.source, repository).select_from(t.commits.join(t.provenance, same))
+    return query.order_by(c.finished_at, c.hash, p.number)
+
+
+def _parts(hashes: Collection[str]) -> Iterator[Sequence[str]]:
+    ordered = sorted(hashes)
+    return (ordered[n : n + _AT_ONCE] for n in range(0, len(ordered), _AT_ONCE))

@@ -1,0 +1,132 @@
+"""Runs of pipelines and what was expected in them: a diary. Where a pipeline got to is told by commits alone."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import func, select, update
+from sqlalchemy.engine import Connection, Row
+
+from anabranch.catalog.store import now
+from anabranch.catalog.work_tables import expectations, leases, runs
+from anabranch.model.ids import RepositoryId, new_id
+
+
+@dataclass(frozen=True)
+class RunRecord:
+    """One run of a pipeline, as the catalogue remembers it."""
+
+    id: str
+    pipeline: str
+    number: int
+    branch: str
+    output: str
+    state: str
+    """running, published, failed."""
+    steps: Sequence[Mapping[str, Any]]
+    commit: str | None
+    error: Mapping[str, Any] | None
+    author: str
+    started_at: int
+    finished_at: int | None
+
+
+def begin_run(cx: Connection, repository: RepositoryId, pipeline: str, output: str, author: str) -> RunRecord:
+    """Note that a run begins, under the next number of its pipeline."""
+    newest = cx.scalar(
+        select(func.max(runs.c.number)).where(runs.c.repository_id == repository, runs.c.pipeline == pipeline)
+    )
+    number = (newest or 0) + 1
+    made = RunRecord(
+        new_id("u"),
+        pipeline,
+        number,
+        f"run/{pipeline}-{number}",
+        output,
+        "running",
+        [],
+        None,
+        None,
+        author,
+        now(cx),
+        None,
+    )
+    row = {"id": made.id, "repository_id": repository, "pipeline": pipeline, "number": number, "branch": made.branch}
+    rest = {"output": output, "state": "running", "steps": [], "author": author, "started_at": made.started_at}
+    cx.execute(runs.insert(), [{**row, **rest}])
+    return made
+
+
+def end_run(
+    cx: Connection,
+    id_: str,
+    state: str,
+    *,
+    steps: Sequence[Mapping[str, Any]],
+    commit: str | None = None,
+    error: Mapping[str, Any] | None = None,
+    checked: Sequence[Mapping[str, Any]] = (),
+) -> None:
+    """Note how a run ended, and how what was expected was met."""
+    ended = {"state": state, "steps": list(steps), "commit_hash": commit, "error": error, "finished_at": now(cx)}
+    cx.execute(update(runs).where(runs.c.id == id_).values(**ended))
+    if checked:
+        cx.execute(expectations.insert(), [{"run_id": id_, "number": n, **c} for n, c in enumerate(checked)])
+
+
+def list_runs(
+    cx: Connection, repository: RepositoryId, pipeline: str | None = None, limit: int | None = None
+) -> list[RunRecord]:
+    """List the runs, newest first."""
+    query = (
+        select(runs).where(runs.c.repository_id == repository).order_by(runs.c.started_at.desc(), runs.c.number.desc())
+    )
+    if pipeline is not None:
+        query = query.where(runs.c.pipeline == pipeline)
+    return [_record(row) for row in cx.execute(query.limit(limit) if limit is not None else query)]
+
+
+def list_expectations(cx: Connection, run_ids: Sequence[str]) -> list[Row[Any]]:
+    """List what was expected in runs, and how it was met."""
+    query = select(expectations).where(expectations.c.run_id.in_(list(run_ids)))
+    return list(cx.execute(query.order_by(expectations.c.run_id, expectations.c.number)))
+
+
+def _record(row: Row[Any]) -> RunRecord:
+    return RunRecord(
+        row.id,
+        row.pipeline,
+        row.number,
+        row.branch,
+        row.output,
+        row.state,
+        row.steps,
+        row.commit_hash,
+        row.error,
+        row.author,
+        row.started_at,
+        row.finished_at,
+    )
+
+
+def take_lease(
+    cx: Connection, repository: RepositoryId, name: str, holder: str, for_microseconds: int
+) -> Row[Any] | None:
+    """Take or renew a lease; gives who has it, if somebody else does and has not let it run out."""
+    moment, full = now(cx), f"{repository}/{name}"
+    found = cx.execute(select(leases).where(leases.c.name == full).with_for_update()).one_or_none()
+    if found is not None and found.holder != holder and found.until > moment:
+        return found
+    values = {"holder": holder, "taken_at": moment, "until": moment + for_microseconds}
+    if found is None:
+        cx.execute(leases.insert(), [{"name": full, "repository_id": repository, **values}])
+    else:
+        cx.execute(update(leases).where(leases.c.name == full).values(**values))
+    return None
+
+
+def end_lease(cx: Connection, repository: RepositoryId, name: str, holder: str) -> None:
+    """Give a lease back."""
+    cx.execute(leases.delete().where(leases.c.name == f"{repository}/{name}", leases.c.holder == holder))

@@ -1,0 +1,67 @@
+"""Run a function over the shards of a job on Spark's executors: one action, one task a shard, only descriptors back."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
+from typing import Any
+
+from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
+
+_RESULT = "shard bigint, manifest string"
+
+
+def run_on_executors(
+    session: SparkSession,
+    run: Callable[[Any, Sequence[int], Iterable[Any]], Iterator[Any]],
+    task: Any,
+    numbers: Sequence[int],
+    modules: Sequence[Any],
+) -> list[dict[str, Any]]:
+    """Run shards; gives their manifests. `modules` are sent along, so that executors need not have them."""
+    _send_by_value(modules)
+    places = session.range(0, len(numbers), 1, len(numbers))
+    found = places.mapInArrow(partial(run, task, tuple(numbers)), _RESULT).toArrow()
+    return [json.loads(text) for text in found.column("manifest").to_pylist()]
+
+
+def _send_by_value(modules: Sequence[Any]) -> None:
+    from pyspark import cloudpickle
+
+    for module in modules:
+        cloudpickle.register_pickle_by_value(module)  # type: ignore[no-untyped-call]
+
+
+def is_failure_of_spark(error: BaseException) -> bool:
+    """Tell whether an error is one that a Spark job ended with."""
+    from py4j.protocol import Py4JJavaError
+
+    return isinstance(error, PySparkException | Py4JJavaError)
+
+
+def hashed_shard(frame: Any, columns: Sequence[str], shards: int) -> Any:
+    """The shard of a row by a checksum of its values' text: Spark's own hash differs between versions."""
+    from pyspark.sql import functions as f
+
+    text = f.concat_ws("\x1f", *(f.coalesce(f.col(_quoted(c)).cast("string"), f.lit("\x1e")) for c in columns))
+    return f.pmod(f.crc32(text.cast("binary")), f.lit(shards)).cast("int")
+
+
+def ranged_shard(frame: Any, column: str, shards: int) -> Any:
+    """The shard of a row by where its value lies among all: neighbours stay together."""
+    from pyspark.sql import functions as f
+
+    from anabranch.plan.shards import range_bounds
+
+    found = frame.select(f.col(_quoted(column)).alias("v")).where("v IS NOT NULL").sample(fraction=1.0).limit(100_000)
+    bounds = range_bounds([r["v"] for r in found.collect()], shards)
+    number = f.lit(0)
+    for bound in bounds:
+        number = number + f.when(f.col(_quoted(column)) >= f.lit(bound), 1).otherwise(0)
+    return number.cast("int")
+
+
+def _quoted(name: str) -> str:
+    return f"`{name.replace('`', '``')}`"

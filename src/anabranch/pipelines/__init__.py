@@ -1,0 +1,41 @@
+"""Pipelines: tables that are computed from tables, checked on a branch of their own and published in one commit."""
+
+from anabranch.jobs.inputs import DatasetInput
+from anabranch.pipelines.datasets import Dataset, Expectation, Pipeline
+from anabranch.pipelines.declarations import (
+    changes,
+    expect,
+    expect_or_drop,
+    expect_or_fail,
+    expect_query,
+    expect_unique,
+    materialized_view,
+    read,
+    table,
+    temporary_view,
+)
+from anabranch.pipelines.load import load, pipeline
+from anabranch.pipelines.run import RunResult, run
+from anabranch.pipelines.watch import watch
+
+__all__ = [
+    "Dataset",
+    "DatasetInput",
+    "Expectation",
+    "Pipeline",
+    "RunResult",
+    "changes",
+    "expect",
+    "expect_or_drop",
+    "expect_or_fail",
+    "expect_query",
+    "expect_unique",
+    "load",
+    "materialized_view",
+    "pipeline",
+    "read",
+    "run",
+    "table",
+    "temporary_view",
+    "watch",
+]

@@ -1,0 +1,224 @@
+"""Compute a dataset: in full, or from what changed in its inputs since the last run."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from anabranch.errors import InvalidRequest, NotFound
+from anabranch.jobs.inputs import DatasetInput, Pin, repository_of
+from anabranch.pipelines.datasets import Dataset
+from anabranch.pipelines.sources import RunState, in_form, rows_of
+from anabranch.sql.references import find_references, splice
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+GROUPS_AT_MOST = 10_000
+"""Above so many groups, a full refresh costs less than naming them."""
+
+
+@dataclass(frozen=True)
+class Since:
+    """What the last run read: its own commit, and the tables outside by label."""
+
+    commit: str
+    pins: Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class Computed:
+    """Rows of a dataset, and what they stand for."""
+
+    rows: Any
+    is_all: bool = True
+    """Whether these are all rows, or only what is new."""
+    where: str | None = None
+    """The rows that they take the place of, if not all of them."""
+    args: Mapping[str, Any] | None = None
+
+
+class NeedsAll(Exception):
+    """What changed can't be told apart: the dataset is computed in full."""
+
+
+def compute(state: RunState, dataset: Dataset) -> Any:
+    """Compute all rows of a dataset."""
+    inputs = {name: _whole(state, given, dataset) for name, given in state.pipeline.inputs_of(dataset).items()}
+    return _called(state, dataset, inputs)
+
+
+def compute_new(state: RunState, dataset: Dataset, moved: tuple[str, ...], since: Since) -> Computed:
+    """Compute what the changed inputs make of a dataset; raise NeedsAll where that can't be told."""
+    inputs = state.pipeline.inputs_of(dataset)
+    changed = {name: given for name, given in inputs.items() if _name(state, given) in moved}
+    if any(state.is_view(given) for given in changed.values()):
+        raise NeedsAll("a temporary view changed")
+    if dataset.refresh == "incremental_by":
+        return _by_group(state, dataset, inputs, changed, since)
+    if len(changed) > 1:
+        raise NeedsAll("several inputs changed")
+    ((name, given),) = changed.items()
+    rows = _difference(state, given, since)
+    new = _only_inserts(rows, dataset, given) if dataset.refresh == "append" else rows
+    others = {n: _whole(state, i, dataset) for n, i in inputs.items() if n != name}
+    found = _called(state, dataset, {**others, name: _as_frame(state, new, dataset)})
+    return Computed(found, is_all=False)
+
+
+def _name(state: RunState, given: DatasetInput) -> str:
+    return given.table if state.pipeline.is_inside(given) else given.label
+
+
+def _whole(state: RunState, given: DatasetInput, dataset: Dataset) -> Any:
+    if state.is_view(given):
+        return _view(state, given.table)
+    if given.form == "changes":
+        return _as_frame(state, _all_as_inserts(state, given), dataset)
+    return state.table(given)
+
+
+def _view(state: RunState, name: str) -> Any:
+    """The rows of a temporary view, computed once in a run."""
+    if name not in state.computed:
+        dataset = state.pipeline.by_name[name]
+        state.computed[name] = rows_of(compute(state, dataset), dataset)
+    return state.computed[name]
+
+
+def _called(state: RunState, dataset: Dataset, inputs: Mapping[str, Any]) -> Any:
+    if dataset.query is not None:
+        return _by_query(state, dataset, inputs)
+    function = dataset.function
+    assert function is not None
+    given = {name: in_form(rows, dataset.frames) for name, rows in inputs.items()}
+    parameters = inspect.signature(function).parameters
+    if dataset.reads_session:
+        return function()
+    if "spark" in parameters:
+        given["spark"] = state.repo.spark_session
+    if "configuration" in parameters:
+        given["configuration"] = dict(state.pipeline.configuration)
+    return function(**given)
+
+
+def _by_query(state: RunState, dataset: Dataset, inputs: Mapping[str, Any]) -> Any:
+    """Run a query over the inputs, whatever their names stand for."""
+    text = dataset.query or ""
+    references = [r for r in find_references(text) if not r.frame]
+    names = {name: f"input_{n}" for n, name in enumerate(inputs)}
+    spliced = splice(text, references, [f"{{{names[r.name]}}}" for r in references])
+    frames = {names[name]: rows for name, rows in inputs.items()}
+    return state.repo.sql(spliced, at=state.branch, **frames)
+
+
+def _since(state: RunState, given: DatasetInput, since: Since) -> tuple[Any, str, str, str]:
+    """The repository and table of an input, what was read last and what is read now."""
+    if state.pipeline.is_inside(given):
+        return state.repo, given.table, since.commit, state.branch
+    pin: Pin = state.pins[given.label]
+    old = since.pins.get(given.label)
+    if old is None:
+        raise NeedsAll(f"it is not known what was read of {given.label}")
+    return repository_of(state.repo, pin), pin.table, old, pin.commit
+
+
+def _difference(state: RunState, given: DatasetInput, since: Since) -> pa.Table:
+    """What changed in an input since the last run: one change a row, in Spark's form."""
+    repo, table, old, new = _since(state, given, since)
+    try:
+        found = repo.diff(old, new, table=table)
+        there = next((t for t in found if t.name == table), None)
+    except NotFound as error:
+        raise NeedsAll(f"what was read last is gone: {error.message}") from error
+    if there is None:
+        return repo.table(table, at=new, limit=0).arrow().slice(0, 0)
+    if there.schema:
+        raise NeedsAll(f"the columns of {given.label} changed")
+    return there.arrow()
+
+
+def _all_as_inserts(state: RunState, given: DatasetInput) -> pa.Table:
+    import pyarrow as pa
+
+    rows = state.table(replace(given, form="rows")).arrow()
+    return rows.append_column("_change_type", pa.array(["insert"] * rows.num_rows, pa.string()))
+
+
+def _only_inserts(rows: pa.Table, dataset: Dataset, given: DatasetInput) -> pa.Table:
+    if "_change_type" not in rows.column_names:
+        return rows
+    kinds = set(rows.column("_change_type").to_pylist())
+    if kinds - {"insert"}:
+        message = f"dataset {dataset.name!r} only appends, but rows of {given.label!r} were changed or deleted"
+        raise InvalidRequest(message, hint=f"compute it anew: --full-refresh {dataset.name}")
+    return rows.drop_columns(["_change_type"])
+
+
+def _as_frame(state: RunState, rows: pa.Table, dataset: Dataset) -> Any:
+    """Changed rows as a function wants them."""
+    if dataset.query is not None or dataset.frames == "arrow":
+        return rows
+    if dataset.frames == "spark":
+        return state.repo.spark_session.createDataFrame(rows)
+    return state.repo.sql("SELECT * FROM {rows}", rows=rows).__getattribute__(dataset.frames)()
+
+
+def _by_group(
+    state: RunState,
+    dataset: Dataset,
+    inputs: Mapping[str, DatasetInput],
+    changed: Mapping[str, DatasetInput],
+    since: Since,
+) -> Computed:
+    """Compute the groups anew of which some row changed, came or went, from all of their rows."""
+    group = dataset.group or ""
+    values: set[Any] = set()
+    for given in changed.values():
+        rows = _difference(state, given, since)
+        if group not in rows.column_names:
+            raise NeedsAll(f"{given.label} changed and has no column {group}")
+        values |= set(rows.column(group).unique().to_pylist())
+    if len(values) > GROUPS_AT_MOST:
+        raise NeedsAll(f"{len(values):,} groups changed")
+    where, args = _in_groups(group, values)
+    chosen = {n: _groups_of(state, given, dataset, where, args) for n, given in inputs.items()}
+    return Computed(_called(state, dataset, chosen), False, where, args)
+
+
+def _groups_of(state: RunState, given: DatasetInput, dataset: Dataset, where: str, args: Mapping[str, Any]) -> Any:
+    if state.is_view(given):
+        raise NeedsAll("it reads a temporary view")
+    found = state.table(given)
+    if dataset.group not in [c.name for c in found.schema]:
+        return found
+    return state.table(given, where=where, args=args)
+
+
+def _in_groups(group: str, values: set[Any]) -> tuple[str, dict[str, Any]]:
+    """A condition that holds for rows of these groups."""
+    column = f"`{group.replace('`', '``')}`"
+    known = sorted((v for v in values if v is not None), key=repr)
+    args = {f"g{n}": value for n, value in enumerate(known)}
+    parts = [f"{column} IN ({', '.join(f':{name}' for name in args)})"] if args else []
+    parts += [f"{column} IS NULL"] if None in values else []
+    return " OR ".join(parts) or "false", args
+
+
+@contextmanager
+def session_tables(state: RunState, dataset: Dataset) -> Iterator[None]:
+    """A block in which the Spark session knows the inputs of a dataset by their names."""
+    names: list[str] = []
+    session = state.repo.spark_session
+    try:
+        for given in state.pipeline.inputs_of(dataset).values():
+            rows = in_form(_whole(state, given, dataset), "spark")
+            rows.createOrReplaceTempView(given.table)
+            names.append(given.table)
+        yield
+    finally:
+        for name in names:
+            session.catalog.dropTempView(name)

@@ -1,0 +1,115 @@
+"""What a pipeline is, as values: datasets, what they read, what is expected of them, where the output goes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Literal
+
+from anabranch.errors import InvalidRequest
+from anabranch.jobs.inputs import DatasetInput
+from anabranch.plan.pipeline import Refresh, in_order
+
+DatasetKind = Literal["materialized_view", "temporary_view"]
+FrameKind = Literal["spark", "arrow", "pandas", "polars", "rows"]
+Verdict = Literal["count", "drop", "fail"]
+
+
+@dataclass(frozen=True)
+class Expectation:
+    """What has to hold of a dataset's rows: a condition on each, columns that are unique, or a query without rows."""
+
+    name: str
+    condition: str
+    verdict: Verdict = "count"
+    kind: Literal["condition", "unique", "query"] = "condition"
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """One table that a pipeline makes, or a view that only it sees."""
+
+    name: str
+    kind: DatasetKind = "materialized_view"
+    function: Callable[..., Any] | None = None
+    query: str | None = None
+    inputs: Mapping[str, DatasetInput] = field(default_factory=dict)
+    """By parameter of the function, or by table in the query."""
+    key: tuple[str, ...] = ()
+    refresh: Refresh = "full"
+    group: str | None = None
+    """The column of `incremental_by`."""
+    expectations: tuple[Expectation, ...] = ()
+    frames: FrameKind = "spark"
+    comment: str | None = None
+    properties: Mapping[str, str] = field(default_factory=dict)
+    version: str | None = None
+    """What stands for the code, if the user says so."""
+    origin: str = ""
+    """The file that declares it."""
+    reads_session: bool = False
+    """Whether its function reads tables by their names in a Spark session, as those of `pyspark.pipelines` do."""
+
+    def __post_init__(self) -> None:
+        if self.refresh in ("changes", "incremental_by") and not self.key:
+            hint = "give key=, so that rows can be replaced"
+            raise InvalidRequest(f"dataset {self.name!r} is refreshed by {self.refresh} and has no key", hint=hint)
+
+
+@dataclass(frozen=True)
+class PipelineOutput:
+    """Where the output goes."""
+
+    branch: str | None = None
+    repository: str | None = None
+
+
+@dataclass(frozen=True)
+class Pipeline:
+    """Datasets that are computed together and published in one commit."""
+
+    name: str
+    datasets: tuple[Dataset, ...]
+    output: PipelineOutput = PipelineOutput()
+    sources: Mapping[str, DatasetInput] = field(default_factory=dict)
+    """Tables outside, by the names that datasets know them by."""
+    expectations: tuple[Expectation, ...] = ()
+    """Queries over all outputs that must give no row."""
+    configuration: Mapping[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        names = [d.name for d in self.datasets]
+        twice = next((n for n in names if names.count(n) > 1), None)
+        if twice:
+            origins = " and ".join(d.origin or "?" for d in self.datasets if d.name == twice)
+            raise InvalidRequest(f"dataset {twice!r} is declared twice, in {origins}", hint="rename one of them")
+        if not names:
+            raise InvalidRequest(
+                f"pipeline {self.name!r} has no dataset", hint="declare one with @dp.materialized_view, or in SQL"
+            )
+
+    @cached_property
+    def by_name(self) -> dict[str, Dataset]:
+        return {d.name: d for d in self.datasets}
+
+    @cached_property
+    def ordered(self) -> tuple[Dataset, ...]:
+        """The datasets, each after those that it reads."""
+        inputs = {d.name: [i.table for i in self.inputs_of(d).values()] for d in self.datasets}
+        return tuple(self.by_name[name] for name in in_order(inputs))
+
+    def inputs_of(self, dataset: Dataset) -> dict[str, DatasetInput]:
+        """What a dataset reads; names that the pipeline knows as tables elsewhere are those."""
+        return {name: self._resolved(i) for name, i in dataset.inputs.items()}
+
+    def _resolved(self, given: DatasetInput) -> DatasetInput:
+        is_plain = given.repository is None and given.at is None
+        if is_plain and given.table not in self.by_name and given.table in self.sources:
+            known = self.sources[given.table]
+            return DatasetInput(known.table, known.repository, known.at, given.form)
+        return given
+
+    def is_inside(self, given: DatasetInput) -> bool:
+        """Tell whether an input is a dataset of this pipeline."""
+        return given.table in self.by_name and given.repository is None and given.at is None

@@ -1,0 +1,125 @@
+"""What is expected of datasets, looked at on the run's branch before anybody sees the output.
+
+A row meets a condition if it is true: neither false nor null."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from anabranch.pipelines.datasets import Dataset, Expectation, Verdict
+from anabranch.pipelines.sources import RunState
+
+DROPPED = "__dropped"
+"""What the name of the table ends with that takes the rows which `expect_or_drop` keeps out."""
+
+
+@dataclass(frozen=True)
+class Checked:
+    """How an expectation was met."""
+
+    dataset: str | None
+    """None for a query over all outputs."""
+    name: str
+    verdict: Verdict
+    broken: int
+    """The rows that did not meet it."""
+    rows: int | None = None
+    """The rows that were looked at, where that is known."""
+    condition: str = ""
+
+    @property
+    def is_failure(self) -> bool:
+        """Whether nothing may be published."""
+        return self.verdict == "fail" and self.broken > 0
+
+    def __str__(self) -> str:
+        of = f" of {self.rows:,}" if self.rows is not None else ""
+        where = f"{self.dataset}: " if self.dataset else ""
+        return f"{where}{self.broken:,}{of} rows break {self.name!r}"
+
+    def as_document(self) -> dict[str, Any]:
+        """For JSON."""
+        known = ("dataset", "name", "verdict", "broken", "rows")
+        return {name: getattr(self, name) for name in known}
+
+    def as_row(self) -> dict[str, Any]:
+        """For the catalogue."""
+        said = {"table_name": self.dataset, "name": self.name, "condition": self.condition, "action": self.verdict}
+        return {**said, "row_count": self.rows, "failed_count": self.broken}
+
+
+@contextmanager
+def without_dropped(state: RunState, dataset: Dataset, rows: Any) -> Iterator[tuple[Any, dict[str, int]]]:
+    """Keep rows out that an expectation drops; they go to a table of their own. Gives the rest and the counts."""
+    drops = _drops(dataset)
+    if not drops:
+        yield rows, {}
+        return
+    is_spark = hasattr(rows, "createOrReplaceTempView")
+    kept = rows.persist() if is_spark else rows
+    try:
+        met = " AND ".join(f"coalesce(({e.condition}), false)" for e in drops)
+        good, bad = (_chosen(state, kept, condition) for condition in (met, f"NOT ({met})"))
+        counts = _count(state, bad, drops)
+        _keep_dropped(state, dataset, bad)
+        yield good, counts
+    finally:
+        if is_spark:
+            kept.unpersist()
+
+
+def _drops(dataset: Dataset) -> list[Expectation]:
+    return [e for e in dataset.expectations if e.verdict == "drop" and e.kind == "condition"]
+
+
+def _chosen(state: RunState, rows: Any, condition: str) -> Any:
+    found = state.repo.sql(f"SELECT * FROM {{rows}} WHERE {condition}", rows=rows)
+    return found.spark() if found.engine == "spark" else found.arrow()
+
+
+def _count(state: RunState, rows: Any, expected: list[Expectation]) -> dict[str, int]:
+    sums = ", ".join(f"count_if(NOT coalesce(({e.condition}), false)) AS n{i}" for i, e in enumerate(expected))
+    (found,) = state.repo.sql(f"SELECT {sums} FROM {{rows}}", rows=rows).rows()
+    return {e.name: int(found[f"n{i}"]) for i, e in enumerate(expected)}
+
+
+def _keep_dropped(state: RunState, dataset: Dataset, rows: Any) -> None:
+    """The rows that were kept out in this run, without a key: what is wrong with them may be the key."""
+    name = f"{dataset.name}{DROPPED}"
+    there = {t.name for t in state.repo.tables(state.branch)}
+    with state.repo.commit(state.branch, f"rows kept out of {dataset.name}") as tx:
+        if name in there:
+            tx.table(name).drop()
+        tx.create_table(name, rows)
+
+
+def check_dataset(state: RunState, dataset: Dataset, dropped: dict[str, int]) -> tuple[Checked, ...]:
+    """Look at a dataset on the run's branch; all conditions in one query."""
+    checked = [
+        Checked(dataset.name, e.name, "drop", dropped[e.name], None, e.condition) for e in _drops(dataset) if dropped
+    ]
+    conditions = [e for e in dataset.expectations if e.kind == "condition" and e.verdict != "drop"]
+    rows = state.repo.table(dataset.name, at=state.branch)
+    if conditions:
+        broken = _count(state, rows, conditions)
+        total = rows.count()
+        checked += [Checked(dataset.name, e.name, e.verdict, broken[e.name], total, e.condition) for e in conditions]
+    for e in dataset.expectations:
+        if e.kind == "unique":
+            text = (
+                f"SELECT count(*) AS n FROM (SELECT 1 AS one FROM {{rows}} GROUP BY {e.condition} HAVING count(*) > 1)"
+            )
+            (found,) = state.repo.sql(text, rows=rows).rows()
+            checked.append(Checked(dataset.name, e.name, e.verdict, int(found["n"]), None, e.condition))
+    return tuple(checked)
+
+
+def check_queries(state: RunState) -> tuple[Checked, ...]:
+    """Run the queries over all outputs: each row that one gives breaks it."""
+    return tuple(
+        Checked(None, e.name, e.verdict, state.repo.sql(e.condition, at=state.branch).count(), None, e.condition)
+        for e in state.pipeline.expectations
+    )

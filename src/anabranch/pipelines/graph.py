@@ -1,0 +1,57 @@
+"""Draw a pipeline: as text for a terminal, as Mermaid for pages and notebooks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from anabranch.pipelines.datasets import Dataset, Pipeline
+
+
+def as_text(pipeline: Pipeline) -> str:
+    """One line a dataset, after what it reads, with what it reads below it."""
+    return "\n".join(line for dataset in pipeline.ordered for line in _lines(pipeline, dataset))
+
+
+def _lines(pipeline: Pipeline, dataset: Dataset) -> Iterator[str]:
+    yield f"{dataset.name}  ({', '.join(_told(dataset))})"
+    inputs = list(pipeline.inputs_of(dataset).values())
+    for n, given in enumerate(inputs):
+        outside = "" if pipeline.is_inside(given) else "  (outside)"
+        yield f"{'└─' if n == len(inputs) - 1 else '├─'} {given.label}{outside}"
+
+
+def _told(dataset: Dataset) -> list[str]:
+    told = ["view" if dataset.kind == "temporary_view" else "SQL" if dataset.query else "Python"]
+    if dataset.key:
+        told.append(f"key {', '.join(dataset.key)}")
+    if dataset.refresh != "full":
+        told.append(f"incremental by {dataset.group}" if dataset.group else dataset.refresh)
+    if dataset.expectations:
+        count = len(dataset.expectations)
+        told.append(f"{count} expectation{'s' if count > 1 else ''}")
+    return told
+
+
+def as_mermaid(pipeline: Pipeline) -> str:
+    """A flowchart: rounded boxes are tables outside, slanted ones views."""
+    names: dict[str, str] = {}
+
+    def node(label: str) -> str:
+        return names.setdefault(label, f"n{len(names)}")
+
+    lines = ["flowchart LR"]
+    for dataset in pipeline.ordered:
+        opened, closed = ("[/", "/]") if dataset.kind == "temporary_view" else ("[", "]")
+        lines.append(f'  {node(dataset.name)}{opened}"{_safe(dataset.name)}"{closed}')
+    for dataset in pipeline.ordered:
+        for given in pipeline.inputs_of(dataset).values():
+            label = given.table if pipeline.is_inside(given) else given.label
+            if label not in names:
+                lines.append(f'  {node(label)}(["{_safe(label)}"])')
+            lines.append(f"  {node(label)} --> {node(dataset.name)}")
+    return "\n".join(lines)
+
+
+def _safe(text: str) -> str:
+    """Text in quotes: what ends them or opens HTML is written as Mermaid's entities."""
+    return "".join(c if c.isalnum() or c in " _-.:@/" else f"#{ord(c)};" for c in text)

@@ -1,0 +1,40 @@
+"""Where a pipeline got to: read from the facts and the provenance of its newest commit on the output branch alone.
+
+So a reset or a revert of the output rewinds the pipeline by itself."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from anabranch.plan.pipeline import LastRun
+from anabranch.repo.branches.facts import find_facts
+
+if TYPE_CHECKING:
+    from anabranch.repo.repository import Repository
+
+FACT = "pipeline"
+"""What commits of pipelines say of themselves: name, run, datasets with their code and what they read."""
+
+
+@dataclass(frozen=True)
+class LastState:
+    """What the newest commit of a pipeline on a branch says."""
+
+    commit: str
+    datasets: Mapping[str, LastRun]
+    pins: Mapping[str, str]
+    """The commits that tables outside were read at, by label."""
+    commits: frozenset[str]
+    """All commits of the pipeline: what they changed was not changed by somebody else."""
+
+
+def last_state(repo: Repository, pipeline: str, branch: str) -> LastState | None:
+    """Read the newest commit of a pipeline that a branch reaches; None if there is none."""
+    found = [(hash_, said) for hash_, said in find_facts(repo._ctx, FACT, branch) if said.get("name") == pipeline]
+    if not found:
+        return None
+    newest, said = found[0]
+    datasets = {name: LastRun(d["code"], d["versions"]) for name, d in said["datasets"].items()}
+    return LastState(newest, datasets, said["inputs"], frozenset(hash_ for hash_, _ in found))

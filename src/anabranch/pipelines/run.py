@@ -1,0 +1,271 @@
+"""run: compute what moved on a branch of its own, check it there, and squash it into the output in one commit."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from anabranch.errors import AnabranchError, InvalidRequest, NotFound, RunFailed
+from anabranch.jobs.code import code_hash, text_hash
+from anabranch.jobs.inputs import Pin, last_touch
+from anabranch.pipelines.compute import Computed, NeedsAll, Since, compute, compute_new, session_tables
+from anabranch.pipelines.datasets import Dataset, Pipeline
+from anabranch.pipelines.expectations import Checked, check_dataset, check_queries, without_dropped
+from anabranch.pipelines.past_runs import FACT, LastState, last_state
+from anabranch.pipelines.sources import RunState, pin_inputs, rows_of
+from anabranch.pipelines.write import write_rows
+from anabranch.plan.pipeline import DatasetState, PipelineStep, plan_run
+from anabranch.repo.branches.runs import begin_run, end_run
+
+if TYPE_CHECKING:
+    from anabranch.catalog.runs import RunRecord
+    from anabranch.model.commits import Commit
+    from anabranch.repo.repository import Repository
+
+log = logging.getLogger("anabranch.pipelines.run")
+Notify = Callable[["StepResult"], None]
+
+
+@dataclass(frozen=True)
+class StepResult:
+    """What a run did with one dataset."""
+
+    step: PipelineStep
+    counts: Mapping[str, int] = field(default_factory=dict)
+    seconds: float = 0.0
+    expectations: tuple[Checked, ...] = ()
+
+    @property
+    def name(self) -> str:
+        return self.step.name
+
+    @property
+    def action(self) -> str:
+        return self.step.action
+
+    @property
+    def reason(self) -> str:
+        return self.step.reason
+
+    def as_document(self) -> dict[str, Any]:
+        """For JSON."""
+        said = {"name": self.name, "action": self.action, "reason": self.reason}
+        return {**said, "counts": dict(self.counts), "seconds": round(self.seconds, 3)}
+
+
+@dataclass(frozen=True)
+class RunResult:
+    """What a run did."""
+
+    pipeline: str
+    run: int | None
+    """Its number; None if nothing had to be done, or for a dry run."""
+    output: str
+    """The branch that the output is on."""
+    steps: tuple[StepResult, ...]
+    expectations: tuple[Checked, ...] = ()
+    """Of all datasets, and the queries over them."""
+    commit: Commit | None = None
+    """What was published; None if nothing changed."""
+
+
+def run(
+    repo: Repository,
+    pipeline: Pipeline,
+    *,
+    on: str | None = None,
+    full_refresh: Collection[str] | str = (),
+    dry_run: bool = False,
+    author: str | None = None,
+    notify: Notify = lambda _: None,
+) -> RunResult:
+    """Run a pipeline: what its inputs changed is computed, checked and published on `on`, all of it or nothing.
+
+    `full_refresh` names datasets to compute anew, or is "all". A dry run says what would be done.
+    """
+    output = on or pipeline.output.branch or repo.default_branch
+    full = _named(pipeline, full_refresh)
+    _read_session_inputs(pipeline)
+    with repo.one_state():
+        last = last_state(repo, pipeline.name, output)
+        pins = pin_inputs(repo, pipeline, output)
+        wanted = [_wanted(pipeline, d, pins) for d in pipeline.ordered]
+        edited = _edited(repo, pipeline, output, last)
+    steps = plan_run(wanted, last.datasets if last else {}, edited=edited, full=full)
+    if dry_run or all(s.action == "keep" for s in steps):
+        return RunResult(pipeline.name, None, output, tuple(map(StepResult, steps)))
+    codes = {w.name: w for w in wanted}
+    return _RunUnderWay(repo, pipeline, output, pins, last, codes, author, notify).carry_out(steps)
+
+
+def _named(pipeline: Pipeline, full_refresh: Collection[str] | str) -> frozenset[str]:
+    if full_refresh == "all":
+        return frozenset(pipeline.by_name)
+    names = frozenset([full_refresh] if isinstance(full_refresh, str) else full_refresh)
+    unknown = sorted(names - pipeline.by_name.keys())
+    if unknown:
+        hint = f"it has {', '.join(pipeline.by_name)}"
+        raise NotFound(f"pipeline {pipeline.name!r} has no dataset {unknown[0]!r}", hint=hint)
+    return names
+
+
+def _read_session_inputs(pipeline: Pipeline) -> None:
+    for dataset in pipeline.datasets:
+        for given in pipeline.inputs_of(dataset).values():
+            if dataset.reads_session and "." in given.table:
+                message = f"dataset {dataset.name!r} reads {given.table!r} by its name in the Spark session"
+                raise InvalidRequest(message, hint="give it a name without dots in `inputs`, and read that")
+
+
+def _wanted(pipeline: Pipeline, dataset: Dataset, pins: Mapping[str, Pin]) -> DatasetState:
+    inputs = pipeline.inputs_of(dataset).values()
+    outside = {i.label: pins[i.label].version for i in inputs if not pipeline.is_inside(i)}
+    inside = tuple(dict.fromkeys(i.table for i in inputs if pipeline.is_inside(i)))
+    return DatasetState(dataset.name, dataset.refresh, _code(dataset), outside, inside)
+
+
+def _code(dataset: Dataset) -> str:
+    """What tells whether a dataset would be computed otherwise than before."""
+    own = text_hash(dataset.query) if dataset.query is not None else code_hash(_function(dataset), dataset.version)
+    drops = [e.condition for e in dataset.expectations if e.verdict == "drop"]
+    return text_hash(own, *dataset.key, dataset.refresh, dataset.group or "", *drops)
+
+
+def _function(dataset: Dataset) -> Callable[..., Any]:
+    assert dataset.function is not None
+    return dataset.function
+
+
+def _edited(repo: Repository, pipeline: Pipeline, output: str, last: LastState | None) -> set[str]:
+    """Datasets that are gone, or that a commit of somebody else touched last."""
+    if last is None:
+        return set()
+    there = {t.name for t in repo.tables(output)}
+    stored = [d.name for d in pipeline.datasets if d.kind == "materialized_view"]
+    return {n for n in stored if n not in there or last_touch(repo, n, output) not in last.commits}
+
+
+@dataclass
+class _RunUnderWay:
+    """One run, from its branch to what is published."""
+
+    repo: Repository
+    pipeline: Pipeline
+    output: str
+    pins: Mapping[str, Pin]
+    last: LastState | None
+    wanted: Mapping[str, DatasetState]
+    author: str | None
+    notify: Notify
+
+    def carry_out(self, steps: list[PipelineStep]) -> RunResult:
+        record = begin_run(self.repo._ctx, self.pipeline.name, self.output, self.author)
+        state = RunState(self.repo, self.pipeline, self.pins, record.branch)
+        done: list[StepResult] = []
+        checked: tuple[Checked, ...] = ()
+        try:
+            self.repo.branch(record.branch, at=self.output)
+            for step in steps:
+                done.append(self._step(state, step))
+                checked += done[-1].expectations
+            checked += check_queries(state)
+            self._refuse(checked, record)
+            made = self._publish(record, checked)
+        except BaseException as error:
+            self._note(record, "failed", done, checked, error=error)
+            raise
+        self._note(record, "published", done, checked, commit=made.hash)
+        self.repo.delete_branch(record.branch, force=True)
+        return RunResult(self.pipeline.name, record.number, self.output, tuple(done), checked, made)
+
+    def _note(
+        self,
+        record: RunRecord,
+        state: str,
+        done: Sequence[StepResult],
+        checked: Sequence[Checked],
+        commit: str | None = None,
+        error: BaseException | None = None,
+    ) -> None:
+        """Write down how the run ended; a failure that can't be written down must not hide the first one."""
+        if error is not None:
+            error.add_note(f"run {record.number} of pipeline {record.pipeline} published nothing; see {record.branch}")
+        failure = None if error is None else {"kind": type(error).__name__, "message": str(error)}
+        steps = [s.as_document() for s in done]
+        end_run(self.repo._ctx, record, state, steps, [c.as_row() for c in checked], commit=commit, error=failure)
+
+    def _step(self, state: RunState, step: PipelineStep) -> StepResult:
+        dataset = self.pipeline.by_name[step.name]
+        started = time.monotonic()
+        counts: Mapping[str, int] = {}
+        checked: tuple[Checked, ...] = ()
+        if step.action != "keep" and dataset.kind == "materialized_view":
+            step, counts, dropped = self._store(state, dataset, step)
+            checked = check_dataset(state, dataset, dropped)
+        result = StepResult(step, counts, time.monotonic() - started, checked)
+        log.info("%s: %s (%s)", step.name, step.action, step.reason)
+        self.notify(result)
+        return result
+
+    def _store(
+        self, state: RunState, dataset: Dataset, step: PipelineStep
+    ) -> tuple[PipelineStep, Mapping[str, int], dict[str, int]]:
+        """Compute a dataset and commit it on the run's branch."""
+        tables = session_tables(state, dataset) if dataset.reads_session else nullcontext()
+        with _told_of(dataset), tables:
+            step, found = self._computed(state, dataset, step)
+            with without_dropped(state, dataset, rows_of(found.rows, dataset)) as (rows, dropped):
+                counts = write_rows(state, dataset, Computed(rows, found.is_all, found.where, found.args))
+        return step, counts, dropped
+
+    def _computed(self, state: RunState, dataset: Dataset, step: PipelineStep) -> tuple[PipelineStep, Computed]:
+        if step.action == "incremental" and self.last is not None:
+            try:
+                return step, compute_new(state, dataset, step.moved, Since(self.last.commit, self.last.pins))
+            except NeedsAll as reason:
+                step = PipelineStep(step.name, "full", f"{step.reason}; {reason}", step.moved)
+        return step, Computed(compute(state, dataset))
+
+    def _refuse(self, checked: tuple[Checked, ...], record: RunRecord) -> None:
+        broken = [c for c in checked if c.is_failure]
+        if broken:
+            said = "; ".join(str(c) for c in broken)
+            message = f"run {record.number} of pipeline {record.pipeline!r} published nothing: {said}"
+            hint = f"look at branch {record.branch!r}, mend the data or the code, run again"
+            raise RunFailed(message, hint=hint, branch=record.branch)
+
+    def _publish(self, record: RunRecord, checked: tuple[Checked, ...]) -> Commit:
+        merged = self.repo.merge(
+            record.branch,
+            into=self.output,
+            message=f"run {record.number} of pipeline {record.pipeline}",
+            mode="squash",
+            author=self.author,
+            provenance={label: f"{pin.repository}@{pin.commit}" for label, pin in self.pins.items()},
+            facts=self._facts(record, checked),
+        )
+        return merged.commit
+
+    def _facts(self, record: RunRecord, checked: tuple[Checked, ...]) -> dict[str, Any]:
+        datasets = {w.name: {"code": w.code, "versions": dict(w.versions)} for w in self.wanted.values()}
+        inputs = {label: pin.commit for label, pin in self.pins.items()}
+        results = [c.as_document() for c in checked]
+        said = {"name": record.pipeline, "run": record.number, "datasets": datasets, "inputs": inputs}
+        return {FACT: {**said, "expectations": results}}
+
+
+@contextmanager
+def _told_of(dataset: Dataset) -> Iterator[None]:
+    """A block in which a failure of a user's function is told with the dataset it is of."""
+    try:
+        yield
+    except AnabranchError as error:
+        error.add_note(f"while computing dataset {dataset.name}")
+        raise
+    except Exception as error:
+        message = f"dataset {dataset.name!r} ({dataset.origin}) failed: {type(error).__name__}: {error}"
+        raise RunFailed(message, hint="mend its function, then run again", dataset=dataset.name) from error

@@ -1,0 +1,71 @@
+"""What a run reads: tables outside of the pipeline pinned to commits, datasets as the run has them so far."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from anabranch.errors import InvalidRequest
+from anabranch.jobs.inputs import DatasetInput, Pin, pin_input, repository_of
+from anabranch.pipelines.datasets import Dataset, Pipeline
+
+if TYPE_CHECKING:
+    from anabranch.repo.read.table import Table
+    from anabranch.repo.repository import Repository
+
+
+def pin_inputs(repo: Repository, pipeline: Pipeline, branch: str) -> dict[str, Pin]:
+    """Find the commit at which each table outside is read, all at one moment."""
+    found: dict[str, Pin] = {}
+    with repo.one_state():
+        for dataset in pipeline.ordered:
+            for given in pipeline.inputs_of(dataset).values():
+                if not pipeline.is_inside(given) and given.label not in found:
+                    found[given.label] = pin_input(repo, given, branch, f"dataset {dataset.name!r}")
+    return found
+
+
+@dataclass
+class RunState:
+    """What datasets of a run read, and where it writes."""
+
+    repo: Repository
+    pipeline: Pipeline
+    pins: Mapping[str, Pin]
+    branch: str
+    """The branch of the run."""
+    computed: dict[str, Any] = field(default_factory=dict)
+    """Rows of temporary views, by name."""
+
+    def table(self, given: DatasetInput, **chosen: Any) -> Table:
+        """An input as a table: of the run so far, or as it is pinned."""
+        if self.pipeline.is_inside(given):
+            return self.repo.table(given.table, at=self.branch, **chosen)
+        pin = self.pins[given.label]
+        return repository_of(self.repo, pin).table(pin.table, at=pin.commit, **chosen)
+
+    def is_view(self, given: DatasetInput) -> bool:
+        """Tell whether an input is a temporary view."""
+        dataset = self.pipeline.by_name.get(given.table)
+        return self.pipeline.is_inside(given) and dataset is not None and dataset.kind == "temporary_view"
+
+
+def in_form(rows: Any, frames: str) -> Any:
+    """Rows as a function wants them: a table or a result of SQL in one of their forms; frames stay as they are."""
+    convert: Callable[[], Any] | None = getattr(rows, frames, None)
+    if convert is not None and hasattr(rows, "arrow") and hasattr(rows, "pandas"):
+        return convert()
+    return rows
+
+
+def rows_of(result: Any, dataset: Dataset) -> Any:
+    """What a dataset gave, as rows to write: results of SQL on Spark stay there."""
+    if result is None:
+        hint = "let it return a DataFrame, a table or rows"
+        raise InvalidRequest(f"dataset {dataset.name!r} returned nothing", hint=hint)
+    if hasattr(result, "engine") and hasattr(result, "arrow"):
+        return result.spark() if result.engine == "spark" else result.arrow()
+    if hasattr(result, "layout") and hasattr(result, "arrow"):  # a table of a repository
+        return result.arrow()
+    return result

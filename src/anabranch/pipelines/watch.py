@@ -1,0 +1,92 @@
+"""watch: run a pipeline whenever an input moved. Heads are asked of the catalogue; no JVM starts before one did."""
+
+from __future__ import annotations
+
+import os
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from anabranch.errors import AnabranchError, Unavailable
+from anabranch.model.ids import new_id
+from anabranch.pipelines.datasets import Pipeline
+from anabranch.pipelines.run import RunResult, run
+from anabranch.repo.branches.runs import end_lease, take_lease
+
+if TYPE_CHECKING:
+    from anabranch.repo.repository import Repository
+
+LEASE_SECONDS = 60
+"""How long a runner that says nothing keeps others from running; it is renewed three times as often."""
+
+
+def watch(
+    repo: Repository,
+    pipeline: Pipeline,
+    *,
+    on: str | None = None,
+    every_seconds: float = 2.0,
+    stop: Callable[[], bool] = lambda: False,
+    notify: Callable[[RunResult | AnabranchError], None] = lambda _: None,
+    **options: Any,
+) -> None:
+    """Run a pipeline now and whenever its inputs moved, until `stop()`; several commits are one run.
+
+    One runner at a time: another one is refused as long as this one lives.
+    """
+    with only_runner(repo, pipeline.name):
+        while not stop():
+            try:
+                done = run(repo, pipeline, on=on, **options)
+                if done.run is not None:
+                    notify(done)
+            except AnabranchError as error:
+                notify(error)
+                _wait_for_a_move(repo, pipeline, on, every_seconds, stop)
+            time.sleep(every_seconds)
+
+
+def _wait_for_a_move(
+    repo: Repository, pipeline: Pipeline, on: str | None, every_seconds: float, stop: Callable[[], bool]
+) -> None:
+    """After a failure: the same inputs would fail again, so wait until one of them moves."""
+    before = _heads(repo, pipeline)
+    while not stop() and _heads(repo, pipeline) == before:
+        time.sleep(every_seconds)
+
+
+def _heads(repo: Repository, pipeline: Pipeline) -> dict[str, str]:
+    names = {i.repository for d in pipeline.datasets for i in pipeline.inputs_of(d).values() if i.repository}
+    of = [repo, *(repo.sibling(name) for name in sorted(names))]
+    return {f"{r.name}:{b.name}": b.commit for r in of for b in r.branches() if not b.name.startswith("run/")}
+
+
+@contextmanager
+def only_runner(repo: Repository, pipeline: str) -> Iterator[None]:
+    """A block in which no other process runs this pipeline."""
+    holder = f"{socket.gethostname()}:{os.getpid()}:{new_id('')}"
+    _take(repo, pipeline, holder)
+    ended = threading.Event()
+    renewing = threading.Thread(target=_renew, args=(repo, pipeline, holder, ended), daemon=True)
+    renewing.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        renewing.join()
+        end_lease(repo._ctx, f"pipeline {pipeline}", holder)
+
+
+def _take(repo: Repository, pipeline: str, holder: str) -> None:
+    other = take_lease(repo._ctx, f"pipeline {pipeline}", holder, LEASE_SECONDS)
+    if other is not None:
+        message = f"pipeline {pipeline!r} is run by {other} already"
+        raise Unavailable(message, hint=f"wait for it to end; if it died, its turn ends within {LEASE_SECONDS} seconds")
+
+
+def _renew(repo: Repository, pipeline: str, holder: str, ended: threading.Event) -> None:
+    while not ended.wait(LEASE_SECONDS / 3):
+        take_lease(repo._ctx, f"pipeline {pipeline}", holder, LEASE_SECONDS)

@@ -1,0 +1,131 @@
+"""Which datasets of a pipeline a run computes, in which order and how; pure, from what is declared and what was read.
+
+What was read last is told by the newest commit of the pipeline on its output branch; there is no other state."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+from anabranch.errors import InvalidRequest
+
+Refresh = Literal["full", "append", "changes", "incremental_by"]
+Action = Literal["keep", "full", "incremental"]
+
+
+def in_order(inputs: Mapping[str, Sequence[str]]) -> list[str]:
+    """Sort datasets so that each comes after what it reads; those that nothing orders stay as they were declared."""
+    ordered: list[str] = []
+    path: list[str] = []
+
+    def visit(name: str) -> None:
+        if name in path:
+            ring = " → ".join([*path[path.index(name) :], name])
+            hint = "let one of them read something else"
+            raise InvalidRequest(f"datasets read each other in a ring: {ring}", hint=hint, ring=ring)
+        if name in ordered:
+            return
+        path.append(name)
+        for below in inputs[name]:
+            if below in inputs:
+                visit(below)
+        path.pop()
+        ordered.append(name)
+
+    for name in inputs:
+        visit(name)
+    return ordered
+
+
+@dataclass(frozen=True)
+class LastRun:
+    """What the newest commit of a pipeline says of one dataset."""
+
+    code: str
+    """The hash of the code that computed it."""
+    versions: Mapping[str, str]
+    """Of each input, the commit that last changed it, as it was read."""
+
+
+@dataclass(frozen=True)
+class DatasetState:
+    """One dataset as it is declared and as its inputs are now."""
+
+    name: str
+    refresh: Refresh
+    code: str
+    versions: Mapping[str, str]
+    """Of each input outside of the pipeline, the commit that last changed it."""
+    reads: tuple[str, ...] = ()
+    """The datasets of the pipeline that it reads."""
+
+
+@dataclass(frozen=True)
+class PipelineStep:
+    """What a run does with one dataset, and why."""
+
+    name: str
+    action: Action
+    reason: str
+    moved: tuple[str, ...] = ()
+    """The inputs that are not as they were read last."""
+
+
+@dataclass
+class _MovedDatasets:
+    moved: set[str] = field(default_factory=set)
+    """Datasets that are computed in this run, or read something that is."""
+
+
+def plan_run(
+    wanted: Sequence[DatasetState],
+    last: Mapping[str, LastRun],
+    *,
+    edited: Collection[str] = (),
+    full: Collection[str] = (),
+) -> list[PipelineStep]:
+    """Decide for each dataset, in order: kept as it is, computed from what changed, or computed in full.
+
+    `edited` are datasets that somebody else changed since, or that are not there; `full` those that are asked for.
+    """
+    progress = _MovedDatasets()
+    steps = [_step(w, last.get(w.name), w.name in edited, w.name in full, progress) for w in wanted]
+    return steps
+
+
+def _step(w: DatasetState, last: LastRun | None, edited: bool, full: bool, progress: _MovedDatasets) -> PipelineStep:
+    moved = _moved(w, last, progress)
+    action, reason = _decided(w, last, edited, full, moved)
+    if action != "keep":
+        progress.moved.add(w.name)
+    return PipelineStep(w.name, action, reason, moved)
+
+
+def _moved(w: DatasetState, last: LastRun | None, progress: _MovedDatasets) -> tuple[str, ...]:
+    known = last.versions if last else {}
+    outside = [name for name, version in w.versions.items() if known.get(name) != version]
+    return (*outside, *(name for name in w.reads if name in progress.moved))
+
+
+def _decided(
+    w: DatasetState, last: LastRun | None, edited: bool, full: bool, moved: Sequence[str]
+) -> tuple[Action, str]:
+    if full:
+        return "full", "a full refresh was asked for"
+    if last is None:
+        return "full", "it was not computed before"
+    if edited:
+        return "full", "it was changed by somebody else, or is gone"
+    if last.code != w.code:
+        return "full", "its code changed"
+    gone = [name for name in last.versions if name not in w.versions and name not in w.reads]
+    if gone:
+        return "full", f"it no longer reads {', '.join(gone)}"
+    if not moved:
+        return "keep", "nothing that it reads changed"
+    changed = f"{', '.join(moved)} changed"
+    new = [name for name in moved if name in w.versions and name not in last.versions]
+    if new:
+        return "full", f"it reads {', '.join(new)} for the first time"
+    return ("full" if w.refresh == "full" else "incremental"), changed

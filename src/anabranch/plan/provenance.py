@@ -1,0 +1,38 @@
+"""The order in which provenance is told: nearest first, each commit once, none before what was made from it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+
+def nearest_first(start: str, edges: Mapping[str, Sequence[str]]) -> list[tuple[str, int]]:
+    """Sort what is reached from a commit: by its longest way there, so that a commit comes after all made from it.
+
+    A ring, which only a forged store can have, is told once.
+    """
+    depth: dict[str, int] = {start: 0}
+    order: list[str] = []
+    for found in _post_order(start, edges):
+        order.append(found)
+    for found in reversed(order):
+        for below in edges.get(found, ()):
+            if below != start:
+                depth[below] = max(depth.get(below, 0), depth[found] + 1)
+    ranked = [(name, depth[name]) for name in reversed(order) if name != start]
+    return sorted(ranked, key=lambda item: item[1])
+
+
+def _post_order(start: str, edges: Mapping[str, Sequence[str]]) -> Iterable[str]:
+    """Each commit after all that it was made from."""
+    seen = {start}
+    stack: list[tuple[str, list[str]]] = [(start, list(edges.get(start, ())))]
+    while stack:
+        name, left = stack[-1]
+        if left:
+            below = left.pop(0)
+            if below not in seen:
+                seen.add(below)
+                stack.append((below, list(edges.get(below, ()))))
+        else:
+            yield name
+            stack.pop()

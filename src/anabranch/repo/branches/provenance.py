@@ -1,0 +1,233 @@
+"""Where commits came from and what was made of them: given when a commit starts, asked in either direction."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any
+
+from anabranch.catalog import history, repositories
+from anabranch.catalog import provenance as rows
+from anabranch.catalog.store import Connection
+from anabranch.errors import InvalidRequest, NotFound
+from anabranch.model.clock import Position
+from anabranch.model.commits import Commit, Origin
+from anabranch.plan.history import is_ancestor
+from anabranch.plan.provenance import nearest_first
+from anabranch.repo.branches.refs import resolve
+from anabranch.repo.context.arguments import check_text
+from anabranch.repo.context.context import Context
+
+
+@dataclass(frozen=True)
+class ExternalSource:
+    """Something outside of the store that a commit was made from, such as `s3://bucket/key@etag`."""
+
+    address: str
+
+
+@dataclass(frozen=True)
+class ProvenanceEntry:
+    """A commit that another was made from, or that was made from it; or a source outside."""
+
+    hash: str | None
+    repository: str | None
+    """The name of its repository; None for a source outside, and for a commit that is not here any more."""
+    role: str | None
+    """What the input was called where it was read."""
+    message: str | None
+    author: str | None
+    finished_at: datetime | None
+    source: str | None
+    depth: int
+    """How many steps away it is, by the longest way."""
+    via: tuple[str, ...]
+    """The commits that name it, or that it names; nearest the start."""
+
+    def __str__(self) -> str:
+        if self.hash is None:
+            return self.source or ""
+        return f"{self.repository}@{self.hash[:10]}" if self.repository else f"{self.hash[:10]} (not here)"
+
+
+def resolve_origins(ctx: Context, cx: Connection, given: Any) -> tuple[Origin, ...]:
+    """Find the commits that `provenance=` names: refs, `repository@ref`, commits, {role: …}, external sources."""
+    if isinstance(given, str | ExternalSource | Commit):
+        hint = 'give a list, such as ["inputs@main"], or {"orders": "shop@v1"}'
+        raise InvalidRequest(f"provenance= is {given!r}, a list was expected", hint=hint)
+    named: Iterable[tuple[str | None, Any]]
+    named = given.items() if isinstance(given, Mapping) else _named(given)
+    return tuple(_origin(ctx, cx, role, value) for role, value in named)
+
+
+def _named(given: Sequence[Any]) -> Iterable[tuple[str | None, Any]]:
+    for one in given:
+        yield from one.items() if isinstance(one, Mapping) else [(None, one)]
+
+
+def _origin(ctx: Context, cx: Connection, role: str | None, value: Any) -> Origin:
+    role = None if role is None else check_text(role, "provenance=")
+    match value:
+        case Origin():
+            return replace(value, role=role or value.role)
+        case ExternalSource(address):
+            return Origin(None, role, source=check_text(address, "provenance="))
+        case Commit():
+            text = value.hash
+        case _:
+            text = check_text(value, "provenance=")
+    return _found(ctx, cx, role, text)
+
+
+def _found(ctx: Context, cx: Connection, role: str | None, text: str) -> Origin:
+    """A commit by its text: of another repository if one is named, else of this one, else by hash of any."""
+    name, sign, ref = text.partition("@")
+    if sign and not ref.startswith("{") and name in repositories.names(cx):
+        record = repositories.find(cx, name)
+        head = history.head(cx, resolve(replace(ctx, record=record), cx, ref))
+        assert head is not None
+        return Origin(head.hash, role, record.id)
+    try:
+        head = history.head(cx, resolve(ctx, cx, text))
+        assert head is not None
+        return Origin(head.hash, role)
+    except (NotFound, InvalidRequest) as error:
+        known = rows.find_commits(cx, [text])
+        if text in known:
+            return Origin(text, role, repositories.find(cx, known[text].repository).id)
+        hint = "name a ref, repository@ref or a hash of this store; ab.external(…) names what is outside"
+        raise NotFound(f"provenance= names {text!r}: {error.message}", hint=hint) from error
+
+
+def provenance(ctx: Context, ref: str | None, direct: bool = False) -> list[ProvenanceEntry]:
+    """List what a commit was made from, nearest first, each once, over all repositories of the store."""
+    with ctx.catalog.read() as cx:
+        start = _hash(ctx, cx, ref)
+        made = {start: [_about(m, start) for m in rows.origins_of(cx, _brought(cx, start))]}
+        return _followed(cx, start, made, _UP, direct)
+
+
+def derived(ctx: Context, ref: str | None, direct: bool = False) -> list[ProvenanceEntry]:
+    """List the commits that were made from one, nearest first, each once, over all repositories of the store."""
+    with ctx.catalog.read() as cx:
+        start = _hash(ctx, cx, ref)
+        return _followed(cx, start, {}, _DOWN, direct)
+
+
+def _hash(ctx: Context, cx: Connection, ref: str | None) -> str:
+    head = history.head(cx, resolve(ctx, cx, ref))
+    assert head is not None
+    return head.hash
+
+
+def _about(made: rows.ProvenanceLink, by: str) -> rows.ProvenanceLink:
+    """What a commit that a merge brought in was made from, said of the merge."""
+    return replace(made, by=by)
+
+
+def _brought(cx: Connection, hash_: str) -> list[str]:
+    """A commit, and if it is a merge the commits that it brought in."""
+    (commit,) = rows.find_commits(cx, [hash_]).values()
+    first = history.clock(cx, commit.position).back(1)
+    others = history.further_parents(cx, commit.position)
+    brought = brought_in(cx, others, first) if first else []
+    return [hash_, *(h.hash for h in (history.head(cx, p) for p in brought) if h)]
+
+
+def brought_in(cx: Connection, ends: Sequence[Position], known: Position) -> list[Position]:
+    """The commits that some ends reach and a known commit does not."""
+    lines, found, waiting = history.Lines(cx), dict[Position, None](), list(ends)
+    while waiting:
+        at = waiting.pop()
+        if at in found or is_ancestor(lines, at, known):
+            continue
+        found[at] = None
+        before = history.clock(cx, at).back(1)
+        waiting += ([before] if before else []) + history.further_parents(cx, at)
+    return list(found)
+
+
+def origins_at(cx: Connection, positions: Sequence[Position]) -> tuple[Origin, ...]:
+    """What some commits were made from, each once."""
+    heads = (history.head(cx, p) for p in positions)
+    made = rows.origins_of(cx, [h.hash for h in heads if h])
+    return tuple(dict.fromkeys(Origin(m.origin, m.role, m.repository, m.source) for m in made))
+
+
+@dataclass(frozen=True)
+class _Direction:
+    """Which way provenance is followed: to what a commit was made from, or to what was made from it."""
+
+    step: Callable[[Connection, list[str]], list[rows.ProvenanceLink]]
+    start: Callable[[rows.ProvenanceLink], str | None]
+    target: Callable[[rows.ProvenanceLink], str | None]
+
+
+_UP = _Direction(rows.origins_of, lambda m: m.by, lambda m: m.origin)
+_DOWN = _Direction(rows.made_from, lambda m: m.origin, lambda m: m.by)
+
+
+def _followed(
+    cx: Connection, start: str, known: Mapping[str, list[rows.ProvenanceLink]], way: _Direction, direct: bool
+) -> list[ProvenanceEntry]:
+    """Follow commits from one on, a statement for each round."""
+    edges = dict(known)
+    waiting = [start]
+    while waiting:
+        asked = [h for h in waiting if h not in edges]
+        edges.update((h, []) for h in asked)
+        for m in way.step(cx, asked) if asked else ():
+            edges[way.start(m) or ""].append(m)
+        reached = {t for h in waiting for m in edges[h] if (t := way.target(m))}
+        waiting = [] if direct else sorted(reached - edges.keys())
+    return _entries(cx, start, edges, way)
+
+
+def _entries(
+    cx: Connection, start: str, edges: Mapping[str, list[rows.ProvenanceLink]], way: _Direction
+) -> list[ProvenanceEntry]:
+    reached = {h: [(t, m.role) for m in made if (t := way.target(m))] for h, made in edges.items()}
+    ordered = nearest_first(start, {h: list(dict.fromkeys(t for t, _ in found)) for h, found in reached.items()})
+    known = rows.find_commits(cx, [h for h, _ in ordered])
+    via: dict[str, list[tuple[str, str | None]]] = {}
+    for hash_, found in reached.items():
+        for t, role in found:
+            via.setdefault(t, []).append((hash_, role))
+    entries = [_entry(h, depth, known.get(h), via[h]) for h, depth in ordered]
+    depths = {start: 0, **dict(ordered)}
+    outside = [
+        ProvenanceEntry(None, None, m.role, None, None, None, m.source, depths[h] + 1, (h,))
+        for h, made in edges.items()
+        for m in made
+        if m.source and h in depths
+    ]
+    return sorted((*entries, *outside), key=lambda e: e.depth)
+
+
+def _entry(
+    hash_: str, depth: int, known: rows.KnownCommit | None, via: Sequence[tuple[str, str | None]]
+) -> ProvenanceEntry:
+    seen = tuple(dict.fromkeys(by for by, _ in via))
+    role = next((role for _, role in via if role), None)
+    if known is None:
+        return ProvenanceEntry(hash_, None, role, None, None, None, None, depth, seen)
+    when = history.to_datetime(known.finished_at)
+    return ProvenanceEntry(hash_, known.repository, role, known.message, known.author, when, None, depth, seen)
+
+
+def as_mermaid(entries: Sequence[ProvenanceEntry], start: str, *, down: bool = False) -> str:
+    """Draw provenance as a flowchart: an arrow leads from what was read to what was made of it."""
+    names = {start: "n0"}
+    lines = ["flowchart LR", f'  n0["{start[:10]}"]']
+    for entry in entries:
+        key = entry.hash or entry.source or ""
+        names.setdefault(key, f"n{len(names)}")
+        safe = "".join(c if c.isalnum() or c in " _-.:@/()" else f"#{ord(c)};" for c in str(entry))
+        lines.append(f'  {names[key]}["{safe}"]')
+    for entry in entries:
+        key = names[entry.hash or entry.source or ""]
+        for other in entry.via:
+            one, two = (names[other], key) if down else (key, names[other])
+            lines.append(f"  {one} --> {two}")
+    return "\n".join(lines)

@@ -1,0 +1,265 @@
+"""A run computes what moved, is checked on a branch of its own, and is published in one commit or not at all."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import anabranch as ab
+from anabranch import pipelines as dp
+from anabranch.pipelines.load import load
+from anabranch.pipelines.watch import only_runner
+
+ORDERS = [{"id": n, "day": n // 4, "qty": n % 5} for n in range(20)]
+Rows = list[dict[str, Any]]
+
+
+@pytest.fixture
+def repo(tmp_path: Path) -> Iterator[ab.Repository]:
+    with ab.init(tmp_path / "shop", engine="duck", author="ann") as made:
+        with made.commit("main", "load") as tx:
+            tx.create_table("orders", ORDERS, key="id")
+        yield made
+
+
+def totals(rows: Rows) -> Rows:
+    found: dict[int, int] = {}
+    for row in rows:
+        found[row["day"]] = found.get(row["day"], 0) + row["qty"]
+    return [{"day": day, "total": total} for day, total in sorted(found.items())]
+
+
+def sql_pipeline(tmp_path: Path, text: str, **spec: str) -> dp.Pipeline:
+    (tmp_path / "p").mkdir(exist_ok=True)
+    (tmp_path / "p" / "all.sql").write_text(text)
+    more = "".join(f"{name}: {value}\n" for name, value in spec.items())
+    (tmp_path / "p" / "ana-pipeline.yml").write_text(f"name: sales\nlibraries: [all.sql]\n{more}")
+    return load(tmp_path / "p")
+
+
+DAILY = "CREATE MATERIALIZED VIEW daily KEY (day) {how} AS SELECT day, sum(qty) AS total FROM orders GROUP BY day;"
+
+
+def table(repo: ab.Repository, name: str, at: str = "main") -> Rows:
+    rows: Rows = repo.table(name, at=at).rows()
+    return sorted(rows, key=lambda r: str(tuple(r.values())))
+
+
+def change(repo: ab.Repository, text: str) -> None:
+    repo.sql(text)
+
+
+def actions(done: dp.RunResult) -> dict[str, str]:
+    return {s.name: s.action for s in done.steps}
+
+
+def test_datasets_of_sql_and_python_are_published_in_one_commit_with_provenance(
+    repo: ab.Repository, tmp_path: Path
+) -> None:
+    @dp.materialized_view(key="day", frames="rows")
+    def daily(orders: Rows) -> Rows:
+        return totals(orders)
+
+    @dp.materialized_view(key="n", frames="arrow")
+    def days(daily: Any) -> Rows:
+        return [{"n": daily.num_rows}]
+
+    head = repo.show("main")
+    done = dp.run(repo, dp.pipeline("sales", days, daily))
+    assert actions(done) == {"daily": "full", "days": "full"}
+    assert table(repo, "daily") == totals(ORDERS)
+    assert table(repo, "days") == [{"n": 5}]
+    assert done.commit is not None
+    assert repo.show("main") == done.commit
+    assert done.commit.parents == (head.hash,)
+    assert [(p.role, p.hash) for p in repo.provenance(done.commit.hash)] == [("orders", head.hash)]
+    assert [b.name for b in repo.branches()] == ["main"]
+    assert repo.find_run("sales")["state"] == "published"
+
+
+def test_a_run_without_news_does_nothing_and_needs_no_engine(repo: ab.Repository, tmp_path: Path) -> None:
+    pipeline = sql_pipeline(tmp_path, DAILY.format(how=""))
+    dp.run(repo, pipeline)
+    head = repo.show("main").hash
+    with repo.commit("main", "elsewhere") as tx:
+        tx.create_table("other", [{"a": 1}])
+    again = dp.run(repo, pipeline)
+    assert (again.run, again.commit, actions(again)) == (None, None, {"daily": "keep"})
+    assert repo.show("main~1").hash == head
+
+
+@pytest.mark.parametrize("how", ["", "INCREMENTAL BY day"])
+def test_changes_of_the_input_arrive_however_the_output_is_refreshed(
+    repo: ab.Repository, tmp_path: Path, how: str
+) -> None:
+    pipeline = sql_pipeline(tmp_path, DAILY.format(how=how))
+    dp.run(repo, pipeline)
+    for text in (
+        "UPDATE orders SET qty = 100 WHERE id = 3",
+        "INSERT INTO orders VALUES (50, 9, 7)",
+        "DELETE FROM orders WHERE day = 2",
+        "UPDATE orders SET day = 3 WHERE id = 0",
+    ):
+        change(repo, text)
+        done = dp.run(repo, pipeline)
+        assert actions(done) == {"daily": "incremental" if how else "full"}
+        assert table(repo, "daily") == totals(repo.table("orders").rows())
+    last = repo.log("main", limit=1)[0]
+    assert sum(repo.diff(f"{last.hash}~1", last.hash)["daily"].counts().values()) <= 3, "only what differs is stored"
+
+
+def test_code_that_changed_is_computed_in_full_and_layout_is_no_change(repo: ab.Repository, tmp_path: Path) -> None:
+    dp.run(repo, sql_pipeline(tmp_path, DAILY.format(how="INCREMENTAL BY day")))
+    changed = DAILY.format(how="INCREMENTAL BY day").replace("sum(qty)", "max(qty)")
+    done = dp.run(repo, sql_pipeline(tmp_path, changed))
+    assert (done.steps[0].action, done.steps[0].reason) == ("full", "its code changed")
+
+
+def test_a_reset_a_revert_and_an_edit_rewind_the_pipeline(repo: ab.Repository, tmp_path: Path) -> None:
+    pipeline = sql_pipeline(tmp_path, DAILY.format(how="INCREMENTAL BY day"))
+    dp.run(repo, pipeline)
+    change(repo, "UPDATE orders SET qty = 9 WHERE id = 1")
+    second = dp.run(repo, pipeline).commit
+    assert second is not None
+    repo.revert(second.hash)
+    assert actions(dp.run(repo, pipeline)) == {"daily": "full"}
+    assert table(repo, "daily") == totals(repo.table("orders").rows())
+    repo.sql("DELETE FROM daily WHERE day = 1")
+    assert actions(dp.run(repo, pipeline)) == {"daily": "full"}
+    assert table(repo, "daily") == totals(repo.table("orders").rows())
+    repo.reset("main", to=f"{second.hash}~1")
+    assert actions(dp.run(repo, pipeline)) == {"daily": "incremental"}
+    assert table(repo, "daily") == totals(repo.table("orders").rows())
+
+
+def test_a_broken_expectation_publishes_nothing_and_leaves_the_branch(repo: ab.Repository, tmp_path: Path) -> None:
+    text = DAILY.format(how="").replace(
+        "daily KEY", "daily (CONSTRAINT small EXPECT (total < 9) ON VIOLATION FAIL UPDATE) KEY"
+    )
+    pipeline = sql_pipeline(tmp_path, text)
+    head = repo.show("main").hash
+    with pytest.raises(ab.RunFailed, match=r"daily: 2 of 5 rows break 'small'") as caught:
+        dp.run(repo, pipeline)
+    assert repo.show("main").hash == head
+    assert len(table(repo, "daily", at=caught.value.branch)) == 5
+    failed = repo.find_run("sales")
+    assert (failed["state"], failed["expectations"][0]["broken"]) == ("failed", 2)
+
+
+def test_rows_that_an_expectation_drops_are_kept_apart_and_counted(repo: ab.Repository) -> None:
+    @dp.expect("even", "id % 2 = 0")
+    @dp.expect_or_drop("known", "id IS NOT NULL")
+    @dp.expect_unique("id")
+    @dp.materialized_view(key="id", frames="rows")
+    def cleaned(orders: Rows) -> Rows:
+        return [*orders, {"id": None, "day": 1, "qty": 1}]
+
+    done = dp.run(repo, dp.pipeline("clean", cleaned))
+    assert {c.name: c.broken for c in done.expectations} == {"known": 1, "even": 10, "unique id": 0}
+    assert table(repo, "cleaned") == sorted(ORDERS, key=lambda r: str(tuple(r.values())))
+    assert table(repo, "cleaned__dropped") == [{"id": None, "day": 1, "qty": 1}]
+
+
+def test_a_query_over_all_outputs_stops_a_run(repo: ab.Repository) -> None:
+    @dp.materialized_view(key="day", frames="rows")
+    def daily(orders: Rows) -> Rows:
+        return totals(orders)
+
+    expected = dp.expect_query("nothing is lost", "SELECT 1 FROM daily HAVING sum(total) <> 39")
+    pipeline = dp.pipeline("sales", daily, expectations=[expected])
+    with pytest.raises(ab.RunFailed, match="nothing is lost"):
+        dp.run(repo, pipeline)
+
+
+def test_appended_rows_are_read_alone_and_other_changes_are_refused(repo: ab.Repository) -> None:
+    seen: list[int] = []
+
+    @dp.materialized_view(key="id", mode="append", frames="rows", version="1")
+    def copied(orders: Rows) -> Rows:
+        seen.append(len(orders))
+        return orders
+
+    pipeline = dp.pipeline("copy", copied)
+    dp.run(repo, pipeline)
+    change(repo, "INSERT INTO orders VALUES (70, 1, 1), (71, 1, 1)")
+    dp.run(repo, pipeline)
+    assert seen == [20, 2]
+    assert table(repo, "copied") == table(repo, "orders")
+    change(repo, "DELETE FROM orders WHERE id = 70")
+    with pytest.raises(ab.InvalidRequest, match="only appends"):
+        dp.run(repo, pipeline)
+    dp.run(repo, pipeline, full_refresh="copied")
+    assert table(repo, "copied") == table(repo, "orders")
+
+
+def test_changes_are_applied_with_their_deletes(repo: ab.Repository) -> None:
+    @dp.materialized_view(key="id", mode="changes", frames="rows", inputs={"orders": dp.changes("orders")}, version="1")
+    def doubled(orders: Rows) -> Rows:
+        return [{**row, "qty": row["qty"] * 2} for row in orders if row["_change_type"] != "update_preimage"]
+
+    pipeline = dp.pipeline("double", doubled)
+    dp.run(repo, pipeline)
+    for text in ("UPDATE orders SET qty = 50 WHERE id = 2", "DELETE FROM orders WHERE id = 4"):
+        change(repo, text)
+    assert actions(dp.run(repo, pipeline)) == {"doubled": "incremental"}
+    assert table(repo, "doubled") == [{**r, "qty": r["qty"] * 2} for r in table(repo, "orders")]
+
+
+def test_tables_of_other_repositories_and_refs_are_inputs(repo: ab.Repository, tmp_path: Path) -> None:
+    with ab.init(tmp_path / "shop", repository="lake", engine="duck") as lake:
+        with lake.commit("main", "load") as tx:
+            tx.create_table("raw", ORDERS, key="id")
+        lake.tag("v1")
+        with lake.commit("main", "more") as tx:
+            tx.table("raw").delete()
+    text = "CREATE MATERIALIZED VIEW counted KEY (n) AS SELECT count(*) AS n FROM source;"
+    pipeline = sql_pipeline(tmp_path, text, inputs="{source: {table: raw, repository: lake, at: v1}}")
+    done = dp.run(repo, pipeline)
+    assert table(repo, "counted") == [{"n": 20}]
+    assert done.commit is not None
+    (origin,) = repo.provenance(done.commit.hash)
+    assert (origin.repository, origin.role) == ("lake", "lake:raw@v1")
+
+
+def test_only_one_runner_works_at_a_time(repo: ab.Repository) -> None:
+    with only_runner(repo, "sales"):
+        with pytest.raises(ab.Unavailable, match="is run by"), only_runner(repo, "sales"):
+            pass
+        with only_runner(repo, "other"):
+            pass
+    with only_runner(repo, "sales"):
+        pass
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("CREATE STREAMING TABLE t AS SELECT 1 AS a;", "streaming tables are not supported"),
+        ("CREATE MATERIALIZED VIEW t AS SELECT a, FROM orders;", "all.sql"),
+        ("CREATE MATERIALIZED VIEW a AS SELECT * FROM b; CREATE MATERIALIZED VIEW b AS SELECT * FROM a;", "a → b → a"),
+        ("CREATE MATERIALIZED VIEW a AS SELECT 1 AS n; CREATE MATERIALIZED VIEW a AS SELECT 2 AS n;", "twice"),
+        ("CREATE MATERIALIZED VIEW a INCREMENTAL BY d AS SELECT 1 AS d;", "no key"),
+        ("CREATE MATERIALIZED VIEW a AS SELECT * FROM nowhere;", "nowhere"),
+    ],
+)
+def test_what_can_not_be_run_is_refused_before_anything_is_written(
+    repo: ab.Repository, tmp_path: Path, text: str, problem: str
+) -> None:
+    with pytest.raises(ab.AnabranchError, match=problem):
+        dp.run(repo, sql_pipeline(tmp_path, text))
+    assert [b.name for b in repo.branches()] == ["main"]
+    assert repo.runs() == []
+
+
+def test_a_function_that_fails_is_named_and_publishes_nothing(repo: ab.Repository) -> None:
+    @dp.materialized_view(frames="rows")
+    def broken(orders: Rows) -> Rows:
+        raise ZeroDivisionError("no")
+
+    head = repo.show("main").hash
+    with pytest.raises(ab.RunFailed, match=r"dataset 'broken' \(test_run.py\) failed: ZeroDivisionError: no"):
+        dp.run(repo, dp.pipeline("sales", broken))
+    assert repo.show("main").hash == head
