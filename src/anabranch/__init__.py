@@ -26,6 +26,7 @@ from anabranch.settings import DamageSettings, ServerSettings, Settings
 
 if TYPE_CHECKING:
     from anabranch.frames.relation import Relation
+    from anabranch.repo.backups import StoreCopy
     from anabranch.repo.commit.open_commit import OpenCommit
     from anabranch.repo.commit.transaction import Transaction
     from anabranch.repo.compare.blame import Blame
@@ -72,17 +73,20 @@ __all__ = [
     "ServerSettings",
     "Settings",
     "SqlResult",
+    "StoreCopy",
     "Table",
     "TableDiff",
     "Tag",
     "Transaction",
     "Unavailable",
     "Verification",
+    "backup",
     "drop_repository",
     "external",
     "init",
     "open",
     "repositories",
+    "restore_store",
 ]
 
 
@@ -97,6 +101,7 @@ _LOADED_LATER = {
     "Relation": "frames.relation",
     "Repository": "repo.repository",
     "SqlResult": "repo.read.sql_result",
+    "StoreCopy": "repo.backups",
     "Table": "repo.read.table",
     "TableDiff": "repo.compare.table_diff",
     "Transaction": "repo.commit.transaction",
@@ -156,3 +161,17 @@ def drop_repository(store: str | PathLike[str], repository: str) -> None:
     from anabranch.repo.stores import drop
 
     drop(fspath(store), repository)
+
+
+def backup(store: str | PathLike[str], folder: str | PathLike[str]) -> StoreCopy:
+    """Copy a store into a folder, as one state while others write, or what is new there since the last time."""
+    from anabranch.repo import backups
+
+    return backups.backup(fspath(store), fspath(folder))
+
+
+def restore_store(folder: str | PathLike[str], store: str | PathLike[str], *, objects: str | None = None) -> StoreCopy:
+    """Make a store from a backup, where there is none yet: a folder, or `postgresql://…` together with `objects=`."""
+    from anabranch.repo import backups
+
+    return backups.restore_store(fspath(folder), fspath(store), objects)

@@ -64,7 +64,7 @@ def tell(repo: ab.Repository) -> dict[str, Any]:
             "rows": rows,
             "diff": diff,
             "steps": steps,
-            "blame": {n: _digest(repo.blame(n).rows()) for n in names[newest]},
+            "blame": {n: _digest([b.key, b.commit.hash, b.row] for b in repo.blame(n).rows()) for n in names[newest]},
             "branches": [[b.name, b.commit] for b in repo.branches()],
             "tags": [[x.name, x.commit, x.author] for x in repo.tags()],
             "moves": [[m.before, m.after, m.verb] for m in repo.reflog("main")],

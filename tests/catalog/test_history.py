@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
+from sqlalchemy import event
 
 import anabranch as ab
-from anabranch.catalog import history
+from anabranch.catalog import branches, history
+from anabranch.catalog.publish import publish
+from anabranch.model.content import Content, Publication
+from anabranch.model.ids import CommitId, new_id
 from anabranch.plan.history import is_ancestor, merge_bases
 from tests.catalog import stores
 from tests.catalog.histories import Real, position_of, publish_graph
@@ -24,6 +30,34 @@ ON_A_DATABASE = settings(
     phases=[Phase.explicit, Phase.reuse, Phase.generate],
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
+
+
+def add_lines(repo: ab.Repository, count: int) -> None:
+    """Publish empty commits on main, each on a line of its own."""
+    ctx = repo._ctx
+    with ctx.catalog.write() as cx:
+        for number in range(count):
+            head = branches.find(cx, ctx.record.id, "main")
+            assert head is not None
+            parent = history.head(cx, head.position)
+            assert parent is not None
+            id_ = CommitId(new_id("k"))
+            made = Publication(ctx.record.id, head, (parent,), id_, "ann", f"{number}", 1, (), "commit", Content())
+            publish(cx, replace(made, starts_line=True), ctx.store_id, 32)
+
+
+def test_log_and_show_ask_no_more_of_a_history_of_many_lines(repo: ab.Repository) -> None:
+    stores.make_table(repo, "t")
+    asked: list[str] = []
+    event.listen(repo._ctx.catalog._engine, "before_cursor_execute", lambda *told: asked.append(told[2]))
+    counts = []
+    for count in (40, 160):
+        add_lines(repo, count)
+        asked.clear()
+        assert [c.message for c in repo.log(limit=3)] == [str(count - n) for n in (1, 2, 3)]
+        assert repo.show("main").id == f"main/{1 + sum((40, 160)[: len(counts) + 1])}"
+        counts.append(len(asked))
+    assert counts[1] == counts[0]
 
 
 def assert_as_a_walk_finds(repo: ab.Repository, graph: Graph, pairs: list[tuple[int, int]]) -> None:

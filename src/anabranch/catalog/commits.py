@@ -75,27 +75,28 @@ def describe(cx: Connection, positions: Iterable[Position]) -> list[Commit]:
 
 @dataclass
 class LineNumbers:
-    """The lines that lead to some commits: what came before each, and where its numbers begin."""
+    """The lines of some commits, and those above that entries of their states may be on, read at once."""
 
     cx: Connection
     asked: Iterable[str]
     _rows: dict[str, Any] = field(default_factory=dict)
-    _starts: dict[str, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        missing = set(self.asked)
-        while missing:
-            found = {row.id: row for part in _parts(missing) for row in self._read(part)}
-            if len(found) < len(missing):
-                raise _lost(missing - set(found))
-            self._rows |= found
-            missing = {r.parent_line for r in found.values() if r.parent_line} - set(self._rows)
+        wanted = set(self.asked)
+        self._rows |= {row.id: row for part in _parts(wanted) for row in self._read(part)}
+        above = {r.parent_line for r in self._rows.values() if r.parent_line and r.depth}
+        if lost := (wanted | above) - set(self._rows):
+            raise _lost(lost)
         self._branches = self._named_after()
 
     def _read(self, lines: Sequence[str]) -> Sequence[Any]:
-        c, b = t.lines.c, t.branches.c
-        query = select(c.id, c.repository_id, c.name, c.parent_line, c.parent_index, c.depth, b.name.label("branch"))
-        return self.cx.execute(query.outerjoin(t.branches, b.id == c.branch_id).where(c.id.in_(lines))).all()
+        c, b, above = t.lines.c, t.branches.c, t.lines.alias("above")
+        way = select(c.id, c.parent_line, c.depth).where(c.id.in_(lines)).cte("way", recursive=True)
+        up = select(above.c.id, above.c.parent_line, above.c.depth).join(way, above.c.id == way.c.parent_line)
+        way = way.union(up.where(way.c.depth > 0))
+        told = select(c.id, c.repository_id, c.name, c.parent_line, c.parent_index, c.start, c.depth)
+        told = told.add_columns(b.name.label("branch")).join(way, way.c.id == c.id)
+        return self.cx.execute(told.outerjoin(t.branches, b.id == c.branch_id)).all()
 
     def _named_after(self) -> dict[str, str]:
         """The branch that each line began on: by the name it has, or had when it was deleted."""
@@ -114,18 +115,7 @@ class LineNumbers:
 
     def start(self, line: str) -> int:
         """The number of the first commit of a line: how many first parents it has."""
-        way: list[str] = []
-        at: str | None = line
-        while at is not None and at not in self._starts:
-            if len(way) > len(self._rows):
-                raise _lost({line})
-            way.append(at)
-            at = self._rows[at].parent_line
-        for known in reversed(way):
-            row = self._rows[known]
-            above = row.parent_line
-            self._starts[known] = 0 if above is None else self._starts[above] + row.parent_index + 1
-        return self._starts[line]
+        return int(self._rows[line].start)
 
     def number(self, position: Position) -> int:
         """How many first parents a commit has: its place on any branch that it is a first parent of."""
@@ -145,7 +135,9 @@ class LineNumbers:
     def places(self, position: Position) -> Iterator[Position]:
         """Where an entry of a commit's state may be: as `Clock.entry_positions`."""
         at: Position | None = position
-        while at is not None:
+        for _ in self._rows:
+            if at is None:
+                return
             yield at
             if self._rows[at.line].depth == 0:
                 return

@@ -14,6 +14,7 @@ from sqlalchemy import (
     MetaData,
     Table,
     TableClause,
+    bindparam,
     column,
     inspect,
     literal,
@@ -72,6 +73,7 @@ def _to_4(cx: Connection) -> None:
     metadata.create_all(cx, checkfirst=False)
     for made in (*_HISTORY_OF_3, *_CONTENT_OF_3, *_OBJECTS_OF_3, *_OPEN_OF_3):
         _take_over(cx, made.name.removeprefix("ana_"), made)
+    _number_lines(cx)
     for row in cx.execute(select(t.schemas)).all():
         told = [{"schema_id": row.id, "column_id": x["id"]} for x in row.document["columns"]]
         cx.execute(t.schema_columns.insert(), told)
@@ -81,7 +83,26 @@ _HISTORY_OF_3 = (t.store, t.repositories, t.lines, t.commits, t.merge_edges, t.p
 _CONTENT_OF_3 = (t.tags, t.entries, t.names, t.changes, t.change_references, t.views, t.view_objects)
 _OBJECTS_OF_3 = (t.objects, t.inline_objects, t.schemas)
 _OPEN_OF_3 = (t.open_commits, t.open_merges, t.settled_rows, t.open_entries, t.open_objects)
-_NEW_IN_4 = {"commits": {"recipe": literal(1)}}
+_NEW_IN_4 = {"commits": {"recipe": literal(1)}, "lines": {"start": literal(0)}}
+
+
+def _number_lines(cx: Connection) -> None:
+    """Note the number of the first commit of each line: how many first parents it has."""
+    c = t.lines.c
+    parents = {r.id: (r.parent_line, r.parent_index) for r in cx.execute(select(c.id, c.parent_line, c.parent_index))}
+    starts: dict[str, int] = {}
+    for line in parents:
+        way = [line]
+        while way[-1] not in starts and (above := parents[way[-1]][0]) is not None:
+            if above not in parents or above in way:
+                raise Corrupt(f"line {above!r} is missing, or springs from itself", hint="restore it from a backup")
+            way.append(above)
+        for at in reversed(way):
+            above, index = parents[at]
+            starts.setdefault(at, 0 if above is None else starts[above] + index + 1)
+    numbered = [{"line": line, "first": start} for line, start in starts.items() if start]
+    if numbered:
+        cx.execute(update(t.lines).where(c.id == bindparam("line")).values(start=bindparam("first")), numbered)
 
 
 def _take_over(cx: Connection, name: str, made: Table) -> None:
@@ -92,11 +113,11 @@ def _take_over(cx: Connection, name: str, made: Table) -> None:
     old = table(name, *(column(x) for x in kept))
     cx.execute(made.insert().from_select([*kept, *new], select(*old.c, *new.values())))
     if made is t.branch_moves and cx.dialect.name != "sqlite":
-        cx.execute(text(_CONTINUE_MOVES))
+        cx.execute(text(CONTINUE_MOVES))
     cx.execute(text(f"DROP TABLE {name}"))
 
 
-_CONTINUE_MOVES = "SELECT setval(pg_get_serial_sequence('ana_branch_moves', 'id'), max(id)) FROM ana_branch_moves"
+CONTINUE_MOVES = "SELECT setval(pg_get_serial_sequence('ana_branch_moves', 'id'), max(id)) FROM ana_branch_moves"
 
 MIGRATIONS: Mapping[int, Migration] = {1: _to_2, 2: _to_3, 3: _to_4}
 """From version n to n + 1. A migration runs in the opening transaction, so that a crash leaves the old version."""

@@ -99,7 +99,7 @@ def _finished_at(publication: Publication, today: int) -> int:
 def write_root(cx: Connection, publication: Publication, store_id: str) -> CommitHead:
     """Write the first commit of a repository and make its branch."""
     branch = publication.branch
-    line = _new_line(cx, publication.repository, branch, None, store_id, 0)
+    line = _new_line(cx, publication.repository, branch, None, store_id, 0, 0)
     position = Position(line, 0)
     finished_at = now(cx)
     made = CommitHead(position, publication.id, commit_hash(publication, finished_at), 0, finished_at)
@@ -228,7 +228,7 @@ def _check_links(cx: Connection, publication: Publication) -> None:
         raise Unavailable(f"a commit that is merged was collected: {lost[0]}", hint=hint)
 
 
-_LINE = select(t.lines.c.branch_id, t.lines.c.store_id, t.lines.c.tip, t.lines.c.depth)
+_LINE = select(*(t.lines.c[name] for name in ("branch_id", "store_id", "start", "tip", "depth")))
 _LINE = _LINE.where(t.lines.c.id == bindparam("line")).with_for_update()
 _EXTEND = update(t.lines).where(t.lines.c.id == bindparam("line")).values(tip=bindparam("next"))
 
@@ -249,12 +249,19 @@ def _place(
         cx.execute(_EXTEND, {"line": line, "next": index + 1})
         return Position(line, index + 1), False
     carries = row.depth + 1 >= depth_limit
-    made = _new_line(cx, repository, branch, parent, store_id, 0 if carries else row.depth + 1)
+    depth = 0 if carries else row.depth + 1
+    made = _new_line(cx, repository, branch, parent, store_id, depth, row.start + index + 1)
     return Position(made, 0), carries
 
 
 def _new_line(
-    cx: Connection, repository: RepositoryId, branch: BranchHead, parent: CommitHead | None, store_id: str, depth: int
+    cx: Connection,
+    repository: RepositoryId,
+    branch: BranchHead,
+    parent: CommitHead | None,
+    store_id: str,
+    depth: int,
+    start: int,
 ) -> LineId:
     line = LineId(new_id("l"))
     values = {
@@ -266,6 +273,7 @@ def _new_line(
         "parent_line": parent.position.line if parent else None,
         "parent_index": parent.position.index if parent else None,
         "parent_generation": parent.generation if parent else None,
+        "start": start,
         "tip": 0,
         "depth": depth,
     }

@@ -48,6 +48,7 @@ lines = Table(
     Column("parent_line", Text),
     Column("parent_index", BigInteger),
     Column("parent_generation", BigInteger),
+    Column("start", BigInteger, nullable=False),
     Column("tip", BigInteger, nullable=False),
     Column("depth", Integer, nullable=False),
     UniqueConstraint("repository_id", "name"),

@@ -50,6 +50,8 @@ MODULES = {
     "optimize": "optimize",
     "gc": "gc",
     "verify": "verify",
+    "backup": "backup",
+    "restore-store": "restore_store",
     "config": "config",
     "completion": "completion",
     "demo": "demo",

@@ -44,12 +44,12 @@ def make(location: str, repository: str | None, objects: str | None, branch: str
     """Make a repository, and the store if it is not there yet; its first commit is empty."""
     check_ref_name(branch, "branch")
     name = check_repository_name(repository or _default_name(location))
-    open_root(_objects_location(location, objects))
-    catalog = _reach(location, options.settings, create=True)
+    open_root(objects_location(location, objects))
+    catalog = reach(location, options.settings, create=True)
     try:
         if not catalog.exists():
-            _create(catalog, _objects_location(location, objects))
-        elif objects is not None and catalog.open()["objects"] != _objects_location(location, objects):
+            _create(catalog, objects_location(location, objects))
+        elif objects is not None and catalog.open()["objects"] != objects_location(location, objects):
             found = catalog.open()["objects"]
             raise InvalidRequest(f"the store keeps its objects at {found!r}", hint="leave the place of objects out")
         facts = catalog.open()
@@ -86,7 +86,7 @@ def _write_first_commit(cx: Connection, record: RepositoryRecord, store_id: str,
 
 def open_(location: str, repository: str | None, options: Options) -> Context:
     """Open a repository of a store that is there."""
-    catalog = _reach(location, options.settings, create=False)
+    catalog = reach(location, options.settings, create=False)
     try:
         facts = catalog.open()
         with catalog.read() as cx:
@@ -105,7 +105,7 @@ def sibling(ctx: Context, repository: str) -> Context:
 
 def names(location: str) -> list[str]:
     """List the repositories of a store."""
-    catalog = _reach(location, Settings(), create=False)
+    catalog = reach(location, Settings(), create=False)
     try:
         catalog.open()
         with catalog.read() as cx:
@@ -116,7 +116,7 @@ def names(location: str) -> list[str]:
 
 def drop(location: str, repository: str) -> None:
     """Remove a repository with all its history. Who reads its objects now has a time of grace, as ever with gc."""
-    catalog = _reach(location, Settings(), create=False)
+    catalog = reach(location, Settings(), create=False)
     try:
         catalog.open()
         with catalog.write() as cx:
@@ -127,7 +127,8 @@ def drop(location: str, repository: str) -> None:
         catalog.close()
 
 
-def _reach(location: str, settings: Settings, *, create: bool) -> Catalog:
+def reach(location: str, settings: Settings, *, create: bool) -> Catalog:
+    """Reach the catalogue of a store; with `create` also one that is not there yet."""
     if is_server(location) or "://" in location:
         return Catalog.at_server(location, settings.server)
     folder = Path(location) / FOLDER
@@ -151,7 +152,8 @@ def _default_name(location: str) -> str:
     return Path(location).absolute().name.replace(".", "_") or "main"
 
 
-def _objects_location(location: str, objects: str | None) -> str:
+def objects_location(location: str, objects: str | None) -> str:
+    """Where the objects of a new store go, as the catalogue will tell it."""
     if objects is not None:
         return objects if "://" in objects else str(Path(objects).absolute())
     if is_server(location):
@@ -160,7 +162,7 @@ def _objects_location(location: str, objects: str | None) -> str:
     return OBJECTS
 
 
-def _objects_at(location: str, facts: dict[str, str]) -> str:
+def objects_at(location: str, facts: dict[str, str]) -> str:
     """Where the objects of a store are, which may be told as beside the catalogue."""
     objects = facts["objects"]
     return str(Path(location).absolute() / FOLDER / objects) if objects == OBJECTS else objects
@@ -169,7 +171,7 @@ def _objects_at(location: str, facts: dict[str, str]) -> str:
 def _context(
     location: str, catalog: Catalog, record: RepositoryRecord, facts: dict[str, str], options: Options
 ) -> Context:
-    root = open_root(_objects_at(location, facts), facts["store_id"])
+    root = open_root(objects_at(location, facts), facts["store_id"])
     sound = Soundness(root, options.settings.damage)
     made = Context(
         catalog,

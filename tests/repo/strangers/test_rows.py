@@ -108,7 +108,7 @@ def test_a_damaged_row_is_told_as_damage(store: Path, statement: str) -> None:
         return
     except ab.NotFound:  # what the row said is gone
         return
-    assert statement.split()[1] in ("merge_edges", "objects"), "it was read as if nothing had happened"
+    assert statement.split()[1] in ("ana_merge_edges", "ana_objects"), "it was read as if nothing had happened"
 
 
 @pytest.mark.parametrize(

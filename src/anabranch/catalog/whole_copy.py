@@ -1,0 +1,32 @@
+"""A whole catalogue, copied as one state into an empty database of either kind."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from sqlalchemy import Connection, select, text, update
+
+from anabranch.catalog import tables as t
+from anabranch.catalog.migrations import CONTINUE_MOVES, metadata
+
+_AT_ONCE = 500
+
+
+def copy_rows(source: Connection, target: Connection, changed: Mapping[str, str]) -> None:
+    """Make all tables in the target and copy their rows; some facts of the store are others there."""
+    metadata.create_all(target, checkfirst=False)
+    for table in metadata.sorted_tables:
+        rows = source.execute(select(table), execution_options={"yield_per": _AT_ONCE})
+        for part in rows.mappings().partitions():
+            target.execute(table.insert(), [dict(row) for row in part])
+    for key, value in changed.items():
+        target.execute(update(t.store).where(t.store.c.key == key).values(value=value))
+    if target.dialect.name != "sqlite":
+        target.execute(text(CONTINUE_MOVES))
+
+
+def files_named(cx: Connection) -> Iterator[tuple[str, int, str]]:
+    """Yield path, size and hash of every file that the catalogue names."""
+    c = t.objects.c
+    for row in cx.execute(select(c.path, c.size_bytes, c.sha256).where(c.path.is_not(None)).order_by(c.path)):
+        yield row.path, row.size_bytes, row.sha256

@@ -1,0 +1,35 @@
+"""`ana backup`: copy the store into a folder, or what is new since the last time."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+
+import click
+
+import anabranch
+from anabranch.cli.options import command as make_command
+from anabranch.cli.output.text import emit, emit_json, plural, size
+from anabranch.cli.session import Session
+
+
+@make_command("backup", short_help="Copy the store into a folder.")
+@click.argument("folder", metavar="FOLDER")
+def command(session: Session, folder: str) -> None:
+    """Copy the store with all its repositories into a folder, or what is new since the last time.
+
+    Others may go on writing: the copy is one state of the store. Every file is compared with its hash on the way. A
+    backup that is broken off leaves the one before.
+
+    \b
+    $ ana backup /mnt/backups/shop
+    $ ana restore-store /mnt/backups/shop /data/shop
+
+    JSON: store, folder, file_count, size_bytes, copied_count, copied_bytes.
+    """
+    with session.progress("copying"):
+        done = anabranch.backup(session.place.store, folder)
+    if session.json:
+        emit_json(asdict(done))
+        return
+    new = f"{plural(done.copied_count, 'new file')} ({size(done.copied_bytes)})"
+    emit(f"{done.folder}: {plural(done.file_count, 'file')} ({size(done.size_bytes)}), {new}")
