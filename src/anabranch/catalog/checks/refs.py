@@ -78,8 +78,8 @@ def _origin(known: LookUps, row: CatalogRow, affects: Affected) -> Iterator[Dama
     """A line springs from a commit, but for the first of a repository."""
     parent = (row.parent_line, row.parent_index, row.parent_generation)
     if parent == (None, None, None):
-        if row.depth:
-            yield row.damage(f"it springs from nothing but has depth {row.depth}", affects)
+        if row.depth or row.start:
+            yield row.damage(f"it springs from nothing but has depth {row.depth} and start {row.start}", affects)
         return
     above, commit = known.lines.get(row.parent_line), known.commit(row.parent_line, row.parent_index)
     if above is None or commit is None:
@@ -90,6 +90,8 @@ def _origin(known: LookUps, row: CatalogRow, affects: Affected) -> Iterator[Dama
     if commit.generation != row.parent_generation:
         what = f"parent_generation is {row.parent_generation}, that of the commit it springs from {commit.generation}"
         yield row.damage(what, affects)
+    if row.start != above.start + row.parent_index + 1:
+        yield row.damage(f"start is {row.start}, but it springs from commit {above.start + row.parent_index}", affects)
     if row.depth not in (0, above.depth + 1):
         yield row.damage(f"depth is {row.depth}, that of the line it springs from {above.depth}", affects)
 
