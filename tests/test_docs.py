@@ -22,7 +22,7 @@ def blocks(language: str, page: str = "README.md") -> list[str]:
     return re.findall(rf"```{language}\n(.*?)```", text, flags=re.DOTALL)
 
 
-@pytest.mark.parametrize("page", ["README.md", "docs/sql.md"])
+@pytest.mark.parametrize("page", ["README.md", "docs/sql.md", "docs/cookbook.md"])
 def test_the_python_session_prints_what_the_page_shows(
     page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -69,6 +69,8 @@ def plain(text: str, folder: Path) -> str:
         "docs/format.md",
         "docs/types.md",
         "docs/files.md",
+        "docs/cookbook.md",
+        "docs/coming_from.md",
         "docs/merge.md",
         "docs/sql.md",
         "docs/expressions.md",
@@ -120,3 +122,10 @@ def test_the_reference_says_what_the_code_says() -> None:
 
 def test_the_manual_says_what_the_commands_say() -> None:
     assert commands_page.PAGE.read_text(encoding="utf-8") == commands_page.page(), "python -m tests.commands_page"
+
+
+def test_the_commands_that_newcomers_are_told_of_are_there() -> None:
+    from anabranch.cli.main import MODULES
+
+    told = "".join((ROOT / "docs" / page).read_text(encoding="utf-8") for page in ("coming_from.md", "cookbook.md"))
+    assert set(re.findall(r"`ana ([a-z-]+)", told)) <= set(MODULES)

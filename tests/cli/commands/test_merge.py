@@ -9,6 +9,7 @@ import pytest
 
 import anabranch as ab
 from tests.cli.conftest import Ana
+from tests.cli.test_executable import on_terminal
 
 
 def write(folder: Path, branch: str, message: str, **values: Any) -> None:
@@ -213,3 +214,24 @@ def test_rows_in_conflict_and_rows_that_break_a_check_are_told_together_and_sett
     assert "none left" in meeting("resolve", "orders", "--theirs").out
     meeting("merge", "--continue")
     assert shown(meeting) == {1: ("void", 12.0), 2: ("paid", 21.0), 3: ("sent", 30.0)}
+
+
+def test_in_eighty_columns_conflicts_and_blame_show_what_matters(ana: Ana, folder: Path) -> None:
+    long = "a very long description of a green tea from the hills"
+    (folder / "t.csv").write_text("id,customer_reference,item,qty\n1,C-2026-000001-ab,tea,2\n")
+    ana("init")
+    ana("import", "t", "t.csv", "--key", "id,customer_reference", "-m", "load")
+    ana("switch", "-c", "dev")
+    ana("sql", f"UPDATE t SET item = '{long}'", "-m", "greener")
+    ana("switch", "main")
+    ana("sql", "UPDATE t SET item = 'black tea'", "-m", "blacker")
+    ana("merge", "dev", fails=1)
+    seen = on_terminal("conflicts", "t", columns=80, NO_COLOR="1").replace("\r", "")
+    assert "id=1, customer_reference=C-2026-000001-ab: item (update/update)\n  base    tea\n  ours    black tea" in seen
+    assert f"  theirs  {long}\n" in seen
+    ana("resolve", "t", "--theirs")
+    ana("merge", "--continue")
+    lines = on_terminal("blame", "t", "--cells", columns=80, NO_COLOR="1").replace("\r", "").splitlines()
+    assert any(line.endswith("id=1, customer_reference=C-2026-000001-ab") for line in lines)
+    assert any(line.startswith("item") and line.endswith("greener") for line in lines)
+    assert max(len(line) for line in lines if line[:1].isalpha()) <= 80

@@ -20,7 +20,7 @@ CASES: dict[str, tuple[Edges, str]] = {
     "a merge": (
         {"m": "bc", "c": "a", "b": "a", "a": ""},
         r"""
-        * m
+        *   m
         |\
         | * c
         * | b
@@ -31,9 +31,9 @@ CASES: dict[str, tuple[Edges, str]] = {
     "a merge of an older branch while another goes on": (
         {"n": "md", "m": "bc", "d": "c", "c": "a", "b": "a", "a": ""},
         r"""
-        * n
+        *   n
         |\
-        * | m
+        * |   m
         |\ \
         | | * d
         | |/
@@ -46,7 +46,7 @@ CASES: dict[str, tuple[Edges, str]] = {
     "an octopus": (
         {"m": "abc", "a": "r", "b": "r", "c": "r", "r": ""},
         r"""
-        * m
+        *     m
         |\
         | |\
         * | | a
@@ -60,7 +60,7 @@ CASES: dict[str, tuple[Edges, str]] = {
     "two roots": (
         {"m": "bc", "b": "", "c": "d", "d": ""},
         r"""
-        * m
+        *   m
         |\
         * | b
          /
@@ -72,7 +72,7 @@ CASES: dict[str, tuple[Edges, str]] = {
         {"x": "a", "m": "ab", "b": "a", "a": ""},
         r"""
         * x
-        | * m
+        | *   m
         |/|
         | * b
         |/
@@ -82,9 +82,9 @@ CASES: dict[str, tuple[Edges, str]] = {
     "a criss-cross": (
         {"x": "ab", "y": "ab", "b": "r", "a": "r", "r": ""},
         r"""
-        * x
+        *   x
         |\
-        | | * y
+        | | *   y
         | |/
         |/|
         | * b
@@ -119,3 +119,13 @@ def test_what_is_not_shown_is_bridged() -> None:
 
 def test_edges_that_lead_out_of_the_list_end() -> None:
     assert simplify({"c": "b", "b": "a"}, {"c", "b"}) == {"c": ["b"], "b": []}
+
+
+def test_what_a_limit_cut_off_stays_open_below() -> None:
+    edges = {"m": "bc", "c": "a", "b": "a", "a": ""}
+    parts = draw(["m", "c"], edges)
+    assert [line for part, name in zip(parts, "mc", strict=True) for line in part.beside([name])] == [
+        "*   m",
+        "|\\",
+        "| * c",
+    ]

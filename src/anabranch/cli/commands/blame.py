@@ -10,7 +10,7 @@ import click
 from anabranch.cli.commands.history import key_of
 from anabranch.cli.name_completion import refs, tables
 from anabranch.cli.options import command as make_command
-from anabranch.cli.output.tables import Heading, print_table
+from anabranch.cli.output.tables import Heading, fits_whole, key_line, print_table
 from anabranch.cli.output.text import emit, emit_json, local, plural, short, subject
 from anabranch.cli.session import Session
 from anabranch.documents.records import commit_document
@@ -80,8 +80,16 @@ def _tell_cells(shown: Sequence[BlameEntry]) -> None:
         for name, commit in entry.cells.items()
         if name not in keys
     ]
-    print_table([Heading(h) for h in headings], rows)
+    if fits_whole([Heading(h) for h in headings], rows):
+        print_table([Heading(h) for h in headings], rows)
+        return
+    for entry in shown:  # the key in a line of its own leaves room for what matters
+        if entry.key:
+            emit(key_line(entry.key))
+        cells = [(n, entry.row[n], *_who(c, day=True)) for n, c in entry.cells.items() if n not in keys]
+        print_table([Heading(h) for h in headings[len(keys) :]], cells)
 
 
-def _who(commit: Commit) -> tuple[str, str, str, str]:
-    return short(commit.hash), commit.author, local(commit.finished_at), subject(commit.message)
+def _who(commit: Commit, day: bool = False) -> tuple[str, str, str, str]:
+    when = local(commit.finished_at)
+    return short(commit.hash), commit.author, when[:10] if day else when, subject(commit.message)

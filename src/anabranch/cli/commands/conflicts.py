@@ -9,8 +9,8 @@ import click
 from anabranch.cli.name_completion import branches, tables
 from anabranch.cli.options import command as make_command
 from anabranch.cli.output.conflicts import conflict_lines, conflicts_document, next_steps, thing_text
-from anabranch.cli.output.tables import Heading, cell, print_table
-from anabranch.cli.output.text import clean, emit, emit_json, plural
+from anabranch.cli.output.tables import Heading, cell, fits_whole, key_line, print_table, screen_width
+from anabranch.cli.output.text import clean, cut, emit, emit_json, plural
 from anabranch.cli.session import Session
 
 if TYPE_CHECKING:
@@ -64,7 +64,11 @@ def _show(session: Session, conflicts: Conflicts, table: str, limit: int) -> Non
     if rows:
         keys = list(rows[0]["key"])
         headings = [*keys, "kind", "column", "base", "ours", "theirs"]
-        print_table([Heading(h) for h in headings], [_row(row, keys) for row in rows[:limit]])
+        drawn = [Heading(h) for h in headings], [_row(row, keys) for row in rows[:limit]]
+        if fits_whole(*drawn):
+            print_table(*drawn)
+        else:
+            _stand_up(rows[:limit])
     for thing in things:
         emit(f"{clean(thing['column'] or table)}: {thing_text(thing)}")
     if broken:
@@ -72,6 +76,15 @@ def _show(session: Session, conflicts: Conflicts, table: str, limit: int) -> Non
         print_table(headings, [(f"{v['kind']} {v['name']}", *v["row"].values()) for v in broken[:limit]])
     more = ", not all of them shown (--limit)" if max(len(rows), len(broken)) > limit else ""
     emit(plural(len(rows) + len(things) + len(broken), "conflict") + more)
+
+
+def _stand_up(rows: list[dict[str, Any]]) -> None:
+    """Conflicts one below the other, each side in a line: for keys and values that are too wide for a table."""
+    width = screen_width()
+    for row in rows:
+        emit(cut(f"{key_line(row['key'])}: {clean(row['column'] or 'whole row')} ({row['kind']})", width))
+        for side in ("base", "ours", "theirs"):
+            emit(cut(f"  {side:<6}  {cell(_side(row[side], row['column']), width)}", width))
 
 
 def _row(row: dict[str, Any], keys: list[str]) -> list[Any]:

@@ -185,6 +185,8 @@ def full_text(commit: Commit, names: ShownNames) -> list[str]:
 
 def _edges(session: Session, heads: Sequence[str], commits: Sequence[Commit], *, filtered: bool) -> Edges:
     """Who descends from whom; what a filter left out is bridged."""
+    if not filtered and not any(".." in head for head in heads):
+        return {commit.hash: commit.parents for commit in commits}  # what --limit cut off stays open below, as in git
     shown = {commit.hash for commit in commits}
     everything = session.repo.log(heads) if filtered else commits
     return simplify({commit.hash: commit.parents for commit in everything}, shown)

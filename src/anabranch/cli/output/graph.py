@@ -18,11 +18,13 @@ class GraphRows:
 
     rows: tuple[str, ...]
     below: str
+    width: int = 0
+    """How wide the commit and its parents are: where its text begins, as in git."""
 
     def beside(self, text: Sequence[str]) -> Iterator[str]:
         """Put text beside the rows; text that is longer goes on beside the open columns."""
         rows = [*self.rows, *[self.below] * (len(text) - len(self.rows))]
-        width = max(map(len, rows[: len(text)]), default=0)
+        width = max([self.width, *map(len, rows[: len(text)])])
         for row, line in zip_longest(rows, text, fillvalue=""):
             yield f"{row.ljust(width)} {line}".rstrip()
 
@@ -37,7 +39,8 @@ def draw(commits: Sequence[str], edges: Edges) -> Iterator[GraphRows]:
         node = " ".join("*" if i == at else "|" for i in range(len(columns)))
         after = _after(columns, at, edges.get(commit, ()))
         rows = _moves(_steps(columns, at, edges.get(commit, ()), after))
-        yield GraphRows((node, *rows), " ".join("|" for _ in after))
+        width = 2 * (len(columns) + max(len(edges.get(commit, ())), 1) - 1) - 1
+        yield GraphRows((node, *rows), " ".join("|" for _ in after), width)
         columns = after
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 from decimal import Decimal
@@ -58,6 +58,17 @@ def table_lines(headings: Sequence[Heading], rows: Sequence[Sequence[Any]], widt
 def fits(headings: Sequence[Heading], rows: Sequence[Sequence[Any]], width: int) -> bool:
     """Tell whether a table has room for all of its columns."""
     return len(fit(_natural(headings, rows, width), width)) == len(headings)
+
+
+def fits_whole(headings: Sequence[Heading], rows: Sequence[Sequence[Any]]) -> bool:
+    """Tell whether the screen has room for a table with no cell cut."""
+    natural = _natural(headings, rows, _PIPE_WIDTH)
+    return sum(natural) + _GAP * (len(natural) - 1) <= screen_width()
+
+
+def key_line(key: Mapping[str, Any]) -> str:
+    """A row's key in a line: `id=1, line=2`."""
+    return ", ".join(f"{clean(name)}={cell(value, _PIPE_CELL)}" for name, value in key.items())
 
 
 def _natural(headings: Sequence[Heading], rows: Sequence[Sequence[Any]], width: int) -> list[int]:
