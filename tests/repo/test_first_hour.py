@@ -69,3 +69,9 @@ def test_changes_stop_at_the_limit(shop: ab.Repository) -> None:
         "insert",
         "update_preimage",
     ]
+
+
+def test_a_text_without_quotes_is_hinted_at(shop: ab.Repository) -> None:
+    with pytest.raises(ab.NotFound, match="no column 'coffee'") as caught, shop.commit("main", "x") as tx:
+        tx.table("orders").update({"item": "coffee"}, where="id = 1")
+    assert "\"'coffee'\"" in str(caught.value.hint)

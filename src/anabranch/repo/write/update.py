@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
 from anabranch.engines.engine import Engine
-from anabranch.errors import InvalidRequest
+from anabranch.errors import InvalidRequest, NotFound
 from anabranch.model.changes import Counts
 from anabranch.model.objects import Layer, NewObject, size_of
 from anabranch.model.schema import Column, Schema
@@ -69,7 +70,8 @@ def update(
     """Compute the new values and store the cells that really change."""
     what = f"update of {state.name!r}"
     wanted = _assignments(state.schema, values, where, args, what)
-    strange = unproven(wanted.expressions, state.schema) or _unproven_cast(wanted, state.schema, what)
+    with _hinting_at_quotes(values):
+        strange = unproven(wanted.expressions, state.schema) or _unproven_cast(wanted, state.schema, what)
     changed = [c for c in state.schema if c.id in wanted.set_ids]
     checks = checks_on(state, changed)
     strange = strange or unproven(list(checks.values()), state.schema)
@@ -102,6 +104,18 @@ def update(
         ctx.discard(made)
         raise
     return Statement("update", made, Counts(updated=sum(o.stored.row_count for o in made)))
+
+
+@contextmanager
+def _hinting_at_quotes(values: Mapping[str, Any]) -> Iterator[None]:
+    """A block in which an unknown name that is a whole new value is told as the text that was probably meant."""
+    try:
+        yield
+    except NotFound as error:
+        name = error.facts.get("column")
+        if name in [value for value in values.values() if isinstance(value, str)]:
+            error.hint = f"text is an SQL expression; the text {name} is written \"'{name}'\", with quotes inside"
+        raise
 
 
 def _move_keys(
