@@ -22,6 +22,7 @@ APART = {"queries": {"catalog", "objects"}, "engines": {"catalog", "objects"}}
 LIBRARIES = {
     "click": ["cli/*"],
     "duckdb": ["engines/duck*.py"],
+    "fsspec": ["filesystem.py"],
     "numpy": ["engines/java_math.py", "queries/overlay_fold.py", "queries/overlay_places.py"],
     "pandas": ["frames/*", "repo/*"],
     "polars": ["frames/*", "repo/*"],
@@ -40,6 +41,7 @@ LIBRARIES = {
         "proven/*",
         "repo/*",
     ],
+    "pyfastcdc": ["objects/chunks.py"],
     "pyspark": ["engines/spark*.py", "formats/spark/*", "pipelines/spark_declarations.py"],
     "rich": ["cli/*"],
     "sqlalchemy": ["catalog/*"],

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Select, select, text, update
+from sqlalchemy import ColumnElement, Connection, Select, or_, select, text, update
 
 from anabranch.catalog import tables as t
 from anabranch.catalog.objects import chunks, stored
@@ -80,8 +80,10 @@ def linked_in(repository: RepositoryId) -> list[Select[Any]]:
         select(o.object_id).where(o.open_id.in_(opened)),
         select(m.conflicts_id).where(m.repository_id == repository, m.conflicts_id.is_not(None)),
     ]
-    packs = [select(t.object_links.c.pack_id).where(t.object_links.c.object_id.in_(q)) for q in direct]
-    return [*direct, *packs]
+    p = t.object_links.c
+    packs = select(p.pack_id).where(or_(*(p.object_id.in_(q) for q in direct))).cte("packs", recursive=True)
+    packs = packs.union(select(p.pack_id).where(p.object_id == packs.c.pack_id))  # lists of blocks name other packs
+    return [*direct, select(packs.c.pack_id)]
 
 
 def let_go(cx: Connection, ids: Iterable[ObjectId]) -> None:

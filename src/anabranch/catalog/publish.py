@@ -18,6 +18,7 @@ from anabranch.errors import AlreadyExists, BranchMoved, Unavailable
 from anabranch.model.clock import Clock, Position
 from anabranch.model.commits import BranchHead, CommitHead
 from anabranch.model.content import NameBinding, Publication
+from anabranch.model.files import files_thing
 from anabranch.model.ids import ROOT_NAMESPACE, LineId, RepositoryId, ThingId, new_id
 from anabranch.model.tables import Entry
 from anabranch.plan.hashing import RECIPE, commit_hash
@@ -325,6 +326,7 @@ def carried_state(
             if found.kind == "namespace":
                 parents.append(found.thing_id)
     things = [ThingId(b.thing_id) for b in bindings if b.thing_id and b.thing_id not in told]
+    things += {files_thing(repository)} - told
     state = entries.find_entries(cx, before, things).values()
     kept = [b for b in bindings if (b.parent_id, b.name) not in named]
     return kept, [replace(e, operations=()) for e in state]

@@ -13,6 +13,12 @@ from anabranch.model.schema import Column, Schema
 ThingKind = Literal["namespace", "table", "files", "attribute"]
 """`files` is the one hidden thing of a repository that holds its files, an `attribute` a column of several tables."""
 
+
+def holds_rows(kind: str) -> bool:
+    """Tell whether a thing has rows: a table, or the tree of versioned files, which is one in all but name."""
+    return kind in ("table", "files")
+
+
 Operation = Literal[
     "create",
     "drop",

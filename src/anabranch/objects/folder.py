@@ -31,25 +31,35 @@ class Folder:
         self._aside: aside.ProcessFolder | None = None
         self._lock = threading.Lock()
 
-    def put(self, content: bytes) -> SealedFile:
+    def put(self, content: bytes, suffix: str = ".parquet") -> SealedFile:
         """Write to a temporary name, sync, rename into place, sync the folder."""
+        return self.put_stream([content], suffix)
+
+    def put_stream(self, chunks: Iterable[bytes], suffix: str) -> SealedFile:
+        """Write what comes in pieces in the same way; if it fails half-way, nothing is left."""
         name = new_id("o")
-        path = f"{name[1:3]}/{name}.parquet"
+        path = f"{name[1:3]}/{name}{suffix}"
+        digest, source = hashlib.sha256(), _Pieces(chunks)
         final = self._path / path
-        temporary = final.with_suffix(".tmp")
+        temporary = final.parent / f"{name}.tmp"
         try:
             self._make(final.parent)
             with temporary.open("wb") as file:
-                file.write(content)
+                for chunk in source:
+                    file.write(chunk)
+                    digest.update(chunk)
+                size = file.tell()
                 file.flush()
                 os.fsync(file.fileno())
             temporary.rename(final)
             _sync(final.parent)
-        except OSError as error:
+        except BaseException as error:
             with suppress(OSError):
                 temporary.unlink(missing_ok=True)
-            raise _unavailable(error, final) from error
-        return SealedFile(path, len(content), hashlib.sha256(content).hexdigest())
+            if isinstance(error, OSError) and error is not source.error:
+                raise _unavailable(error, final) from error
+            raise
+        return SealedFile(path, size, digest.hexdigest())
 
     def put_aside(self, content: bytes) -> str:
         """Write into the folder of this process."""
@@ -196,6 +206,21 @@ class Folder:
         if not folder.is_dir():
             folder.mkdir(parents=True, exist_ok=True)
             _sync(folder.parent)
+
+
+class _Pieces:
+    """Pieces to write; knows the error of whoever gives them, which is none of the disk that is written to."""
+
+    def __init__(self, chunks: Iterable[bytes]) -> None:
+        self._chunks = chunks
+        self.error: OSError | None = None
+
+    def __iter__(self) -> Iterator[bytes]:
+        try:
+            yield from self._chunks
+        except OSError as error:
+            self.error = error
+            raise
 
 
 _RESTORE = "restore the file from a backup; other tables are not affected"

@@ -29,8 +29,11 @@ class FoundFile:
 class ObjectRoot(Protocol):
     """A place for immutable files. Nothing in it counts until the catalogue links it."""
 
-    def put(self, content: bytes) -> SealedFile:
+    def put(self, content: bytes, suffix: str = ".parquet") -> SealedFile:
         """Store bytes that we made: complete under their final name, or not at all."""
+
+    def put_stream(self, chunks: Iterable[bytes], suffix: str) -> SealedFile:
+        """Store bytes that come in pieces, in the same way."""
 
     def put_aside(self, content: bytes) -> str:
         """Store bytes for this process alone, neither synced nor hashed; returns the address for engines."""

@@ -11,7 +11,7 @@ from anabranch.model.content import Change, Content, NameBinding, View
 from anabranch.model.ids import ROOT_NAMESPACE, ObjectId, ThingId, ViewId, new_id
 from anabranch.model.objects import Layer, NewObject
 from anabranch.model.schema import Schema, schema_document
-from anabranch.model.tables import Entry, Operation, TableState, ThingKind
+from anabranch.model.tables import Entry, Operation, TableState, ThingKind, holds_rows
 
 
 @dataclass(frozen=True)
@@ -23,6 +23,8 @@ class Statement:
     counts: Counts
     exact: bool = True
     """Whether the objects change each key once; a changed key is deleted and inserted, so it may not."""
+    packs: tuple[NewObject, ...] = ()
+    """The bytes of versioned files that the objects speak of, as far as they are new."""
 
 
 @dataclass(frozen=True)
@@ -93,6 +95,16 @@ def objects_of(thing: ThingDraft) -> list[NewObject]:
     return [o for s in thing.statements for o in s.objects]
 
 
+def packs_of(thing: ThingDraft) -> list[NewObject]:
+    """The new bytes of versioned files that the objects speak of."""
+    return [o for s in thing.statements for o in s.packs]
+
+
+def all_objects_of(thing: ThingDraft) -> list[NewObject]:
+    """Whatever a draft has written and not given up."""
+    return [*objects_of(thing), *packs_of(thing)]
+
+
 def draft_state(thing: ThingDraft) -> TableState:
     """The table as the unfinished commit has it: the parent's layers, then one turn for each statement."""
     assert thing.schema is not None
@@ -137,7 +149,9 @@ def with_attributes(thing: ThingDraft, operation: Operation, **changed: Any) -> 
 def with_version(thing: ThingDraft, schema: Schema, objects: tuple[NewObject, ...]) -> ThingDraft:
     """The draft as a new version of the table: all rows written again, under another key."""
     rows = thing.row_count
-    made = replace(with_schema(thing, schema), superseded=(*thing.superseded, *objects_of(thing)), replaced_rows=rows)
+    made = replace(
+        with_schema(thing, schema), superseded=(*thing.superseded, *all_objects_of(thing)), replaced_rows=rows
+    )
     return replace(made, statements=(Statement("alter column", objects, Counts()),) if objects else ())
 
 
@@ -183,14 +197,17 @@ def content_of(draft: Draft, registered: Iterable[ObjectId] = ()) -> Content:
     known = set(registered)
     told = [t for t in draft.things.values() if _says_something(t)]
     objects = [o for t in told if not t.dropped for o in objects_of(t)]
+    packs = [o for t in told if not t.dropped for o in packs_of(t)]
+    brought = {o.stored.id for o in packs}
+    spoken_of = {p for o in (*objects, *packs) if o.stored.id not in known for p in o.packs} - brought
     return Content(
         entries=tuple(_entry(t) for t in told),
         names=tuple(_bindings(draft)),
         changes=tuple(_change(t) for t in told if not t.dropped and objects_of(t)),
-        views=tuple(_first_view(t) for t in told if t.kind == "table" and _is_new_version(t)),
+        views=tuple(_first_view(t) for t in told if holds_rows(t.kind) and _is_new_version(t)),
         schemas=tuple(s for t in told for s in _new_schemas(t)),
-        objects=tuple(o for o in objects if o.stored.id not in known),
-        linked=tuple(o.stored.id for o in objects if o.stored.id in known),
+        objects=tuple(o for o in (*objects, *packs) if o.stored.id not in known),
+        linked=(*(o.stored.id for o in (*objects, *packs) if o.stored.id in known), *sorted(spoken_of)),
         described={o.stored.id: o.stored for o in objects},
     )
 
@@ -243,11 +260,14 @@ def _has_new_schema(thing: ThingDraft) -> bool:
 def writes_rows_only(thing: ThingDraft) -> bool:
     """Tell whether a table was changed in nothing but rows, each by its key: an overwrite touches all of them."""
     done = set(_operations(thing))
-    return thing.kind == "table" and not thing.replaced and not thing.dropped and done <= {"insert", "update", "delete"}
+    return (
+        holds_rows(thing.kind) and not thing.replaced and not thing.dropped and done <= {"insert", "update", "delete"}
+    )
 
 
 def _is_new_version(thing: ThingDraft) -> bool:
-    return not thing.dropped and (thing.created or thing.replaced)
+    begins = thing.kind == "files" and not (thing.base and thing.base.layers)
+    return not thing.dropped and (thing.created or thing.replaced or begins)
 
 
 def _new_schemas(thing: ThingDraft) -> list[Schema]:
@@ -267,9 +287,9 @@ def _schema_of(thing: ThingDraft) -> Schema:
 
 
 def _entry(thing: ThingDraft) -> Entry:
-    is_table = thing.kind == "table"
+    has_rows = holds_rows(thing.kind)
     schema_id = _schema_of(thing).id if thing.schema else None
-    rows = (0 if thing.dropped else thing.row_count) if is_table else None
+    rows = (0 if thing.dropped else thing.row_count) if has_rows else None
     replaced = thing.replaced and not thing.created and not thing.dropped
     return Entry(thing.id, thing.kind, schema_id, rows, _operations(thing), thing.attributes, thing.dropped, replaced)
 

@@ -10,6 +10,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, overload
 
 from anabranch.catalog import open_merges
+from anabranch.errors import InvalidRequest
 from anabranch.model.changes import Optimized
 from anabranch.model.commits import Branch, BranchMove, Commit, Tag
 from anabranch.model.garbage import Ages, Collected
@@ -29,8 +30,10 @@ if TYPE_CHECKING:
     from anabranch.repo.commit.stash import Stash
     from anabranch.repo.compare.blame import Blame
     from anabranch.repo.compare.changes import Changes
+    from anabranch.repo.compare.file_history import FileHistoryEntry
     from anabranch.repo.compare.history import RowHistoryEntry, TableHistoryEntry
     from anabranch.repo.compare.table_diff import Diff, TableDiff
+    from anabranch.repo.files.tree import FileTree
     from anabranch.repo.merge.open_merge import OpenMerge
     from anabranch.repo.merge.preview import Preview
     from anabranch.repo.merge.request import FastForward, MergeResult, Mode
@@ -233,14 +236,24 @@ class Repository:
         ref: str | Sequence[str] | None = None,
         *,
         table: str | None = None,
+        path: str | None = None,
         author: str | None = None,
         since: str | datetime | None = None,
         until: str | datetime | None = None,
         limit: int | None = None,
         message: str | None = None,
     ) -> list[Commit]:
-        """List the commits that a ref, or any of several, reaches, newest first; `message` is a part of theirs."""
-        return log_verbs.log(self._ctx, ref, table, author, since, until, limit, message)
+        """List the commits that a ref, or any of several, reaches, newest first; `message` is a part of theirs.
+
+        With `path`, those that touched a file, or anything below a folder.
+        """
+        if path is None:
+            return log_verbs.log(self._ctx, ref, table, author, since, until, limit, message)
+        from anabranch.repo.compare.file_history import PathFilter, file_log
+
+        if table is not None or (ref is not None and (not isinstance(ref, str) or ".." in ref)):
+            raise InvalidRequest("log of a path takes one ref and no table", hint="leave out table=, or path=")
+        return file_log(self._ctx, ref, PathFilter(path, author, since, until, message), limit)
 
     def show(self, ref: str | None = None) -> Commit:
         """Read one commit."""
@@ -256,22 +269,32 @@ class Repository:
     ) -> list[TableHistoryEntry]: ...
 
     @overload
+    def history(self, *, file: str, limit: int | None = ..., at: str | None = ...) -> list[FileHistoryEntry]: ...
+
+    @overload
     def history(
         self, table: str, key: Key, *, author: str | None = ..., limit: int | None = ..., at: str | None = ...
     ) -> list[RowHistoryEntry]: ...
 
     def history(
         self,
-        table: str,
+        table: str | None = None,
         key: Key | None = None,
         *,
+        file: str | None = None,
         author: str | None = None,
         limit: int | None = None,
         at: str | None = None,
-    ) -> list[RowHistoryEntry] | list[TableHistoryEntry]:
-        """List the commits that touched a table, or one row of it, newest first, with what they did."""
+    ) -> list[RowHistoryEntry] | list[TableHistoryEntry] | list[FileHistoryEntry]:
+        """List the commits that touched a table, one row of it, or a file, newest first, with what they did."""
+        from anabranch.repo.compare.file_history import file_history
         from anabranch.repo.compare.history import row_history, table_history
 
+        if (table is None) == (file is None):
+            raise InvalidRequest("history needs a table or file=, one of them", hint="such as file='raw/a.csv'")
+        if file is not None:
+            return file_history(self._ctx, file, limit, at)
+        assert table is not None
         if key is None:
             return table_history(self._ctx, table, author, limit, at)
         return row_history(self._ctx, table, key, author, limit, at)
@@ -336,6 +359,12 @@ class Repository:
         from anabranch.repo.read.open_table import open_table
 
         return open_table(self._ctx, name, at, columns, where, args, limit)
+
+    def files(self, at: str | None = None) -> FileTree:
+        """Open the versioned files at a ref."""
+        from anabranch.repo.files.open_tree import open_tree
+
+        return open_tree(self._ctx, at)
 
     def sql(
         self,

@@ -12,6 +12,7 @@ from anabranch.errors import InvalidRequest
 from anabranch.model.ids import ColumnId
 from anabranch.model.schema import Schema
 from anabranch.model.types import DataType
+from anabranch.plan.merge.files import PREFIX, file_rules
 
 Strictness = Literal["cell", "row", "disjoint", "table", "operations"]
 STRICTNESSES: tuple[Strictness, ...] = get_args(Strictness)
@@ -129,6 +130,8 @@ def read_rules(given: Mapping[str, str], sides: Sequence[Mapping[str, Schema]], 
     everywhere, tables, columns = None, {}, {}
     for name, text in given.items():
         rule = read_rule(text, name)
+        if name.startswith(PREFIX):
+            continue
         if name == EVERYWHERE:
             everywhere = rule
             continue
@@ -150,6 +153,9 @@ def read_rule(text: str, given_as: str) -> Rule:
     if not isinstance(text, str) or not text.strip():
         hint = f"give one of {', '.join(RULE_WORDS)}, or SQL over base, ours, theirs"
         raise InvalidRequest(f"the rule for {given_as!r} is {text!r}, text was expected", hint=hint)
+    if given_as.startswith(PREFIX):
+        file_rules({given_as: text})
+        return CONFLICT
     word = text.strip().lower()
     for known in get_args(RuleWord):
         if word == known and word != "expression":

@@ -165,12 +165,16 @@ class _ThingsWork:
     ) -> None:
         judge = Judge((ours, theirs, base), self.decisions)
         moved = base is not None and theirs is not None and self._place(base) != self._place(theirs)
-        merged: MergedThing = merge_thing(base, ours, theirs, self.strictness, rules, judge, moved=moved)
+        merged: MergedThing = merge_thing(base, ours, theirs, self._strictness(ours), rules, judge, moved=moved)
         thing = _Thing(base, ours, theirs, judge, merged.result, merged.rows, merged.was_asked)
         if merged.result is not None:
             placed = self._merged_place(base, ours, theirs) or merged.result
             thing.result = replace(merged.result, parent_id=placed.parent_id, name=placed.name)
         self.things[id_] = thing
+
+    def _strictness(self, ours: ThingSide | None) -> Strictness:
+        """How strictly rows are merged; files have a level of their own, whatever is asked for tables."""
+        return "cell" if ours and ours.kind == "files" else self.strictness
 
     def _merged_place(
         self, base: ThingSide | None, ours: ThingSide | None, theirs: ThingSide | None

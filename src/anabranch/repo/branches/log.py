@@ -29,7 +29,7 @@ from anabranch.repo.context.table_state import find_namespace, find_table
 
 _PAGE = 64
 _LONGEST_PAGE = 16_384
-_SHOWN = ("id", "hash", "author", "finished_at", "message", "tables")
+SHOWN = ("id", "hash", "author", "finished_at", "message", "tables")
 
 
 def log(
@@ -54,7 +54,7 @@ def log(
         found = walk(cx, highs, wanted, _PAGE if limit is None else min(limit + 1, _PAGE))
         if lows:
             found = _without(cx, found, lows)
-        return Listing(commits.describe(cx, islice(found, limit)), _SHOWN)
+        return Listing(commits.describe(cx, islice(found, limit)), SHOWN)
 
 
 def show(ctx: Context, ref: str | None) -> Commit:

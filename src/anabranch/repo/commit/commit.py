@@ -19,7 +19,7 @@ from anabranch.model.clock import Position
 from anabranch.model.commits import BranchHead, Commit, CommitHead
 from anabranch.model.content import Content, Publication
 from anabranch.model.ids import CommitId, ObjectId, new_id
-from anabranch.plan.commit import Draft, content_of, objects_of
+from anabranch.plan.commit import Draft, all_objects_of, content_of
 from anabranch.plan.folding import is_due
 from anabranch.repo.branches.provenance import resolve_origins
 from anabranch.repo.branches.refs import need_branch
@@ -82,7 +82,7 @@ def finish(
     content = content_of(netted, registered)
     # Files of an open commit stay until it is aborted; what netting made just now is nobody's if publishing fails.
     own = set() if open_commit is None else set(registered)
-    made = [o for d in (draft, netted) for t in d.things.values() for o in (*objects_of(t), *t.superseded)]
+    made = [o for d in (draft, netted) for t in d.things.values() for o in (*all_objects_of(t), *t.superseded)]
     loose = [o for o in made if o.stored.id not in own]
     if content.is_empty and not start.allow_empty:
         log.debug("nothing changed: no commit is made")
@@ -95,7 +95,8 @@ def finish(
     except AnabranchError:
         ctx.discard(loose)
         raise
-    ctx.discard([o for o in loose if o.stored.id not in content.described])
+    published = {o.stored.id for o in content.objects} | set(content.linked)
+    ctx.discard([o for o in loose if o.stored.id not in published])
     keep_draft_readable(ctx, start.branch.name, netted)
     return commit
 
@@ -144,10 +145,10 @@ def publish_draft(ctx: Context, publication: Publication, draft: Draft, strict: 
                 break
             except HeadMoved as moved:
                 if attempt == PUBLISH_ATTEMPTS - 1:
-                    made, id_, publication = _last_attempt(ctx, publication, draft, strict)
+                    made, id_, publication, draft = _last_attempt(ctx, publication, draft, strict)
                     break
                 with ctx.catalog.read() as cx:
-                    publication = _onto(ctx, cx, publication, draft, strict, moved.found)
+                    publication, draft = _onto(ctx, cx, publication, draft, strict, moved.found)
         found.append(_described(publication, draft, made, id_))
     return found[0]
 
@@ -167,14 +168,14 @@ def publish_checked(ctx: Context, cx: Connection, publication: Publication) -> C
 
 def _last_attempt(
     ctx: Context, publication: Publication, draft: Draft, strict: bool
-) -> tuple[CommitHead, str, Publication]:
+) -> tuple[CommitHead, str, Publication, Draft]:
     """Look at the head and publish in one transaction, so that a writer among many quick ones comes through."""
     with ctx.catalog.write() as cx:
         lock_repository(cx, ctx.record.id)
         moved = branches.find(cx, ctx.record.id, publication.branch.name)
-        publication = _onto(ctx, cx, publication, draft, strict, moved)
+        publication, draft = _onto(ctx, cx, publication, draft, strict, moved)
         made = publish_checked(ctx, cx, publication)
-        return made, commits.commit_id(cx, made.position), publication
+        return made, commits.commit_id(cx, made.position), publication, draft
 
 
 @contextmanager
@@ -245,7 +246,7 @@ def _find_out(ctx: Context, publication: Publication, error: OutcomeUnknown) -> 
 
 def _onto(
     ctx: Context, cx: Connection, publication: Publication, draft: Draft, strict: bool, found: BranchHead | None
-) -> Publication:
+) -> tuple[Publication, Draft]:
     """Move a publication to the new head, or refuse."""
     name = publication.branch.name
     if found is None:
@@ -264,8 +265,8 @@ def _onto(
         message = f"branch {name!r} moved: {beside.told()}"
         raise BranchMoved(message, hint="read the branch again and retry", branch=name, tables=tables, found=head.hash)
     log.debug("branch %s moved to %s; the commit goes on it", name, head.hash)
-    content = on_top(publication.content, draft, beside)
-    return _reparented(replace(publication, content=content), found, head)
+    content, draft = on_top(publication.content, draft, beside)
+    return _reparented(replace(publication, content=content), found, head), draft
 
 
 def _reparented(publication: Publication, branch: BranchHead, head: CommitHead) -> Publication:
@@ -295,12 +296,23 @@ class CommitBlock:
     ) -> None:
         transaction = self._transaction
         assert transaction is not None
-        transaction._closed = True
         if error is None:
+            try:
+                transaction.flush()
+            except BaseException:
+                self._give_up(transaction)
+                raise
+            transaction._closed = True
             transaction.commit = finish(self._ctx, transaction._start, transaction._draft)
         else:
-            # Nothing was published, for certain: publishing had not begun.
-            self._ctx.discard([o for t in transaction._draft.things.values() for o in (*objects_of(t), *t.superseded)])
+            self._give_up(transaction)
+
+    def _give_up(self, transaction: Transaction) -> None:
+        """Remove what was written; nothing was published, for certain: publishing had not begun."""
+        transaction._closed = True
+        if transaction._files is not None:
+            transaction._files.forget()
+        self._ctx.discard([o for t in transaction._draft.things.values() for o in (*all_objects_of(t), *t.superseded)])
 
     def __call__(self, write: Callable[[Transaction], Any]) -> Commit | None:
         """Call `write(tx)` and publish; again on the new state, as often as `retry` says, if the branch moved."""

@@ -11,15 +11,27 @@ from anabranch.catalog.store import Connection
 from anabranch.frames.output import to_dicts
 from anabranch.model.clock import Clock, Position
 from anabranch.model.content import Content
+from anabranch.model.files import FILES_NAME
 from anabranch.model.ids import ThingId
 from anabranch.model.objects import Layer, size_of
-from anabranch.plan.commit import Draft, Moved, ThingDraft, clashes, draft_state, objects_of, writes_rows_only
+from anabranch.model.paths import join_path
+from anabranch.plan.commit import (
+    Draft,
+    Moved,
+    ThingDraft,
+    clashes,
+    content_of,
+    draft_state,
+    objects_of,
+    writes_rows_only,
+)
 from anabranch.plan.engine import Work
 from anabranch.plan.path import find_path
 from anabranch.queries.met_keys import Meeting, met_keys
 from anabranch.queries.query import Sources, limited
 from anabranch.repo.context.context import Context
-from anabranch.repo.context.table_state import schema_of
+from anabranch.repo.context.table_state import files_state, schema_of
+from anabranch.repo.files.concurrent_files import files_on_top
 from anabranch.repo.read.conditions import not_in_duck, reading
 
 _NAMED_AT_MOST = 3
@@ -35,6 +47,8 @@ class Beside:
     """Some keys of rows that both touched, by table."""
     counts: Mapping[ThingId, int]
     """The rows that tables have on the new head, where both changed other rows of one table."""
+    files: ThingDraft | None = None
+    """The file tree, with the commit's changes made again on those of others."""
 
     @property
     def clash(self) -> bool:
@@ -43,9 +57,16 @@ class Beside:
     def told(self) -> str:
         """Say what both touched."""
         if self.names:
-            return f"others changed {', '.join(map(repr, self.names))}, which this commit also touches"
-        parts = [f"{table!r} ({'; '.join(_shown(k) for k in keys) or 'rows'})" for table, keys in self.rows.items()]
+            named = ("files" if n == FILES_NAME else repr(n) for n in self.names)
+            return f"others changed {', '.join(named)}, which this commit also touches"
+        parts = [_told(table, keys) for table, keys in self.rows.items()]
         return f"others changed rows that this commit also changes: {', '.join(parts)}"
+
+
+def _told(table: str, keys: list[dict[str, Any]]) -> str:
+    if table == FILES_NAME:
+        return ", ".join(repr(join_path(**key)) for key in keys)
+    return f"{table!r} ({'; '.join(_shown(k) for k in keys) or 'rows'})"
 
 
 def _shown(key: Mapping[str, Any]) -> str:
@@ -61,15 +82,19 @@ def look_beside(
     both = clashes(draft, content, Moved(frozenset(things - shared.keys()), frozenset(names)), strict)
     if both:
         return Beside(both, {}, {})
-    rows, counts = {}, {}
+    rows, counts, files = {}, {}, None
     for thing, layers in shared.items():
         table = draft.things[ThingId(thing)]
         met = _met(ctx, cx, table, layers)
+        if table.kind == "files":
+            files = files_on_top(ctx, table, files_state(ctx, cx, at), met=met is not None)
+            if files is not None:
+                continue
         if met is not None:
             rows[table.name] = met
         entry = entries.find_entry(cx, at, table.id)
         counts[table.id] = (entry.row_count or 0) if entry else 0
-    return Beside((), rows, counts)
+    return Beside((), rows, counts, files)
 
 
 def _shared(
@@ -112,8 +137,11 @@ def _met(ctx: Context, cx: Connection, table: ThingDraft, others: tuple[Layer, .
     return [{names[k]: v for k, v in row.items()} for row in to_dicts(found)] if state.schema.has_key else []
 
 
-def on_top(content: Content, draft: Draft, beside: Beside) -> Content:
+def on_top(content: Content, draft: Draft, beside: Beside) -> tuple[Content, Draft]:
     """What the commit says on the new head: tables that others changed, too, have their rows as well."""
+    if beside.files is not None:
+        draft = replace(draft, things={**draft.things, beside.files.id: beside.files})
+        content = content_of(draft, content.linked)
     told = []
     for entry in content.entries:
         if entry.thing_id in beside.counts:
@@ -121,4 +149,5 @@ def on_top(content: Content, draft: Draft, beside: Beside) -> Content:
             rows = beside.counts[entry.thing_id] + done.inserted - done.deleted
             entry = replace(entry, row_count=rows)
         told.append(entry)
-    return replace(content, entries=tuple(told))
+    views = tuple(v for v in content.views if v.thing_id not in beside.counts)
+    return replace(content, entries=tuple(told), views=views), draft

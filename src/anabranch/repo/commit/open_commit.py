@@ -18,7 +18,8 @@ from anabranch.model.ids import BranchId, ObjectId, ThingId, new_id
 from anabranch.model.names import check_ref_name
 from anabranch.model.objects import NewObject
 from anabranch.model.schema import Schema, read_schema, schema_document
-from anabranch.plan.commit import Draft, Statement, ThingDraft, objects_of, place_of
+from anabranch.model.tables import holds_rows
+from anabranch.plan.commit import Draft, Statement, ThingDraft, all_objects_of, place_of
 from anabranch.repo.branches.provenance import resolve_origins
 from anabranch.repo.branches.refs import need_branch, resolve
 from anabranch.repo.commit.transaction import Start, Transaction
@@ -40,6 +41,8 @@ class OpenCommit(Transaction):
         self._registered: set[ObjectId] = set()
         self._held: dict[ThingId, ThingDraft] | None = None
         """What a block has recorded that is kept at its end."""
+
+    _keeps_each_statement = True
 
     def __repr__(self) -> str:
         return f"OpenCommit({self.id!r} on {self.branch!r}, {self.message!r})"
@@ -83,6 +86,7 @@ class OpenCommit(Transaction):
         from anabranch.repo.commit.commit import finish
 
         self._open()
+        self.flush()
         words = self._start.message if message is None else message
         check_words(words, author)
         start = replace(self._start, message=words, author=author or self._start.author)
@@ -117,7 +121,7 @@ class OpenCommit(Transaction):
 
         self._open()
         thing = may_discard(self._ctx, self._draft, self._start, name)
-        mine = [o.stored for o in objects_of(thing) if o.stored.id in self._registered]
+        mine = [o.stored for o in all_objects_of(thing) if o.stored.id in self._registered]
         ids = [o.id for o in mine]
         with self._ctx.catalog.write() as cx:
             if not open_commits.save(cx, self.id, self._version, [(thing.id, None)], []):
@@ -155,7 +159,7 @@ class OpenCommit(Transaction):
 
     def _keep(self, things: Sequence[ThingDraft]) -> None:
         """Keep drafts of things in the catalogue."""
-        made = [o for t in things for o in objects_of(t) if o.stored.id not in self._registered]
+        made = [o for t in things for o in all_objects_of(t) if o.stored.id not in self._registered]
         if things:
             self._save([(t.id, _document(t)) for t in things], made)
         self._registered.update(o.stored.id for o in made)
@@ -182,13 +186,14 @@ class OpenCommit(Transaction):
         things = [self._read(cx, document) for document in documents if "reads" not in document]
         reads = {ThingId(k): v for document in documents for k, v in document.get("reads", {}).items()}
         self._draft = Draft({t.id: t for t in things}, reads=reads)
-        places = {t.id: entries.place_of(cx, self._start.clock, t.id) for t in things}
-        for thing in things:
+        named = [t for t in things if t.kind != "files"]
+        places = {t.id: entries.place_of(cx, self._start.clock, t.id) for t in named}
+        for thing in named:
             was = places[thing.id]
             if was and (thing.dropped or was != place_of(thing)):
                 self._draft.bind(was, None, (thing.kind, thing.id))
         # A name that was freed may have been given again, so what is bound comes last.
-        for thing in (t for t in things if not t.dropped and places[t.id] != place_of(t)):
+        for thing in (t for t in named if not t.dropped and places[t.id] != place_of(t)):
             place = place_of(thing)
             found = entries.find_name(cx, self._ctx.record.id, self._start.clock, *place)
             self._draft.bind(place, (thing.kind, thing.id), (found.kind, found.thing_id) if found else None)  # type: ignore[arg-type]
@@ -198,13 +203,13 @@ class OpenCommit(Transaction):
     def _read(self, cx: Connection, document: dict[str, Any]) -> ThingDraft:
         thing = ThingId(document["id"])
         created = "create" in document["operations"]
-        is_table = document["kind"] == "table"
+        has_rows = holds_rows(document["kind"])
         base = (
-            table_state(self._ctx, cx, self._start.clock, thing, document["name"]) if is_table and not created else None
+            table_state(self._ctx, cx, self._start.clock, thing, document["name"]) if has_rows and not created else None
         )
         made = {id_: read_schema(id_, told) for id_, told in document["schemas"].items()}
-        schema = made.get(document["schema"]) or (base.schemas.get(document["schema"]) if base else None)
-        ids = [ObjectId(o) for s in document["statements"] for o in s["objects"]]
+        schema = made.get(document["schema"]) or (base.schemas.get(document["schema"], base.schema) if base else None)
+        ids = [ObjectId(o) for s in document["statements"] for o in (*s["objects"], *s.get("packs", ()))]
         found = objects.find(cx, ids)
         statements = tuple(
             Statement(
@@ -212,6 +217,7 @@ class OpenCommit(Transaction):
                 tuple(NewObject(found[ObjectId(o)]) for o in s["objects"]),
                 Counts(*s["counts"]),
                 s["exact"],
+                tuple(NewObject(found[ObjectId(o)]) for o in s.get("packs", ())),
             )
             for s in document["statements"]
         )
@@ -375,6 +381,7 @@ def _document(thing: ThingDraft) -> dict[str, Any]:
                 "objects": [o.stored.id for o in s.objects],
                 "counts": [s.counts.inserted, s.counts.updated, s.counts.deleted],
                 "exact": s.exact,
+                "packs": [o.stored.id for o in s.packs],
             }
             for s in thing.statements
         ],

@@ -12,8 +12,10 @@ from anabranch.errors import AlreadyExists, InvalidRequest, NotFound
 from anabranch.model.changes import Counts
 from anabranch.model.clock import Clock
 from anabranch.model.commits import BranchHead, Commit, CommitHead, Origin
+from anabranch.model.files import FILES_NAME, files_thing
 from anabranch.model.ids import ROOT_NAMESPACE, ObjectId, ThingId, new_id
 from anabranch.model.names import split_namespace, split_new_namespace, split_table_name
+from anabranch.model.objects import StoredObject
 from anabranch.model.tables import TableState, ThingKind
 from anabranch.plan.commit import (
     Bound,
@@ -21,19 +23,21 @@ from anabranch.plan.commit import (
     NamePlace,
     Statement,
     ThingDraft,
+    all_objects_of,
     draft_state,
-    objects_of,
+    packs_of,
     place_of,
     with_statement,
 )
 from anabranch.plan.properties import check_properties, with_properties, without_properties
 from anabranch.repo.context.context import Context
-from anabranch.repo.context.table_state import find_table, table_state
+from anabranch.repo.context.table_state import files_state, find_table, table_state
 from anabranch.repo.read.table import Selection, make_selection
 from anabranch.repo.write.table_writer import TableWriter
 
 if TYPE_CHECKING:
     from anabranch.repo.compare.table_diff import Diff
+    from anabranch.repo.files.writer import FilesWriter
     from anabranch.repo.read.sql_result import SqlResult
 
 
@@ -65,6 +69,7 @@ class Transaction:
         self._draft = Draft()
         self._contents: dict[ObjectId, bytes] = {}
         self._closed = False
+        self._files: FilesWriter | None = None
 
     def create_table(
         self,
@@ -105,6 +110,40 @@ class Transaction:
         thing = self._find(name)
         self._draft.reads.setdefault(thing, name)
         return TableWriter(self, thing, selection)
+
+    @property
+    def files(self) -> FilesWriter:
+        """The versioned files, to read and write in this commit."""
+        from anabranch.repo.files.open_tree import open_tree
+        from anabranch.repo.files.writer import FilesWriter
+
+        self._open()
+        if self._files is None:
+            ctx = self._ctx
+            self._files = FilesWriter(ctx, self, lambda ref: open_tree(ctx, ref), at_once=self._keeps_each_statement)
+        return self._files
+
+    _keeps_each_statement = False
+
+    def flush(self) -> None:
+        """Make statements of the files that were put and not written so far."""
+        if self._files is not None:
+            self._files.flush()
+
+    def files_thing(self) -> ThingId:
+        """The file tree, as the draft or the parent has it."""
+        thing = files_thing(self._ctx.record.id)
+        if thing not in self._draft.things:
+            with self._ctx.catalog.read() as cx:
+                base = files_state(self._ctx, cx, self._start.clock)
+            self._draft.things[thing] = ThingDraft(
+                thing, "files", ROOT_NAMESPACE, FILES_NAME, base, base.schema, base_name=FILES_NAME
+            )
+        return thing
+
+    def packs(self) -> Mapping[ObjectId, StoredObject]:
+        """The packs that only this transaction knows."""
+        return {o.stored.id: o.stored for t in self._draft.things.values() for o in packs_of(t)}
 
     def drop_table(self, name: str) -> None:
         """Drop a table; earlier commits still show it."""
@@ -166,12 +205,16 @@ class Transaction:
     @contextmanager
     def all_or_nothing(self) -> Iterator[None]:
         """A block whose statements are taken in together: if it fails, the commit is as it was before."""
+        self.flush()
         kept = self._draft.copy()
         try:
             yield
+            self.flush()
         except BaseException:
-            known = {o.stored.id for t in kept.things.values() for o in objects_of(t)}
-            made = [o for t in self._draft.things.values() for o in objects_of(t) if o.stored.id not in known]
+            if self._files is not None:
+                self._files.forget()
+            known = {o.stored.id for t in kept.things.values() for o in all_objects_of(t)}
+            made = [o for t in self._draft.things.values() for o in all_objects_of(t) if o.stored.id not in known]
             self._draft = kept
             self._ctx.discard(made)
             raise
@@ -186,13 +229,14 @@ class Transaction:
         return {
             t.name: {"operations": t.operations, "counts": t.counts, "dropped": t.dropped, "kind": t.kind}
             for t in self._draft.things.values()
-            if t.operations
+            if t.operations and t.kind != "files"
         }
 
     def diff(self, since: str | None = None) -> Diff:
         """What is staged, compared with the commit that it starts from; or all that differs from another ref."""
         from anabranch.repo.commit.draft_diff import draft_diff
 
+        self.flush()
         return draft_diff(self._ctx, self._start.clock, self._draft, self._contents, self.all_names, since)
 
     def all_names(self) -> Iterator[tuple[str, ThingKind, ThingId]]:
@@ -260,7 +304,7 @@ class Transaction:
     def _record(self, thing: ThingDraft) -> None:
         """Take a thing's new draft in; an open commit also keeps it."""
         self._draft.things[thing.id] = thing
-        self._contents.update((o.stored.id, o.content) for o in objects_of(thing) if o.content is not None)
+        self._contents.update((o.stored.id, o.content) for o in all_objects_of(thing) if o.content is not None)
 
     def _open(self) -> None:
         if self._closed:

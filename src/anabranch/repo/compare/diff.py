@@ -10,21 +10,24 @@ from anabranch.catalog import entries, history, paths
 from anabranch.catalog.store import Connection
 from anabranch.errors import InvalidRequest, NotFound
 from anabranch.model.clock import Clock, Position
+from anabranch.model.files import FILES_NAME, files_thing
 from anabranch.model.ids import ObjectId, ThingId
-from anabranch.model.objects import Layer
+from anabranch.model.objects import Layer, StoredObject
 from anabranch.model.schema import Schema
 from anabranch.model.tables import TableState, ThingKind
 from anabranch.model.types import can_widen
-from anabranch.plan.commit import ThingDraft, draft_changes, draft_state
+from anabranch.plan.commit import ThingDraft, draft_changes, draft_state, packs_of
 from anabranch.plan.history import merge_bases
 from anabranch.plan.merge.pairing import Placed, TablePair, pair_tables, paired, was_hidden
 from anabranch.plan.path import Leg, find_path
 from anabranch.plan.schema_diff import attribute_changes
 from anabranch.repo.branches.refs import resolve
+from anabranch.repo.compare.file_diff import FilesDiff
 from anabranch.repo.compare.table_diff import Diff, NamespaceDiff, TableDiff, Word
 from anabranch.repo.compare.two_states import Ends, ends_of, replaced_ends
 from anabranch.repo.context.context import Context
 from anabranch.repo.context.table_state import find_table, list_tables, schema_of, table_state
+from anabranch.repo.files.blocks import BlockReader
 
 
 @dataclass(frozen=True)
@@ -35,6 +38,11 @@ class Staged:
     names: Mapping[ThingId, str] = field(default_factory=dict)
     """The names of all things, if it moved a namespace: what is in one moves along."""
     pending: Mapping[ObjectId, bytes] = field(default_factory=dict)
+
+    @property
+    def packs(self) -> dict[ObjectId, StoredObject]:
+        """The packs that only the unfinished commit knows."""
+        return {o.stored.id: o.stored for t in self.things.values() for o in packs_of(t)}
 
 
 NOTHING = Staged()
@@ -70,7 +78,18 @@ def compared(ctx: Context, cx: Connection, sides: DiffSides, table: str | None =
         old, new = _shown(cx, sides.before, every), _shown(cx, sides.after, every, sides.staged)
         old, new = _without_unmoved(old, new, things)
     found = _tables(ctx, cx, sides, _of_kind(old, "table"), _of_kind(new, "table"))
-    return Diff(tuple(sorted(found, key=lambda t: t.name)), spaces, lambda name: _one(ctx, sides, name))
+    files = _files(ctx, cx, sides) if table is None and files_thing(ctx.record.id) in things else None
+    reader = BlockReader(ctx, sides.staged.packs, sides.staged.pending)
+    told = FilesDiff(files.rows if files else None, reader)
+    return Diff(tuple(sorted(found, key=lambda t: t.name)), spaces, lambda name: _one(ctx, sides, name), told)
+
+
+def _files(ctx: Context, cx: Connection, sides: DiffSides) -> TableDiff:
+    """Compare the file trees of two sides, as tables are compared."""
+    thing, lines = files_thing(ctx.record.id), history.Lines(cx)
+    legs = (find_path(lines, sides.base, sides.before.head), find_path(lines, sides.base, sides.after.head))
+    shown = {thing: _SideThing(FILES_NAME, "files", {})}
+    return _Comparing(ctx, cx, sides, legs).table(TablePair(thing, thing), shown, shown)
 
 
 def _one(ctx: Context, sides: DiffSides, table: str) -> Diff:

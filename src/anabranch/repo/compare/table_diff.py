@@ -12,6 +12,7 @@ from anabranch.model.schema import Schema
 from anabranch.model.tables import TableState
 from anabranch.model.types import DataType, can_widen
 from anabranch.plan.schema_diff import SchemaChange, attribute_changes, schema_changes
+from anabranch.repo.compare.file_diff import FilesDiff
 from anabranch.repo.compare.two_states import Ends, ends_of
 from anabranch.repo.context.context import Context
 
@@ -194,9 +195,14 @@ class Diff:
     """What differs between two commits; `diff["orders"]` is one table."""
 
     def __init__(
-        self, tables: tuple[TableDiff, ...], namespaces: tuple[NamespaceDiff, ...], one: Callable[[str], Diff]
+        self,
+        tables: tuple[TableDiff, ...],
+        namespaces: tuple[NamespaceDiff, ...],
+        one: Callable[[str], Diff],
+        files: FilesDiff,
     ) -> None:
         self._all, self.namespaces, self._one = tables, namespaces, one
+        self.files = files
 
     def __repr__(self) -> str:
         return f"Diff({', '.join(self.tables) or 'nothing'})"
@@ -239,7 +245,7 @@ class Diff:
         return len(self._tables)
 
     def __bool__(self) -> bool:
-        return bool(self._tables or self.namespaces)
+        return bool(self._tables or self.namespaces or len(self.files))
 
     def counts(self) -> dict[str, dict[str, int]]:
         """Count what differs, by table."""

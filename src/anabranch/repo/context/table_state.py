@@ -9,6 +9,7 @@ from anabranch.catalog import entries, objects, views
 from anabranch.catalog.store import Connection
 from anabranch.errors import Corrupt, NotFound
 from anabranch.model.clock import Clock
+from anabranch.model.files import FILES_NAME, files_schema, files_thing
 from anabranch.model.ids import ROOT_NAMESPACE, SchemaId, ThingId
 from anabranch.model.names import split_table_name
 from anabranch.model.schema import Schema
@@ -58,6 +59,9 @@ def find_namespace(ctx: Context, cx: Connection, at: Clock, parts: tuple[str, ..
 def table_state(ctx: Context, cx: Connection, at: Clock, table: ThingId, name: str) -> TableState:
     """Read what a table is at a commit: its schema, its size and its objects."""
     entry = entries.find_entry(cx, at, table)
+    if entry is None and table == files_thing(ctx.record.id):
+        schema = files_schema(ctx.record.id)
+        return TableState(table, name, schema, 0)  # no commit has brought the schema yet
     if entry is None or entry.dropped or entry.schema_id is None:
         raise Corrupt(f"table {name!r} has a name but no entry", hint="run `ana verify`")
     if len(ctx.known_objects) > KNOWN_OBJECTS_LIMIT:
@@ -65,6 +69,11 @@ def table_state(ctx: Context, cx: Connection, at: Clock, table: ThingId, name: s
     layers = views.layers(cx, at, table, ctx.known_objects)
     known = schema_of(ctx, cx, {entry.schema_id, *(x.object.schema_id for x in layers)})
     return TableState(table, name, known[entry.schema_id], entry.row_count or 0, layers, known, entry.attributes)
+
+
+def files_state(ctx: Context, cx: Connection, at: Clock) -> TableState:
+    """Read what the file tree is at a commit; one that has none yet is empty."""
+    return table_state(ctx, cx, at, files_thing(ctx.record.id), FILES_NAME)
 
 
 def schema_of(ctx: Context, cx: Connection, ids: set[SchemaId]) -> dict[str, Schema]:

@@ -13,10 +13,10 @@ from anabranch.model.content import ChangeReference
 from anabranch.model.ids import ObjectId, ThingId
 from anabranch.model.objects import Layer, NewObject
 from anabranch.model.schema import Schema
-from anabranch.model.tables import Operation, TableState
-from anabranch.plan.commit import Bound, Statement, ThingDraft, draft_state, place_of
+from anabranch.model.tables import Operation, TableState, holds_rows
+from anabranch.plan.commit import Bound, Statement, ThingDraft, draft_state, packs_of, place_of
 from anabranch.plan.merge.rules import RowPolicy, Strictness
-from anabranch.plan.merge.sides import ThingSide
+from anabranch.plan.merge.sides import ThingConflict, ThingSide
 from anabranch.plan.merge.things import ThingMerge, ThingsMerge, merge_things
 from anabranch.repo.context.context import Context
 from anabranch.repo.context.table_state import schema_of
@@ -31,6 +31,7 @@ from anabranch.repo.merge.constraints import (
     without,
 )
 from anabranch.repo.merge.earlier_rows import EarlierRows
+from anabranch.repo.merge.file_level import file_clashes, merge_file_rows
 from anabranch.repo.merge.merge_base import rows_at
 from anabranch.repo.merge.merged_rows import MergedRows, Sides, Times, decide_at, merge_rows
 from anabranch.repo.merge.real_updates import with_real_updates
@@ -97,6 +98,8 @@ class _Merging:
     number: int | None
     """The number of the source among the further parents, if the changes are to be referred to."""
     rows: dict[str, TableConflicts] = field(default_factory=dict)
+    files: TableConflicts | None = None
+    clashes: list[ThingConflict] = field(default_factory=list)
     merged: dict[ThingId, MergedRows] = field(default_factory=dict)
     broken: list[Violation] = field(default_factory=list)
     breaking: dict[str, TableConflicts] = field(default_factory=dict)
@@ -116,7 +119,7 @@ class _Merging:
             self._bind(cx, drafts)
 
     def outcome(self, plan: ThingsMerge) -> Outcome:
-        found = Conflicts(self.rows, plan.conflicts, tuple(self.broken), self.breaking)
+        found = Conflicts(self.rows, (*plan.conflicts, *self.clashes), tuple(self.broken), self.breaking, self.files)
         return Outcome(found, self.references, self.linked, self.made)
 
     # --- one thing ---
@@ -152,7 +155,7 @@ class _Merging:
         known = self.target.draft.things.get(side.id)
         if known is not None:
             return known
-        return draft_of(side, self.gathered.ours.table(side) if side.kind == "table" else None)
+        return draft_of(side, self.gathered.ours.table(side) if holds_rows(side.kind) else None)
 
     def _described(self, draft: ThingDraft, thing: ThingMerge) -> ThingDraft:
         """The thing with its merged name, attributes and schema."""
@@ -228,7 +231,10 @@ class _Merging:
         if merged.conflicts is not None:
             assert merged.decision is not None
             found = TableConflicts(draft.name, draft.id, merged.conflicts, merged.decision, self.ctx, may_break)
-            self.rows[draft.name] = found
+            if draft.kind == "files":
+                self.files = found
+            else:
+                self.rows[draft.name] = found
             if not goes_on:
                 return draft
         self._keep(merged, sides)
@@ -237,6 +243,9 @@ class _Merging:
         known = {**sides.theirs.schemas, **after.schemas}
         linked = draft.linked_schemas | {str(i) for i in sides.theirs.schemas if i not in draft.schemas}
         after = replace(after, schemas=known, linked_schemas=linked, operations=with_writes(after))
+        if draft.kind == "files":
+            self.clashes += file_clashes(self.ctx, after, merged, sides, self.target.pending())
+            return after
         return self._checked(after, thing, sides, merged)
 
     def _merged_rows(self, draft: ThingDraft, thing: ThingMerge, sides: Sides, goes_on: bool) -> MergedRows:
@@ -247,7 +256,11 @@ class _Merging:
         found = earlier.find(self.ctx, self.gathered, thing, sides) if settled is None else None
         if found is not None:
             return found
-        merged = merge_rows(self.ctx, sides, draft.schema, thing.rows, settled, go_on=goes_on)
+        if draft.kind == "files":
+            packs = {o.stored.id: o.stored for t in self.target.draft.things.values() for o in packs_of(t)}
+            merged = merge_file_rows(self.ctx, sides, draft.schema, self.how.rules, settled, packs, go_on=goes_on)
+        else:
+            merged = merge_rows(self.ctx, sides, draft.schema, thing.rows, settled, go_on=goes_on)
         if merged.conflicts is None and settled is None:
             earlier.keep(self.gathered, thing, merged)
         return merged
@@ -317,7 +330,7 @@ class _Merging:
 
     def _refer(self, thing: ThingMerge) -> None:
         """Say how the table differs from theirs: by what ours did since the base, but for the rows that met."""
-        if self.number is None or thing.ours is None or thing.ours.kind != "table":
+        if self.number is None or thing.ours is None or not holds_rows(thing.ours.kind):
             return
         layers = self.gathered.ours.layers({*thing.ours.ids, *(thing.theirs.ids if thing.theirs else ())})
         merged = self.merged.get(thing.ours.id)
@@ -341,8 +354,10 @@ class _Merging:
                 draft.bind(before, None, (made.kind, made.id))
         for _, made in drafts:
             draft.things[made.id] = made
-            if not made.dropped and (
-                made.created or place_of(made) != entries.place_of(cx, self.target.clock, made.id)
+            if (
+                made.kind != "files"
+                and not made.dropped
+                and (made.created or place_of(made) != entries.place_of(cx, self.target.clock, made.id))
             ):
                 draft.bind(place_of(made), (made.kind, made.id), self._bound(cx, place_of(made)))
 

@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 from anabranch.errors import NotFound
 from anabranch.frames.relation import Relation
+from anabranch.model.files import FILES_NAME
 from anabranch.model.ids import ThingId
+from anabranch.model.paths import join_path
 from anabranch.plan.merge.sides import ThingConflict
 
 if TYPE_CHECKING:
@@ -180,6 +182,32 @@ class Violation:
 
 
 @dataclass(frozen=True)
+class FileConflicts:
+    """The files that are in conflict, by path."""
+
+    found: TableConflicts | None = field(default=None, repr=False)
+
+    def __len__(self) -> int:
+        return self.found.decided.num_rows if self.found else 0
+
+    def __repr__(self) -> str:
+        return f"FileConflicts({len(self)})"
+
+    def rows(self, *, limit: int | None = None) -> list[dict[str, Any]]:
+        """List the conflicts: the path, what ours and theirs did, and the file as each side has it."""
+        from anabranch.repo.files.tree import stat_of
+        from anabranch.repo.files.tree_rows import row_of
+
+        told = self.found.rows(limit=limit) if self.found else []
+        found = []
+        for row in told:
+            kind, _, column = row["kind"].partition(" ")
+            sides = {side: row[side] and vars(stat_of(row_of(row[side]))) for side in _SIDES}
+            found.append({"path": join_path(**row["key"]), "kind": kind, "column": column or None, **sides})
+        return found
+
+
+@dataclass(frozen=True)
 class Conflicts(Mapping[str, TableConflicts]):
     """All that keeps a merge from being published; `conflicts["orders"]` are rows of one table."""
 
@@ -188,6 +216,13 @@ class Conflicts(Mapping[str, TableConflicts]):
     broken: tuple[Violation, ...] = ()
     breaking: Mapping[str, TableConflicts] = field(default_factory=dict)
     """By table, the three rows at each key that breaks a constraint, so that they can be resolved, too."""
+    file_rows: TableConflicts | None = field(default=None, repr=False)
+    """The rows of the file tree that are in conflict; `files` tells them as users see them."""
+
+    @property
+    def files(self) -> FileConflicts:
+        """The files that are in conflict."""
+        return FileConflicts(self.file_rows)
 
     def __repr__(self) -> str:
         return f"Conflicts({self.summary() or 'none'})"
@@ -200,7 +235,7 @@ class Conflicts(Mapping[str, TableConflicts]):
 
     def decided(self, name: str) -> list[TableConflicts]:
         """The rows of a table that can be resolved: those in conflict, then those that break a constraint."""
-        found = (self.tables.get(name), self.breaking.get(name))
+        found = (self.file_rows,) if name == FILES_NAME else (self.tables.get(name), self.breaking.get(name))
         return [t for t in found if t is not None]
 
     def __iter__(self) -> Iterator[str]:
@@ -210,7 +245,7 @@ class Conflicts(Mapping[str, TableConflicts]):
         return len(self.tables)
 
     def __bool__(self) -> bool:
-        return bool(self.tables or self.things or self.broken)
+        return bool(self.tables or self.things or self.broken or self.file_rows)
 
     def __contains__(self, name: object) -> bool:
         return name in self.tables
@@ -248,7 +283,7 @@ class Conflicts(Mapping[str, TableConflicts]):
 
     def count(self) -> int:
         """Count all conflicts."""
-        return sum(t.count() for t in self.tables.values()) + len(self.things) + len(self.broken)
+        return sum(t.count() for t in self.tables.values()) + len(self.things) + len(self.broken) + len(self.files)
 
     def _repr_html_(self) -> str:
         from anabranch.frames.notebook import conflicts_html
@@ -264,6 +299,7 @@ class Conflicts(Mapping[str, TableConflicts]):
     def summary(self) -> str:
         """Say in a line where the conflicts are."""
         parts = [f"{name} ({t.count()})" for name, t in self.tables.items()]
+        parts += [f"file {row['path']} ({row['kind']})" for row in self.files.rows(limit=10)]
         parts += [f"{c.table}{'.' + c.column if c.column else ''} ({c.kind})" for c in self.things]
         parts += [f"{v.table} ({v.kind} {v.name})" for v in self.broken]
         shown = ", ".join(dict.fromkeys(parts[:10]))

@@ -11,8 +11,10 @@ from anabranch.errors import InvalidRequest, MergeConflict
 from anabranch.model.clock import Position
 from anabranch.model.commits import Commit, Origin
 from anabranch.model.content import ChangeReference
+from anabranch.model.tables import holds_rows
 from anabranch.plan.history import is_ancestor, lone_fork
-from anabranch.plan.merge.rules import check_strictness, read_rules
+from anabranch.plan.merge.files import PREFIX
+from anabranch.plan.merge.rules import EVERYWHERE, check_strictness, read_rules
 from anabranch.repo.branches.provenance import brought_in, origins_at, resolve_origins
 from anabranch.repo.context.context import Context
 from anabranch.repo.context.table_state import list_tables, table_state
@@ -116,7 +118,7 @@ def _merge_all(ctx: Context, merged: Merged, sources: Sequence[Position], how: H
 
 def _check_rules(ctx: Context, cx: Connection, target: Target, sources: Sequence[Position], how: How) -> None:
     """Refuse rules that speak of no table or column on either side."""
-    if not set(how.rules) - {"*"}:
+    if all(name == EVERYWHERE or name.startswith(PREFIX) for name in how.rules):
         read_rules(how.rules, [])
         return
     sides = []
@@ -135,6 +137,7 @@ def _add(merged: Merged, found: Outcome) -> None:
         (*both.things, *found.conflicts.things),
         (*both.broken, *found.conflicts.broken),
         {**both.breaking, **found.conflicts.breaking},
+        found.conflicts.file_rows or both.file_rows,
     )
     merged.references += found.references
     merged.linked |= found.linked
@@ -146,7 +149,7 @@ def _untold(merged: Merged, sources: int) -> list[ChangeReference]:
 
     It matters for what some source changed, and for what only ours did: that is new to every source.
     """
-    drafted = [t.id for t in merged.target.draft.things.values() if t.kind == "table"]
+    drafted = [t.id for t in merged.target.draft.things.values() if holds_rows(t.kind)]
     tables = dict.fromkeys((*drafted, *(r.thing_id for r in merged.references)))
     return [ChangeReference(t, n, None, None) for t in tables for n in range(1, sources + 1)]
 

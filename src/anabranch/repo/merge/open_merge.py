@@ -14,7 +14,9 @@ from anabranch.catalog.store import lock_repository, now
 from anabranch.errors import BranchMoved, InvalidRequest, NotFound
 from anabranch.model.clock import Position
 from anabranch.model.commits import Commit
+from anabranch.model.files import FILES_NAME
 from anabranch.model.ids import ThingId, new_id
+from anabranch.model.paths import check_path, split_path
 from anabranch.plan.merge.rules import check_strictness
 from anabranch.repo.branches.refs import need_branch, resolve
 from anabranch.repo.context.context import Context
@@ -144,8 +146,9 @@ class OpenMerge:
 
     def resolve(
         self,
-        table: str,
+        table: str | None = None,
         *,
+        file: str | None = None,
         take: Take | None = None,
         where: str | None = None,
         args: Mapping[str, Any] | None = None,
@@ -153,13 +156,18 @@ class OpenMerge:
         columns: str | Sequence[str] | None = None,
         set: Mapping[str, Any] | None = None,
     ) -> int:
-        """Resolve conflicts of a table by side, or by values; all of them, or those of some rows and columns.
+        """Resolve conflicts of a table, or of a file, by side or by values; all, or those of some rows and columns.
 
         In `set`, text is SQL over base, ours and theirs of the cell, anything else a value. Returns how many were
         resolved.
         """
         from anabranch.repo.merge.resolve import Resolution, resolve_rows, resolve_things
 
+        if (table is None) == (file is None):
+            raise InvalidRequest("resolve needs a table or file=, one of them", hint="such as file='raw/a.csv'")
+        if file is not None:
+            table, key = FILES_NAME, dict(zip(("parent", "name"), split_path(check_path(file)), strict=True))
+        assert table is not None
         if (take is None) == (set is None):
             raise InvalidRequest("resolve needs take= or set=, one of them", hint="such as take='ours'")
         named = (columns,) if isinstance(columns, str) else tuple(columns) if columns is not None else None
@@ -172,7 +180,7 @@ class OpenMerge:
             (decisions, rows, count), left = self._resolve_again(asked, how), None
         if not decisions and not count:
             hint = f"there are conflicts in: {conflicts.summary() or 'nothing'}"
-            raise NotFound(f"nothing in {table!r} that is in conflict was asked for", hint=hint, table=table)
+            raise NotFound(f"nothing in {file or table!r} that is in conflict was asked for", hint=hint, table=table)
         self._keep({**self._record.decisions, **decisions}, rows, left)
         return count + len(decisions)
 

@@ -16,7 +16,7 @@ from anabranch.model.commits import Commit
 from anabranch.model.ids import ObjectId, ThingId
 from anabranch.model.objects import Layer, size_of
 from anabranch.model.schema import Column, Schema
-from anabranch.model.tables import Entry, TableState
+from anabranch.model.tables import Entry, TableState, holds_rows
 from anabranch.plan.engine import Work
 from anabranch.plan.history import is_ancestor
 from anabranch.plan.merge.columns import have_equal_columns
@@ -87,7 +87,7 @@ def dependents(ctx: Context, before: Position, commit: Position, head: Position)
         work = _ChangedTable(ctx, entry, own, later, commit, head)
         if "create" in entry.operations:
             found.update((p, None) for p, _ in told if entry.kind == "namespace" or not work.is_as_left())
-        elif entry.kind == "table" and not entry.dropped:
+        elif holds_rows(entry.kind) and not entry.dropped:
             found.update((p, None) for p in (*work.on_rows(), *work.on_columns(before, told)))
     with ctx.catalog.read() as cx:
         ordered = sorted(found, key=history.Lines(cx).generation, reverse=True)

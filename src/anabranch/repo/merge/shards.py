@@ -14,13 +14,14 @@ from anabranch.model.clock import Clock, Position
 from anabranch.model.content import ChangeReference
 from anabranch.model.ids import LineId, ThingId
 from anabranch.model.objects import KeyRange, Layer, NewObject
-from anabranch.model.tables import Entry, Operation
+from anabranch.model.tables import Entry, Operation, holds_rows
 from anabranch.plan.commit import Statement, ThingDraft
 from anabranch.plan.merge.sides import ThingSide
 from anabranch.plan.path import Stretch, find_path
 from anabranch.repo.context.context import Context
 from anabranch.repo.merge.apply import How, Outcome, draft_of, operations_after, with_writes
 from anabranch.repo.merge.conflicts import Conflicts
+from anabranch.repo.merge.file_level import has_clashes
 from anabranch.repo.merge.sides import SideReader, Target
 from anabranch.repo.write.netting import counts_of
 
@@ -69,6 +70,8 @@ class _Uniting:
         if not all(are_apart([ours.layers(mine[t].ids), *(s.layers for s in shards)]) for t, shards in tables.items()):
             return None
         drafts = {t: _united(draft_of(mine[t], ours.table(mine[t])), shards) for t, shards in tables.items()}
+        if any(has_clashes(self.ctx, draft) for draft in drafts.values() if draft.kind == "files"):
+            return None
         self.target.draft.things.update(drafts)
         linked = {x.object.id for shards in tables.values() for s in shards for x in s.layers}
         return Outcome(Conflicts(), self._references(base, ours), linked)
@@ -102,7 +105,7 @@ class _Uniting:
         """The tables that ours changed since the fork: they are new to every source."""
         things, _ = entries.touched_between(self.cx, base.clock, ours.clock)
         mine = ours.states(ThingId(t) for t in sorted(things)).values()
-        changed = [s for s in mine if s.kind == "table" and ours.layers(s.ids) != ()]
+        changed = [s for s in mine if holds_rows(s.kind) and ours.layers(s.ids) != ()]
         return [ChangeReference(s.id, 1, None, None) for s in changed]
 
 

@@ -9,10 +9,11 @@ from anabranch.catalog import entries, history, paths
 from anabranch.catalog.store import Connection
 from anabranch.model.clock import Clock, Position
 from anabranch.model.commits import BranchHead, CommitHead
+from anabranch.model.files import FILES_NAME, files_schema, files_thing
 from anabranch.model.ids import ROOT_NAMESPACE, ColumnId, ObjectId, ThingId
 from anabranch.model.objects import Layer
-from anabranch.model.tables import Entry, Operation, TableState
-from anabranch.plan.commit import Draft, ThingDraft, draft_state, objects_of, place_of
+from anabranch.model.tables import Entry, Operation, TableState, holds_rows
+from anabranch.plan.commit import Draft, ThingDraft, all_objects_of, draft_state, place_of
 from anabranch.plan.history import is_ancestor, merge_bases
 from anabranch.plan.merge.rules import Strictness
 from anabranch.plan.merge.sides import ThingSide
@@ -40,7 +41,7 @@ class Target:
 
 def inline_bytes(draft: Draft) -> dict[ObjectId, bytes]:
     """The bytes of a draft's small objects."""
-    made = [o for t in draft.things.values() for o in objects_of(t)]
+    made = [o for t in draft.things.values() for o in all_objects_of(t)]
     return {o.stored.id: o.content for o in made if o.content is not None}
 
 
@@ -75,16 +76,19 @@ class SideReader:
             return None
         parent, name = place_of(thing)
         made = ThingSide(thing.id, thing.kind, parent, name, thing.name, thing.attributes, thing.schema)
-        return self._with_changes(made) if thing.kind == "table" else made
+        return self._with_changes(made) if holds_rows(thing.kind) else made
 
     def _told(self, cx: Connection, thing: ThingId, entry: Entry | None) -> ThingSide | None:
+        if thing == files_thing(self.ctx.record.id):
+            tree = files_schema(self.ctx.record.id)
+            return self._with_changes(ThingSide(thing, "files", ROOT_NAMESPACE, FILES_NAME, FILES_NAME, schema=tree))
         place = entries.place_of(cx, self.clock, thing) if entry and not entry.dropped else None
         if entry is None or place is None:
             return None
         path = entries.full_name(cx, self.clock, thing) or place[1]
         schema = schema_of(self.ctx, cx, {entry.schema_id})[entry.schema_id] if entry.schema_id else None
         made = ThingSide(thing, entry.kind, place[0], place[1], path, entry.attributes, schema)
-        return self._with_changes(made) if entry.kind == "table" else replace(made, operations=self._operations(made))
+        return self._with_changes(made) if holds_rows(entry.kind) else replace(made, operations=self._operations(made))
 
     def _with_changes(self, made: ThingSide) -> ThingSide:
         """What was done to a table since the base."""
@@ -239,7 +243,7 @@ class Gathered:
         return list(base.values()), [self._doubted(t) for t in ours], [self._doubted(t) for t in theirs]
 
     def _doubted(self, side: ThingSide) -> ThingSide:
-        return replace(side, in_doubt=side.kind == "table" and self.ancestor.may_doubt(side.ids))
+        return replace(side, in_doubt=holds_rows(side.kind) and self.ancestor.may_doubt(side.ids))
 
 
 def gather(ctx: Context, cx: Connection, target: Target, source: Position, fork: Position | None = None) -> Gathered:

@@ -16,7 +16,7 @@ from anabranch.model.schema import Column, Schema
 from anabranch.model.tables import TableState
 from anabranch.model.types import DataType
 from anabranch.objects.parquet import table_range
-from anabranch.plan.commit import Statement, ThingDraft, draft_state, objects_of
+from anabranch.plan.commit import Statement, ThingDraft, draft_state, objects_of, packs_of
 from anabranch.plan.engine import Work
 from anabranch.queries import writes as changes
 from anabranch.queries.object_groups import physical
@@ -42,7 +42,8 @@ def net(ctx: Context, table: ThingDraft) -> ThingDraft:
         made = _compared(ctx, table, state, objects, repeated)
     else:
         made = tuple(objects)
-    statements = (Statement("update", made, counts_of(made)),) if made else ()
+    packs = tuple(packs_of(table))
+    statements = (Statement("update", made, counts_of(made), packs=packs),) if made else ()
     # A new version is compared with nothing: all its rows are in the difference.
     return replace(table, statements=statements, replaced_rows=0 if table.replaced else None)
 

@@ -16,6 +16,7 @@ import pyarrow.compute as pc
 from anabranch.arrow.plain import plain
 from anabranch.engines.engine import Engine, wrote_elsewhere
 from anabranch.errors import InvalidRequest
+from anabranch.model.files import BLOCKS
 from anabranch.model.ids import ColumnId, ObjectId, new_id, new_write_id
 from anabranch.model.objects import KeyRange, NewObject, ObjectKind, StoredObject, around
 from anabranch.model.schema import ROW_ID, Column, Schema
@@ -156,9 +157,8 @@ def _store_files(
         if footer.row_count == 0:
             ctx.root.discard(file.path)
             continue
-        made.append(
-            _object(kind, schema, touched, file.sha256, file.size_bytes, footer.row_count, footer.key_range, file.path)
-        )
+        told = (file.sha256, file.size_bytes, footer.row_count, footer.key_range, file.path)
+        made.append(_object(kind, schema, touched, *told, None, _packs_of_file(ctx, file, schema)))
     return tuple(made)
 
 
@@ -310,15 +310,17 @@ def _store_rows(
     size = _even_part(rows.num_rows, limit)
     for start in range(0, rows.num_rows, size):
         part = rows.slice(start, size)
-        content = parquet.encode(part, _even_part(part.num_rows, ctx.settings.row_group_rows))
-        key_range = parquet.table_range(part, schema.key_columns)
+        content = parquet.encode(part, _even_part(part.num_rows, _group_rows(ctx, part)))
+        key_range, packs = parquet.table_range(part, schema.key_columns), packs_in(part)
         if len(content) <= ctx.settings.inline_limit_bytes and part.nbytes <= INLINE_MEMORY_LIMIT_BYTES:
             digest = hashlib.sha256(content).hexdigest()
-            new = _object(kind, schema, touched, digest, len(content), part.num_rows, key_range, None, content)
+            new = _object(kind, schema, touched, digest, len(content), part.num_rows, key_range, None, content, packs)
             ctx.cache.put(new.stored.id, part)
         else:
             file = ctx.root.put(content)
-            new = _object(kind, schema, touched, file.sha256, len(content), part.num_rows, key_range, file.path)
+            new = _object(
+                kind, schema, touched, file.sha256, len(content), part.num_rows, key_range, file.path, None, packs
+            )
         made.append(new)
     return tuple(made)
 
@@ -339,11 +341,37 @@ def _object(
     key_range: KeyRange | None,
     path: str | None,
     content: bytes | None = None,
+    packs: tuple[ObjectId, ...] = (),
 ) -> NewObject:
     place = "inline" if path is None else "root"
     id_ = ObjectId(new_id("o"))
     stored = StoredObject(id_, kind, sha256, size_bytes, row_count, schema.id, key_range, touched, place, path)  # type: ignore[arg-type]
-    return NewObject(stored, content)
+    return NewObject(stored, content, packs)
+
+
+_TREE_GROUP_ROWS = 8192
+"""Rows per row group of a file tree: a folder is read often, all of it seldom."""
+
+
+def _group_rows(ctx: Context, rows: pa.Table) -> int:
+    limit = ctx.settings.row_group_rows
+    return min(limit, _TREE_GROUP_ROWS) if str(BLOCKS.id) in rows.column_names else limit
+
+
+def packs_in(rows: pa.Table) -> tuple[ObjectId, ...]:
+    """The packs that rows of a file tree speak of; none, for rows of a table."""
+    if str(BLOCKS.id) not in rows.column_names:
+        return ()
+    refs = pc.list_flatten(rows.column(str(BLOCKS.id)).combine_chunks())
+    named = refs.filter(pc.greater(pc.struct_field(refs, "size"), 0)) if len(refs) else refs
+    return tuple(sorted(ObjectId(o) for o in pc.unique(pc.struct_field(named, "object")).to_pylist()))
+
+
+def _packs_of_file(ctx: Context, file: SealedFile, schema: Schema) -> tuple[ObjectId, ...]:
+    if BLOCKS.id not in {c.id for c in schema}:
+        return ()
+    with ctx.root.open(file.path) as opened:
+        return packs_in(parquet.read_columns(opened, [str(BLOCKS.id)]))
 
 
 def _footer(ctx: Context, file: SealedFile, key: Sequence[Column]) -> parquet.Footer:

@@ -1,0 +1,193 @@
+"""Files of two branches, merged: whole rows, told by the writes that their references carry.
+
+Base, ours and theirs come with references to bytes only, lists taken apart. What is not decided is a conflict."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, get_args
+
+from anabranch.errors import InvalidRequest
+from anabranch.model.files import BlockRef, FileRow
+from anabranch.model.paths import pattern_of
+from anabranch.plan.merge.text_lines import merge_lines
+
+FileRule = Literal["conflict", "ours", "theirs", "newest", "concat", "lines", "follow"]
+PREFIX = "files:"
+"""What a rule for files begins with; a pattern follows."""
+
+
+@dataclass(frozen=True)
+class MergedFile:
+    """What becomes of one path."""
+
+    row: FileRow | None
+    """None: it is not there after. While there is a conflict, as ours has it."""
+    conflict: str | None = None
+    """What ours did, a slash, what theirs did."""
+    column: str | None = None
+    """What both changed differently, where it is not the content."""
+    content: bytes | None = None
+    """The bytes of the row, where they are new and not stored yet."""
+
+
+Read = Callable[[FileRow], bytes]
+
+
+def merge_file(
+    base: FileRow | None, ours: FileRow | None, theirs: FileRow | None, rule: FileRule, read: Read, *, sure: bool = True
+) -> MergedFile:
+    """Decide about one path that both sides touched. Not `sure`: what the base has is not known (a criss-cross)."""
+    if not sure:
+        base = _common(ours, theirs)
+    if ours is None or theirs is None:
+        return _with_one(base, ours, theirs, rule)
+    refs = _united_refs(base, ours, theirs)
+    if refs is None:
+        return _ruled(base, ours, theirs, rule, read)
+    return _described(base, ours, theirs, ours._replace(blocks=refs), rule)
+
+
+def _common(ours: FileRow | None, theirs: FileRow | None) -> FileRow | None:
+    """What both sides have, taken for the base where that is not known."""
+    if ours is None or theirs is None:
+        return ours or theirs
+    known = {r.key for r in theirs.blocks}
+    kept = tuple(r for r in ours.blocks if r.key in known)
+    return ours._replace(blocks=kept) if kept else None
+
+
+# --- one side has no file ---
+
+
+def _with_one(base: FileRow | None, ours: FileRow | None, theirs: FileRow | None, rule: FileRule) -> MergedFile:
+    """One side deleted what the other changed; where both did, nothing is left."""
+    there = ours or theirs
+    if there is None or base is None:
+        return MergedFile(there)
+    did = _did(base, there)
+    if rule in ("ours", "theirs"):
+        return MergedFile(ours if rule == "ours" else theirs)
+    if rule == "concat":
+        known = {r.key for r in base.blocks}
+        new = tuple(r for r in there.blocks if r.key not in known)
+        return MergedFile(_sized(there._replace(blocks=new)) if new else None)
+    return MergedFile(ours, f"delete/{did}" if ours is None else f"{did}/delete")
+
+
+def _did(base: FileRow | None, row: FileRow) -> str:
+    """What a side did to a file since the base."""
+    if base is None:
+        return "create"
+    if {r.key for r in base.blocks} == {r.key for r in row.blocks}:
+        return "update"
+    return "replace" if _replaces(base, row) else "append"
+
+
+# --- both have it ---
+
+
+def _united_refs(base: FileRow | None, ours: FileRow, theirs: FileRow) -> tuple[BlockRef, ...] | None:
+    """The references of both sides, if their writes go together; None if one replaced what the other wrote to."""
+    if _are_equal(ours, theirs):
+        return ours.blocks
+    if base is None:
+        began = all(row.blocks and row.blocks[0].write.startswith("a") for row in (ours, theirs))
+        return _joined((), ours.blocks, theirs.blocks) if began else None
+    changed = [row for row in (ours, theirs) if _did(base, row) != "update"]
+    if len(changed) < 2:
+        return changed[0].blocks if changed else ours.blocks
+    if any(_replaces(base, row) for row in (ours, theirs)):
+        return None
+    return _joined(base.blocks, ours.blocks, theirs.blocks)
+
+
+def _are_equal(ours: FileRow, theirs: FileRow) -> bool:
+    if ours.digest is not None and ours.digest == theirs.digest:
+        return True
+    mine, other = ([(r.sha256, r.size) for r in row.blocks if r.size] for row in (ours, theirs))
+    return mine == other
+
+
+def _replaces(base: FileRow, row: FileRow) -> bool:
+    """Whether nothing is left of what was written before; one that only lost some undid an append."""
+    return {r.key for r in base.blocks}.isdisjoint(r.key for r in row.blocks)
+
+
+def _joined(base: Sequence[BlockRef], ours: Sequence[BlockRef], theirs: Sequence[BlockRef]) -> tuple[BlockRef, ...]:
+    """Ours without what theirs undid, then what only theirs has."""
+    old, mine, other = ({r.key for r in refs} for refs in (base, ours, theirs))
+    kept = [r for r in ours if r.key not in old or r.key in other]
+    return (*kept, *(r for r in theirs if r.key not in old and r.key not in mine))
+
+
+def _ruled(base: FileRow | None, ours: FileRow, theirs: FileRow, rule: FileRule, read: Read) -> MergedFile:
+    """Decide contents that do not go together by a rule, or not at all."""
+    if rule == "ours":
+        return MergedFile(ours)
+    if rule == "theirs":
+        return MergedFile(theirs)
+    if rule == "newest" and ours.written_at != theirs.written_at:
+        return MergedFile(max(ours, theirs, key=lambda row: row.written_at))
+    if rule == "concat":
+        refs = (*ours.blocks, *_only(theirs.blocks, ours.blocks, base.blocks if base else ()))
+        return MergedFile(_sized(ours._replace(blocks=refs, written_at=max(ours.written_at, theirs.written_at))))
+    if rule == "lines":
+        merged = merge_lines(read(base) if base else b"", read(ours), read(theirs))
+        if merged is not None:
+            return MergedFile(ours._replace(written_at=max(ours.written_at, theirs.written_at)), content=merged)
+    return MergedFile(ours, f"{_did(base, ours)}/{_did(base, theirs)}")
+
+
+def _only(refs: Sequence[BlockRef], *others: Sequence[BlockRef]) -> list[BlockRef]:
+    known = {r.key for other in others for r in other}
+    return [r for r in refs if r.key not in known]
+
+
+def _described(base: FileRow | None, ours: FileRow, theirs: FileRow, merged: FileRow, rule: FileRule) -> MergedFile:
+    """Merge what is said of a file besides its content: each cell as the side that changed it has it."""
+    told: dict[str, Any] = {"written_at": max(ours.written_at, theirs.written_at)}
+    for column in ("mode", "media_type", "properties"):
+        before, mine, other = (getattr(row, column) if row else None for row in (base, ours, theirs))
+        if mine != other and other != before:
+            if mine != before and rule not in ("ours", "theirs", "newest"):
+                return MergedFile(ours, "update/update", column)
+            is_theirs = mine == before or rule == "theirs" or (rule == "newest" and theirs.written_at > ours.written_at)
+            told[column] = other if is_theirs else mine
+    return MergedFile(_sized(merged._replace(**told)))
+
+
+def _sized(row: FileRow) -> FileRow:
+    """A row whose size and hash are those of its references."""
+    size = sum(r.size for r in row.blocks)
+    return row if size == row.size else row._replace(size=size, sha256=None)
+
+
+# --- rules by pattern ---
+
+
+def file_rules(rules: Mapping[str, str]) -> dict[str, FileRule]:
+    """The rules for files among those of a merge, by pattern; refused where a word is unknown."""
+    found: dict[str, FileRule] = {}
+    for name, word in rules.items():
+        if name.startswith(PREFIX):
+            if word not in get_args(FileRule):
+                hint = f"choose {', '.join(get_args(FileRule))}"
+                raise InvalidRequest(f"rules={{{name!r}: {word!r}}} is no rule for files", hint=hint)
+            pattern_of(name.removeprefix(PREFIX), anywhere=True)
+            found[name.removeprefix(PREFIX)] = word  # type: ignore[assignment]
+    return found
+
+
+def rule_for(rules: Mapping[str, FileRule], path: str) -> FileRule:
+    """The rule for a path: of the patterns that find it, the one that says most of it."""
+    met = [pattern for pattern in rules if pattern_of(pattern, anywhere=True).fullmatch(path)]
+    return rules[max(met, key=lambda pattern: sum(c not in "*?[]" for c in pattern))] if met else "conflict"
+
+
+def properties_of(row: FileRow) -> dict[str, str]:
+    """The properties of a file, by name."""
+    found: dict[str, str] = json.loads(row.properties) if row.properties else {}
+    return found

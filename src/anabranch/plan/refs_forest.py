@@ -1,0 +1,64 @@
+"""References of a file as a forest: sixteen full neighbours become one list, so that a thousand appends stay small."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Sequence
+
+from anabranch.errors import Corrupt
+from anabranch.model.files import BlockRef
+
+WIDTH = 16
+MAX_LEVEL = 12
+"""Deeper than any file that was ever written; a list that claims more was made to harm."""
+
+
+def folded(refs: Sequence[BlockRef], put_list: Callable[[bytes, int], BlockRef]) -> tuple[BlockRef, ...]:
+    """Put neighbours of one level into lists, from the front; `put_list` stores a list of a level's references."""
+    found: list[BlockRef] = []
+    for ref in refs:
+        found.append(ref)
+        while _ends_full(found):
+            level = found[-1].level + 1
+            found[-WIDTH:] = [put_list(encode_list(found[-WIDTH:]), level)]
+    return tuple(found)
+
+
+def _ends_full(refs: Sequence[BlockRef]) -> bool:
+    last = refs[-WIDTH:]
+    return len(last) == WIDTH and all(r.level == last[0].level for r in last)
+
+
+def leaves(refs: Iterable[BlockRef], read_list: Callable[[BlockRef], bytes]) -> Iterator[BlockRef]:
+    """Give the references to bytes below others, in order."""
+    for ref in refs:
+        if ref.level == 0:
+            yield ref
+        else:
+            inside = decode_list(read_list(ref))
+            if ref.level > MAX_LEVEL or any(r.level >= ref.level for r in inside):
+                raise Corrupt("a list of blocks holds itself", hint="run `ana verify --deep`")
+            yield from leaves(inside, read_list)
+
+
+def encode_list(refs: Iterable[BlockRef]) -> bytes:
+    """A list of references as bytes; equal lists are equal bytes."""
+    rows = [[*ref[:-1], ref.sha256.hex()] for ref in refs]
+    return json.dumps(rows, separators=(",", ":")).encode()
+
+
+def decode_list(content: bytes) -> list[BlockRef]:
+    """Read a list of references."""
+    try:
+        return [BlockRef._make((*row[:-1], bytes.fromhex(row[-1]))) for row in json.loads(content)]
+    except (ValueError, TypeError, IndexError) as error:
+        raise Corrupt("a list of blocks can't be read", hint="run `ana verify --deep`") from error
+
+
+def added_since(now: Sequence[BlockRef], then: Sequence[BlockRef]) -> list[BlockRef] | None:
+    """The references that came after those of an earlier version; None if it lost some: all of it is new then."""
+    old = [r.key for r in then]
+    kept = set(old)
+    if [r.key for r in now if r.key in kept] != old:
+        return None
+    return [r for r in now if r.key not in kept]

@@ -1,0 +1,126 @@
+"""What differs between the files of two states: added, removed, appended to, changed, moved; text line by line."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from difflib import unified_diff
+from functools import cached_property
+from typing import Any, Literal
+
+from anabranch.model.files import FileRow, FileStat
+from anabranch.plan.refs_forest import added_since
+from anabranch.repo.files.blocks import BlockReader
+from anabranch.repo.files.tree import stat_of
+from anabranch.repo.files.tree_rows import row_of
+
+FileWord = Literal["added", "removed", "appended", "changed", "moved"]
+_TEXT_BYTES = 10 * 1024 * 1024
+
+
+@dataclass(frozen=True)
+class FileDiff:
+    """One file that differs."""
+
+    path: str
+    change: FileWord
+    before: FileStat | None
+    after: FileStat | None
+    appended_bytes: int = 0
+    moved_from: str | None = None
+    _rows: tuple[FileRow | None, FileRow | None] = field(default=(None, None), repr=False, compare=False)
+    _reader: BlockReader | None = field(default=None, repr=False, compare=False)
+
+    def text(self, context: int = 3) -> str | None:
+        """The lines that differ, as `diff -u` shows them; None if a side is no UTF-8 text, or larger than 10 MB."""
+        sides = [self._lines(row) for row in self._rows]
+        if sides[0] is None or sides[1] is None:
+            return None
+        names = [f"a/{self.moved_from or self.path}", f"b/{self.path}"]
+        names = [name if row else "/dev/null" for name, row in zip(names, self._rows, strict=True)]
+        return "".join(_ended(line) for line in unified_diff(sides[0], sides[1], names[0], names[1], n=context))
+
+    def _lines(self, row: FileRow | None) -> list[str] | None:
+        if row is None:
+            return []
+        if row.size > _TEXT_BYTES or self._reader is None:
+            return None
+        try:
+            content = b"".join(self._reader.stream(row.blocks, row.path)).decode()
+        except UnicodeDecodeError:
+            return None
+        return None if "\x00" in content else content.splitlines(keepends=True)
+
+
+def _ended(line: str) -> str:
+    return line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n"
+
+
+class FilesDiff:
+    """The files that differ between two states, by path; read when they are first looked at."""
+
+    def __init__(self, rows: Callable[[], list[dict[str, Any]]] | None, reader: BlockReader) -> None:
+        self._rows, self._reader = rows, reader
+
+    def __repr__(self) -> str:
+        return f"FilesDiff({len(self)} files)"
+
+    def __iter__(self) -> Iterator[FileDiff]:
+        return iter(self._found)
+
+    def __len__(self) -> int:
+        return len(self._found)
+
+    def __getitem__(self, path: str) -> FileDiff:
+        return {f.path: f for f in self._found}[path]
+
+    def counts(self) -> dict[str, int]:
+        """Count the files by what became of them; without any that words are left out."""
+        words = [f.change for f in self._found]
+        return {word: words.count(word) for word in dict.fromkeys(words)}
+
+    def rows(self) -> list[dict[str, Any]]:
+        """List what differs, as plain values."""
+        return [
+            {
+                "path": f.path,
+                "change": f.change,
+                "before_bytes": f.before.size if f.before else None,
+                "after_bytes": f.after.size if f.after else None,
+                "appended_bytes": f.appended_bytes,
+                "moved_from": f.moved_from,
+            }
+            for f in self._found
+        ]
+
+    @cached_property
+    def _found(self) -> tuple[FileDiff, ...]:
+        pairs = [(_row(row["before"]), _row(row["after"])) for row in self._rows()] if self._rows else []
+        gone = {before.blocks: before for before, after in pairs if before and before.blocks and not after}
+        found = [
+            _told(before, after, gone, self._reader)
+            for before, after in pairs
+            if any(r and r.name for r in (before, after))
+        ]
+        left = {f.moved_from for f in found}
+        kept = [f for f in found if not (f.change == "removed" and f.path in left)]
+        return tuple(sorted(kept, key=lambda f: f.path))
+
+
+def _row(record: dict[str, Any] | None) -> FileRow | None:
+    return None if record is None else row_of(record)
+
+
+def _told(before: FileRow | None, after: FileRow | None, gone: Mapping[Any, FileRow], reader: BlockReader) -> FileDiff:
+    old, new = (stat_of(row) if row else None for row in (before, after))
+    if after is None:
+        assert before is not None
+        return FileDiff(before.path, "removed", old, None, _rows=(before, None), _reader=reader)
+    if before is None:
+        source = gone.get(after.blocks)
+        if source is None:
+            return FileDiff(after.path, "added", None, new, _rows=(None, after), _reader=reader)
+        return FileDiff(after.path, "moved", stat_of(source), new, 0, source.path, (source, after), reader)
+    added = added_since(*(reader.leaves(row.blocks, row.path) for row in (after, before)))
+    size = sum(ref.size for ref in added or ())
+    return FileDiff(after.path, "appended" if size else "changed", old, new, size, None, (before, after), reader)

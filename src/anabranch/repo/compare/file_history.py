@@ -1,0 +1,115 @@
+"""The commits that touched a file or what is below a folder, newest first, found by the keys of their changes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from itertools import islice
+
+from anabranch.catalog import commits, history, objects
+from anabranch.catalog.history import LogFilter
+from anabranch.catalog.store import Connection
+from anabranch.model.clock import Position
+from anabranch.model.commits import Commit
+from anabranch.model.files import FileStat, files_schema, files_thing
+from anabranch.model.ids import ThingId
+from anabranch.model.listings import Listing
+from anabranch.model.objects import NewObject
+from anabranch.model.paths import check_folder, check_path, is_below, join_path
+from anabranch.model.refs import parse_time
+from anabranch.repo.branches.log import SHOWN, walk
+from anabranch.repo.branches.refs import resolve
+from anabranch.repo.context.arguments import check_limit
+from anabranch.repo.context.context import Context
+from anabranch.repo.files.clashes import keys_of
+from anabranch.repo.files.open_tree import tree_at
+
+_PAGE = 64
+
+
+@dataclass(frozen=True)
+class FileHistoryEntry:
+    """What one commit made of a file."""
+
+    commit: Commit
+    change: str
+    """`added`, `removed`, `appended` or `changed`."""
+    before: FileStat | None
+    after: FileStat | None
+
+
+def file_history(ctx: Context, path: str, limit: int | None, at: str | None) -> list[FileHistoryEntry]:
+    """List the commits that touched a file, newest first, with what they made of it."""
+    path = check_path(path)
+    check_limit(limit)
+    found: list[FileHistoryEntry] = []
+    with ctx.catalog.read() as cx:
+        for position in touching(ctx, cx, [resolve(ctx, cx, at)], PathFilter(path)):
+            if limit is not None and len(found) >= limit:
+                break
+            found += _told(ctx, cx, position, path)
+    return found
+
+
+@dataclass(frozen=True)
+class PathFilter:
+    """Which of the commits that touched a path are wanted."""
+
+    path: str
+    author: str | None = None
+    since: str | datetime | None = None
+    until: str | datetime | None = None
+    message: str | None = None
+
+    def for_log(self, thing: ThingId) -> LogFilter:
+        micros = [history.to_micros(parse_time(x, "log")) if x is not None else None for x in (self.since, self.until)]
+        return LogFilter((thing,), self.author, micros[0], micros[1], self.message)
+
+
+def file_log(ctx: Context, ref: str | None, wanted: PathFilter, limit: int | None) -> list[Commit]:
+    """List the commits that touched a file, or anything below a folder, newest first."""
+    check_limit(limit)
+    with ctx.catalog.read() as cx:
+        found = islice(touching(ctx, cx, [resolve(ctx, cx, ref)], wanted), limit)
+        return Listing(commits.describe(cx, found), SHOWN)
+
+
+def touching(ctx: Context, cx: Connection, starts: list[Position], wanted: PathFilter) -> Iterator[Position]:
+    """The commits, newest first, that changed a file, or anything below a folder."""
+    path = check_folder(wanted.path)
+    for position in walk(cx, starts, wanted.for_log(files_thing(ctx.record.id)), _PAGE):
+        if _touches(ctx, cx, position, path):
+            yield position
+
+
+def _touches(ctx: Context, cx: Connection, position: Position, path: str) -> bool:
+    thing, schema = files_thing(ctx.record.id), files_schema(ctx.record.id)
+    made = [NewObject(o) for t, o in objects.change_objects(cx, position) if t == thing]
+    near = [o for o in made if _may_hold(o, path)]
+    paths = (join_path(*key) for key in keys_of(ctx, near, schema, {}))
+    return any(p == path or is_below(p, path) for p in paths)
+
+
+def _may_hold(new: NewObject, path: str) -> bool:
+    """Whether the range of folders in an object reaches the one of a path, or what is below it."""
+    box = new.stored.key_range
+    if box is None:
+        return True
+    parent = path.rpartition("/")[0]
+    return str(box.low[0]) <= f"{path}0" and str(box.high[0]) >= parent
+
+
+def _told(ctx: Context, cx: Connection, position: Position, path: str) -> list[FileHistoryEntry]:
+    clock = history.clock(cx, position)
+    before = clock.back(1)
+    now = tree_at(ctx, cx, clock)
+    then = tree_at(ctx, cx, history.clock(cx, before)) if before else None
+    old, new = (tree.rows_at([path]).get(path) if tree else None for tree in (then, now))
+    if old == new:
+        return []
+    stats = [tree.stat(path) if tree and row else None for tree, row in ((then, old), (now, new))]
+    word = "removed" if new is None else "added" if old is None else "changed"
+    if old and new and now.added_bytes(new, old) is not None:
+        word = "appended"
+    return [FileHistoryEntry(commits.describe(cx, [position])[0], word, stats[0], stats[1])]

@@ -1,0 +1,112 @@
+"""Content into blocks: cut, hashed, shared with what is known, and put into packs that nobody sees yet."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+from collections.abc import Iterator, Sequence
+from itertools import chain
+from pathlib import PurePosixPath
+from typing import BinaryIO
+
+from anabranch.errors import InvalidRequest
+from anabranch.model.files import BlockRef
+from anabranch.model.ids import ObjectId, new_write_id
+from anabranch.model.objects import NewObject
+from anabranch.objects.chunks import MIN_BYTES, WHOLE_BYTES, Chunking, cut, is_packed
+from anabranch.objects.packs import PackWriter
+from anabranch.plan.refs_forest import decode_list, folded
+from anabranch.repo.context.context import Context
+
+Refs = tuple[BlockRef, ...]
+_SHARED_AT_MOST = 100_000
+
+
+class BlockWriter:
+    """Writes the content of files for one transaction."""
+
+    def __init__(self, ctx: Context) -> None:
+        self.ctx = ctx
+        self.packs = PackWriter(ctx.root, ctx.settings.inline_limit_bytes)
+        self._write, self._number = new_write_id(), 0
+        self._known: dict[bytes, tuple[str, int, int]] = {}
+
+    def write(
+        self, stream: BinaryIO, verb: str, name: str, chunking: Chunking | None, old: Sequence[BlockRef] = ()
+    ) -> tuple[Refs, bytes]:
+        """Store what a stream gives; returns references, and the hash of all of it.
+
+        `verb` is `p` for a put, `a` for an append; `old` are blocks of the last version, which are shared.
+        """
+        if chunking == "whole" or (chunking is None and verb == "p" and is_packed(name)):
+            head = _read(stream, WHOLE_BYTES)
+            if chunking == "whole" or len(head) >= WHOLE_BYTES:
+                return self._whole(chain([head], _rest(stream)), verb, name)
+            stream = io.BytesIO(head)
+        known = {ref.sha256: (ref.object, ref.start, ref.size) for ref in old}
+        refs, total = [], hashlib.sha256()
+        for block in cut(stream, chunking or "content"):
+            if not isinstance(block, bytes):
+                raise InvalidRequest("a stream gave text", hint="open the file in binary mode")
+            total.update(block)
+            refs.append(self._ref(block, verb, known))
+        # An empty write leaves a trace, too: it says that the file was made, or replaced.
+        return tuple(refs) or (self._empty(verb),), total.digest()
+
+    def write_bytes(self, content: bytes, name: str) -> tuple[Refs, bytes]:
+        """Store bytes as a put does."""
+        return self.write(io.BytesIO(content), "p", name, None)
+
+    def _ref(self, block: bytes, verb: str, known: dict[bytes, tuple[str, int, int]]) -> BlockRef:
+        digest = hashlib.sha256(block).digest()
+        place = known.get(digest) or self._known.get(digest)
+        if place is None:
+            place = (*self.packs.add(block), len(block))
+            if len(self._known) < _SHARED_AT_MOST:
+                self._known[digest] = place
+        return BlockRef(0, verb + self._write, self._next(), *place, digest)
+
+    def _empty(self, verb: str) -> BlockRef:
+        return BlockRef(0, verb + self._write, self._next(), "", 0, 0, hashlib.sha256().digest())
+
+    def _whole(self, chunks: Iterator[bytes], verb: str, name: str) -> tuple[Refs, bytes]:
+        """Keep a file as an object of its own, with its suffix, so that others can read it where it lies."""
+        suffix = PurePosixPath(name).suffix.lower()
+        is_plain = suffix[1:].isascii() and suffix[1:].isalnum() and len(suffix) <= 13
+        id_, size, digest = self.packs.add_whole(chunks, suffix if is_plain else "")
+        return (BlockRef(0, verb + self._write, self._next(), id_, 0, size, digest),), digest
+
+    def _next(self) -> int:
+        self._number += 1
+        return self._number
+
+    def fold(self, refs: Sequence[BlockRef]) -> Refs:
+        """Put references into lists where they are many."""
+        return folded(refs, self._put_list)
+
+    def _put_list(self, content: bytes, level: int) -> BlockRef:
+        links = {ObjectId(ref.object) for ref in decode_list(content) if ref.size}
+        object_id, start = self.packs.add(content, links)
+        digest = hashlib.sha256(content).digest()
+        return BlockRef(level, f"l{self._write}", self._next(), object_id, start, len(content), digest)
+
+    def taken(self) -> tuple[NewObject, ...]:
+        """Complete the packs that were begun, and hand all new ones over."""
+        self.packs.finish()
+        made, self.packs.made = tuple(self.packs.made), []
+        return made
+
+
+def _read(stream: BinaryIO, size: int) -> bytes:
+    """Read so many bytes, or all that there are."""
+    parts: list[bytes] = []
+    left = size
+    while left and (more := stream.read(left)):
+        parts.append(more)
+        left -= len(more)
+    return b"".join(parts)
+
+
+def _rest(stream: BinaryIO) -> Iterator[bytes]:
+    while more := stream.read(MIN_BYTES * 64):
+        yield more

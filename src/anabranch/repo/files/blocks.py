@@ -1,0 +1,110 @@
+"""Reading blocks out of packs, wherever they lie; what is read is compared with its hash."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Iterator, Mapping, Sequence
+
+from anabranch.catalog import objects
+from anabranch.errors import Corrupt
+from anabranch.model.files import BlockRef
+from anabranch.model.ids import ObjectId
+from anabranch.model.objects import StoredObject
+from anabranch.objects.packs import PackWriter, check_block
+from anabranch.plan.refs_forest import leaves
+from anabranch.repo.context.context import Context
+
+_KEPT_BYTES = 16 * 1024 * 1024
+_READ = 4 * 1024 * 1024
+
+
+class BlockReader:
+    """Reads blocks of published packs, and of those that only an unfinished commit knows."""
+
+    def __init__(
+        self,
+        ctx: Context,
+        packs: Mapping[ObjectId, StoredObject] | None = None,
+        pending: Mapping[ObjectId, bytes] | None = None,
+        filling: PackWriter | None = None,
+    ) -> None:
+        self._ctx, self._packs, self._pending, self._filling = ctx, packs or {}, pending or {}, filling
+        self._inline: OrderedDict[ObjectId, bytes] = OrderedDict()
+
+    def leaves(self, refs: Sequence[BlockRef], path: str) -> tuple[BlockRef, ...]:
+        """The references to bytes, with all lists taken apart."""
+        return tuple(leaves(refs, lambda ref: self.read(ref, f"a list of {path!r}")))
+
+    def read(self, ref: BlockRef, path: str) -> bytes:
+        """Read one block whole, compared with its hash."""
+        if not ref.size:
+            return b""
+        where = f"{path}: block {ref.number} in pack {ref.object}"
+        return check_block(self._bytes(ref, 0, ref.size), ref.size, ref.sha256, where)
+
+    def stream(self, refs: Sequence[BlockRef], path: str, start: int = 0, end: int | None = None) -> Iterator[bytes]:
+        """Give the bytes of a file from a place to another; blocks are read as they are wanted."""
+        at = 0
+        for ref in self.leaves(refs, path):
+            low, high = max(start - at, 0), min(ref.size, (end if end is not None else at + ref.size) - at)
+            if low < high:
+                yield from self._part(ref, path, low, high)
+            at += ref.size
+            if end is not None and at >= end:
+                return
+
+    def _part(self, ref: BlockRef, path: str, low: int, high: int) -> Iterator[bytes]:
+        """A part of a block. A large one (a file that was kept whole) is not read whole for it."""
+        if ref.size <= _READ:
+            yield self.read(ref, path)[low:high]
+            return
+        self._check_file(ref)
+        for at in range(low, high, _READ):
+            yield self._bytes(ref, at, min(_READ, high - at))
+
+    def _check_file(self, ref: BlockRef) -> None:
+        """Compare a file that is one block with its hash, once in a process."""
+        stored = self.find(ref)
+        if stored.path:
+            self._ctx.root.check(stored.path, stored.size_bytes, None)
+
+    def _bytes(self, ref: BlockRef, start: int, size: int) -> bytes:
+        filling = self._filling.find(ref.object, ref.start + start, size) if self._filling else None
+        if filling is not None:
+            return filling
+        stored = self.find(ref)
+        if stored.place == "inline":
+            return self._content(stored)[ref.start + start : ref.start + start + size]
+        with self._ctx.root.open(stored.path or "") as file:
+            file.seek(ref.start + start)
+            return file.read(size)
+
+    def find(self, ref: BlockRef) -> StoredObject:
+        """The pack that a block is in."""
+        id_ = ObjectId(ref.object)
+        made = {o.stored.id: o.stored for o in self._filling.made} if self._filling else {}
+        found = made.get(id_) or self._packs.get(id_) or self._ctx.known_objects.get(id_)
+        if found is None:
+            with self._ctx.catalog.read() as cx:
+                self._ctx.known_objects.update(objects.find(cx, [id_]))
+            found = self._ctx.known_objects.get(id_)
+        if found is None or found.kind != "pack":
+            raise Corrupt(f"pack {id_} is missing from the catalogue", hint="restore the catalogue from a backup")
+        return found
+
+    def _content(self, stored: StoredObject) -> bytes:
+        if stored.id in self._pending:
+            return self._pending[stored.id]
+        made = self._filling.made if self._filling else ()
+        fresh = next((o.content for o in made if o.stored.id == stored.id), None)
+        if fresh is not None:
+            return fresh
+        if stored.id not in self._inline:
+            with self._ctx.catalog.read() as cx:
+                found = objects.contents(cx, [stored.id])
+            if stored.id not in found:
+                raise Corrupt(f"pack {stored.id} is missing from the catalogue", hint="restore it from a backup")
+            self._inline[stored.id] = found[stored.id]
+            while sum(map(len, self._inline.values())) > _KEPT_BYTES:
+                self._inline.popitem(last=False)
+        return self._inline[stored.id]

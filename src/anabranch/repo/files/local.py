@@ -1,0 +1,58 @@
+"""Files of the user's own disk that are put: found by a pattern, and noticed if they change while they are read."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import BinaryIO
+
+from anabranch.errors import InvalidRequest, NotFound, Unavailable
+from anabranch.model.paths import fixed_folder, has_wildcard, pattern_of
+
+
+def local_files(source: str | os.PathLike[str]) -> Iterator[tuple[str, Path]]:
+    """Find local files by a pattern or in a folder: each with its path below the part that has no wildcard."""
+    text = os.fspath(source)
+    base = Path(fixed_folder(text.replace(os.sep, "/")) or ("/" if text.startswith("/") else "."))
+    if not has_wildcard(text):
+        base = Path(text)
+        if base.is_file():
+            yield base.name, base
+            return
+        text = f"{text.rstrip('/')}/**"
+    if not base.is_dir():
+        raise NotFound(
+            f"there is no folder {str(base)!r}", hint="give a folder, or a pattern such as 'photos/**/*.jpg'"
+        )
+    wanted = pattern_of(text.replace(os.sep, "/").removeprefix("./"))
+    for place in walk_local(base):
+        if wanted.fullmatch(place.as_posix()):
+            yield place.relative_to(base).as_posix(), place
+
+
+def walk_local(base: Path) -> Iterator[Path]:
+    """Give every regular file below a folder, in order; links are not followed."""
+    for folder, below, names in os.walk(base):
+        below.sort()
+        for name in sorted(names):
+            place = Path(folder, name)
+            if place.is_file() and not place.is_symlink():
+                yield place
+
+
+@contextmanager
+def reading_local(place: Path) -> Iterator[BinaryIO]:
+    """Open a local file; refuse it if it was another at the end than at the start."""
+    try:
+        with place.open("rb") as stream:
+            before = os.fstat(stream.fileno())
+            yield stream
+            after = os.fstat(stream.fileno())
+    except FileNotFoundError as error:
+        raise NotFound(f"there is no file {str(place)!r}", hint="check the path") from error
+    except IsADirectoryError as error:
+        raise InvalidRequest(f"{str(place)!r} is a folder", hint="use put_all") from error
+    if (before.st_size, before.st_mtime_ns) != (after.st_size, after.st_mtime_ns):
+        raise Unavailable(f"{str(place)!r} changed while it was read", hint="put it again when nobody writes to it")

@@ -1,0 +1,272 @@
+"""The files of a repository at a commit: read, list, find; nothing here writes."""
+
+from __future__ import annotations
+
+import io
+import mimetypes
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, BinaryIO, TypeAlias
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from anabranch.errors import InvalidRequest, NotFound
+from anabranch.model.files import BlockRef, FileRow, FileStat
+from anabranch.model.ids import ObjectId
+from anabranch.model.objects import may_meet
+from anabranch.model.paths import (
+    check_folder,
+    check_path,
+    fixed_folder,
+    folders_above,
+    is_below,
+    join_path,
+    pattern_of,
+    split_path,
+)
+from anabranch.model.tables import TableState
+from anabranch.objects.parquet import table_range
+from anabranch.plan.merge.files import properties_of
+from anabranch.plan.refs_forest import added_since
+from anabranch.queries.query import Rows
+from anabranch.queries.scan import Keys, scan
+from anabranch.repo.context.context import Context
+from anabranch.repo.files.blocks import BlockReader
+from anabranch.repo.files.tree_rows import key_table, rows_of
+from anabranch.repo.read.conditions import reading
+from anabranch.repo.read.table import Table, make_selection
+
+_TOLD = ("parent", "name", "size", "sha256", "mode", "written_at", "media_type", "properties")
+Stats: TypeAlias = list[FileStat]
+TreeRows: TypeAlias = list[FileRow]
+Find = Callable[[str], "FileTree"]
+"""How a tree finds that of another commit."""
+
+
+class FileTree:
+    """All files at a commit: immutable, read as often as you like."""
+
+    def __init__(
+        self,
+        ctx: Context,
+        state: Callable[[], TableState],
+        blocks: BlockReader,
+        find: Find | None,
+        pending: Mapping[ObjectId, bytes] | None = None,
+    ) -> None:
+        self._ctx, self._state_of, self._blocks, self._find = ctx, state, blocks, find
+        self._pending = pending or {}
+
+    def __repr__(self) -> str:
+        return f"FileTree({self._state.row_count} files)"
+
+    def __contains__(self, path: str) -> bool:
+        return self._get(check_path(path)) is not None
+
+    @property
+    def _state(self) -> TableState:
+        return self._state_of()
+
+    # --- one file ---
+
+    def read(self, path: str, start: int = 0, size: int | None = None, since: str | None = None) -> bytes:
+        """Read a file, or a part of it; with `since`, only what was appended after that commit.
+
+        Where it was replaced since, or made anew, all of it is new.
+        """
+        return b"".join(self._stream(path, start, size, since))
+
+    def open(self, path: str, since: str | None = None) -> BinaryIO:
+        """Open a file to read it from any place, block by block."""
+        refs, size, _ = self._new_refs(self._need(path), since)
+        return io.BufferedReader(_BlockFile(self._blocks, refs, size, path), 256 * 1024)
+
+    def lines(self, path: str, since: str | None = None) -> Iterator[str]:
+        """Read a text file line by line, as UTF-8, without the line ends."""
+        with io.TextIOWrapper(self.open(path, since), "utf-8") as text:
+            for line in text:
+                yield line.removesuffix("\n").removesuffix("\r")
+
+    def stat(self, path: str, since: str | None = None) -> FileStat:
+        """Tell size, hash and time of a file or folder; with `since`, how many bytes came after that commit."""
+        row = self._get(check_path(path))
+        if row is not None:
+            _, size, whole = self._new_refs(row, since)
+            return replace(stat_of(row), size=size, whole=whole)
+        if self._is_folder(check_path(path)):
+            return FileStat(check_path(path), self.size(path), is_folder=True)
+        raise self._missing(check_path(path))
+
+    def _stream(self, path: str, start: int, size: int | None, since: str | None) -> Iterator[bytes]:
+        if start < 0 or (size is not None and size < 0):
+            raise InvalidRequest(f"start={start}, size={size} can't be read", hint="give numbers from 0 on")
+        refs, _, _ = self._new_refs(self._need(path), since)
+        return self._blocks.stream(refs, path, start, None if size is None else start + size)
+
+    def _new_refs(self, row: FileRow, since: str | None) -> tuple[Sequence[BlockRef], int, bool]:
+        """The references that came after a commit, their size, and whether they are the whole file."""
+        then = self._find(since)._get(row.path) if since is not None and self._find else None
+        if then is None:
+            return row.blocks, row.size, True
+        now, old = (self._blocks.leaves(r.blocks, r.path) for r in (row, then))
+        added = added_since(now, old)
+        if added is None:
+            return now, row.size, True
+        return added, sum(r.size for r in added), False
+
+    def added_bytes(self, row: FileRow, before: FileRow) -> int | None:
+        """How many bytes came after an earlier version of a file; None if it was replaced."""
+        added = added_since(*(self._blocks.leaves(r.blocks, r.path) for r in (row, before)))
+        return None if added is None else sum(r.size for r in added)
+
+    def _need(self, path: str) -> FileRow:
+        path = check_path(path)
+        row = self._get(path)
+        if row is None:
+            raise self._missing(path)
+        return row
+
+    def _missing(self, path: str) -> NotFound:
+        if self._is_folder(path):
+            return NotFound(f"{path!r} is a folder", hint=f"list it, or name a file in it: {path}/…", path=path)
+        from difflib import get_close_matches
+
+        near = get_close_matches(path, [s.path for s in self.list(split_path(path)[0], missing_ok=True)], n=1)
+        hint = f"did you mean {near[0]!r}?" if near else "list the folder to see what is there"
+        return NotFound(f"there is no file {path!r} at this commit", hint=hint, path=path)
+
+    def _get(self, path: str) -> FileRow | None:
+        return self.rows_at([path]).get(path)
+
+    def rows_at(self, paths: Sequence[str]) -> dict[str, FileRow]:
+        """Find rows by their addresses in one query; those that are not there are left out."""
+        state, schema = self._state, self._state.schema
+        keys = key_table((split_path(p) for p in paths), schema)
+        found = self._rows_of_keys(state, keys)
+        return {row.address: row for row in found}
+
+    def _rows_of_keys(self, state: TableState, keys: pa.Table) -> TreeRows:
+        limited = Keys(Rows(keys), table_range(keys, state.schema.key_columns))
+        layers = [x for x in state.layers if may_meet(x.object.key_range, limited.key_range)]
+        if not layers or not keys.num_rows:
+            return []
+        query = scan(state, state.schema.columns, self._ctx.access(layers, self._pending), keys=limited)
+        with reading(self._ctx, state):
+            return rows_of(self._ctx.engines.duck().fetch(query))
+
+    # --- many ---
+
+    def list(self, folder: str = "", *, missing_ok: bool = False) -> Stats:
+        """List what is in a folder: files, and folders below it, by name."""
+        folder = check_folder(folder)
+        files = [stat_of(row) for row in self._told("parent = :p", {"p": folder})]
+        inside = [s for s in files if not s.is_folder]
+        below = {path.removeprefix(f"{folder}/" if folder else "").split("/")[0] for path in self._folders(folder)}
+        found = [*inside, *(FileStat(join_path(folder, name), 0, is_folder=True) for name in below)]
+        if not found and folder and not files and not missing_ok:
+            raise NotFound(f"there is no folder {folder!r} at this commit", hint="list the one above", path=folder)
+        return sorted(found, key=lambda s: s.path)
+
+    def walk(self, folder: str = "") -> Iterator[FileStat]:
+        """Give every file below a folder, and folders that are empty, by path."""
+        yield from sorted((stat_of(row) for row in self._below(check_folder(folder))), key=lambda s: s.path)
+
+    def glob(self, pattern: str) -> Stats:
+        """Find files by a pattern: `*` and `?` within a part, `**` for any number of parts, `[…]` for characters."""
+        wanted = pattern_of(pattern)
+        return [s for s in self.walk(fixed_folder(pattern)) if not s.is_folder and wanted.fullmatch(s.path)]
+
+    def size(self, folder: str = "") -> int:
+        """Add up the bytes of all files below a folder."""
+        return sum(row.size for row in self._below(check_folder(folder)))
+
+    def count(self) -> int:
+        """Count the files."""
+        return sum(1 for s in self.walk() if not s.is_folder)
+
+    def rows_below(self, folder: str) -> TreeRows:
+        """All rows below a folder, with their blocks."""
+        where, args = _range(folder)
+        return rows_of(self._select(None, where, args).arrow())
+
+    def _below(self, folder: str) -> TreeRows:
+        where, args = _range(folder)
+        return self._told(where, args)
+
+    def _told(self, where: str | None, args: dict[str, str]) -> TreeRows:
+        table = self._select((*_TOLD, "blocks"), where, args).arrow()
+        return rows_of(table)
+
+    def _folders(self, folder: str) -> set[str]:
+        """Every folder below a folder that something is in."""
+        where, args = _range(folder, inside=False)
+        parents = pc.unique(self._select(("parent",), where, args).arrow().column(0)).to_pylist()
+        return {p for p in parents if p and is_below(p, folder)}
+
+    def folders(self, low: str, high: str) -> set[str]:
+        """Every folder from one path to another, with those above them."""
+        where = "parent >= :low AND parent <= :high"
+        found = self._select(("parent",), where, {"low": low, "high": f"{high}0"}).arrow().column(0)
+        parents = [p for p in pc.unique(found).to_pylist() if p]
+        return {above for p in parents for above in (p, *folders_above(p))}
+
+    def _is_folder(self, path: str) -> bool:
+        where, args = _range(path)
+        return bool(self._select(("parent",), where, args, limit=1).arrow().num_rows)
+
+    def _select(
+        self, columns: Sequence[str] | None, where: str | None, args: dict[str, str], limit: int | None = None
+    ) -> Table:
+        selection = make_selection(columns, where, args or None, limit)
+        return Table(self._ctx, self._state_of, selection, self._pending)
+
+
+def _range(folder: str, *, inside: bool = True) -> tuple[str | None, dict[str, str]]:
+    """A condition for what lies below a folder; every path that begins with it and a slash sorts before `folder0`."""
+    if not folder:
+        return None, {}
+    below = "parent >= :low AND parent < :high"
+    args = {"low": f"{folder}/", "high": f"{folder}0"}
+    return (f"parent = :folder OR ({below})", {"folder": folder, **args}) if inside else (below, args)
+
+
+def stat_of(row: FileRow) -> FileStat:
+    """What users see of a row."""
+    if not row.name:
+        return FileStat(row.parent, 0, is_folder=True, written_at=row.written_at)
+    digest = row.digest
+    kind = row.media_type or mimetypes.guess_type(row.name)[0]
+    told = properties_of(row)
+    sha256 = digest.hex() if digest else None
+    return FileStat(row.path, row.size, False, sha256, row.mode, row.written_at, kind, told)
+
+
+class _BlockFile(io.RawIOBase):
+    """A file that is read out of blocks."""
+
+    def __init__(self, blocks: BlockReader, refs: Sequence[BlockRef], size: int, path: str) -> None:
+        super().__init__()
+        self._blocks, self._refs, self._size, self._path, self._at = blocks, refs, size, path, 0
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def tell(self) -> int:
+        return self._at
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
+        start = {io.SEEK_SET: 0, io.SEEK_CUR: self._at, io.SEEK_END: self._size}[whence]
+        self._at = max(0, start + offset)
+        return self._at
+
+    def readinto(self, buffer: Any) -> int:
+        view = memoryview(buffer).cast("B")
+        end = min(self._size, self._at + len(view))
+        content = b"".join(self._blocks.stream(self._refs, self._path, self._at, end)) if end > self._at else b""
+        view[: len(content)] = content
+        self._at += len(content)
+        return len(content)

@@ -1,0 +1,60 @@
+"""Rows of the file tree in Arrow and back: many at once, column by column."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import pyarrow as pa
+
+from anabranch.arrow.types import arrow_type
+from anabranch.model.files import BLOCKS, BlockRef, FileRow
+from anabranch.model.schema import Column, Schema
+
+_BLOCKS = arrow_type(BLOCKS.type)
+
+
+def column_arrays(rows: Sequence[FileRow | None], columns: Sequence[Column]) -> list[pa.Array]:
+    """The values of rows, one array for each column; a row that is None has nulls."""
+    return [_array(rows, c) for c in columns]
+
+
+def _array(rows: Sequence[FileRow | None], column: Column) -> pa.Array:
+    if column.id == BLOCKS.id:
+        return _block_lists([None if row is None else row.blocks for row in rows])
+    values = [None if row is None else getattr(row, column.name) for row in rows]
+    return pa.array(values, arrow_type(column.type))
+
+
+def _block_lists(lists: Sequence[tuple[BlockRef, ...] | None]) -> pa.Array:
+    refs = [ref for found in lists for ref in found or ()]
+    struct = _BLOCKS.value_type
+    fields = list(zip(*refs, strict=True)) or [()] * len(struct)
+    parts = [pa.array(values, field.type) for values, field in zip(fields, struct, strict=True)]
+    offsets: list[int] = [0]
+    for found in lists:
+        offsets.append(offsets[-1] + len(found or ()))
+    mask = pa.array([found is None for found in lists], pa.bool_())
+    made = pa.StructArray.from_arrays(parts, fields=list(struct))
+    return pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), made, type=_BLOCKS, mask=mask)
+
+
+def key_table(paths: Iterable[tuple[str, str]], schema: Schema) -> pa.Table:
+    """Folders and names as keys to look up."""
+    pairs = sorted(set(paths))
+    parent, name = schema.key_columns
+    arrays = [pa.array([pair[n] for pair in pairs], pa.string()) for n in (0, 1)]
+    return pa.table(arrays, names=[str(parent.id), str(name.id)])
+
+
+def rows_of(table: pa.Table) -> list[FileRow]:
+    """Rows that were read, as values; the columns in the order of the tree's."""
+    found = table.to_pylist()
+    names = table.column_names
+    return [row_of({f: record[n] for f, n in zip(FileRow._fields, names, strict=True)}) for record in found]
+
+
+def row_of(record: dict[str, Any]) -> FileRow:
+    """One row that was read, as a value."""
+    blocks = tuple(BlockRef(**ref) for ref in record["blocks"] or ())
+    return FileRow(**{**record, "blocks": blocks})

@@ -1,0 +1,262 @@
+"""Files inside a commit: put, append, delete, copy, move. Small writes are gathered and become one statement."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, BinaryIO, Protocol
+
+from anabranch.errors import AlreadyExists, InvalidRequest
+from anabranch.model.changes import Counts
+from anabranch.model.files import FileRow
+from anabranch.model.ids import ObjectId, ThingId
+from anabranch.model.objects import StoredObject
+from anabranch.model.paths import check_folder, check_path, is_below, join_path, split_path
+from anabranch.model.tables import TableState
+from anabranch.objects.chunks import Chunking, check_chunking
+from anabranch.plan.commit import Statement
+from anabranch.repo.context.context import Context
+from anabranch.repo.files.block_writer import BlockWriter
+from anabranch.repo.files.blocks import BlockReader
+from anabranch.repo.files.local import local_files, reading_local
+from anabranch.repo.files.statement import FileChange, files_statement
+from anabranch.repo.files.tree import FileTree
+
+Content = bytes | bytearray | memoryview | str | os.PathLike[str] | BinaryIO
+_GATHERED = 20_000
+"""Changes that are kept in memory before they become a statement."""
+
+
+class FilesDraft(Protocol):
+    """What a writer of files asks of its transaction."""
+
+    def files_thing(self) -> ThingId: ...
+    def state_of(self, thing: ThingId) -> TableState: ...
+    def pending(self) -> Mapping[ObjectId, bytes]: ...
+    def packs(self) -> Mapping[ObjectId, StoredObject]: ...
+    def add(self, thing: ThingId, statement: Statement) -> Counts: ...
+
+
+class FilesWriter(FileTree):
+    """The files of an unfinished commit: everything that a tree reads, and what changes them."""
+
+    def __init__(self, ctx: Context, draft: FilesDraft, find: Callable[[str], FileTree], *, at_once: bool) -> None:
+        self._draft, self._at_once = draft, at_once
+        self._blocks_out = BlockWriter(ctx)
+        self._changes: dict[str, FileChange] = {}
+        super().__init__(ctx, self._flushed_state, self._reader(), find, draft.pending())
+
+    def _reader(self) -> BlockReader:
+        return BlockReader(self._ctx_of(), self._draft.packs(), self._draft.pending(), self._blocks_out.packs)
+
+    def _ctx_of(self) -> Context:
+        return self._blocks_out.ctx
+
+    def _flushed_state(self) -> TableState:
+        self.flush()
+        return self._written_state()
+
+    def _written_state(self) -> TableState:
+        return self._draft.state_of(self._draft.files_thing())
+
+    # --- writing ---
+
+    def put(
+        self,
+        path: str,
+        content: Content,
+        *,
+        mode: int | None = None,
+        media_type: str | None = None,
+        properties: Mapping[str, str] | None = None,
+        chunking: Chunking | None = None,
+    ) -> None:
+        """Write a file whole, in the place of one that may be there: bytes, text, a stream, or a local file by Path."""
+        path = check_path(path)
+        if chunking is not None:
+            check_chunking(chunking)
+        told, bits = properties_text(properties), check_mode(mode)
+        with _opened(content) as stream:
+            old = self._before(path) if _is_large(content) else ()
+            refs, digest = self._blocks_out.write(stream, "p", split_path(path)[1], chunking, old)
+        if mode is None and isinstance(content, os.PathLike):
+            bits = os.stat(content).st_mode & 0o777
+        self._change(path, FileChange(True, refs, digest, now(), bits, media_type, told))
+
+    def append(self, path: str, content: Content) -> None:
+        """Write at the end of a file, which is made if it is not there."""
+        path = check_path(path)
+        with _opened(content) as stream:
+            refs, _ = self._blocks_out.write(stream, "a", split_path(path)[1], None)
+        self._change(path, FileChange(False, refs, None, now()))
+
+    def put_all(self, folder: str, source: str | os.PathLike[str]) -> int:
+        """Put local files below a folder: those that a pattern finds, or all of a local folder; tells how many."""
+        target, count = check_folder(folder), 0
+        for relative, place in local_files(source):
+            with reading_local(place) as stream:
+                refs, digest = self._blocks_out.write(stream, "p", place.name, None)
+            path = check_path(join_path(target, relative))
+            self._change(path, FileChange(True, refs, digest, now(), mode=place.stat().st_mode & 0o777))
+            count += 1
+        return count
+
+    @contextmanager
+    def open(self, path: str, mode: str = "rb", since: str | None = None) -> Iterator[BinaryIO]:  # type: ignore[override]
+        """Open a file to read (`rb`), write anew (`wb`) or append (`ab`); it is taken in when the block ends well."""
+        from tempfile import SpooledTemporaryFile
+
+        if mode not in ("rb", "wb", "ab"):
+            raise InvalidRequest(f"mode {mode!r} is unknown", hint="choose rb, wb or ab")
+        if mode == "rb":
+            with super().open(path, since) as file:
+                yield file
+            return
+        with SpooledTemporaryFile(16 * 1024 * 1024) as spool:
+            yield spool  # type: ignore[misc]
+            spool.seek(0)
+            (self.put if mode == "wb" else self.append)(path, spool)  # type: ignore[arg-type]
+
+    def delete(self, path: str, *, recursive: bool = False) -> int:
+        """Delete a file, or with `recursive` a folder and all that is in it; tells how many files went."""
+        folder = check_folder(path)
+        row = self._get(folder) if folder and not path.endswith("/") else None
+        if row is not None:
+            self._change(row.path, _GONE)
+            return 1
+        found = self.rows_below(folder)
+        if not found:
+            raise self._missing(folder or "/")
+        if not recursive:
+            hint = "use recursive=True"
+            raise InvalidRequest(f"{path!r} is a folder with {len(found)} files in it", hint=hint, path=path)
+        for row in found:
+            self._change(row.address, _GONE)
+        return len([row for row in found if row.name])
+
+    def copy(self, source: str, target: str) -> None:
+        """Let a file, or a folder with all that is in it, be there a second time; no bytes are written."""
+        for row, path in self._pairs(source, target):
+            self._change(path, FileChange(True, row.blocks, row.sha256, now(), *_described(row), size=row.size))
+        self._flush_if_due()
+
+    def move(self, source: str, target: str) -> None:
+        """Give a file or a folder another path; its writes stay its own."""
+        for row, path in list(self._pairs(source, target)):
+            kept = FileChange(True, row.blocks, row.sha256, row.written_at, *_described(row), size=row.size)
+            self._change(row.address, _GONE)
+            self._change(path, kept)
+
+    def make_folder(self, path: str) -> None:
+        """Make a folder that is there with nothing in it."""
+        folder = check_path(path.removesuffix("/"))
+        if self._get(folder) is not None:
+            raise AlreadyExists(f"{folder!r} is a file", hint="choose another name, or delete it first", path=folder)
+        self._change(f"{folder}/", FileChange(True, (), None, now()))
+
+    def _pairs(self, source: str, target: str) -> Iterable[tuple[FileRow, str]]:
+        """What is at a path or below it, each with its place at another."""
+        old, new = check_folder(source), check_path(target.removesuffix("/"))
+        row = self._get(old) if old else None
+        if row is not None:
+            path = join_path(new, row.name) if target.endswith("/") else new
+            if path != old:
+                yield row, path
+            return
+        if new == old or is_below(new, old):
+            raise InvalidRequest(f"{source!r} can't go into itself ({target!r})", hint="choose another place")
+        found = self.rows_below(old)
+        if not found:
+            raise self._missing(old or "/")
+        for row in found:
+            inside = join_path(row.parent, row.name).removeprefix(old).lstrip("/")
+            yield row, join_path(new, inside) + ("" if row.name else "/")
+
+    # --- gathering ---
+
+    def _change(self, path: str, change: FileChange) -> None:
+        before = self._changes.get(path)
+        self._changes[path] = change if before is None or change.fresh else before.followed_by(change)
+        self._flush_if_due()
+
+    def _flush_if_due(self) -> None:
+        if self._at_once or len(self._changes) >= _GATHERED:
+            self.flush()
+
+    def flush(self) -> None:
+        """Make one statement of what was gathered."""
+        if not self._changes:
+            return
+        changes, self._changes = self._changes, {}
+        tree = FileTree(self._ctx, self._written_state, self._reader(), self._find, self._draft.pending())
+        try:
+            statement = files_statement(self._ctx, tree, changes, self._blocks_out)
+        except BaseException:
+            self.forget()
+            raise
+        self._draft.add(self._draft.files_thing(), statement)
+        self._blocks = self._reader()
+
+    def forget(self) -> None:
+        """Give up what was gathered, with the packs that nothing speaks of."""
+        self._changes = {}
+        self._ctx.discard(self._blocks_out.taken())
+
+    def _before(self, path: str) -> tuple[Any, ...]:
+        """The blocks of the last version of a file, to share."""
+        row = self._get(path)
+        return self._blocks.leaves(row.blocks, path) if row else ()
+
+
+_GONE = FileChange(True, None, None, datetime.fromtimestamp(0, UTC))
+
+
+def _described(row: FileRow) -> tuple[int | None, str | None, str | None]:
+    return row.mode, row.media_type, row.properties
+
+
+def now() -> datetime:
+    """The time of a write."""
+    return datetime.now(UTC)
+
+
+def check_mode(mode: int | None) -> int | None:
+    """Refuse what are no permission bits."""
+    if mode is not None and not 0 <= mode <= 0o777:
+        raise InvalidRequest(f"mode={mode!r} are no permission bits", hint="give a number such as 0o644")
+    return mode
+
+
+def properties_text(properties: Mapping[str, str] | None) -> str | None:
+    """Properties as they are stored."""
+    if not properties:
+        return None
+    if not all(isinstance(text, str) for pair in properties.items() for text in pair):
+        raise InvalidRequest("properties of a file are texts by name", hint="give a dict of str to str")
+    return json.dumps(dict(sorted(properties.items())), ensure_ascii=False)
+
+
+def _is_large(content: Content) -> bool:
+    """Whether it may be worth it to look for blocks that the last version has."""
+    return not isinstance(content, (bytes, bytearray, memoryview, str)) or len(content) > 64 * 1024
+
+
+@contextmanager
+def _opened(content: Content) -> Iterator[BinaryIO]:
+    if isinstance(content, str):
+        yield io.BytesIO(content.encode())
+    elif isinstance(content, (bytes, bytearray, memoryview)):
+        yield io.BytesIO(bytes(content))
+    elif isinstance(content, os.PathLike):
+        with reading_local(Path(content)) as stream:
+            yield stream
+    elif hasattr(content, "read"):
+        yield content
+    else:
+        hint = "give bytes, text, an open binary file, or a Path"
+        raise InvalidRequest(f"a file can't be made of {type(content).__name__}", hint=hint)

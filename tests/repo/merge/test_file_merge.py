@@ -1,0 +1,165 @@
+"""Merging files: appends go together, the rest is decided by rules or by hand; two writers of one file, too."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import anabranch as ab
+
+
+@pytest.fixture
+def repo(tmp_path: Path) -> ab.Repository:
+    return ab.init(tmp_path / "store")
+
+
+def write(repo: ab.Repository, branch: str, **told: str | None) -> ab.Commit:
+    """Write files: `put_a="x"`, `append_a="x"`, `delete_a=None`."""
+    with repo.commit(branch, ", ".join(told)) as tx:
+        for word, content in told.items():
+            verb, _, path = word.partition("_")
+            getattr(tx.files, verb)(path, *([] if content is None else [content]))
+    assert tx.commit is not None
+    return tx.commit
+
+
+def contents(repo: ab.Repository, at: str = "main") -> dict[str, str]:
+    tree = repo.files(at=at)
+    return {s.path: tree.read(s.path).decode() for s in tree.walk()}
+
+
+def kinds(error: pytest.ExceptionInfo[ab.MergeConflict]) -> dict[str, str]:
+    return {row["path"]: row["kind"] for row in error.value.conflicts.files.rows()}
+
+
+def test_appends_of_several_sources_follow_one_another_and_are_taken_once(repo: ab.Repository) -> None:
+    write(repo, "main", append_log="0\n", put_same="s", put_a="a")
+    for branch in ("one", "two"):
+        repo.branch(branch)
+    write(repo, "one", append_log="1\n", put_same="equal", append_new="n1\n")
+    write(repo, "two", append_log="2\n", put_same="equal", append_new="n2\n")
+    write(repo, "one", append_log="1b\n")
+    write(repo, "main", append_log="m\n")
+    repo.merge(["one", "two"], into="main")
+    assert contents(repo) == {"log": "0\nm\n1\n1b\n2\n", "same": "equal", "a": "a", "new": "n1\nn2\n"}
+    write(repo, "two", append_log="2b\n")
+    repo.merge("two", into="main")
+    repo.merge("main", into="one")
+    assert contents(repo)["log"] == "0\nm\n1\n1b\n2\n2b\n" == contents(repo, "one")["log"]
+    repo.verify()
+
+
+def test_after_a_criss_cross_nothing_is_there_twice_and_nothing_is_lost(repo: ab.Repository) -> None:
+    write(repo, "main", append_log="0\n")
+    repo.branch("side")
+    write(repo, "side", append_log="s\n")
+    write(repo, "main", append_log="m\n")
+    repo.branch("before", at="main")
+    repo.merge("side", into="main")
+    repo.merge("before", into="side")
+    write(repo, "main", append_log="m2\n")
+    write(repo, "side", append_log="s2\n")
+    repo.merge("side", into="main")
+    assert sorted(contents(repo)["log"].split()) == ["0", "m", "m2", "s", "s2"]
+
+
+def test_what_does_not_go_together_is_a_conflict_that_names_paths_and_can_be_resolved(repo: ab.Repository) -> None:
+    write(repo, "main", put_a="a", put_b="b", put_c="c")
+    repo.branch("dev")
+    write(repo, "dev", put_a="dev", delete_b=None, append_c="+", put_free="f")
+    write(repo, "main", put_a="main", append_b="+", put_c="new")
+    with pytest.raises(ab.MergeConflict, match=r"3 conflicts in file a \(replace/replace\)") as error:
+        repo.merge("dev", into="main")
+    assert kinds(error) == {"a": "replace/replace", "b": "append/delete", "c": "replace/append"}
+    assert list(error.value.conflicts) == []
+    merge = repo.start_merge("dev", into="main")
+    assert merge.resolve(file="a", take="theirs") == 1
+    assert merge.resolve(file="b", take="theirs") == 1
+    assert len(merge.conflicts.files) == 1
+    with pytest.raises(ab.NotFound):
+        merge.resolve(file="free", take="ours")
+    merge.resolve(file="c", take="ours")
+    merge.finish()
+    assert contents(repo) == {"a": "dev", "c": "new", "free": "f"}
+
+
+def test_rules_decide_by_pattern(repo: ab.Repository) -> None:
+    write(repo, "main", put_a="1\n2\n3\n", put_b="b", put_c="c")
+    repo.branch("dev")
+    write(repo, "dev", put_a="1\n2\n3\n4\n", put_b="dev", put_c="dev")
+    write(repo, "main", put_a="0\n1\n2\n3\n", put_b="main", put_c="main")
+    with pytest.raises(ab.InvalidRequest, match="no rule for files"):
+        repo.merge("dev", into="main", rules={"files:a": "sum"})
+    repo.merge("dev", into="main", rules={"files:a": "lines", "files:b": "concat", "files:*": "theirs"})
+    assert contents(repo) == {"a": "0\n1\n2\n3\n4\n", "b": "maindev", "c": "dev"}
+
+
+def test_a_file_of_one_side_is_no_folder_of_the_other(repo: ab.Repository) -> None:
+    repo.branch("dev")
+    with repo.commit("dev", "x") as tx:
+        tx.files.put("a/b/c", "1")
+    write(repo, "main", put_a="file", put_z="z")
+    for source, into in (("dev", "main"), ("main", "dev")):
+        with pytest.raises(ab.MergeConflict, match=r"a \(file/folder\)"):
+            repo.merge(source, into=into)
+    write(repo, "main", delete_a=None)
+    repo.merge("dev", into="main")
+    assert contents(repo) == {"a/b/c": "1", "z": "z"}
+
+
+def test_commits_are_picked_reverted_rebased_squashed_and_replayed_with_their_files(repo: ab.Repository) -> None:
+    write(repo, "main", append_log="0\n", put_a="a")
+    repo.branch("dev")
+    undone = write(repo, "dev", append_log="d\n")
+    write(repo, "dev", append_log="later\n", put_b="b")
+    write(repo, "main", append_log="m\n")
+    with pytest.raises(ab.InvalidRequest, match="later commits depend on it"):
+        repo.revert(undone.hash, on="dev")
+    repo.revert(undone.hash, on="dev", three_way=True)
+    assert contents(repo, "dev") == {"log": "0\nlater\n", "a": "a", "b": "b"}
+    repo.branch("picked", at="main")
+    repo.cherry_pick(undone.hash, on="picked")
+    assert contents(repo, "picked")["log"] == "0\nm\nd\n"
+    repo.branch("squashed", at="main")
+    repo.merge("dev", into="squashed", mode="squash")
+    assert contents(repo, "squashed") == {"log": "0\nm\nlater\n", "a": "a", "b": "b"}
+    repo.rebase("dev", onto="main")
+    assert contents(repo, "dev") == {"log": "0\nm\nlater\n", "a": "a", "b": "b"}
+    assert repo.verify()
+
+
+def test_two_writers_who_append_to_one_file_both_go_through_unless_they_are_strict(repo: ab.Repository) -> None:
+    def beside(verb: str, path: str, mine: str, other: str, *, strict: bool = False) -> None:
+        with repo.commit("main", "mine", strict=strict) as tx:
+            getattr(tx.files, verb)(path, mine)
+            with repo.commit("main", "other") as second:
+                second.files.append(path, other)
+
+    beside("append", "log", "a\n", "b\n")
+    beside("append", "log", "c\n", "d\n")
+    assert contents(repo) == {"log": "b\na\nd\nc\n"}
+    with pytest.raises(ab.BranchMoved, match="'log'"):
+        beside("put", "log", "new", "more")
+    with pytest.raises(ab.BranchMoved, match="others changed files"):
+        beside("append", "log", "x", "y", strict=True)
+    with pytest.raises(ab.AlreadyExists, match="file and a folder"), repo.commit("main", "mine") as tx:
+        tx.files.put("d", "file")
+        with repo.commit("main", "other") as second:
+            second.files.put("d/e", "below")
+    repo.verify()
+
+
+def test_tables_and_files_are_merged_in_one_commit(repo: ab.Repository) -> None:
+    with repo.commit("main", "both") as tx:
+        tx.create_table("files", [{"id": 1, "v": "a"}], key="id")
+        tx.files.append("log", "0\n")
+    repo.branch("dev")
+    for branch in ("main", "dev"):
+        with repo.commit(branch, "both") as tx:
+            tx.table("files").insert([{"id": {"main": 2, "dev": 3}[branch], "v": branch}])
+            tx.files.append("log", f"{branch}\n")
+    made = repo.merge("dev", into="main").commit
+    assert made.tables == ("files",)
+    assert repo.table("files").count() == 3
+    assert contents(repo) == {"log": "0\nmain\ndev\n"}
