@@ -256,7 +256,15 @@ class Conflicts(Mapping[str, TableConflicts]):
         if self.broken or any(t.may_break for t in touched):
             return None
         tables = {n: t.after(settled[t.id]) if t.id in settled else t for n, t in self.tables.items()}
-        return replace(self, tables={name: t for name, t in tables.items() if t.decided.num_rows})
+        left = {name: t for name, t in tables.items() if t.decided.num_rows}
+        return replace(self, tables=left, file_rows=self._files_after(settled))
+
+    def _files_after(self, settled: Mapping[ThingId, pa.Table]) -> TableConflicts | None:
+        files = self.file_rows
+        if files is None or files.id not in settled:
+            return files
+        left = files.after(settled[files.id])
+        return left if left.decided.num_rows else None
 
     @property
     def objects(self) -> list[dict[str, Any]]:
