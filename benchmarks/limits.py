@@ -13,6 +13,7 @@ LIMITS: Mapping[str, float] = {
     "slowest-commit": 10.0,
     "branch": 3.0,
     "flat": 2.0,
+    "files-count": 4.0,
     "fold-commit": 1.5,
     "fold-slowest": 15.0,
     "fold-scan": 1.5,

@@ -12,7 +12,7 @@ from anabranch.catalog.remote_tables import object_places
 from anabranch.catalog.store import Prepared, now
 from anabranch.errors import Corrupt
 from anabranch.model.clock import Position
-from anabranch.model.ids import ColumnId, ObjectId, SchemaId, ThingId
+from anabranch.model.ids import ColumnId, ObjectId, SchemaId, ThingId, ViewId
 from anabranch.model.objects import (
     KeyRange,
     NewObject,
@@ -62,6 +62,13 @@ def find(cx: Connection, ids: Sequence[ObjectId]) -> dict[ObjectId, StoredObject
         for row in cx.execute(select(t.objects).where(t.objects.c.id.in_(chunk))):
             found[ObjectId(row.id)] = stored(row)
     return found
+
+
+def of_view(cx: Connection, view: ViewId) -> dict[ObjectId, StoredObject]:
+    """Find all objects of a view."""
+    linked = t.view_objects.c
+    query = select(t.objects).join(t.view_objects, linked.object_id == t.objects.c.id).where(linked.view_id == view)
+    return {ObjectId(row.id): stored(row) for row in cx.execute(query)}
 
 
 def paths(cx: Connection) -> Iterator[str]:

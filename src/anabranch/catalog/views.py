@@ -8,11 +8,13 @@ from sqlalchemy import Connection, bindparam, func, select
 
 from anabranch.catalog import objects
 from anabranch.catalog import tables as t
+from anabranch.catalog.known import ObjectCache
 from anabranch.catalog.liveness import hold_objects
 from anabranch.catalog.store import Prepared, now
 from anabranch.errors import Corrupt, Unavailable
 from anabranch.model.clock import Clock, Position
 from anabranch.model.ids import LineId, ObjectId, ThingId, ViewId
+from anabranch.model.layers import Layers
 from anabranch.model.objects import Layer, StoredObject, ViewKind
 
 if TYPE_CHECKING:
@@ -20,7 +22,7 @@ if TYPE_CHECKING:
 
 KnownObjects = dict[ObjectId, StoredObject]
 """Objects that were read before; they never change."""
-Turned = list[tuple[int, ObjectId, ViewKind | None]]
+Turned = list[tuple[int, ObjectId]]
 
 _v, _c, _o = t.views.c, t.changes.c, t.view_objects.c
 _OBJECTS = Prepared(select(_o.turn, _o.object_id).where(_o.view_id == bindparam("view")).order_by(_o.number))
@@ -44,15 +46,31 @@ _CHANGES_ON_LINE = Prepared(
 )
 
 
-def layers(cx: Connection, at: Clock, thing: ThingId, known: KnownObjects) -> tuple[Layer, ...]:
+def layers(cx: Connection, at: Clock, thing: ThingId, known: ObjectCache) -> Layers:
     """Find the newest snapshot at or before a commit, the newest fold on it, and the changes since."""
-    turned: Turned = []
+    found = Layers()
     newest: tuple[ViewId, Position] | None = None
     for kind, newest in serving(cx, at, thing):
-        turned += _objects(cx, newest[0], kind, _top(turned))
-    turned += _changes(cx, at, thing, newest[1] if newest else None, _top(turned))
-    learn(cx, [id_ for _, id_, _ in turned], known)
-    return tuple(Layer(turn, known[id_], view) for turn, id_, view in turned)
+        found = Layers.over(found, _view(cx, newest[0], kind, max(found.top, 0), known))
+    changes = _changes(cx, at, thing, newest[1] if newest else None, max(found.top, 0))
+    learn(cx, [id_ for _, id_ in changes], known)
+    return Layers.over(found, [Layer(turn, known[id_]) for turn, id_ in changes])
+
+
+def _view(cx: Connection, view: ViewId, kind: ViewKind, above: int, known: ObjectCache) -> Layers:
+    """The layers of a view, read once."""
+    found = known.view(view, above)
+    if found is not None:
+        return found
+    turned = [(above + row.turn, ObjectId(row.object_id)) for row in _OBJECTS(cx, {"view": view})]
+    if sum(id_ not in known for _, id_ in turned) > _MANY:
+        known.update(objects.of_view(cx, view))
+    learn(cx, [id_ for _, id_ in turned], known)
+    return known.keep_view(view, above, Layers(Layer(turn, known[id_], kind) for turn, id_ in turned))
+
+
+_MANY = 200
+"""So many objects that are not known are read by one statement for their view."""
 
 
 def serving(cx: Connection, at: Clock, thing: ThingId) -> list[tuple[ViewKind, tuple[ViewId, Position]]]:
@@ -82,11 +100,6 @@ def _newest_fold(cx: Connection, at: Clock, thing: ThingId, since: Position) -> 
     return None
 
 
-def _objects(cx: Connection, view: ViewId, kind: ViewKind, above: int) -> Turned:
-    rows = _OBJECTS(cx, {"view": view})
-    return [(above + row.turn, ObjectId(row.object_id), kind) for row in rows]
-
-
 def _changes(cx: Connection, at: Clock, thing: ThingId, base: Position | None, above: int) -> Turned:
     """The changes after a view, each step of each commit with one turn."""
     turns: dict[tuple[str, int, int], int] = {}
@@ -94,7 +107,7 @@ def _changes(cx: Connection, at: Clock, thing: ThingId, base: Position | None, a
     for line, low, high in _ranges(at, base):
         for row in _CHANGES_ON_LINE(cx, {"thing": thing, "line": line, "low": low, "high": high}):
             turn = turns.setdefault((row.line_id, row.commit_index, row.step), above + len(turns) + 1)
-            found.append((turn, ObjectId(row.object_id), None))
+            found.append((turn, ObjectId(row.object_id)))
     return found
 
 
@@ -111,10 +124,6 @@ def _ranges(at: Clock, base: Position | None) -> list[tuple[LineId, int, int]]:
     if base is not None:
         return list(at.since(base))
     return [(p.line, 0, p.index) for p in reversed(at.positions)]
-
-
-def _top(turned: Turned) -> int:
-    return max((turn for turn, _, _ in turned), default=0)
 
 
 def learn(cx: Connection, wanted: list[ObjectId], known: KnownObjects) -> None:

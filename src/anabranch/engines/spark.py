@@ -232,12 +232,11 @@ class SparkEngine:
     ) -> None:
         """Write the rows, range-partitioned and sorted, so that files have disjoint key ranges."""
         frame = self.frame(query)
-        options = self._write_options(frame_types(frame))
+        options = self._write_options(frame_types(frame), cluster)
         if self._file_rows and files != 1 and (cluster or number):
             options["maxRecordsPerFile"] = str(self._file_rows)
         if cluster:
-            ranged = frame.repartitionByRange(files, *cluster) if files else frame.repartitionByRange(*cluster)
-            frame = ranged.sortWithinPartitions(*cluster)
+            frame = _ranged(frame, cluster, files).sortWithinPartitions(*cluster)
         if number:
             # The last step before the rows are written, so that a task that runs again numbers its own rows only.
             frame = frame.withColumn(number, functions_of(self.session).monotonically_increasing_id())
@@ -246,13 +245,15 @@ class SparkEngine:
         except _FAILURES as error:
             raise translate(error) from error
 
-    def _write_options(self, types: Mapping[str, DataType]) -> dict[str, str]:
+    def _write_options(self, types: Mapping[str, DataType], cluster: Sequence[str] = ()) -> dict[str, str]:
         """Options of one write that make files every reader takes alike, whatever the session is set to."""
         if any(t.name in ("date", "timestamp", "timestamp_ntz") for type_ in types.values() for t in type_.walk()):
             _refuse_old_calendar(self.session)
         plain_leaves = [path for name, type_ in types.items() for path in _float_leaves(name, type_)]
         statistics = {f"parquet.column.statistics.enabled#{path}": "false" for path in plain_leaves}
-        dictionaries = {f"parquet.enable.dictionary#{path}": "false" for path in plain_leaves}
+        # Keys stand once each: a dictionary of them is as large as they are, and every look-up would read it.
+        varied = [*plain_leaves, *(name for name in cluster if types[name].is_integer)]
+        dictionaries = {f"parquet.enable.dictionary#{path}": "false" for path in varied}
         return {**_WRITING, **statistics, **dictionaries}
 
     def _bind(self, source: Source) -> DataFrame:
@@ -326,6 +327,13 @@ def _float_leaves(path: str, type_: DataType) -> list[str]:
         return [path] if type_.name in FLOATS else []
     above = {"array": f"{path}.list", "map": f"{path}.key_value", "struct": path}[type_.name]
     return [leaf for f in type_.fields for leaf in _float_leaves(f"{above}.{f.name}", f.type)]
+
+
+def _ranged(frame: DataFrame, cluster: Sequence[str], files: int | None) -> DataFrame:
+    """The rows in partitions that share no value; for one of them Spark need not look at the rows beforehand."""
+    if files == 1:
+        return frame.repartition(1)
+    return frame.repartitionByRange(files, *cluster) if files else frame.repartitionByRange(*cluster)
 
 
 def _for_memory(frame: DataFrame) -> DataFrame:

@@ -135,5 +135,6 @@ class Layer:
 
 
 def size_of(layers: Sequence[Layer]) -> int:
-    """Add up the bytes that a scan of these layers may read."""
-    return sum(layer.object.size_bytes for layer in layers)
+    """Add up the bytes that a scan of these layers may read; those of a table at a commit know it already."""
+    known: int | None = getattr(layers, "size_bytes", None)
+    return sum(layer.object.size_bytes for layer in layers) if known is None else known

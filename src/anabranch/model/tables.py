@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from anabranch.model.ids import SchemaId, ThingId
+from anabranch.model.layers import as_layers
 from anabranch.model.objects import Layer
 from anabranch.model.schema import Column, Schema
 
@@ -106,7 +107,7 @@ class TableState:
 
     @property
     def next_turn(self) -> int:
-        return max((layer.turn for layer in self.layers), default=-1) + 1
+        return as_layers(self.layers).top + 1
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ from typing import Any
 from anabranch.model.changes import Counts
 from anabranch.model.content import Change, Content, NameBinding, View
 from anabranch.model.ids import ROOT_NAMESPACE, ObjectId, ThingId, ViewId, new_id
+from anabranch.model.layers import Layers, as_layers
 from anabranch.model.objects import Layer, NewObject
 from anabranch.model.schema import Schema, schema_document
 from anabranch.model.tables import Entry, Operation, TableState, ThingKind, holds_rows
@@ -108,11 +109,11 @@ def all_objects_of(thing: ThingDraft) -> list[NewObject]:
 def draft_state(thing: ThingDraft) -> TableState:
     """The table as the unfinished commit has it: the parent's layers, then one turn for each statement."""
     assert thing.schema is not None
-    below = thing.base.layers if thing.base and not thing.replaced else ()
-    first = max((layer.turn for layer in below), default=-1) + 1
+    below = as_layers(thing.base.layers if thing.base and not thing.replaced else ())
+    first = below.top + 1
     pending = [Layer(first + n, o.stored) for n, s in enumerate(thing.statements) for o in s.objects]
     schemas = {**(thing.base.schemas if thing.base else {}), **thing.schemas, thing.schema.id: thing.schema}
-    layers = (*below, *pending)
+    layers = Layers.over(below, pending)
     return TableState(thing.id, thing.name, thing.schema, thing.row_count, layers, schemas, thing.attributes)
 
 

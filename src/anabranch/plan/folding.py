@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
+from anabranch.model.layers import LayerIndex, as_layers
 from anabranch.model.objects import KeyRange, Layer, ObjectKind, around, may_meet
 from anabranch.settings import TIER_FACTOR
 
@@ -54,9 +55,9 @@ def runs(layers: Iterable[Layer]) -> tuple[Run, ...]:
     return tuple(Run(tuple(by_turn[turn])) for turn in sorted(by_turn))
 
 
-def is_due(layers: Iterable[Layer], commit_limit: int, pending: int = 0) -> bool:
+def is_due(layers: Sequence[Layer], commit_limit: int, pending: int = 0) -> bool:
     """Tell whether enough commits changed the table since its newest view, those that are to come included."""
-    return 0 < commit_limit <= len({x.turn for x in layers if x.view is None}) + pending
+    return 0 < commit_limit <= len(as_layers(layers).loose_turns) + pending
 
 
 def groups(overlay: Sequence[Run], limits: Limits) -> tuple[tuple[Run, ...], ...]:
@@ -98,18 +99,20 @@ def kept_beside(layers: Sequence[Layer], rewritten: Iterable[Layer]) -> tuple[La
     """What a snapshot keeps when some files are rewritten: the other rows, and the changes that may act on them."""
     gone = {_place(x) for x in rewritten}
     rows = [x for x in _rows(layers) if _place(x) not in gone]
-    changes = [x for x in _changes(layers) if any(acts_on(x, r) for r in rows)]
+    near = LayerIndex(rows)
+    changes = [x for x in _changes(layers) if any(x.turn > r.turn for r in near.near(x.object.key_range))]
     return tuple(sorted((*rows, *changes), key=lambda x: x.turn))
 
 
 def neighbours(chosen: Sequence[Layer], kept: Sequence[Layer]) -> tuple[tuple[Layer, ...], ...]:
     """Say which files may be written as one: those with no kept file between them, so that key ranges stay apart."""
-    free = [k for k in _rows(kept) if not any(may_meet(k.object.key_range, x.object.key_range) for x in chosen)]
+    taken = LayerIndex(chosen)
+    free = LayerIndex([k for k in _rows(kept) if not any(taken.near(k.object.key_range))])
     found: list[list[Layer]] = []
     box: KeyRange | None = None
     for layer in sorted(chosen, key=lambda x: x.object.key_range.low if x.object.key_range else ()):
         wider = around([box, layer.object.key_range]) if found else layer.object.key_range
-        if not found or (wider is not None and any(may_meet(k.object.key_range, wider) for k in free)):
+        if not found or (wider is not None and any(free.near(wider))):
             found.append([])
             wider = layer.object.key_range
         found[-1].append(layer)
@@ -119,11 +122,11 @@ def neighbours(chosen: Sequence[Layer], kept: Sequence[Layer]) -> tuple[tuple[La
 
 def thick(layers: Sequence[Layer], limits: Limits) -> tuple[Layer, ...]:
     """The row files that the overlay lies thick on, by its rows or its turns; the thickest first."""
-    touched = _touched(layers)
-    turns = {x: len({d.turn for d in _changes(layers) if acts_on(d, x)}) for x in touched}
-    shares = {x: rows / max(x.object.row_count, 1) for x, rows in touched.items()}
-    found = [x for x in touched if shares[x] >= limits.share or turns[x] > limits.turns]
-    return tuple(sorted(found, key=lambda x: -shares[x]))
+    rows = _rows(layers)
+    touched = _touched(rows, _changes(layers))
+    shares = {n: found.rows / max(rows[n].object.row_count, 1) for n, found in touched.items()}
+    found = [n for n in touched if shares[n] >= limits.share or len(touched[n].turns) > limits.turns]
+    return tuple(rows[n] for n in sorted(found, key=lambda n: -shares[n]))
 
 
 def small(layers: Sequence[Layer], limits: Limits) -> tuple[Layer, ...]:
@@ -192,16 +195,26 @@ def turns_of_changes(layers: Iterable[Layer]) -> int:
     return len({x.turn for x in _changes(layers)})
 
 
-def _touched(layers: Sequence[Layer]) -> dict[Layer, float]:
-    """Estimate how many rows of each file later changes touch: those of a change spread over the files it meets."""
-    found: dict[Layer, float] = {}
-    rows = _rows(layers)
-    for change in _changes(layers):
-        met = [x for x in rows if may_meet(change.object.key_range, x.object.key_range)]
-        total = max(sum(x.object.row_count for x in met), 1)
-        for x in met:
-            if change.turn > x.turn:
-                found[x] = found.get(x, 0.0) + change.object.row_count * x.object.row_count / total
+@dataclass
+class _Touched:
+    """How many rows of a file changes may touch, and their turns."""
+
+    rows: float = 0.0
+    turns: set[int] = field(default_factory=set)
+
+
+def _touched(rows: Sequence[Layer], changes: Iterable[Layer]) -> dict[int, _Touched]:
+    """Estimate how many rows of each file, by its number, later changes touch: one spreads over all that it meets."""
+    found: dict[int, _Touched] = {}
+    index = LayerIndex(rows)
+    for change in changes:
+        met = sorted(index.places_near(change.object.key_range))
+        total = max(sum(rows[n].object.row_count for n in met), 1)
+        for n in met:
+            if change.turn > rows[n].turn:
+                one = found.setdefault(n, _Touched())
+                one.rows += change.object.row_count * rows[n].object.row_count / total
+                one.turns.add(change.turn)
     return found
 
 

@@ -14,8 +14,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from sqlglot import exp
 
+from anabranch.arrow.types import key_value
 from anabranch.model.ids import ObjectId
-from anabranch.model.objects import KeyRange, Layer, StoredObject, may_meet
+from anabranch.model.layers import LayerIndex, as_layers
+from anabranch.model.objects import KeyRange, Layer, StoredObject
 from anabranch.model.schema import Column, Schema
 from anabranch.model.tables import TableState
 from anabranch.model.types import DataType
@@ -104,13 +106,28 @@ def scan(
     `lay` does away with all of it where it can.
     """
     bound = sources or Sources()
-    layers = [x for x in state.layers if keys is None or may_meet(x.object.key_range, keys.key_range)]
+    layers: Sequence[Layer] = state.layers if keys is None else near_layers(state, keys)
     if keys is not None and isinstance(keys.source, Rows):
         access = _only_keys(access, layers, state.schema.key_columns[0], keys.source.table)
         layers = [x for x in layers if x.object.id not in access.tables or access.tables[x.object.id].num_rows]
     wanted = bound.add(keys.source) if keys else None
     plan = Scan(state, tuple(columns), access, bound, wanted, broadcast, fold, patch, hold, copy, lay)
     return Query(plan.build(layers), bound.named)
+
+
+_KEYS_AT_MOST = 4096
+"""More keys are compared with files as one range."""
+
+
+def near_layers(state: TableState, keys: Keys) -> tuple[Layer, ...]:
+    """The layers of a table that may hold one of some keys: few keys are looked for one by one."""
+    layers = as_layers(state.layers)
+    if not isinstance(keys.source, Rows) or not 1 < keys.source.table.num_rows <= _KEYS_AT_MOST:
+        return layers.near(keys.key_range)
+    first = state.schema.key_columns[0]
+    values = pc.unique(keys.source.table.column(first.id)).to_pylist()
+    found = [key_value(value, first.type) for value in values]
+    return layers.near(keys.key_range, None if None in found else found)  # type: ignore[arg-type]
 
 
 def scan_as(
@@ -232,9 +249,11 @@ class Scan:
             for x in layers
             if x.object.kind == "delete" or (wanted & set(x.object.touched) and x.object.kind == "update")
         ]
-        hit = [any(_acts_on(d, r) for d in deltas) for r in rows]
+        over = LayerIndex(deltas)
+        hit = [any(d.turn > r.turn for d in over.near(r.object.key_range)) for r in rows]
         plain, merged = ([r for r, h in zip(rows, hit, strict=True) if h is wanted] for wanted in (False, True))
-        return plain, merged, [d for d in deltas if any(_acts_on(d, r) for r in merged)]
+        under = LayerIndex(merged)
+        return plain, merged, [d for d in deltas if any(d.turn > r.turn for r in under.near(d.object.key_range))]
 
     def touched_by(self, deltas: Sequence[Layer]) -> tuple[Column, ...]:
         """The columns wanted whose cells changes may replace."""
@@ -447,10 +466,6 @@ class Scan:
         turns = tuple(m.turn for m in members) if turned and len({m.turn for m in members}) > 1 else ()
         files = Files(uris, physical(first, schema), turns, places)
         return ObjectGroup(first.kind, schema, touched, files, members[0].turn, bool(turns))
-
-
-def _acts_on(delta: Layer, row: Layer) -> bool:
-    return delta.turn > row.turn and may_meet(delta.object.key_range, row.object.key_range)
 
 
 def _with_turn(rows: pa.Table, turn: int) -> pa.Table:

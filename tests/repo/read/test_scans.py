@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,8 +12,10 @@ import pyarrow as pa
 import pytest
 
 import anabranch as ab
+from anabranch.engines.duck import DuckEngine
 from anabranch.engines.spark import explained
 from anabranch.objects.folder import Folder
+from anabranch.queries.query import Files, Query
 from anabranch.queries.scan import Scan
 
 SCHEMA = {"id": "int", "name": "string", "g": "string", "a": "int", "b": "string", "c": "double"}
@@ -207,3 +210,35 @@ def test_spark_writes_files_that_a_commit_can_rewrite(tmp_path: Path, spark: Any
         assert was - now, "the file that the changes lay thick on was rewritten"
         assert was & now, "the others were not"
         assert sorted(r.id for r in repo.table("t").spark().collect()) == list(range(30, 250))
+
+
+@pytest.mark.parametrize(
+    ("where", "args", "files", "keys"),
+    [
+        ("id BETWEEN 250 AND 260", {}, 1, range(250, 261)),
+        ("id >= 250 AND v < 9 AND id < :most", {"most": 420}, 3, range(250, 420)),
+        ("(950 <= id)", {}, 1, range(950, 1000)),
+        ("id IN (150, 350) AND v >= 0", {}, 2, (150, 350)),
+        ("id > 100 OR v = 9", {}, 10, range(101, 1000)),
+        ("id + 1 > 950", {}, 10, range(950, 1000)),
+        ("NOT id > 100", {}, 10, range(101)),
+        ("id < -5", {}, 0, ()),
+    ],
+)
+def test_a_condition_on_the_key_reads_only_files_that_may_hold_its_rows(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, where: str, args: dict[str, Any], files: int, keys: Iterable[int]
+) -> None:
+    read: set[str] = set()
+    fetch = DuckEngine.fetch
+
+    def noting(self: DuckEngine, query: Query) -> pa.Table:
+        read.update(uri for s in query.sources.values() if isinstance(s, Files) for uri in s.uris)
+        return fetch(self, query)
+
+    with ab.init(tmp_path, engine="duck", settings=ab.Settings(file_row_limit=100, inline_limit_bytes=0)) as repo:
+        with repo.commit("main", "load") as tx:
+            tx.create_table("t", [{"id": n, "v": n % 7} for n in range(1000)], key="id")
+        assert len(repo.table("t").layout()) == 10
+        monkeypatch.setattr(DuckEngine, "fetch", noting)
+        found = repo.table("t", where=where, args=args).arrow().column("id").to_pylist()
+        assert (len(read), sorted(found)) == (files, list(keys))

@@ -23,15 +23,15 @@ def data(rows: int, changed: int = 0) -> pa.Table:
 
 def test_only_what_differs_is_stored(repo: ab.Repository) -> None:
     with repo.commit("main", "load") as tx:
-        tx.create_table("t", data(5000), key="id")
+        tx.create_table("t", data(50_000), key="id")
     full = sum(x["size_bytes"] for x in repo.table("t").layout())
     with repo.commit("main", "reload") as tx:
-        counts = tx.table("t").overwrite(data(5001, changed=5).slice(1))
+        counts = tx.table("t").overwrite(data(50_001, changed=5).slice(1))
     assert (counts.inserted, counts.updated, counts.deleted) == (1, 4, 1)
     added = [x for x in repo.table("t").layout() if x["turn"] > 0]
     assert sorted((x["kind"], x["rows"]) for x in added) == [("delete", 1), ("rows", 1), ("update", 4)]
     assert sum(x["size_bytes"] for x in added) < full / 5
-    assert repo.table("t").arrow().sort_by("id").column("b").to_pylist() == data(5001, 5).column("b").to_pylist()[1:]
+    assert repo.table("t").arrow().sort_by("id").column("b").to_pylist() == data(50_001, 5).column("b").to_pylist()[1:]
     assert repo.show().tables == ("t",)
 
 

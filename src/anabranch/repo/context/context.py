@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from anabranch.catalog import migrations, moves, repositories
 from anabranch.catalog import objects as object_rows
+from anabranch.catalog.known import ObjectCache
 from anabranch.catalog.moves import Move, MoveListener
 from anabranch.catalog.repositories import RepositoryRecord
 from anabranch.catalog.store import Catalog
@@ -21,6 +22,7 @@ from anabranch.errors import Corrupt, InvalidRequest, Unavailable
 from anabranch.model.clock import Position
 from anabranch.model.commits import BranchHead
 from anabranch.model.ids import ObjectId
+from anabranch.model.layers import Layers, as_layers
 from anabranch.model.objects import FileAddress, Layer, NewObject, StoredObject
 from anabranch.model.schema import Schema
 from anabranch.model.types import DataType
@@ -70,47 +72,50 @@ class RowCache:
             return before
 
 
-class Decoded(Mapping[ObjectId, "pa.Table"]):
-    """Small objects by their ids, read when the first of them is looked at."""
+class SmallRows(Mapping[ObjectId, "pa.Table"]):
+    """The rows of the small objects among layers, by their ids; all are read when the first of them is looked at."""
 
-    def __init__(self, ids: Sequence[ObjectId], read: Callable[[], Mapping[ObjectId, pa.Table]]) -> None:
-        self._ids, self._read = frozenset(ids), read
+    def __init__(self, layers: Layers, read: Callable[[Sequence[StoredObject]], Mapping[ObjectId, pa.Table]]) -> None:
+        self._layers, self._read = layers, read
         self._rows: Mapping[ObjectId, pa.Table] | None = None
         self._lock = threading.Lock()
 
     def __getitem__(self, id_: ObjectId) -> pa.Table:
-        if id_ not in self._ids:
+        if id_ not in self:
             raise KeyError(id_)
         with self._lock:
             if self._rows is None:
-                self._rows = self._read()
+                self._rows = self._read(self._layers.inline)
         return self._rows[id_]
 
     def __contains__(self, id_: object) -> bool:
-        return id_ in self._ids
+        found = self._layers.objects.get(id_)  # type: ignore[call-overload]
+        return found is not None and found.place == "inline"
 
     def __iter__(self) -> Iterator[ObjectId]:
-        return iter(self._ids)
+        return (o.id for o in self._layers.inline)
 
     def __len__(self) -> int:
-        return len(self._ids)
+        return len(self._layers.inline)
 
 
 class Addresses(Mapping[ObjectId, FileAddress]):
-    """Where files are, by the ids of their objects; found when they are asked for."""
+    """Where the files among layers are, by the ids of their objects; made for those that are asked for."""
 
-    def __init__(self, files: Mapping[ObjectId, StoredObject], root: ObjectRoot) -> None:
-        self._files, self._root = files, root
+    def __init__(self, layers: Layers, root: ObjectRoot) -> None:
+        self._layers, self._root = layers, root
 
     def __getitem__(self, id_: ObjectId) -> FileAddress:
-        o = self._files[id_]
-        return FileAddress.of(self._root.uri(o.path or ""), o)
+        o = self._layers.objects[id_]
+        if not o.path:
+            raise KeyError(id_)
+        return FileAddress.of(self._root.uri(o.path), o)
 
     def __iter__(self) -> Iterator[ObjectId]:
-        return iter(self._files)
+        return (id_ for id_, o in self._layers.objects.items() if o.path)
 
     def __len__(self) -> int:
-        return len(self._files)
+        return sum(1 for _ in self)
 
 
 @dataclass(frozen=True)
@@ -131,7 +136,7 @@ class Context:
     """Runs statements inside an unfinished commit: (transaction, text, args, frames). SQL stands above commits."""
     move_listeners: list[MoveListener] = field(default_factory=list)
     """Who moves along when a branch does, in the same transaction."""
-    known_objects: dict[ObjectId, StoredObject] = field(default_factory=dict)
+    known_objects: ObjectCache = field(default_factory=ObjectCache)
     known_schemas: dict[str, Schema] = field(default_factory=dict)
 
     def default_branch(self, cx: Connection) -> str:
@@ -173,12 +178,10 @@ class Context:
         from anabranch.queries.scan import Access
         from anabranch.repo.context.wide_changes import ReadBefore
 
-        stored = [layer.object for layer in layers]
-        uris = Addresses({o.id: o for o in stored if o.place == "root" and o.path}, self.root)
-        inline = [o for o in stored if o.place == "inline"]
-        decoded = Decoded([o.id for o in inline], lambda: self.small_rows(inline, pending or {}))
+        known = as_layers(layers)
+        decoded = SmallRows(known, lambda inline: self.small_rows(inline, pending or {}))
         lay = None if self.engines.setting == "spark" else ReadBefore(self.engines, self.remembered)
-        return Access(uris, decoded, lay)
+        return Access(Addresses(known, self.root), decoded, lay)
 
     def source_of(
         self, o: StoredObject, columns: tuple[tuple[str, DataType], ...], pending: Mapping[ObjectId, bytes]

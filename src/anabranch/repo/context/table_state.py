@@ -15,7 +15,6 @@ from anabranch.model.names import split_table_name
 from anabranch.model.schema import Schema
 from anabranch.model.tables import TableEntry, TableState
 from anabranch.repo.context.context import Context
-from anabranch.settings import KNOWN_OBJECTS_LIMIT
 
 
 def find_table(ctx: Context, cx: Connection, at: Clock, name: str, below: ThingId | None = None) -> ThingId:
@@ -64,10 +63,9 @@ def table_state(ctx: Context, cx: Connection, at: Clock, table: ThingId, name: s
         return TableState(table, name, schema, 0)  # no commit has brought the schema yet
     if entry is None or entry.dropped or entry.schema_id is None:
         raise Corrupt(f"table {name!r} has a name but no entry", hint="run `ana verify`")
-    if len(ctx.known_objects) > KNOWN_OBJECTS_LIMIT:
-        ctx.known_objects.clear()
     layers = views.layers(cx, at, table, ctx.known_objects)
-    known = schema_of(ctx, cx, {entry.schema_id, *(x.object.schema_id for x in layers)})
+    ctx.known_objects.make_room(layers)
+    known = schema_of(ctx, cx, {entry.schema_id, *layers.schema_ids})
     return TableState(table, name, known[entry.schema_id], entry.row_count or 0, layers, known, entry.attributes)
 
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from anabranch.errors import AnabranchError, Corrupt, InvalidRequest, Unavailable
+from anabranch.model.layers import Bounds, as_layers
 from anabranch.model.schema import Column, Schema
 from anabranch.model.tables import TableState
 from anabranch.repo.context.context import Context
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
 
 def unproven(expressions: Sequence[Expression], schema: Schema) -> str | None:
     """Name the first part of users' expressions that only Spark may run."""
+    if not expressions:
+        return None
     from anabranch.proven.expression import Unproven
 
     for expression in expressions:
@@ -57,8 +60,16 @@ class Condition:
     """A user's condition as an engine gets it: the keys that it names, and what is left to test."""
 
     keys: Keys | None = None
+    bounds: Bounds | None = None
+    """Where the first key column must lie for the condition to hold."""
     test: Any = None
     args: dict[str, Any] = field(default_factory=dict)
+
+    def near(self, state: TableState) -> TableState:
+        """The table without the objects that hold no row for which the condition holds."""
+        if self.bounds is None or self.keys is not None:
+            return state
+        return replace(state, layers=as_layers(state.layers).within(self.bounds))
 
 
 def condition_for(where: Expression | None, state: TableState, engine: Engine) -> Condition:
@@ -69,7 +80,7 @@ def condition_for(where: Expression | None, state: TableState, engine: Engine) -
     keys = keys_source(state, named[0]) if named else None
     if keys is not None and named and named[1]:
         return Condition(keys)
-    return Condition(keys, rendered_test(where, engine, state.schema), dict(where.args))
+    return Condition(keys, where.key_bounds(state.schema), rendered_test(where, engine, state.schema), dict(where.args))
 
 
 def keys_source(state: TableState, values: Sequence[Any]) -> Keys | None:

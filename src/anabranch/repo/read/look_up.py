@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
@@ -14,14 +15,14 @@ from anabranch.errors import InvalidRequest
 from anabranch.frames.input import one_value
 from anabranch.frames.output import to_dicts
 from anabranch.model.ids import ObjectId
-from anabranch.model.objects import may_meet, size_of
+from anabranch.model.objects import size_of
 from anabranch.model.schema import Column, Schema
 from anabranch.model.tables import TableState
 from anabranch.model.texts import shortened, told
 from anabranch.objects.parquet import table_range
 from anabranch.plan.engine import Work
 from anabranch.queries.query import Rows
-from anabranch.queries.scan import Keys, scan
+from anabranch.queries.scan import Keys, near_layers, scan
 from anabranch.repo.context.context import Context
 from anabranch.repo.read.conditions import not_in_duck, reading
 
@@ -32,11 +33,11 @@ def get_row(
     """Find the row of one key."""
     rows = key_row(state, key)
     keys = Keys(Rows(rows), table_range(rows, state.schema.key_columns))
-    layers = [x for x in state.layers if may_meet(x.object.key_range, keys.key_range)]
+    layers = near_layers(state, keys)
     engine = ctx.engines.pick(
         Work(size_of(layers), not_in_duck=not_in_duck(shown, state.name)), f"getting a row of {state.name}"
     )
-    query = scan(state, shown, ctx.access(layers, pending), keys=keys)
+    query = scan(replace(state, layers=layers), shown, ctx.access(layers, pending), keys=keys)
     with reading(ctx, state):
         found = to_dicts(engine.fetch(query))
     names = {str(c.id): c.name for c in shown}

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 from anabranch.errors import InvalidRequest
 from anabranch.frames.relation import Relation
 from anabranch.model.ids import ObjectId
+from anabranch.model.layers import as_layers
 from anabranch.model.objects import size_of
 from anabranch.model.schema import Column, Schema
 from anabranch.model.tables import TableState
@@ -137,6 +138,9 @@ class Table(Relation):
 
     def arrow(self) -> pa.Table:
         """Read as an Arrow table."""
+        rows = self._rows_at_hand()
+        if rows is not None:
+            return rows.rename_columns([c.name for c in self._shown])
         engine = self._ctx.engines.pick(self._work(), f"reading {self.name}")
         rows = self._laid() if engine.in_process and self._selection.is_whole else None
         if rows is not None:
@@ -144,6 +148,15 @@ class Table(Relation):
         query = self._query(engine)
         with reading(self._ctx, self._state):
             return engine.fetch(query)
+
+    def _rows_at_hand(self) -> pa.Table | None:
+        """All rows, where the catalogue holds them as they are: no engine need be started for them."""
+        from anabranch.repo.read.plain_rows import plain_rows
+
+        if not self._selection.is_whole or self._ctx.engines.setting == "spark":
+            return None
+        with reading(self._ctx, self._state):
+            return plain_rows(self._ctx, self._state, self._shown, self._pending)
 
     def _laid(self) -> pa.Table | None:
         """The rows in memory, where changes lie on them and nothing else is asked of them."""
@@ -234,10 +247,12 @@ class Table(Relation):
         return tuple(c for c in schema.stored if chosen.columns is None or c.name in chosen.columns)
 
     def _where(self) -> Expression | None:
+        chosen = self._selection
+        if chosen.where is None:
+            return None
         from anabranch.proven.expression import Expression
 
-        chosen = self._selection
-        return None if chosen.where is None else Expression.of(chosen.where, chosen.args, "where=")
+        return Expression.of(chosen.where, chosen.args, "where=")
 
     def _work(self) -> Work:
         where, state = self._where(), self._state
@@ -253,17 +268,19 @@ class Table(Relation):
         read = tuple(dict.fromkeys((*self._shown, *order, *(where.columns(state.schema) if where else ()))))
         condition = condition_for(where, state, engine)
         with reading(self._ctx, state):  # folds the changes at once
-            query = self._rows_query(engine, read, condition.keys, invests)
+            query = self._rows_query(condition.near(state), engine, read, condition.keys, invests)
         alias = state.name.rsplit(".", 1)[-1]
         query = select_rows(query, read, self._shown, alias, condition.test, chosen.limit, order)
         return replace(query, args=condition.args)
 
-    def _rows_query(self, engine: Engine, read: tuple[Column, ...], keys: Keys | None, invests: bool) -> Query:
+    def _rows_query(
+        self, state: TableState, engine: Engine, read: tuple[Column, ...], keys: Keys | None, invests: bool
+    ) -> Query:
         """Columns under their ids: of all rows, or of those with some keys."""
         from anabranch.queries.scan import scan
         from anabranch.repo.read.overlay import Keeping
 
-        ctx, state = self._ctx, self._state
+        ctx = self._ctx
         broadcast = size_of(state.layers) - _snapshot_size(state) <= ctx.settings.broadcast_limit_bytes
         apart = broadcast and keys is None and ctx.engines.setting != "spark"
         small = _changed_size(state) <= ctx.settings.cache_limit_bytes
@@ -295,7 +312,7 @@ def make_selection(
 
 
 def _snapshot_size(state: TableState) -> int:
-    return sum(x.object.size_bytes for x in state.layers if x.object.kind == "rows")
+    return as_layers(state.layers).rows_bytes
 
 
 def _changed_size(state: TableState) -> int:

@@ -31,7 +31,7 @@ def delete(
     spoken = condition.columns(schema) if condition else ()
     read = tuple(dict.fromkeys((*schema.key_columns, *spoken)))
     split = condition_for(condition, state, engine)
-    query = scan(state, read, ctx.access(state.layers, pending), keys=split.keys)
+    query = scan(split.near(state), read, ctx.access(state.layers, pending), keys=split.keys)
     query = changes.selected_keys(query, read, schema, state.name.rsplit(".", 1)[-1], split.test)
     with reading(ctx, state):
         made = store(ctx, engine, replace(query, args=split.args), "delete", schema, schema.columns)

@@ -7,23 +7,20 @@ from dataclasses import replace
 from typing import Any
 
 from anabranch.engines.engine import Engine
-from anabranch.frames.input import Input, fitted, match_columns, read_input
+from anabranch.frames.input import Input, read_input
 from anabranch.model.changes import Counts
 from anabranch.model.ids import ObjectId
-from anabranch.model.objects import NewObject, around, size_of
+from anabranch.model.objects import NewObject, around
 from anabranch.model.schema import Schema
 from anabranch.model.tables import TableState
 from anabranch.plan.commit import Statement
-from anabranch.plan.engine import Work
-from anabranch.proven.expression import Expression
-from anabranch.queries import writes as changes
-from anabranch.queries.nested import needs_spark_to_take
 from anabranch.queries.query import Query, Rows, Source, Sources, limited
 from anabranch.queries.scan import Keys, scan
 from anabranch.repo.context.context import Context
-from anabranch.repo.read.conditions import not_in_duck, reading, unproven
+from anabranch.repo.read.conditions import reading
 from anabranch.repo.write.checks import checks_on, refuse_broken_checks
-from anabranch.repo.write.defaults import default_expressions, default_values, telling_defaults, unproven_defaults
+from anabranch.repo.write.defaults import telling_defaults
+from anabranch.repo.write.incoming import engine_for, take_in
 from anabranch.repo.write.row_objects import (
     NAMED_AT_MOST,
     Layout,
@@ -47,15 +44,10 @@ def insert(ctx: Context, state: TableState, rows: Any, pending: Pending) -> Stat
 def insert_input(ctx: Context, state: TableState, given: Input, pending: Pending) -> Statement:
     """Store the rows of an input that was taken in already: it may be read only once."""
     what = f"insert into {state.name!r}"
-    names = match_columns(given, state.schema, what)
-    defaults = default_expressions(state.schema, names, what)
-    given = fitted(given, state.schema, names, what)
-    engine = ctx.engines.pick(_work(given, state, defaults), what)
-    values = default_values(engine, state.schema, defaults)
-    query = at_hand(given, names, state.schema) or changes.completed(
-        given.source, given.types, names, state.schema, values
-    )
-    with telling_defaults(ctx, state.schema, names, what):
+    rows = take_in(state, given, what)
+    engine = engine_for(ctx, state, rows, what)
+    query = rows.whole(engine, state.schema)
+    with telling_defaults(ctx, state.schema, rows.names, what):
         made = insert_rows(ctx, engine, state, query, pending, what)
     return Statement("insert", made, Counts(inserted=sum(o.stored.row_count for o in made)))
 
@@ -87,22 +79,6 @@ def _refuse_repeated(ctx: Context, engine: Engine, layout: Layout, source: Sourc
         refuse_repeated(ctx, source, schema, what)
     else:
         refuse_repeated_anywhere(engine, source, schema, what)
-
-
-def at_hand(given: Input, names: Mapping[str, str], schema: Schema) -> Rows | None:
-    """Whole rows in memory under the columns' ids; None if an engine has to make them."""
-    if not isinstance(given.source, Rows) or len(names) < len(schema):
-        return None
-    if any(needs_spark_to_take(c.type) for c in schema):
-        return None
-    rows = given.source.table.select([names[c.id] for c in schema])
-    return Rows(rows.rename_columns([str(c.id) for c in schema]))
-
-
-def _work(given: Input, state: TableState, defaults: Mapping[str, Expression]) -> Work:
-    strange = unproven_defaults(state.schema, defaults)
-    strange = strange or unproven(list(checks_on(state).values()), state.schema)
-    return Work(size_of(state.layers), given.is_spark, strange, not_in_duck(state.schema, state.name))
 
 
 def refuse_taken(

@@ -25,7 +25,7 @@ from anabranch.queries.scan import Keys, scan
 from anabranch.repo.context.context import Context
 from anabranch.repo.read.conditions import not_in_duck, reading
 from anabranch.repo.write.repeated_keys import repeated_keys
-from anabranch.repo.write.row_objects import Kept, Layout, layout_of, scratch, store
+from anabranch.repo.write.row_objects import Kept, Layout, layout_of, one_file, scratch, store
 
 
 def net(ctx: Context, table: ThingDraft) -> ThingDraft:
@@ -78,9 +78,9 @@ def _compared(
         access = ctx.access(after.layers, pending)
         old = scan(before, columns, access, keys=keys, sources=sources)
         new = scan(after, columns, access, keys=keys, sources=sources)
-        compared = place.keep(
-            changes.compared(old, new, schema, columns, sources), compared_pairs(schema, columns), schema.key_columns
-        )
+        both = changes.compared(old, new, schema, columns, sources)
+        most = sum(o.stored.row_count for o in objects) if repeated is None else repeated.num_rows
+        compared = place.keep(both, compared_pairs(schema, columns), schema.key_columns, most)
         return (*kept, *store_difference(ctx, engine, compared, schema, columns))
 
 
@@ -140,14 +140,15 @@ def store_difference(
     """Store the inserts, updates and deletes among compared rows as objects of their own."""
     keys = [str(k) for k in schema.key_ids]
     made: list[NewObject] = []
+    layout = Layout(tuple(keys), files=one_file(ctx, compared.row_count))
     if {c.id for c in columns}.issuperset(c.id for c in schema):
         rows = compared.of_kind(INSERT, [str(c.id) for c in schema.stored])
-        made += store(ctx, engine, rows, "rows", schema, schema.columns)
+        made += store(ctx, engine, rows, "rows", schema, schema.columns, layout)
     touched = touched_columns(engine, compared, [c for c in columns if c.id not in schema.key_ids])
     if touched:
         names = [*keys, *(n for c in touched for n in (str(c.id), c.before))]
-        made += store(ctx, engine, compared.of_kind(UPDATE, names), "update", schema, touched)
-    made += store(ctx, engine, compared.of_kind(DELETE, keys), "delete", schema, schema.columns)
+        made += store(ctx, engine, compared.of_kind(UPDATE, names), "update", schema, touched, layout)
+    made += store(ctx, engine, compared.of_kind(DELETE, keys), "delete", schema, schema.columns, layout)
     return tuple(made)
 
 

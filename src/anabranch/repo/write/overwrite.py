@@ -8,23 +8,23 @@ from typing import Any
 
 from anabranch.engines.engine import Engine
 from anabranch.errors import InvalidRequest
-from anabranch.frames.input import fitted, match_columns, read_input
+from anabranch.frames.input import read_input
 from anabranch.model.ids import ObjectId
-from anabranch.model.objects import NewObject, size_of
+from anabranch.model.objects import NewObject
 from anabranch.model.schema import Schema
 from anabranch.model.tables import TableState
 from anabranch.model.types import DataType
 from anabranch.plan.commit import Statement
-from anabranch.plan.engine import Work
 from anabranch.proven.expression import Expression
 from anabranch.queries import writes as changes
 from anabranch.queries.query import DELETE, INSERT, OP, Query, Sources, reading_from, reading_of
 from anabranch.queries.scan import scan
 from anabranch.repo.context.context import Context
-from anabranch.repo.read.conditions import Condition, condition_for, not_in_duck, reading, rendered_test, unproven
+from anabranch.repo.read.conditions import Condition, condition_for, reading, rendered_test
 from anabranch.repo.write.checks import checks_on, refuse_broken_checks
-from anabranch.repo.write.defaults import default_expressions, default_values, telling_defaults, unproven_defaults
-from anabranch.repo.write.insert import at_hand, refuse_taken
+from anabranch.repo.write.defaults import telling_defaults
+from anabranch.repo.write.incoming import engine_for, take_in
+from anabranch.repo.write.insert import refuse_taken
 from anabranch.repo.write.netting import compared_pairs, counts_of, store_difference
 from anabranch.repo.write.row_objects import (
     NAMED_AT_MOST,
@@ -50,19 +50,12 @@ def overwrite(
     """Compare the rows with those that `where` selects, by key or else as whole rows, and store what differs."""
     what, schema = f"overwrite of {state.name!r}", state.schema
     condition = None if where is None else Expression.of(where, args, f"{what}: where=")
-    given = read_input(rows, schema.columns)
-    names = match_columns(given, schema, what)
-    defaults = default_expressions(schema, names, what)
-    given = fitted(given, schema, names, what)
-    strange = unproven_defaults(schema, defaults)
-    strange = strange or unproven([*checks_on(state).values(), *([condition] if condition else [])], schema)
-    work = Work(size_of(state.layers), given.is_spark, strange, not_in_duck(schema, state.name))
-    engine = ctx.engines.pick(work, what)
-    values = default_values(engine, schema, defaults)
-    whole = at_hand(given, names, schema) or changes.completed(given.source, given.types, names, schema, values)
+    given = take_in(state, read_input(rows, schema.columns), what)
+    engine = engine_for(ctx, state, given, what, condition)
+    whole = given.whole(engine, schema)
     with scratch(ctx, engine) as place, reading(ctx, state):
         key = schema.key_columns if schema.has_key else ()
-        with telling_defaults(ctx, schema, names, what):
+        with telling_defaults(ctx, schema, given.names, what):
             incoming = place.keep(whole, [(str(c.id), c.type) for c in schema], key)
         refuse_null(engine, incoming.source, schema.columns, schema, what)
         if schema.has_key:

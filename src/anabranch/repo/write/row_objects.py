@@ -57,8 +57,14 @@ class Scratch:
     engine: Engine
     prefixes: list[str] = field(default_factory=list)
 
-    def keep(self, query: Query | Rows, columns: Sequence[tuple[str, DataType]], key: Sequence[Column]) -> Kept:
-        """Run a query once and keep its rows, sorted by key."""
+    def keep(
+        self,
+        query: Query | Rows,
+        columns: Sequence[tuple[str, DataType]],
+        key: Sequence[Column],
+        most: int | None = None,
+    ) -> Kept:
+        """Run a query once and keep its rows, sorted by key; there are `most` of them, or it is not known."""
         cluster = [str(c.id) for c in key]
         if self.engine.in_process:
             found = query.table if isinstance(query, Rows) else self.engine.fetch(query)
@@ -68,7 +74,13 @@ class Scratch:
             query = reading_of(query, query.table.column_names)
         prefix = self.ctx.root.new_prefix()
         self.prefixes.append(prefix)
-        return kept_files(self.ctx, _write(self.ctx, self.engine, query, prefix, Layout(tuple(cluster))), columns, key)
+        layout = Layout(tuple(cluster), files=one_file(self.ctx, most))
+        return kept_files(self.ctx, _write(self.ctx, self.engine, query, prefix, layout), columns, key)
+
+
+def one_file(ctx: Context, rows: int | None) -> int | None:
+    """How many files Spark is to write for so many rows: one for few, for which it need not sample the key first."""
+    return 1 if rows is not None and rows <= ctx.settings.spark_file_row_limit // 4 else None
 
 
 @contextmanager

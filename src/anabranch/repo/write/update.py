@@ -83,7 +83,7 @@ def update(
         return _move_keys(ctx, engine, state, wanted, values, pending, what)
     read = _columns(state.schema, wanted, changed)
     condition = condition_for(wanted.where, state, engine)
-    query = scan(state, read, ctx.access(state.layers, pending), keys=condition.keys)
+    query = scan(condition.near(state), read, ctx.access(state.layers, pending), keys=condition.keys)
     alias = state.name.rsplit(".", 1)[-1]
     query = changes.updated(
         query,
@@ -130,7 +130,7 @@ def _move_keys(
     """An updated key is a delete and an insert."""
     schema = state.schema
     condition = condition_for(wanted.where, state, engine)
-    query = scan(state, schema.columns, ctx.access(state.layers, pending), keys=condition.keys)
+    query = scan(condition.near(state), schema.columns, ctx.access(state.layers, pending), keys=condition.keys)
     alias = state.name.rsplit(".", 1)[-1]
     query = changes.moved(query, schema, values, alias, condition.test)
     pairs = [p for c in schema for p in ((str(c.id), c.type), (c.before, c.type))]

@@ -7,27 +7,33 @@ from typing import Any
 
 from anabranch.engines.engine import Engine
 from anabranch.errors import InvalidRequest
-from anabranch.frames.input import Input, fitted, match_columns, read_input
+from anabranch.frames.input import read_input
 from anabranch.model.changes import Counts
-from anabranch.model.objects import NewObject, may_meet, size_of
+from anabranch.model.objects import NewObject
 from anabranch.model.schema import Column, Schema
 from anabranch.model.tables import TableState
 from anabranch.model.types import DataType
 from anabranch.plan.commit import Statement
-from anabranch.plan.engine import Work
-from anabranch.proven.expression import Expression
 from anabranch.queries import writes as changes
-from anabranch.queries.nested import needs_spark_to_take
 from anabranch.queries.query import INSERT, OP, UPDATE, Query, Rows, Sources, limited, reading_of
-from anabranch.queries.scan import Keys, scan
+from anabranch.queries.scan import Keys, near_layers, scan
 from anabranch.repo.context.context import Context
-from anabranch.repo.context.kept_expressions import kept
-from anabranch.repo.read.conditions import not_in_duck, reading, unproven
+from anabranch.repo.read.conditions import reading
 from anabranch.repo.write.checks import checks_on, refuse_broken_checks
-from anabranch.repo.write.defaults import default_expressions, default_values, telling_defaults, unproven_defaults
+from anabranch.repo.write.defaults import default_expressions, default_values, telling_defaults
+from anabranch.repo.write.incoming import engine_for, take_in
 from anabranch.repo.write.insert import Pending, insert_rows
 from anabranch.repo.write.netting import touched_columns
-from anabranch.repo.write.row_objects import Kept, Scratch, refuse_null, refuse_repeated, scratch, store
+from anabranch.repo.write.row_objects import (
+    Kept,
+    Layout,
+    Scratch,
+    one_file,
+    refuse_null,
+    refuse_repeated,
+    scratch,
+    store,
+)
 
 
 def upsert(ctx: Context, state: TableState, rows: Any, pending: Pending) -> Statement:
@@ -36,17 +42,11 @@ def upsert(ctx: Context, state: TableState, rows: Any, pending: Pending) -> Stat
     if not schema.has_key:
         hint = "insert rows, or give the table a key: set_key"
         raise InvalidRequest(f"{what}: the table has no key to match rows by", hint=hint)
-    given = read_input(rows, schema.columns)
-    names = match_columns(given, schema, what)
-    given = fitted(given, schema, names, what)
-    columns = [c for c in schema if c.id in names]
-    defaults = {str(c.id): _default(c.name, c.default) for c in schema if c.id not in names and c.default is not None}
-    strange = unproven_defaults(schema, defaults)
-    strange = strange or unproven(list(checks_on(state).values()), schema)
-    work = Work(size_of(state.layers), given.is_spark, strange, not_in_duck(schema, state.name))
-    engine = ctx.engines.pick(work, what)
+    given = take_in(state, read_input(rows, schema.columns), what, partial=True)
+    columns = given.columns(schema)
+    engine = engine_for(ctx, state, given, what)
     with scratch(ctx, engine) as place:
-        incoming = place.keep(_incoming(given, names, columns), _pairs(columns), schema.key_columns)
+        incoming = place.keep(given.narrow(columns), _pairs(columns), schema.key_columns, given.given.row_count)
         if not incoming.row_count:
             return Statement("update", (), Counts())
         refuse_null(engine, incoming.source, columns, schema, what)
@@ -70,11 +70,12 @@ def _match(
     """Join the rows with what the table has at their keys."""
     sources = Sources()
     keys = Keys(incoming.source, incoming.key_range)
-    layers = [x for x in state.layers if may_meet(x.object.key_range, incoming.key_range)]
-    existing = scan(state, columns, ctx.access(layers, pending), keys=keys, sources=sources)
+    layers = near_layers(state, keys)
+    existing = scan(replace(state, layers=layers), columns, ctx.access(layers, pending), keys=keys, sources=sources)
     query = changes.matched(incoming.source, existing, state.schema, columns, sources)
     with reading(ctx, state):
-        return place.keep(query, _matched_pairs(state.schema, columns), state.schema.key_columns)
+        pairs = _matched_pairs(state.schema, columns)
+        return place.keep(query, pairs, state.schema.key_columns, incoming.row_count)
 
 
 def _store_updates(
@@ -85,7 +86,8 @@ def _store_updates(
     if not touched:
         return ()
     names = [*(str(k) for k in schema.key), *(n for c in touched for n in (str(c.id), c.before))]
-    return store(ctx, engine, matched.of_kind(UPDATE, names), "update", schema, touched)
+    layout = Layout(tuple(str(k) for k in schema.key_ids), files=one_file(ctx, matched.row_count))
+    return store(ctx, engine, matched.of_kind(UPDATE, names), "update", schema, touched, layout)
 
 
 def _store_inserts(
@@ -121,14 +123,6 @@ def _any(engine: Engine, rows: Query | Rows) -> bool:
     return bool(engine.fetch(limited(rows, 1)).num_rows)
 
 
-def _incoming(given: Input, names: dict[str, str], columns: list[Column]) -> Query | Rows:
-    """The input under the columns' ids."""
-    if isinstance(given.source, Rows) and not any(needs_spark_to_take(c.type) for c in columns):
-        rows = given.source.table.select([names[c.id] for c in columns])
-        return Rows(rows.rename_columns([str(c.id) for c in columns]))
-    return changes.narrowed(given.source, given.types, names, columns)
-
-
 def _pairs(columns: list[Column]) -> list[tuple[str, DataType]]:
     return [(str(c.id), c.type) for c in columns]
 
@@ -136,7 +130,3 @@ def _pairs(columns: list[Column]) -> list[tuple[str, DataType]]:
 def _matched_pairs(schema: Schema, columns: list[Column]) -> list[tuple[str, DataType]]:
     before = [(c.before, c.type) for c in columns if c.id not in schema.key]
     return [*_pairs(columns), *before, (OP, DataType("string"))]
-
-
-def _default(name: str, text: str) -> Expression:
-    return kept(text, f"default of {name!r}")

@@ -1,0 +1,74 @@
+"""Rows that a statement is given, matched with the table's columns before an engine is chosen for them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from anabranch.engines.engine import Engine
+from anabranch.frames.input import Input, fitted, match_columns
+from anabranch.model.objects import size_of
+from anabranch.model.schema import Column, Schema
+from anabranch.model.tables import TableState
+from anabranch.plan.engine import Work
+from anabranch.proven.expression import Expression
+from anabranch.queries import writes as changes
+from anabranch.queries.nested import needs_spark_to_take
+from anabranch.queries.query import Query, Rows
+from anabranch.repo.context.context import Context
+from anabranch.repo.context.kept_expressions import kept
+from anabranch.repo.read.conditions import not_in_duck, unproven
+from anabranch.repo.write.checks import checks_on
+from anabranch.repo.write.defaults import default_expressions, default_values, unproven_defaults
+
+
+@dataclass(frozen=True)
+class Incoming:
+    """Rows that came in, and what the columns take that they don't have."""
+
+    given: Input
+    names: Mapping[str, str]
+    """What the rows call each column, by its id."""
+    defaults: Mapping[str, Expression]
+    """By column id."""
+
+    def columns(self, schema: Schema) -> list[Column]:
+        """The columns that the rows have."""
+        return [c for c in schema if c.id in self.names]
+
+    def whole(self, engine: Engine, schema: Schema) -> Query | Rows:
+        """The rows with all columns, under their ids."""
+        if len(self.names) == len(schema):
+            return self.narrow(schema.columns)
+        values = default_values(engine, schema, self.defaults)
+        return changes.completed(self.given.source, self.given.types, self.names, schema, values)
+
+    def narrow(self, columns: Sequence[Column]) -> Query | Rows:
+        """Some columns of the rows, under their ids; those at hand need no engine."""
+        if isinstance(self.given.source, Rows) and not any(needs_spark_to_take(c.type) for c in columns):
+            rows = self.given.source.table.select([self.names[c.id] for c in columns])
+            return Rows(rows.rename_columns([str(c.id) for c in columns]))
+        return changes.narrowed(self.given.source, self.given.types, self.names, columns)
+
+
+def take_in(state: TableState, given: Input, what: str, *, partial: bool = False) -> Incoming:
+    """Match rows with a table's columns; `partial` ones may lack a column that has no default and is never null."""
+    schema = state.schema
+    names = match_columns(given, schema, what)
+    if partial:
+        absent = [c for c in schema if c.id not in names and c.default is not None]
+        defaults = {str(c.id): kept(c.default or "", f"default of {c.name!r}") for c in absent}
+    else:
+        defaults = default_expressions(schema, names, what)
+    return Incoming(fitted(given, schema, names, what), names, defaults)
+
+
+def engine_for(
+    ctx: Context, state: TableState, rows: Incoming, what: str, condition: Expression | None = None
+) -> Engine:
+    """Choose the engine that takes rows into a table, and finds those that a condition selects."""
+    schema = state.schema
+    tested = [*checks_on(state).values(), *([condition] if condition else [])]
+    spark_reason = unproven_defaults(schema, rows.defaults) or unproven(tested, schema)
+    work = Work(size_of(state.layers), rows.given.is_spark, spark_reason, not_in_duck(schema, state.name))
+    return ctx.engines.pick(work, what)
