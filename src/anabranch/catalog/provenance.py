@@ -27,6 +27,7 @@ class KnownCommit:
     author: str
     finished_at: int
     position: Position
+    is_merge: bool
 
 
 @dataclass(frozen=True)
@@ -52,7 +53,7 @@ def find_commits(cx: Connection, hashes: Collection[str]) -> dict[str, KnownComm
         )
         for r in cx.execute(query.where(c.hash.in_(part))):
             at = Position(LineId(r.line_id), r.commit_index)
-            found[r.hash] = KnownCommit(r.hash, r.repository, r.message, r.author, r.finished_at, at)
+            found[r.hash] = KnownCommit(r.hash, r.repository, r.message, r.author, r.finished_at, at, r.is_merge)
     return found
 
 

@@ -13,6 +13,9 @@ from anabranch.catalog.store import now
 from anabranch.catalog.work_tables import expectations, leases, runs
 from anabranch.model.ids import RepositoryId, new_id
 
+_AT_ONCE = 500
+"""How many runs one statement names."""
+
 
 @dataclass(frozen=True)
 class RunRecord:
@@ -90,8 +93,9 @@ def list_runs(
 
 def list_expectations(cx: Connection, run_ids: Sequence[str]) -> list[Row[Any]]:
     """List what was expected in runs, and how it was met."""
-    query = select(expectations).where(expectations.c.run_id.in_(list(run_ids)))
-    return list(cx.execute(query.order_by(expectations.c.run_id, expectations.c.number)))
+    query = select(expectations).order_by(expectations.c.run_id, expectations.c.number)
+    parts = (run_ids[n : n + _AT_ONCE] for n in range(0, len(run_ids), _AT_ONCE))
+    return [row for part in parts for row in cx.execute(query.where(expectations.c.run_id.in_(part)))]
 
 
 def _record(row: Row[Any]) -> RunRecord:

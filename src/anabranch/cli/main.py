@@ -25,6 +25,7 @@ MODULES = {
     "commit": "commit",
     "log": "log",
     "show": "show",
+    "provenance": "provenance",
     "diff": "diff",
     "branch": "branch",
     "switch": "switch",

@@ -9,9 +9,11 @@ if TYPE_CHECKING:
     from anabranch import Branch, BranchMove, Commit, Counts, OpenMerge, Tag
     from anabranch.model.schema import Column
     from anabranch.repo.branches.log import TableChange
+    from anabranch.repo.branches.provenance import ProvenanceEntry
 
 
 _COMMIT = ("hash", "id", "author", "message", "started_at", "finished_at", "parents", "tables", "provenance")
+_PROVENANCE = ("hash", "repository", "role", "message", "author", "finished_at", "source", "depth", "via")
 
 
 def commit_document(commit: Commit) -> dict[str, Any]:
@@ -42,6 +44,11 @@ def merge_document(merge: OpenMerge) -> dict[str, Any]:
 def counts_document(counts: Counts | TableChange) -> dict[str, int]:
     """Touched rows: inserted, updated, deleted."""
     return _record(counts, "inserted", "updated", "deleted")
+
+
+def provenance_document(entry: ProvenanceEntry) -> dict[str, Any]:
+    """What a commit was made from, or what was made from it: hash, repository, role, message and so on."""
+    return _record(entry, *_PROVENANCE)
 
 
 def _record(value: object, *names: str) -> dict[str, Any]:

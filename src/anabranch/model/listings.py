@@ -48,4 +48,5 @@ def _cell(name: str, value: Any) -> Any:
         return f"{value:%Y-%m-%d %H:%M:%S} UTC"
     if name.rpartition(".")[2] in _HASHES and isinstance(value, str):
         return short(value)
-    return value.strip().split("\n", 1)[0] if name.endswith("message") else value
+    is_message = name.endswith("message") and isinstance(value, str)
+    return value.strip().split("\n", 1)[0] if is_message else value

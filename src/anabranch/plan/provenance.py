@@ -29,7 +29,7 @@ def _post_order(start: str, edges: Mapping[str, Sequence[str]]) -> Iterable[str]
     while stack:
         name, left = stack[-1]
         if left:
-            below = left.pop(0)
+            below = left.pop()  # the last first: what is told backwards comes in the order given
             if below not in seen:
                 seen.add(below)
                 stack.append((below, list(edges.get(below, ()))))

@@ -129,6 +129,8 @@ class Repository:
     ) -> OpenCommit:
         """Open a commit that survives the process, until it is finished or aborted.
 
+        Without `branch` it goes on the branch that `parent` names, on the default branch if there is no `parent`, and
+        on a new one with a generated name if `parent` is no branch but a tag, a hash or the like.
         With `working` it is the branch's working set: where the command line writes; a branch has one at most.
         """
         from anabranch.repo.commit.open_commit import start
@@ -338,6 +340,12 @@ class Repository:
         from anabranch.repo.branches.provenance import derived
 
         return derived(self._ctx, ref, direct)
+
+    def origins(self, commits: Sequence[Commit]) -> dict[str, list[ProvenanceEntry]]:
+        """Find what each of some commits names as its provenance, by the commit's hash; those without are left out."""
+        from anabranch.repo.branches.provenance import origins_by_commit
+
+        return origins_by_commit(self._ctx, commits)
 
     # Reading
 

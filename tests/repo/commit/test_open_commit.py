@@ -309,7 +309,6 @@ def test_a_new_branch_may_not_take_the_name_of_a_tag(repo: ab.Repository, when: 
         ("new", "nothing", ab.NotFound),
         ("a b", "main", ab.InvalidRequest),
         ("main/7", "main", ab.InvalidRequest),
-        (None, "v1", ab.InvalidRequest),
         (None, "nothing", ab.NotFound),
         ("main", "dev", ab.InvalidRequest),
     ],
@@ -335,6 +334,23 @@ def test_a_commit_may_be_opened_by_its_parent_alone(repo: ab.Repository) -> None
     opened = repo.start(message="on the default")
     opened.table("t").insert([{"id": 3, "v": 3}])
     assert opened.finish().id == "main/2"
+
+
+@pytest.mark.parametrize("parent", ["v1", "main~1"])
+def test_a_commit_without_a_branch_gets_one_with_a_generated_name(repo: ab.Repository, parent: str) -> None:
+    make_table(repo, "t")
+    repo.tag("v1", at="main~1")
+    opened = [repo.start(parent=parent, message="aside") for _ in range(2)]
+    assert [b.name for b in repo.branches()] == ["main"]
+    names = []
+    for each in opened:
+        each.create_table("u", [{"id": 1}])
+        names.append(each.finish().id.partition("/")[0])
+    assert len(set(names)) == 2
+    assert all(name.startswith("unnamed-") for name in names)
+    assert {b.name for b in repo.branches()} == {"main", *names}
+    assert repo.show(names[0]).parents == (repo.show("main~1").hash,)
+    assert [t.name for t in repo.tables(names[0])] == ["u"]
 
 
 def test_a_commit_opened_from_an_older_commit_of_the_branch_is_put_on_its_head(repo: ab.Repository) -> None:

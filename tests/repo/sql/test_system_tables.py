@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 import anabranch as ab
+from anabranch import pipelines as dp
 from anabranch.arrow.types import arrow_type
 from anabranch.repo.sql.system_names import SystemTable, names, system_table
 
@@ -281,6 +282,68 @@ def test_the_layout_lists_the_objects_that_a_read_touches(shop: ab.Repository) -
     assert [r["kind"] for r in told] == [o["kind"] for o in shop.table("orders", at="dev").layout()]
     assert told[0]["key_low"] == "[1]"
     assert sum(r["rows"] for r in told if r["kind"] == "rows") == 3
+
+
+def test_provenance_is_told_both_ways(shop: ab.Repository) -> None:
+    base = shop.show("main")
+    given = [{"orders": "dev"}, base, ab.external("s3://b/k@1")]
+    with shop.commit("main", "report", provenance=given) as tx:
+        tx.create_table("report", [{"n": 1}])
+    dev, made = shop.show("dev"), shop.show("main")
+    (first, second, third) = rows(shop, "ana.provenance")
+    assert first == {
+        "hash": dev.hash,
+        "repository": shop.name,
+        "role": "orders",
+        "message": "reprice",
+        "author": "bob",
+        "finished_at": dev.finished_at.astimezone(UTC),
+        "source": None,
+        "depth": 1,
+        "via": [made.hash],
+    }
+    assert (second["hash"], third["hash"], third["source"]) == (base.hash, None, "s3://b/k@1")
+    assert rows(shop, "ana.provenance", "HEAD~1") == rows(shop, "ana.provenance", "dev") == []
+    assert rows(shop, "ana.provenance", branch="dev", at="main") == [first, second, third]
+    assert [r["message"] for r in rows(shop, "ana.derived", "dev")] == ["report"]
+    query = "SELECT p.role, p.depth FROM ana.provenance('main') p JOIN ana.log('dev') l ON l.hash = p.hash ORDER BY 1"
+    assert shop.sql(query).rows() == [{"role": None, "depth": 1}, {"role": "orders", "depth": 1}]
+    with pytest.raises(ab.NotFound):
+        rows(shop, "ana.derived", "nope")
+
+
+def test_runs_of_pipelines_and_what_they_expected_are_told_newest_first(shop: ab.Repository) -> None:
+    def sales(*, least: int) -> dp.RunResult:
+        @dp.expect_or_fail("dear", f"price >= {least}")
+        @dp.materialized_view(key="id", frames="rows")
+        def dear(orders: list[dict[str, Any]]) -> list[dict[str, Any]]:
+            return [row for row in orders if row["price"] > 10]
+
+        return dp.run(shop, dp.pipeline("sales", dear), full_refresh="all")
+
+    done = sales(least=1)
+    with pytest.raises(ab.RunFailed):
+        sales(least=99)
+    assert done.commit is not None
+    failed, published = rows(shop, "ana.runs")
+    assert [(r["pipeline"], r["run"], r["state"], r["commit"]) for r in (failed, published)] == [
+        ("sales", 2, "failed", None),
+        ("sales", 1, "published", done.commit.hash),
+    ]
+    assert (failed["branch"], published["error"]) == ("run/sales-2", None)
+    assert "dear" in failed["error"]
+    assert rows(shop, "ana.expectations")[-1] == {
+        "pipeline": "sales",
+        "run": 1,
+        "dataset": "dear",
+        "name": "dear",
+        "condition": "price >= 1",
+        "verdict": "fail",
+        "rows": 1,
+        "broken": 0,
+    }
+    assert rows(shop, "ana.runs", "sales") == [failed, published]
+    assert rows(shop, "ana.runs", "other") == rows(shop, "ana.expectations", "other") == []
 
 
 @pytest.mark.parametrize("name", names())

@@ -88,11 +88,21 @@ def _place(known: LookUps, row: CatalogRow) -> Iterator[str]:
 def _texts(row: CatalogRow) -> Iterator[str]:
     if not is_id(row.id, "w"):
         yield f"{row.id!r} is no id of an open commit"
-    if not isinstance(row.provenance, list) or not all(isinstance(p, str) and is_hash(p) for p in row.provenance):
+    if not isinstance(row.provenance, list) or not all(map(_is_origin, row.provenance)):
         yield f"provenance is {row.provenance!r}"
     if row.working_branch not in (None, row.branch):
         yield f"it is the working set of {row.working_branch!r}, on {row.branch!r}"
     yield from refused(lambda: check_ref_name(row.branch, "branch"))
+
+
+def _is_origin(said: Any) -> bool:
+    """A hash, or a commit or source outside with its role and repository."""
+    match said:
+        case str():
+            return is_hash(said)
+        case [commit, None | str(), None | str(), None | str() as source]:
+            return is_hash(commit) if isinstance(commit, str) else commit is None and bool(source)
+    return False
 
 
 def _open_entry(known: LookUps, opened: CatalogRow, row: CatalogRow, linked: set[str]) -> Iterator[Damage]:

@@ -15,6 +15,7 @@ from anabranch.cli.failures import BadUsage
 from anabranch.cli.name_completion import refs, tables
 from anabranch.cli.options import TablesLast
 from anabranch.cli.options import command as make_command
+from anabranch.cli.output.commits import origin_text
 from anabranch.cli.output.graph import Edges, draw, simplify
 from anabranch.cli.output.pager import pager_option, show_lines
 from anabranch.cli.output.text import clean, emit_json, local, paint, short, subject
@@ -24,8 +25,10 @@ from anabranch.documents.records import commit_document
 
 if TYPE_CHECKING:
     from anabranch import Commit, Repository
+    from anabranch.repo.branches.provenance import ProvenanceEntry
 
 _ROWS_SHOWN = 100
+_ORIGINS_SHOWN = 10
 _COUNT = re.compile(r"^-(\d+)$")
 
 
@@ -97,14 +100,13 @@ def command(
         commits = session.repo.log(heads, limit=limit, **filters)
         names = find_names(session, commits)
         edges = _edges(session, heads, commits, filtered=any(filters.values())) if graph else {}
+        origins = {} if oneline or session.json else session.repo.origins(commits)
     if session.json:
         emit_json({"commits": [_document(commit, names) for commit in commits]})
         return
     told = partial(changed_lines, session.repo, rows=patch) if stat or patch else None
-    if graph:
-        show_lines(graph_lines(commits, edges, CommitText(names, oneline, told)), paged=pager)
-    else:
-        show_lines(plain_lines(commits, CommitText(names, oneline, told)), paged=pager)
+    text = CommitText(names, oneline, told, origins)
+    show_lines(graph_lines(commits, edges, text) if graph else plain_lines(commits, text), paged=pager)
 
 
 def _table(named: str | None) -> str | None:
@@ -133,9 +135,11 @@ class CommitText:
     names: ShownNames
     oneline: bool = False
     changes: Callable[[Commit], Sequence[str]] | None = None
+    origins: Mapping[str, Sequence[ProvenanceEntry]] = field(default_factory=dict)
 
     def lines(self, commit: Commit) -> list[str]:
-        found = [one_line(commit, self.names)] if self.oneline else full_text(commit, self.names)
+        whole = partial(full_text, commit, self.names, self.origins.get(commit.hash, ()))
+        found = [one_line(commit, self.names)] if self.oneline else whole()
         changed = self.changes(commit) if self.changes else ()
         return [*found, *([""] if changed and not self.oneline else []), *changed]
 
@@ -172,14 +176,17 @@ def one_line(commit: Commit, names: ShownNames) -> str:
     return f"{paint(short(commit.hash), 'yellow')}{paint(names.of(commit), 'cyan')} {subject(commit.message)}"
 
 
-def full_text(commit: Commit, names: ShownNames) -> list[str]:
-    """A commit as git shows it, with its id and its tables."""
+def full_text(commit: Commit, names: ShownNames, origins: Sequence[ProvenanceEntry] = ()) -> list[str]:
+    """A commit as git shows it, with its id, its tables and what it was made from."""
     lines = [paint(f"commit {short(commit.hash)}", "yellow") + paint(names.of(commit), "cyan")]
     if len(commit.parents) > 1:
         lines.append(f"Merge:  {' '.join(short(parent) for parent in commit.parents)}")
     lines += [f"Id:     {commit.id}", f"Author: {clean(commit.author)}", f"Date:   {local(commit.finished_at)}"]
     if commit.tables:
         lines.append(f"Tables: {clean(', '.join(commit.tables))}")
+    lines += [f"from {origin_text(entry)}" for entry in origins[:_ORIGINS_SHOWN]]
+    if len(origins) > _ORIGINS_SHOWN:
+        lines.append(f"from {len(origins) - _ORIGINS_SHOWN} more: ana provenance --direct {short(commit.hash)}")
     return [*lines, "", *(f"    {clean(line)}".rstrip() for line in commit.message.strip().split("\n"))]
 
 

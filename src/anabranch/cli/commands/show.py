@@ -41,11 +41,11 @@ def command(session: Session, ref: str | None, patch: bool, stat: bool, verbose:
     at = session.ref(ref)
     with session.repo.one_state():
         commit, changes = session.repo.show(at), session.repo.show_changes(at)
-        names = find_names(session, [commit])
+        names, origins = find_names(session, [commit]), session.repo.origins([commit])
     if session.json:
         emit_json({"commit": commit_document(commit), "changes": [_document(c, verbose) for c in changes]})
         return
-    for line in full_text(commit, names):
+    for line in full_text(commit, names, origins.get(commit.hash, ())):
         emit(line)
     if changes and (patch or stat):
         emit()

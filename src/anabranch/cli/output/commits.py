@@ -9,6 +9,7 @@ from anabranch.documents.records import counts_document
 
 if TYPE_CHECKING:
     from anabranch import Commit, Counts
+    from anabranch.repo.branches.provenance import ProvenanceEntry
 
 
 _OF_ROWS = ("insert", "upsert", "update", "delete", "overwrite")
@@ -32,3 +33,8 @@ def counts_text(counts: Counts | dict[str, Any]) -> str:
 def commit_line(branch: str, commit: Commit) -> str:
     """A commit that was just made, as git says it."""
     return f"[{clean(branch)} {short(commit.hash)}] {subject(commit.message)}"
+
+
+def origin_text(entry: ProvenanceEntry) -> str:
+    """`inputs@3f2a91abcd (orders)`: a commit that another was made from, and its role there."""
+    return clean(f"{entry} ({entry.role})" if entry.role else str(entry))

@@ -13,6 +13,7 @@ from anabranch.catalog.store import Connection
 from anabranch.errors import InvalidRequest, NotFound
 from anabranch.model.clock import Position
 from anabranch.model.commits import Commit, Origin
+from anabranch.model.listings import Listing
 from anabranch.plan.history import is_ancestor
 from anabranch.plan.provenance import nearest_first
 from anabranch.repo.branches.refs import resolve
@@ -83,15 +84,11 @@ def _origin(ctx: Context, cx: Connection, role: str | None, value: Any) -> Origi
 def _found(ctx: Context, cx: Connection, role: str | None, text: str) -> Origin:
     """A commit by its text: of another repository if one is named, else of this one, else by hash of any."""
     name, sign, ref = text.partition("@")
-    if sign and not ref.startswith("{") and name in repositories.names(cx):
-        record = repositories.find(cx, name)
-        head = history.head(cx, resolve(replace(ctx, record=record), cx, ref))
-        assert head is not None
-        return Origin(head.hash, role, record.id)
     try:
-        head = history.head(cx, resolve(ctx, cx, text))
-        assert head is not None
-        return Origin(head.hash, role)
+        if sign and not ref.startswith("{") and name in repositories.names(cx):
+            record = repositories.find(cx, name)
+            return Origin(_hash(replace(ctx, record=record), cx, ref), role, record.id)
+        return Origin(_hash(ctx, cx, text), role)
     except (NotFound, InvalidRequest) as error:
         known = rows.find_commits(cx, [text])
         if text in known:
@@ -103,16 +100,28 @@ def _found(ctx: Context, cx: Connection, role: str | None, text: str) -> Origin:
 def provenance(ctx: Context, ref: str | None, direct: bool = False) -> list[ProvenanceEntry]:
     """List what a commit was made from, nearest first, each once, over all repositories of the store."""
     with ctx.catalog.read() as cx:
-        start = _hash(ctx, cx, ref)
-        made = {start: [_about(m, start) for m in rows.origins_of(cx, _brought(cx, start))]}
-        return _followed(cx, start, made, _UP, direct)
+        return _followed(cx, _hash(ctx, cx, ref), _UP, direct)
 
 
 def derived(ctx: Context, ref: str | None, direct: bool = False) -> list[ProvenanceEntry]:
     """List the commits that were made from one, nearest first, each once, over all repositories of the store."""
     with ctx.catalog.read() as cx:
-        start = _hash(ctx, cx, ref)
-        return _followed(cx, start, {}, _DOWN, direct)
+        return _followed(cx, _hash(ctx, cx, ref), _DOWN, direct)
+
+
+def origins_by_commit(ctx: Context, commits: Sequence[Commit]) -> dict[str, list[ProvenanceEntry]]:
+    """What each of some commits names as its provenance, in its order, by the commit's hash."""
+    hashes = [c.hash for c in commits if c.provenance]
+    if not hashes:
+        return {}
+    found: dict[str, list[ProvenanceEntry]] = {}
+    with ctx.catalog.read() as cx:
+        links = rows.origins_of(cx, hashes)
+        known = rows.find_commits(cx, {m.origin for m in links if m.origin})
+    for m in links:
+        entry = _entry(m.origin, 1, known.get(m.origin), [(m.by, m.role)]) if m.origin else _outside(1, [m])
+        found.setdefault(m.by, []).append(entry)
+    return found
 
 
 def _hash(ctx: Context, cx: Connection, ref: str | None) -> str:
@@ -121,18 +130,20 @@ def _hash(ctx: Context, cx: Connection, ref: str | None) -> str:
     return head.hash
 
 
-def _about(made: rows.ProvenanceLink, by: str) -> rows.ProvenanceLink:
-    """What a commit that a merge brought in was made from, said of the merge."""
-    return replace(made, by=by)
+def _made_of(cx: Connection, hashes: list[str]) -> list[rows.ProvenanceLink]:
+    """What commits were made from; a merge, from what the commits that it brought in were made from."""
+    found = rows.origins_of(cx, hashes)
+    for merge in rows.find_commits(cx, hashes).values():
+        if merge.is_merge:
+            found += [replace(m, by=merge.hash) for m in rows.origins_of(cx, _brought(cx, merge.position))]
+    return list(dict.fromkeys(found))
 
 
-def _brought(cx: Connection, hash_: str) -> list[str]:
-    """A commit, and if it is a merge the commits that it brought in."""
-    (commit,) = rows.find_commits(cx, [hash_]).values()
-    first = history.clock(cx, commit.position).back(1)
-    others = history.further_parents(cx, commit.position)
-    brought = brought_in(cx, others, first) if first else []
-    return [hash_, *(h.hash for h in (history.head(cx, p) for p in brought) if h)]
+def _brought(cx: Connection, merge: Position) -> list[str]:
+    """The commits that a merge brought in."""
+    first = history.clock(cx, merge).back(1)
+    brought = brought_in(cx, history.further_parents(cx, merge), first) if first else []
+    return [h.hash for h in (history.head(cx, p) for p in brought) if h]
 
 
 def brought_in(cx: Connection, ends: Sequence[Position], known: Position) -> list[Position]:
@@ -155,6 +166,9 @@ def origins_at(cx: Connection, positions: Sequence[Position]) -> tuple[Origin, .
     return tuple(dict.fromkeys(Origin(m.origin, m.role, m.repository, m.source) for m in made))
 
 
+_SHOWN = ("depth", "repository", "hash", "source", "role", "message", "author", "finished_at")
+
+
 @dataclass(frozen=True)
 class _Direction:
     """Which way provenance is followed: to what a commit was made from, or to what was made from it."""
@@ -164,24 +178,21 @@ class _Direction:
     target: Callable[[rows.ProvenanceLink], str | None]
 
 
-_UP = _Direction(rows.origins_of, lambda m: m.by, lambda m: m.origin)
+_UP = _Direction(_made_of, lambda m: m.by, lambda m: m.origin)
 _DOWN = _Direction(rows.made_from, lambda m: m.origin, lambda m: m.by)
 
 
-def _followed(
-    cx: Connection, start: str, known: Mapping[str, list[rows.ProvenanceLink]], way: _Direction, direct: bool
-) -> list[ProvenanceEntry]:
-    """Follow commits from one on, a statement for each round."""
-    edges = dict(known)
+def _followed(cx: Connection, start: str, way: _Direction, direct: bool) -> list[ProvenanceEntry]:
+    """Follow commits from one on, all that are reached in a step at once."""
+    edges: dict[str, list[rows.ProvenanceLink]] = {}
     waiting = [start]
     while waiting:
-        asked = [h for h in waiting if h not in edges]
-        edges.update((h, []) for h in asked)
-        for m in way.step(cx, asked) if asked else ():
+        edges.update((h, []) for h in waiting)
+        for m in way.step(cx, waiting):
             edges[way.start(m) or ""].append(m)
         reached = {t for h in waiting for m in edges[h] if (t := way.target(m))}
         waiting = [] if direct else sorted(reached - edges.keys())
-    return _entries(cx, start, edges, way)
+    return Listing(_entries(cx, start, edges, way), _SHOWN)
 
 
 def _entries(
@@ -196,13 +207,18 @@ def _entries(
             via.setdefault(t, []).append((hash_, role))
     entries = [_entry(h, depth, known.get(h), via[h]) for h, depth in ordered]
     depths = {start: 0, **dict(ordered)}
-    outside = [
-        ProvenanceEntry(None, None, m.role, None, None, None, m.source, depths[h] + 1, (h,))
-        for h, made in edges.items()
-        for m in made
-        if m.source and h in depths
-    ]
+    named: dict[str, list[rows.ProvenanceLink]] = {}
+    for m in (m for made in edges.values() for m in made if m.source and m.by in depths):
+        named.setdefault(m.source or "", []).append(m)
+    outside = (_outside(1 + max(depths[m.by] for m in links), links) for links in named.values())
     return sorted((*entries, *outside), key=lambda e: e.depth)
+
+
+def _outside(depth: int, links: Sequence[rows.ProvenanceLink]) -> ProvenanceEntry:
+    """A source outside, by all commits that name it."""
+    role = next((m.role for m in links if m.role), None)
+    via = tuple(dict.fromkeys(m.by for m in links))
+    return ProvenanceEntry(None, None, role, None, None, None, links[0].source, depth, via)
 
 
 def _entry(

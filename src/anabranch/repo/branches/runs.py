@@ -48,14 +48,34 @@ def find_run(ctx: Context, pipeline: str, number: int | None = None) -> dict[str
             which = f"no run {number}" if number is not None and there else "no run yet"
             raise NotFound(f"pipeline {pipeline!r} has {which}", hint="`ana pipeline status` lists the runs")
         checked = run_rows.list_expectations(cx, [found.id])
-    names = {
-        "dataset": "table_name",
-        "name": "name",
-        "verdict": "action",
-        "broken": "failed_count",
-        "rows": "row_count",
-    }
-    return {**_document(found), "expectations": [{n: getattr(c, own) for n, own in names.items()} for c in checked]}
+    return {**_document(found), "expectations": [_expected(c) for c in checked]}
+
+
+def list_expectations(ctx: Context, pipeline: str | None = None) -> list[dict[str, Any]]:
+    """List what was expected in the runs and how it was met, the newest run first, as documents."""
+    with ctx.catalog.read() as cx:
+        there = run_rows.list_runs(cx, ctx.record.id, pipeline)
+        by_run: dict[str, list[Any]] = {}
+        for row in run_rows.list_expectations(cx, [r.id for r in there]):
+            by_run.setdefault(row.run_id, []).append(row)
+    return [
+        {"pipeline": r.pipeline, "run": r.number, **_expected(c), "condition": c.condition}
+        for r in there
+        for c in by_run.get(r.id, ())
+    ]
+
+
+_EXPECTED = {
+    "dataset": "table_name",
+    "name": "name",
+    "verdict": "action",
+    "broken": "failed_count",
+    "rows": "row_count",
+}
+
+
+def _expected(row: Any) -> dict[str, Any]:
+    return {name: getattr(row, own) for name, own in _EXPECTED.items()}
 
 
 def _document(r: RunRecord) -> dict[str, Any]:

@@ -309,8 +309,7 @@ def _target(ctx: Context, cx: Connection, branch: str | None, parent: str | None
         name = parent or ctx.default_branch(cx)
         found = branches.find(cx, ctx.record.id, name)
         if found is None:
-            resolve(ctx, cx, name)
-            raise InvalidRequest(f"{name!r} is a commit, not a branch", hint="say which branch moves with branch=")
+            return BranchHead(new_id("unnamed-"), BranchId(new_id("b")), resolve(ctx, cx, name)), True
         return found, False
     existing = branches.find(cx, ctx.record.id, branch)
     if existing is None:

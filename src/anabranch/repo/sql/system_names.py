@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from anabranch.errors import NotFound
 from anabranch.model.names import SYSTEM_NAMESPACE
 from anabranch.repo.sql import system_listings as listings
+from anabranch.repo.sql import system_origins as origins
 from anabranch.repo.sql import system_past as past
 from anabranch.repo.sql.system_relation import SystemRequest, SystemTable
 
@@ -44,6 +45,10 @@ _KNOWN = {
     "columns": _SystemName(listings.columns, "table", 0, 1),
     "reflog": _SystemName(listings.reflog, "branch", 0, 1),
     "status": _SystemName(listings.status),
+    "provenance": _SystemName(origins.provenance, "ref", 0, 1),
+    "derived": _SystemName(origins.derived, "ref", 0, 1),
+    "runs": _SystemName(origins.runs, "pipeline", 0, 1),
+    "expectations": _SystemName(origins.expectations, "pipeline", 0, 1),
     "diff": _SystemName(past.diff, "table[, before[, after]]", 1, 3),
     "changes": _SystemName(past.changes, "table[, since[, to]]", 1, 3),
     "history": _SystemName(past.history, "table[, key...]", 1, None),

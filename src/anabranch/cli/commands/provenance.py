@@ -1,0 +1,62 @@
+"""`ana provenance`: what a commit was made from, or what was made from it, over all repositories of the store."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+import click
+
+from anabranch.cli.name_completion import refs
+from anabranch.cli.options import command as make_command
+from anabranch.cli.output.commits import origin_text
+from anabranch.cli.output.pager import show_lines
+from anabranch.cli.output.text import emit, emit_json, subject
+from anabranch.cli.session import Session
+from anabranch.documents.records import provenance_document
+
+if TYPE_CHECKING:
+    from anabranch.repo.branches.provenance import ProvenanceEntry
+
+
+@make_command("provenance", short_help="List what a commit was made from.")
+@click.argument("ref", required=False, shell_complete=refs)
+@click.option("--down", is_flag=True, help="The other way: the commits that were made from it.")
+@click.option("--direct", is_flag=True, help="Only the nearest, one step away.")
+@click.option("--graph", is_flag=True, help="Draw it as a flowchart in Mermaid.")
+def command(session: Session, ref: str | None, down: bool, direct: bool, graph: bool) -> None:
+    """List what the commit at REF (the current branch) was made from, nearest first, over all repositories.
+
+    \b
+    $ ana provenance
+    $ ana provenance main~1 --down --direct
+    $ ana provenance dev --graph
+
+    A merge was made from what the commits that it brought in were made from.
+
+    JSON: commit, entries (list of hash, repository, role, message, author, finished_at, source, depth, via), and with
+    --graph graph.
+    """
+    from anabranch.repo.branches.provenance import as_mermaid
+
+    with session.repo.one_state():
+        start = session.repo.show(session.ref(ref)).hash
+        follow = session.repo.derived if down else session.repo.provenance
+        entries = follow(start, direct=direct)
+    drawn = as_mermaid(entries, start, down=down) if graph else None
+    if session.json:
+        document = {"commit": start, "entries": [provenance_document(entry) for entry in entries]}
+        emit_json(document | ({"graph": drawn} if graph else {}))
+    elif drawn is not None:
+        emit(drawn)
+    else:
+        show_lines(_lines(entries, down), paged=False)
+
+
+def _lines(entries: Sequence[ProvenanceEntry], down: bool) -> Iterator[str]:
+    """A line for each, indented by how far away it is."""
+    if not entries:
+        yield "no commit was made from it" if down else "it names nothing that it was made from"
+    for entry in entries:
+        message = f": {subject(entry.message)}" if entry.message else ""
+        yield f"{'  ' * (entry.depth - 1)}{'to' if down else 'from'} {origin_text(entry)}{message}"
