@@ -14,9 +14,9 @@ from tests.cli.conftest import Ana
 @pytest.fixture
 def made(shop: Ana, folder: Path) -> Ana:
     """A report on main that was made from inputs and from a file outside; inputs were made from main before it."""
-    with ab.init(folder, repository="inputs", author="ann") as inputs:
-        with inputs.commit("main", "clean", provenance=["shop@main"]) as tx:
-            tx.create_table("t", [{"id": 1}])
+    opened = ab.init(folder, repository="inputs", author="ann")
+    with opened as inputs, inputs.commit("main", "clean", provenance=["shop@main"]) as tx:
+        tx.create_table("t", [{"id": 1}])
     with ab.open(folder, repository="shop", author="ann") as repo:
         given = {"orders": "inputs@main", "log\x1b[2J": ab.external("s3://b/k@1")}
         with repo.commit("main", "report", provenance=given) as tx:
@@ -66,8 +66,9 @@ def test_log_and_show_say_what_a_commit_was_made_from(made: Ana) -> None:
 
 
 def test_of_many_sources_ten_are_shown(made: Ana, folder: Path) -> None:
-    with ab.open(folder, repository="shop", author="ann") as repo:
-        with repo.commit("main", "many", provenance=[ab.external(f"s3://b/{n}") for n in range(12)]) as tx:
-            tx.table("report").insert([{"n": 2}])
+    given = [ab.external(f"s3://b/{n}") for n in range(12)]
+    opened = ab.open(folder, repository="shop", author="ann")
+    with opened as repo, repo.commit("main", "many", provenance=given) as tx:
+        tx.table("report").insert([{"n": 2}])
     lines = [line for line in told(made("show").out) if line.startswith("from ")]
     assert (len(lines), lines[-1]) == (11, "from 2 more: ana provenance --direct #")
