@@ -21,7 +21,7 @@ LINES = (
     ("cli",),
     ("cli/output",),
     ("documents",),
-    ("orm", "pipelines", "build"),
+    ("orm", "pipelines", "build", "filesystem"),
     ("jobs",),
     ("repo",),
     ("repo/sql",),

@@ -22,7 +22,7 @@ def blocks(language: str, page: str = "README.md") -> list[str]:
     return re.findall(rf"```{language}\n(.*?)```", text, flags=re.DOTALL)
 
 
-@pytest.mark.parametrize("page", ["README.md", "docs/sql.md", "docs/cookbook.md"])
+@pytest.mark.parametrize("page", ["README.md", "docs/sql.md", "docs/cookbook.md", "docs/files.md"])
 def test_the_python_session_prints_what_the_page_shows(
     page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -71,6 +71,7 @@ def plain(text: str, folder: Path) -> str:
         "docs/files.md",
         "docs/cookbook.md",
         "docs/coming_from.md",
+        "docs/import-export.md",
         "docs/merge.md",
         "docs/sql.md",
         "docs/expressions.md",

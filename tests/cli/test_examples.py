@@ -40,6 +40,8 @@ def stores(tmp_path_factory: pytest.TempPathFactory) -> Path:
     root = tmp_path_factory.mktemp("stores")
     with ab.init(root / "plain", author="ann", repository="shop") as repo:
         with repo.commit("main", "load orders") as tx:
+            for path in ("raw/orders.csv", "raw/a.csv", "logs/app.log"):
+                tx.files.put(path, f"{path}\n")
             tx.create_table("orders", [{"id": i, "status": "new", "price": float(i)} for i in (1, 2, 7)], key="id")
         for i, branch in enumerate(("main", "main", "dev", "dev")):
             if branch not in [b.name for b in repo.branches()]:
@@ -100,6 +102,8 @@ def test_an_example_does_what_help_says(
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "home"))
     if line == "switch -":
         assert run(["switch", "dev"]) == 0
+    if line in ("add work", "status work"):
+        assert run(["checkout", "work/"]) == 0
     if line.startswith("pipeline") and "init" not in line:
         assert run(["pipeline", "init", "sales"]) == run(["pipeline", "run"]) == 0
     wanted = {0, 1} if line.startswith("merge --continue") or "--three-way" in line else {0}

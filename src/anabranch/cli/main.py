@@ -40,6 +40,8 @@ MODULES = {
     "restore": "restore",
     "ls": "ls",
     "table": "table",
+    "file": "file",
+    "add": "add",
     "sql": "sql",
     "reset": "reset",
     "stash": "stash",
@@ -60,7 +62,6 @@ MODULES = {
 """Every command and the module it is in, in the order that help shows; a module is imported when its command runs."""
 
 HABITS = {
-    "add": "what is written is staged already: `ana status` shows it, `ana commit -m MESSAGE` commits it",
     "rm": "`ana table drop TABLE` drops a table; `ana sql 'DELETE FROM …'` deletes rows",
     "mv": "`ana table rename TABLE NAME` renames a table",
     "tables": "`ana ls` lists tables",

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from anabranch.plan.schema_diff import SchemaChange
+    from anabranch.repo.compare.file_diff import FileDiff
     from anabranch.repo.compare.table_diff import NamespaceDiff, TableDiff
 
 _COUNTS = ("inserted", "updated", "deleted")
@@ -42,6 +43,11 @@ def document(
             for space in namespaces
         ],
     }
+
+
+def file_documents(files: Iterable[FileDiff]) -> list[dict[str, Any]]:
+    """Files that differ, without their content."""
+    return [file.document() for file in files]
 
 
 def schema_document(changes: Sequence[SchemaChange]) -> list[dict[str, Any]]:

@@ -17,6 +17,9 @@ from anabranch.model.types import DataType, array_of, struct_of
 FILES_NAME = "_ana_files"
 """Stands for the file tree where a table has its name; the catalogue has none, and no table can be called so."""
 
+FILES_SHOWN = "files/"
+"""How all files together are called where tables are listed by their names; no table can be called so either."""
+
 
 class BlockRef(NamedTuple):
     """Where a stretch of a file's bytes lies, and which write put it there.

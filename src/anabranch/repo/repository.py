@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from datetime import date, datetime, timedelta
 from decimal import Decimal
+from os import PathLike
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, overload
 
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from anabranch.repo.compare.file_history import FileHistoryEntry
     from anabranch.repo.compare.history import RowHistoryEntry, TableHistoryEntry
     from anabranch.repo.compare.table_diff import Diff, TableDiff
+    from anabranch.repo.files.folder import LocalFolder
     from anabranch.repo.files.tree import FileTree
     from anabranch.repo.merge.open_merge import OpenMerge
     from anabranch.repo.merge.preview import Preview
@@ -367,6 +369,17 @@ class Repository:
         from anabranch.repo.read.open_table import open_table
 
         return open_table(self._ctx, name, at, columns, where, args, limit)
+
+    def folder(self, place: str | PathLike[str]) -> LocalFolder:
+        """A local folder that files are checked out into, looked at and taken in from."""
+        from anabranch.repo.files.folder import LocalFolder
+
+        return LocalFolder(place)
+
+    def checkout(self, place: str | PathLike[str], at: str | None = None, *, force: bool = False) -> int:
+        """Write all files of a commit into a local folder; what was changed there is lost only by `force`."""
+        ref = self.show(at).hash
+        return self.folder(place).checkout(self.files(ref), ref, force=force)
 
     def files(self, at: str | None = None) -> FileTree:
         """Open the versioned files at a ref."""

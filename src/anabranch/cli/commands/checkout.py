@@ -1,4 +1,4 @@
-"""`ana checkout`: the older name of switch."""
+"""`ana checkout`: the older name of switch; of a folder, all files of a commit are written into it."""
 
 from __future__ import annotations
 
@@ -7,19 +7,35 @@ import click
 from anabranch.cli.commands.switch import go
 from anabranch.cli.name_completion import branches, refs
 from anabranch.cli.options import command as make_command
+from anabranch.cli.output.text import clean, emit, emit_json, plural
 from anabranch.cli.session import Session
 
 
-@make_command("checkout", short_help="The older name of switch.")
-@click.argument("name", shell_complete=branches)
+@make_command("checkout", short_help="The older name of switch; or write files into a folder.")
+@click.argument("name", metavar="BRANCH|FOLDER", shell_complete=branches)
 @click.argument("at", required=False, shell_complete=refs)
 @click.option("-b", "create", is_flag=True, help="Make the branch first, at AT (the current branch).")
-def command(session: Session, name: str, at: str | None, create: bool) -> None:
-    """Go to another branch: switch by its older name.
+@click.option("--force", is_flag=True, help="Into a folder: what was changed there and not added is lost.")
+def command(session: Session, name: str, at: str | None, create: bool, force: bool) -> None:
+    """Go to another branch: switch by its older name. With a FOLDER (`work/`, `./work`), write all files into it.
 
     \b
     $ ana checkout -b qa
+    $ ana checkout work/ main             all files of main, to work on
 
-    JSON: branch, commit, made.
+    JSON: branch, commit, made; for a folder folder, ref, files (how many).
     """
-    go(session, name, at, create)
+    if name.endswith("/") or name.startswith((".", "/")):
+        _write(session, name, session.ref(at), force)
+    else:
+        go(session, name, at, create)
+
+
+def _write(session: Session, folder: str, ref: str, force: bool) -> None:
+    """Write the files of a commit into a folder."""
+    with session.progress(f"writing {folder}"):
+        count = session.repo.checkout(folder, ref, force=force)
+    if session.json:
+        emit_json({"folder": folder, "ref": ref, "files": count})
+    else:
+        emit(f"{plural(count, 'file')} of {ref} in {clean(folder)}; `ana status {clean(folder)}` tells what moves.")

@@ -16,10 +16,11 @@ from anabranch.cli.options import command as make_command
 from anabranch.cli.output.pager import pager_option, show_lines
 from anabranch.cli.output.text import emit_json
 from anabranch.cli.session import Session
-from anabranch.documents.diff import Wanted, document
+from anabranch.documents.diff import Wanted, document, file_documents
 from anabranch.errors import NotFound
 
 if TYPE_CHECKING:
+    from anabranch.repo.compare.file_diff import FileDiff
     from anabranch.repo.compare.table_diff import Diff, NamespaceDiff, TableDiff
 
 FORMATS = ("table", "json", "ndjson", "csv", "sql", "html")
@@ -74,7 +75,8 @@ def command(session: Session, refs: tuple[str, ...], stat: bool, summary: bool, 
     JSON: before, after (refs; after is null without B), tables (list of name, change: added, dropped or changed,
     renamed_from, schema: list of change, name, before, after; inserted, updated, deleted, cells; rows: list of
     change, key, before, after, columns; more), namespaces (list of name, change, renamed_from, schema). --stat
-    leaves out rows and more, --summary the cells, too; its counts are null where only rows can tell.
+    leaves out rows and more, --summary the cells, too; its counts are null where only rows can tell. Where files
+    differ, files (list of path, change, before_bytes, after_bytes, appended_bytes, moved_from).
     """
     format = "json" if session.json else chosen["format"]
     if stat and summary:
@@ -87,13 +89,25 @@ def command(session: Session, refs: tuple[str, ...], stat: bool, summary: bool, 
     with nullcontext() if summary else session.progress("comparing"):
         picked = [found[name] for name in tables] if tables else list(found.candidates if summary else found)
         asked = DiffRequest(picked, () if tables else found.namespaces, wanted, stat, summary)
-        differs = asked.differs
+        files = () if tables else tuple(found.files)
+        differs = asked.differs or bool(files)
         told = {**named, **_document(asked)} if format == "json" else _lines(format, asked)
+        if files:
+            told = _with_files(told, files, text=format == "table" and not (stat or summary))
     session.exit_code = DIFFERENT if chosen["exit_code"] and differs else 0
     if isinstance(told, dict):
         emit_json(told)
     else:
         show_lines(told, paged=chosen["pager"] and (format == "table" or stat or summary))
+
+
+def _with_files(told: dict[str, Any] | list[str], files: Sequence[FileDiff], *, text: bool) -> Any:
+    """What differs in files, after what differs in tables."""
+    if isinstance(told, dict):
+        return {**told, "files": file_documents(files)}
+    from anabranch.cli.output.file_diffs import file_lines
+
+    return [*told, *file_lines(files, text=text)]
 
 
 def _document(asked: DiffRequest) -> dict[str, Any]:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import click
+
 from anabranch.cli.options import command as make_command
 from anabranch.cli.output.commits import counts_text
 from anabranch.cli.output.text import clean, columns, emit, emit_json, paint, short
@@ -15,15 +17,21 @@ _COLOURS = {"created": "green", "changed": "yellow", "dropped": "red"}
 
 
 @make_command("status")
-def command(session: Session) -> None:
-    """Show the current branch and what is staged on it.
+@click.argument("folder", required=False, type=click.Path(exists=True, file_okay=False))
+def command(session: Session, folder: str | None) -> None:
+    """Show the current branch and what is staged on it; of a FOLDER of files, what was changed in it.
 
     \b
     $ ana status
+    $ ana status work
 
     JSON: repository, branch, commit, commit_id, staged (list of name, kind, state, operations, inserted, updated,
-    deleted), merges (open ones: list of id, into, sources, started_at).
+    deleted), merges (open ones: list of id, into, sources, started_at). Of a folder: folder, ref, added, changed,
+    removed.
     """
+    if folder is not None:
+        _tell_folder(session, folder)
+        return
     with session.repo.one_state():
         head, opened = session.repo.show(session.branch), session.working_set()
         merges = session.repo.open_merges(session.branch)
@@ -42,6 +50,19 @@ def command(session: Session) -> None:
     _list(staged)
 
 
+def _tell_folder(session: Session, place: str) -> None:
+    with session.progress(f"reading {place}"):
+        folder = session.repo.folder(place)
+        found = folder.status()
+    if session.json:
+        emit_json({"folder": place, "ref": folder.ref, **vars(found)})
+        return
+    emit(f"Changed in {clean(place)}; `ana add {clean(place)}` takes it in:" if found else "Nothing moved.")
+    for word, style in (("added", "green"), ("changed", "yellow"), ("removed", "red")):
+        for path in getattr(found, word):
+            emit("  " + paint(f"{word:<8} {clean(path)}", style))
+
+
 def _list(staged: list[dict[str, Any]]) -> None:
     rows = [(what["state"], clean(what["name"]), _what(what)) for what in staged]
     for what, line in zip(staged, columns(rows), strict=True):
@@ -49,6 +70,6 @@ def _list(staged: list[dict[str, Any]]) -> None:
 
 
 def _what(what: dict[str, Any]) -> str:
-    if what["kind"] != "table":
+    if what["kind"] == "namespace":
         return str(what["kind"])
     return "" if what["state"] == "dropped" else counts_text(what)

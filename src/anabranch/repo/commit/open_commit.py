@@ -14,6 +14,7 @@ from anabranch.catalog.store import Connection, lock_repository, now
 from anabranch.errors import AlreadyExists, BranchMoved, InvalidRequest
 from anabranch.model.changes import Counts
 from anabranch.model.commits import BranchHead, Commit
+from anabranch.model.files import FILES_NAME, FILES_SHOWN
 from anabranch.model.ids import BranchId, ObjectId, ThingId, new_id
 from anabranch.model.names import check_ref_name
 from anabranch.model.objects import NewObject
@@ -120,7 +121,7 @@ class OpenCommit(Transaction):
         from anabranch.repo.commit.discard import may_discard
 
         self._open()
-        thing = may_discard(self._ctx, self._draft, self._start, name)
+        thing = may_discard(self._ctx, self._draft, self._start, FILES_NAME if name == FILES_SHOWN else name)
         mine = [o.stored for o in all_objects_of(thing) if o.stored.id in self._registered]
         ids = [o.id for o in mine]
         with self._ctx.catalog.write() as cx:

@@ -12,7 +12,7 @@ from anabranch.errors import AlreadyExists, InvalidRequest, NotFound
 from anabranch.model.changes import Counts
 from anabranch.model.clock import Clock
 from anabranch.model.commits import BranchHead, Commit, CommitHead, Origin
-from anabranch.model.files import FILES_NAME, files_thing
+from anabranch.model.files import FILES_NAME, FILES_SHOWN, files_thing
 from anabranch.model.ids import ROOT_NAMESPACE, ObjectId, ThingId, new_id
 from anabranch.model.names import split_namespace, split_new_namespace, split_table_name
 from anabranch.model.objects import StoredObject
@@ -225,11 +225,17 @@ class Transaction:
         return {t.name: t.counts for t in self._draft.things.values() if t.kind == "table" and not t.dropped}
 
     def status(self) -> dict[str, dict[str, Any]]:
-        """What is staged, by table: how it was touched, and how many rows."""
+        """What is staged, by table: how it was touched, and how many rows; files together, as `files/`."""
+        self.flush()
         return {
-            t.name: {"operations": t.operations, "counts": t.counts, "dropped": t.dropped, "kind": t.kind}
+            FILES_SHOWN if t.kind == "files" else t.name: {
+                "operations": t.operations,
+                "counts": t.counts,
+                "dropped": t.dropped,
+                "kind": t.kind,
+            }
             for t in self._draft.things.values()
-            if t.operations and t.kind != "files"
+            if t.operations
         }
 
     def diff(self, since: str | None = None) -> Diff:

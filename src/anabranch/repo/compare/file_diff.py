@@ -31,6 +31,17 @@ class FileDiff:
     _rows: tuple[FileRow | None, FileRow | None] = field(default=(None, None), repr=False, compare=False)
     _reader: BlockReader | None = field(default=None, repr=False, compare=False)
 
+    def document(self) -> dict[str, Any]:
+        """What differs, as plain values."""
+        return {
+            "path": self.path,
+            "change": self.change,
+            "before_bytes": self.before.size if self.before else None,
+            "after_bytes": self.after.size if self.after else None,
+            "appended_bytes": self.appended_bytes,
+            "moved_from": self.moved_from,
+        }
+
     def text(self, context: int = 3) -> str | None:
         """The lines that differ, as `diff -u` shows them; None if a side is no UTF-8 text, or larger than 10 MB."""
         sides = [self._lines(row) for row in self._rows]
@@ -81,17 +92,7 @@ class FilesDiff:
 
     def rows(self) -> list[dict[str, Any]]:
         """List what differs, as plain values."""
-        return [
-            {
-                "path": f.path,
-                "change": f.change,
-                "before_bytes": f.before.size if f.before else None,
-                "after_bytes": f.after.size if f.after else None,
-                "appended_bytes": f.appended_bytes,
-                "moved_from": f.moved_from,
-            }
-            for f in self._found
-        ]
+        return [f.document() for f in self._found]
 
     @cached_property
     def _found(self) -> tuple[FileDiff, ...]:

@@ -14,7 +14,6 @@ import pyarrow.compute as pc
 from anabranch.errors import InvalidRequest, NotFound
 from anabranch.model.files import BlockRef, FileRow, FileStat
 from anabranch.model.ids import ObjectId
-from anabranch.model.objects import may_meet
 from anabranch.model.paths import (
     check_folder,
     check_path,
@@ -30,7 +29,7 @@ from anabranch.objects.parquet import table_range
 from anabranch.plan.merge.files import properties_of
 from anabranch.plan.refs_forest import added_since
 from anabranch.queries.query import Rows
-from anabranch.queries.scan import Keys, scan
+from anabranch.queries.scan import Keys, near_layers, scan
 from anabranch.repo.context.context import Context
 from anabranch.repo.files.blocks import BlockReader
 from anabranch.repo.files.tree_rows import key_table, rows_of
@@ -98,6 +97,10 @@ class FileTree:
             return FileStat(check_path(path), self.size(path), is_folder=True)
         raise self._missing(check_path(path))
 
+    def stream(self, path: str, since: str | None = None) -> Iterator[bytes]:
+        """Read a file piece by piece, in bounded memory."""
+        return self._stream(path, 0, None, since)
+
     def _stream(self, path: str, start: int, size: int | None, since: str | None) -> Iterator[bytes]:
         if start < 0 or (size is not None and size < 0):
             raise InvalidRequest(f"start={start}, size={size} can't be read", hint="give numbers from 0 on")
@@ -148,10 +151,12 @@ class FileTree:
 
     def _rows_of_keys(self, state: TableState, keys: pa.Table) -> TreeRows:
         limited = Keys(Rows(keys), table_range(keys, state.schema.key_columns))
-        layers = [x for x in state.layers if may_meet(x.object.key_range, limited.key_range)]
+        layers = near_layers(state, limited)
         if not layers or not keys.num_rows:
             return []
-        query = scan(state, state.schema.columns, self._ctx.access(layers, self._pending), keys=limited)
+        query = scan(
+            replace(state, layers=layers), state.schema.columns, self._ctx.access(layers, self._pending), keys=limited
+        )
         with reading(self._ctx, state):
             return rows_of(self._ctx.engines.duck().fetch(query))
 

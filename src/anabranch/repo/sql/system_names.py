@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from anabranch.errors import NotFound
 from anabranch.model.names import SYSTEM_NAMESPACE
+from anabranch.repo.sql import system_files as on_files
 from anabranch.repo.sql import system_listings as listings
 from anabranch.repo.sql import system_origins as origins
 from anabranch.repo.sql import system_past as past
@@ -55,6 +56,10 @@ _KNOWN = {
     "blame": _SystemName(past.blame, "table[, ref]", 1, 2),
     "conflicts": _SystemName(past.conflicts, "table", 0, 1),
     "layout": _SystemName(past.layout, "table", 1, 1),
+    "files": _SystemName(on_files.files, "pattern", 0, 1),
+    "file_lines": _SystemName(on_files.file_lines, "pattern", 0, 1),
+    "file_history": _SystemName(on_files.file_history_of, "path", 1, 1),
+    "diff_files": _SystemName(on_files.diff_files, "before[, after]", 0, 2),
 }
 
 

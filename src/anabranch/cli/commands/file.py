@@ -1,0 +1,323 @@
+"""`ana file`: versioned files, put and read; writes are staged, as those of tables are."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from anabranch.cli.name_completion import refs
+from anabranch.cli.options import CommandGroup
+from anabranch.cli.output.commits import commit_line
+from anabranch.cli.output.file_diffs import COLOURS, file_lines
+from anabranch.cli.output.text import clean, columns, emit, emit_json, local, number, paint, plural, short, subject
+from anabranch.cli.session import Session
+from anabranch.cli.staging import Writing, writing
+from anabranch.documents.records import commit_document
+from anabranch.errors import InvalidRequest
+
+if TYPE_CHECKING:
+    from anabranch.model.files import FileStat
+    from anabranch.repo.files.tree import FileTree
+    from anabranch.repo.files.writer import FilesWriter
+
+_AT = click.option(
+    "--at", metavar="REF", shell_complete=refs, help="Where to read; else the current branch, with what is staged."
+)
+_MESSAGE = click.option("-m", "--message", metavar="TEXT", help="Publish at once, with this message.")
+_PASS = click.make_pass_decorator(Session)
+
+
+@click.group("file", cls=CommandGroup)
+def command() -> None:
+    """Put, read and compare versioned files."""
+
+
+@command.command("put")
+@click.argument("source")
+@click.argument("path")
+@_MESSAGE
+@_PASS
+def put(session: Session, source: str, path: str, message: str | None) -> None:
+    """Put a local SOURCE at PATH: a file, a folder, or what a pattern finds; `-` is standard input.
+
+    \b
+    $ ana file put customers.csv raw/customers.csv
+    $ ana file put '*.csv' raw/ -m "all of them"
+
+    JSON: branch, path, files (how many), commit (as in log, or null if it is staged).
+    """
+    _write(session, message, path, lambda files: _put(files, source, path))
+
+
+def _put(files: FilesWriter, source: str, path: str) -> int:
+    place = Path(source)
+    if source == "-":
+        files.put(path, sys.stdin.buffer)
+    elif place.is_file():
+        files.put(f"{path}{place.name}" if path.endswith("/") or not path else path, place)
+    else:
+        return files.put_all(path, source)
+    return 1
+
+
+@command.command("append")
+@click.argument("source")
+@click.argument("path")
+@_MESSAGE
+@_PASS
+def append(session: Session, source: str, path: str, message: str | None) -> None:
+    """Append a local file, or with `-` standard input, to the file at PATH; it is made if it is not there.
+
+    \b
+    $ ana file append prices.csv logs/app.log -m "a line"
+
+    JSON: branch, path, files, commit.
+    """
+
+    def write(files: FilesWriter) -> int:
+        files.append(path, sys.stdin.buffer if source == "-" else Path(source))
+        return 1
+
+    _write(session, message, path, write)
+
+
+@command.command("rm")
+@click.argument("path")
+@click.option("-r", "--recursive", is_flag=True, help="Delete a folder with all that is in it.")
+@_MESSAGE
+@_PASS
+def remove(session: Session, path: str, recursive: bool, message: str | None) -> None:
+    """Delete a file, or a folder; earlier commits still have it.
+
+    \b
+    $ ana file rm -r raw/
+
+    JSON: branch, path, files, commit.
+    """
+    _write(session, message, path, lambda files: files.delete(path, recursive=recursive))
+
+
+@command.command("mv")
+@click.argument("source")
+@click.argument("target")
+@_MESSAGE
+@_PASS
+def move(session: Session, source: str, target: str, message: str | None) -> None:
+    """Give a file or a folder another path.
+
+    \b
+    $ ana file mv raw/a.csv old/a.csv
+
+    JSON: branch, path, files, commit.
+    """
+    _write(session, message, target, lambda files: _one(files.move, source, target))
+
+
+@command.command("cp")
+@click.argument("source")
+@click.argument("target")
+@_MESSAGE
+@_PASS
+def copy(session: Session, source: str, target: str, message: str | None) -> None:
+    """Let a file or a folder be there a second time; no bytes are written.
+
+    \b
+    $ ana file cp raw archive
+
+    JSON: branch, path, files, commit.
+    """
+    _write(session, message, target, lambda files: _one(files.copy, source, target))
+
+
+def _one(verb: Callable[[str, str], None], source: str, target: str) -> int:
+    verb(source, target)
+    return 1
+
+
+@command.command("get")
+@click.argument("path")
+@click.argument("target", required=False)
+@_AT
+@_PASS
+def get(session: Session, path: str, target: str | None, at: str | None) -> None:
+    """Write the file at PATH to a local TARGET; without it, under its own name here.
+
+    \b
+    $ ana file get raw/orders.csv --at main
+
+    JSON: path, target, size.
+    """
+    place = Path(target or path.rpartition("/")[2])
+    if place.is_dir():
+        place = place / path.rpartition("/")[2]
+    tree = opened(session, at)
+    if tree.stat(path).is_folder:
+        raise InvalidRequest(f"{path!r} is a folder", hint="`ana checkout DIR` writes all files into a folder")
+    with session.progress(f"reading {path}"), place.open("wb") as file:
+        for chunk in tree.stream(path):
+            file.write(chunk)
+    told = {"path": path, "target": str(place), "size": place.stat().st_size}
+    emit_json(told) if session.json else emit(f"{clean(path)} → {clean(str(place))} ({_size(told['size'])})")
+
+
+@command.command("cat")
+@click.argument("path")
+@_AT
+@click.option("--since", metavar="REF", help="Only what was appended after this commit.")
+@_PASS
+def cat(session: Session, path: str, at: str | None, since: str | None) -> None:
+    """Write the bytes of a file to standard output.
+
+    \b
+    $ ana file cat logs/app.log --since main~1
+    """
+    for chunk in opened(session, at).stream(path, since=session.ref(since) if since else None):
+        sys.stdout.buffer.write(chunk)
+    sys.stdout.buffer.flush()
+
+
+@command.command("ls")
+@click.argument("path", default="")
+@_AT
+@click.option("-r", "--recursive", is_flag=True, help="All files below, not only what is in the folder.")
+@_PASS
+def list_(session: Session, path: str, at: str | None, recursive: bool) -> None:
+    """List a folder, or what a pattern finds.
+
+    \b
+    $ ana file ls raw
+    $ ana file ls 'raw/**/*.csv'
+
+    JSON: ref, path, files (list of path, size, is_folder, sha256, mode, written_at, media_type, properties).
+    """
+    from anabranch.model.paths import has_wildcard
+
+    tree = opened(session, at)
+    found = tree.glob(path) if has_wildcard(path) else list(tree.walk(path)) if recursive else tree.list(path)
+    if session.json:
+        emit_json({"ref": session.ref(at), "path": path, "files": [document(stat) for stat in found]})
+        return
+    if not found:
+        emit("There are no files.")
+        return
+    for line in columns([_listed(stat) for stat in found]):
+        emit(line)
+
+
+def _listed(stat: FileStat) -> tuple[str, str, str]:
+    when = local(stat.written_at) if stat.written_at else ""
+    return ("" if stat.is_folder else _size(stat.size), when, clean(stat.path) + ("/" if stat.is_folder else ""))
+
+
+@command.command("stat")
+@click.argument("path")
+@_AT
+@click.option("--since", metavar="REF", help="Count only what came after this commit.")
+@_PASS
+def stat(session: Session, path: str, at: str | None, since: str | None) -> None:
+    """Tell size, hash, time and properties of a file or folder.
+
+    \b
+    $ ana file stat raw/orders.csv
+
+    JSON: path, size, is_folder, sha256, mode, written_at, media_type, properties, whole.
+    """
+    found = opened(session, at).stat(path, session.ref(since) if since else None)
+    told = {**document(found), "whole": found.whole}
+    if session.json:
+        emit_json(told)
+        return
+    for line in columns([(name, clean(str(value))) for name, value in told.items() if value not in (None, {})]):
+        emit(line)
+
+
+@command.command("diff")
+@click.argument("before", default="HEAD", shell_complete=refs)
+@click.argument("after", required=False, shell_complete=refs)
+@click.option("--text", is_flag=True, help="Show the lines that differ, where both sides are text.")
+@_PASS
+def diff(session: Session, before: str, after: str | None, text: bool) -> None:
+    """Compare the files of two commits; without AFTER, with what is staged.
+
+    \b
+    $ ana file diff main dev --text
+
+    JSON: files (list of path, change, before_bytes, after_bytes, appended_bytes, moved_from).
+    """
+    staged = session.working_set() if after is None else None
+    one = session.ref(before)
+    found = staged.diff(one).files if staged else session.repo.diff(one, session.ref(after)).files
+    if session.json:
+        emit_json({"files": found.rows()})
+        return
+    for line in file_lines(found, text=text):
+        emit(line)
+    if not len(found):
+        emit("No file differs.")
+
+
+@command.command("history")
+@click.argument("path")
+@_AT
+@click.option("-n", "--limit", type=click.IntRange(min=0), metavar="N", help="At most so many commits.")
+@_PASS
+def history(session: Session, path: str, at: str | None, limit: int | None) -> None:
+    """List the commits that touched a file, newest first.
+
+    \b
+    $ ana file history logs/app.log
+
+    JSON: path, ref, entries (list of commit, as in log, and change, size).
+    """
+    ref = session.ref(at)
+    found = session.repo.history(file=path, at=ref, limit=limit)
+    if session.json:
+        told = [{"commit": commit_document(e.commit), "change": e.change, "size": _after(e.after)} for e in found]
+        emit_json({"path": path, "ref": ref, "entries": told})
+        return
+    for e in found:
+        size = "" if e.after is None else f", {_size(e.after.size)}"
+        when = local(e.commit.finished_at)
+        emit(
+            f"{short(e.commit.hash)}  {when}  {paint(e.change + size, COLOURS[e.change])}  {subject(e.commit.message)}"
+        )
+
+
+def _after(stat: FileStat | None) -> int | None:
+    return stat.size if stat else None
+
+
+def opened(session: Session, at: str | None) -> FileTree:
+    """The files at a ref; without one, as the working set shows them."""
+    staged = session.working_set() if at is None else None
+    return staged.files if staged else session.repo.files(session.ref(at))
+
+
+def document(found: FileStat) -> dict[str, Any]:
+    """A file as JSON tells it."""
+    return {name: value for name, value in vars(found).items() if name != "whole"}
+
+
+def _write(session: Session, message: str | None, path: str, write: Callable[[FilesWriter], int]) -> None:
+    """Change files in the working set, or in a commit, and tell it."""
+    with session.progress(f"writing {path}"), writing(session, message, None) as made:
+        count = write(made.transaction.files)
+    _tell(session, made, path, count)
+
+
+def _tell(session: Session, made: Writing, path: str, count: int) -> None:
+    if session.json:
+        commit = commit_document(made.commit) if made.commit else None
+        emit_json({"branch": session.branch, "path": path, "files": count, "commit": commit})
+    elif made.commit:
+        emit(commit_line(session.branch, made.commit))
+    else:
+        emit(f"Staged {plural(count, 'file')} at {clean(path) or 'the top'}; publish with `ana commit -m MESSAGE`.")
+
+
+def _size(size: int | Any) -> str:
+    return f"{number(size)} bytes" if size < 10_000 else f"{size / 1e6:,.2f} MB"

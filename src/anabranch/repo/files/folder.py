@@ -1,0 +1,283 @@
+"""A folder of the user's own: all files of a commit written into it, what was changed there, and taken in again.
+
+A manifest tells size, time and hash of each file, so that only what moved is read. Nothing is written or read outside
+of the folder: links are neither made nor followed."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import stat as kinds
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Protocol
+
+from anabranch.errors import AlreadyExists, AnabranchError, Corrupt, InvalidRequest, NotFound, Unavailable
+from anabranch.model.files import FileStat
+from anabranch.model.ids import new_id
+from anabranch.model.paths import check_path, folders_above, pattern_of
+from anabranch.repo.files.tree import FileTree
+from anabranch.repo.files.writer import FilesWriter
+
+MANIFEST, IGNORE = ".ana-manifest", ".anaignore"
+_READ = 4 * 1024 * 1024
+
+
+@dataclass(frozen=True)
+class KnownFile:
+    """A file as it was when it was last written or taken in."""
+
+    size: int
+    mtime_ns: int
+    inode: int
+    sha256: str
+
+    @classmethod
+    def of(cls, found: os.stat_result, sha256: str) -> KnownFile:
+        return cls(found.st_size, found.st_mtime_ns, found.st_ino, sha256)
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """What a folder held when it was last written or taken in."""
+
+    ref: str | None = None
+    files: Mapping[str, KnownFile] = field(default_factory=dict)
+    written_ns: int = 0
+
+    def is_sure(self, path: str, found: os.stat_result) -> bool:
+        """Whether a file is for certain as it was; one that is as young as the manifest may have changed since."""
+        known = self.files.get(path)
+        same = known and (known.size, known.mtime_ns, known.inode) == (found.st_size, found.st_mtime_ns, found.st_ino)
+        return bool(same) and found.st_mtime_ns < self.written_ns
+
+
+@dataclass(frozen=True)
+class FolderStatus:
+    """What was changed in a folder since it was written."""
+
+    added: tuple[str, ...] = ()
+    changed: tuple[str, ...] = ()
+    removed: tuple[str, ...] = ()
+
+    def __bool__(self) -> bool:
+        return bool(self.added or self.changed or self.removed)
+
+
+class _Takes(Protocol):
+    @property
+    def files(self) -> FilesWriter: ...
+
+
+class LocalFolder:
+    """A folder that files were checked out into, or are to be taken in from."""
+
+    def __init__(self, place: str | os.PathLike[str]) -> None:
+        self._place = Path(place)
+
+    def __repr__(self) -> str:
+        return f"LocalFolder({str(self._place)!r})"
+
+    @property
+    def ref(self) -> str | None:
+        """The commit whose files were last written here."""
+        return self._manifest().ref
+
+    def status(self) -> FolderStatus:
+        """Tell what was added, changed and removed since; only what moved is read."""
+        manifest, found = self._manifest(), dict(self._walk())
+        added = [p for p in found if p not in manifest.files]
+        changed = [p for p, s in found.items() if p in manifest.files and self._differs(manifest, p, s)]
+        return FolderStatus(tuple(added), tuple(changed), tuple(sorted(manifest.files.keys() - found.keys())))
+
+    def add(self, tx: _Takes) -> FolderStatus:
+        """Take into a commit what was added, changed and removed."""
+        found = self.status()
+        for path in (*found.added, *found.changed):
+            tx.files.put(path, self._place / path)
+        for path in found.removed:
+            with suppress(NotFound):
+                tx.files.delete(path)
+        kept = {p: k for p, k in self._manifest().files.items() if p not in found.removed}
+        new = {p: self._known(p) for p in (*found.added, *found.changed)}
+        self._write_manifest(self.ref, {**kept, **new})
+        return found
+
+    def checkout(self, tree: FileTree, ref: str | None, *, force: bool = False) -> int:
+        """Write all files of a tree, remove those that it has not; what was changed here is lost only by `force`."""
+        wanted = {_checked(s): s for s in tree.walk() if not s.is_folder}
+        _refuse_twins(self._place, wanted)
+        self._refuse_lost(force)
+        self._place.mkdir(parents=True, exist_ok=True)
+        manifest, kept = self._manifest(), dict[str, KnownFile]()
+        for path in sorted(manifest.files.keys() - wanted.keys()):
+            self._remove(path)
+        for path, stat in sorted(wanted.items()):
+            kept[path] = self._unmoved(manifest, path, stat) or self._write(tree, path, stat)
+        self._write_manifest(ref, kept)
+        return len(wanted)
+
+    # --- looking ---
+
+    def _walk(self) -> Iterator[tuple[str, os.stat_result]]:
+        """Every regular file that is not ignored, by path; links are left alone."""
+        if not self._place.is_dir():
+            raise NotFound(f"there is no folder {str(self._place)!r}", hint="`ana checkout DIR` makes one")
+        ignored = self._ignored()
+        for folder, below, names in os.walk(self._place):
+            lead = Path(folder).relative_to(self._place).as_posix()
+            lead = "" if lead == "." else f"{lead}/"
+            below[:] = sorted(d for d in below if not ignored(f"{lead}{d}", True))
+            for name in sorted(names):
+                path, found = f"{lead}{name}", os.lstat(os.path.join(folder, name))
+                if path not in (MANIFEST, IGNORE) and kinds.S_ISREG(found.st_mode) and not ignored(path, False):
+                    yield check_path(path), found
+
+    def _ignored(self) -> _Ignore:
+        place = self._place / IGNORE
+        lines = place.read_text("utf-8").splitlines() if place.is_file() and not place.is_symlink() else []
+        return _Ignore(tuple(line.strip() for line in lines if line.strip() and not line.startswith("#")))
+
+    def _differs(self, manifest: Manifest, path: str, found: os.stat_result) -> bool:
+        if manifest.is_sure(path, found):
+            return False
+        known = manifest.files[path]
+        return found.st_size != known.size or self._hash(path) != known.sha256
+
+    def _hash(self, path: str) -> str:
+        with open(self._place / path, "rb", opener=_no_links) as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+
+    def _known(self, path: str) -> KnownFile:
+        return KnownFile.of(os.lstat(self._place / path), self._hash(path))
+
+    def _manifest(self) -> Manifest:
+        try:
+            told = json.loads((self._place / MANIFEST).read_bytes())
+            files = {check_path(p): KnownFile(*known) for p, known in told["files"].items()}
+            return Manifest(told["ref"], files, told["written_ns"])
+        except FileNotFoundError:
+            return Manifest()
+        except (ValueError, TypeError, KeyError, AnabranchError) as error:
+            message = f"the manifest of {str(self._place)!r} can't be read: {error}"
+            raise Corrupt(message, hint=f"remove {MANIFEST} there, and check out into an empty folder") from error
+
+    def _write_manifest(self, ref: str | None, files: Mapping[str, KnownFile]) -> None:
+        told = {p: [k.size, k.mtime_ns, k.inode, k.sha256] for p, k in sorted(files.items())}
+        place, temporary = self._place / MANIFEST, self._place / f"{MANIFEST}.{new_id('t')}"
+        temporary.touch()
+        now = temporary.stat().st_mtime_ns  # of the clock that the files' times are of
+        temporary.write_text(json.dumps({"ref": ref, "written_ns": now, "files": told}), "utf-8")
+        temporary.replace(place)
+
+    # --- writing ---
+
+    def _refuse_lost(self, force: bool) -> None:
+        """Refuse to write over what nobody has taken in."""
+        if force or not self._place.is_dir():
+            return
+        found = self.status()
+        lost = (*found.added, *found.changed)
+        if lost:
+            hint = "add them to a commit, use force=True, or another folder"
+            message = f"{str(self._place)!r} has {len(lost)} files that would be lost, such as {lost[0]!r}"
+            raise AlreadyExists(message, hint=hint)
+
+    def _unmoved(self, manifest: Manifest, path: str, stat: FileStat) -> KnownFile | None:
+        """A file that is there already, as it is to be."""
+        known = manifest.files.get(path)
+        with suppress(OSError):
+            found = os.lstat(self._place / path)
+            if known and stat.sha256 == known.sha256 and not self._differs(manifest, path, found):
+                return KnownFile.of(found, known.sha256)
+        return None
+
+    def _write(self, tree: FileTree, path: str, stat: FileStat) -> KnownFile:
+        """Write one file under another name and rename it, so that it is there whole or not at all."""
+        target = self._place / path
+        self._make_folders(path)
+        temporary, digest = target.parent / f".{new_id('t')}", hashlib.sha256()
+        try:
+            with open(temporary, "xb", opener=_no_links) as file:
+                for chunk in tree.stream(path):
+                    file.write(chunk)
+                    digest.update(chunk)
+            os.chmod(temporary, (stat.mode or 0o644) & 0o777 | 0o600)
+            if target.is_dir() and not target.is_symlink():
+                target.rmdir()
+            temporary.replace(target)
+        except OSError as error:
+            raise Unavailable(f"{str(target)!r} can't be written: {error.strerror}", hint="check the folder") from error
+        finally:
+            temporary.unlink(missing_ok=True)
+        return KnownFile.of(os.lstat(target), digest.hexdigest())
+
+    def _make_folders(self, path: str) -> None:
+        """Make the folders above a path; one that is a link would lead out, and is refused."""
+        for folder in reversed(list(folders_above(path))):
+            place = self._place / folder
+            if place.is_symlink():
+                hint = "remove the link, then check out again"
+                raise InvalidRequest(f"{str(place)!r} is a link, which is not followed", hint=hint)
+            place.mkdir(exist_ok=True)
+
+    def _remove(self, path: str) -> None:
+        """Remove a file that was written before, and folders that are empty then."""
+        if any((self._place / folder).is_symlink() for folder in folders_above(path)):
+            return
+        (self._place / path).unlink(missing_ok=True)
+        for folder in folders_above(path):
+            with suppress(OSError):
+                (self._place / folder).rmdir()
+
+
+@dataclass(frozen=True)
+class _Ignore:
+    """The lines of an ignore file: globs, those without a slash for every folder; a slash at the end means folders."""
+
+    lines: tuple[str, ...]
+
+    def __call__(self, path: str, is_folder: bool) -> bool:
+        names = [line.removesuffix("/").removeprefix("/") for line in self.lines if is_folder or not line.endswith("/")]
+        return any(pattern_of(name, anywhere=True).fullmatch(path) for name in names)
+
+
+def _no_links(path: str, flags: int) -> int:
+    return os.open(path, flags | getattr(os, "O_NOFOLLOW", 0), 0o600)
+
+
+def _checked(stat: FileStat) -> str:
+    """The path of a file, if it is one that could have been put: whoever wrote the tree."""
+    try:
+        path = check_path(stat.path)
+    except InvalidRequest as error:
+        raise Corrupt(f"the tree has a path that none can be: {stat.path!r}", hint="nothing was written") from error
+    if path.split("/")[0] in (MANIFEST, IGNORE) and path != IGNORE:
+        raise InvalidRequest(f"{path!r} has the name of our own manifest", hint="move the file, then check out")
+    return path
+
+
+def _refuse_twins(place: Path, wanted: Mapping[str, FileStat]) -> None:
+    """Refuse paths that differ in case only, where the folder can't tell them apart."""
+    seen: dict[str, str] = {}
+    for path in wanted:
+        for part in (path, *folders_above(path)):
+            other = seen.setdefault(part.casefold(), part)
+            if other != part and _ignores_case(place):
+                hint = "move one of them, or check out on a file system that tells case apart"
+                raise InvalidRequest(f"{other!r} and {part!r} would be one file in {str(place)!r}", hint=hint)
+
+
+def _ignores_case(place: Path) -> bool:
+    there = place
+    while not there.is_dir():
+        there = there.parent
+    probe = there / f".{new_id('t')}a"
+    probe.touch()
+    try:
+        return probe.with_name(probe.name.upper()).exists()
+    finally:
+        probe.unlink(missing_ok=True)

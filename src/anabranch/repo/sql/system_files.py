@@ -1,0 +1,89 @@
+"""The relations of `ana` on versioned files: the tree, lines of texts, the history of one, what differs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from anabranch.model.paths import check_path
+from anabranch.repo.compare.diff import diff
+from anabranch.repo.compare.file_history import file_history
+from anabranch.repo.files.open_tree import open_tree
+from anabranch.repo.files.tree import FileTree
+from anabranch.repo.sql.system_relation import BIGINT, BOOLEAN, INT, STRING, TIMESTAMP, SystemRequest, SystemTable
+
+_FILES = (
+    ("path", STRING),
+    ("size", BIGINT),
+    ("is_folder", BOOLEAN),
+    ("sha256", STRING),
+    ("mode", INT),
+    ("written_at", TIMESTAMP),
+    ("media_type", STRING),
+)
+_LINES = (("path", STRING), ("number", BIGINT), ("line", STRING))
+_HISTORY = (
+    ("commit", STRING),
+    ("author", STRING),
+    ("message", STRING),
+    ("finished_at", TIMESTAMP),
+    ("change", STRING),
+    ("size", BIGINT),
+    ("sha256", STRING),
+)
+_DIFF = (
+    ("path", STRING),
+    ("change", STRING),
+    ("before_bytes", BIGINT),
+    ("after_bytes", BIGINT),
+    ("appended_bytes", BIGINT),
+    ("moved_from", STRING),
+)
+
+
+def _tree(asked: SystemRequest) -> FileTree:
+    return asked.staged.files if asked.staged else open_tree(asked.ctx, asked.pinned(asked.ref))
+
+
+def files(asked: SystemRequest) -> SystemTable:
+    """All files, or those that a pattern finds, by path."""
+    pattern, tree = asked.text(0, "a pattern"), _tree(asked)
+    found = tree.walk() if pattern is None else iter(tree.glob(pattern))
+    return asked.in_memory(_FILES, lambda: map(vars, found))
+
+
+def file_lines(asked: SystemRequest) -> SystemTable:
+    """The lines of all text files that a pattern finds, numbered from 1."""
+    pattern, tree = asked.text(0, "a pattern") or "**", _tree(asked)
+    return asked.in_memory(_LINES, lambda: _lines(tree, pattern))
+
+
+def _lines(tree: FileTree, pattern: str) -> Iterator[dict[str, Any]]:
+    for stat in tree.glob(pattern):
+        for number, line in enumerate(tree.lines(stat.path), 1):
+            yield {"path": stat.path, "number": number, "line": line}
+
+
+def file_history_of(asked: SystemRequest) -> SystemTable:
+    """The commits that touched a file, newest first."""
+    path = check_path(asked.text(0, "a path") or "")
+    ref = asked.pinned(asked.ref)
+
+    def rows() -> Iterator[dict[str, Any]]:
+        for entry in file_history(asked.ctx, path, None, ref):
+            c, after = entry.commit, entry.after
+            told = {"commit": c.hash, "author": c.author, "message": c.message, "finished_at": c.finished_at}
+            size, digest = (after.size, after.sha256) if after else (None, None)
+            yield {**told, "change": entry.change, "size": size, "sha256": digest}
+
+    return asked.in_memory(_HISTORY, rows)
+
+
+def diff_files(asked: SystemRequest) -> SystemTable:
+    """What differs in the files of two refs; without any, what is staged, or the last commit's change."""
+    before, after = asked.ref_at(0), asked.ref_at(1)
+    if before is None and asked.staged:
+        found = asked.staged.diff().files
+    else:
+        found = diff(asked.ctx, before or f"{asked.ref}~1", after or asked.ref).files
+    return asked.in_memory(_DIFF, found.rows)

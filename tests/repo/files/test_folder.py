@@ -1,0 +1,120 @@
+"""A folder of the user's own: checked out, changed, taken in; nothing outside of it is touched."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+import anabranch as ab
+from anabranch.model.files import FileStat
+from anabranch.repo.files.folder import MANIFEST, LocalFolder
+
+
+@pytest.fixture
+def repo(tmp_path: Path) -> ab.Repository:
+    made = ab.init(tmp_path / "store")
+    with made.commit("main", "files") as tx:
+        tx.files.put("a.txt", "a", mode=0o755)
+        tx.files.put("deep/b.txt", "b")
+        tx.files.append("log", "1\n")
+    return made
+
+
+def test_a_commit_is_checked_out_changed_and_taken_in_again(repo: ab.Repository, tmp_path: Path) -> None:
+    place = tmp_path / "work"
+    assert repo.checkout(place) == 3
+    assert (place / "deep/b.txt").read_text() == "b"
+    assert (place / "a.txt").stat().st_mode & 0o777 == 0o755
+    folder = repo.folder(place)
+    assert folder.ref == repo.show("main").hash
+    assert not folder.status()
+    (place / "a.txt").write_text("A")
+    (place / "deep/b.txt").unlink()
+    (place / "new").mkdir()
+    (place / "new/c.txt").write_text("c")
+    (place / "skip.tmp").write_text("x")
+    (place / "build").mkdir()
+    (place / "build/out").write_text("x")
+    (place / ".anaignore").write_text("# ours\n*.tmp\nbuild/\n")
+    found = folder.status()
+    assert (found.added, found.changed, found.removed) == (("new/c.txt",), ("a.txt",), ("deep/b.txt",))
+    with pytest.raises(ab.AlreadyExists, match="would be lost"):
+        repo.checkout(place, "main")
+    with repo.commit("main", "from the folder") as tx:
+        folder.add(tx)
+    assert {s.path: repo.files().read(s.path) for s in repo.files().walk()} == {
+        "a.txt": b"A",
+        "log": b"1\n",
+        "new/c.txt": b"c",
+    }
+    assert not folder.status()
+    repo.checkout(place, "main~1")
+    assert sorted(p for p in os.listdir(place) if not p.startswith(".")) == [
+        "a.txt",
+        "build",
+        "deep",
+        "log",
+        "skip.tmp",
+    ]
+    assert (place / "a.txt").read_text() == "a"
+
+
+def test_only_what_moved_is_read_again(repo: ab.Repository, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    repo.checkout(tmp_path / "work")
+    for path in ("a.txt", "deep/b.txt", "log"):
+        os.utime(tmp_path / "work" / path, (1, 1))
+    folder = repo.folder(tmp_path / "work")
+    with repo.commit("main", "nothing", allow_empty=True) as tx:
+        folder.add(tx)
+    folder._write_manifest(None, {p: folder._known(p) for p in ("a.txt", "deep/b.txt", "log")})
+    read: list[str] = []
+    monkeypatch.setattr(LocalFolder, "_hash", lambda self, path: read.append(path) or "")
+    assert not folder.status()
+    assert read == []
+    os.utime(tmp_path / "work" / "log", (2, 2))
+    folder.status()
+    assert read == ["log"]
+
+
+def test_links_are_neither_followed_nor_written_through(repo: ab.Repository, tmp_path: Path) -> None:
+    place, outside = tmp_path / "work", tmp_path / "outside"
+    place.mkdir()
+    outside.mkdir()
+    (place / "deep").symlink_to(outside)
+    (place / "log").symlink_to(outside / "log")
+    with pytest.raises(ab.InvalidRequest, match="is a link"):
+        repo.checkout(place)
+    assert list(outside.iterdir()) == []
+    (place / "deep").unlink()
+    repo.checkout(place, force=True)
+    assert list(outside.iterdir()) == []
+    assert not (place / "log").is_symlink()
+    (place / "secret").symlink_to("/etc/passwd")
+    assert not repo.folder(place).status()
+
+
+@pytest.mark.parametrize("path", ["../out", "/etc/x", "a/../../out", ".ana-manifest", "a\nb"])
+def test_a_tree_that_was_made_to_harm_writes_nothing(repo: ab.Repository, tmp_path: Path, path: str) -> None:
+    tree = repo.files()
+
+    class Hostile:
+        def walk(self) -> list[FileStat]:
+            return [FileStat(path, 1), *tree.walk()]
+
+        def stream(self, path: str) -> list[bytes]:
+            return [b"x"]
+
+    place = tmp_path / "deep" / "work"
+    with pytest.raises(ab.AnabranchError):
+        LocalFolder(place).checkout(Hostile(), None)  # type: ignore[arg-type]
+    assert not place.exists()
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["store"]
+
+
+def test_a_damaged_manifest_is_told(repo: ab.Repository, tmp_path: Path) -> None:
+    repo.checkout(tmp_path / "work")
+    (tmp_path / "work" / MANIFEST).write_text('{"files": {"../x": [1, 2, 3, "a"]}}')
+    with pytest.raises(ab.Corrupt, match="manifest"):
+        repo.folder(tmp_path / "work").status()
