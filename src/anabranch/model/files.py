@@ -113,7 +113,7 @@ def files_thing(repository: RepositoryId) -> ThingId:
 
 def files_schema(repository: RepositoryId) -> Schema:
     """The columns of the file tree; never others."""
-    return Schema(SchemaId(f"sf{repository[1:]}"), _COLUMNS, (_COLUMNS[0].id, _COLUMNS[1].id))
+    return Schema(SchemaId(f"s{repository[1:]}"), _COLUMNS, (_COLUMNS[0].id, _COLUMNS[1].id))
 
 
 @dataclass(frozen=True)

@@ -47,7 +47,7 @@ def test_files_are_put_appended_read_and_deleted_and_the_past_stays(repo: ab.Rep
         assert file.read() == b"xxx"
     assert "raw/b" in tree
     assert "raw/a.csv" not in tree
-    repo.verify()
+    assert repo.verify().damages == ()
 
 
 def test_what_came_since_is_all_of_a_file_that_was_replaced_or_deleted_meanwhile(repo: ab.Repository) -> None:
@@ -236,7 +236,7 @@ def test_packed_formats_are_kept_whole_with_their_suffix(repo: ab.Repository) ->
     assert [p for p in tmp_files(repo) if p.endswith(".parquet")] != []
     assert repo.files().read("d/big.Parquet", start=5_000_000, size=10) == big[5_000_000:5_000_010]
     assert repo.files().read("d/big.Parquet") == big
-    repo.verify()
+    assert repo.verify().damages == ()
 
 
 def test_an_open_commit_keeps_files_over_processes(repo: ab.Repository, tmp_path: Path) -> None:
@@ -275,8 +275,7 @@ def test_damage_is_told_with_the_path_and_the_pack(repo: ab.Repository) -> None:
     place.write_bytes(bytes(content))
     with pytest.raises(ab.Corrupt, match=r"raw/big.*pack o"):
         repo.files().read("raw/big")
-    with pytest.raises(ab.Corrupt):
-        repo.verify()
+    assert [d.kind for d in repo.verify().damages]
 
 
 def test_gc_keeps_packs_that_any_version_needs_and_takes_the_rest(repo: ab.Repository) -> None:
@@ -298,4 +297,4 @@ def test_gc_keeps_packs_that_any_version_needs_and_takes_the_rest(repo: ab.Repos
     assert len(repo.files().read("log")) == repo.files().stat("log").size
     repo.gc(grace=now, reflog=now)
     assert repo.files("main~20").read("log", since="main~21") == b"19\n" * 30_000
-    repo.verify()
+    assert repo.verify().damages == ()

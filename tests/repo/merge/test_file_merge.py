@@ -47,7 +47,7 @@ def test_appends_of_several_sources_follow_one_another_and_are_taken_once(repo: 
     repo.merge("two", into="main")
     repo.merge("main", into="one")
     assert contents(repo)["log"] == "0\nm\n1\n1b\n2\n2b\n" == contents(repo, "one")["log"]
-    repo.verify()
+    assert repo.verify().damages == ()
 
 
 def test_after_a_criss_cross_nothing_is_there_twice_and_nothing_is_lost(repo: ab.Repository) -> None:
@@ -126,7 +126,7 @@ def test_commits_are_picked_reverted_rebased_squashed_and_replayed_with_their_fi
     assert contents(repo, "squashed") == {"log": "0\nm\nlater\n", "a": "a", "b": "b"}
     repo.rebase("dev", onto="main")
     assert contents(repo, "dev") == {"log": "0\nm\nlater\n", "a": "a", "b": "b"}
-    assert repo.verify()
+    assert repo.verify().damages == ()
 
 
 def test_two_writers_who_append_to_one_file_both_go_through_unless_they_are_strict(repo: ab.Repository) -> None:
@@ -147,7 +147,7 @@ def test_two_writers_who_append_to_one_file_both_go_through_unless_they_are_stri
         tx.files.put("d", "file")
         with repo.commit("main", "other") as second:
             second.files.put("d/e", "below")
-    repo.verify()
+    assert repo.verify().damages == ()
 
 
 def test_tables_and_files_are_merged_in_one_commit(repo: ab.Repository) -> None:

@@ -16,7 +16,7 @@ from anabranch.model.content import NameBinding
 from anabranch.model.ids import LineId, RepositoryId, ThingId
 from anabranch.model.names import check_part
 from anabranch.model.objects import ViewKind
-from anabranch.model.tables import Entry, Operation, ThingKind
+from anabranch.model.tables import Entry, Operation, ThingKind, holds_rows
 from anabranch.model.verification import DROP_VIEW, Damage
 from anabranch.plan.history import is_ancestor
 
@@ -31,22 +31,22 @@ def entries_said(known: LookUps, on: OnLine, said: Said) -> Iterator[Damage]:
 
 
 def _entry(known: LookUps, row: CatalogRow) -> Iterator[str]:
-    is_table = row.kind == "table"
+    has_rows = holds_rows(row.kind)
     if row.kind not in get_args(ThingKind) or not is_id(row.thing_id, _LETTERS.get(row.kind, "?")):
         yield f"{row.thing_id!r} is no {row.kind!r}"
     if not isinstance(row.operations, list) or not set(row.operations) <= set(get_args(Operation)):
         yield f"operations are {row.operations!r}"
     if not isinstance(row.attributes, dict):
         yield f"attributes are {row.attributes!r}"
-    if is_table and not known.knows_schema(row.schema_id):
+    if has_rows and not known.knows_schema(row.schema_id):
         yield f"its schema {row.schema_id!r} is not there"
-    if is_table and (row.row_count is None or row.row_count < 0):
+    if has_rows and (row.row_count is None or row.row_count < 0):
         yield f"row_count is {row.row_count!r}"
 
 
 def _row_count(on: OnLine, said: Said, row: CatalogRow) -> Iterator[str]:
     """A table has the rows that it had, and those that came, without those that went."""
-    if row.kind != "table":
+    if not holds_rows(row.kind):
         return
     changes = said.changes_of(row.thing_id)
     came, went = (sum(c.object_rows or 0 for c in changes if c.object_kind == k) for k in ("rows", "delete"))
@@ -190,7 +190,7 @@ def views_said(known: LookUps, on: OnLine, said: Said) -> Iterator[Damage]:
 def _view(row: CatalogRow, entry: Entry | None) -> Iterator[str]:
     if not is_id(row.id, "v") or row.kind not in get_args(ViewKind):
         yield f"{row.id!r} is no {row.kind!r}"
-    if entry is None or entry.dropped or entry.kind != "table":
+    if entry is None or entry.dropped or not holds_rows(entry.kind):
         yield f"its table {row.thing_id!r} is not there"
     elif entry.row_count != row.row_count:
         yield f"row_count is {row.row_count}, its table has {entry.row_count}"
