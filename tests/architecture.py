@@ -54,6 +54,9 @@ LINES = (
 )
 HEIGHT = {room: -depth for depth, line in enumerate(LINES) for room in line}
 
+SPARK_SOURCE = ROOT / "src" / "pyspark_anabranch"
+"""The data source for Spark: a package of its own, because Spark finds it by its name. It is above all rooms."""
+
 MODULES = {path.relative_to(SOURCE).as_posix(): ast.parse(path.read_text("utf-8")) for path in SOURCE.rglob("*.py")}
 
 

@@ -10,7 +10,18 @@ from fnmatch import fnmatch
 
 import pytest
 
-from tests.architecture import HEIGHT, MODULES, PICTURE, every_import, imports, module_graph, picture, rings, room_of
+from tests.architecture import (
+    HEIGHT,
+    MODULES,
+    PICTURE,
+    SPARK_SOURCE,
+    every_import,
+    imports,
+    module_graph,
+    picture,
+    rings,
+    room_of,
+)
 
 # The front door shows what users need; to the rooms above it, it stands for repo.
 FRONT_DOOR = {"__init__.py": {"repo", "frames", "model", "errors", "settings"}, "__main__.py": {"cli"}}
@@ -90,6 +101,17 @@ def test_every_foreign_library_keeps_to_its_room() -> None:
         for module, place, target in every_import()
         if (complaint := objection_to_library(module, target))
     )
+
+
+def test_the_data_source_of_spark_knows_spark_arrow_and_the_package_and_nothing_imports_it() -> None:
+    known = {"anabranch", "pyspark", "pyspark_anabranch", "pyarrow"} | sys.stdlib_module_names
+    trees = {path.name: ast.parse(path.read_text("utf-8")) for path in SPARK_SOURCE.rglob("*.py")}
+    below = {"catalog", "objects", "plan", "queries"}  # rooms that only repo conducts
+    found = [(name, target) for name, tree in trees.items() for _, target in imports(name, tree)]
+    assert_none(f"{name}: {target}" for name, target in found if target.split(".")[0] not in known)
+    assert_none(f"{n}: {t}" for n, t in found if t.startswith("anabranch.") and t.split(".")[1] in below)
+    assert_none(f"{name}: no docstring" for name, tree in trees.items() if not ast.get_docstring(tree))
+    assert objection_to_library("repo/repository.py", "pyspark_anabranch.source")
 
 
 def test_every_module_says_what_it_is_for() -> None:

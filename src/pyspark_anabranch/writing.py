@@ -1,0 +1,118 @@
+"""Writing a DataFrame as one commit: tasks write files that nobody sees, the driver takes those of one attempt each."""
+
+from __future__ import annotations
+
+import os
+import uuid
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from pyspark.sql.datasource import DataSourceArrowWriter, WriterCommitMessage
+from pyspark.sql.types import StructType
+
+from anabranch import InvalidRequest, NotFound, Repository, Transaction
+from pyspark_anabranch.once import WriteIdentity, publish_once
+from pyspark_anabranch.options import SourceOptions
+from pyspark_anabranch.reading import arrow_schema
+
+
+@dataclass
+class WrittenFile(WriterCommitMessage):
+    """What a task wrote; without a name, nothing."""
+
+    name: str | None
+    row_count: int
+
+
+class CommitWriter(DataSourceArrowWriter):
+    """Writes rows to a table of a branch: all of them in one commit, or none."""
+
+    def __init__(self, asked: SourceOptions, schema: StructType, overwrite: bool) -> None:
+        self._asked, self._schema, self._overwrite = asked, schema, overwrite
+        with asked.opened() as repo:
+            self._branch = repo.find_branch(asked.branch or repo.default_branch).name
+            _check_table(repo, asked, self._branch, schema)
+            self._prefix = repo._ctx.root.new_prefix()
+            self._folder = repo._ctx.root.uri(self._prefix)
+        self._identity = WriteIdentity("spark_write", {"id": asked.write_id or uuid.uuid4().hex})
+
+    def write(self, iterator: Iterator[pa.RecordBatch]) -> WrittenFile:
+        """Write the rows of one task to a file of this attempt's own."""
+        first = next(iterator, None)
+        if first is None:
+            return WrittenFile(None, 0)
+        os.makedirs(self._folder, exist_ok=True)
+        name = f"part-{uuid.uuid4().hex}.parquet"
+        path = os.path.join(self._folder, name)
+        try:
+            return WrittenFile(name, _write_file(path, first, iterator))
+        except BaseException:
+            with suppress(FileNotFoundError):
+                os.unlink(path)
+            raise
+
+    def commit(self, messages: list[WriterCommitMessage | None]) -> None:
+        """Publish the files that the tasks' messages name; those of other attempts are removed with them."""
+        asked, verb = self._asked, "overwrite" if self._overwrite else "append to"
+        with asked.opened() as repo:
+            try:
+                rows = self._rows(messages)
+                said = asked.message or f"{verb} {asked.table}"
+                publish_once(repo, self._branch, said, self._identity, lambda tx: self._write_rows(tx, rows))
+            finally:
+                repo._ctx.root.discard(self._prefix)
+
+    def abort(self, messages: list[WriterCommitMessage | None]) -> None:
+        """Remove the files of all attempts."""
+        with self._asked.opened() as repo:
+            repo._ctx.root.discard(self._prefix)
+
+    def _rows(self, messages: list[WriterCommitMessage | None]) -> pa.Table:
+        written = [m for m in messages if isinstance(m, WrittenFile)]
+        tables = [pq.read_table(os.path.join(self._folder, m.name)) for m in written if m.name is not None]
+        rows = pa.concat_tables(tables) if tables else arrow_schema(self._schema).empty_table()
+        expected = sum(m.row_count for m in written)
+        if rows.num_rows != expected:
+            message = f"the tasks wrote {expected} rows, the driver finds {rows.num_rows} in {self._folder}"
+            raise NotFound(message, hint="let executors and driver see one folder under one path")
+        return rows
+
+    def _write_rows(self, tx: Transaction, rows: pa.Table) -> None:
+        asked = self._asked
+        if asked.key and asked.table not in {name for name, kind, _ in tx.all_names() if kind == "table"}:
+            tx.create_table(asked.table, rows, key=asked.key)
+        elif self._overwrite:
+            tx.table(asked.table).overwrite(rows)
+        elif rows.num_rows:
+            tx.table(asked.table).insert(rows)
+
+
+def _check_table(repo: Repository, asked: SourceOptions, branch: str, schema: StructType) -> None:
+    """Refuse, before any task runs, what the table can't take."""
+    try:
+        table = repo.table(asked.table, at=branch)
+    except NotFound as error:
+        if asked.key:
+            return
+        hint = "name one that is there, or make it with this write: .option('key', 'id')"
+        raise NotFound(error.message, hint=hint) from error
+    if asked.key and asked.key != table.key:
+        message = f"{asked.table!r} has the key ({', '.join(table.key)}), asked for ({', '.join(asked.key)})"
+        raise InvalidRequest(message, hint="leave option 'key' out: it is for tables that this write makes")
+    unknown = [name for name in schema.fieldNames() if table.schema.find(name) is None]
+    if unknown:
+        hint = f"the table has {', '.join(table.schema.names[:20])}"
+        raise InvalidRequest(f"{asked.table!r} has no column {unknown[0]!r}", hint=hint)
+
+
+def _write_file(path: str, first: pa.RecordBatch, rest: Iterator[pa.RecordBatch]) -> int:
+    row_count = int(first.num_rows)
+    with pq.ParquetWriter(path, first.schema) as file:
+        file.write_batch(first)
+        for batch in rest:
+            file.write_batch(batch)
+            row_count += batch.num_rows
+    return row_count

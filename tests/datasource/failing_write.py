@@ -1,0 +1,37 @@
+"""Append rows in a session in which each task fails once, after it gave all of its rows; then append them again."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from pyspark.sql import SparkSession
+
+from tests.connect import LOCAL
+
+
+def main(store: str, marks: str) -> None:
+    """Write to the table `orders`; `marks` is a folder that remembers who has failed."""
+    os.environ["PYSPARK_PYTHON"] = sys.executable
+    spark = SparkSession.builder.master("local[2,3]").config(map=LOCAL).getOrCreate()
+
+    def fail_at_first(batches: Iterator[Any]) -> Iterator[Any]:
+        for batch in batches:
+            mark = Path(marks, str(batch.column(0)[0].as_py()))
+            yield batch
+        if not mark.exists():
+            mark.touch()
+            raise RuntimeError("this attempt fails")
+
+    rows = spark.range(100, 180, 1, 2).selectExpr("id", "id AS qty")
+    for _ in range(2):
+        failing = rows.mapInArrow(fail_at_first, rows.schema)
+        failing.write.format("anabranch").mode("append").options(store=store, write_id="load-1").save("orders")
+    spark.stop()
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
