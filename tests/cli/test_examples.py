@@ -104,6 +104,9 @@ def test_an_example_does_what_help_says(
         assert run(["switch", "dev"]) == 0
     if line in ("add work", "status work"):
         assert run(["checkout", "work/"]) == 0
+    if "today.csv" in line:
+        Path("today.csv").write_text("id,day,price\n1,2026-11-02,5\n")
+        assert run(["import", "sales", "today.csv", "--key", "id", "-m", "yesterday"]) == 0
     if line.startswith("pipeline") and "init" not in line:
         assert run(["pipeline", "init", "sales"]) == run(["pipeline", "run"]) == 0
     wanted = {0, 1} if line.startswith("merge --continue") or "--three-way" in line else {0}

@@ -87,7 +87,7 @@ def test_the_log_as_json_names_branches_and_tags(history: Ana) -> None:
     assert len(commits[0]["hash"]) == 64
     assert set(commits[0]) == {
         *("hash", "id", "author", "message", "started_at", "finished_at", "parents", "tables", "provenance"),
-        *("branches", "tags"),
+        *("facts", "branches", "tags"),
     }
 
 
@@ -104,7 +104,7 @@ def test_a_merge_is_drawn_beside_its_text() -> None:
     edges = simplify({c.hash: c.parents for c in commits}, {c.hash for c in commits})
     names = ShownNames("main", {"d" * 64: ["dev", "main"]}, {"a" * 64: ["v1"]})
     assert list(graph_lines(commits, edges, CommitText(names, oneline=True))) == [
-        "* dddddddddd (HEAD -> main, dev) commit d",
+        "*   dddddddddd (HEAD -> main, dev) commit d",
         "|\\",
         "| * cccccccccc commit c",
         "* | bbbbbbbbbb commit b",
