@@ -36,7 +36,7 @@ def check_chunking(chunking: str) -> None:
 
 def is_packed(name: str) -> bool:
     """Tell by its name whether a file is of a packed format."""
-    return any(name.lower().endswith(suffix) for suffix in PACKED)
+    return f".{name.rpartition('.')[2].lower()}" in PACKED
 
 
 def cut(stream: BinaryIO, chunking: Chunking = "content") -> Iterator[bytes]:

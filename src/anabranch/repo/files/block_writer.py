@@ -57,6 +57,11 @@ class BlockWriter:
         """Store bytes as a put does."""
         return self.write(io.BytesIO(content), "p", name, None)
 
+    def write_small(self, content: bytes, verb: str) -> tuple[Refs, bytes]:
+        """Store bytes that are one block, as most files are."""
+        ref = self._ref(content, verb, {}) if content else self._empty(verb)
+        return (ref,), ref.sha256
+
     def _ref(self, block: bytes, verb: str, known: dict[bytes, tuple[str, int, int]]) -> BlockRef:
         digest = hashlib.sha256(block).digest()
         place = known.get(digest) or self._known.get(digest)

@@ -18,7 +18,7 @@ from anabranch.model.ids import ObjectId, ThingId
 from anabranch.model.objects import StoredObject
 from anabranch.model.paths import check_folder, check_path, is_below, join_path, split_path
 from anabranch.model.tables import TableState
-from anabranch.objects.chunks import Chunking, check_chunking
+from anabranch.objects.chunks import MIN_BYTES, Chunking, check_chunking
 from anabranch.plan.commit import Statement
 from anabranch.repo.context.context import Context
 from anabranch.repo.files.block_writer import BlockWriter
@@ -81,9 +81,14 @@ class FilesWriter(FileTree):
         if chunking is not None:
             check_chunking(chunking)
         told, bits = properties_text(properties), check_mode(mode)
-        with _opened(content) as stream:
-            old = self._before(path) if _is_large(content) else ()
-            refs, digest = self._blocks_out.write(stream, "p", split_path(path)[1], chunking, old)
+        if isinstance(content, (bytes, str)) and len(content) <= MIN_BYTES // 4 and chunking is None:
+            refs, digest = self._blocks_out.write_small(
+                content if isinstance(content, bytes) else content.encode(), "p"
+            )
+        else:
+            with _opened(content) as stream:
+                old = self._before(path) if _is_large(content) else ()
+                refs, digest = self._blocks_out.write(stream, "p", split_path(path)[1], chunking, old)
         if mode is None and isinstance(content, os.PathLike):
             bits = os.stat(content).st_mode & 0o777
         self._change(path, FileChange(True, refs, digest, now(), bits, media_type, told))
