@@ -22,6 +22,7 @@ from anabranch.model.changes import Counts, Optimized
 from anabranch.model.commits import Branch, BranchMove, Commit, Tag
 from anabranch.model.garbage import Collected, Garbage
 from anabranch.model.verification import Affected, Damage, Verification
+from anabranch.repo.above import bring
 from anabranch.settings import DamageSettings, ServerSettings, Settings
 
 if TYPE_CHECKING:
@@ -89,6 +90,8 @@ __all__ = [
     "restore_store",
 ]
 
+
+bring(make_job="anabranch.jobs.job")
 
 _LOADED_LATER = {
     "Blame": "repo.compare.blame",

@@ -111,6 +111,10 @@ class Folder:
             raise _unavailable(error, folder) from error
         return sealed
 
+    def work_folder(self, name: str) -> Path:
+        """A folder beside the objects: gc leaves it alone, whoever works there removes it."""
+        return self._path / "jobs" / name
+
     def discard(self, path: str) -> None:
         """Remove a file or prefix; what is gone already is fine."""
         place = self._at(path)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import BinaryIO, Protocol
 
 
@@ -43,6 +44,9 @@ class ObjectRoot(Protocol):
 
     def seal(self, prefix: str) -> list[SealedFile]:
         """Hash and sync what an engine wrote under a prefix, in the order of the names."""
+
+    def work_folder(self, name: str) -> Path:
+        """Where executors of Spark may work: a folder that they see, which is no place of objects."""
 
     def discard(self, path: str) -> None:
         """Remove a file or prefix that nobody saw."""

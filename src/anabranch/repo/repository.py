@@ -593,6 +593,24 @@ class Repository:
 
         return restore(self._ctx, table, to, on, message, author)
 
+    def job(
+        self,
+        function: Callable[[Any], Any],
+        *,
+        inputs: Mapping[str, Any],
+        output: str | None = None,
+        name: str | None = None,
+        **options: Any,
+    ) -> Any:
+        """Make a job: a function over shards of its inputs, run on Spark's executors with `.run()`.
+
+        Options: `table=` and `key=` for rows that it gives, `schema=`, `shards=`, `shard_by=`, `params=`, `version=`,
+        `incremental=`, `keep_shards=`, `author=`.
+        """
+        from anabranch.repo.above import verb
+
+        return verb("make_job")(self, function, inputs, output, name, options)
+
     def runs(self, pipeline: str | None = None, *, limit: int | None = None) -> list[dict[str, Any]]:
         """List the runs of pipelines, newest first."""
         from anabranch.repo.branches.runs import list_runs

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 from anabranch.catalog import objects
 from anabranch.errors import Corrupt
@@ -78,6 +79,13 @@ class BlockReader:
         with self._ctx.root.open(stored.path or "") as file:
             file.seek(ref.start + start)
             return file.read(size)
+
+    def place(self, ref: BlockRef, path: str) -> dict[str, Any]:
+        """Where a block lies: a file and a place in it, or its bytes, if the catalogue holds them."""
+        stored = self.find(ref)
+        if stored.place == "inline":
+            return {"content": self.read(ref, path)}
+        return {"file": self._ctx.root.uri(stored.path or ""), "start": ref.start, "size": ref.size}
 
     def find(self, ref: BlockRef) -> StoredObject:
         """The pack that a block is in."""

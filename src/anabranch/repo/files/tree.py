@@ -123,6 +123,13 @@ class FileTree:
         added = added_since(*(self._blocks.leaves(r.blocks, r.path) for r in (row, before)))
         return None if added is None else sum(r.size for r in added)
 
+    def parts(self, row: FileRow) -> list[dict[str, Any]]:
+        """Where the bytes of a file lie, for processes that see the objects but not the catalogue.
+
+        Each part is `file`, `start` and `size`, or `content` where the catalogue holds the bytes.
+        """
+        return [self._blocks.place(ref, row.path) for ref in self._blocks.leaves(row.blocks, row.path) if ref.size]
+
     def _need(self, path: str) -> FileRow:
         path = check_path(path)
         row = self._get(path)

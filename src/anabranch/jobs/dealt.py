@@ -1,0 +1,161 @@
+"""The inputs of a job, pinned and dealt to shards: files by their blocks, rows as files that executors read."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from anabranch.errors import InvalidRequest, NotFound
+from anabranch.jobs.inputs import DatasetInput, Pin, open_pinned, pin_input, read_input_text, repository_of
+from anabranch.plan.shards import InputFile, ShardBy, deal_files
+
+if TYPE_CHECKING:
+    from anabranch.repo.repository import Repository
+
+
+@dataclass(frozen=True)
+class FilesInput:
+    """Files of a repository that a job reads, by a pattern."""
+
+    pattern: str
+    repository: str | None = None
+    at: str | None = None
+
+    @property
+    def label(self) -> str:
+        """What it is called in messages and in provenance."""
+        repository = f"{self.repository}:" if self.repository else ""
+        return f"{repository}files {self.pattern}{f'@{self.at}' if self.at else ''}"
+
+
+JobInput = DatasetInput | FilesInput
+
+
+def files(pattern: str, *, at: str | None = None, repository: str | None = None) -> FilesInput:
+    """Name files that a job reads: `files("raw/**", at="main")`."""
+    return FilesInput(pattern, repository, at)
+
+
+def read_inputs(given: Mapping[str, Any]) -> dict[str, JobInput]:
+    """Read `inputs=`: texts name tables, `files(…)` files."""
+    found: dict[str, JobInput] = {}
+    for name, value in given.items():
+        if isinstance(value, DatasetInput | FilesInput):
+            found[name] = value
+        elif isinstance(value, str):
+            found[name] = read_input_text(value)
+        else:
+            hint = "give a table's name ('orders@v1') or files('raw/**')"
+            raise InvalidRequest(f"input {name!r} is a {type(value).__name__}", hint=hint)
+    return found
+
+
+@dataclass(frozen=True)
+class PinnedFiles:
+    """Files as one commit shows them: those that match, each with what tells its bytes from others."""
+
+    repository: str
+    commit: str
+    files: tuple[tuple[str, int, str], ...]
+    """Path, size, and a hash of its content or of the blocks that it is made of."""
+
+
+Pinned = Pin | PinnedFiles
+
+
+def pin(repo: Repository, given: JobInput, branch: str, job: str) -> Pinned:
+    """Find the commit at which an input is read."""
+    if isinstance(given, DatasetInput):
+        return pin_input(repo, given, branch, f"job {job!r}")
+    try:
+        source = repo.sibling(given.repository) if given.repository else repo
+        ref = given.at or (branch if source.name == repo.name else source.default_branch)
+        commit = source.show(ref).hash
+    except NotFound as error:
+        raise NotFound(f"job {job!r} reads {given.label!r}: {error.message}", hint=error.hint) from error
+    tree = source.files(at=commit)
+    rows = tree.rows_at([s.path for s in tree.glob(given.pattern) if not s.is_folder])
+    known = tuple((path, row.size, _content_id(row)) for path, row in sorted(rows.items()))
+    return PinnedFiles(source.name, commit, known)
+
+
+def _content_id(row: Any) -> str:
+    if row.sha256 is not None:
+        return str(row.sha256.hex())
+    told = [(b.sha256.hex(), b.size) for b in row.blocks]
+    return hashlib.sha256(json.dumps(told).encode()).hexdigest()
+
+
+def identity(pinned: Pinned) -> Any:
+    """What tells whether an input is the same as before: its content, not the commit that shows it."""
+    if isinstance(pinned, Pin):
+        return ["table", pinned.repository, pinned.table, pinned.version]
+    return ["files", pinned.repository, pinned.files]
+
+
+def deal_input_files(
+    repo: Repository, pinned: PinnedFiles, wanted: Sequence[str], shards: int, by: ShardBy
+) -> list[list[dict[str, Any]]]:
+    """Deal files to shards, each with the places where its bytes lie."""
+    source = repo if pinned.repository == repo.name else repo.sibling(pinned.repository)
+    tree = source.files(at=pinned.commit)
+    sizes = {path: size for path, size, _ in pinned.files if path in set(wanted)}
+    dealt = deal_files([InputFile(p, s) for p, s in sizes.items()], shards, by.files)
+    rows = tree.rows_at(list(sizes))
+    return [[{"path": f.path, "size": f.size_bytes, "parts": tree.parts(rows[f.path])} for f in part] for part in dealt]
+
+
+def write_input_rows(repo: Repository, pinned: Pin, rows: Any, folder: Path, shards: int, by: ShardBy) -> None:
+    """Write the rows of a table below a folder of the job, one part for each shard: by Spark, which reads them, too."""
+    table = open_pinned(repo, pinned)
+    column = by.column or (table.key[0] if table.key else None)
+    frame = table.spark() if rows is None else repo.spark_session.createDataFrame(rows)
+    number = _shard_number(repo, frame, column, shards, by)
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    frame.withColumn("shard", number).write.partitionBy("shard").mode("overwrite").parquet(f"file://{folder}")
+
+
+def _shard_number(repo: Repository, frame: Any, column: str | None, shards: int, by: ShardBy) -> Any:
+    """Which shard a row is of, as an expression: always the same for the same value."""
+    from anabranch.engines.spark_shards import hashed_shard, ranged_shard
+
+    names = list(frame.columns)
+    if column is not None and column not in names:
+        hint = f"it has {', '.join(names)}"
+        raise InvalidRequest(f"shard_by= names column {column!r}, which the input has not", hint=hint)
+    if by.rows == "range" and column is not None:
+        return ranged_shard(frame, column, shards)
+    return hashed_shard(frame, [column] if column else names, shards)
+
+
+def changed_since(repo: Repository, now: PinnedFiles, then: PinnedFiles | None) -> tuple[list[str], list[str]]:
+    """Paths that came or changed since, and paths that went."""
+    old = {} if then is None else {path: id_ for path, _, id_ in then.files}
+    new = {path: id_ for path, _, id_ in now.files}
+    return [p for p, id_ in new.items() if old.get(p) != id_], sorted(old.keys() - new.keys())
+
+
+def rows_since(repo: Repository, now: Pin, commit: str) -> tuple[Any, list[Any]]:
+    """Rows that came or changed since a commit, and rows that went."""
+    source = repository_of(repo, now)
+    found = next((t for t in source.diff(commit, now.commit, table=now.table) if t.name == now.table), None)
+    table = source.table(now.table, at=now.commit, limit=0)
+    if found is None:
+        return table.arrow(), []
+    if found.schema:
+        raise InvalidRequest(f"the columns of {now.table!r} changed", hint="run the job once with incremental=False")
+    told = found.arrow()
+    kinds = told.column("_change_type").to_pylist()
+    came = [n for n, kind in enumerate(kinds) if kind in ("insert", "update_postimage")]
+    went = [n for n, kind in enumerate(kinds) if kind == "delete"]
+    plain = told.drop_columns(["_change_type"])
+    return plain.take(came), plain.take(went).to_pylist()
+
+
+def job_folder(repo: Repository, key: str) -> Path:
+    """Where a job works: a folder beside the objects, which executors see."""
+    return repo._ctx.root.work_folder(key[:32])
