@@ -11,7 +11,7 @@ import logging
 import shutil
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +19,6 @@ from anabranch.errors import AnabranchError, InvalidRequest, RunFailed
 from anabranch.jobs import runner
 from anabranch.jobs.code import code_hash
 from anabranch.jobs.dealt import (
-    JobInput,
     Pinned,
     PinnedFiles,
     changed_since,
@@ -33,7 +32,8 @@ from anabranch.jobs.dealt import (
 )
 from anabranch.jobs.inputs import Pin
 from anabranch.jobs.output import publish_output
-from anabranch.plan.shards import ShardBy, read_shard_by
+from anabranch.jobs.request import JobRequest
+from anabranch.plan.shards import read_shard_by
 from anabranch.repo.branches.facts import find_facts
 
 if TYPE_CHECKING:
@@ -45,36 +45,6 @@ FACT = "job"
 """What commits of jobs say of themselves."""
 KEPT_SECONDS = 86_400
 """How long finished shards of a job that failed are kept for the next try."""
-
-
-@dataclass(frozen=True)
-class JobRequest:
-    """What `repo.job(…)` was asked for."""
-
-    function: Callable[[Any], Any]
-    name: str
-    inputs: Mapping[str, JobInput]
-    output: str
-    table: str | None = None
-    key: tuple[str, ...] = ()
-    schema: Any = None
-    shards: int = 8
-    shard_by: ShardBy = field(default_factory=ShardBy)
-    params: Mapping[str, Any] = field(default_factory=dict)
-    version: str | None = None
-    incremental: bool = False
-    keep_shards: bool = False
-    author: str | None = None
-
-    def __post_init__(self) -> None:
-        if not isinstance(self.shards, int) or not 1 <= self.shards <= 100_000:
-            raise InvalidRequest(f"shards={self.shards!r} can't be", hint="give a number from 1 to 100,000")
-        if not self.inputs:
-            raise InvalidRequest(f"job {self.name!r} reads nothing", hint="give inputs={'orders': 'orders'}")
-        try:
-            json.dumps(dict(self.params))
-        except (TypeError, ValueError) as error:
-            raise InvalidRequest(f"params= is no JSON: {error}", hint="give numbers, texts, lists and dicts") from error
 
 
 @dataclass(frozen=True)

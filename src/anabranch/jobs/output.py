@@ -10,9 +10,9 @@ import pyarrow as pa
 
 from anabranch.errors import InvalidRequest, RunFailed
 from anabranch.jobs.dealt import Pinned
+from anabranch.jobs.request import JobRequest
 
 if TYPE_CHECKING:
-    from anabranch.jobs.job import JobRequest
     from anabranch.model.commits import Commit
     from anabranch.repo.commit.transaction import Transaction
     from anabranch.repo.repository import Repository
