@@ -152,7 +152,7 @@ def test_a_store_of_format_3_tells_the_same_after_it_is_upgraded_and_goes_on(kep
         open_.finish()
         assert repo.table("orders").get(9000)
         assert not repo.table("orders").get(9)
-        repo.verify()
+        repo.verify().raise_damages()
 
 
 def test_a_process_that_dies_while_it_upgrades_leaves_format_3(kept: Catalog, store_url: str) -> None:

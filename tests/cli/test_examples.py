@@ -109,5 +109,7 @@ def test_an_example_does_what_help_says(
         assert run(["import", "sales", "today.csv", "--key", "id", "-m", "yesterday"]) == 0
     if line.startswith("pipeline") and "init" not in line:
         assert run(["pipeline", "init", "sales"]) == run(["pipeline", "run"]) == 0
+    if line.startswith("restore-store"):
+        assert run(["backup", "../backup"]) == 0
     wanted = {0, 1} if line.startswith("merge --continue") or "--three-way" in line else {0}
     assert run(shlex.split(line)) in wanted, capfdbinary.readouterr().err.decode()

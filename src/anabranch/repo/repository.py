@@ -291,12 +291,13 @@ class Repository:
         at: str | None = None,
     ) -> list[RowHistoryEntry] | list[TableHistoryEntry] | list[FileHistoryEntry]:
         """List the commits that touched a table, one row of it, or a file, newest first, with what they did."""
-        from anabranch.repo.compare.file_history import file_history
         from anabranch.repo.compare.history import row_history, table_history
 
         if (table is None) == (file is None):
             raise InvalidRequest("history needs a table or file=, one of them", hint="such as file='raw/a.csv'")
         if file is not None:
+            from anabranch.repo.compare.file_history import file_history
+
             return file_history(self._ctx, file, limit, at)
         assert table is not None
         if key is None:

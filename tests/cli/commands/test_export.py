@@ -57,7 +57,7 @@ def test_what_is_exported_is_imported_as_it_was(every: Ana, name: str, options: 
     back = [option for option in options if option in ("--delimiter", ";")]
     every("import", "u", name, "--key", "id", "--schema", SCHEMA, *back)
     assert rows_of(every, "u") == rows_of(every, "t")
-    assert every("import", "t", name, "--upsert", *back).out.startswith("t: no rows;")
+    assert every("import", "t", name, "--upsert", *back).out.startswith("t: no change;")
 
 
 def test_standard_output(shop: Ana) -> None:

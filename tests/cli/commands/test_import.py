@@ -122,7 +122,7 @@ def test_upsert_makes_the_table_on_the_first_day(empty: Ana, folder: Path) -> No
 
 def test_an_upsert_that_changes_nothing_makes_no_commit(shop: Ana) -> None:
     done = shop("import", "orders", "orders.csv", "--upsert", "-m", "again").out
-    assert done == "orders: no rows; nothing changed, so no commit was made\n"
+    assert done == "orders: no change; nothing changed, so no commit was made\n"
     assert len(shop("log", "--json").json["commits"]) == 2
 
 
@@ -286,7 +286,7 @@ def test_a_full_load_stores_what_differs(empty: Ana, folder: Path) -> None:
     assert "t: 1 inserted, 1 updated, 1 deleted" in done
     assert [row["v"] for row in rows_of(empty, "t")] == ["b", "x", "d"]
     again = empty("import", "t", "two.csv", "--overwrite").out
-    assert again == "t: no rows; nothing to stage\n"
+    assert again == "t: no change; nothing to stage\n"
     assert "exclude each other" in empty("import", "t", "two.csv", "--overwrite", "--upsert", fails=2).err
 
 

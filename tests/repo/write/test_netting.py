@@ -52,4 +52,4 @@ def test_keys_that_two_statements_touch_are_compared_and_the_others_stay(shop: a
     assert sorted(shop.table("t").rows(), key=lambda row: row["id"]) == expected
     diff = shop.diff("main~1", "main")["t"]
     assert diff.counts() == {"inserted": 19, "updated": 38, "deleted": 1, "cells": 39}
-    shop.verify()
+    shop.verify().raise_damages()

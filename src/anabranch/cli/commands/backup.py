@@ -21,8 +21,8 @@ def command(session: Session, folder: str) -> None:
     backup that is broken off leaves the one before.
 
     \b
-    $ ana backup /mnt/backups/shop
-    $ ana restore-store /mnt/backups/shop /data/shop
+    $ ana backup ../backup
+    $ ana restore-store ../backup ../restored
 
     JSON: store, folder, file_count, size_bytes, copied_count, copied_bytes.
     """

@@ -174,6 +174,8 @@ def cat(session: Session, path: str, at: str | None, since: str | None) -> None:
 
     \b
     $ ana file cat logs/app.log --since main~1
+
+    JSON: none; the bytes are written as they are.
     """
     for chunk in opened(session, at).stream(path, since=session.ref(since) if since else None):
         sys.stdout.buffer.write(chunk)

@@ -146,6 +146,8 @@ def watch_(session: Session, spec: str | None, on: str | None, every_seconds: fl
 
     \b
     $ ana pipeline watch --every 10
+
+    JSON: a document for each run, as for run.
     """
     from anabranch.pipelines.watch import watch
 

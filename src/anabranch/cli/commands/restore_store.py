@@ -22,8 +22,8 @@ def command(session: Session, folder: str, store: str, objects: str | None) -> N
     Every file is compared with its hash. The new store has the same repositories, commits and hashes.
 
     \b
-    $ ana restore-store /mnt/backups/shop /data/shop
-    $ ana restore-store /mnt/backups/shop postgresql://db.example/data --objects /data/objects
+    $ ana restore-store ../backup ../restored
+    $ ana restore-store ../backup postgresql://db.example/data --objects /data/objects
 
     JSON: store, folder, file_count, size_bytes, copied_count, copied_bytes.
     """

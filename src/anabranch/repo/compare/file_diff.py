@@ -11,8 +11,6 @@ from typing import Any, Literal
 from anabranch.model.files import FileRow, FileStat
 from anabranch.plan.refs_forest import added_since
 from anabranch.repo.files.blocks import BlockReader
-from anabranch.repo.files.tree import stat_of
-from anabranch.repo.files.tree_rows import row_of
 
 FileWord = Literal["added", "removed", "appended", "changed", "moved"]
 _TEXT_BYTES = 10 * 1024 * 1024
@@ -109,10 +107,14 @@ class FilesDiff:
 
 
 def _row(record: dict[str, Any] | None) -> FileRow | None:
+    from anabranch.repo.files.tree_rows import row_of
+
     return None if record is None else row_of(record)
 
 
 def _told(before: FileRow | None, after: FileRow | None, gone: Mapping[Any, FileRow], reader: BlockReader) -> FileDiff:
+    from anabranch.repo.files.tree import stat_of
+
     old, new = (stat_of(row) if row else None for row in (before, after))
     if after is None:
         assert before is not None
