@@ -149,6 +149,13 @@ def test_a_broken_expectation_publishes_nothing_and_leaves_the_branch(repo: ab.R
     assert (failed["state"], failed["expectations"][0]["broken"]) == ("failed", 2)
 
 
+def test_another_expectation_is_looked_at_although_no_input_moved(repo: ab.Repository, tmp_path: Path) -> None:
+    dp.run(repo, sql_pipeline(tmp_path, DAILY.format(how="")))
+    expected = "daily (CONSTRAINT small EXPECT (total < 9) ON VIOLATION FAIL UPDATE) KEY"
+    with pytest.raises(ab.RunFailed, match="small"):
+        dp.run(repo, sql_pipeline(tmp_path, DAILY.format(how="").replace("daily KEY", expected)))
+
+
 def test_rows_that_an_expectation_drops_are_kept_apart_and_counted(repo: ab.Repository) -> None:
     @dp.expect("even", "id % 2 = 0")
     @dp.expect_or_drop("known", "id IS NOT NULL")

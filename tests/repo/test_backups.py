@@ -58,7 +58,7 @@ def test_a_store_is_backed_up_and_made_again_and_goes_on(
     assert ab.repositories(tmp_path / "new") == ["hr", "shop"]
     with opened(tmp_path / "new") as new:
         assert [c.hash for c in new.log()] == [c.hash for c in shop.log()][1:]
-        new.verify()
+        new.verify().raise_damages()
         put(new, 9)
         new.open_commits()[0].finish()
         assert new.table("t").get(9) == {"id": 9, "v": -9}
@@ -81,7 +81,7 @@ def test_a_backup_of_a_folder_becomes_a_store_on_a_server(tmp_path: Path, postgr
             assert tell(repo) == before
             put(repo, 3)
             assert len(repo.reflog("main")) == len(before["moves"]) + 1
-            repo.verify()
+            repo.verify().raise_damages()
     finally:
         postgres.drop_database(url)
 
@@ -96,7 +96,7 @@ def test_a_backup_beside_writers_is_one_state(shop: ab.Repository, store_url: st
     with opened(tmp_path / "new") as new:
         found = [c.hash for c in new.log()]
         assert found == whole[len(whole) - len(found) :]
-        new.verify()
+        new.verify().raise_damages()
 
 
 def _write(store_url: str) -> None:
@@ -114,7 +114,7 @@ def test_a_backup_that_is_broken_off_leaves_the_one_before(shop: ab.Repository, 
     ab.restore_store(tmp_path / "backup", tmp_path / "old")
     with opened(tmp_path / "old") as old:
         assert [c.hash for c in old.log()] == before
-        old.verify()
+        old.verify().raise_damages()
     ab.backup(store_url, tmp_path / "backup")
     with opened(tmp_path / "backup") as new:
         assert [c.hash for c in new.log()] == [c.hash for c in shop.log()]

@@ -125,14 +125,14 @@ def _wanted(pipeline: Pipeline, dataset: Dataset, pins: Mapping[str, Pin]) -> Da
     inputs = pipeline.inputs_of(dataset).values()
     outside = {i.label: pins[i.label].version for i in inputs if not pipeline.is_inside(i)}
     inside = tuple(dict.fromkeys(i.table for i in inputs if pipeline.is_inside(i)))
-    return DatasetState(dataset.name, dataset.refresh, _code(dataset), outside, inside)
+    return DatasetState(dataset.name, dataset.refresh, _code(pipeline, dataset), outside, inside)
 
 
-def _code(dataset: Dataset) -> str:
-    """What tells whether a dataset would be computed otherwise than before."""
+def _code(pipeline: Pipeline, dataset: Dataset) -> str:
+    """What tells whether a dataset would be computed, or judged, otherwise than before."""
     own = text_hash(dataset.query) if dataset.query is not None else code_hash(_function(dataset), dataset.version)
-    drops = [e.condition for e in dataset.expectations if e.verdict == "drop"]
-    return text_hash(own, *dataset.key, dataset.refresh, dataset.group or "", *drops)
+    expected = [text for e in (*dataset.expectations, *pipeline.expectations) for text in (e.condition, e.verdict)]
+    return text_hash(own, *dataset.key, dataset.refresh, dataset.group or "", *expected)
 
 
 def _function(dataset: Dataset) -> Callable[..., Any]:
