@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import signal
 import threading
 from pathlib import Path
 from tempfile import TemporaryFile, gettempdir
@@ -141,10 +142,28 @@ def _java(conf: SparkConf) -> Any:
     from pyspark.java_gateway import launch_gateway
 
     launch: Any = launch_gateway
+    others = _children()
     with TemporaryFile() as said:
         try:
             return launch(conf, {"stderr": said})
+        except KeyboardInterrupt:
+            for child in _children() - others:  # PySpark would leave it to itself, half started
+                os.kill(child, signal.SIGKILL)
+            raise
         except PySparkException:
             said.seek(0)
             log.debug("Java said: %s", said.read().decode("utf-8", "replace").strip())
             raise
+
+
+def _children() -> set[int]:
+    """The processes that this one started, where the system tells."""
+    found = set()
+    for said in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            parent = int(said.read_text("utf-8", "replace").rpartition(")")[2].split()[1])
+        except OSError:  # it has ended meanwhile
+            continue
+        if parent == os.getpid():
+            found.add(int(said.parent.name))
+    return found
