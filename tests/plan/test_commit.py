@@ -109,7 +109,7 @@ def test_a_new_table_is_an_entry_a_name_a_schema_and_a_first_view() -> None:
     made = tuple(o.stored.id for o in content.objects)
     assert [c.objects for c in content.changes] == [made]
     assert [(v.kind, v.objects, v.row_count) for v in content.views] == [("snapshot", made, 3)]
-    assert content.sha256 == {made[0]: f"sha-{made[0]}"}
+    assert {id_: o.sha256 for id_, o in content.described.items()} == {made[0]: f"sha-{made[0]}"}
 
 
 def test_a_new_empty_table_has_a_view_without_objects() -> None:
@@ -179,7 +179,7 @@ def test_objects_that_the_catalogue_has_already_are_linked() -> None:
     assert content.linked == (first,)
     assert [o.stored.id for o in content.objects] == [second]
     assert content.changes[0].objects == (first, second)
-    assert set(content.sha256) == {first, second}
+    assert set({id_: o.sha256 for id_, o in content.described.items()}) == {first, second}
 
 
 @pytest.mark.parametrize(
