@@ -11,9 +11,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from sqlalchemy import distinct, func, select
 
 import anabranch as ab
 from anabranch.catalog import repositories
+from anabranch.catalog import tables as t
 from anabranch.catalog.publish import write_root
 from anabranch.catalog.store import now
 from anabranch.model.clock import Position
@@ -114,3 +116,11 @@ def put(repo: ab.Repository, name: str, id_: int, v: int = 0, branch: str = "mai
 def ids(repo: ab.Repository, name: str, at: str | None = None) -> list[int]:
     """The keys of a table, in order."""
     return sorted(row["id"] for row in repo.table(name, at).rows())
+
+
+def own_objects(repo: ab.Repository) -> int:
+    """How many objects the changes of a repository hold, all of them sound; its store may have more."""
+    repo.verify().raise_damages()
+    query = select(func.count(distinct(t.changes.c.object_id))).join(t.lines, t.lines.c.id == t.changes.c.line_id)
+    with repo._ctx.catalog.read() as cx:
+        return cx.scalar(query.where(t.lines.c.repository_id == repo._ctx.record.id)) or 0
