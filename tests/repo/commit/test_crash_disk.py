@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import random
 import resource
 import subprocess
 from collections.abc import Callable, Iterator
@@ -22,7 +23,7 @@ store = stores.store
 
 FILES_ONLY = ab.Settings(inline_limit_bytes=0)
 INLINE_ONLY = ab.Settings(inline_limit_bytes=10**9)
-BIG = 200_000
+BIG = 250_000
 """Rows that do not fit on a small disk."""
 
 
@@ -64,7 +65,8 @@ def read_only(place: Path) -> Iterator[None]:
 
 
 def big_rows() -> list[dict[str, Any]]:
-    return [{"id": n, "v": (n * 0x9E3779B97F4A7C15) % 2**63} for n in range(BIG)]
+    drawn = random.Random(7)
+    return [{"id": n, "v": drawn.getrandbits(62)} for n in range(BIG)]
 
 
 def files_under(place: Path) -> set[Path]:
@@ -141,7 +143,7 @@ def test_a_file_that_may_not_grow_is_told_and_nothing_is_published(tmp_path: Pat
     with store.init("r", settings=settings) as repo:
         make_table(repo, "t")
         files = store.files()
-        told = processes.run(commit_under_a_limit, store, "r", settings, 400_000)
+        told = processes.run(commit_under_a_limit, store, "r", settings, 1_500_000)
         assert told.startswith("Unavailable"), told
         assert repo.show().message == "warm up"
         assert [t.name for t in repo.tables()] == ["t"]
@@ -338,8 +340,7 @@ def test_damaged_bytes_in_the_catalogue_are_told_by_name(
             with pytest.raises(ab.Corrupt, match=id_) as caught:
                 use()
             assert caught.value.hint, name
-        with pytest.raises(ab.Corrupt, match=id_):
-            again.verify().raise_damages()
+        assert any(id_ in str(damage) for damage in again.verify().damages), "the store may have more of them"
         assert ids(again, "sound") == [1]
 
 
