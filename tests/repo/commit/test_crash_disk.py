@@ -143,7 +143,7 @@ def test_a_file_that_may_not_grow_is_told_and_nothing_is_published(tmp_path: Pat
     with store.init("r", settings=settings) as repo:
         make_table(repo, "t")
         files = store.files()
-        told = processes.run(commit_under_a_limit, store, "r", settings, 1_500_000)
+        told = processes.run(commit_under_a_limit, store, "r", settings, 900_000)
         assert told.startswith("Unavailable"), told
         assert repo.show().message == "warm up"
         assert [t.name for t in repo.tables()] == ["t"]

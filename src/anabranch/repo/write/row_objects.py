@@ -318,23 +318,29 @@ def _store_rows(
     touched: tuple[ColumnId, ...],
     limit: int,
 ) -> tuple[NewObject, ...]:
-    made = []
+    made: list[NewObject] = []
     size = _even_part(rows.num_rows, limit)
-    for start in range(0, rows.num_rows, size):
-        part = rows.slice(start, size)
-        content = parquet.encode(part, _even_part(part.num_rows, _group_rows(ctx, part)))
-        key_range, packs = parquet.table_range(part, schema.key_columns), packs_in(part)
-        if len(content) <= ctx.settings.inline_limit_bytes and part.nbytes <= INLINE_MEMORY_LIMIT_BYTES:
-            digest = hashlib.sha256(content).hexdigest()
-            new = _object(kind, schema, touched, digest, len(content), part.num_rows, key_range, None, content, packs)
-            ctx.cache.put(new.stored.id, part)
-        else:
-            file = ctx.root.put(content)
-            new = _object(
-                kind, schema, touched, file.sha256, len(content), part.num_rows, key_range, file.path, None, packs
-            )
-        made.append(new)
+    try:
+        for start in range(0, rows.num_rows, size):
+            made.append(_store_part(ctx, rows.slice(start, size), kind, schema, touched))
+    except BaseException:
+        ctx.discard(made)  # no disk is left with the first files of what did not fit
+        raise
     return tuple(made)
+
+
+def _store_part(
+    ctx: Context, part: pa.Table, kind: ObjectKind, schema: Schema, touched: tuple[ColumnId, ...]
+) -> NewObject:
+    content = parquet.encode(part, _even_part(part.num_rows, _group_rows(ctx, part)))
+    key_range, packs = parquet.table_range(part, schema.key_columns), packs_in(part)
+    if len(content) <= ctx.settings.inline_limit_bytes and part.nbytes <= INLINE_MEMORY_LIMIT_BYTES:
+        digest = hashlib.sha256(content).hexdigest()
+        new = _object(kind, schema, touched, digest, len(content), part.num_rows, key_range, None, content, packs)
+        ctx.cache.put(new.stored.id, part)
+        return new
+    file = ctx.root.put(content)
+    return _object(kind, schema, touched, file.sha256, len(content), part.num_rows, key_range, file.path, None, packs)
 
 
 def _even_part(rows: int, limit: int) -> int:
