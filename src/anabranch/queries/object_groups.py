@@ -37,8 +37,8 @@ class ObjectGroup:
         return self._typed(col(self._written(column).before, "o"), column)
 
     def touches(self, column: Column) -> bool:
-        """Whether the objects may change a column."""
-        return not self.touched.isdisjoint(column.ids)
+        """Whether the objects may change a column: not one that their schema hides, whatever is in their files."""
+        return not self.touched.isdisjoint(column.ids) and self.schema.written_as(column) is not None
 
     def changes(self, column: Column) -> exp.Expr:
         """Whether an update changes a touched column."""

@@ -84,7 +84,7 @@ SELECT * FROM t TIMESTAMP AS OF '2001-01-01';
 SELECT * FROM t VERSION AS OF main~9;
 --! NotFound: 'main~9' goes back past the first commit
 SELECT * FROM t VERSION AS OF 99;
---! NotFound: there is no branch, tag or commit 'main/99'
+--! NotFound: branch 'main' has no commit number 99
 SELECT * FROM t@nope;
 --! NotFound: there is no branch, tag or commit 'nope'
 SELECT n.id, n.v AS now, o.v AS then FROM t n FULL JOIN t VERSION AS OF v1 o ON n.id = o.id ORDER BY n.id, o.id;

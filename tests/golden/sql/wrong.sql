@@ -46,7 +46,7 @@ SELECT * FROM {frame};
 INSERT t VALUES (1);
 --! InvalidRequest: SQL, line 1, column 8: found 't', expected INTO or OVERWRITE
 INSERT INTO t;
---! InvalidRequest: SQL, line 1, column 14: the text ends, expected BY NAME or VALUES or SELECT or a list of columns
+--! InvalidRequest: SQL, line 1, column 14: the text ends, expected PARTITION or BY NAME or REPLACE or VALUES or SELECT or a list of columns
 INSERT INTO t (id VALUES (1);
 --! InvalidRequest: SQL, line 1, column 15: ( opens what nothing closes
 UPDATE t id = 1;

@@ -172,10 +172,13 @@ def test_views_of_the_session_can_be_joined(tmp_path: Any, spark: Any) -> None:
         spark.catalog.dropTempView("ana_test_numbers")
 
 
-def test_an_open_session_is_used_and_small_queries_need_none(small: ab.Repository, tmp_path: Any, spark: Any) -> None:
+def test_small_queries_need_no_session_and_an_open_one_is_used_for_what_only_spark_runs(
+    small: ab.Repository, tmp_path: Any, spark: Any
+) -> None:
     assert small.sql("SELECT 1 AS one").engine == "duck"
     with ab.init(tmp_path / "other", spark=spark) as repo:
-        assert repo.sql("SELECT 1 AS one").engine == "spark"
+        assert repo.sql("SELECT 1 AS one").engine == "duck"
+        assert repo.sql("SELECT soundex('one') AS one").engine == "spark"
 
 
 def test_values_are_never_pasted(small: ab.Repository) -> None:
@@ -436,7 +439,9 @@ def test_an_error_is_told_once(shop: ab.Repository, capfd: pytest.CaptureFixture
 def test_rows_that_are_written_out_need_no_spark_job(
     tmp_path: Any, spark: Any, caplog: pytest.LogCaptureFixture
 ) -> None:
-    with ab.init(tmp_path / "s", spark=spark) as repo, caplog.at_level("DEBUG", logger="anabranch.engines"):
+    session = spark.newSession()
+    session.conf.set("spark.sql.ansi.enabled", "false")  # So that it runs what reads tables.
+    with ab.init(tmp_path / "s", spark=session) as repo, caplog.at_level("DEBUG", logger="anabranch.engines"):
         repo.sql(f"{CREATE}; INSERT INTO orders VALUES (1, 'new', 2), (2, DEFAULT, DEFAULT)")
         assert " on spark" not in caplog.text
         assert repo.sql("SELECT count(*) AS n FROM orders").rows() == [{"n": 2}]
