@@ -54,7 +54,6 @@ SELECT kind, region, count(*) AS n FROM sales GROUP BY ALL ORDER BY kind, region
 --| a | south | 2
 --| b | NULL | 1
 --| b | north | 1
---: spark
 SELECT region, kind, sum(qty) AS q FROM sales GROUP BY ROLLUP (region, kind) ORDER BY region NULLS FIRST, kind NULLS FIRST, q;
 --| region: string | kind: string | q: bigint
 --| NULL | NULL | 6
@@ -66,7 +65,6 @@ SELECT region, kind, sum(qty) AS q FROM sales GROUP BY ROLLUP (region, kind) ORD
 --| north | b | 2
 --| south | NULL | 3
 --| south | a | 3
---: spark
 SELECT region, kind, count(*) AS n FROM sales GROUP BY CUBE (region, kind) ORDER BY region, kind, n;
 --| region: string | kind: string | n: bigint
 --| NULL | NULL | 1
@@ -81,7 +79,6 @@ SELECT region, kind, count(*) AS n FROM sales GROUP BY CUBE (region, kind) ORDER
 --| north | b | 1
 --| south | NULL | 2
 --| south | a | 2
---: spark
 SELECT region, kind, grouping(region) AS g, count(*) AS n FROM sales GROUP BY GROUPING SETS ((region), (kind), ()) ORDER BY region, kind, g, n;
 --| region: string | kind: string | g: tinyint | n: bigint
 --| NULL | NULL | 0 | 2
@@ -123,11 +120,9 @@ SELECT region, count(*) AS n FROM sales WHERE id > 100 GROUP BY region;
 SELECT sum(price * qty) AS total, count(price) AS n FROM sales;
 --| total: decimal(29,2) | n: bigint
 --| 72.50 | 5
---: spark
 SELECT sum(price) / count(price) AS mean FROM sales;
 --| mean: decimal(38,22)
 --| 8.2000000000000000000000
---: spark
 SELECT stddev(qty) AS s, var_pop(qty) AS v FROM sales WHERE qty < 4;
 --| s: double | v: double
 --| 1.0 | 0.6666666666666666
@@ -139,7 +134,6 @@ SELECT sort_array(collect_list(qty)) AS listed, sort_array(collect_set(kind)) AS
 SELECT max_by(id, qty) AS most, min_by(id, qty) AS least FROM sales;
 --| most: int | least: int
 --| 6 | 1
---: spark
 SELECT any_value(kind) AS k FROM sales WHERE kind = 'a';
 --| k: string
 --| a

@@ -132,7 +132,6 @@ SELECT id, extract(YEAR FROM day) AS y, extract(DOW FROM day) AS w, date_part('h
 --| 2 | 2023 | 1 | 23
 --| 3 | NULL | NULL | NULL
 --| 4 | 2024 | 5 | 0
---: spark
 SELECT id, date_trunc('MONTH', at) AS month, trunc(day, 'YEAR') AS year FROM p ORDER BY id;
 --| id: int | month: timestamp | year: date
 --| 1 | 2024-01-01T00:00:00+00:00 | 2024-01-01
@@ -165,7 +164,6 @@ SELECT id, qty & 6 AS masked, qty | 1 AS odd, qty ^ 3 AS flipped, ~qty AS invers
 SELECT md5('abc') AS m, left(sha2('abc', 256), 8) AS s, hex('abc') AS h;
 --| m: string | s: string | h: string
 --| 900150983cd24fb0d6963f7d28e17f72 | ba7816bf | 616263
---: spark
 SELECT power(2, 10) AS p, sqrt(16.0D) AS s, exp(0.0D) AS e, mod(7, 3) AS m;
 --| p: double | s: double | e: double | m: int
 --| 1024.0 | 4.0 | 1.0 | 1

@@ -103,7 +103,7 @@ USE BRANCH old;
 --| old
 CHERRY PICK main;
 --| branch: string | commit: string | commit_id: string | inserted: bigint | updated: bigint | deleted: bigint
---| old | <hash> | old/1 | 0 | 1 | 0
+--| old | <hash> | old/3 | 0 | 1 | 0
 SELECT * FROM t WHERE id = 2;
 --| id: int | price: int | qty: int
 --| 2 | 21 | 12
