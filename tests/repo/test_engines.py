@@ -45,7 +45,7 @@ def test_metadata_verbs_load_no_engine(tmp_path: Path) -> None:
 def test_small_work_runs_in_the_process_and_the_log_says_why(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.DEBUG, logger="anabranch.engines"), ab.init(tmp_path) as repo:
         load(repo)
-        repo.table("t").rows()
+        repo.table("t", where="id > 0").rows()  # all rows of a small table need no engine
     assert "insert into 't' runs on duck: 0 bytes may be read" in caplog.text
     assert "reading t runs on duck" in caplog.text
 

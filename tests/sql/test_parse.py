@@ -132,7 +132,7 @@ def test_a_statement_says_what_it_says(text: str, expected: s.SqlStatement) -> N
     [
         ("selec 1", 1, "expected a statement"),
         ("insert t values (1)", 8, "found 't', expected INTO or OVERWRITE"),
-        ("insert into t vales (1)", 15, "found 'vales', expected BY NAME or VALUES"),
+        ("insert into t vales (1)", 15, "found 'vales', expected PARTITION or BY NAME or REPLACE or VALUES"),
         ("update t a = 1", 12, "found '=', expected SET"),
         ("delete t", 8, "found 't', expected FROM"),
         ("merge into t using s when", 26, "expected ON"),
