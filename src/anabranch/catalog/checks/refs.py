@@ -34,8 +34,8 @@ def _fact(row: CatalogRow) -> Iterator[Damage]:
         yield row.damage(f"expected a number, found {row.value!r}")
     elif row.key == "store_id" and not is_id(row.value, "z"):
         yield row.damage(f"expected an id, found {row.value!r}")
-    elif row.key == "objects" and not (row.value == "objects" or os.path.isabs(row.value)):
-        yield row.damage(f"expected `objects` or an absolute path, found {row.value!r}")
+    elif row.key == "objects" and not (row.value == "objects" or os.path.isabs(row.value.removeprefix("file://"))):
+        yield row.damage(f"expected `objects`, an absolute path or a file:// URL, found {row.value!r}")
 
 
 def check_repositories(known: LookUps) -> None:
