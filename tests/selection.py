@@ -58,7 +58,8 @@ def _is_spared(config: pytest.Config, item: pytest.Item) -> bool:
 
 def _is_quick(item: pytest.Item) -> bool:
     """Tell whether a test needs neither a JVM nor a server and, if it is one of a whole verb, is one of those drawn."""
-    if is_jvm(item) or _has_mark(item, "long") or _has_mark(item, "more") or "postgresql" in _parameters(item).values():
+    needs_server = "postgresql" in _parameters(item).values() or "postgres" in getattr(item, "fixturenames", ())
+    if is_jvm(item) or _has_mark(item, "long") or _has_mark(item, "more") or needs_server:
         return False
     return not item.nodeid.startswith(WHOLE_VERBS) or _number(item) % QUICK_SHARE == 0
 
