@@ -161,7 +161,7 @@ def _judged(found: Found, bar: Bar | None) -> tuple[str, str, str]:
     ratio = _ratio(found, bar) if bar else None
     if bar is None or ratio is None:
         return "", "", ""
-    return f"{bar.limit:g} × {bar.peer or 'the best'}", f"{ratio:.2f}", "yes" if ratio <= bar.limit else "**no**"
+    return f"{bar.limit:g} of {bar.peer or 'the best'}", f"{ratio:.2f}", "yes" if ratio <= bar.limit else "**no**"
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import shutil
 import sys
+from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from benchmarks.peers.spark_session import open_session, revenue
@@ -19,7 +21,7 @@ DELTA = "io.delta:delta-spark_4.1_2.13:4.4.1"
 class ByHand:
     """What all three share: states are read as DataFrames, and compared and merged by outer joins."""
 
-    settings: dict[str, str] = {}
+    settings: Mapping[str, str] = MappingProxyType({})
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -206,13 +208,13 @@ class WithMerge(ByHand):
         )
 
     def _put(self, branch: str, rows: Any) -> None:
-        listed = ", ".join(COLUMNS)
+        listed, given = ", ".join(COLUMNS), ", ".join(f"s.{c}" for c in COLUMNS)
         self._merge_into(
             branch,
             rows,
             "WHEN MATCHED AND s.gone THEN DELETE WHEN MATCHED THEN UPDATE SET "
             + ", ".join(f"t.{c} = s.{c}" for c in VALUES)
-            + f" WHEN NOT MATCHED AND NOT s.gone THEN INSERT ({listed}) VALUES ({', '.join(f's.{c}' for c in COLUMNS)})",
+            + f" WHEN NOT MATCHED AND NOT s.gone THEN INSERT ({listed}) VALUES ({given})",
         )
 
     def _merge_into(self, branch: str, rows: Any, clauses: str) -> None:
@@ -262,12 +264,14 @@ class Iceberg(WithMerge):
 class Delta(WithMerge):
     """Deletion vectors; a branch is a shallow clone."""
 
-    settings = {
-        "spark.jars.packages": DELTA,
-        "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
-        "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
-        "spark.databricks.delta.properties.defaults.enableDeletionVectors": "true",
-    }
+    settings = MappingProxyType(
+        {
+            "spark.jars.packages": DELTA,
+            "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
+            "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
+            "spark.databricks.delta.properties.defaults.enableDeletionVectors": "true",
+        }
+    )
 
     def load(self) -> None:
         self._given["orders"].write.format("delta").save(self._path("main"))
