@@ -15,7 +15,7 @@ from anabranch.repo.commit.commit import finish
 from anabranch.repo.commit.open_commit import OpenCommit, working_set
 from anabranch.repo.context.arguments import check_date, check_words
 from anabranch.repo.context.context import Context
-from anabranch.repo.merge.remake import Said, remake
+from anabranch.repo.merge.remake import CommitWords, remake
 from anabranch.repo.merge.side_branch import aside
 
 
@@ -70,10 +70,10 @@ def _tip(ctx: Context, head: BranchHead, work: OpenCommit | None) -> Position:
     return found.position
 
 
-def _said(ctx: Context, head: BranchHead, asked: AmendRequest) -> Said:
+def _said(ctx: Context, head: BranchHead, asked: AmendRequest) -> CommitWords:
     """The words of the old commit, but for those that are given."""
     with ctx.catalog.read() as cx:
         old, origins = commits.describe(cx, [head.position])[0], origins_at(cx, [head.position])
     date = old.started_at if asked.date is None else asked.date
     started_at = check_date(date, ctx.catalog.now())
-    return Said(asked.message or old.message, asked.author or old.author, started_at, origins, old.facts)
+    return CommitWords(asked.message or old.message, asked.author or old.author, started_at, origins, old.facts)

@@ -21,7 +21,7 @@ from anabranch.repo.merge.side_branch import aside
 
 
 @dataclass(frozen=True)
-class Said:
+class CommitWords:
     """What a commit says of itself."""
 
     message: str
@@ -31,7 +31,7 @@ class Said:
     facts: Mapping[str, Any] = field(default_factory=dict)
 
 
-def remake(ctx: Context, old: Position, tip: Position, branch: BranchHead, says: Said, verb: str) -> Commit:
+def remake(ctx: Context, old: Position, tip: Position, branch: BranchHead, says: CommitWords, verb: str) -> Commit:
     """Make a commit with the parents of an old one and the state of a tip, which is the old one or follows from it.
 
     No branch moves; `branch` is the one that is to show it.
@@ -39,7 +39,7 @@ def remake(ctx: Context, old: Position, tip: Position, branch: BranchHead, says:
     with ctx.catalog.read() as cx:
         first = history.parent(cx, old, 1)
         further = [history.head(cx, p) for p in history.further_parents(cx, old)]
-        merge = _Merge(tuple(p for p in further if p), tuple(paths.referred(cx, old)))
+        merge = _FurtherParents(tuple(p for p in further if p), tuple(paths.referred(cx, old)))
     if first is None:
         raise InvalidRequest("the first commit of a repository can't be made again", hint="make a new commit")
     picked = Picked(first, tip, verb, says.message, says.author, verb)
@@ -48,7 +48,7 @@ def remake(ctx: Context, old: Position, tip: Position, branch: BranchHead, says:
 
 
 @dataclass(frozen=True)
-class _Merge:
+class _FurtherParents:
     """What a merge commit has that others lack."""
 
     further: tuple[CommitHead, ...]
@@ -61,7 +61,9 @@ class _Merge:
         return [ChangeReference(t, n, None, None) for t in tables for n in range(1, len(self.further) + 1)]
 
 
-def _attempt(attempts: Attempts, name: str, picked: Picked, merge: _Merge, says: Said, branch: BranchHead) -> Commit:
+def _attempt(
+    attempts: Attempts, name: str, picked: Picked, merge: _FurtherParents, says: CommitWords, branch: BranchHead
+) -> Commit:
     ctx = attempts.ctx
     with ctx.catalog.read() as cx:
         target = read_target(ctx, cx, name)
