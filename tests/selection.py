@@ -55,7 +55,7 @@ def _is_spared(config: pytest.Config, item: pytest.Item) -> bool:
     """Tell whether `make test` leaves a test out: a proof of what has not changed, a long one or a twin on Spark."""
     if _has_mark(item, "proof"):
         return stamp.is_current()
-    if _has_mark(item, "more") or (_uses_spark(item) and _has_mark(item, "long")):
+    if _has_mark(item, "more") or (_has_mark(item, "long") and (_uses_spark(item) or _uses_postgres(item))):
         return True
     is_drawn = config.getoption("--connect") or _number(item) % SPARK_SHARE == 0
     return _is_twin(item) and not (_has_mark(item, "contract") or is_drawn)
@@ -77,6 +77,10 @@ def _uses_server(item: pytest.Item) -> bool:
 def _uses_spark(item: pytest.Item) -> bool:
     fixtures = getattr(item, "fixturenames", ())
     return "spark" in fixtures or ("engine" in fixtures and _parameters(item).get("engine") != "duck")
+
+
+def _uses_postgres(item: pytest.Item) -> bool:
+    return "postgresql" in _parameters(item).values() or "postgres" in getattr(item, "fixturenames", ())
 
 
 def _is_twin(item: pytest.Item) -> bool:

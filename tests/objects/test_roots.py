@@ -116,16 +116,17 @@ def test_damage_is_told_by_name(place: Place, root: ObjectRoot) -> None:
         root.open(sealed.path)
 
 
-def test_what_an_engine_wrote_is_sealed_in_the_order_of_names_without_its_markers(
+def test_what_an_engine_wrote_is_listed_in_the_order_of_names_without_its_markers(
     place: Place, root: ObjectRoot
 ) -> None:
     prefix = root.new_prefix()
     for name in ("part-00001.parquet", "part-00000.parquet", "_SUCCESS", ".part.parquet.crc", "_temporary/0/x.parquet"):
         place.write(f"{prefix}/{name}", name.encode())
-    sealed = root.seal(prefix)
-    assert [f.path for f in sealed] == [f"{prefix}/part-00000.parquet", f"{prefix}/part-00001.parquet"]
-    assert [f.sha256 for f in sealed] == [hashlib.sha256(Path(f.path).name.encode()).hexdigest() for f in sealed]
-    assert sorted(f.path for f in root.files()) == [f.path for f in sealed]
+    written = root.written(prefix)
+    root.settle(prefix)
+    assert [f.path for f in written] == [f"{prefix}/part-00000.parquet", f"{prefix}/part-00001.parquet"]
+    assert [f.size_bytes for f in written] == [18, 18]
+    assert sorted(f.path for f in root.files()) == [f.path for f in written]
     root.discard(prefix)
     assert list(root.files()) == []
 
@@ -135,7 +136,7 @@ def test_a_prefix_that_was_collected_is_not_sealed(place: Place, root: ObjectRoo
     place.write(f"{prefix}/part-0.parquet", b"rows")
     root.collect([f.path for f in root.files()])
     with pytest.raises(ab.Unavailable, match="collected while they were written"):
-        root.seal(prefix)
+        root.settle(prefix)
 
 
 def test_collecting_removes_what_is_named_and_nothing_else(place: Place, root: ObjectRoot) -> None:

@@ -124,9 +124,9 @@ def test_no_secret_is_in_any_message_log_or_file(
         with (
             pytest.raises(ab.Unavailable, match="access denied") as refused,
             ab.open(tmp_path / "store", engine="duck", settings=ALL_FAR) as denied,
+            denied.commit("main", "x") as tx,
         ):
-            with denied.commit("main", "x") as tx:
-                tx.table("t").insert(pa.table({"id": range(5000, 90000), "v": [str(n * n) for n in range(85000)]}))
+            tx.table("t").insert(pa.table({"id": range(5000, 90000), "v": [str(n * n) for n in range(85000)]}))
     told = f"{refused.value!r} {refused.value} {caplog.text}"
     assert SECRET not in told
     assert "another-secret" not in told

@@ -7,7 +7,6 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -20,8 +19,8 @@ from anabranch.objects.blobs import Blob, Blobs
 from anabranch.objects.cache import FileCache, WantedFile
 from anabranch.objects.far_aside import FarAside
 from anabranch.objects.ranged import RangedFile
-from anabranch.objects.root import FoundFile, SealedFile, parquet_names
-from anabranch.settings import HASHING_THREADS, RANGE_BYTES
+from anabranch.objects.root import FoundFile, SealedFile, WrittenFile, parquet_names
+from anabranch.settings import RANGE_BYTES
 
 MARKER = "anabranch-root.json"
 """Says which store writes here; others only read."""
@@ -64,20 +63,12 @@ class RemoteRoot:
         self._blobs.put(f"{prefix}{found_files.BEGUN}", b"")
         return prefix
 
-    def seal(self, prefix: str) -> list[SealedFile]:
-        """Hash what an engine wrote, and remove its markers."""
-        files = self.written(prefix)
-        with ThreadPoolExecutor(HASHING_THREADS) as pool:
-            digests = list(pool.map(lambda blob: self._digest(blob.name)[1], files))
-        self.settle(prefix)
-        return [SealedFile(b.name, b.size_bytes, digest) for b, digest in zip(files, digests, strict=True)]
-
-    def written(self, prefix: str) -> list[Blob]:
+    def written(self, prefix: str) -> list[WrittenFile]:
         """List the data files that an engine wrote, in the order of names; all else there goes."""
         found = {blob.name.removeprefix(f"{prefix}/"): blob for blob in self._blobs.below(prefix)}
         kept = parquet_names([name for name in found if "/" not in name])
         self._blobs.delete(blob.name for name, blob in found.items() if name not in kept)
-        return [found[name] for name in kept]
+        return [WrittenFile(found[name].name, found[name].size_bytes) for name in kept]
 
     def settle(self, prefix: str) -> None:
         """Take the mark away that says that the files are wanted; Unavailable if gc took it before."""
