@@ -131,10 +131,6 @@ REWRITTEN_FILES_AT_ONCE = 8
 # Memory and reading
 BATCH_ROWS = 64 * 1024
 """Rows of a batch that `batches()` gives."""
-UNPACKED_FACTOR = 8
-"""How many times bigger rows in memory may be than in files."""
-WANTED_STATES_LIMIT = 1024
-"""States of tables of which it is remembered how often they were read."""
 SPARK_COPY_FILES_LIMIT = 4096
 """Files that one process makes for Spark at most."""
 SPARK_COPY_THREADS = 4

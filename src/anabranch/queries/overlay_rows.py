@@ -15,8 +15,8 @@ import pyarrow as pa
 
 from anabranch.model.objects import Layer
 from anabranch.model.schema import Column
-from anabranch.queries.overlay_places import acting_on, lay, turns_by_place
-from anabranch.queries.query import PLACE, TURN, Query
+from anabranch.queries.overlay_places import PLACE, acting_on, lay, turns_by_place
+from anabranch.queries.query import TURN, Query
 from anabranch.queries.scan import Scan
 
 _T = TypeVar("_T")

@@ -26,7 +26,6 @@ from anabranch.queries.object_groups import GONE, INT, ObjectGroup, Overlay, phy
 from anabranch.queries.overlay_by_file import acting, can_tell
 from anabranch.queries.overlay_fold import folded_in_memory
 from anabranch.queries.query import (
-    PLACE,
     TURN,
     Files,
     Query,
@@ -50,7 +49,6 @@ from anabranch.queries.query import (
     union_all,
 )
 
-STAYS = "_ana_stays"
 _COPIES_AT_MOST = 16
 
 
@@ -66,8 +64,6 @@ class Access:
 
 FoldNow = Callable[[Callable[[], Query | pa.Table], Hashable], pa.Table]
 """Folds changes, by a query or in memory, or remembers what came of it; the second value tells it from others."""
-PatchNow = Callable[[Callable[[], Query], Hashable], pa.Table | None]
-"""The same for the rows that changes make of files; None as long as it is not worth it."""
 LayNow = Callable[["Scan", Sequence[Layer], Sequence[Layer]], Source | None]
 """Makes a source of rows as changes leave them, given the objects of both; None if that is not worth it."""
 HoldNow = Callable[[pa.Table, tuple[tuple[str, DataType], ...], Hashable], Source]
@@ -93,17 +89,15 @@ def scan(
     sources: Sources | None = None,
     broadcast: bool = False,
     fold: FoldNow | None = None,
-    patch: PatchNow | None = None,
     hold: HoldNow | None = None,
     copy: CopyNow | None = None,
     lay: LayNow | None = None,
 ) -> Query:
     """Read columns of a table under their ids; with `keys`, only those rows.
 
-    With `fold`, the changes are folded beforehand, and the query only joins what comes of it. With `patch`, too, the
-    changed rows may be known by their places in files, so that neither keys are read nor values compared. `hold`
-    says where folded changes are kept for the engine, if not in memory, and `copy` does it for small objects of rows.
-    `lay` does away with all of it where it can.
+    With `fold`, the changes are folded beforehand, and the query only joins what comes of it. `hold` says where folded
+    changes are kept for the engine, if not in memory, and `copy` does it for small objects of rows. `lay` does away
+    with all of it where it can.
     """
     bound = sources or Sources()
     layers: Sequence[Layer] = state.layers if keys is None else near_layers(state, keys)
@@ -111,7 +105,7 @@ def scan(
         access = _only_keys(access, layers, state.schema.key_columns[0], keys.source.table)
         layers = [x for x in layers if x.object.id not in access.tables or access.tables[x.object.id].num_rows]
     wanted = bound.add(keys.source) if keys else None
-    plan = Scan(state, tuple(columns), access, bound, wanted, broadcast, fold, patch, hold, copy, lay)
+    plan = Scan(state, tuple(columns), access, bound, wanted, broadcast, fold, hold, copy, lay)
     return Query(plan.build(layers), bound.named)
 
 
@@ -190,7 +184,6 @@ class Scan:
     keys: str | None
     broadcast: bool
     fold_now: FoldNow | None = None
-    patch_now: PatchNow | None = None
     hold_now: HoldNow | None = None
     copy_now: CopyNow | None = None
     lay_now: LayNow | None = None
@@ -278,13 +271,7 @@ class Scan:
         cells = self.touched_by(deltas)
         if self.fold_now is None or any(c.type.only_spark for c in cells):
             return [self._joined(rows, Overlay(subquery(self._fold(deltas, cells), "d"), cells))]
-        parts: list[exp.Select] = []
-        left: list[Layer] = []
-        for members in self.alike(rows):
-            patched = self._patched(members, deltas, cells)
-            parts += patched
-            left += [] if patched else members
-        return parts + self._overlaid(left, deltas, cells) if left else parts
+        return self._overlaid(rows, deltas, cells)
 
     def _overlaid(self, rows: Sequence[Layer], deltas: Sequence[Layer], cells: tuple[Column, ...]) -> list[exp.Select]:
         """Join rows with changes that were folded before; files only with those that act on them, where it is known."""
@@ -297,39 +284,13 @@ class Scan:
         parts = [self._joined(held, self._held(whole, cells, deltas))] if held else []
         return [*parts, self._joined(files, self._held(act, cells, (*deltas, *files), has_turns=False))]
 
-    def _patched(self, files: list[Layer], deltas: Sequence[Layer], cells: tuple[Column, ...]) -> list[exp.Select]:
-        """The rows of files that nothing has changed, by their places, and what became of the others; or nothing."""
-        if self.patch_now is None or files[0].object.id in self.access.tables:
-            return []
-        layers = tuple((x.turn, x.object.id) for x in (*files, *deltas))
-        shape = tuple((str(c.id), str(c.type)) for c in self.columns)
-        rows = self.patch_now(lambda: self._patch(files, deltas, cells), (PLACE, layers, shape))
-        if rows is None:
-            return []
-        patch, columns = self.sources.add(Rows(rows)), [str(c.id) for c in self.columns]
-        same = exp.EQ(this=col(PLACE, "r"), expression=col(PLACE, "p"))
-        below = subquery(self.leaf(self.group(files, turned=False, places=True), self.columns, None), "r")
-        return [
-            select([col(c, "r") for c in columns], below, join=joined(table(patch, "p"), same, "left anti")),
-            select([col(c, "p") for c in columns], table(patch, "p"), where=col(STAYS, "p")),
-        ]
-
-    def _patch(self, files: Sequence[Layer], deltas: Sequence[Layer], cells: tuple[Column, ...]) -> Query:
-        """What became of rows that are changed, with their places in the files."""
-        apart = replace(self, sources=Sources())
-        changed = apart._joined(files, apart._held(self.folded(deltas, cells), cells, deltas), places=True)
-        return Query(changed, apart.sources.named)
-
-    def _joined(self, rows: Sequence[Layer], overlay: Overlay, places: bool = False) -> exp.Select:
-        """Rows as the changes leave them; with `places`, those that may be changed, with their places and ends."""
+    def _joined(self, rows: Sequence[Layer], overlay: Overlay) -> exp.Select:
+        """Rows as the changes leave them."""
         read = tuple(dict.fromkeys((*self.key, *self.columns)))
-        groups = [self.group(m, turned=overlay.has_turns, places=places) for m in self.alike(rows)]
+        groups = [self.group(m, turned=overlay.has_turns) for m in self.alike(rows)]
         below = union_all([self.leaf(group, read, TURN if overlay.has_turns else None) for group in groups])
         picked = [overlay.cell(c) for c in self.columns]
         same = same_key(self.key_ids, "r", "d")
-        if places:
-            picked += [aliased(col(PLACE, "r"), PLACE), aliased(overlay.stays(), STAYS)]
-            return select(picked, subquery(below, "r"), join=joined(overlay.relation, same, "inner"))
         join = joined(overlay.relation, same, "left")
         query = select(picked, subquery(below, "r"), join=join, where=overlay.stays())
         return hinted(query, "BROADCAST", exp.column("d")) if self.broadcast else query
@@ -418,8 +379,6 @@ class Scan:
         if turn:
             value = col(TURN, "o") if group.has_turns else number(group.turn)
             picked.append(aliased(cast_to(value, INT), turn))
-        if isinstance(group.source, Files) and group.source.places:
-            picked.append(aliased(col(PLACE, "o"), PLACE))
         return self._limited(picked, group)
 
     def said(self, delta: Layer, cells: Sequence[Column]) -> Query:
@@ -451,7 +410,7 @@ class Scan:
             grouped.setdefault((inline, o.kind, o.schema_id, *same_columns), []).append(layer)
         return list(grouped.values())
 
-    def group(self, members: list[Layer], turned: bool = True, places: bool = False) -> ObjectGroup:
+    def group(self, members: list[Layer], turned: bool = True) -> ObjectGroup:
         first = members[0].object
         schema = self.state.schemas[first.schema_id]
         touched = frozenset(c for m in members for c in m.object.touched)
@@ -464,7 +423,7 @@ class Scan:
             )
         uris = tuple(self.access.uris[m.object.id] for m in members)
         turns = tuple(m.turn for m in members) if turned and len({m.turn for m in members}) > 1 else ()
-        files = Files(uris, physical(first, schema), turns, places)
+        files = Files(uris, physical(first, schema), turns)
         return ObjectGroup(first.kind, schema, touched, files, members[0].turn, bool(turns))
 
 

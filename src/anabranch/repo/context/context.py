@@ -29,7 +29,7 @@ from anabranch.model.types import DataType
 from anabranch.objects.root import ObjectRoot
 from anabranch.objects.soundness import Soundness
 from anabranch.repo.context.spark_copies import HeldFiles
-from anabranch.settings import WANTED_STATES_LIMIT, Settings
+from anabranch.settings import Settings
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -45,7 +45,6 @@ class RowCache:
     def __init__(self, limit_bytes: int) -> None:
         self._limit, self._size = limit_bytes, 0
         self._rows: OrderedDict[Hashable, pa.Table] = OrderedDict()
-        self._wanted: OrderedDict[Hashable, int] = OrderedDict()
         self._lock = threading.Lock()
 
     def get(self, id_: Hashable) -> pa.Table | None:
@@ -61,15 +60,6 @@ class RowCache:
                 self._size += rows.nbytes
             while self._size > self._limit and len(self._rows) > 1:
                 self._size -= self._rows.popitem(last=False)[1].nbytes
-
-    def times_wanted(self, id_: Hashable) -> int:
-        """Tell how often somebody wanted these rows before; the next one will hear of one more."""
-        with self._lock:
-            before = self._wanted.pop(id_, 0)
-            self._wanted[id_] = before + 1
-            while len(self._wanted) > WANTED_STATES_LIMIT:
-                self._wanted.popitem(last=False)
-            return before
 
 
 class SmallRows(Mapping[ObjectId, "pa.Table"]):
@@ -210,12 +200,6 @@ class Context:
             found = make()
             self.cache.put(key, found)
         return found
-
-    def patch_now(self, query: Callable[[], Query], key: Hashable) -> pa.Table | None:
-        """Find the rows that changes make of files; None for the first read of a state, which may be the only one."""
-        if self.cache.get(key) is None and self.cache.times_wanted(key) == 0:
-            return None
-        return self.fold_now(query, key)
 
     def discard(self, made: Sequence[NewObject]) -> None:
         """Remove files of objects that will never be linked."""

@@ -18,7 +18,6 @@ from anabranch.plan.engine import Work
 from anabranch.repo.context.arguments import check_limit
 from anabranch.repo.context.context import Context
 from anabranch.repo.read.conditions import condition_for, not_in_duck, reading, unproven
-from anabranch.settings import UNPACKED_FACTOR
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -283,7 +282,6 @@ class Table(Relation):
         ctx = self._ctx
         broadcast = size_of(state.layers) - _snapshot_size(state) <= ctx.settings.broadcast_limit_bytes
         apart = broadcast and keys is None and ctx.engines.setting != "spark"
-        small = _changed_size(state) <= ctx.settings.cache_limit_bytes
         return scan(
             state,
             read,
@@ -291,7 +289,6 @@ class Table(Relation):
             keys=keys,
             broadcast=broadcast,
             fold=ctx.fold_now if apart else None,
-            patch=ctx.patch_now if apart and engine.in_process and small else None,
             hold=None if engine.in_process else ctx.held.rows,
             copy=ctx.held.copies if apart and not engine.in_process else None,
             lay=Keeping(ctx, engine.in_process, invests and engine.in_process) if apart else None,
@@ -313,10 +310,3 @@ def make_selection(
 
 def _snapshot_size(state: TableState) -> int:
     return as_layers(state.layers).rows_bytes
-
-
-def _changed_size(state: TableState) -> int:
-    """Estimate how much memory the changed rows of a table take, whole; the cache would not keep more than it holds."""
-    rows = sum(x.object.row_count for x in state.layers if x.object.kind == "rows")
-    changed = sum(x.object.row_count for x in state.layers if x.object.kind != "rows")
-    return UNPACKED_FACTOR * changed * _snapshot_size(state) // max(rows, 1)
