@@ -256,7 +256,7 @@ class _Row:
         if state is None or version is None:
             return None
         from anabranch.frames.output import to_dicts
-        from anabranch.queries.scan import scan
+        from anabranch.repo.read.scan import scan
 
         shown = state.read_as(schema)
         keys = _keys_for(shown, version)
@@ -264,7 +264,7 @@ class _Row:
             return None
         layers = [x for x in shown.layers if may_meet(x.object.key_range, keys.key_range)]
         engine = self._engine(shown, size_of(layers))
-        query = scan(shown, shown.schema.own(schema.columns), self.past.ctx.access(layers), keys=keys)
+        query = scan(self.past.ctx, shown, shown.schema.own(schema.columns), self.past.ctx.access(layers), keys=keys)
         with reading(self.past.ctx, shown):
             found = to_dicts(engine.fetch(query))
         return found[0] if found else None
@@ -280,8 +280,8 @@ class _Row:
         if not are_one(before, after):
             return  # Under another key, the rows of the table before went, and others came.
         from anabranch.queries.query import Sources
-        from anabranch.queries.scan import scan
         from anabranch.queries.writes import at_keys, picked_columns
+        from anabranch.repo.read.scan import scan
 
         keys = _keys_for(after, version)
         if keys is None:
@@ -289,7 +289,7 @@ class _Row:
         shown, sources = before.read_as(after.schema), Sources()
         own = shown.schema.key_columns
         columns = tuple(dict.fromkeys((*own, *after.schema.key_columns)))
-        query = scan(shown, columns, self.past.ctx.access(shown.layers), sources=sources)
+        query = scan(self.past.ctx, shown, columns, self.past.ctx.access(shown.layers), sources=sources)
         query = at_keys(query, after.schema, sources.add(keys.source))
         names = {str(c.id): str(c.id) for c in own}
         with reading(self.past.ctx, shown):

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from anabranch.catalog.store import Connection
-    from anabranch.queries.query import Query, Source
+    from anabranch.queries.query import Source
     from anabranch.queries.scan import Access
 
 
@@ -166,12 +166,10 @@ class Context:
     def access(self, layers: Sequence[Layer], pending: Mapping[ObjectId, bytes] | None = None) -> Access:
         """Find the bytes of objects: files by address, small ones decoded."""
         from anabranch.queries.scan import Access
-        from anabranch.repo.context.wide_changes import ReadBefore
 
         known = as_layers(layers)
         decoded = SmallRows(known, lambda inline: self.small_rows(inline, pending or {}))
-        lay = None if self.engines.setting == "spark" else ReadBefore(self.engines, self.remembered)
-        return Access(Addresses(known, self.root), decoded, lay)
+        return Access(Addresses(known, self.root), decoded)
 
     def source_of(
         self, o: StoredObject, columns: tuple[tuple[str, DataType], ...], pending: Mapping[ObjectId, bytes]
@@ -183,15 +181,6 @@ class Context:
         if o.id in access.tables:
             return Rows(access.tables[o.id])
         return Files((access.uris[o.id],), columns)
-
-    def fold_now(self, make: Callable[[], Query | pa.Table], key: Hashable) -> pa.Table:
-        """Fold the changes of a table in the process, once for each state of it."""
-        return self.remembered(lambda: self._fetched(make()), key)
-
-    def _fetched(self, made: Query | pa.Table) -> pa.Table:
-        from anabranch.queries.query import Query
-
-        return self.engines.duck().fetch(made) if isinstance(made, Query) else made
 
     def remembered(self, make: Callable[[], pa.Table], key: Hashable) -> pa.Table:
         """Rows that never change, made when they are first wanted."""
