@@ -148,7 +148,7 @@ class _Version:
 
 
 @dataclass(frozen=True)
-class _Step:
+class _TouchingCommit:
     """A commit, and the table before it, at it and at its further parents; None where it is not there."""
 
     commit: Commit
@@ -249,16 +249,16 @@ class _Row:
 
     # --- what they did to it ---
 
-    def _step(self, touch: Touch, author: str | None) -> _Step | None:
+    def _step(self, touch: Touch, author: str | None) -> _TouchingCommit | None:
         """Read a commit and the table around it; None if another author made it."""
         with self._reading() as past:
             commit = commits.describe(past.cx, [touch.position])[0]
             if author not in (None, commit.author):
                 return None
             further = [past.at(parent) for parent in history.further_parents(past.cx, touch.position)]
-            return _Step(commit, past.before(touch.position), past.at(touch.position), tuple(further))
+            return _TouchingCommit(commit, past.before(touch.position), past.at(touch.position), tuple(further))
 
-    def _told(self, step: _Step) -> RowHistoryEntry | None:
+    def _told(self, step: _TouchingCommit) -> RowHistoryEntry | None:
         after_state, before_state = step.after, step.before
         there = after_state or before_state
         if there is None:
