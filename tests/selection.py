@@ -50,7 +50,7 @@ def _is_spared(config: pytest.Config, item: pytest.Item) -> bool:
     """Tell whether `make test` leaves a test out: a proof of what has not changed, a long one or a twin on Spark."""
     if _has_mark(item, "proof"):
         return stamp.is_current()
-    if _has_mark(item, "more") or (_uses_spark(item) and _has_mark(item, "long")):
+    if _has_mark(item, "more") or (_has_mark(item, "long") and (_uses_spark(item) or _uses_postgres(item))):
         return True
     is_drawn = config.getoption("--connect") or _number(item) % SPARK_SHARE == 0
     return _is_twin(item) and not (_has_mark(item, "contract") or is_drawn)
@@ -58,8 +58,7 @@ def _is_spared(config: pytest.Config, item: pytest.Item) -> bool:
 
 def _is_quick(item: pytest.Item) -> bool:
     """Tell whether a test needs neither a JVM nor a server and, if it is one of a whole verb, is one of those drawn."""
-    needs_server = "postgresql" in _parameters(item).values() or "postgres" in getattr(item, "fixturenames", ())
-    if is_jvm(item) or _has_mark(item, "long") or _has_mark(item, "more") or needs_server:
+    if is_jvm(item) or _has_mark(item, "long") or _has_mark(item, "more") or _uses_postgres(item):
         return False
     return not item.nodeid.startswith(WHOLE_VERBS) or _number(item) % QUICK_SHARE == 0
 
@@ -67,6 +66,10 @@ def _is_quick(item: pytest.Item) -> bool:
 def _uses_spark(item: pytest.Item) -> bool:
     fixtures = getattr(item, "fixturenames", ())
     return "spark" in fixtures or ("engine" in fixtures and _parameters(item).get("engine") != "duck")
+
+
+def _uses_postgres(item: pytest.Item) -> bool:
+    return "postgresql" in _parameters(item).values() or "postgres" in getattr(item, "fixturenames", ())
 
 
 def _is_twin(item: pytest.Item) -> bool:

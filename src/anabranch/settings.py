@@ -50,6 +50,8 @@ class Settings:
     """Rows per Parquet file that the in-process engine writes: a commit rewrites whole files by the way."""
     spark_file_row_limit: int = 262_144
     """Rows per Parquet file that Spark writes for a table: few enough for a commit in the process to rewrite one."""
+    seal_in_process_limit_bytes: int = 16 * 1024 * 1024
+    """What Spark wrote is hashed and described by its executors, unless it is smaller than this."""
     row_group_rows: int = 122_880
     """Rows per Parquet row group that the in-process engine writes."""
     broadcast_limit_bytes: int = 64 * 1024 * 1024
@@ -111,8 +113,8 @@ HASHING_THREADS = 4
 """Threads that hash files."""
 INLINE_MEMORY_LIMIT_BYTES = 1 << 30
 """Rows that take more memory are never kept in the catalogue."""
-CHECKED_BATCH_ROWS = 1 << 20
-"""Rows of a file that are looked at in one go."""
+FILES_PARTITIONS = 256
+"""Tasks in which executors look at the files of a load, at most."""
 PLAIN_WRITE_LIMIT_BYTES = 64 * 1024
 """Rows up to this size are written plainly, without zstd and dictionaries."""
 ENCODING_SAMPLE_ROWS = 1024

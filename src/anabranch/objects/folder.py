@@ -8,8 +8,7 @@ import shutil
 import threading
 import time
 from collections.abc import Hashable, Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
@@ -17,8 +16,7 @@ from anabranch.errors import Corrupt, Unavailable
 from anabranch.model.ids import new_id
 from anabranch.model.objects import is_object_path
 from anabranch.objects import aside, found_files
-from anabranch.objects.root import FoundFile, SealedFile, parquet_names
-from anabranch.settings import HASHING_THREADS
+from anabranch.objects.root import FoundFile, SealedFile, WrittenFile, parquet_names
 
 _ASIDE, _STORES = "aside", "stores"
 
@@ -90,26 +88,34 @@ class Folder:
     def _begun(self, prefix: str) -> Path:
         return self._path / f"{prefix}{found_files.BEGUN}"
 
-    def seal(self, prefix: str) -> list[SealedFile]:
-        """Hash and sync each data file, remove the engine's markers, sync the folders."""
+    def written(self, prefix: str) -> list[WrittenFile]:
+        """List the data files, remove the engine's markers."""
         folder = self._at(prefix)
-        try:
-            present = [p.name for p in folder.iterdir()] if folder.is_dir() else []
-            kept = parquet_names(present)
+        with self._writing(folder):
+            present = {p.name: p for p in os.scandir(folder)} if folder.is_dir() else {}
+            kept = parquet_names(list(present))
             for name in set(present) - set(kept):
                 _remove(folder / name)
-            with ThreadPoolExecutor(HASHING_THREADS) as pool:
-                sealed = list(pool.map(lambda name: self._seal(f"{prefix}/{name}"), kept))
-            if present:
+            return [WrittenFile(f"{prefix}/{name}", present[name].stat().st_size) for name in kept]
+
+    def settle(self, prefix: str) -> None:
+        """Sync the folders, and take the mark away that says that the files are wanted."""
+        folder = self._at(prefix)
+        with self._writing(folder):
+            if folder.is_dir():
                 _sync(folder)
                 _sync(folder.parent)
             self._begun(prefix).unlink()
+
+    @contextmanager
+    def _writing(self, folder: Path) -> Iterator[None]:
+        try:
+            yield
         except FileNotFoundError as error:
             hint = "try again, and let gc run with a longer grace"
             raise Unavailable(f"files below {folder} were collected while they were written", hint=hint) from error
         except OSError as error:
             raise _unavailable(error, folder) from error
-        return sealed
 
     def work_folder(self, name: str) -> Path:
         """A folder beside the objects: gc leaves it alone, whoever works there removes it."""
@@ -196,12 +202,6 @@ class Folder:
 
     def _at(self, path: str) -> Path:
         return Path(self.uri(path))
-
-    def _seal(self, path: str) -> SealedFile:
-        with self._at(path).open("rb") as file:
-            digest = hashlib.file_digest(file, "sha256").hexdigest()
-            os.fsync(file.fileno())
-            return SealedFile(path, file.tell(), digest)
 
     def _make(self, folder: Path) -> None:
         if not self._is_known:

@@ -18,6 +18,14 @@ class SealedFile:
 
 
 @dataclass(frozen=True)
+class WrittenFile:
+    """A file that an engine wrote below a prefix."""
+
+    path: str
+    size_bytes: int
+
+
+@dataclass(frozen=True)
 class FoundFile:
     """A file that lies in the root, whoever wrote it."""
 
@@ -42,8 +50,11 @@ class ObjectRoot(Protocol):
     def new_prefix(self) -> str:
         """Reserve a unique prefix for an engine to write under; returns a path."""
 
-    def seal(self, prefix: str) -> list[SealedFile]:
-        """Hash and sync what an engine wrote under a prefix, in the order of the names."""
+    def written(self, prefix: str) -> list[WrittenFile]:
+        """List the data files that an engine wrote under a prefix, in the order of the names; all else there goes."""
+
+    def settle(self, prefix: str) -> None:
+        """Make the files below a prefix stay; Unavailable if some of them were collected meanwhile."""
 
     def work_folder(self, name: str) -> Path:
         """Where executors of Spark may work: a folder that they see, which is no place of objects."""

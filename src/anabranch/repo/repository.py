@@ -105,18 +105,38 @@ class Repository:
         provenance: Any = (),
         facts: Mapping[str, Any] | None = None,
         retry: int = 0,
+        date: str | datetime | None = None,
     ) -> CommitBlock:
         """Start a commit on a branch: `with repo.commit("main", "load") as tx`.
 
         `facts` are values by key that the commit says of itself, such as what it was made from; its hash covers them.
+        `date` is when the work was done, where that was not now: the commit's `started_at`.
         With `retry` it is given a function instead, `repo.commit("main", "load", retry=3)(write)`: it calls `write(tx)`
         and publishes, up to three times again on the new state where others changed the same rows; returns the Commit.
         """
         from anabranch.repo.commit.commit import CommitBlock, CommitRequest
 
         flags = (strict, allow_empty)
-        asked = CommitRequest(branch, message, author, *flags, provenance, facts or {}, retry)
+        asked = CommitRequest(branch, message, author, *flags, provenance, facts or {}, retry, date)
         return CommitBlock(self._ctx, asked)
+
+    def amend(
+        self,
+        branch: str | None = None,
+        message: str | None = None,
+        *,
+        author: str | None = None,
+        date: str | datetime | None = None,
+        work: OpenCommit | None = None,
+    ) -> Commit:
+        """Make the newest commit of a branch again, with other words or more work in it; the branch moves to it.
+
+        What is staged on the branch is taken in, or the open commit `work`. Parents stay, and what is not given.
+        The old commit stays readable by its hash, and is in the reflog.
+        """
+        from anabranch.repo.merge.amend import AmendRequest, amend
+
+        return amend(self._ctx, AmendRequest(branch, message, author, date), work)
 
     def start(
         self,

@@ -56,10 +56,11 @@ def overwrite(
     with scratch(ctx, engine) as place, reading(ctx, state):
         key = schema.key_columns if schema.has_key else ()
         with telling_defaults(ctx, schema, given.names, what):
-            incoming = place.keep(whole, [(str(c.id), c.type) for c in schema], key)
+            pairs = [(str(c.id), c.type) for c in schema]
+            incoming = place.keep(whole, pairs, key, unique=schema.has_key)
         refuse_null(engine, incoming.source, schema.columns, schema, what)
         if schema.has_key:
-            refuse_repeated(ctx, incoming.source, schema, what)
+            refuse_repeated(incoming.repeats, schema, what)
         split = condition_for(condition, state, engine)
         if condition:
             _refuse_outside(engine, state, incoming, condition, what)

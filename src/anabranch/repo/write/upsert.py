@@ -46,11 +46,12 @@ def upsert(ctx: Context, state: TableState, rows: Any, pending: Pending) -> Stat
     columns = given.columns(schema)
     engine = engine_for(ctx, state, given, what)
     with scratch(ctx, engine) as place:
-        incoming = place.keep(given.narrow(columns), _pairs(columns), schema.key_columns, given.given.row_count)
+        most = given.given.row_count
+        incoming = place.keep(given.narrow(columns), _pairs(columns), schema.key_columns, most, unique=True)
         if not incoming.row_count:
             return Statement("update", (), Counts())
         refuse_null(engine, incoming.source, columns, schema, what)
-        refuse_repeated(ctx, incoming.source, schema, what)
+        refuse_repeated(incoming.repeats, schema, what)
         matched = _match(ctx, place, state, incoming, columns, pending)
         updates = _store_updates(ctx, engine, matched, schema, columns)
         try:
