@@ -151,14 +151,22 @@ REWRITTEN_FILES_AT_ONCE = 8
 # Memory and reading
 BATCH_ROWS = 64 * 1024
 """Rows of a batch that `batches()` gives."""
-UNPACKED_FACTOR = 8
-"""How many times bigger rows in memory may be than in files."""
-WANTED_STATES_LIMIT = 1024
-"""States of tables of which it is remembered how often they were read."""
 SPARK_COPY_FILES_LIMIT = 4096
 """Files that one process makes for Spark at most."""
 SPARK_COPY_THREADS = 4
 """Threads that write files for Spark."""
+WIDE_CHANGE_COLUMNS = 64
+"""Changes of so many columns are applied in memory: an engine takes longer to plan a join with them than to run it."""
+APPLIED_AT_ONCE_LIMIT_BYTES = 64 * 1024 * 1024
+"""Rows that changes are applied to for one read at most."""
+WIDE_VALUE_BYTES, NARROW_VALUE_BYTES = 32, 8
+"""What a value takes in memory, as a guess: text, bytes and nested values; all others."""
+SINGLE_CORE_ROWS = 122_880
+"""So many rows DuckDB reads with one thread, so that another core is free."""
+KEYS_ONE_BY_ONE_LIMIT = 4096
+"""Up to so many keys are compared with key ranges one by one, more as one range."""
+SPARK_COPIES_PER_READ_LIMIT = 16
+"""Small objects of rows that are copied into files for one read by Spark at most."""
 UNIQUE_CHECK_ROWS_LIMIT = 8_000_000
 """More keys than this are left to an engine to compare."""
 FEED_KEYS_LIMIT = 1_000_000

@@ -15,7 +15,7 @@ from anabranch.model.texts import FLATTER
 from anabranch.model.types import DataType
 from anabranch.queries.duck_text import DuckText, with_arguments
 from anabranch.queries.nested import BY_LIST, fitted, to_memory
-from anabranch.queries.query import PLACE, TURN, Files, Query, col, ident, sql_type
+from anabranch.queries.query import TURN, Files, Query, col, ident, sql_type
 
 
 class _Duck(DuckDB.Generator):  # type: ignore[misc]
@@ -62,15 +62,12 @@ def _written(how: Generator, expression: exp.Expr) -> str:
 
 def _duck_files(files: Files, places: Mapping[str, str]) -> str:
     paths = ", ".join(duck_text(places.get(uri, uri)) for uri in files.uris)
-    if not files.turns and not files.places:
+    if not files.turns:
         return f"read_parquet([{paths}])"
     names = [f'"{name}"' for name, _ in files.columns]
-    if files.turns:
-        # One reader for all files: a union of readers would cost each time as much as the look-up of a few keys.
-        turns = " ".join(f"WHEN {n} THEN {turn}" for n, turn in enumerate(files.turns))
-        names.append(f'CASE file_index {turns} END AS "{TURN}"')
-    if files.places:
-        names.append(f'(file_index::BIGINT << 40) + file_row_number AS "{PLACE}"')
+    # One reader for all files: a union of readers would cost each time as much as the look-up of a few keys.
+    turns = " ".join(f"WHEN {n} THEN {turn}" for n, turn in enumerate(files.turns))
+    names.append(f'CASE file_index {turns} END AS "{TURN}"')
     return f"(SELECT {', '.join(names)} FROM read_parquet([{paths}]))"
 
 
