@@ -10,11 +10,12 @@ from anabranch.cli.failures import BadUsage
 from anabranch.cli.name_completion import branches, tables
 from anabranch.cli.options import command as make_command
 from anabranch.cli.options import pairs, side_of
+from anabranch.cli.output.conflicts import goes_on
 from anabranch.cli.output.text import clean, emit, emit_json, number
 from anabranch.cli.session import Session
 
 if TYPE_CHECKING:
-    from anabranch.repo.merge.open_merge import OpenMerge
+    from anabranch.repo.merge.open_conflicts import OpenConflicts
 
 
 @make_command("resolve", short_help="Settle conflicts of an open merge.")
@@ -42,7 +43,7 @@ def command(session: Session, table: str, values: tuple[str, ...], into: str | N
     take = side_of(**{side: chosen[side] for side in ("ours", "theirs", "base")})
     if bool(take) == bool(values):
         raise BadUsage("say how: by a side, or by --set", hint="one of --ours, --theirs, --base, --set COLUMN=EXPR")
-    kept = session.open_merge(into or session.branch)
+    kept = session.open_work(into or session.branch)
     settings: dict[str, Any] = {"set": pairs(values, "--set", "COLUMN=EXPR")} if values else {"take": take}
     with session.progress("settling conflicts"):
         key = _key(kept, table, chosen["key"])
@@ -52,11 +53,11 @@ def command(session: Session, table: str, values: tuple[str, ...], into: str | N
     if session.json:
         emit_json({"table": table, "resolved": count, "left": left})
         return
-    rest = f"{number(left)} left" if left else "none left; `ana merge --continue` publishes the merge"
+    rest = f"{number(left)} left" if left else f"none left; {goes_on(kept.verb)}"
     emit(f"{clean(table)}: {number(count)} resolved, {rest}")
 
 
-def _key(kept: OpenMerge, table: str, given: tuple[str, ...]) -> dict[str, Any] | None:
+def _key(kept: OpenConflicts, table: str, given: tuple[str, ...]) -> dict[str, Any] | None:
     if not given:
         return None
     from anabranch.repo.read.look_up import key_of_text
