@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from anabranch.arrow.field_ids import with_field_ids, without_field_ids
 from anabranch.arrow.types import key_value
 from anabranch.errors import Corrupt, InvalidRequest, Unavailable
 from anabranch.model.objects import KeyRange, KeyValue
@@ -55,7 +56,7 @@ def encode(table: pa.Table, row_group_rows: int, *, quick: bool = False) -> byte
         options |= {"compression": "none", "use_dictionary": _repeating(table, exact), "write_statistics": False}
     else:
         options |= _encodings(table, exact)
-    pq.write_table(table, sink, row_group_size=row_group_rows, **options)
+    pq.write_table(table if quick else with_field_ids(table), sink, row_group_size=row_group_rows, **options)
     content: bytes = sink.getvalue().to_pybytes()
     return content
 
@@ -108,14 +109,14 @@ def _readable(what: str, hint: str) -> Iterator[None]:
 def decode(content: bytes) -> pa.Table:
     """Read a Parquet file from memory. It is small: threads and reading ahead would cost more than the reading."""
     with _readable("an object", "restore the catalogue from a backup"):
-        return read_within_limit(pq.ParquetFile(pa.BufferReader(content), pre_buffer=False))
+        return without_field_ids(read_within_limit(pq.ParquetFile(pa.BufferReader(content), pre_buffer=False)))
 
 
 def read_columns(file: BinaryIO, names: Sequence[str]) -> pa.Table:
     """Read some columns of a file."""
     options: dict[str, Any] = {"coerce_int96_timestamp_unit": "us", "page_checksum_verification": True}
     with _readable("a file", "write it again"):
-        return pq.ParquetFile(file, **options).read(columns=list(names))
+        return without_field_ids(pq.ParquetFile(file, **options).read(columns=list(names)))
 
 
 def read_footer(file: BinaryIO, key: Sequence[Column]) -> Footer:

@@ -26,6 +26,7 @@ from anabranch.repo.context.context import Context
 if TYPE_CHECKING:
     from anabranch.formats.read import FileRows
     from anabranch.repo.branches.provenance import ProvenanceEntry
+    from anabranch.repo.branches.workbook import Workbook
     from anabranch.repo.commit.commit import CommitBlock
     from anabranch.repo.commit.open_commit import OpenCommit
     from anabranch.repo.commit.stash import Stash
@@ -797,6 +798,37 @@ class Repository:
         from anabranch.repo.branches.runs import find_run
 
         return find_run(self._ctx, pipeline, number)
+
+    def jobs(self, name: str | None = None, *, limit: int | None = None) -> list[dict[str, Any]]:
+        """List the jobs, newest first."""
+        from anabranch.repo.branches.jobs import list_jobs
+
+        return list_jobs(self._ctx, name, limit)
+
+    def find_job(self, job: str) -> dict[str, Any]:
+        """Find a job with its shards, by its id or the beginning of it, or the newest of a name."""
+        from anabranch.repo.branches.jobs import find_job
+
+        return find_job(self._ctx, job)
+
+    def resume_job(self, job: str) -> Any:
+        """Go on with a job that failed or was interrupted; its function is read from the file that it was in."""
+        from anabranch.repo.above import verb
+
+        return verb("resume_job")(self, job)
+
+    def remove_job(self, job: str) -> dict[str, Any]:
+        """Forget a job and remove what its shards left; what it published stays."""
+        from anabranch.repo.branches.jobs import remove_job
+
+        return remove_job(self._ctx, job)
+
+    @property
+    def workbook(self) -> Workbook:
+        """What jobs and pipelines write down: for those who write such things themselves."""
+        from anabranch.repo.branches.workbook import Workbook
+
+        return Workbook(self._ctx)
 
     @property
     def spark_session(self) -> Any:

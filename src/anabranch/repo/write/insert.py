@@ -14,9 +14,10 @@ from anabranch.model.objects import NewObject, around
 from anabranch.model.tables import TableState
 from anabranch.plan.commit import Statement
 from anabranch.queries.query import Query, Rows, Sources, limited
-from anabranch.queries.scan import Keys, scan
+from anabranch.queries.scan import Keys
 from anabranch.repo.context.context import Context
 from anabranch.repo.read.conditions import reading
+from anabranch.repo.read.scan import scan
 from anabranch.repo.write.checks import checks_on, refuse_broken_checks
 from anabranch.repo.write.defaults import telling_defaults
 from anabranch.repo.write.incoming import engine_for, take_in
@@ -90,7 +91,7 @@ def refuse_taken(
     sources = Sources()
     source = source_of(made, ctx, [(str(c.id), c.type) for c in key])
     keys = Keys(source, around(o.stored.key_range for o in made))
-    existing = scan(state, key, ctx.access(state.layers, pending), keys=keys, sources=sources)
+    existing = scan(ctx, state, key, ctx.access(state.layers, pending), keys=keys, sources=sources)
     with reading(ctx, state):
         found = engine.fetch(limited(existing, NAMED_AT_MOST))
     refuse_keys(found.to_pylist(), state.schema, f"{what}: the table has these keys already")

@@ -18,9 +18,9 @@ from anabranch.plan.commit import Statement
 from anabranch.proven.expression import Expression
 from anabranch.queries import writes as changes
 from anabranch.queries.query import DELETE, INSERT, OP, Query, Sources, reading_from, reading_of
-from anabranch.queries.scan import scan
 from anabranch.repo.context.context import Context
 from anabranch.repo.read.conditions import Condition, condition_for, reading, rendered_test
+from anabranch.repo.read.scan import scan
 from anabranch.repo.write.checks import checks_on, refuse_broken_checks
 from anabranch.repo.write.defaults import telling_defaults
 from anabranch.repo.write.incoming import engine_for, take_in
@@ -103,7 +103,7 @@ def _store(
 ) -> tuple[NewObject, ...]:
     """Store the difference between what the table holds, as far as the condition selects it, and the rows."""
     schema, sources = state.schema, Sources()
-    before = scan(state, schema.stored, ctx.access(state.layers, pending), keys=split.keys, sources=sources)
+    before = scan(ctx, state, schema.stored, ctx.access(state.layers, pending), keys=split.keys, sources=sources)
     if split.test is not None:
         alias = state.name.rsplit(".", 1)[-1]
         before = changes.selected_rows(before, schema.stored, schema.stored, alias, split.test)
