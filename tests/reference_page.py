@@ -20,6 +20,7 @@ from anabranch.repo.compare.changes import Changes
 from anabranch.repo.compare.history import RowHistoryEntry, TableHistoryEntry
 from anabranch.repo.compare.table_diff import Diff, TableDiff
 from anabranch.repo.merge.conflicts import Conflicts, TableConflicts
+from anabranch.repo.merge.open_conflicts import OpenConflicts
 from anabranch.repo.merge.open_merge import OpenMerge
 from anabranch.repo.merge.open_sequence import OpenSequence
 from anabranch.repo.merge.preview import Preview
@@ -93,8 +94,8 @@ def _lines() -> Iterator[str]:
 
 
 def _members(kind: type) -> Iterator[str]:
-    abstract = [vars(base) for base in kind.__bases__ if inspect.isabstract(base)]
-    for name, member in {**{k: v for told in abstract for k, v in told.items()}, **vars(kind)}.items():
+    shared = vars(OpenConflicts) if issubclass(kind, OpenConflicts) else {}
+    for name, member in {**shared, **vars(kind)}.items():
         if name.startswith("_") or name in INNER.get(kind, ()):
             continue
         if isinstance(member, property):
