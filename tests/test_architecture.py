@@ -34,6 +34,8 @@ LIBRARIES = {
     "click": ["cli/*"],
     "duckdb": ["engines/duck*.py"],
     "fsspec": ["filesystem.py"],
+    "obstore": ["objects/bucket.py"],
+    "urllib3": ["objects/webhdfs.py"],
     "numpy": ["engines/java_math.py", "queries/overlay_fold.py", "queries/overlay_places.py"],
     "pandas": ["frames/*", "repo/*"],
     "polars": ["frames/*", "repo/*"],

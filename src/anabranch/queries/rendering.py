@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, ClassVar
 
 from sqlglot import exp
@@ -39,12 +40,15 @@ class _Duck(DuckDB.Generator):  # type: ignore[misc]
 _DUCK = DuckDB()
 
 
-def duck_sql(query: Query) -> str:
-    """Render for DuckDB: files are read by a function, rows by their registered name."""
+def duck_sql(query: Query, places: Mapping[str, str] = MappingProxyType({})) -> str:
+    """Render for DuckDB: files are read by a function, rows by their registered name.
+
+    `places` says where files lie, if not at their addresses.
+    """
     sql = _written(_Duck(dialect=_DUCK), query.expression)
     for name, source in query.sources.items():
         if isinstance(source, Files):
-            sql = sql.replace(f'"{name}"', _duck_files(source))
+            sql = sql.replace(f'"{name}"', _duck_files(source, places))
     return sql
 
 
@@ -56,8 +60,8 @@ def _written(how: Generator, expression: exp.Expr) -> str:
         raise InvalidRequest("it has too many parts inside each other", hint=FLATTER) from None
 
 
-def _duck_files(files: Files) -> str:
-    paths = ", ".join(duck_text(uri) for uri in files.uris)
+def _duck_files(files: Files, places: Mapping[str, str]) -> str:
+    paths = ", ".join(duck_text(places.get(uri, uri)) for uri in files.uris)
     if not files.turns:
         return f"read_parquet([{paths}])"
     names = [f'"{name}"' for name, _ in files.columns]
