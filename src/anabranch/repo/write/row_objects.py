@@ -110,7 +110,7 @@ def _store_files(ctx: Context, files: Sequence[LookedFile], form: ObjectForm) ->
             ctx.root.discard(file.path)
             continue
         packs = _packs_of_file(ctx, file.path, form.schema)
-        content = _Content(seen.sha256, seen.size_bytes, seen.row_count, file.key_range, packs)
+        content = _ObjectBytes(seen.sha256, seen.size_bytes, seen.row_count, file.key_range, packs)
         made.append(_object(form, content, path=file.path))
     return tuple(made)
 
@@ -194,12 +194,12 @@ def _store_part(ctx: Context, part: pa.Table, form: ObjectForm) -> NewObject:
     key_range, packs = parquet.table_range(part, form.key), packs_in(part)
     if len(content) <= ctx.settings.inline_limit_bytes and part.nbytes <= INLINE_MEMORY_LIMIT_BYTES:
         digest = hashlib.sha256(content).hexdigest()
-        found = _Content(digest, len(content), part.num_rows, key_range, packs)
+        found = _ObjectBytes(digest, len(content), part.num_rows, key_range, packs)
         new = _object(form, found, inline=content)
         ctx.cache.put(new.stored.id, part)
         return new
     file = ctx.root.put(content)
-    return _object(form, _Content(file.sha256, len(content), part.num_rows, key_range, packs), path=file.path)
+    return _object(form, _ObjectBytes(file.sha256, len(content), part.num_rows, key_range, packs), path=file.path)
 
 
 def _even_part(rows: int, limit: int) -> int:
@@ -209,7 +209,7 @@ def _even_part(rows: int, limit: int) -> int:
 
 
 @dataclass(frozen=True)
-class _Content:
+class _ObjectBytes:
     """What is known of the bytes of an object."""
 
     sha256: str
@@ -219,7 +219,9 @@ class _Content:
     packs: tuple[ObjectId, ...] = ()
 
 
-def _object(form: ObjectForm, content: _Content, *, path: str | None = None, inline: bytes | None = None) -> NewObject:
+def _object(
+    form: ObjectForm, content: _ObjectBytes, *, path: str | None = None, inline: bytes | None = None
+) -> NewObject:
     stored = StoredObject(
         id=ObjectId(new_id("o")),
         kind=form.kind,
