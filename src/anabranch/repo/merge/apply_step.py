@@ -16,8 +16,8 @@ from anabranch.repo.merge.apply import How
 from anabranch.repo.merge.attempts import Attempts
 from anabranch.repo.merge.conflicts import Conflicts
 from anabranch.repo.merge.pick import Picked, parent_of, pick, read_target, short, work_out_pick
-from anabranch.repo.merge.publish import publish_content
-from anabranch.repo.merge.remake import CommitWords, remake
+from anabranch.repo.merge.publish import CommitWords, publish_content
+from anabranch.repo.merge.remake import remake
 from anabranch.repo.merge.revert import refuse_dependents, undoing
 from anabranch.repo.merge.side_branch import aside
 
@@ -56,8 +56,8 @@ class StepMaker:
                 target = read_target(self.ctx, cx, name)
             picked = self.picked(steps, how)
             merged = work_out_pick(self.ctx, target, picked)
-            author, verb = picked.author, picked.verb
-            made = publish_content(Attempts(self.ctx), merged, message=picked.message, author=author, verb=verb)
+            says = CommitWords(picked.message, picked.author)
+            made = publish_content(Attempts(self.ctx), merged, says, picked.verb)
         return made.hash if made else steps.top, merged.conflicts
 
     def at(self, commit: str) -> Position:
