@@ -7,17 +7,17 @@ from typing import Any
 import pytest
 
 import anabranch as ab
-from anabranch.plan.merge.steps import CommitStep, Steps, asked_steps, read_steps
+from anabranch.plan.merge.steps import Steps, TodoStep, asked_steps, read_steps
 
 A, B, C, D = (letter * 64 for letter in "abcd")
 
 
 def test_what_is_kept_is_read_back() -> None:
     todo = (
-        CommitStep("pick", C, 2),
-        CommitStep("reword", D, 1, "two lines\nmade main 7"),
-        CommitStep("squash", A),
-        CommitStep("carry", B),
+        TodoStep("pick", C, 2),
+        TodoStep("reword", D, 1, "two lines\nmade main 7"),
+        TodoStep("squash", A),
+        TodoStep("carry", B),
     )
     for steps in (Steps(A, B, "main~2", (C,), todo), Steps(A, A, "", (), ())):
         assert read_steps(steps.kept) == steps
@@ -25,7 +25,7 @@ def test_what_is_kept_is_read_back() -> None:
 
 
 def test_the_next_step_goes_on_the_last_that_was_made() -> None:
-    steps = Steps(A, B, "main", (), (CommitStep("pick", C), CommitStep("pick", D)))
+    steps = Steps(A, B, "main", (), (TodoStep("pick", C), TodoStep("pick", D)))
     assert steps.top == B
     assert (steps.done((D,)).top, len(steps.done((D,)).todo)) == (D, 1)
 
@@ -33,11 +33,11 @@ def test_the_next_step_goes_on_the_last_that_was_made() -> None:
 def test_words_may_be_short_and_what_is_dropped_is_no_step() -> None:
     given = [("d", "x"), ("p", "a"), ("s", "b"), ("squash", "c", "both"), ("f", "d"), ["r", "e", "new"]]
     assert asked_steps(given) == [
-        CommitStep("pick", "a"),
-        CommitStep("squash", "b"),
-        CommitStep("squash", "c", None, "both"),
-        CommitStep("fixup", "d"),
-        CommitStep("reword", "e", None, "new"),
+        TodoStep("pick", "a"),
+        TodoStep("squash", "b"),
+        TodoStep("squash", "c", None, "both"),
+        TodoStep("fixup", "d"),
+        TodoStep("reword", "e", None, "new"),
     ]
 
 

@@ -16,7 +16,7 @@ _FORM = 'give (word, commit) or ("reword", commit, message), such as ("squash", 
 
 
 @dataclass(frozen=True)
-class CommitStep:
+class TodoStep:
     """One commit, and what is to become of it."""
 
     word: str
@@ -44,7 +44,7 @@ class Steps:
     onto_ref: str
     made: tuple[str, ...] = ()
     """What was made so far, oldest first."""
-    todo: tuple[CommitStep, ...] = ()
+    todo: tuple[TodoStep, ...] = ()
 
     @property
     def top(self) -> str:
@@ -68,14 +68,14 @@ def read_steps(kept: Iterable[str]) -> Steps:
     ends = {found["word"]: found for found in told if found["word"] in ("head", "onto")}
     made = tuple(found["commit"] for found in told if found["word"] == "made")
     todo = tuple(
-        CommitStep(f["word"], f["commit"], int(f["parent"]) if f["parent"] else None, f["text"])
+        TodoStep(f["word"], f["commit"], int(f["parent"]) if f["parent"] else None, f["text"])
         for f in told
         if f["word"] not in ("head", "onto", "made")
     )
     return Steps(ends["head"]["commit"], ends["onto"]["commit"], ends["onto"]["text"] or "", made, todo)
 
 
-def asked_steps(given: Iterable[Any]) -> list[CommitStep]:
+def asked_steps(given: Iterable[Any]) -> list[TodoStep]:
     """Read the steps that a rebase is given, with refs where commits will be; those that are dropped are left out."""
     steps = [step for number, one in enumerate(given, 1) if (step := _asked(number, one)).word != "drop"]
     if steps and steps[0].word in ("squash", "fixup"):
@@ -84,7 +84,7 @@ def asked_steps(given: Iterable[Any]) -> list[CommitStep]:
     return steps
 
 
-def _asked(number: int, given: Any) -> CommitStep:
+def _asked(number: int, given: Any) -> TodoStep:
     parts = tuple(given) if isinstance(given, tuple | list) else ()
     if len(parts) not in (2, 3):
         raise InvalidRequest(f"step {number} is {given!r}", hint=_FORM)
@@ -95,4 +95,4 @@ def _asked(number: int, given: Any) -> CommitStep:
     if (word == "reword") != (message is not None) and word != "squash":
         problem = "reword needs a message" if word == "reword" else f"{word} takes no message"
         raise InvalidRequest(f"step {number}: {problem}", hint=_FORM)
-    return CommitStep(word, str(commit), None, message)
+    return TodoStep(word, str(commit), None, message)

@@ -9,7 +9,7 @@ from anabranch.errors import InvalidRequest
 from anabranch.model.clock import Position
 from anabranch.model.commits import BranchHead, Commit, Origin
 from anabranch.plan.history import is_ancestor
-from anabranch.plan.merge.steps import CommitStep, Steps
+from anabranch.plan.merge.steps import Steps, TodoStep
 from anabranch.repo.branches.provenance import origins_at
 from anabranch.repo.context.context import Context
 from anabranch.repo.merge.apply import How
@@ -81,7 +81,7 @@ class StepMaker:
         origins = told.provenance if self.verb == "revert" else () if step.word == "carry" else (told.hash,)
         return Picked(before, position, what, step.message or told.message, told.author, self.verb, origins, *place)
 
-    def _check_undo(self, step: CommitStep, top: Position) -> None:
+    def _check_undo(self, step: TodoStep, top: Position) -> None:
         position = self.at(step.commit)
         with self.ctx.catalog.read() as cx:
             what = f"revert of {short(commits.describe(cx, [position])[0])}"
@@ -91,7 +91,7 @@ class StepMaker:
                 raise InvalidRequest(f"{what}: branch {self.branch.name!r} does not have this commit", hint=hint)
         refuse_dependents(self.ctx, what, before, position, top)
 
-    def _together(self, step: CommitStep, before: str, made: Commit) -> Commit:
+    def _together(self, step: TodoStep, before: str, made: Commit) -> Commit:
         """One commit of the one before and of one that was made on top of it."""
         old, tip = self.at(before), self.at(made.hash)
         with self.ctx.catalog.read() as cx:
@@ -108,5 +108,5 @@ def _words(told: Commit, message: str, origins: tuple[Origin, ...]) -> CommitWor
 
 def carried(steps: Steps, head: str) -> Steps:
     """Begin again on a branch that moved: what was made goes on its new head."""
-    todo = (*(CommitStep("carry", made) for made in steps.made), *steps.todo)
+    todo = (*(TodoStep("carry", made) for made in steps.made), *steps.todo)
     return replace(steps, head=head, onto=head, made=(), todo=todo)

@@ -14,7 +14,7 @@ from anabranch.model.clock import Position
 from anabranch.model.commits import BranchHead, Commit
 from anabranch.model.ids import new_id
 from anabranch.plan.merge.rules import check_strictness
-from anabranch.plan.merge.steps import CommitStep, Steps, asked_steps, read_steps
+from anabranch.plan.merge.steps import Steps, TodoStep, asked_steps, read_steps
 from anabranch.repo.branches.refs import need_branch, resolve
 from anabranch.repo.context.arguments import check_words
 from anabranch.repo.context.context import Context
@@ -127,12 +127,12 @@ def _planned(
     return Steps(ends[0], ends[1], asked.onto or head.name, (), tuple(todo))
 
 
-def _chosen(ctx: Context, cx: Connection, asked: SequenceRequest, text: str) -> list[CommitStep]:
+def _chosen(ctx: Context, cx: Connection, asked: SequenceRequest, text: str) -> list[TodoStep]:
     """The commits that a ref or a range such as `a..b` names: oldest first, to undo them newest first."""
     word = "revert" if asked.verb == "revert" else "pick"
     low, dots, high = str(text).partition("..")
     if not dots:
-        return [CommitStep(word, _hash(cx, resolve(ctx, cx, text)), asked.parent)]
+        return [TodoStep(word, _hash(cx, resolve(ctx, cx, text)), asked.parent)]
     found = commits_to_copy(cx, resolve(ctx, cx, low or None), resolve(ctx, cx, high or None))
     if not found:
         raise InvalidRequest(f"{text!r} names no commits", hint=f"did you mean '{high or 'HEAD'}..{low or 'HEAD'}'?")
@@ -140,12 +140,12 @@ def _chosen(ctx: Context, cx: Connection, asked: SequenceRequest, text: str) -> 
     return steps[::-1] if word == "revert" else steps
 
 
-def _copied(cx: Connection, position: Position, word: str = "pick") -> CommitStep:
+def _copied(cx: Connection, position: Position, word: str = "pick") -> TodoStep:
     """A commit to make again; a merge as one change of its first parent."""
-    return CommitStep(word, _hash(cx, position), 1)
+    return TodoStep(word, _hash(cx, position), 1)
 
 
-def _named(ctx: Context, cx: Connection, step: CommitStep) -> CommitStep:
+def _named(ctx: Context, cx: Connection, step: TodoStep) -> TodoStep:
     if step.message is not None:
         check_words(step.message, None)
     return replace(step, commit=_hash(cx, resolve(ctx, cx, step.commit)), parent=1)
