@@ -34,7 +34,12 @@ LIBRARIES = {
     "click": ["cli/*"],
     "duckdb": ["engines/duck*.py"],
     "fsspec": ["filesystem.py"],
-    "numpy": ["engines/java_math.py", "queries/overlay_fold.py", "queries/overlay_places.py"],
+    "numpy": [
+        "engines/file_reading.py",
+        "engines/java_math.py",
+        "queries/overlay_fold.py",
+        "queries/overlay_places.py",
+    ],
     "pandas": ["frames/*", "repo/*"],
     "polars": ["frames/*", "repo/*"],
     "psycopg": ["catalog/*"],
