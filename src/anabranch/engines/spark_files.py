@@ -1,32 +1,49 @@
-"""Versioned files as Spark DataFrames: read by executors where the objects lie, or by Spark's own readers."""
+"""Run a function over files on Spark's executors, where they lie: one job, and only what it tells comes back."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
+from types import MappingProxyType
+from typing import Any
 
-import pyarrow as pa
-from pyspark.sql import DataFrame, SparkSession
+from py4j.protocol import Py4JJavaError
+from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
 
-from anabranch.engines import file_reading
-from anabranch.engines.spark_sessions import functions_of
 from anabranch.engines.spark_shards import send_by_value
+from anabranch.settings import FILES_PARTITIONS
 
-_SCHEMAS = {"content": file_reading.CONTENT, "lines": file_reading.LINES, "blocks": file_reading.BLOCKS}
+EXECUTOR_FAILURES = (PySparkException, Py4JJavaError)
+"""What a session raises that can't run our function: no Python or no pyarrow on the executors, other disks."""
+
+Told = Callable[[Sequence[str], Iterable[Any]], Iterator[Any]]
+"""Takes names and batches of Arrow, gives batches of places among the names and bytes."""
+_RESULT = "place bigint, told binary"
 
 
-def files_frame(session: SparkSession, tasks: Sequence[bytes], form: str) -> DataFrame:
-    """Files that executors read, one partition a task."""
-    send_by_value([file_reading])
-    numbers = session.range(0, len(tasks), 1, max(len(tasks), 1))
-    return numbers.mapInArrow(partial(file_reading.run_tasks, tuple(tasks), form), _SCHEMAS[form])
+def files_on_executors(
+    session: SparkSession,
+    uris: Sequence[str],
+    by_path: Told,
+    by_content: Told,
+    modules: Sequence[Any],
+    options: Mapping[str, str] = MappingProxyType({}),
+) -> list[bytes]:
+    """Tell something of each file; the order is that of the addresses.
 
-
-def text_frame(session: SparkSession, places: Mapping[str, Sequence[str]]) -> DataFrame:
-    """Lines of files that lie whole in objects, read by Spark itself; `places` are paths by address."""
-    f = functions_of(session)
-    frame = session.read.text(list(places)).select(f.col("_metadata.file_name").alias("file"), f.col("value"))
-    pairs = [(address.rpartition("/")[2], path) for address, paths in places.items() for path in paths]
-    columns = [pa.array(values, pa.string()) for values in zip(*pairs, strict=True)]
-    named = session.createDataFrame(pa.table(columns, names=["file", "path"]))
-    return frame.join(f.broadcast(named), "file").select("path", f.col("value").alias("line"))
+    Executors open files of a disk by themselves, at the places that come in. Of any other kind of root Spark reads
+    them for us, with whatever credentials it has: paths and bytes come in. `modules` are sent along,
+    `options` say where the root is.
+    """
+    send_by_value(modules)
+    if all(uri.startswith("/") for uri in uris):
+        places = session.range(0, len(uris), 1, min(len(uris), FILES_PARTITIONS))
+        frame = places.mapInArrow(partial(by_path, tuple(uris)), _RESULT)
+    else:
+        names = tuple(uri.rpartition("/")[2] for uri in uris)
+        reader = session.read.format("binaryFile").options(__globPaths__="false", **options)
+        frame = reader.load(list(uris)).select("path", "content").mapInArrow(partial(by_content, names), _RESULT)
+    found = frame.toArrow()
+    told = dict(zip(found.column("place").to_pylist(), found.column("told").to_pylist(), strict=True))
+    return [told[place] for place in range(len(uris))]

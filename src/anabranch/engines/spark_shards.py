@@ -28,7 +28,7 @@ def run_on_executors(
 
 
 def send_by_value(modules: Sequence[Any]) -> None:
-    """Let functions of modules travel to executors as they are, so that these need not have them."""
+    """Let functions of these modules go to executors with their modules, which are not installed there."""
     from pyspark import cloudpickle
 
     for module in modules:

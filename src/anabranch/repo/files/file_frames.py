@@ -65,17 +65,20 @@ class FileFrames:
 
     def spark(self, form: str) -> DataFrame:
         """Let Spark read them: nothing runs yet."""
-        from anabranch.engines.spark_files import files_frame, text_frame
+        from anabranch.engines.spark_file_frames import files_frame, text_frame
 
         engine = self._ctx.engines.spark()
         whole = self._by_spark_itself() if form == "lines" else {}
         taken = {path for paths in whole.values() for path in paths}
-        tasks = self._tasks([row for row in self._rows if row.path not in taken], form)
+        rest = FileFrames(self._ctx, self._blocks, [row for row in self._rows if row.path not in taken])
+        tasks = rest._tasks(form)
         places = [*whole, *(file for task in tasks for told in task for file, *_ in told[-1] if file)]
         if places:
             engine.look(places[0])
-        frames = [text_frame(engine.session, whole)] if whole else []
-        if tasks or not whole:
+        frames = [text_frame(engine.session, whole, self._ctx.root.spark_options())] if whole else []
+        if any("://" in place for place in places):  # executors have no keys to a bucket: the rows are sent to them
+            frames.append(_as_frame(self._ctx, rest.arrow(form)))
+        elif tasks or not whole:
             frames.append(files_frame(engine.session, [file_reading.packed(task) for task in tasks], form))
         return frames[0] if len(frames) == 1 else frames[0].unionAll(frames[1])
 
@@ -115,11 +118,11 @@ class FileFrames:
     def _leaves(self, row: FileRow) -> tuple[BlockRef, ...]:
         return tuple(ref for ref in self._blocks.leaves(row.blocks, row.path) if ref.size)
 
-    def _tasks(self, rows: Sequence[FileRow], form: str) -> list[list[Told]]:
+    def _tasks(self, form: str) -> list[list[Told]]:
         """Files in parts of about as many bytes; large ones are cut between blocks, for lines at their ends."""
         tasks: list[list[Told]] = []
         size = 0
-        for row in rows:
+        for row in self._rows:
             for told, more in self._cut(row, form):
                 if not tasks or size + more > _TASK_BYTES or len(tasks[-1]) >= _TASK_FILES:
                     tasks.append([])
@@ -158,8 +161,11 @@ class FileFrames:
 
     def stat(self, found: Sequence[FileStat]) -> DataFrame:
         """What is told of files, as rows of Spark."""
-        rows = stat_table(found)
-        return self._ctx.engines.spark().frame(reading_of(Rows(rows), rows.column_names))
+        return _as_frame(self._ctx, stat_table(found))
+
+
+def _as_frame(ctx: Context, rows: pa.Table) -> DataFrame:
+    return ctx.engines.spark().frame(reading_of(Rows(rows), rows.column_names))
 
 
 def _suffix(path: str) -> str:
