@@ -273,7 +273,8 @@ class Repository:
         With `path`, those that touched a file, or anything below a folder.
         """
         if path is None:
-            return log_verbs.log(self._ctx, ref, table, author, since, until, limit, message)
+            asked = log_verbs.LogRequest(table, author, since, until, limit, message)
+            return log_verbs.log(self._ctx, ref, asked)
         from anabranch.repo.compare.file_history import PathFilter, file_log
 
         if table is not None or (ref is not None and (not isinstance(ref, str) or ".." in ref)):
@@ -341,9 +342,10 @@ class Repository:
 
         With `column` it is the commit that last changed that cell of each row.
         """
-        from anabranch.repo.compare.blame import blame
+        from anabranch.repo.compare.blame import BlameRequest, blame
+        from anabranch.repo.read.table import make_selection
 
-        return blame(self._ctx, table, at, cells, key, where, args, column, limit)
+        return blame(self._ctx, table, at, BlameRequest(cells, key, make_selection(None, where, args, limit), column))
 
     def merge_base(self, ours: str, theirs: str) -> list[Commit]:
         """Find the nearest common ancestors of two refs."""
@@ -389,8 +391,9 @@ class Repository:
     ) -> Table:
         """Open a table at a ref."""
         from anabranch.repo.read.open_table import open_table
+        from anabranch.repo.read.table import make_selection
 
-        return open_table(self._ctx, name, at, columns, where, args, limit)
+        return open_table(self._ctx, name, at, make_selection(columns, where, args, limit))
 
     def folder(self, place: str | PathLike[str]) -> LocalFolder:
         """A local folder that files are checked out into, looked at and taken in from."""
@@ -492,8 +495,9 @@ class Repository:
         A change is kept if its row before or after meets `where`; one that touches none of `columns` is left out.
         """
         from anabranch.repo.compare.changes import changes
+        from anabranch.repo.read.table import make_selection
 
-        return changes(self._ctx, table, since, to, columns, where, args, key, limit)
+        return changes(self._ctx, table, since, to, make_selection(columns, where, args, limit), key)
 
     def diff_tables(self, one: str, other: str, *, at: str | None = None, other_at: str | None = None) -> TableDiff:
         """Compare two tables, at one ref or two: columns by name, rows by the key of the second."""

@@ -21,7 +21,7 @@ from anabranch.repo.files.block_writer import BlockWriter
 from anabranch.repo.files.tree import FileTree
 from anabranch.repo.files.tree_rows import column_arrays
 from anabranch.repo.write.netting import counts_of, store_difference
-from anabranch.repo.write.row_objects import Kept
+from anabranch.repo.write.scratch import Kept
 
 Change = tuple[str, FileRow | None, FileRow | None]
 """What happens to a row, before, after."""
