@@ -36,7 +36,12 @@ LIBRARIES = {
     "fsspec": ["filesystem.py"],
     "obstore": ["objects/bucket.py"],
     "urllib3": ["objects/webhdfs.py"],
-    "numpy": ["engines/java_math.py", "queries/overlay_fold.py", "queries/overlay_places.py"],
+    "numpy": [
+        "engines/file_reading.py",
+        "engines/java_math.py",
+        "queries/overlay_fold.py",
+        "queries/overlay_places.py",
+    ],
     "pandas": ["frames/*", "repo/*"],
     "polars": ["frames/*", "repo/*"],
     "psycopg": ["catalog/*"],

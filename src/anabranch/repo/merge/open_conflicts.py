@@ -94,6 +94,7 @@ class OpenConflicts(ABC):
         table: str | None = None,
         *,
         file: str | None = None,
+        content: bytes | str | None = None,
         take: Take | None = None,
         where: str | None = None,
         args: Mapping[str, Any] | None = None,
@@ -103,18 +104,22 @@ class OpenConflicts(ABC):
     ) -> int:
         """Resolve conflicts of a table, or of a file, by side or by values; all, or those of some rows and columns.
 
-        In `set`, text is SQL over base, ours and theirs of the cell, anything else a value. Returns how many were
-        resolved.
+        In `set`, text is SQL over base, ours and theirs of the cell, anything else a value; `content` is what a file
+        is to hold. Returns how many were resolved.
         """
-        from anabranch.repo.merge.resolve import Resolution, resolve_rows, resolve_things
+        from anabranch.repo.merge.resolve import Resolution, given_content, resolve_rows, resolve_things
 
         if (table is None) == (file is None):
             raise InvalidRequest("resolve needs a table or file=, one of them", hint="such as file='raw/a.csv'")
         if file is not None:
             table, key = FILES_NAME, dict(zip(("parent", "name"), split_path(check_path(file)), strict=True))
+            set = given_content(content) if content is not None else set
+        elif content is not None:
+            raise InvalidRequest("content= is for files", hint="such as resolve(file='raw/a.csv', content=b'…')")
         assert table is not None
         if (take is None) == (set is None):
-            raise InvalidRequest("resolve needs take= or set=, one of them", hint="such as take='ours'")
+            other = "content=" if file is not None else "set="
+            raise InvalidRequest(f"resolve needs take= or {other}, one of them", hint="such as take='ours'")
         named = (columns,) if isinstance(columns, str) else tuple(columns) if columns is not None else None
         asked = Resolution(table, take, where, dict(args or {}), key, named, dict(set or {}))
         conflicts, how = self.conflicts, self._how()
