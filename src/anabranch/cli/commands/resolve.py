@@ -69,7 +69,9 @@ def command(session: Session, table: str | None, values: tuple[str, ...], into: 
     emit(f"{clean(table or file)}: {number(count)} resolved, {rest}")
 
 
-def _resolve_table(kept: OpenConflicts, table: str, take: Any, values: tuple[str, ...], chosen: Mapping[str, Any]) -> int:
+def _resolve_table(
+    kept: OpenConflicts, table: str, take: Any, values: tuple[str, ...], chosen: Mapping[str, Any]
+) -> int:
     settings: dict[str, Any] = {"set": pairs(values, "--set", "COLUMN=EXPR")} if values else {"take": take}
     key, columns = _key(kept, table, chosen["key"]), chosen["columns"] or None
     return kept.resolve(table, where=chosen["where"], key=key, columns=columns, **settings)
