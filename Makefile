@@ -3,11 +3,12 @@
 BIN := .venv/bin
 READY := .venv/.ready
 OLDEST := .venv-oldest
+PEERS := .venv-peers
 PYTEST_ARGS ?= -n 2
 PYTEST := pytest --dist loadgroup --durations 40 --durations-min 0.5
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo check quick test test-all prove test-spark-oldest bench clean java
+.PHONY: help setup demo check quick test test-all prove test-spark-oldest bench bench-peers clean java
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-17s %s\n", $$1, $$2 }' Makefile
@@ -42,7 +43,11 @@ test-spark-oldest: java $(OLDEST)/.ready ## Run the contract of Spark sessions, 
 bench: java $(READY) ## Measure
 	$(BIN)/python -m benchmarks
 
-clean: ## Remove what tools left behind; .venv and .venv-oldest stay
+bench-peers: java $(READY) $(PEERS)/.ready ## Do the ten tasks of a table's life beside doltlite, DuckLake, plain Spark, Iceberg and Delta
+	$(BIN)/python -m benchmarks.peers process --rounds 3 $(PEERS_ARGS)
+	$(BIN)/python -m benchmarks.peers spark $(PEERS_ARGS)
+
+clean: ## Remove what tools left behind; the virtual environments stay
 	rm -rf build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis spark-warehouse metastore_db derby.log
 	find . -name __pycache__ -not -path './.venv*' -prune -exec rm -rf {} +
 
@@ -60,4 +65,9 @@ $(READY): pyproject.toml scripts/make_venv
 
 $(OLDEST)/.ready: pyproject.toml scripts/make_venv
 	@scripts/make_venv $(OLDEST) 'pyspark>=4.0,<4.1'
+	@touch $@
+
+# What Anabranch is compared with, apart from it: DuckLake needs a DuckDB of its own, Iceberg and Delta an older PySpark.
+$(PEERS)/.ready: scripts/make_peers
+	@scripts/make_peers $(PEERS)
 	@touch $@

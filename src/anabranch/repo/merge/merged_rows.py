@@ -25,15 +25,17 @@ from anabranch.queries import writes as changes
 from anabranch.queries.met_keys import Meeting, met_keys
 from anabranch.queries.path_fold import Path, labelled_keys, last_turns, touched_keys, without_keys
 from anabranch.queries.query import OP, Query, Rows, Source, Sources, reading_of, table
-from anabranch.queries.scan import Access, Keys, scan, scan_as
+from anabranch.queries.scan import Access, Keys
 from anabranch.queries.three_way import OURS, THEIRS, Decision
 from anabranch.repo.context.context import Context
 from anabranch.repo.context.kept_expressions import kept
 from anabranch.repo.merge.merge_base import BaseRows
 from anabranch.repo.merge.rule_expressions import rule_tree, unproven_rule
 from anabranch.repo.read.conditions import not_in_duck, reading
+from anabranch.repo.read.scan import scan, scan_as
 from anabranch.repo.write.netting import compared_pairs, counts_of, store_difference
-from anabranch.repo.write.row_objects import Kept, Layout, Scratch, scratch, store
+from anabranch.repo.write.row_objects import Layout, ObjectForm, store
+from anabranch.repo.write.scratch import Kept, Scratch, scratch
 
 
 @dataclass(frozen=True)
@@ -349,17 +351,21 @@ class _RowMerge:
         columns, sources = (*self.schema.key_columns, *self._shown_again), Sources()
         ours = self._as_merged(self.sides.ours)
         old = scan(
-            replace(ours, schemas=self.sides.ours.schemas), ours.schema.own(columns), self.access, sources=sources
+            self.ctx,
+            replace(ours, schemas=self.sides.ours.schemas),
+            ours.schema.own(columns),
+            self.access,
+            sources=sources,
         )
         query = shown_again.cleared(old, self.schema, self._shown_again)
-        made = store(self.ctx, self.engine, query, "update", self.schema, self._shown_again)
+        made = store(self.ctx, self.engine, query, ObjectForm("update", self.schema, self._shown_again))
         return [Statement("update", made, Counts())] if made else []
 
     def _every_key(self) -> Kept:
         """The keys of all rows that may be there after."""
         sides = (self.sides.theirs,) if self.decision.policy.replaces_all else (self.sides.ours, self.sides.theirs)
         sources = Sources()
-        rows = [scan_as(s, self.schema, self.schema.key_columns, self.access, sources) for s in sides]
+        rows = [scan_as(self.ctx, s, self.schema, self.schema.key_columns, self.access, sources) for s in sides]
         return self._keep_keys(changes.distinct_rows(rows, self.schema.key_columns, sources))
 
     def _met(self) -> Kept | None:
@@ -401,7 +407,7 @@ class _RowMerge:
     ) -> Query:
         """Rows of a state; under a key that they were not written for, only those that it tells apart."""
         columns = columns or self._columns
-        query = scan_as(state, self.schema, columns, self.access, sources, keys)
+        query = scan_as(self.ctx, state, self.schema, columns, self.access, sources, keys)
         if self._as_merged(state).schema.key_ids == self.schema.key_ids:
             return query
         return changes.told_apart(query, self.schema, columns)
@@ -492,7 +498,7 @@ class _RowMerge:
             gives_up = bool(self.decision.policy.by_old_key)
             schema = replace(self.schema, key=()) if gives_up else self.schema
             layout = Layout((), new_write_id()) if gives_up else None
-            made = store(self.ctx, self.engine, query, "rows", schema, schema.columns, layout)
+            made = store(self.ctx, self.engine, query, ObjectForm("rows", schema, schema.columns), layout)
         steps = (Statement("alter column", made, Counts()),) if made else ()
         return MergedRows(steps, None, False, None, self.decision, made, replaced=True)
 
@@ -509,7 +515,7 @@ class _RowMerge:
         names += [n for c in self.decision.cells for n in (str(c.id), c.before)]
         shaped = changes.picked_columns(query, {n: n for n in names})
         whole = Layout(tuple(str(k) for k in self.schema.key_ids), files=1)
-        made = store(self.ctx, self.engine, shaped, "exceptions", self.schema, self.schema.columns, whole)
+        made = store(self.ctx, self.engine, shaped, ObjectForm("exceptions", self.schema, self.schema.columns), whole)
         return made[0] if made else None
 
     # --- what is linked ---
@@ -569,5 +575,5 @@ class _RowMerge:
             shown = [c for c in self.decision.cells if layer.object.kind != "update" or not c.ids & self._given_up]
             pieces = without_keys(state, layer, shown, self.access, keys.source if keys else None)
             for kind, touched, query in pieces:
-                made += store(self.ctx, self.engine, query, kind, self.schema, touched)
+                made += store(self.ctx, self.engine, query, ObjectForm(kind, self.schema, touched))
         return made

@@ -18,7 +18,7 @@ from anabranch.repo.context.context import Context
 from anabranch.repo.merge.apply import How, merge_source
 from anabranch.repo.merge.attempts import Attempts
 from anabranch.repo.merge.conflicts import Conflicts
-from anabranch.repo.merge.publish import Merged, publish_content
+from anabranch.repo.merge.publish import CommitLine, CommitWords, Merged, publish_content
 from anabranch.repo.merge.sides import Gathered, Target, around
 
 
@@ -52,20 +52,13 @@ def _attempt(attempts: Attempts, on: str | None, picked: Picked) -> Commit | Non
     with ctx.catalog.read() as cx:
         target = read_target(ctx, cx, on)
         kept = () if picked.verb == "revert" else origins_at(cx, [picked.theirs])
-    merged = _work_out(ctx, target, replace(picked, how=replace(picked.how, earlier=attempts.rows)))
+    merged = work_out_pick(ctx, target, replace(picked, how=replace(picked.how, earlier=attempts.rows)))
     if merged.conflicts:
         ctx.discard(merged.made)
         raise _refused(picked, target, merged.conflicts)
-    return publish_content(
-        attempts,
-        merged,
-        message=picked.message,
-        author=picked.author,
-        verb=picked.verb,
-        provenance=(*Origin.of(picked.provenance), *kept),
-        line_of=picked.line_of,
-        starts_line=picked.starts_line,
-    )
+    origins = (*Origin.of(picked.provenance), *kept)
+    says = CommitWords(picked.message, picked.author, provenance=origins)
+    return publish_content(attempts, merged, says, picked.verb, line=CommitLine(picked.line_of, picked.starts_line))
 
 
 def _shown(picked: Picked, target: Target) -> str:
@@ -81,7 +74,8 @@ def read_target(ctx: Context, cx: Connection, on: str | None) -> Target:
     return Target(head, parent, history.clock(cx, head.position))
 
 
-def _work_out(ctx: Context, target: Target, picked: Picked) -> Merged:
+def work_out_pick(ctx: Context, target: Target, picked: Picked) -> Merged:
+    """Merge a change into the target's draft, without publishing it."""
     merged = Merged(target, (target.parent,), Conflicts(), [], set(), [])
     with ctx.catalog.one_state(), ctx.catalog.read() as cx:
         ends: Sequence[Clock] = [history.clock(cx, p) for p in (picked.base, picked.theirs)]
