@@ -207,7 +207,7 @@ def test_what_is_sent_needs_nothing_of_ours_where_it_runs(folder: Path) -> None:
     (folder / "t.csv").write_text("id,n\n1,2\n2,x\n")
     (folder / "anabranch_sent.py").write_text(Path(spark_sent.__file__).read_text("utf-8"))
     (file,) = find_files([str(folder / "t.csv")], None)
-    works = [[pieces_module.Piece(file)]]
+    works = [[pieces_module.FilePiece(file)]]
     call = spark_sent.packed((survey_work, (works, reading_of(), False, {})))
     code = spark_code.sent_code()
     (folder / "call").write_bytes(pickle.dumps(((code.package, code.sources), call)))

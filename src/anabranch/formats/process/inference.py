@@ -15,7 +15,7 @@ from pyarrow.types import is_decimal
 from anabranch.arrow.fitting import fit_column
 from anabranch.errors import InvalidRequest
 from anabranch.formats.process.parts import FilePart, Reading, as_written
-from anabranch.formats.process.text_facts import Facts, TextFacts, Untold, choose_type
+from anabranch.formats.process.text_facts import ColumnFacts, TextFacts, Untold, choose_type
 from anabranch.formats.process.values import convert
 from anabranch.formats.rules.encodings import first_line
 from anabranch.formats.rules.json_shapes import JsonShape, shapes_of
@@ -116,7 +116,7 @@ def _long_decimals(parts: Sequence[FilePart]) -> set[str]:
 
 
 def find_types(
-    parts: Sequence[FilePart], facts: Sequence[Mapping[str, Facts]], long_decimals: Collection[str] = ()
+    parts: Sequence[FilePart], facts: Sequence[Mapping[str, ColumnFacts]], long_decimals: Collection[str] = ()
 ) -> Types:
     """Choose a type for every column that is still text, by the facts of each part; then unite the parts' types."""
     texts: dict[str, DataType] = {}
@@ -138,7 +138,7 @@ def find_types(
     return Types(texts, _united([_typed_schema(part, texts) for part in parts], long))
 
 
-def _known(facts: Mapping[str, Facts], name: str) -> Facts:
+def _known(facts: Mapping[str, ColumnFacts], name: str) -> ColumnFacts:
     if name not in facts:
         raise Untold({})
     return facts[name]

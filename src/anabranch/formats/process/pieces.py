@@ -36,7 +36,7 @@ class NotSeparable(Exception):
 
 
 @dataclass(frozen=True)
-class Piece:
+class FilePiece:
     """A file, or the lines of one that begin in a range of its bytes."""
 
     file: DataFile
@@ -55,7 +55,7 @@ class Piece:
 
 
 @dataclass(frozen=True)
-class Block:
+class TextBlock:
     """Part of a file's text that ends where a record does: its bytes, and how many lines of the piece are before it."""
 
     content: bytes
@@ -76,16 +76,16 @@ class PiecePart:
     again: Callable[[], FilePart]
 
 
-def cut(files: Sequence[DataFile], options: TextOptions, size: int = PIECE_BYTES) -> list[Piece]:
+def cut(files: Sequence[DataFile], options: TextOptions, size: int = PIECE_BYTES) -> list[FilePiece]:
     """Cut files of text into pieces: large ones by ranges, where their format allows it."""
     pieces = []
     for file in files:
         whole = file.size_bytes
         if whole < 2 * size or not _can_be_cut(file, options):
-            pieces.append(Piece(file))
+            pieces.append(FilePiece(file))
             continue
         starts = range(0, whole, size)
-        pieces += [Piece(file, start, min(start + size, whole)) for start in starts]
+        pieces += [FilePiece(file, start, min(start + size, whole)) for start in starts]
     return pieces
 
 
@@ -98,11 +98,11 @@ def _can_be_cut(file: DataFile, options: TextOptions) -> bool:
         return not json_files.is_whole(file.path, options.encoding)
 
 
-def dealt(pieces: Sequence[Piece]) -> list[list[Piece]]:
+def dealt(pieces: Sequence[FilePiece]) -> list[list[FilePiece]]:
     """Put neighbouring pieces together to works of about one size."""
     sizes = [piece.size_bytes for piece in pieces]
     wanted = min(max(_LEAST_WORK_BYTES, sum(sizes) // _WORK_SHARES), PIECE_BYTES)
-    works: list[list[Piece]] = []
+    works: list[list[FilePiece]] = []
     filled = 0
     for piece, size in zip(pieces, sizes, strict=True):
         if not works or filled + size / 2 > wanted:
@@ -113,7 +113,7 @@ def dealt(pieces: Sequence[Piece]) -> list[list[Piece]]:
     return works
 
 
-def read_piece(piece: Piece, reading: Reading, bad: BadRows) -> Iterator[PiecePart]:
+def read_piece(piece: FilePiece, reading: Reading, bad: BadRows) -> Iterator[PiecePart]:
     """Read a piece part by part, under the names that columns are to have; a part is gone when the next one comes.
 
     Lines of bad rows are counted from the start of the piece.
@@ -136,7 +136,7 @@ def read_piece(piece: Piece, reading: Reading, bad: BadRows) -> Iterator[PiecePa
         bad.add([replace(row, file=file.path, line=row.line + block.lines_before) for row in found.first])
 
 
-def _within(reading: Reading, block: Block, head: Head | None) -> Reading:
+def _within(reading: Reading, block: TextBlock, head: Head | None) -> Reading:
     """How a block is read: only the first one has lines to skip, and a header."""
     skip = reading.options.skip if block.is_first else 0
     known = head if head is None or block.is_first else replace(head, line_count=0)
@@ -162,7 +162,7 @@ def _is_one_value(file: DataFile, options: TextOptions) -> bool:
 
 
 @contextmanager
-def _kept(block: Block, file: DataFile) -> Iterator[DataFile]:
+def _kept(block: TextBlock, file: DataFile) -> Iterator[DataFile]:
     """A block as a file of its own, for as long as it is read."""
     with tempfile.NamedTemporaryFile(prefix="anabranch-", suffix=f".{file.format}") as made:
         made.write(block.content)
@@ -175,9 +175,9 @@ def count_lines(content: bytes) -> int:
     return content.count(b"\n") + content.count(b"\r") - content.count(b"\r\n")
 
 
-def _range(piece: Piece, options: TextOptions, head: Head | None) -> Iterator[Block]:
+def _range(piece: FilePiece, options: TextOptions, head: Head | None) -> Iterator[TextBlock]:
     """The lines that begin in a range, if lines are records; the first range has all lines of the head."""
-    block = Block(range_content(piece), 0, piece.start == 0, options.encoding)
+    block = TextBlock(range_content(piece), 0, piece.start == 0, options.encoding)
     if head:
         skip = options.skip if block.is_first else 0
         with _kept(block, piece.file) as kept:
@@ -188,7 +188,7 @@ def _range(piece: Piece, options: TextOptions, head: Head | None) -> Iterator[Bl
         yield block
 
 
-def range_content(piece: Piece) -> bytes:
+def range_content(piece: FilePiece) -> bytes:
     """The bytes of the lines that begin in a range."""
     assert piece.end is not None
     with translated(piece.file.path, piece.file.format), open(piece.file.path, "rb") as stream:
@@ -202,7 +202,7 @@ def range_content(piece: Piece) -> bytes:
         return content if content.endswith(b"\n") else content + stream.readline()
 
 
-def _blocks(file: DataFile, options: TextOptions) -> Iterator[Block]:
+def _blocks(file: DataFile, options: TextOptions) -> Iterator[TextBlock]:
     """The text of a file that is one piece, block by block."""
     lines, left = 0, b""
     with translated(file.path, file.format), open_utf8(file.path, options.encoding) as stream:
@@ -210,10 +210,10 @@ def _blocks(file: DataFile, options: TextOptions) -> Iterator[Block]:
             content = left + more
             end = _last_end(content, file, replace(options, skip=0 if lines else options.skip, encoding="utf-8"))
             if end:
-                yield Block(content[:end], lines, lines == 0, "utf-8")
+                yield TextBlock(content[:end], lines, lines == 0, "utf-8")
             lines, left = lines + count_lines(content[:end]), content[end:]
         if left:
-            yield Block(left, lines, lines == 0, "utf-8")
+            yield TextBlock(left, lines, lines == 0, "utf-8")
 
 
 def _read_fully(stream: Any, size: int) -> bytes:
@@ -236,7 +236,7 @@ def _last_end(content: bytes, file: DataFile, options: TextOptions) -> int:
         before = content.rfind(b"\n", 0, end - 1) + 1
         odd = (odd + content.count(quote, before, end)) % 2
         end = before
-    with _kept(Block(content[:end], 0, True, "utf-8"), file) as kept:
+    with _kept(TextBlock(content[:end], 0, True, "utf-8"), file) as kept:
         return end if end and is_plain(kept.path, options) else _end_of_records(content, options)
 
 

@@ -13,7 +13,7 @@ import pyarrow as pa
 from anabranch.errors import AnabranchError
 from anabranch.formats.process.inference import Shapes, Types, fit_part, shape, typed
 from anabranch.formats.process.parts import FilePart, Reading
-from anabranch.formats.process.pieces import NotSeparable, Piece, PiecePart, count_lines, range_content, read_piece
+from anabranch.formats.process.pieces import FilePiece, NotSeparable, PiecePart, count_lines, range_content, read_piece
 from anabranch.formats.process.text_facts import ToldFacts, tell
 from anabranch.formats.rules.bad_rows import BadRow, BadRows
 from anabranch.formats.rules.json_shapes import shapes_of
@@ -58,13 +58,13 @@ class PieceSurvey:
 
 
 def survey_work(
-    number: int, works: Sequence[Sequence[Piece]], reading: Reading, keeps_bad: bool, asked: Asked
+    number: int, works: Sequence[Sequence[FilePiece]], reading: Reading, keeps_bad: bool, asked: Asked
 ) -> list[PieceSurvey]:
     """Look through the pieces of one work."""
     return [survey(piece, reading, keeps_bad, asked) for piece in works[number]]
 
 
-def survey(piece: Piece, reading: Reading, keeps_bad: bool, asked: Asked) -> PieceSurvey:
+def survey(piece: FilePiece, reading: Reading, keeps_bad: bool, asked: Asked) -> PieceSurvey:
     """Look through a piece."""
     bad = BadRows(kept=None) if keeps_bad else BadRows()
     try:
@@ -100,7 +100,7 @@ def _survey_part(found: PiecePart, reading: Reading, asked: Asked) -> _Surveyed:
 
 
 def rows_of_work(
-    number: int, works: Sequence[Sequence[Piece]], reading: Reading, shapes: Shapes, types: Types
+    number: int, works: Sequence[Sequence[FilePiece]], reading: Reading, shapes: Shapes, types: Types
 ) -> Iterator[pa.RecordBatch]:
     """Read the rows of one work, in the form that all of them have together."""
     for piece in works[number]:

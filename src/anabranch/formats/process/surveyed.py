@@ -12,13 +12,13 @@ from anabranch import errors
 from anabranch.errors import Unavailable
 from anabranch.formats.process.inference import Shapes, Types, find_shapes, find_types, shape
 from anabranch.formats.process.parts import FilePart, Reading, empty_rows
-from anabranch.formats.process.pieces import PIECE_BYTES, Piece, cut, dealt
+from anabranch.formats.process.pieces import PIECE_BYTES, FilePiece, cut, dealt
 from anabranch.formats.process.survey import Asked, PartSurvey, PieceSurvey
 from anabranch.formats.process.text_facts import Untold
 from anabranch.formats.rules.bad_rows import BadRows
 from anabranch.formats.rules.found_files import DataFile
 
-Works = Sequence[Sequence[Piece]]
+Works = Sequence[Sequence[FilePiece]]
 Ask = Callable[[Works, Asked], Sequence[Sequence[PieceSurvey]]]
 """Has pieces looked through, wherever that is."""
 _SHARE = "put it where they see it at the same path, such as a shared mount, or read with engine='duck'"
@@ -38,7 +38,7 @@ class SurveyedFiles:
 
     ask: Ask
     reading: Reading
-    works: list[list[Piece]]
+    works: list[list[FilePiece]]
     names: dict[str, str]
     """What users call the files, whose paths are absolute here: who reads them may be in another folder."""
     told: dict[tuple[str, int, int | None], PieceSurvey] = field(default_factory=dict)
@@ -54,7 +54,7 @@ class SurveyedFiles:
         doubtful = {p.file.path for p in made.pieces if p.end and not made._of(p).is_whole}
         if doubtful:
             kept = [p for p in made.pieces if p.file.path not in doubtful or p.start == 0]
-            pieces = [Piece(p.file) if p.file.path in doubtful else p for p in kept]
+            pieces = [FilePiece(p.file) if p.file.path in doubtful else p for p in kept]
             made._look([[p] for p in pieces if p.file.path in doubtful], {})
             made.works = dealt(pieces)
         return made
@@ -65,7 +65,7 @@ class SurveyedFiles:
             self.told |= {p.place: s for work, told in pairs for p, s in zip(work, told, strict=True)}
 
     @property
-    def pieces(self) -> list[Piece]:
+    def pieces(self) -> list[FilePiece]:
         """All of them, in the order of the files."""
         return [piece for work in self.works for piece in work]
 
@@ -74,7 +74,7 @@ class SurveyedFiles:
         """What is known of the rows."""
         return [part for piece in self.pieces for part in self._of(piece).parts]
 
-    def _of(self, piece: Piece) -> PieceSurvey:
+    def _of(self, piece: FilePiece) -> PieceSurvey:
         return self.told[piece.place]
 
     def refuse_failures(self) -> None:

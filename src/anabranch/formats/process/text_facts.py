@@ -39,7 +39,7 @@ class Untold(Exception):
         self.columns = columns
 
 
-class Facts(Protocol):
+class ColumnFacts(Protocol):
     """What is known of the text of a column in one part of the files."""
 
     @property
@@ -57,7 +57,7 @@ class Facts(Protocol):
         """Tell whether all of it fits a type."""
 
 
-def choose_type(facts: Sequence[Facts], candidates: Sequence[DataType]) -> DataType:
+def choose_type(facts: Sequence[ColumnFacts], candidates: Sequence[DataType]) -> DataType:
     """Find the first type that the text of a column fits in all parts; text itself fits always."""
     if not any(part.has_values for part in facts):
         return _TEXT
@@ -69,7 +69,7 @@ def choose_type(facts: Sequence[Facts], candidates: Sequence[DataType]) -> DataT
     return _TEXT
 
 
-def _with_digits(type_: DataType, facts: Sequence[Facts]) -> DataType | None:
+def _with_digits(type_: DataType, facts: Sequence[ColumnFacts]) -> DataType | None:
     """The decimal that has room for all digits of all texts, if there is one."""
     before, after = (max(part.digits[i] for part in facts) for i in (0, 1))
     return decimal_of(before, 0 if type_.precision else after)
