@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from sqlglot import exp
 
-from anabranch.model.schema import Column, Schema
+from anabranch.model.schema import Column, Schema, column_types
 from anabranch.model.types import DataType
 from anabranch.queries import query as q
 from anabranch.queries.nested import differs
@@ -132,7 +132,7 @@ def _part(query: Query, picked: Sequence[exp.Expr], op: str, word: str) -> exp.S
 def pairs(schema: Schema, cells: Sequence[Column]) -> list[tuple[str, DataType]]:
     """The columns of a difference, with their types."""
     values = [p for c in cells for p in ((str(c.id), c.type), (c.before, c.type))]
-    return [*((str(c.id), c.type) for c in schema.key_columns), (OP, STRING), *values]
+    return [*column_types(schema.key_columns), (OP, STRING), *values]
 
 
 def _is(name: str, value: str) -> exp.EQ:

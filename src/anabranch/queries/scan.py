@@ -17,7 +17,7 @@ from anabranch.arrow.types import key_value
 from anabranch.model.ids import ObjectId
 from anabranch.model.layers import as_layers
 from anabranch.model.objects import KeyRange, Layer
-from anabranch.model.schema import Column
+from anabranch.model.schema import Column, column_types
 from anabranch.model.tables import TableState
 from anabranch.model.types import DataType
 from anabranch.queries import query as q
@@ -94,7 +94,7 @@ def plain_files(state: TableState, columns: Sequence[Column], access: Access) ->
         return None
     if not all(state.holds_as_now(o, columns) for o in one_of_each):
         return None
-    return Files(tuple(access.uris[o.id] for o in rows), tuple((str(c.id), c.type) for c in columns))
+    return Files(tuple(access.uris[o.id] for o in rows), column_types(columns))
 
 
 def _only_keys(access: Access, layers: Sequence[Layer], column: Column, keys: pa.Table) -> Access:

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from sqlglot import exp
 
-from anabranch.model.schema import Column, Schema
+from anabranch.model.schema import Column, Schema, column_types
 from anabranch.model.types import DataType
 from anabranch.plan.merge.rules import CONFLICT, RowPolicy, Rule
 from anabranch.queries import query as q
@@ -512,7 +512,7 @@ def conflict_test(how: Decision) -> exp.Condition:
 
 def pairs(how: Decision) -> list[tuple[str, DataType]]:
     """The columns of decided rows, with their types."""
-    found = [(str(c.id), c.type) for c in how.schema.key_columns]
+    found = list(column_types(how.schema.key_columns))
     found += [(there(s), INT) for s in SIDES]
     for c in how.cells:
         found += [(value_of(c, s), c.type) for s in SIDES] + [(_changed_of(c, s), INT) for s in (OURS, THEIRS)]

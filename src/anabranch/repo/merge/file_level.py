@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from anabranch.model.files import BLOCKS, FileRow
 from anabranch.model.ids import ObjectId
-from anabranch.model.objects import StoredObject
+from anabranch.model.objects import StoredObject, contents_of
 from anabranch.model.schema import Schema
 from anabranch.plan.commit import ThingDraft, draft_state, objects_of
 from anabranch.plan.merge.files import FileRule, MergedFile, file_rules, merge_file, rule_for
@@ -86,7 +86,7 @@ def file_clashes(
     brought = [o for s in merged.statements for o in s.objects]
     if sides.to_ours is not None and not any(x.object.kind in ("rows", "exceptions") for x in sides.to_ours):
         return []
-    known = {**pending, **{o.stored.id: o.content for o in brought if o.content is not None}}
+    known = {**pending, **contents_of(brought)}
     state = draft_state(after)
     tree = FileTree(ctx, lambda: state, BlockReader(ctx), None, known)
     new = inserted_paths(ctx, brought, state.schema, known)

@@ -13,7 +13,7 @@ from anabranch.engines.engine import Engine
 from anabranch.model.changes import Counts
 from anabranch.model.ids import ColumnId, ObjectId, new_write_id
 from anabranch.model.objects import Layer, NewObject, may_meet, size_of
-from anabranch.model.schema import Column, Schema
+from anabranch.model.schema import Column, Schema, column_types
 from anabranch.model.tables import TableState
 from anabranch.model.texts import shortened
 from anabranch.plan.commit import Statement
@@ -424,7 +424,7 @@ class _RowMerge:
 
     @property
     def _key_pairs(self) -> list[tuple[str, Any]]:
-        return [(str(c.id), c.type) for c in self.schema.key_columns]
+        return list(column_types(self.schema.key_columns))
 
     @property
     def _columns(self) -> tuple[Column, ...]:
