@@ -33,8 +33,9 @@ from anabranch.repo.merge.constraints import (
 from anabranch.repo.merge.earlier_rows import EarlierRows
 from anabranch.repo.merge.file_level import file_clashes, merge_file_rows
 from anabranch.repo.merge.merge_base import rows_at
-from anabranch.repo.merge.merged_rows import MergedRows, Sides, Times, decide_at, merge_rows
+from anabranch.repo.merge.merged_rows import decide_at, merge_rows
 from anabranch.repo.merge.real_updates import with_real_updates
+from anabranch.repo.merge.row_sides import MergedRows, Sides, Times
 from anabranch.repo.merge.sides import Gathered, Target
 
 

@@ -32,7 +32,7 @@ from anabranch.repo.context.context import Context
 from anabranch.repo.context.kept_expressions import kept
 from anabranch.repo.merge.chosen_conflicts import tuples
 from anabranch.repo.merge.conflicts import TableConflicts, Violation
-from anabranch.repo.merge.merged_rows import Sides
+from anabranch.repo.merge.row_sides import Sides
 from anabranch.repo.read.conditions import not_in_duck, reading, rendered, unproven
 from anabranch.repo.read.scan import scan, scan_as
 

@@ -18,7 +18,7 @@ from anabranch.queries.met_keys import Meeting, met_keys
 from anabranch.queries.query import Sources, limited
 from anabranch.repo.context.context import Context
 from anabranch.repo.context.table_state import schemas_for
-from anabranch.repo.merge.merged_rows import MergedRows, Sides
+from anabranch.repo.merge.row_sides import MergedRows, Sides
 from anabranch.repo.merge.sides import Gathered
 from anabranch.repo.read.conditions import not_in_duck, reading
 

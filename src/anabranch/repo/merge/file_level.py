@@ -16,7 +16,7 @@ from anabranch.plan.commit import ThingDraft, draft_state, objects_of
 from anabranch.plan.merge.files import FileRule, MergedFile, file_rules, merge_file, rule_for
 from anabranch.plan.merge.rules import EVERYWHERE, RowPolicy
 from anabranch.plan.merge.sides import ThingConflict
-from anabranch.queries import three_way
+from anabranch.queries import decided_rows, three_way
 from anabranch.queries.three_way import KIND, OURS, SIDES, STAYS, Decision, conflict_of, there, value_of
 from anabranch.repo.context.context import Context
 from anabranch.repo.files.block_writer import BlockWriter
@@ -24,7 +24,8 @@ from anabranch.repo.files.blocks import BlockReader
 from anabranch.repo.files.clashes import find_clashes, inserted_paths
 from anabranch.repo.files.tree import FileTree
 from anabranch.repo.files.tree_rows import row_of
-from anabranch.repo.merge.merged_rows import MergedRows, Sides, merge_rows
+from anabranch.repo.merge.merged_rows import merge_rows
+from anabranch.repo.merge.row_sides import MergedRows, Sides
 
 _POLICY = RowPolicy("row")
 
@@ -109,7 +110,7 @@ class _FileLevel:
         rows = conflicts.to_pylist()
         for row in rows:
             self._decide(row)
-        names = [name for name, _ in three_way.pairs(self.decision)]
+        names = [name for name, _ in decided_rows.pairs(self.decision)]
         columns = {name: pa.array([row[name] for row in rows], conflicts.schema.field(name).type) for name in names}
         return pa.table(columns)
 
