@@ -36,7 +36,12 @@ LIBRARIES = {
     "fsspec": ["filesystem.py"],
     "obstore": ["objects/bucket.py"],
     "urllib3": ["objects/webhdfs.py"],
-    "numpy": ["engines/java_math.py", "queries/overlay_fold.py", "queries/overlay_places.py"],
+    "numpy": [
+        "engines/file_reading.py",
+        "engines/java_math.py",
+        "queries/overlay_fold.py",
+        "queries/overlay_places.py",
+    ],
     "pandas": ["frames/*", "repo/*"],
     "polars": ["frames/*", "repo/*"],
     "psycopg": ["catalog/*"],
@@ -72,7 +77,7 @@ MANY_PARAMETERS = {
     "repo/repository.py": "*",
     "pipelines/declarations.py": "materialized_view",
     "pipelines/run.py": "run*",
-    "repo/merge/open_merge.py": "resolve",
+    "repo/merge/open_conflicts.py": "resolve",
     # What one statement of SQL, or one row of a table, takes.
     "catalog/publish.py": "_*",
     "catalog/runs.py": "end_run",
