@@ -39,7 +39,7 @@ class ObjectPlace:
 
 
 @dataclass(frozen=True)
-class ObjectBytes:
+class MovedCopies:
     """What was fetched or removed."""
 
     count: int
@@ -63,16 +63,16 @@ class ObjectList(Listing[ObjectPlace]):
             raise InvalidRequest(f"{len(found)} objects begin with {start!r}", hint="write more of the id")
         return next(iter(found.values()))
 
-    def download(self) -> ObjectBytes:
+    def download(self) -> MovedCopies:
         """Fetch what is not on this machine, compared with what was written, so that it can be read offline."""
         missing = [FileAddress.of(self._ctx.root.uri(o.path or ""), o) for o in self._files() if not self._is_here(o)]
         with self._ctx.root.at_hand(missing):
-            return ObjectBytes(len(missing), sum(a.size_bytes for a in missing))
+            return MovedCopies(len(missing), sum(a.size_bytes for a in missing))
 
-    def evict(self) -> ObjectBytes:
+    def evict(self) -> MovedCopies:
         """Remove the copies on this machine that nobody reads just now; they are fetched again when they are read."""
         sizes = self._ctx.root.evict([o.path for o in self._files() if o.path])
-        return ObjectBytes(len(sizes), sum(sizes))
+        return MovedCopies(len(sizes), sum(sizes))
 
     def _files(self) -> Iterator[StoredObject]:
         return (o for o in {o.id: o for _, o in self._found}.values() if o.path)
