@@ -77,7 +77,7 @@ MANY_PARAMETERS = {
     "repo/repository.py": "*",
     "pipelines/declarations.py": "materialized_view",
     "pipelines/run.py": "run*",
-    "repo/merge/open_merge.py": "resolve",
+    "repo/merge/open_conflicts.py": "resolve",
     # What one statement of SQL, or one row of a table, takes.
     "catalog/publish.py": "_*",
     "catalog/runs.py": "end_run",

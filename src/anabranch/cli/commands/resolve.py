@@ -11,11 +11,12 @@ from anabranch.cli.failures import BadUsage
 from anabranch.cli.name_completion import branches, tables
 from anabranch.cli.options import command as make_command
 from anabranch.cli.options import pairs, side_of
+from anabranch.cli.output.conflicts import goes_on
 from anabranch.cli.output.text import clean, emit, emit_json, number
 from anabranch.cli.session import Session
 
 if TYPE_CHECKING:
-    from anabranch.repo.merge.open_merge import OpenMerge
+    from anabranch.repo.merge.open_conflicts import OpenConflicts
 
 
 @make_command("resolve", short_help="Settle conflicts of an open merge.")
@@ -54,7 +55,7 @@ def command(session: Session, table: str | None, values: tuple[str, ...], into: 
         raise BadUsage(
             f"say how: by a side, or by {how[0][0].split()[0]}", hint=f"--ours, --theirs, --base, {how[0][0]}"
         )
-    kept = session.open_merge(into or session.branch)
+    kept = session.open_work(into or session.branch)
     with session.progress("settling conflicts"):
         if table is None:
             count = kept.resolve(file=file, take=take, content=content.read() if content else None)
@@ -64,17 +65,19 @@ def command(session: Session, table: str | None, values: tuple[str, ...], into: 
     if session.json:
         emit_json({"table": table or file, "resolved": count, "left": left})
         return
-    rest = f"{number(left)} left" if left else "none left; `ana merge --continue` publishes the merge"
+    rest = f"{number(left)} left" if left else f"none left; {goes_on(kept.verb)}"
     emit(f"{clean(table or file)}: {number(count)} resolved, {rest}")
 
 
-def _resolve_table(kept: OpenMerge, table: str, take: Any, values: tuple[str, ...], chosen: Mapping[str, Any]) -> int:
+def _resolve_table(
+    kept: OpenConflicts, table: str, take: Any, values: tuple[str, ...], chosen: Mapping[str, Any]
+) -> int:
     settings: dict[str, Any] = {"set": pairs(values, "--set", "COLUMN=EXPR")} if values else {"take": take}
     key, columns = _key(kept, table, chosen["key"]), chosen["columns"] or None
     return kept.resolve(table, where=chosen["where"], key=key, columns=columns, **settings)
 
 
-def _key(kept: OpenMerge, table: str, given: tuple[str, ...]) -> dict[str, Any] | None:
+def _key(kept: OpenConflicts, table: str, given: tuple[str, ...]) -> dict[str, Any] | None:
     if not given:
         return None
     from anabranch.repo.read.look_up import key_of_text
