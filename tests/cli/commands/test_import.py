@@ -368,8 +368,6 @@ def test_rows_whose_keys_no_table_takes_are_set_aside(empty: Ana, folder: Path) 
     (folder / "t.csv").write_text('id,n\n1,a\n,b\n2,"c\nd"\n1,e\n3\n2,f\n')
     (folder / "u.jsonl").write_text('{"id": 4}\n{"id": 1, "n": "z"}\n')
     pq.write_table(pa.table({"id": [5, None, 4], "n": ["x", "y", "w"]}), folder / "v.parquet")
-    refused = empty("import", "t", "t.csv", "--key", "id", "--null", "x", "--bad-rows", "no/b.csv", fails=7).err
-    assert "bad rows can't be written" in refused
     done = empty("import", "t", "t.csv", "u.jsonl", "v.parquet", "--key", "id", "--bad-rows", "bad.csv").out
     assert done.startswith("t: created, 4 inserted, 7 bad rows set aside in bad.csv")
     assert [row["id"] for row in rows_of(empty, "t")] == [1, 2, 4, 5]
@@ -389,7 +387,7 @@ def test_rows_whose_keys_no_table_takes_are_set_aside(empty: Ana, folder: Path) 
 def test_keys_that_come_twice_get_advice(empty: Ana, folder: Path) -> None:
     (folder / "t.csv").write_text("id,n\n1,a\n1,b\n")
     told = empty("import", "t", "t.csv", "--key", "id", fails=2).err
-    assert "--bad-rows FILE takes the first row of each" in told
+    assert "--bad-rows FILE takes the first of each" in told
     assert "upsert" not in told
 
 
