@@ -252,9 +252,9 @@ class Repository:
         """List the moves of a branch, newest first."""
         return branch_verbs.reflog(self._ctx, branch, limit)
 
-    def tag(self, name: str, at: str | None = None) -> None:
-        """Name a commit for good."""
-        branch_verbs.create_tag(self._ctx, name, at)
+    def tag(self, name: str, at: str | None = None, *, message: str | None = None) -> None:
+        """Name a commit for good, and say why if you like."""
+        branch_verbs.create_tag(self._ctx, name, at, message)
 
     def delete_tag(self, name: str) -> None:
         """Remove a tag."""
