@@ -42,12 +42,12 @@ def command(session: Session, ref: str | None, patch: bool, stat: bool, verbose:
     with session.repo.one_state():
         commit, changes = session.repo.show(at), session.repo.show_changes(at)
         names, origins = find_names(session, [commit]), session.repo.origins([commit])
-        tags = [tag for tag in session.repo.tags(showing=[commit.hash]) if tag.message]
+        tags = session.repo.tags(showing=[commit.hash])
     if session.json:
         emit_json({"commit": commit_document(commit), "changes": [_document(c, verbose) for c in changes]})
         return
-    for tag in tags:
-        emit(f"tag {clean(tag.name)} of {local(tag.created_at)} by {clean(tag.author)}: {clean(tag.message or "")}")
+    for tag, said in ((tag, tag.message) for tag in tags if tag.message):
+        emit(f"tag {clean(tag.name)} of {local(tag.created_at)} by {clean(tag.author)}: {clean(said)}")
     for line in full_text(commit, names, origins.get(commit.hash, ())):
         emit(line)
     if changes and (patch or stat):
