@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from anabranch.repo.merge.open_sequence import OpenSequence
     from anabranch.repo.merge.preview import Preview
     from anabranch.repo.merge.request import FastForward, MergeResult, Mode
+    from anabranch.repo.read.object_list import ObjectList
     from anabranch.repo.read.sql_result import SqlResult
     from anabranch.repo.read.table import Table
     from anabranch.repo.sql.sql import SqlSession
@@ -421,6 +422,12 @@ class Repository:
         from anabranch.repo.files.open_tree import open_tree
 
         return open_tree(self._ctx, at)
+
+    def objects(self, at: str | None = None, *, table: str | None = None) -> ObjectList:
+        """List the objects that a commit is read from, all or those of one table: `download()` and `evict()` them."""
+        from anabranch.repo.read.object_list import list_objects
+
+        return list_objects(self._ctx, at, table)
 
     def sql(
         self,
