@@ -139,6 +139,15 @@ class Repository:
 
         return amend(self._ctx, AmendRequest(branch, message, author, date), work)
 
+    def carry_over(self, work: OpenCommit, message: str | None = None, *, author: str | None = None) -> OpenSequence:
+        """Merge open work with what its branch got meanwhile; conflicts stay open, `finish()` moves the branch.
+
+        For work that `finish()` refuses with BranchMoved. What both sides touched is a conflict, equal or not.
+        """
+        from anabranch.repo.merge.carry_over import carry_over
+
+        return carry_over(self._ctx, work, message, author)
+
     def start(
         self,
         branch: str | None = None,
