@@ -15,7 +15,7 @@ from anabranch.model.ids import ObjectId, new_id
 
 
 @dataclass(frozen=True)
-class ObjectPlace:
+class ForeignPlace:
     """Where the file of an object lies: the location of an object root, and the path in it."""
 
     url: str
@@ -38,11 +38,11 @@ def put_elsewhere(cx: Connection, id_: ObjectId, location: str, path: str) -> No
     cx.execute(update(t.objects).where(t.objects.c.id == id_).values(place="elsewhere", path=None))
 
 
-def places_of(cx: Connection, ids: Iterable[ObjectId]) -> dict[ObjectId, list[ObjectPlace]]:
+def places_of(cx: Connection, ids: Iterable[ObjectId]) -> dict[ObjectId, list[ForeignPlace]]:
     """Find where objects lie, each at one location or several, which are copies."""
-    c, found = object_places.c, dict[ObjectId, list[ObjectPlace]]()
+    c, found = object_places.c, dict[ObjectId, list[ForeignPlace]]()
     at = select(c.object_id, locations.c.url, c.path).join(locations, locations.c.id == c.location_id)
     for chunk in chunks(list(ids)):
         for row in cx.execute(at.where(c.object_id.in_(chunk)).order_by(c.location_id)):
-            found.setdefault(ObjectId(row.object_id), []).append(ObjectPlace(row.url, row.path))
+            found.setdefault(ObjectId(row.object_id), []).append(ForeignPlace(row.url, row.path))
     return found
