@@ -36,8 +36,10 @@ def command(
     """Publish what is staged on the current branch. Exit code 1: there is nothing to commit.
 
     If others have changed the same rows since you staged yours, your work is merged with theirs; conflicts stay open,
-    as with `ana cherry-pick`. --amend replaces the newest commit: same parents, what is staged added, and the same message
-    and author unless you give others. `ana reflog` still has the old one.
+    as with `ana cherry-pick`.
+
+    --amend replaces the newest commit: same parents, what is staged added, and the same message and author unless you
+    give others. `ana reflog` still has the old one.
 
     \b
     $ ana commit -m 'new prices'
