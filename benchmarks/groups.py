@@ -31,7 +31,8 @@ GROUPS = (
     Group("sources", "benchmarks.several_sources", ("nway",)),
     Group("commands", "benchmarks.commands", ("start",)),
     Group("queries", "benchmarks.tpch", ("tpch",)),
-    Group("files", "benchmarks.file_counts", ("files-count",)),
+    Group("objects", "benchmarks.file_counts", ("files-count",)),
+    Group("files", "benchmarks.versioned_files", ("file-puts", "file-paths", "file-appends", "file-insert")),
     Group("flat", "benchmarks.flat", ("commits", "branches", "tables")),
 )
 NAMES = tuple(name for group in GROUPS for name in (group.name, *group.benchmarks))
