@@ -33,6 +33,7 @@ GROUPS = (
     Group("queries", "benchmarks.tpch", ("tpch",)),
     Group("objects", "benchmarks.file_counts", ("files-count",)),
     Group("files", "benchmarks.versioned_files", ("file-puts", "file-paths", "file-appends", "file-insert")),
+    Group("roots", "benchmarks.roots", ("roots-process", "roots-on-spark", "roots-counts")),
     Group("flat", "benchmarks.flat", ("commits", "branches", "tables")),
 )
 NAMES = tuple(name for group in GROUPS for name in (group.name, *group.benchmarks))

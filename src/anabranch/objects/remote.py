@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import threading
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -37,6 +38,7 @@ class RemoteRoot:
         self._blobs, self._store, self._is_claimed = blobs, store_id, not store_id
         self.cache, self.where = cache, blobs.where
         self._id = hashlib.sha256(blobs.where.encode()).hexdigest()[:16]
+        self._lock = threading.Lock()
         self._aside = FarAside(blobs, _ASIDE)
 
     def put(self, content: bytes, suffix: str = ".parquet") -> SealedFile:
@@ -51,6 +53,11 @@ class RemoteRoot:
         path, told = self._new_path(suffix), _Told(chunks)
         self._blobs.put(path, told)
         return SealedFile(path, told.size, told.digest.hexdigest())
+
+    def put_as(self, path: str, chunks: Iterable[bytes]) -> None:
+        """Upload under a given path."""
+        self.claim()
+        self._blobs.put(_checked(path), chunks)
 
     def put_aside(self, content: bytes, suffix: str = ".parquet") -> str:
         """Upload below a folder of this process."""
@@ -96,6 +103,14 @@ class RemoteRoot:
     def uri(self, path: str) -> str:
         """Spark finds blobs by this address."""
         return self._blobs.address(_checked(path))
+
+    def here(self, paths: Sequence[str]) -> set[str]:
+        """Those that the cache has."""
+        return {path for path in paths if self.cache.has(self._cached(path))}
+
+    def evict(self, paths: Sequence[str]) -> list[int]:
+        """Remove them from the cache, unless somebody reads them just now."""
+        return self.cache.evict(map(self._cached, paths))
 
     def spark_options(self) -> Mapping[str, str]:
         """What Spark has to be told with each read and write."""
@@ -173,13 +188,14 @@ class RemoteRoot:
 
     def claim(self) -> None:
         """Say that our store writes here, once; Unavailable if another one does."""
-        if self._is_claimed:
-            return
-        if self._owner() is None:
-            self._blobs.create(MARKER, json.dumps({"store_id": self._store}).encode())
-        self._check_owner()
-        self._blobs.put(f"{_STORES}/{self._store}", b"")
-        self._is_claimed = True
+        with self._lock:
+            if self._is_claimed:
+                return
+            if self._owner() is None:
+                self._blobs.create(MARKER, json.dumps({"store_id": self._store}).encode())
+            self._check_owner()
+            self._blobs.put(f"{_STORES}/{self._store}", b"")
+            self._is_claimed = True
 
     def _check_owner(self) -> None:
         owner = self._owner()

@@ -5,12 +5,16 @@ from __future__ import annotations
 import getpass
 import json
 import os
+import time
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from typing import Any
 from urllib.parse import quote, urlencode
 
 from anabranch.errors import Unavailable
+from anabranch.model.ids import new_id
 from anabranch.model.object_urls import ObjectUrl
+from anabranch.objects import found_files
 from anabranch.objects.blobs import Blob
 from anabranch.settings import BUCKET_RETRIES, HDFS_TIMEOUT_SECONDS, RANGE_BYTES
 
@@ -21,7 +25,8 @@ except ImportError as error:
     raise Unavailable("urllib3 is not installed, which reads HDFS", hint="pip install 'anabranch[hdfs]'") from error
 
 _HTTP_PORT = 9870
-_RETRY = urllib3.Retry(BUCKET_RETRIES, backoff_factor=0.2, redirect=False, raise_on_status=False)
+_ONCE = urllib3.Retry(0, redirect=False, raise_on_status=False)
+"""urllib3 would log each try with its address; we try again ourselves."""
 
 
 class WebHdfs:
@@ -32,21 +37,22 @@ class WebHdfs:
         self._user = url.option("user") or os.environ.get("HADOOP_USER_NAME") or getpass.getuser()
         http = url.option("http") or f"{url.host.partition(':')[0]}:{_HTTP_PORT}"
         self._base = f"{http if '://' in http else f'http://{http}'}/webhdfs/v1"
-        self._pool = urllib3.PoolManager(timeout=HDFS_TIMEOUT_SECONDS, retries=_RETRY, maxsize=16)
+        self._pool = urllib3.PoolManager(timeout=HDFS_TIMEOUT_SECONDS, retries=_ONCE, maxsize=16)
 
     def put(self, name: str, content: bytes | Iterable[bytes]) -> None:
-        """Write under another name, then rename: a file that is being written can be seen."""
-        temporary = f"{name.rpartition('.')[0] or name}.tmp"
-        try:
-            self._write(temporary, content, overwrite=True)
-            self._rename(temporary, name)
-        except BaseException:
-            self._delete(temporary, recursive=False)
-            raise
+        """Write under another name, then rename: a file that is being written can be seen.
+
+        A rename never overwrites; what is put again, as a note is, is gone for a moment."""
+        with self._written(name, content) as temporary:
+            if not self._renamed(temporary, name):
+                self._delete(name, recursive=False)
+                if not self._renamed(temporary, name):
+                    raise Unavailable(f"{self.where} can't be written: a rename was refused", hint=_HINT)
 
     def create(self, name: str, content: bytes) -> None:
-        """Write if there is nothing yet, which the name node decides."""
-        self._write(name, content, overwrite=False)
+        """Write under another name, and rename it if there is nothing yet, which the name node decides."""
+        with self._written(name, content) as temporary:
+            self._renamed(temporary, name)
 
     def read(self, name: str) -> Iterator[bytes]:
         """Read in pieces."""
@@ -102,18 +108,27 @@ class WebHdfs:
         """The address says all."""
         return {}
 
-    def _write(self, name: str, content: bytes | Iterable[bytes], *, overwrite: bool) -> None:
-        place = self._at_data_node("PUT", name, "CREATE", overwrite=str(overwrite).lower())
+    @contextmanager
+    def _written(self, name: str, content: bytes | Iterable[bytes]) -> Iterator[str]:
+        """A file under another name, gone afterwards; gc knows that of an object by the object's own."""
+        own = found_files.own_name(name)
+        temporary = f"{name.partition('.')[0]}.tmp" if own else f"{name}.{new_id('o')}.tmp"
+        try:
+            self._write(temporary, content)
+            yield temporary
+        finally:
+            with suppress(Unavailable):
+                self._delete(temporary, recursive=False)
+
+    def _write(self, name: str, content: bytes | Iterable[bytes]) -> None:
+        place = self._at_data_node("PUT", name, "CREATE", overwrite="true")
         body: Any = content if isinstance(content, bytes) else iter(content)
         reply = self._send("PUT", place, body=body, headers={"Content-Type": "application/octet-stream"})
-        if not overwrite and reply.status == _FORBIDDEN and _exception(reply) == "FileAlreadyExistsException":
-            return
         self._check(reply, "written")
 
-    def _rename(self, name: str, final: str) -> None:
+    def _renamed(self, name: str, final: str) -> bool:
         told = self._ask("PUT", name, "RENAME", destination=f"/{self._path(final)}")
-        if not told["boolean"]:
-            raise Unavailable(f"{self.where} can't be written: a rename was refused", hint=_HINT)
+        return bool(told["boolean"])
 
     def _delete(self, name: str, *, recursive: bool) -> None:
         reply = self._send("DELETE", self._link(name, "DELETE", recursive=str(recursive).lower()))
@@ -136,10 +151,14 @@ class WebHdfs:
         return self._check(self._send(method, link, preload_content=not stream), "read")
 
     def _send(self, method: str, link: str, **more: Any) -> Any:
-        try:
-            return self._pool.request(method, link, redirect=False, **more)
-        except HTTPError as error:
-            raise self._unavailable("reached", error) from None
+        tries = BUCKET_RETRIES if isinstance(more.get("body", b""), bytes) else 1
+        for attempt in range(1, tries + 1):
+            try:
+                return self._pool.request(method, link, redirect=False, **more)
+            except HTTPError as error:
+                if attempt == tries:
+                    raise self._unavailable("reached", error) from None
+                time.sleep(_PAUSE_SECONDS * attempt)
 
     def _check(self, reply: Any, what: str) -> Any:
         """Tell errors by their status."""
@@ -162,6 +181,7 @@ class WebHdfs:
 
 
 _FORBIDDEN, _MISSING = 403, 404
+_PAUSE_SECONDS = 0.2
 _HINT = "check the address (http= names the port of WebHDFS, usually 9870), the user and the network"
 
 
