@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from anabranch.errors import InvalidRequest, NotFound
-from anabranch.jobs.inputs import DatasetInput, Pin, repository_of
+from anabranch.jobs.inputs import DatasetInput, repository_of
 from anabranch.pipelines.datasets import Dataset
 from anabranch.pipelines.sources import RunState, in_form, rows_of
 from anabranch.sql.references import find_references, splice
@@ -119,7 +119,7 @@ def _since(state: RunState, given: DatasetInput, since: Since) -> tuple[Any, str
     """The repository and table of an input, what was read last and what is read now."""
     if state.pipeline.is_inside(given):
         return state.repo, given.table, since.commit, state.branch
-    pin: Pin = state.pins[given.label]
+    pin = state.pin(given)
     old = since.pins.get(given.label)
     if old is None:
         raise NeedsAll(f"it is not known what was read of {given.label}")
