@@ -214,11 +214,20 @@ def session_tables(state: RunState, dataset: Dataset) -> Iterator[None]:
     names: list[str] = []
     session = state.repo.spark_session
     try:
-        for given in state.pipeline.inputs_of(dataset).values():
-            rows = in_form(_whole(state, given, dataset), "spark")
-            rows.createOrReplaceTempView(given.table)
-            names.append(given.table)
+        _name_in_session(state, dataset, names)
         yield
     finally:
         for name in names:
             session.catalog.dropTempView(name)
+
+
+def _name_in_session(state: RunState, dataset: Dataset, names: list[str]) -> None:
+    """Name the inputs of a dataset, and first those of views: on Connect names are looked up when it runs."""
+    for given in state.pipeline.inputs_of(dataset).values():
+        if given.table in names:
+            continue
+        if state.is_view(given):
+            _name_in_session(state, state.pipeline.by_name[given.table], names)
+        rows = in_form(_whole(state, given, dataset), "spark")
+        rows.createOrReplaceTempView(given.table)
+        names.append(given.table)

@@ -279,16 +279,20 @@ class _RunUnderWay:
             raise RunFailed(message, hint=hint, branch=record.branch)
 
     def _publish(self, record: RunRecord, checked: tuple[Checked, ...]) -> Commit:
-        merged = self.repo.merge(
-            record.branch,
-            into=self.output,
-            message=f"run {record.number} of pipeline {record.pipeline}",
-            mode="squash",
-            author=self.author,
-            provenance={label: f"{pin.repository}@{pin.commit}" for label, pin in self.pins.items()},
-            facts=self._facts(record, checked),
-        )
-        return merged.commit
+        """Squash the run's branch into the output; a run that changed no row is noted there, too, by a commit."""
+        said: dict[str, Any] = {
+            "message": f"run {record.number} of pipeline {record.pipeline}",
+            "author": self.author,
+            "provenance": {label: f"{pin.repository}@{pin.commit}" for label, pin in self.pins.items()},
+            "facts": self._facts(record, checked),
+        }
+        made = self.repo.merge(record.branch, into=self.output, mode="squash", **said).commit
+        if made.facts.get(FACT) == said["facts"][FACT]:
+            return made
+        with self.repo.commit(self.output, allow_empty=True, **said) as tx:
+            pass
+        assert tx.commit is not None
+        return tx.commit
 
     def _facts(self, record: RunRecord, checked: tuple[Checked, ...]) -> dict[str, Any]:
         datasets = {w.name: {"code": w.code, "versions": dict(w.versions)} for w in self.wanted.values()}
