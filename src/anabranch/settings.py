@@ -66,6 +66,8 @@ class Settings:
     """Tables up to this size are written into a file for Spark with their changes applied; Spark joins larger ones."""
     cache_limit_bytes: int = 256 * 1024 * 1024
     """Rows kept in memory by one repository: small objects, folded changes, tables that queries read again."""
+    object_cache_limit_bytes: int = 20 * 1024 * 1024 * 1024
+    """Bytes of objects on S3 or HDFS that are kept on this machine, for all processes of a user."""
     clock_depth_limit: int = 32
     """Line hops after which a new line carries the whole state (a checkpoint)."""
     fold_commit_limit: int = 8
@@ -80,6 +82,10 @@ class Settings:
     """The same for `optimize`."""
     overlay_turn_limit: int = 16
     """Turns of changes that a snapshot keeps at most for files that are not rewritten."""
+    url_allow: tuple[str, ...] = ()
+    """Places that files may be fetched from, such as `https://example.com`; none unless named here."""
+    url_limit_bytes: int = 1024 * 1024 * 1024
+    """The largest file that is fetched."""
     server: ServerSettings = ServerSettings()
     """How long a catalogue on a server is waited for."""
     damage: DamageSettings = DamageSettings()
@@ -111,6 +117,22 @@ KNOWN_OBJECTS_LIMIT = 100_000
 # Objects
 HASHING_THREADS = 4
 """Threads that hash files."""
+FETCHING_THREADS = 8
+"""Threads that fetch files of far object roots."""
+LEFT_BEHIND_SECONDS = 24 * 60 * 60
+"""Files of a process that was killed are taken for left behind after this time, where no lock tells."""
+STILL_ALIVE_SECONDS = 60 * 60
+"""How often a process says that it lives, where no lock tells."""
+RANGE_BYTES = 1 << 20
+"""Bytes that are read at once of a file that is not fetched whole."""
+BUCKET_DELETED_AT_ONCE = 1000
+"""Objects that one request removes."""
+BUCKET_RETRIES = 4
+"""How often a request is made again."""
+BUCKET_RETRY_SECONDS = 60
+"""For how long."""
+HDFS_TIMEOUT_SECONDS = 60
+"""How long a server of HDFS is waited for."""
 INLINE_MEMORY_LIMIT_BYTES = 1 << 30
 """Rows that take more memory are never kept in the catalogue."""
 FILES_PARTITIONS = 256
@@ -124,6 +146,12 @@ COLLECTED_AT_ONCE = 1000
 VERIFIED_AT_ONCE = 200
 """Objects that verify reads at a time."""
 
+FETCH_TIMEOUT_SECONDS = 30
+"""How long a server that a file is fetched from may be silent."""
+
+GIVEN_CONTENT_LIMIT_BYTES = 16 * 1024 * 1024
+"""Bytes that a conflict of a file can be resolved with: the catalogue keeps them until the merge is finished."""
+
 # Folding
 TIER_FACTOR = 8
 """How many times bigger a tier is than all above it. Reading pays for each tier, writing for each join."""
@@ -133,14 +161,22 @@ REWRITTEN_FILES_AT_ONCE = 8
 # Memory and reading
 BATCH_ROWS = 64 * 1024
 """Rows of a batch that `batches()` gives."""
-UNPACKED_FACTOR = 8
-"""How many times bigger rows in memory may be than in files."""
-WANTED_STATES_LIMIT = 1024
-"""States of tables of which it is remembered how often they were read."""
 SPARK_COPY_FILES_LIMIT = 4096
 """Files that one process makes for Spark at most."""
 SPARK_COPY_THREADS = 4
 """Threads that write files for Spark."""
+WIDE_CHANGE_COLUMNS = 64
+"""Changes of so many columns are applied in memory: an engine takes longer to plan a join with them than to run it."""
+APPLIED_AT_ONCE_LIMIT_BYTES = 64 * 1024 * 1024
+"""Rows that changes are applied to for one read at most."""
+WIDE_VALUE_BYTES, NARROW_VALUE_BYTES = 32, 8
+"""What a value takes in memory, as a guess: text, bytes and nested values; all others."""
+SINGLE_CORE_ROWS = 122_880
+"""So many rows DuckDB reads with one thread, so that another core is free."""
+KEYS_ONE_BY_ONE_LIMIT = 4096
+"""Up to so many keys are compared with key ranges one by one, more as one range."""
+SPARK_COPIES_PER_READ_LIMIT = 16
+"""Small objects of rows that are copied into files for one read by Spark at most."""
 UNIQUE_CHECK_ROWS_LIMIT = 8_000_000
 """More keys than this are left to an engine to compare."""
 FEED_KEYS_LIMIT = 1_000_000

@@ -119,6 +119,11 @@ class NewObject:
     """The packs that its rows refer to, which stay as long as it does."""
 
 
+def contents_of(made: Iterable[NewObject]) -> dict[ObjectId, bytes]:
+    """The bytes of small objects that the catalogue does not have yet."""
+    return {o.stored.id: o.content for o in made if o.content is not None}
+
+
 ViewKind = Literal["snapshot", "fold"]
 
 

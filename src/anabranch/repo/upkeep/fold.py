@@ -16,8 +16,8 @@ from anabranch.errors import AnabranchError, OutcomeUnknown
 from anabranch.model.clock import Clock, Position
 from anabranch.model.content import LateView
 from anabranch.model.ids import ObjectId, ThingId, ViewId, new_id
-from anabranch.model.objects import Layer, NewObject, ObjectKind, StoredObject, ViewKind, size_of
-from anabranch.model.schema import Column
+from anabranch.model.objects import Layer, NewObject, ObjectKind, StoredObject, ViewKind, contents_of, size_of
+from anabranch.model.schema import Column, column_types
 from anabranch.model.tables import TableState
 from anabranch.model.types import DataType
 from anabranch.plan import folding
@@ -25,13 +25,15 @@ from anabranch.plan.engine import Work
 from anabranch.plan.folding import Limits, Run
 from anabranch.queries.fold import folded
 from anabranch.queries.query import DELETE, OP, UPDATE, Query, Rows
-from anabranch.queries.scan import Access, scan
+from anabranch.queries.scan import Access
 from anabranch.repo.context.context import Context
 from anabranch.repo.context.table_state import table_state
+from anabranch.repo.read.applied import whole_rows
 from anabranch.repo.read.conditions import not_in_duck, reading
-from anabranch.repo.read.overlay import laid_rows
+from anabranch.repo.read.scan import scan
 from anabranch.repo.write.netting import touched_columns
-from anabranch.repo.write.row_objects import Layout, layout_of, scratch, store
+from anabranch.repo.write.row_objects import Layout, ObjectForm, layout_of, store
+from anabranch.repo.write.scratch import scratch
 from anabranch.settings import REWRITTEN_FILES_AT_ONCE
 
 log = logging.getLogger("anabranch.repo.upkeep.fold")
@@ -171,8 +173,8 @@ class Refit:
         schema, part = self.place.state.schema, self._part(layers)
         access = self._access(layers)
         with reading(self.ctx, part):
-            laid = laid_rows(self.ctx, part, schema.stored, access) if self.engine.in_process else None
-            rows = scan(part, schema.stored, access) if laid is None else Rows(laid)
+            applied = whole_rows(self.ctx, part, schema.stored, access) if self.engine.in_process else None
+            rows = scan(self.ctx, part, schema.stored, access) if applied is None else Rows(applied)
             largest = max(x.object.row_count for x in layers if x.object.kind == "rows")
             return self._store(rows, "rows", schema.columns, folding.rows_in(layers, "rows"), largest)
 
@@ -210,13 +212,13 @@ class Refit:
         cluster = (layout_of(state).cluster if kind == "rows" else ()) or by_key
         proper = max(self.ctx.settings.file_row_limit, min(file_rows, self.ctx.settings.spark_file_row_limit))
         layout = Layout(cluster, files=max(1, -(-most // proper)), file_rows=proper)
-        new = store(self.ctx, self.engine, rows, kind, state.schema, touched, layout)
+        new = store(self.ctx, self.engine, rows, ObjectForm(kind, state.schema, touched), layout)
         self.made += new
         return [o.stored for o in new]
 
     @property
     def _pending(self) -> dict[ObjectId, bytes]:
-        return {o.stored.id: o.content for o in self.made if o.content is not None}
+        return contents_of(self.made)
 
     def _batches(self, chosen: Sequence[Layer]) -> list[list[Layer]]:
         """Files that are rewritten in one go: all of them on Spark, no more than fit into memory in the process."""
@@ -235,4 +237,4 @@ class Refit:
 
 def _pairs(key: Sequence[Column], cells: Sequence[Column]) -> list[tuple[str, DataType]]:
     values = [pair for c in cells for pair in ((str(c.id), c.type), (c.before, c.type))]
-    return [*((str(c.id), c.type) for c in key), *values, (OP, DataType("string"))]
+    return [*column_types(key), *values, (OP, DataType("string"))]
