@@ -130,7 +130,6 @@ def job(
     shard_by: Any = None,
     params: Mapping[str, Any] | None = None,
     local: bool = False,
-    comment: str | None = None,
     version: str | None = None,
 ) -> Callable[[F], F]:
     """Declare what a function over shards makes: the rows that it gives are a table, and files that it puts.
@@ -146,7 +145,7 @@ def job(
         how = Sharded(shards, read_shard_by(shard_by), dict(params or {}), paths, local)
         made = Dataset(name or f.__name__, "materialized_view", f, inputs=tables, origin=origin, sharded=how)
         keyed = replace(made, key=(key,) if isinstance(key, str) else tuple(key))
-        return _declare(f, replace(keyed, comment=comment, version=version))
+        return _declare(f, replace(keyed, version=version))
 
     return decorate
 
