@@ -79,7 +79,7 @@ class SmallRows(Mapping[ObjectId, "pa.Table"]):
         return self._rows[id_]
 
     def __contains__(self, id_: object) -> bool:
-        found = self._layers.objects.get(id_)  # type: ignore[call-overload]
+        found = self._layers.find(id_)  # type: ignore[arg-type]
         return found is not None and found.place == "inline"
 
     def __iter__(self) -> Iterator[ObjectId]:
@@ -96,8 +96,8 @@ class Addresses(Mapping[ObjectId, FileAddress]):
         self._layers, self._root = layers, root
 
     def __getitem__(self, id_: ObjectId) -> FileAddress:
-        o = self._layers.objects[id_]
-        if not o.path:
+        o = self._layers.find(id_)
+        if o is None or not o.path:
             raise KeyError(id_)
         return FileAddress.of(self._root.uri(o.path), o)
 
@@ -128,6 +128,20 @@ class Context:
     """Who moves along when a branch does, in the same transaction."""
     known_objects: ObjectCache = field(default_factory=ObjectCache)
     known_schemas: dict[str, Schema] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.known_objects.read_manifest = self.read_manifest
+
+    def read_manifest(self, o: StoredObject) -> tuple[StoredObject, ...]:
+        """Read the objects that a manifest lists, and compare it with what was written."""
+        from anabranch.objects.manifests import decode_manifest
+
+        with self.root.open(o.path or "") as file:
+            content = file.read()
+        if len(content) != o.size_bytes or hashlib.sha256(content).hexdigest() != o.sha256:
+            message = f"manifest {o.id} at {o.path} is not what was written: its size or sha256 differs"
+            raise Corrupt(message, hint="restore the file from a backup; other tables are not affected")
+        return decode_manifest(content, o.id)
 
     def default_branch(self, cx: Connection) -> str:
         """The branch that reads and writes mean when none is named; renaming it does not lose it."""

@@ -12,6 +12,7 @@ import pyarrow as pa
 from anabranch.engines.engine import Engine
 from anabranch.model.changes import Counts
 from anabranch.model.ids import ColumnId, ObjectId, new_write_id
+from anabranch.model.layers import chained
 from anabranch.model.objects import Layer, NewObject, may_meet, size_of
 from anabranch.model.schema import Column, Schema
 from anabranch.model.tables import TableState
@@ -70,8 +71,8 @@ class Sides:
         return self.to_ours is not None and self.to_theirs is not None
 
     @property
-    def paths(self) -> tuple[Layer, ...]:
-        return (*(self.to_ours or ()), *(self.to_theirs or ()), *self.base.layers)
+    def paths(self) -> Sequence[Layer]:
+        return chained(self.to_ours or (), self.to_theirs or (), self.base.layers)
 
     @property
     def states(self) -> tuple[TableState, ...]:
@@ -170,7 +171,7 @@ class _RowsMerge:
 
     @property
     def everything(self) -> TableState:
-        layers = (*self.sides.paths, *(x for s in self.sides.states for x in s.layers))
+        layers = chained(self.sides.paths, *(s.layers for s in self.sides.states))
         return replace(self.sides.ours, layers=layers)
 
 
@@ -249,7 +250,7 @@ class _RowMerge:
     @cached_property
     def access(self) -> Access:
         exceptions = [Layer(0, o) for x in self.sides.paths for o in x.without]
-        layers = (*self.sides.paths, *exceptions, *(x for s in self.sides.states for x in s.layers))
+        layers = chained(self.sides.paths, exceptions, *(s.layers for s in self.sides.states))
         return self.ctx.access(layers, self.sides.pending)
 
     def run(self, settled: pa.Table | None, go_on: bool) -> MergedRows:

@@ -10,6 +10,7 @@ import pyarrow as pa
 from anabranch.engines.engine import Engine
 from anabranch.errors import AlreadyExists, InvalidRequest, NotFound
 from anabranch.model.ids import ObjectId
+from anabranch.model.layers import Layers
 from anabranch.model.names import check_part
 from anabranch.model.objects import Layer, NewObject, around, size_of
 from anabranch.model.schema import Column, Schema
@@ -120,7 +121,7 @@ def refuse_broken_checks(
     if not checks or not made:
         return
     key = state.schema.key_columns
-    layers = (*state.layers, *(Layer(state.next_turn, o.stored) for o in made))
+    layers = Layers.over(state.layers, [Layer(state.next_turn, o.stored) for o in made])
     after = replace(state, layers=layers, schemas={**state.schemas, state.schema.id: state.schema})
     own = {o.stored.id: o.content for o in made if o.content is not None}
     keys = Keys(_keys_of(ctx, made, key), around(o.stored.key_range for o in made))

@@ -8,6 +8,7 @@ from dataclasses import replace
 from anabranch.engines.engine import Engine
 from anabranch.errors import InvalidRequest
 from anabranch.model.changes import Counts
+from anabranch.model.layers import Layers
 from anabranch.model.objects import Layer, NewObject
 from anabranch.model.schema import Column, Schema
 from anabranch.model.tables import Operation, TableState
@@ -71,7 +72,7 @@ def _insert(
 ) -> tuple[NewObject, ...]:
     """Insert the new rows; keys that the same statement deletes are free."""
     gone = [o for o in made if o.stored.kind == "delete"]
-    emptied = replace(state, layers=(*state.layers, *(Layer(state.next_turn, o.stored) for o in gone)))
+    emptied = replace(state, layers=Layers.over(state.layers, [Layer(state.next_turn, o.stored) for o in gone]))
     inline = {o.stored.id: o.content for o in gone if o.content is not None}
     return insert_rows(ctx, engine, emptied, rows, {**pending, **inline}, what)
 

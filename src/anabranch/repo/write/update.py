@@ -10,6 +10,7 @@ from typing import Any
 from anabranch.engines.engine import Engine
 from anabranch.errors import InvalidRequest, NotFound
 from anabranch.model.changes import Counts
+from anabranch.model.layers import Layers
 from anabranch.model.objects import Layer, NewObject, size_of
 from anabranch.model.schema import Column, Schema
 from anabranch.model.tables import TableState
@@ -140,7 +141,7 @@ def _move_keys(
         rows = reading_of(kept.source, [name for name, _ in pairs])
         old = changes.picked_columns(rows, {str(c.id): c.before for c in schema.key_columns})
         gone = store(ctx, engine, old, "delete", schema, schema.columns)
-        emptied = replace(state, layers=(*state.layers, *(Layer(state.next_turn, o.stored) for o in gone)))
+        emptied = replace(state, layers=Layers.over(state.layers, [Layer(state.next_turn, o.stored) for o in gone]))
         whole = changes.picked_columns(rows, {str(c.id): str(c.id) for c in schema})
         inline = {o.stored.id: o.content for o in gone if o.content is not None}
         try:
