@@ -66,6 +66,8 @@ class Settings:
     """Tables up to this size are written into a file for Spark with their changes applied; Spark joins larger ones."""
     cache_limit_bytes: int = 256 * 1024 * 1024
     """Rows kept in memory by one repository: small objects, folded changes, tables that queries read again."""
+    object_cache_limit_bytes: int = 20 * 1024 * 1024 * 1024
+    """Bytes of objects on S3 or HDFS that are kept on this machine, for all processes of a user."""
     clock_depth_limit: int = 32
     """Line hops after which a new line carries the whole state (a checkpoint)."""
     fold_commit_limit: int = 8
@@ -82,6 +84,10 @@ class Settings:
     """More objects of rows than this in a view or change are listed by manifests, each of up to so many."""
     overlay_turn_limit: int = 16
     """Turns of changes that a snapshot keeps at most for files that are not rewritten."""
+    url_allow: tuple[str, ...] = ()
+    """Places that files may be fetched from, such as `https://example.com`; none unless named here."""
+    url_limit_bytes: int = 1024 * 1024 * 1024
+    """The largest file that is fetched."""
     server: ServerSettings = ServerSettings()
     """How long a catalogue on a server is waited for."""
     damage: DamageSettings = DamageSettings()
@@ -113,6 +119,22 @@ KNOWN_OBJECTS_LIMIT = 100_000
 # Objects
 HASHING_THREADS = 4
 """Threads that hash files."""
+FETCHING_THREADS = 8
+"""Threads that fetch files of far object roots."""
+LEFT_BEHIND_SECONDS = 24 * 60 * 60
+"""Files of a process that was killed are taken for left behind after this time, where no lock tells."""
+STILL_ALIVE_SECONDS = 60 * 60
+"""How often a process says that it lives, where no lock tells."""
+RANGE_BYTES = 1 << 20
+"""Bytes that are read at once of a file that is not fetched whole."""
+BUCKET_DELETED_AT_ONCE = 1000
+"""Objects that one request removes."""
+BUCKET_RETRIES = 4
+"""How often a request is made again."""
+BUCKET_RETRY_SECONDS = 60
+"""For how long."""
+HDFS_TIMEOUT_SECONDS = 60
+"""How long a server of HDFS is waited for."""
 INLINE_MEMORY_LIMIT_BYTES = 1 << 30
 """Rows that take more memory are never kept in the catalogue."""
 FILES_PARTITIONS = 256
@@ -125,6 +147,12 @@ COLLECTED_AT_ONCE = 1000
 """Objects that gc removes in one transaction."""
 VERIFIED_AT_ONCE = 200
 """Objects that verify reads at a time."""
+
+FETCH_TIMEOUT_SECONDS = 30
+"""How long a server that a file is fetched from may be silent."""
+
+GIVEN_CONTENT_LIMIT_BYTES = 16 * 1024 * 1024
+"""Bytes that a conflict of a file can be resolved with: the catalogue keeps them until the merge is finished."""
 
 # Folding
 TIER_FACTOR = 8

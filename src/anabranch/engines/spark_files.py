@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
+from types import MappingProxyType
 from typing import Any
 
 from py4j.protocol import Py4JJavaError
@@ -22,12 +23,18 @@ _RESULT = "place bigint, told binary"
 
 
 def files_on_executors(
-    session: SparkSession, uris: Sequence[str], by_path: Told, by_content: Told, modules: Sequence[Any]
+    session: SparkSession,
+    uris: Sequence[str],
+    by_path: Told,
+    by_content: Told,
+    modules: Sequence[Any],
+    options: Mapping[str, str] = MappingProxyType({}),
 ) -> list[bytes]:
     """Tell something of each file; the order is that of the addresses.
 
     Executors open files of a disk by themselves, at the places that come in. Of any other kind of root Spark reads
-    them for us, with whatever credentials it has: paths and bytes come in. `modules` are sent along.
+    them for us, with whatever credentials it has: paths and bytes come in. `modules` are sent along,
+    `options` say where the root is.
     """
     send_by_value(modules)
     if all(uri.startswith("/") for uri in uris):
@@ -35,7 +42,7 @@ def files_on_executors(
         frame = places.mapInArrow(partial(by_path, tuple(uris)), _RESULT)
     else:
         names = tuple(uri.rpartition("/")[2] for uri in uris)
-        reader = session.read.format("binaryFile").option("__globPaths__", "false")
+        reader = session.read.format("binaryFile").options(__globPaths__="false", **options)
         frame = reader.load(list(uris)).select("path", "content").mapInArrow(partial(by_content, names), _RESULT)
     found = frame.toArrow()
     told = dict(zip(found.column("place").to_pylist(), found.column("told").to_pylist(), strict=True))

@@ -12,6 +12,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from anabranch.arrow.entries import with_entries
 from anabranch.arrow.fitting import DoesNotFit, fit_column
 from anabranch.arrow.types import arrow_type, is_list, spark_type
 from anabranch.errors import InvalidRequest
@@ -345,27 +346,6 @@ def _with_room(value: Any, type_: DataType) -> Any:
         found = {name: type_.find(str(name)) for name in value}
         return {name: _with_room(v, f.type) if (f := found[name]) else v for name, v in value.items()}
     return value
-
-
-def with_entries(value: Any, type_: DataType) -> Any:
-    """Turn the dicts that stand for maps into lists of entries: Arrow takes a dict for a struct."""
-    if value is None or isinstance(value, str):
-        return value
-    if type_.name == "map":
-        pairs = value.items() if isinstance(value, Mapping) else [_pair(entry) for entry in value]
-        return [{"key": with_entries(k, type_.parts[0]), "value": with_entries(v, type_.parts[1])} for k, v in pairs]
-    if type_.name == "array" and isinstance(value, Iterable):
-        return [with_entries(element, type_.parts[0]) for element in value]
-    if type_.name == "struct" and isinstance(value, Mapping):
-        found = {name: type_.find(str(name)) for name in value}
-        return {name: with_entries(v, f.type) if (f := found[name]) else v for name, v in value.items()}
-    return value
-
-
-def _pair(entry: Any) -> tuple[Any, Any]:
-    """An entry of a map: a pair, or a dict of key and value as Arrow and Polars have it."""
-    key, value = (entry["key"], entry["value"]) if isinstance(entry, Mapping) else entry
-    return key, value
 
 
 def _fit(values: pa.ChunkedArray, name: str, type_: DataType, what: str) -> pa.ChunkedArray:

@@ -133,6 +133,11 @@ class NewObject:
     """Of a manifest: the objects that it lists, which stay as long as it does."""
 
 
+def contents_of(made: Iterable[NewObject]) -> dict[ObjectId, bytes]:
+    """The bytes of small objects that the catalogue does not have yet."""
+    return {o.stored.id: o.content for o in made if o.content is not None}
+
+
 ViewKind = Literal["snapshot", "fold"]
 
 

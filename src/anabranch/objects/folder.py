@@ -6,9 +6,8 @@ import hashlib
 import os
 import shutil
 import threading
-import time
-from collections.abc import Hashable, Iterable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import BinaryIO
 
@@ -17,6 +16,7 @@ from anabranch.model.ids import new_id
 from anabranch.model.objects import is_object_path
 from anabranch.objects import aside, found_files
 from anabranch.objects.root import FoundFile, SealedFile, WrittenFile, parquet_names
+from anabranch.objects.stamps import stamp
 
 _ASIDE, _STORES = "aside", "stores"
 
@@ -24,10 +24,16 @@ _ASIDE, _STORES = "aside", "stores"
 class Folder:
     """Files below one folder; written once, never changed."""
 
+    is_far = False
+
     def __init__(self, path: str, store_id: str = "") -> None:
         self._path, self._store, self._is_known = Path(path).absolute(), store_id, not store_id
+        self.where = str(self._path)
         self._aside: aside.ProcessFolder | None = None
         self._lock = threading.Lock()
+
+    def claim(self) -> None:
+        """Several stores may put files into one folder; each makes itself known with its first file."""
 
     def put(self, content: bytes, suffix: str = ".parquet") -> SealedFile:
         """Write to a temporary name, sync, rename into place, sync the folder."""
@@ -59,13 +65,13 @@ class Folder:
             raise
         return SealedFile(path, size, digest.hexdigest())
 
-    def put_aside(self, content: bytes) -> str:
+    def put_aside(self, content: bytes, suffix: str = ".parquet") -> str:
         """Write into the folder of this process."""
         try:
             with self._lock:
                 if self._aside is None or not self._aside.is_own:
                     self._aside = aside.ProcessFolder(self._path / _ASIDE)
-            place = self._aside.path / f"{new_id('o')}.parquet"
+            place = self._aside.path / f"{new_id('o')}{suffix}"
             place.write_bytes(content)
         except OSError as error:
             raise _unavailable(error, self._path) from error
@@ -141,6 +147,14 @@ class Folder:
                 raise Corrupt(f"{place} is a link, which is not followed in an object root", hint=_STRANGE)
         return place
 
+    def at_hand(self, addresses: Sequence[str]) -> AbstractContextManager[Mapping[str, str]]:
+        """Files lie where their addresses say."""
+        return nullcontext({})
+
+    def spark_options(self) -> Mapping[str, str]:
+        """Spark needs to be told nothing."""
+        return {}
+
     def open(self, path: str) -> BinaryIO:
         """Open a file for reading."""
         full = self._at(path)
@@ -164,7 +178,7 @@ class Folder:
             raise Corrupt(f"object file {full} has {found.st_size} bytes, {size_bytes} were written", hint=_RESTORE)
         if sha256 is not None and self._digest(path) != sha256:
             raise Corrupt(f"object file {full} is not what was written: its sha256 differs", hint=_RESTORE)
-        return _stamp(found)
+        return stamp(found)
 
     def _digest(self, path: str) -> str:
         with self.open(path) as file:
@@ -247,16 +261,6 @@ def _remove(place: Path) -> None:
         return
     with suppress(OSError):
         place.unlink(missing_ok=True)
-
-
-_TICK_NS = 100_000_000
-
-
-def _stamp(found: os.stat_result) -> Hashable | None:
-    """Tell a file from what it will be once it is written to; clocks of file systems tick slowly, so not too early."""
-    if time.time_ns() - found.st_mtime_ns < _TICK_NS:
-        return None
-    return (found.st_mtime_ns, found.st_ctime_ns, found.st_ino, found.st_dev)
 
 
 def _unread(error: OSError, path: Path | str) -> Corrupt | Unavailable:

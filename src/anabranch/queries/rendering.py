@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, ClassVar
 
 from sqlglot import exp
@@ -13,7 +14,7 @@ from anabranch.errors import InvalidRequest
 from anabranch.model.texts import FLATTER
 from anabranch.model.types import DataType
 from anabranch.queries.duck_text import DuckText, with_arguments
-from anabranch.queries.nested import BY_LIST, fitted, to_memory
+from anabranch.queries.nested import BY_LIST, fitted, from_memory, to_memory
 from anabranch.queries.query import TURN, Files, Query, col, ident, sql_type
 
 
@@ -39,12 +40,15 @@ class _Duck(DuckDB.Generator):  # type: ignore[misc]
 _DUCK = DuckDB()
 
 
-def duck_sql(query: Query) -> str:
-    """Render for DuckDB: files are read by a function, rows by their registered name."""
+def duck_sql(query: Query, places: Mapping[str, str] = MappingProxyType({})) -> str:
+    """Render for DuckDB: files are read by a function, rows by their registered name.
+
+    `places` says where files lie, if not at their addresses.
+    """
     sql = _written(_Duck(dialect=_DUCK), query.expression)
     for name, source in query.sources.items():
         if isinstance(source, Files):
-            sql = sql.replace(f'"{name}"', _duck_files(source))
+            sql = sql.replace(f'"{name}"', _duck_files(source, places))
     return sql
 
 
@@ -56,8 +60,8 @@ def _written(how: Generator, expression: exp.Expr) -> str:
         raise InvalidRequest("it has too many parts inside each other", hint=FLATTER) from None
 
 
-def _duck_files(files: Files) -> str:
-    paths = ", ".join(duck_text(uri) for uri in files.uris)
+def _duck_files(files: Files, places: Mapping[str, str]) -> str:
+    paths = ", ".join(duck_text(places.get(uri, uri)) for uri in files.uris)
     if not files.turns:
         return f"read_parquet([{paths}])"
     names = [f'"{name}"' for name, _ in files.columns]
@@ -108,6 +112,11 @@ def spark_schema(columns: Sequence[tuple[str, DataType]]) -> str:
 def spark_to_memory(name: str, type_: DataType) -> str:
     """A column in the form in which rows in memory hold it."""
     return _spark(to_memory(col(name), type_))
+
+
+def spark_from_memory(name: str, type_: DataType) -> str:
+    """A column of a type, from the form in which rows in memory hold it."""
+    return _spark(from_memory(col(name), type_))
 
 
 def spark_fitted(name: str, source: DataType, target: DataType) -> str:

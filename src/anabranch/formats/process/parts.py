@@ -34,6 +34,8 @@ class Reading:
     options: TextOptions
     rename: Mapping[str, str] = field(default_factory=dict)
     """Names that columns have in files, and those that they are to have."""
+    block_head: Head | None = None
+    """The head of the file, where what is read is a block from its midst."""
 
     @cached_property
     def _renames(self) -> dict[str, str]:
@@ -71,6 +73,8 @@ class Reading:
 
     def head(self, path: str) -> Head:
         """The columns of a CSV file; without a header they are the declared ones."""
+        if self.block_head:
+            return self.block_head
         head = csv_files.read_head(path, self.options)
         if self.options.header or not self.columns:
             return head
@@ -117,13 +121,13 @@ def read_part(file: DataFile, reading: Reading, bad: BadRows) -> FilePart:
         else:
             part = _csv(file, reading, bad) if file.format == "csv" else _json(file, reading, bad)
             refuse_folder_columns(file, part.rows.column_names)
-    return _with_folder_values(part, reading)
+    return with_folder_values(part, reading)
 
 
 def as_written(part: FilePart, reading: Reading) -> FilePart:
     """Read a JSON file again, its undeclared columns as they are written."""
     with translated(part.file.path, part.file.format):
-        return _with_folder_values(_json_as_written(part.file, reading, BadRows()), reading)
+        return with_folder_values(_json_as_written(part.file, reading, BadRows()), reading)
 
 
 def refuse_folder_columns(file: DataFile, names: Sequence[str]) -> None:
@@ -133,15 +137,6 @@ def refuse_folder_columns(file: DataFile, names: Sequence[str]) -> None:
         if name.lower() in own:
             message = f"{file.path!r} has a column {name!r}, and so has the name of its folder"
             raise InvalidRequest(message, hint="rename one of them, or name the file alone", file=file.path)
-
-
-def name_bad_rows(file: DataFile, reading: Reading, bad: BadRows) -> None:
-    """Go through a file only to find the rows that can't be taken; memory holds a chunk of it."""
-    with translated(file.path, file.format):
-        for found in _csv_faults(file.path, reading) if file.format == "csv" else _json_faults(file.path, reading):
-            bad.add(found)
-            if bad.named_enough:
-                return
 
 
 def row_lines(file: DataFile, reading: Reading) -> Iterator[int]:
@@ -235,19 +230,6 @@ def _json_column(
     return fitted([(row.values or {}).get(name) for row in rows], type_)
 
 
-def _csv_faults(path: str, reading: Reading) -> Iterator[list[BadRow]]:
-    head = reading.head(path)
-    types = reading.known(head.names)
-    for chunk in csv_files.read_carefully(path, head.names, head.line_count, reading.options):
-        _, faults = _sorted_out(path, chunk.columns, chunk.lines, chunk.texts, types, reading.options)
-        yield sorted([*chunk.bad, *faults], key=lambda row: row.line)
-
-
-def _json_faults(path: str, reading: Reading) -> Iterator[list[BadRow]]:
-    for rows in json_files.read_carefully(path, reading.options.encoding):
-        yield _json_sorted_out(path, rows, reading)[1]
-
-
 def _json_sorted_out(
     path: str, rows: Sequence[json_files.JsonRow], reading: Reading
 ) -> tuple[list[json_files.JsonRow], list[BadRow]]:
@@ -318,7 +300,7 @@ def _converted(rows: pa.Table, types: Mapping[str, DataType], options: TextOptio
     return rows
 
 
-def _with_folder_values(part: FilePart, reading: Reading) -> FilePart:
+def with_folder_values(part: FilePart, reading: Reading) -> FilePart:
     """Add the columns that the names of folders give, where the file itself does not have them."""
     rows, texts = part.rows, dict(part.texts)
     types = reading.known(list(part.file.values))

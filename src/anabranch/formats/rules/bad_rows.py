@@ -32,8 +32,8 @@ class BadRow:
 class BadRows:
     """Takes bad rows in: counts them, remembers some, and writes them aside if there is a place for them."""
 
-    def __init__(self, writer: Any = None) -> None:
-        self._writer = writer
+    def __init__(self, writer: Any = None, kept: int | None = _NAMED) -> None:
+        self._writer, self._kept = writer, kept
         self.count = 0
         self.first: list[BadRow] = []
 
@@ -41,23 +41,17 @@ class BadRows:
     def set_aside(self) -> bool:
         return self._writer is not None
 
-    def add(self, rows: Sequence[BadRow]) -> None:
-        """Take rows in; what is written aside is the text as it came."""
-        self.first += rows[: _NAMED - len(self.first)]
-        self.count += len(rows)
+    def add(self, rows: Sequence[BadRow], more: int = 0) -> None:
+        """Take rows in, and the number of others; what is written aside is the text as it came."""
+        self.first += rows[: None if self._kept is None else self._kept - len(self.first)]
+        self.count += len(rows) + more
         if self._writer is not None:
             self._writer.writerows((r.file, r.line, r.error, r.text) for r in rows)
 
-    @property
-    def named_enough(self) -> bool:
-        """Whether further rows would only be counted."""
-        return self._writer is None and len(self.first) >= _NAMED
-
-    def refuse(self, count: int | None = None, hint: str | None = None) -> None:
-        """Raise if there are bad rows that were not set aside; `count` if somebody else counted."""
-        total = max(count or 0, self.count)
-        if total and self._writer is None:
-            raise InvalidRequest(_told(self.first, total), hint=hint or _HINT, count=total)
+    def refuse(self) -> None:
+        """Raise if there are bad rows that were not set aside."""
+        if self.count and self._writer is None:
+            raise InvalidRequest(_told(self.first, self.count), hint=_HINT, count=self.count)
 
 
 _HINT = "correct the file, or set such rows aside (--bad-rows FILE, bad_rows=)"

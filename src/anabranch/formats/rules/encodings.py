@@ -33,12 +33,6 @@ def lines_of(path: str, encoding: str) -> Iterator[Iterator[str]]:
         yield _without_mark(io.TextIOWrapper(raw, encoding="latin-1", newline=""))
 
 
-def has_mark(path: str) -> bool:
-    """Tell whether a file begins with a byte order mark of UTF-8."""
-    with open_file(path) as stream:
-        return bool(stream.read(len(codecs.BOM_UTF8)) == codecs.BOM_UTF8)
-
-
 def _without_mark(lines: Iterator[str]) -> Iterator[str]:
     mark = codecs.BOM_UTF8.decode("latin-1")
     for number, line in enumerate(lines):

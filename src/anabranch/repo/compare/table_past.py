@@ -20,7 +20,7 @@ from anabranch.model.tables import Entry, TableState
 from anabranch.plan.merge.pairing import paired_by_name
 from anabranch.repo.branches.refs import resolve
 from anabranch.repo.context.context import Context
-from anabranch.repo.context.table_state import find_table, schema_of, table_state
+from anabranch.repo.context.table_state import find_table, schema_of, schemas_for, table_state
 
 
 @dataclass(frozen=True)
@@ -66,10 +66,7 @@ class Past:
 
     def knowing(self, state: TableState, layers: Iterable[Layer]) -> TableState:
         """A state that knows the schemas of more objects."""
-        found = list(layers)
-        objects = [*(x.object for x in found), *(o for x in found for o in x.without)]
-        more = schema_of(self.ctx, self.cx, {o.schema_id for o in objects})
-        return replace(state, schemas={**more, **state.schemas})
+        return replace(state, schemas=schemas_for(self.ctx, self.cx, layers, state.schemas))
 
 
 def open_past(ctx: Context, cx: Connection, table: str, at: str | None) -> Past:

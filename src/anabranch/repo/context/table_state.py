@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
 
 from anabranch.catalog import entries, objects, views
@@ -12,6 +12,7 @@ from anabranch.model.clock import Clock
 from anabranch.model.files import FILES_NAME, files_schema, files_thing
 from anabranch.model.ids import ROOT_NAMESPACE, SchemaId, ThingId
 from anabranch.model.names import split_table_name
+from anabranch.model.objects import Layer
 from anabranch.model.schema import Schema
 from anabranch.model.tables import TableEntry, TableState
 from anabranch.repo.context.context import Context
@@ -82,6 +83,29 @@ def schema_of(ctx: Context, cx: Connection, ids: set[SchemaId]) -> dict[str, Sch
     return {i: ctx.known_schemas[i] for i in ids}
 
 
+def schemas_for(
+    ctx: Context, cx: Connection, layers: Iterable[Layer], known: Mapping[str, Schema]
+) -> dict[str, Schema]:
+    """The schemas of all objects of layers, those of exceptions too, beside those that are known."""
+    found = list(layers)
+    ids = {o.schema_id for x in found for o in (x.object, *x.without)}
+    return {**schema_of(ctx, cx, ids - known.keys()), **known}
+
+
+def names_below(
+    ctx: Context, cx: Connection, at: Clock, start: ThingId = ROOT_NAMESPACE, prefix: str = ""
+) -> Iterator[tuple[str, entries.Named]]:
+    """Go through all that has a name in a namespace and those below it, each with its full name."""
+    todo, seen = [(prefix, start)], set[str]()
+    while todo:
+        before, parent = todo.pop()
+        entries.refuse_loop(seen, parent)
+        for named in entries.list_names(cx, ctx.record.id, at, parent):
+            yield before + named.name, named
+            if named.kind == "namespace":
+                todo.append((f"{before}{named.name}.", named.thing_id))
+
+
 def list_tables(ctx: Context, cx: Connection, at: Clock, namespace: str | None) -> list[TableEntry]:
     """List tables with their sizes; all of them, or those of one namespace."""
     return [entry for entry, _ in list_schemas(ctx, cx, at, namespace)]
@@ -91,17 +115,8 @@ def list_schemas(ctx: Context, cx: Connection, at: Clock, namespace: str | None)
     """List tables with their sizes and their columns, by name."""
     parts = tuple(namespace.split(".")) if namespace else ()
     start = find_namespace(ctx, cx, at, parts)
-    found: list[tuple[str, ThingId]] = []
-    todo = [(f"{namespace}." if namespace else "", start)]
-    seen: set[str] = set()
-    while todo:
-        prefix, parent = todo.pop()
-        entries.refuse_loop(seen, parent)
-        for named in entries.list_names(cx, ctx.record.id, at, parent):
-            if named.kind == "table":
-                found.append((prefix + named.name, named.thing_id))
-            elif named.kind == "namespace":
-                todo.append((f"{prefix}{named.name}.", named.thing_id))
+    below = names_below(ctx, cx, at, start, f"{namespace}." if namespace else "")
+    found = [(name, named.thing_id) for name, named in below if named.kind == "table"]
     told = entries.find_entries(cx, at, [thing for _, thing in found])
     known = objects.schemas(cx, [e.schema_id for e in told.values() if e.schema_id])
     return [

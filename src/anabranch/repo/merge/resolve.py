@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
+from base64 import b64encode
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from typing import Any
 
 import pyarrow as pa
@@ -12,10 +15,11 @@ from anabranch.arrow.fitting import DoesNotFit
 from anabranch.errors import InvalidRequest
 from anabranch.frames.input import one_value
 from anabranch.frames.output import objects_of
+from anabranch.model.files import GIVEN, BlockRef
 from anabranch.model.ids import ThingId
 from anabranch.model.schema import Column, Schema
 from anabranch.proven.expression import Expression
-from anabranch.queries import three_way
+from anabranch.queries import decided_rows
 from anabranch.queries.query import Rows, reading_of
 from anabranch.queries.three_way import BASE, KIND, OURS, STAYS, THEIRS, conflict_of, there, value_of
 from anabranch.repo.context.context import Context
@@ -23,6 +27,7 @@ from anabranch.repo.merge.chosen_conflicts import chosen_rows, engine_for, tuple
 from anabranch.repo.merge.conflicts import Conflicts, TableConflicts
 from anabranch.repo.merge.rule_expressions import rule_tree, unproven_rule
 from anabranch.repo.write.assigned_values import constant_for
+from anabranch.settings import GIVEN_CONTENT_LIMIT_BYTES
 
 _SIDES = {"base": BASE, "ours": OURS, "theirs": THEIRS}
 
@@ -47,6 +52,17 @@ class Resolution:
     def is_for_all(self) -> bool:
         """Whether it speaks of the table as a whole."""
         return self.where is None and self.key is None and not self.values
+
+
+def given_content(content: bytes | str) -> dict[str, Any]:
+    """Bytes that a file is to hold, as values of its row; the merge stores them when it is worked out."""
+    given = content.encode() if isinstance(content, str) else bytes(content)
+    if len(given) > GIVEN_CONTENT_LIMIT_BYTES:
+        hint = "take a side, finish the merge, then put the file"
+        raise InvalidRequest(f"{len(given):,} bytes are too many to resolve a conflict with", hint=hint)
+    digest = hashlib.sha256(given).digest()
+    ref = BlockRef(GIVEN, "p", 0, b64encode(given).decode(), 0, len(given), digest)
+    return {"size": len(given), "sha256": digest, "written_at": datetime.now(UTC), "blocks": [ref._asdict()]}
 
 
 def resolve_things(conflicts: Conflicts, asked: Resolution) -> dict[str, str]:
@@ -126,7 +142,7 @@ class _Resolving:
         for n, row in enumerate(rows):
             given = {c: column[n] for c, column in values.items()}
             count += self._settle(row, given)
-        names = [name for name, _ in three_way.pairs(self.table.decision)]
+        names = [name for name, _ in decided_rows.pairs(self.table.decision)]
         columns = {name: pa.array([row[name] for row in rows], chosen.schema.field(name).type) for name in names}
         return pa.table(columns), count
 
@@ -155,9 +171,9 @@ class _Resolving:
         what = f"resolve of {self.table.table!r}: set={{{column.name!r}: {expression.text!r}}}"
         engine = engine_for(self.ctx, self.table, unproven_rule(expression, column, what))
         tree = rule_tree(expression, column, engine, what)
-        query = three_way.computed(reading_of(Rows(rows), rows.column_names), column, tree, self.schema)
+        query = decided_rows.computed(reading_of(Rows(rows), rows.column_names), column, tree, self.schema)
         args = dict(expression.args)
-        found = engine.fetch(query if not args else three_way.with_args(query, args))
+        found = engine.fetch(query if not args else decided_rows.with_args(query, args))
         keys = [str(k) for k in self.schema.key_ids]
         by_key = dict(zip(tuples(found, keys), objects_of(found.column("v")), strict=True))
         return [by_key[key] for key in tuples(rows, keys)]

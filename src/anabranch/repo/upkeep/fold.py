@@ -17,8 +17,8 @@ from anabranch.model.clock import Clock, Position
 from anabranch.model.content import LateView
 from anabranch.model.ids import ObjectId, ThingId, ViewId, new_id
 from anabranch.model.layers import as_layers
-from anabranch.model.objects import Layer, NewObject, ObjectKind, StoredObject, ViewKind, size_of
-from anabranch.model.schema import Column
+from anabranch.model.objects import Layer, NewObject, ObjectKind, StoredObject, ViewKind, contents_of, size_of
+from anabranch.model.schema import Column, column_types
 from anabranch.model.tables import TableState
 from anabranch.model.types import DataType
 from anabranch.plan import folding
@@ -34,7 +34,8 @@ from anabranch.repo.read.conditions import not_in_duck, reading
 from anabranch.repo.read.scan import scan
 from anabranch.repo.write.manifests import gathered, unchanged_manifests
 from anabranch.repo.write.netting import touched_columns
-from anabranch.repo.write.row_objects import Layout, layout_of, scratch, store
+from anabranch.repo.write.row_objects import Layout, ObjectForm, layout_of, store
+from anabranch.repo.write.scratch import scratch
 from anabranch.settings import REWRITTEN_FILES_AT_ONCE
 
 log = logging.getLogger("anabranch.repo.upkeep.fold")
@@ -217,13 +218,13 @@ class Refit:
         cluster = (layout_of(state).cluster if kind == "rows" else ()) or by_key
         proper = max(self.ctx.settings.file_row_limit, min(file_rows, self.ctx.settings.spark_file_row_limit))
         layout = Layout(cluster, files=max(1, -(-most // proper)), file_rows=proper)
-        new = store(self.ctx, self.engine, rows, kind, state.schema, touched, layout)
+        new = store(self.ctx, self.engine, rows, ObjectForm(kind, state.schema, touched), layout)
         self.made += new
         return [o.stored for o in new]
 
     @property
     def _pending(self) -> dict[ObjectId, bytes]:
-        return {o.stored.id: o.content for o in self.made if o.content is not None}
+        return contents_of(self.made)
 
     def _batches(self, chosen: Sequence[Layer]) -> list[list[Layer]]:
         """Files that are rewritten in one go: all of them on Spark, no more than fit into memory in the process."""
@@ -242,4 +243,4 @@ class Refit:
 
 def _pairs(key: Sequence[Column], cells: Sequence[Column]) -> list[tuple[str, DataType]]:
     values = [pair for c in cells for pair in ((str(c.id), c.type), (c.before, c.type))]
-    return [*((str(c.id), c.type) for c in key), *values, (OP, DataType("string"))]
+    return [*column_types(key), *values, (OP, DataType("string"))]

@@ -11,8 +11,8 @@ import pyarrow.compute as pc
 from anabranch.engines.engine import Engine
 from anabranch.model.changes import Counts
 from anabranch.model.ids import ObjectId
-from anabranch.model.objects import NewObject, around, may_meet, size_of
-from anabranch.model.schema import Column, Schema
+from anabranch.model.objects import NewObject, around, contents_of, may_meet, size_of
+from anabranch.model.schema import Column, Schema, column_types
 from anabranch.model.tables import TableState
 from anabranch.model.types import DataType
 from anabranch.objects.parquet import table_range
@@ -26,7 +26,8 @@ from anabranch.repo.context.context import Context
 from anabranch.repo.read.conditions import not_in_duck, reading
 from anabranch.repo.read.scan import scan
 from anabranch.repo.write.repeated_keys import repeated_keys
-from anabranch.repo.write.row_objects import Kept, Layout, layout_of, one_file, scratch, store
+from anabranch.repo.write.row_objects import Layout, ObjectForm, layout_of, store
+from anabranch.repo.write.scratch import Kept, one_file, scratch
 
 
 def net(ctx: Context, table: ThingDraft) -> ThingDraft:
@@ -34,7 +35,7 @@ def net(ctx: Context, table: ThingDraft) -> ThingDraft:
     if not table.needs_netting or table.schema is None:
         return table
     objects, state = objects_of(table), draft_state(table)
-    pending = {o.stored.id: o.content for o in objects if o.content is not None}
+    pending = contents_of(objects)
     with reading(ctx, state):
         repeated = None if table.has_lost_cells else repeated_keys(ctx, objects, state, pending)
     if repeated is None or _are_most(repeated, objects):
@@ -60,7 +61,7 @@ def _compared(
     """Compare the states before and after at some keys, or at all that are touched, and store the difference."""
     schema, columns = after.schema, _touched(objects, after.schema)
     before = table.base if table.base and not table.replaced else replace(after, layers=(), row_count=0)
-    pending = {o.stored.id: o.content for o in objects if o.content is not None}
+    pending = contents_of(objects)
     engine = ctx.engines.pick(
         Work(size_of(after.layers), _has_files(objects), not_in_duck=not_in_duck(columns, table.name)),
         f"netting {table.name!r}",
@@ -106,7 +107,7 @@ def _without(
         cluster = layout_of(state).cluster if o.kind == "rows" else ()
         layout = Layout(cluster or tuple(str(k) for k in schema.key_ids))
         touched = [c for c in schema if c.id in o.touched]
-        made += store(ctx, engine, rest, o.kind, schema, touched, layout)
+        made += store(ctx, engine, rest, ObjectForm(o.kind, schema, touched), layout)
     return tuple(made)
 
 
@@ -144,12 +145,12 @@ def store_difference(
     layout = Layout(tuple(keys), files=one_file(ctx, compared.row_count))
     if {c.id for c in columns}.issuperset(c.id for c in schema):
         rows = compared.of_kind(INSERT, [str(c.id) for c in schema.stored])
-        made += store(ctx, engine, rows, "rows", schema, schema.columns, layout)
+        made += store(ctx, engine, rows, ObjectForm("rows", schema, schema.columns), layout)
     touched = touched_columns(engine, compared, [c for c in columns if c.id not in schema.key_ids])
     if touched:
         names = [*keys, *(n for c in touched for n in (str(c.id), c.before))]
-        made += store(ctx, engine, compared.of_kind(UPDATE, names), "update", schema, touched, layout)
-    made += store(ctx, engine, compared.of_kind(DELETE, keys), "delete", schema, schema.columns, layout)
+        made += store(ctx, engine, compared.of_kind(UPDATE, names), ObjectForm("update", schema, touched), layout)
+    made += store(ctx, engine, compared.of_kind(DELETE, keys), ObjectForm("delete", schema, schema.columns), layout)
     return tuple(made)
 
 
@@ -176,7 +177,7 @@ def _has_files(objects: Sequence[NewObject]) -> bool:
 
 
 def _key_pairs(schema: Schema) -> tuple[tuple[str, DataType], ...]:
-    return tuple((str(c.id), c.type) for c in schema.key_columns)
+    return column_types(schema.key_columns)
 
 
 def compared_pairs(schema: Schema, columns: Sequence[Column]) -> list[tuple[str, DataType]]:
