@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from typing import Any
 
 import pyarrow as pa
 
@@ -36,8 +37,7 @@ def encode_manifest(objects: Sequence[StoredObject]) -> bytes:
 def decode_manifest(content: bytes, id_: ObjectId) -> tuple[StoredObject, ...]:
     """Read a manifest; Corrupt if it describes what can be no object of rows."""
     try:
-        columns = decode(content).select(_SCHEMA.names).to_pydict().values()
-        return tuple(_object(*values) for values in zip(*columns, strict=True))
+        return tuple(_object(row) for row in decode(content).select(_SCHEMA.names).to_pylist())
     except (KeyError, TypeError, ValueError) as error:
         raise Corrupt(f"manifest {id_} can't be read: {error}", hint="restore the file from a backup") from error
 
@@ -62,22 +62,20 @@ def _end(values: tuple[KeyValue, ...] | None) -> str | None:
     return None if values is None else json.dumps([key_document(v) for v in values])
 
 
-def _object(
-    id_: str,
-    sha256: str,
-    size_bytes: int,
-    row_count: int,
-    schema_id: str,
-    low: str | None,
-    high: str | None,
-    touched: str,
-    place: str,
-    path: str | None,
-) -> StoredObject:
-    if (path is not None and not is_object_path(path)) or (path is None) != (place == "inline"):
+def _object(row: dict[str, Any]) -> StoredObject:
+    path, ends = row["path"], (row["key_low"], row["key_high"])
+    if (path is not None and not is_object_path(path)) or (path is None) != (row["place"] == "inline"):
         raise ValueError(f"{path!r} is no place of an object")
-    ends = [tuple(read_key(v) for v in json.loads(end)) for end in (low, high) if end is not None]
-    columns = tuple(ColumnId(c) for c in json.loads(touched))
-    where = "inline" if path is None else "root"
-    described = (sha256, size_bytes, row_count, SchemaId(schema_id), KeyRange(*ends) if ends else None, columns)
-    return StoredObject(ObjectId(id_), "rows", *described, where, path)  # type: ignore[arg-type]
+    low_high = [tuple(read_key(v) for v in json.loads(end)) for end in ends if end is not None]
+    return StoredObject(
+        ObjectId(row["id"]),
+        "rows",
+        row["sha256"],
+        row["size_bytes"],
+        row["row_count"],
+        SchemaId(row["schema_id"]),
+        KeyRange(*low_high) if low_high else None,
+        tuple(ColumnId(c) for c in json.loads(row["touched"])),
+        row["place"],
+        path,
+    )
