@@ -206,7 +206,8 @@ def test_a_commit_that_is_refused_leaves_no_manifest(repo: ab.Repository, monkey
 
 @pytest.mark.more
 def test_all_verbs_do_the_same_where_every_object_is_in_a_manifest() -> None:
-    suites = ["tests/repo/test_histories.py", "tests/repo/merge", "tests/repo/compare", "tests/repo/read"]
+    places = {"": ["histories"], "merge/": ["merge_histories"], "compare/": ["diff_histories", "blame", "diff"]}
+    suites = [f"tests/repo/{folder}test_{name}.py" for folder, names in places.items() for name in names]
     command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-q", "--manifests", "-k", "not spark"]
     done = subprocess.run([*command, *suites], cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout[-2000:]
