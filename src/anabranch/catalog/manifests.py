@@ -29,3 +29,10 @@ def linking(ids: Sequence[ObjectId], *columns: Any) -> list[Select[Any]]:
 def members_of(cx: Connection, manifest: ObjectId) -> set[ObjectId]:
     """The objects that the catalogue says a manifest lists."""
     return {ObjectId(id_) for id_ in cx.scalars(select(_m.object_id).where(_m.manifest_id == manifest))}
+
+
+def lying_elsewhere(cx: Connection, manifest: ObjectId) -> set[ObjectId]:
+    """Those of the objects that a manifest lists which lie outside of the store's own root by now."""
+    o = t.objects.c
+    query = select(o.id).join(t.manifest_members, _m.object_id == o.id)
+    return {ObjectId(id_) for id_ in cx.scalars(query.where(_m.manifest_id == manifest, o.place == "elsewhere"))}

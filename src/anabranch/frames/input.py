@@ -185,6 +185,8 @@ def _to_arrow(value: Any, columns: tuple[Column, ...]) -> pa.Table:
     if isinstance(value, Iterable) and not isinstance(value, (str, bytes, Mapping)):
         return _from_dicts(list(value), columns)
     hint = "give a Spark, pandas, Polars or Arrow frame, or a list of dicts"
+    if isinstance(value, Mapping) and all(isinstance(told, str) for told in value.values()):
+        hint = "names and types of columns go in schema=, such as schema='id bigint, item string'"
     raise InvalidRequest(f"rows can't be taken from a {type(value).__name__}", hint=hint)
 
 

@@ -15,7 +15,8 @@ KeyValue = int | str | Decimal | bytes | bool
 
 ObjectKind = Literal["rows", "update", "delete", "exceptions", "pack", "manifest"]
 """What an object is of; a pack is bytes without a schema, a manifest a list of very many objects of rows."""
-Place = Literal["inline", "root"]
+Place = Literal["inline", "root", "elsewhere"]
+"""In the catalogue, in the store's own root, or at a location that the catalogue names."""
 
 _PATH = re.compile(r"[a-z2-7]{2}/o[a-z2-7]{16}(\.parquet|\.pack(\.[a-z0-9]{1,12})?|/\w[\w.=-]*\.parquet)?", re.ASCII)
 

@@ -64,7 +64,8 @@ def _end(values: tuple[KeyValue, ...] | None) -> str | None:
 
 def _object(row: dict[str, Any]) -> StoredObject:
     path, ends = row["path"], (row["key_low"], row["key_high"])
-    if (path is not None and not is_object_path(path)) or (path is None) != (row["place"] == "inline"):
+    is_in_root = row["place"] == "root" and path is not None and is_object_path(path)
+    if not is_in_root and (path is not None or row["place"] not in ("inline", "elsewhere")):
         raise ValueError(f"{path!r} is no place of an object")
     low_high = [tuple(read_key(v) for v in json.loads(end)) for end in ends if end is not None]
     return StoredObject(

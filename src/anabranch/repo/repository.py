@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from anabranch.repo.merge.open_sequence import OpenSequence
     from anabranch.repo.merge.preview import Preview
     from anabranch.repo.merge.request import FastForward, MergeResult, Mode
+    from anabranch.repo.read.object_list import ObjectList
     from anabranch.repo.read.sql_result import SqlResult
     from anabranch.repo.read.table import Table
     from anabranch.repo.sql.sql import SqlSession
@@ -252,9 +253,9 @@ class Repository:
         """List the moves of a branch, newest first."""
         return branch_verbs.reflog(self._ctx, branch, limit)
 
-    def tag(self, name: str, at: str | None = None) -> None:
-        """Name a commit for good."""
-        branch_verbs.create_tag(self._ctx, name, at)
+    def tag(self, name: str, at: str | None = None, *, message: str | None = None) -> None:
+        """Name a commit for good, and say why if you like."""
+        branch_verbs.create_tag(self._ctx, name, at, message)
 
     def delete_tag(self, name: str) -> None:
         """Remove a tag."""
@@ -421,6 +422,12 @@ class Repository:
         from anabranch.repo.files.open_tree import open_tree
 
         return open_tree(self._ctx, at)
+
+    def objects(self, at: str | None = None, *, table: str | None = None) -> ObjectList:
+        """List the objects that a commit is read from, all or those of one table: `download()` and `evict()` them."""
+        from anabranch.repo.read.object_list import list_objects
+
+        return list_objects(self._ctx, at, table)
 
     def sql(
         self,

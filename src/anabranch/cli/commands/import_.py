@@ -13,6 +13,7 @@ import click
 
 from anabranch.cli.failures import BadUsage
 from anabranch.cli.file_options import FORMATS, reading_options, text_options
+from anabranch.cli.name_completion import files as complete_files
 from anabranch.cli.name_completion import tables
 from anabranch.cli.options import command as make_command
 from anabranch.cli.options import names, paragraphs, renames
@@ -59,7 +60,7 @@ class ImportOutcome:
 
 @make_command("import", short_help="Import files into a table.")
 @click.argument("table", shell_complete=tables)
-@click.argument("files", metavar="FILE...|-", nargs=-1, required=True)
+@click.argument("files", metavar="FILE...|-", nargs=-1, required=True, shell_complete=complete_files)
 @click.option("--key", metavar="A,B", callback=names, help="The columns that identify a row of a new table.")
 @click.option("-m", "--message", multiple=True, callback=paragraphs, help="Commit at once, with all that is staged.")
 @click.option("--author", metavar="NAME", help="The commit's author, with -m.")

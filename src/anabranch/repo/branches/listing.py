@@ -41,4 +41,4 @@ def list_tags(ctx: Context, showing: Sequence[str] | None = None) -> list[Tag]:
     """List the tags by name: all, or those that name one of some commits."""
     with ctx.catalog.read() as cx:
         found = branches.describe_tags(cx, ctx.record.id, showing)
-    return Listing(found, ("name", "commit", "created_at", "author"))
+    return Listing(found, ("name", "commit", "created_at", "author", "message"))
