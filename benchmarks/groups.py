@@ -32,6 +32,7 @@ GROUPS = (
     Group("commands", "benchmarks.commands", ("start",)),
     Group("queries", "benchmarks.tpch", ("tpch",)),
     Group("files", "benchmarks.file_counts", ("files-count",)),
+    Group("roots", "benchmarks.roots", ("roots-process", "roots-on-spark", "roots-counts")),
     Group("flat", "benchmarks.flat", ("commits", "branches", "tables")),
 )
 NAMES = tuple(name for group in GROUPS for name in (group.name, *group.benchmarks))

@@ -33,4 +33,7 @@ LIMITS: Mapping[str, float] = {
     "spark-join-small": 1.0,
     "start": 1.0,
     "tpch": 5.0,
+    "roots-cached": 1.1,
+    "roots-spark": 1.6,
+    "roots-uploads": 1.0,
 }

@@ -85,7 +85,7 @@ BROKEN_ARRAYS = {
     '[{"id": 1},]': "t.json:1: the array can't be read as json",
     '[{"id": 1}\n{"id": 2}]': "t.json:2: the array can't be read as json: a comma or ] was expected",
     '[{"id": 1},\n2]': "1 bad row: t.json:2: a number, an object was expected",
-    '[1, "x"]': "2 bad rows: t.json:1: a number, an object was expected; t.json:1: a text, an object was expected",
+    '[1, "x"]': "2 bad rows:\n  t.json:1: a number, an object was expected\n  t.json:1: a text, an object was expected",
     '[{"id": 1, "id": 2}]': "1 bad row: t.json:1: it has the key 'id' twice",
     '[{"id": "\\ud83d"}]': "1 bad row: t.json:1: it has half of a character",
 }
@@ -108,7 +108,7 @@ def test_one_object_over_several_lines_is_one_row(repo: ab.Repository, folder: P
     (folder / "t.json").write_text('\n{\n  "z": 1.50,\n  "id": [\n    1\n  ]\n}\n')
     assert values_of(repo, "t.json") == [{"z": 1.5, "id": [1]}]
     (folder / "t.json").write_text('{\n"id": 1\n}\n{\n"id": 2\n}\n')
-    with pytest.raises(InvalidRequest, match=r"6 bad rows: t\.json:1: not JSON"):
+    with pytest.raises(InvalidRequest, match=r"6 bad rows:\n  t\.json:1: not JSON"):
         repo.read_files("t.json")
 
 
@@ -142,7 +142,7 @@ def test_what_does_not_fit_inside_a_declared_value_is_a_bad_row(repo: ab.Reposit
     options: dict[str, Any] = {"schema": NESTED, "delimiter": ";", "quote": "none"}
     with pytest.raises(InvalidRequest) as told:
         repo.read_files(name, **options)
-    assert told.value.message.startswith(f"{len(UNFIT)} bad rows: {name}:3: column 's': ")
+    assert told.value.message.startswith(f"{len(UNFIT)} bad rows:\n  {name}:3: column 's': ")
     rows = values_of(repo, name, **options, bad_rows="bad.csv")
     assert sorted(row["id"] for row in rows) == [2, 16, 17]
     found = next(row["s"] for row in rows if row["id"] == 2)

@@ -120,7 +120,7 @@ def test_declared_values_inside_others_are_written_as_outside(repo: ab.Repositor
         lines = ["", *("{" + ", ".join(f'"{n}": {v}' for n, v in row) + "}" for row in named)]
     (folder / name).write_text("\n".join(lines))
     options: dict[str, Any] = {"schema": DECLARED, "delimiter": ";", "quote": "none"}
-    with pytest.raises(InvalidRequest, match=rf"^5 bad rows: {name}:3: column 's': .*\"0\".* does not fit struct"):
+    with pytest.raises(InvalidRequest, match=rf"^5 bad rows:\n  {name}:3: column 's': .*\"0\".* does not fit struct"):
         repo.read_files(name, **options)
     _, found = types_of(repo, name, **options, bad_rows="bad.csv")
     moment = datetime(2020, 1, 1)

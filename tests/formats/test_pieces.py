@@ -39,7 +39,7 @@ def reading_of(schema: str | None = None, **options: Any) -> Reading:
 def read_whole(paths: Sequence[str], reading: Reading) -> Found:
     bad = BadRows(writer=Nowhere(), kept=None)
     try:
-        rows = read_in_process(find_files(paths, None), reading, FilesRequest(tuple(paths)), bad).rows
+        rows = read_in_process(find_files(paths, None), reading, FilesRequest(tuple(paths)), bad)[0].rows
     except AnabranchError as error:
         return str(error)
     return rows, bad.first

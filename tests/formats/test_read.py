@@ -123,7 +123,7 @@ def test_bad_rows_are_refused_with_their_lines(repo: ab.Repository, folder: Path
     with pytest.raises(InvalidRequest) as told:
         repo.read_files("t.csv", schema=DECLARED)
     named = [f"t.csv:{line}: {error}" for line, error in BAD_LINES.items()][:5]
-    assert told.value.message == f"9 bad rows: {'; '.join(named)}; and 4 more"
+    assert told.value.message == "\n  ".join(["9 bad rows:", *named, "and 4 more"])
 
 
 def test_bad_rows_are_set_aside(repo: ab.Repository, folder: Path) -> None:
@@ -238,7 +238,7 @@ def test_bad_lines_of_json_are_named(repo: ab.Repository, folder: Path) -> None:
     (folder / "t.jsonl").write_text('{"id": 1, "n": 1}\n\n{"id": 2, "n": "many"}\n{"id": \n{"id": 4, "n": "4"}\n')
     with pytest.raises(InvalidRequest) as told:
         repo.read_files("t.jsonl", schema="id int, n int")
-    assert "2 bad rows: t.jsonl:3: column 'n': 'many' does not fit int; t.jsonl:4: not JSON" in told.value.message
+    assert "2 bad rows:\n  t.jsonl:3: column 'n': 'many' does not fit int\n  t.jsonl:4: not JSON" in told.value.message
     rows = rows_of(repo, "t.jsonl", schema="id int, n int", bad_rows="bad.csv")
     assert rows == [{"id": 1, "n": 1}, {"id": 4, "n": 4}]
 
@@ -505,7 +505,7 @@ def test_files_whose_numbers_have_no_common_type_are_refused(duck: ab.Repository
 def test_bad_lines_of_json_are_named_without_declared_types(repo: ab.Repository, folder: Path) -> None:
     (folder / "t.jsonl").write_bytes(b'{"id": 1, "s": "\xc3\xa9"}\n{"id": 2, "s": "\xe9"}\n{"id": 3,\n{"id": 4}\n')
     with pytest.raises(
-        InvalidRequest, match=r"2 bad rows: t\.jsonl:2: not text in this encoding; t\.jsonl:3: not JSON"
+        InvalidRequest, match=r"2 bad rows:\n  t\.jsonl:2: not text in this encoding\n  t\.jsonl:3: not JSON"
     ):
         repo.read_files("t.jsonl")
     assert [row["s"] for row in rows_of(repo, "t.jsonl", bad_rows="bad.csv")] == ["é", None]

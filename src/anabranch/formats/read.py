@@ -12,6 +12,8 @@ import pyarrow.parquet
 from anabranch.engines.choice import Engines
 from anabranch.errors import InvalidRequest
 from anabranch.formats.process.inference import renamed, with_types
+from anabranch.formats.process.key_rows import rows_with_bad_keys
+from anabranch.formats.process.notes import notes
 from anabranch.formats.process.parts import Reading, empty_rows, read_part
 from anabranch.formats.process.row_places import RowPlaces
 from anabranch.formats.rules.bad_rows import BadRows, bad_rows
@@ -34,6 +36,8 @@ class FileRows:
     columns: tuple[str, ...]
     row_count: int
     bad_count: int
+    notes: tuple[str, ...] = ()
+    """What may surprise: columns that are text because of a few values, or that got another name."""
     places: RowPlaces | None = field(default=None, repr=False)
     """Where each row stands; None where they were read on Spark."""
 
@@ -52,9 +56,9 @@ def read_files(engines: Engines, request: FilesRequest, tell: Tell = lambda _: N
 
             read = read_on_spark(engines.spark().session, files, reading, request, bad, tell)
             return FileRows(read.frame, tuple(read.frame.columns), read.row_count, bad.count)
-        places = read_in_process(files, reading, request, bad, tell)
+        places, told = read_in_process(files, reading, request, bad, tell)
         found = places.rows
-        return FileRows(found, tuple(found.column_names), found.num_rows, bad.count, places)
+        return FileRows(found, tuple(found.column_names), found.num_rows, bad.count, told, places)
 
 
 def _options_for(files: Sequence[DataFile], request: FilesRequest) -> TextOptions:
@@ -72,20 +76,24 @@ def _options_for(files: Sequence[DataFile], request: FilesRequest) -> TextOption
 
 def read_in_process(
     files: Sequence[DataFile], reading: Reading, request: FilesRequest, bad: BadRows, tell: Tell = lambda _: None
-) -> RowPlaces:
-    """Read files into one Arrow table, which knows where its rows stand."""
+) -> tuple[RowPlaces, tuple[str, ...]]:
+    """Read files into one Arrow table, which knows where its rows stand; and say what may surprise in it."""
     parts = []
     for number, file in enumerate(files, 1):
         tell(f"reading file {number:,} of {len(files):,}")
         parts.append(read_part(file, reading, bad))
     bad.refuse()
     check_renames({p.file.path: p.rows.column_names for p in parts}, request)
+    names = list(dict.fromkeys(name for part in parts for name in part.rows.column_names))
     parts = [renamed(part, reading) for part in parts]
     check_columns({p.file.path: p.rows.column_names for p in parts}, request)
     rows = with_types(parts, reading)
     if not rows.num_columns:
         rows = empty_rows(reading.columns)  # an empty array names no columns
-    return RowPlaces(rows, tuple((part.file, part.rows.num_rows) for part in parts), reading)
+    places = RowPlaces(rows, tuple((part.file, part.rows.num_rows) for part in parts), reading)
+    told = tuple(notes(places, names))
+    wrong = rows_with_bad_keys(places, request.key) if bad.set_aside else {}
+    return places.without(wrong, bad) if wrong else places, told
 
 
 def _needs_spark(engines: Engines, files: Sequence[DataFile]) -> bool:

@@ -476,17 +476,21 @@ class Repository:
         equal_columns: bool = False,
         needed: Sequence[str] = (),
         rename: Mapping[str, str] | None = None,
+        key: str | Sequence[str] | None = None,
         tell: Callable[[str], None] = lambda _: None,
         **options: Any,
     ) -> FileRows:
         """Read files, folders or patterns to insert their `.rows`; options are those of `TextOptions`.
 
         `rename={"Delta 15 N (o/oo)": "d15n"}` gives columns of the files other names; `schema` knows them by these.
+        With `bad_rows=`, rows whose `key` is null or came before are set aside, too.
         """
         from anabranch.formats.read import read_files
         from anabranch.formats.rules.request import make_request
+        from anabranch.frames.input import key_names
 
-        request = make_request(paths, format, schema, bad_rows, equal_columns, needed, rename or {}, options)
+        names = key_names(key)
+        request = make_request(paths, format, schema, bad_rows, equal_columns, needed, rename or {}, names, options)
         return read_files(self._ctx.engines, request, tell)
 
     def diff(self, before: str | None = None, after: str | None = None, *, table: str | None = None) -> Diff:

@@ -15,7 +15,7 @@ import pyarrow.csv
 from anabranch.errors import InvalidRequest
 from anabranch.formats.process.csv_quotes import doubled, is_plain
 from anabranch.formats.process.values import misfits
-from anabranch.formats.rules.bad_rows import BadRow
+from anabranch.formats.rules.bad_rows import NO_TEXT, BadRow
 from anabranch.formats.rules.encodings import ExtendedStream, lines_of, open_utf8
 from anabranch.formats.rules.text import TextOptions
 
@@ -150,7 +150,7 @@ def _undecodable(found: pa.Table) -> dict[int, str]:
     bad: dict[int, str] = {}
     for name in found.column_names:
         for place in misfits(found.column(name), lambda part: part.cast(pa.string())):
-            bad.setdefault(place, f"column {name!r} is not text in this encoding")
+            bad.setdefault(place, f"column {name!r} is {NO_TEXT}")
     return bad
 
 

@@ -18,7 +18,7 @@ from anabranch.formats.process.csv_quotes import is_line_by_line, is_plain
 from anabranch.formats.process.inference import again_of, renamed
 from anabranch.formats.process.parts import FilePart, Reading, read_part
 from anabranch.formats.rules.bad_rows import BadRows
-from anabranch.formats.rules.encodings import open_utf8, translated
+from anabranch.formats.rules.encodings import open_utf8, refuse_utf16, translated
 from anabranch.formats.rules.found_files import DataFile
 from anabranch.formats.rules.packed import is_in_zip
 from anabranch.formats.rules.text import TextOptions
@@ -124,6 +124,7 @@ def read_piece(piece: FilePiece, reading: Reading, bad: BadRows) -> Iterator[Pie
         yield PiecePart(renamed(part, reading), tuple(part.rows.column_names), again_of(part, reading))
         return
     with translated(file.path, file.format):
+        refuse_utf16(file.path, reading.options.encoding)
         head = reading.head(file.path) if file.format == "csv" else None
     for block in _blocks(file, reading.options) if piece.end is None else _range(piece, reading.options, head):
         found = BadRows(kept=None)

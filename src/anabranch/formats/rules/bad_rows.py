@@ -11,7 +11,9 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from anabranch.errors import AlreadyExists, InvalidRequest, Unavailable
+from anabranch.formats.rules.guesses import ENCODING_GUESS, null_guess
 
+NO_TEXT = "not text in this encoding"
 _NAMED = 5
 """How many bad rows an error names."""
 
@@ -24,6 +26,8 @@ class BadRow:
     line: int
     error: str
     text: str
+    value: str | None = None
+    """What does not fit its column."""
 
     def __str__(self) -> str:
         return f"{self.file}:{self.line}: {self.error}"
@@ -51,16 +55,28 @@ class BadRows:
     def refuse(self) -> None:
         """Raise if there are bad rows that were not set aside."""
         if self.count and self._writer is None:
-            raise InvalidRequest(_told(self.first, self.count), hint=_HINT, count=self.count)
+            places = [f"{row.file}:{row.line}" for row in self.first]
+            raise InvalidRequest(_told(self.first, self.count), hint=_hint(self.first), count=self.count, places=places)
 
 
 _HINT = "correct the file, or set such rows aside (--bad-rows FILE, bad_rows=)"
 
 
+def _hint(rows: Sequence[BadRow]) -> str:
+    """What may be wrong with all of them, and what can be done in any case."""
+    null = null_guess([row.value for row in rows if row.value is not None])
+    guesses = [f"{null} takes it as null"] if null else []
+    if any(row.error.endswith(NO_TEXT) for row in rows):
+        guesses.append(ENCODING_GUESS)
+    return "; or ".join([*guesses, _HINT])
+
+
 def _told(first: Sequence[BadRow], total: int) -> str:
-    rest = total - len(first)
-    more = f"; and {rest:,} more" if rest else ""
-    return f"{total:,} bad {'row' if total == 1 else 'rows'}: " + "; ".join(map(str, first)) + more
+    """Name rows, each on a line of its own."""
+    if total == 1:
+        return f"1 bad row: {first[0]}"
+    more = [f"and {total - len(first):,} more"] if total > len(first) else []
+    return "\n  ".join([f"{total:,} bad rows:", *map(str, first), *more])
 
 
 @contextmanager

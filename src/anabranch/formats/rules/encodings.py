@@ -25,6 +25,14 @@ def open_utf8(path: str, encoding: str) -> Iterator[Any]:
         yield stream
 
 
+def refuse_utf16(path: str, encoding: str) -> None:
+    """Refuse a file whose first bytes say that it is in another encoding than the one that was expected."""
+    with open_file(path) as stream:
+        if encoding != "utf-16" and stream.read(2) in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
+            message = f"{path!r} is in utf-16, {encoding} was expected"
+            raise InvalidRequest(message, hint="say so (--encoding utf-16, encoding=)", file=path)
+
+
 @contextmanager
 def lines_of(path: str, encoding: str) -> Iterator[Iterator[str]]:
     """Give the lines of a file with their ends, each byte of its UTF-8 as one character."""

@@ -174,7 +174,7 @@ def _named(ctx: Context, cx: Connection, sides: DiffSides, name: str) -> set[str
     problem: NotFound | None = None
     for at in (sides.before, sides.after):
         try:
-            found.add(find_table(ctx, cx, at, name))
+            found.add(find_table(ctx, cx, at, name).id)
         except NotFound as error:
             problem = error
     if not found:
@@ -255,7 +255,7 @@ def diff_tables(ctx: Context, one: str, other: str, at: str | None, other_at: st
     with ctx.catalog.read() as cx:
         clocks = [history.clock(cx, resolve(ctx, cx, ref)) for ref in (at, other_at if other_at is not None else at)]
         found = [
-            table_state(ctx, cx, clock, find_table(ctx, cx, clock, name), name)
+            table_state(ctx, cx, clock, *find_table(ctx, cx, clock, name))
             for clock, name in zip(clocks, (one, other), strict=True)
         ]
     before, after = found

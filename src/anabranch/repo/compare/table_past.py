@@ -72,7 +72,7 @@ class Past:
 def open_past(ctx: Context, cx: Connection, table: str, at: str | None) -> Past:
     """Find a table at a ref."""
     clock = history.clock(cx, resolve(ctx, cx, at))
-    state = table_state(ctx, cx, clock, find_table(ctx, cx, clock, table), table)
+    state = table_state(ctx, cx, clock, *find_table(ctx, cx, clock, table))
     schema, ids, followers = state.schema, ids_of(state), frozenset[ThingId]()
     own = ids
     while before := _taken_over(ctx, cx, clock, own):

@@ -94,7 +94,7 @@ def list_objects(ctx: Context, at: str | None, table: str | None) -> ObjectList:
 
 
 def _of_table(ctx: Context, cx: Connection, at: Clock, name: str) -> Iterable[StoredObject]:
-    return (layer.object for layer in table_state(ctx, cx, at, find_table(ctx, cx, at, name), name).layers)
+    return (layer.object for layer in table_state(ctx, cx, at, *find_table(ctx, cx, at, name)).layers)
 
 
 def _packs(cx: Connection, objects: Sequence[StoredObject]) -> Iterable[StoredObject]:
