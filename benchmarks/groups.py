@@ -29,6 +29,8 @@ GROUPS = (
     Group("imports", "benchmarks.imports", ("import-spark",)),
     Group("merges", "benchmarks.merges", ("merge-process", "merge-by-size", "merge-rounds", "merge-spark")),
     Group("sources", "benchmarks.several_sources", ("nway",)),
+    Group("sharded", "benchmarks.shard_outputs", ("jobs",)),
+    Group("incremental", "benchmarks.incremental", ("pipelines",)),
     Group("commands", "benchmarks.commands", ("start",)),
     Group("queries", "benchmarks.tpch", ("tpch",)),
     Group("files", "benchmarks.file_counts", ("files-count",)),

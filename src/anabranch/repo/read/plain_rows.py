@@ -19,13 +19,12 @@ def plain_rows(
     ctx: Context, state: TableState, columns: Sequence[Column], pending: Mapping[ObjectId, bytes]
 ) -> pa.Table | None:
     """Read columns under their ids; None where a layer is a file, a change, or was written under other columns."""
-    objects = [layer.object for layer in state.layers]
     small = as_layers(state.layers).inline
-    if len(small) < len(objects) or not all(_is_plain(o, state, columns) for o in small):
+    if len(small) < len(state.layers) or not all(_is_plain(o, state, columns) for o in small):
         return None
     rows = ctx.small_rows(small, pending)
     fields, names = arrow_fields(columns), [str(c.id) for c in columns]
-    found = [rows[o.id].select(names).cast(fields) for o in objects]
+    found = [rows[o.id].select(names).cast(fields) for o in (layer.object for layer in state.layers)]
     return pa.concat_tables(found) if found else fields.empty_table()
 
 
