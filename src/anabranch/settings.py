@@ -109,6 +109,8 @@ KNOWN_OBJECTS_LIMIT = 100_000
 # Objects
 HASHING_THREADS = 4
 """Threads that hash files."""
+ENCODING_THREADS = 2
+"""Threads that encode and write the files of one statement: each holds one file in memory."""
 INLINE_MEMORY_LIMIT_BYTES = 1 << 30
 """Rows that take more memory are never kept in the catalogue."""
 CHECKED_BATCH_ROWS = 1 << 20
@@ -129,6 +131,12 @@ REWRITTEN_FILES_AT_ONCE = 8
 """Files that are rewritten together."""
 
 # Memory and reading
+DOOR_ROW_LIMIT = 10_000
+"""DataFrames of up to so many rows come into the process before anything is done with them."""
+DOOR_LIMIT_BYTES = 8 * 1024 * 1024
+"""Where Spark expects a DataFrame to be no larger, it is asked for its first rows."""
+DOOR_INPUT_LIMIT_BYTES = 256 * 1024 * 1024
+"""Where a DataFrame is shuffled, it is asked so only if it reads no more than this: it may have to run twice."""
 BATCH_ROWS = 64 * 1024
 """Rows of a batch that `batches()` gives."""
 UNPACKED_FACTOR = 8

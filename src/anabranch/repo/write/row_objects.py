@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import date
@@ -25,9 +26,10 @@ from anabranch.model.types import DataType
 from anabranch.objects import parquet
 from anabranch.objects.root import SealedFile
 from anabranch.queries import writes as changes
+from anabranch.queries.nested import needs_spark_to_take
 from anabranch.queries.query import OP, Files, Query, Rows, Source, reading_of
 from anabranch.repo.context.context import Context
-from anabranch.settings import INLINE_MEMORY_LIMIT_BYTES
+from anabranch.settings import DOOR_ROW_LIMIT, ENCODING_THREADS, INLINE_MEMORY_LIMIT_BYTES
 
 NAMED_AT_MOST = 5
 """How many offending rows an error names."""
@@ -51,7 +53,7 @@ class Kept:
 
 @dataclass
 class Scratch:
-    """Keeps intermediate rows: in memory for DuckDB, in files that are removed afterwards for Spark."""
+    """Keeps intermediate rows: in memory for DuckDB and where they are few, else in files that are removed afterwards."""
 
     ctx: Context
     engine: Engine
@@ -66,7 +68,7 @@ class Scratch:
     ) -> Kept:
         """Run a query once and keep its rows, sorted by key; there are `most` of them, or it is not known."""
         cluster = [str(c.id) for c in key]
-        if self.engine.in_process:
+        if self.engine.in_process or _fits_memory(query, columns, most):
             found = query.table if isinstance(query, Rows) else self.engine.fetch(query)
             rows = _sorted(found, cluster)
             return Kept(Rows(rows), rows.num_rows, parquet.table_range(rows, key))
@@ -76,6 +78,13 @@ class Scratch:
         self.prefixes.append(prefix)
         layout = Layout(tuple(cluster), files=one_file(self.ctx, most))
         return kept_files(self.ctx, _write(self.ctx, self.engine, query, prefix, layout), columns, key)
+
+
+def _fits_memory(query: Query | Rows, columns: Sequence[tuple[str, DataType]], most: int | None) -> bool:
+    """Whether rows are few, and Arrow holds them as Spark does: then Spark need not write them."""
+    count = query.table.num_rows if isinstance(query, Rows) else most
+    few = count is not None and count <= DOOR_ROW_LIMIT
+    return few and not any(needs_spark_to_take(type_) for _, type_ in columns)
 
 
 def one_file(ctx: Context, rows: int | None) -> int | None:
@@ -133,7 +142,7 @@ def store(
     """Run a query and store its rows as objects of one kind, sorted by key if no other layout is asked for."""
     wanted = layout or Layout(tuple(str(k) for k in schema.key_ids))
     ids = tuple(c.id for c in touched)
-    if engine.in_process:
+    if engine.in_process or (isinstance(query, Rows) and _fits_memory(query, _held(schema), None)):
         found = query.table if isinstance(query, Rows) else engine.fetch(query)
         rows = _numbered(_sorted(found, wanted.cluster), wanted)
         most = max(rows.num_rows, 1) if wanted.files == 1 else wanted.file_rows or ctx.settings.file_row_limit
@@ -143,6 +152,10 @@ def store(
             return ()
         query = reading_of(query, query.table.column_names)
     return _store_files(ctx, _written(ctx, engine, query, wanted), kind, schema, ids)
+
+
+def _held(schema: Schema) -> list[tuple[str, DataType]]:
+    return [(str(c.id), c.type) for c in schema.stored]
 
 
 def _written(ctx: Context, engine: Engine, query: Query, layout: Layout) -> list[SealedFile]:
@@ -318,14 +331,22 @@ def _store_rows(
     touched: tuple[ColumnId, ...],
     limit: int,
 ) -> tuple[NewObject, ...]:
-    made: list[NewObject] = []
     size = _even_part(rows.num_rows, limit)
-    try:
-        for start in range(0, rows.num_rows, size):
-            made.append(_store_part(ctx, rows.slice(start, size), kind, schema, touched))
-    except BaseException:
-        ctx.discard(made)  # no disk is left with the first files of what did not fit
-        raise
+    parts = [rows.slice(start, size) for start in range(0, rows.num_rows, size)]
+    if len(parts) < 2:
+        return tuple(_store_part(ctx, part, kind, schema, touched) for part in parts)
+    made: list[NewObject] = []
+    with ThreadPoolExecutor(ENCODING_THREADS) as pool:
+        running = [pool.submit(_store_part, ctx, part, kind, schema, touched) for part in parts]
+        try:
+            made += [each.result() for each in running]
+        except BaseException:
+            for each in running:
+                each.cancel()
+            wait(running)
+            # No disk is left with some files of what did not fit.
+            ctx.discard([each.result() for each in running if not each.cancelled() and not each.exception()])
+            raise
     return tuple(made)
 
 
