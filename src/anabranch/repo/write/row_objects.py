@@ -53,7 +53,7 @@ class Kept:
 
 @dataclass
 class Scratch:
-    """Keeps intermediate rows: in memory for DuckDB and where they are few, else in files that are removed afterwards."""
+    """Keeps intermediate rows: in memory for DuckDB, or if they are few, else in files that are removed afterwards."""
 
     ctx: Context
     engine: Engine
