@@ -20,6 +20,7 @@ from hypothesis import HealthCheck, settings
 import anabranch as ab
 from tests.connect import LOCAL, QUICK, set_in, start_local, warning_filters
 from tests.postgres import PostgresServer
+from tests.s3 import ENVIRONMENT, S3Server
 from tests.selection import is_jvm, select
 
 if TYPE_CHECKING:
@@ -49,6 +50,23 @@ def store_url(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
     url = server.create_database()
     yield url
     server.drop_database(url)
+
+
+@pytest.fixture(scope="session")
+def s3_server(pytestconfig: pytest.Config) -> Iterator[S3Server]:
+    """Run one S3 server for all tests."""
+    assert not pytestconfig.getoption("--quick"), "a quick run starts no server"
+    with S3Server() as server:
+        yield server
+
+
+@pytest.fixture
+def s3(s3_server: S3Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> S3Server:
+    """The S3 server, with its keys in the environment and a cache for this test."""
+    for name, value in ENVIRONMENT.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    return s3_server
 
 
 @pytest.fixture

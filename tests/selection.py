@@ -17,6 +17,9 @@ on Spark, a commit takes a second. The names choose, so that it is always the sa
 QUICK_SHARE = 4
 """One of so many tests of whole verbs runs with `--quick`."""
 
+SERVERS = {"postgres", "s3_server", "s3proxy", "versitygw", "hdfs"}
+"""Fixtures and parameters that start a server."""
+
 WHOLE_VERBS = ("tests/repo/", "tests/cli/", "tests/formats/")
 
 
@@ -27,6 +30,8 @@ def select(config: pytest.Config, items: list[pytest.Item]) -> list[pytest.Item]
             item.add_marker(pytest.mark.jvm)
         if is_jvm(item):
             item.add_marker(pytest.mark.xdist_group("jvm"))
+        elif _uses_server(item) and "postgres" not in item.fixturenames:  # type: ignore[attr-defined]
+            item.add_marker(pytest.mark.xdist_group("servers"))
     kept = [item for item in items if _is_wanted(config, item)]
     return sorted(kept, key=lambda item: not is_jvm(item))
 
@@ -50,7 +55,7 @@ def _is_spared(config: pytest.Config, item: pytest.Item) -> bool:
     """Tell whether `make test` leaves a test out: a proof of what has not changed, a long one or a twin on Spark."""
     if _has_mark(item, "proof"):
         return stamp.is_current()
-    if _has_mark(item, "more") or (_uses_spark(item) and _has_mark(item, "long")):
+    if _has_mark(item, "more") or (_has_mark(item, "long") and (_uses_spark(item) or _uses_postgres(item))):
         return True
     is_drawn = config.getoption("--connect") or _number(item) % SPARK_SHARE == 0
     return _is_twin(item) and not (_has_mark(item, "contract") or is_drawn)
@@ -58,15 +63,24 @@ def _is_spared(config: pytest.Config, item: pytest.Item) -> bool:
 
 def _is_quick(item: pytest.Item) -> bool:
     """Tell whether a test needs neither a JVM nor a server and, if it is one of a whole verb, is one of those drawn."""
-    needs_server = "postgresql" in _parameters(item).values() or "postgres" in getattr(item, "fixturenames", ())
+    needs_server = "postgresql" in _parameters(item).values() or _uses_server(item)
     if is_jvm(item) or _has_mark(item, "long") or _has_mark(item, "more") or needs_server:
         return False
     return not item.nodeid.startswith(WHOLE_VERBS) or _number(item) % QUICK_SHARE == 0
 
 
+def _uses_server(item: pytest.Item) -> bool:
+    found = {*getattr(item, "fixturenames", ()), *(v for v in _parameters(item).values() if isinstance(v, str))}
+    return not found.isdisjoint(SERVERS)
+
+
 def _uses_spark(item: pytest.Item) -> bool:
     fixtures = getattr(item, "fixturenames", ())
     return "spark" in fixtures or ("engine" in fixtures and _parameters(item).get("engine") != "duck")
+
+
+def _uses_postgres(item: pytest.Item) -> bool:
+    return "postgresql" in _parameters(item).values() or "postgres" in getattr(item, "fixturenames", ())
 
 
 def _is_twin(item: pytest.Item) -> bool:

@@ -34,6 +34,8 @@ LIBRARIES = {
     "click": ["cli/*"],
     "duckdb": ["engines/duck*.py"],
     "fsspec": ["filesystem.py"],
+    "obstore": ["objects/bucket.py"],
+    "urllib3": ["objects/webhdfs.py"],
     "numpy": ["engines/java_math.py", "queries/overlay_fold.py", "queries/overlay_places.py"],
     "pandas": ["frames/*", "repo/*"],
     "polars": ["frames/*", "repo/*"],
@@ -142,6 +144,20 @@ def test_no_class_name_is_defined_twice() -> None:
             if isinstance(node, ast.ClassDef):
                 places.setdefault(node.name.lstrip("_"), []).append(f"{module}:{node.lineno}")
     assert_none(f"{name}: {', '.join(found)}" for name, found in sorted(places.items()) if len(found) > 1)
+
+
+def test_plans_call_nothing_back_for_rows() -> None:
+    """A plan is made of what was read before: no function that reads or runs anything is passed to `queries`."""
+    rows = {"Table", "Query", "Source", "Rows", "Files"}
+    for module, tree in MODULES.items():
+        for node in ast.walk(tree):
+            if (
+                module.startswith("queries/")
+                and isinstance(node, ast.Subscript)
+                and ast.unparse(node.value) == "Callable"
+            ):
+                given = {n.attr if isinstance(n, ast.Attribute) else getattr(n, "id", "") for n in ast.walk(node.slice)}
+                assert not rows & given, f"{module}:{node.lineno}: {ast.unparse(node)}"
 
 
 def test_the_picture_of_the_rooms_is_current() -> None:

@@ -91,7 +91,7 @@ __all__ = [
 ]
 
 
-bring(make_job="anabranch.jobs.job")
+bring(make_job="anabranch.jobs.job", resume_job="anabranch.jobs.resume")
 
 _LOADED_LATER = {
     "Blame": "repo.compare.blame",

@@ -50,6 +50,8 @@ class Settings:
     """Rows per Parquet file that the in-process engine writes: a commit rewrites whole files by the way."""
     spark_file_row_limit: int = 262_144
     """Rows per Parquet file that Spark writes for a table: few enough for a commit in the process to rewrite one."""
+    seal_in_process_limit_bytes: int = 16 * 1024 * 1024
+    """What Spark wrote is hashed and described by its executors, unless it is smaller than this."""
     row_group_rows: int = 122_880
     """Rows per Parquet row group that the in-process engine writes."""
     broadcast_limit_bytes: int = 64 * 1024 * 1024
@@ -64,6 +66,8 @@ class Settings:
     """Tables up to this size are written into a file for Spark with their changes applied; Spark joins larger ones."""
     cache_limit_bytes: int = 256 * 1024 * 1024
     """Rows kept in memory by one repository: small objects, folded changes, tables that queries read again."""
+    object_cache_limit_bytes: int = 20 * 1024 * 1024 * 1024
+    """Bytes of objects on S3 or HDFS that are kept on this machine, for all processes of a user."""
     clock_depth_limit: int = 32
     """Line hops after which a new line carries the whole state (a checkpoint)."""
     fold_commit_limit: int = 8
@@ -111,10 +115,26 @@ HASHING_THREADS = 4
 """Threads that hash files."""
 ENCODING_THREADS = 2
 """Threads that encode and write the files of one statement: each holds one file in memory."""
+FETCHING_THREADS = 8
+"""Threads that fetch files of far object roots."""
+LEFT_BEHIND_SECONDS = 24 * 60 * 60
+"""Files of a process that was killed are taken for left behind after this time, where no lock tells."""
+STILL_ALIVE_SECONDS = 60 * 60
+"""How often a process says that it lives, where no lock tells."""
+RANGE_BYTES = 1 << 20
+"""Bytes that are read at once of a file that is not fetched whole."""
+BUCKET_DELETED_AT_ONCE = 1000
+"""Objects that one request removes."""
+BUCKET_RETRIES = 4
+"""How often a request is made again."""
+BUCKET_RETRY_SECONDS = 60
+"""For how long."""
+HDFS_TIMEOUT_SECONDS = 60
+"""How long a server of HDFS is waited for."""
 INLINE_MEMORY_LIMIT_BYTES = 1 << 30
 """Rows that take more memory are never kept in the catalogue."""
-CHECKED_BATCH_ROWS = 1 << 20
-"""Rows of a file that are looked at in one go."""
+FILES_PARTITIONS = 256
+"""Tasks in which executors look at the files of a load, at most."""
 PLAIN_WRITE_LIMIT_BYTES = 64 * 1024
 """Rows up to this size are written plainly, without zstd and dictionaries."""
 ENCODING_SAMPLE_ROWS = 1024
@@ -139,14 +159,22 @@ DOOR_INPUT_LIMIT_BYTES = 256 * 1024 * 1024
 """Where a DataFrame is shuffled, it is asked so only if it reads no more than this: it may have to run twice."""
 BATCH_ROWS = 64 * 1024
 """Rows of a batch that `batches()` gives."""
-UNPACKED_FACTOR = 8
-"""How many times bigger rows in memory may be than in files."""
-WANTED_STATES_LIMIT = 1024
-"""States of tables of which it is remembered how often they were read."""
 SPARK_COPY_FILES_LIMIT = 4096
 """Files that one process makes for Spark at most."""
 SPARK_COPY_THREADS = 4
 """Threads that write files for Spark."""
+WIDE_CHANGE_COLUMNS = 64
+"""Changes of so many columns are applied in memory: an engine takes longer to plan a join with them than to run it."""
+APPLIED_AT_ONCE_LIMIT_BYTES = 64 * 1024 * 1024
+"""Rows that changes are applied to for one read at most."""
+WIDE_VALUE_BYTES, NARROW_VALUE_BYTES = 32, 8
+"""What a value takes in memory, as a guess: text, bytes and nested values; all others."""
+SINGLE_CORE_ROWS = 122_880
+"""So many rows DuckDB reads with one thread, so that another core is free."""
+KEYS_ONE_BY_ONE_LIMIT = 4096
+"""Up to so many keys are compared with key ranges one by one, more as one range."""
+SPARK_COPIES_PER_READ_LIMIT = 16
+"""Small objects of rows that are copied into files for one read by Spark at most."""
 UNIQUE_CHECK_ROWS_LIMIT = 8_000_000
 """More keys than this are left to an engine to compare."""
 FEED_KEYS_LIMIT = 1_000_000

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from anabranch import Commit, Repository, Transaction
-from anabranch.repo.branches.facts import find_facts
 
 _RETRIES = 10
 
@@ -39,4 +38,4 @@ def publish_once(
 
 def is_written(repo: Repository, branch: str, identity: WriteIdentity) -> bool:
     """Tell whether the branch has a commit of this write; a reset that takes the commit away takes this away, too."""
-    return any(value == identity.value for _, value in find_facts(repo._ctx, identity.fact, branch))
+    return any(value == identity.value for _, value in repo.workbook.facts(identity.fact, branch))

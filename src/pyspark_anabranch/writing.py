@@ -35,8 +35,7 @@ class CommitWriter(DataSourceArrowWriter):
         with asked.opened() as repo:
             self._branch = repo.find_branch(asked.branch or repo.default_branch).name
             _check_table(repo, asked, self._branch, schema)
-            self._prefix = repo._ctx.root.new_prefix()
-            self._folder = repo._ctx.root.uri(self._prefix)
+            self._prefix, self._folder = repo.workbook.new_prefix()
         self._identity = WriteIdentity("spark_write", {"id": asked.write_id or uuid.uuid4().hex})
 
     def write(self, iterator: Iterator[pa.RecordBatch]) -> WrittenFile:
@@ -63,12 +62,12 @@ class CommitWriter(DataSourceArrowWriter):
                 said = asked.message or f"{verb} {asked.table}"
                 publish_once(repo, self._branch, said, self._identity, lambda tx: self._write_rows(tx, rows))
             finally:
-                repo._ctx.root.discard(self._prefix)
+                repo.workbook.discard(self._prefix)
 
     def abort(self, messages: list[WriterCommitMessage | None]) -> None:
         """Remove the files of all attempts."""
         with self._asked.opened() as repo:
-            repo._ctx.root.discard(self._prefix)
+            repo.workbook.discard(self._prefix)
 
     def _rows(self, messages: list[WriterCommitMessage | None]) -> pa.Table:
         written = [m for m in messages if isinstance(m, WrittenFile)]

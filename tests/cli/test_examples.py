@@ -7,12 +7,14 @@ import shlex
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import click
 import pytest
 
 import anabranch as ab
 from anabranch.cli.main import MODULES, cli, run
+from anabranch.jobs.dealt import files
 
 ELSEWHERE = {"demo": "has a test of its own", "postgresql://": "needs a server", "pipeline watch": "goes on for ever"}
 """Examples that are not run here, and why."""
@@ -69,6 +71,11 @@ def stores(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return root
 
 
+def paths(shard: Any) -> Iterator[dict[str, str]]:
+    shard.log(f"shard {shard.number}")
+    yield from ({"path": file.path} for file in shard.files("raw"))
+
+
 def place(line: str) -> str:
     """The folder that an example is about."""
     if line == "init":
@@ -109,6 +116,9 @@ def test_an_example_does_what_help_says(
         assert run(["import", "sales", "today.csv", "--key", "id", "-m", "yesterday"]) == 0
     if line.startswith("pipeline") and "init" not in line:
         assert run(["pipeline", "init", "sales"]) == run(["pipeline", "run"]) == 0
+    if line.startswith("job"):
+        with ab.open(".", engine="duck") as repo:
+            repo.job(paths, inputs={"raw": files("raw/*")}, name="words", table="paths", shards=2, local=True).run()
     if line.startswith("restore-store"):
         assert run(["backup", "../backup"]) == 0
     wanted = {0, 1} if line.startswith("merge --continue") or "--three-way" in line else {0}

@@ -61,7 +61,7 @@ def test_threads_may_put_at_once(root: Folder, tmp_path: Path) -> None:
     assert len(set(made)) == 16 == len(files(tmp_path))
 
 
-def test_what_an_engine_wrote_is_sealed_in_the_order_of_names_without_its_markers(root: Folder, tmp_path: Path) -> None:
+def test_what_an_engine_wrote_is_listed_in_the_order_of_names_without_its_markers(root: Folder, tmp_path: Path) -> None:
     prefix = root.new_prefix()
     folder = Path(root.uri(prefix))
     folder.mkdir()
@@ -73,12 +73,12 @@ def test_what_an_engine_wrote_is_sealed_in_the_order_of_names_without_its_marker
         ("_metadata.parquet", b"no data"),
     ]:
         (folder / name).write_bytes(content)
-    sealed = root.seal(prefix)
-    assert [(Path(f.path).name, f.size_bytes) for f in sealed] == [("part-00000.parquet", 3), ("part-00001.parquet", 3)]
-    assert [f.sha256 for f in sealed] == [hashlib.sha256(x).hexdigest() for x in (b"one", b"two")]
+    found = root.written(prefix)
+    root.settle(prefix)
+    assert [(Path(f.path).name, f.size_bytes) for f in found] == [("part-00000.parquet", 3), ("part-00001.parquet", 3)]
     assert files(tmp_path) == ["part-00000.parquet", "part-00001.parquet"]
-    for file in sealed:
-        root.check(file.path, file.size_bytes, file.sha256)
+    for file in found:
+        root.check(file.path, file.size_bytes, None)
 
 
 def test_a_folder_that_an_engine_left_behind_is_no_data(root: Folder) -> None:
@@ -87,12 +87,12 @@ def test_a_folder_that_an_engine_left_behind_is_no_data(root: Folder) -> None:
     (folder / "_temporary" / "0").mkdir(parents=True)
     (folder / "_temporary" / "0" / "part-9.parquet").write_bytes(b"half")
     (folder / "part-0.parquet").write_bytes(b"whole")
-    assert [Path(f.path).name for f in root.seal(prefix)] == ["part-0.parquet"]
+    assert [Path(f.path).name for f in root.written(prefix)] == ["part-0.parquet"]
     assert sorted(p.name for p in folder.iterdir()) == ["part-0.parquet"]
 
 
 def test_a_prefix_that_an_engine_never_made_has_no_files(root: Folder) -> None:
-    assert root.seal(root.new_prefix()) == []
+    assert root.written(root.new_prefix()) == []
     assert root.new_prefix() != root.new_prefix()
 
 
@@ -162,7 +162,7 @@ def test_a_root_is_opened_by_its_location(tmp_path: Path) -> None:
     for location in (str(tmp_path / "o"), f"file://{tmp_path / 'o'}"):
         sealed = open_root(location).put(b"x")
         assert (tmp_path / "o" / sealed.path).read_bytes() == b"x"
-    for location in ("s3a://bucket/x", "hdfs://host/x", "http://x"):
+    for location in ("s3a://bucket/x", "gs://bucket/x", "http://x"):
         with pytest.raises(ab.InvalidRequest, match="can't lie"):
             open_root(location)
 

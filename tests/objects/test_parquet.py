@@ -5,8 +5,6 @@ from __future__ import annotations
 import contextlib
 import datetime as dt
 import io
-import itertools
-import random
 from decimal import Decimal
 from typing import Any
 
@@ -186,42 +184,6 @@ def test_nulls_in_the_key_are_counted() -> None:
     key = column("int")
     rows = table_of([key], (1,), (None,), (None,))
     assert parquet.read_footer(io.BytesIO(parquet.encode(rows, 1)), [key]).null_keys == 2
-
-
-@settings(max_examples=60, deadline=None)
-@given(st.lists(st.tuples(st.integers(0, 4), st.sampled_from("ab")), max_size=12), st.integers(1, 5))
-def test_duplicates_in_sorted_rows_are_found_as_neighbours(keys: list[tuple[int, str]], group: int) -> None:
-    columns = [column("int", "a"), column("string", "b")]
-    ordered = sorted(keys)
-    rows = table_of(columns, *ordered)
-    twins = list(dict.fromkeys(k for one, k in itertools.pairwise(ordered) if one == k))
-    names = [c.id for c in columns]
-    for found in (
-        parquet.equal_neighbours([io.BytesIO(parquet.encode(rows, group))], columns, 100),
-        parquet.equal_rows(rows, columns, 100),
-    ):
-        assert [tuple(row[n] for n in names) for row in found] == twins
-    assert len(parquet.equal_rows(rows, columns, 1)) == min(1, len(twins))
-    assert len(parquet.equal_neighbours([io.BytesIO(parquet.encode(rows, group))], columns, 1)) == min(1, len(twins))
-
-
-def test_duplicates_over_the_border_of_two_batches_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(parquet, "CHECKED_BATCH_ROWS", 2)
-    key = column("int")
-    rows = table_of([key], (1,), (2,), (2,), (2,), (2,), (3,), (4,), (4,))
-    found = parquet.equal_neighbours([io.BytesIO(parquet.encode(rows, 2))], [key], 10)
-    assert [row[key.id] for row in found] == [2, 4]
-
-
-@settings(max_examples=60, deadline=None)
-@given(st.lists(st.integers(0, 6), max_size=12), st.integers(1, 5), st.randoms())
-def test_duplicates_over_the_border_of_two_files_are_found(keys: list[int], size: int, order: random.Random) -> None:
-    key, ordered = column("int"), sorted(keys)
-    parts = [ordered[i : i + size] for i in range(0, len(ordered), size)]
-    order.shuffle(parts)
-    files = [io.BytesIO(parquet.encode(table_of([key], *((k,) for k in part)), 2)) for part in parts]
-    found = parquet.equal_neighbours(files, [key], 100)
-    assert sorted(row[key.id] for row in found) == sorted({k for k in keys if keys.count(k) > 1})
 
 
 CONTENT = parquet.encode(

@@ -11,7 +11,7 @@ import pytest
 import anabranch as ab
 from anabranch import pipelines as dp
 from anabranch.pipelines.load import load
-from anabranch.pipelines.watch import only_runner
+from anabranch.pipelines.run import only_runner
 
 ORDERS = [{"id": n, "day": n // 4, "qty": n % 5} for n in range(20)]
 Rows = list[dict[str, Any]]

@@ -186,6 +186,13 @@ def _reference(
     return base, ObjectId(row.exceptions_id) if row.exceptions_id else None
 
 
+def referred(cx: Connection, merge: Position) -> list[ThingId]:
+    """The tables that a merge commit tells the difference of to some further parent."""
+    r = t.change_references.c
+    query = select(r.thing_id).where(r.line_id == merge.line, r.commit_index == merge.index).distinct()
+    return [ThingId(thing) for thing in cx.scalars(query.order_by(r.thing_id))]
+
+
 def times_of(cx: Connection, objects: Sequence[ObjectId]) -> dict[ObjectId, int]:
     """When the first commit that tells of each object was finished: a merge that links one makes it no younger."""
     told = (

@@ -50,6 +50,7 @@ MODULES = {
     "blame": "blame",
     "changes": "changes",
     "pipeline": "pipeline",
+    "job": "job",
     "optimize": "optimize",
     "gc": "gc",
     "verify": "verify",

@@ -47,10 +47,10 @@ def writing(session: Session, message: str | None, author: str | None) -> Iterat
             made.commit = publish(opened, message, author or session.author)
 
 
-def publish(opened: OpenCommit, message: str, author: str | None) -> Commit | None:
+def publish(opened: OpenCommit, message: str, author: str | None, date: str | None = None) -> Commit | None:
     """Finish a working set; None if it changes nothing."""
     try:
-        return opened.finish(message, author)
+        return opened.finish(message, author, date)
     except BranchMoved as error:
         error.hint = "`ana reset --hard` gives up what is staged; then make the change again on the new state"
         raise

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 
 BeforeRead = Callable[[Sequence[str]], None]
 """Looks at files by their addresses, and raises Corrupt if one is damaged."""
@@ -10,3 +11,12 @@ BeforeRead = Callable[[Sequence[str]], None]
 
 def look_at_none(_: Sequence[str]) -> None:
     """Let files be read as they are."""
+
+
+AtHand = Callable[[Sequence[str]], AbstractContextManager[Mapping[str, str]]]
+"""Has files on this machine as long as a block lasts; gives where they lie, if that is not where addresses say."""
+
+
+def where_they_are(_: Sequence[str]) -> AbstractContextManager[Mapping[str, str]]:
+    """Let files be read where their addresses say, as they are."""
+    return nullcontext({})

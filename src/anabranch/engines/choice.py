@@ -6,9 +6,10 @@ import importlib.util
 import logging
 import sys
 import threading
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from anabranch.engines.before_read import BeforeRead, look_at_none
+from anabranch.engines.before_read import AtHand, BeforeRead, look_at_none, where_they_are
 from anabranch.errors import Unavailable
 from anabranch.plan.engine import EngineSetting, Work, choose
 from anabranch.settings import Settings
@@ -31,11 +32,12 @@ class Engines:
         setting: EngineSetting,
         session: Any | None,
         settings: Settings,
-        before_duck: BeforeRead = look_at_none,
+        at_hand: AtHand = where_they_are,
         before_spark: BeforeRead = look_at_none,
+        far: Mapping[str, str] | None = None,
     ) -> None:
         self.setting, self._session, self._settings = setting, session, settings
-        self._before_duck, self._before_spark = before_duck, before_spark
+        self._at_hand, self._before_spark, self._far = at_hand, before_spark, far
         self._lock = threading.Lock()
         self._duck: DuckEngine | None = None
         self._spark: SparkEngine | None = None
@@ -99,7 +101,7 @@ class Engines:
 
         with self._lock:
             if self._duck is None:
-                self._duck = DuckEngine(self._settings.row_group_rows, self._before_duck)
+                self._duck = DuckEngine(self._settings.row_group_rows, self._at_hand)
             return self._duck
 
     def spark(self) -> SparkEngine:

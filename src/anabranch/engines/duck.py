@@ -6,7 +6,7 @@ import re
 import shutil
 import threading
 import weakref
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import mkdtemp
@@ -16,7 +16,7 @@ import duckdb
 import pyarrow as pa
 
 from anabranch.arrow.plain import plain
-from anabranch.engines.before_read import BeforeRead, look_at_none
+from anabranch.engines.before_read import AtHand, where_they_are
 from anabranch.engines.duck_functions import register
 from anabranch.errors import InvalidRequest, Unavailable
 from anabranch.model.ddl import parse_type
@@ -37,8 +37,8 @@ class DuckEngine:
     name = "duck"
     in_process = True
 
-    def __init__(self, row_group_rows: int, before_read: BeforeRead = look_at_none) -> None:
-        self._row_group_rows, self._before_read = row_group_rows, before_read
+    def __init__(self, row_group_rows: int, at_hand: AtHand = where_they_are) -> None:
+        self._row_group_rows, self._at_hand = row_group_rows, at_hand
         spills = _spill_folder()
         self._remove_spills = weakref.finalize(self, shutil.rmtree, spills, ignore_errors=True)
         self._database = duckdb.connect(config={**_MEMORY_ONLY, "temp_directory": spills})
@@ -90,13 +90,19 @@ class DuckEngine:
     ) -> Iterator[tuple[duckdb.DuckDBPyConnection, str]]:
         if any(isinstance(s, Frame) for s in query.sources.values()):
             raise InvalidRequest("a Spark DataFrame can't be read by DuckDB", hint="use engine='auto' or 'spark'")
-        self._before_read([uri for s in query.sources.values() if isinstance(s, Files) for uri in s.uris])
-        cursor = cursor or self._cursor()
+        files = [uri for s in query.sources.values() if isinstance(s, Files) for uri in s.uris]
+        with self._at_hand(files) as places, self._registered(query, cursor or self._cursor(), places) as found:
+            yield found
+
+    @contextmanager
+    def _registered(
+        self, query: Query, cursor: duckdb.DuckDBPyConnection, places: Mapping[str, str]
+    ) -> Iterator[tuple[duckdb.DuckDBPyConnection, str]]:
         registered = {n: s.table for n, s in query.sources.items() if isinstance(s, Rows)}
         try:
             for name, rows in registered.items():
                 cursor.register(name, rows)
-            text = duck_sql(query)
+            text = duck_sql(query, places)
             with _planned_quickly(cursor, text):
                 yield cursor, text
         except duckdb.Error as error:

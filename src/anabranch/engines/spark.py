@@ -25,6 +25,7 @@ from anabranch.engines.engine import out_of_sight
 from anabranch.engines.spark_sessions import functions_of, is_remote, local_session, quietly, refuse_foreign
 from anabranch.errors import InvalidRequest, NotFound, Unavailable
 from anabranch.model.ddl import parse_type
+from anabranch.model.field_ids import field_id
 from anabranch.model.texts import FLATTER
 from anabranch.model.types import FLOATS, VOID, DataType, array_of, map_of, struct_of
 from anabranch.queries.nested import has_other_form
@@ -241,9 +242,18 @@ class SparkEngine:
             # The last step before the rows are written, so that a task that runs again numbers its own rows only.
             frame = frame.withColumn(number, functions_of(self.session).monotonically_increasing_id())
         try:
+            frame = self._with_field_ids(frame)
             frame.write.mode("error").options(**options).parquet(_address(uri))
         except _FAILURES as error:
             raise translate(error) from error
+
+    def _with_field_ids(self, frame: DataFrame) -> DataFrame:
+        """Columns with the numbers that Parquet keeps beside their names; Spark has none for what is inside them."""
+        column = functions_of(self.session).col
+        numbers = {name: field_id(name) for name in frame.columns}
+        return frame.select(
+            *(column(_quoted(n)).alias(n, metadata={"parquet.field.id": number}) for n, number in numbers.items())
+        )
 
     def _write_options(self, types: Mapping[str, DataType], cluster: Sequence[str] = ()) -> dict[str, str]:
         """Options of one write that make files every reader takes alike, whatever the session is set to."""
@@ -305,6 +315,7 @@ _READING = {"datetimeRebaseMode": "CORRECTED", "int96RebaseMode": "CORRECTED", "
 _WRITING = {
     "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
     "spark.sql.parquet.writeLegacyFormat": "false",
+    "spark.sql.parquet.fieldId.write.enabled": "true",
     "parquet.page.write-checksum.enabled": "true",
 }
 
@@ -319,6 +330,10 @@ def _refuse_old_calendar(session: SparkSession) -> None:
 def _address(uri: str) -> str:
     """A path on a disk as Spark takes it, whatever file system the session goes to by itself."""
     return f"file://{uri}" if uri.startswith("/") else uri
+
+
+def _quoted(name: str) -> str:
+    return f"`{name.replace('`', '``')}`"
 
 
 def _float_leaves(path: str, type_: DataType) -> list[str]:

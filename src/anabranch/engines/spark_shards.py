@@ -21,13 +21,14 @@ def run_on_executors(
     modules: Sequence[Any],
 ) -> list[dict[str, Any]]:
     """Run shards; gives their manifests. `modules` are sent along, so that executors need not have them."""
-    _send_by_value(modules)
+    send_by_value(modules)
     places = session.range(0, len(numbers), 1, len(numbers))
     found = places.mapInArrow(partial(run, task, tuple(numbers)), _RESULT).toArrow()
     return [json.loads(text) for text in found.column("manifest").to_pylist()]
 
 
-def _send_by_value(modules: Sequence[Any]) -> None:
+def send_by_value(modules: Sequence[Any]) -> None:
+    """Let functions of these modules go to executors with their modules, which are not installed there."""
     from pyspark import cloudpickle
 
     for module in modules:

@@ -6,11 +6,10 @@ import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from anabranch.errors import InvalidRequest, NotFound
-from anabranch.jobs.inputs import DatasetInput, Pin, open_pinned, pin_input, read_input_text, repository_of
+from anabranch.jobs.inputs import DatasetInput, Pin, pin_input, read_input_text, repository_of
 from anabranch.plan.shards import InputFile, ShardBy, deal_files
 
 if TYPE_CHECKING:
@@ -109,29 +108,6 @@ def deal_input_files(
     return [[{"path": f.path, "size": f.size_bytes, "parts": tree.parts(rows[f.path])} for f in part] for part in dealt]
 
 
-def write_input_rows(repo: Repository, pinned: Pin, rows: Any, folder: Path, shards: int, by: ShardBy) -> None:
-    """Write the rows of a table below a folder of the job, one part for each shard: by Spark, which reads them, too."""
-    table = open_pinned(repo, pinned)
-    column = by.column or (table.key[0] if table.key else None)
-    frame = table.spark() if rows is None else repo.spark_session.createDataFrame(rows)
-    number = _shard_number(repo, frame, column, shards, by)
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    frame.withColumn("shard", number).write.partitionBy("shard").mode("overwrite").parquet(f"file://{folder}")
-
-
-def _shard_number(repo: Repository, frame: Any, column: str | None, shards: int, by: ShardBy) -> Any:
-    """Which shard a row is of, as an expression: always the same for the same value."""
-    from anabranch.engines.spark_shards import hashed_shard, ranged_shard
-
-    names = list(frame.columns)
-    if column is not None and column not in names:
-        hint = f"it has {', '.join(names)}"
-        raise InvalidRequest(f"shard_by= names column {column!r}, which the input has not", hint=hint)
-    if by.rows == "range" and column is not None:
-        return ranged_shard(frame, column, shards)
-    return hashed_shard(frame, [column] if column else names, shards)
-
-
 def changed_since(repo: Repository, now: PinnedFiles, then: PinnedFiles | None) -> tuple[list[str], list[str]]:
     """Paths that came or changed since, and paths that went."""
     old = {} if then is None else {path: id_ for path, _, id_ in then.files}
@@ -154,8 +130,3 @@ def rows_since(repo: Repository, now: Pin, commit: str) -> tuple[Any, list[Any]]
     went = [n for n, kind in enumerate(kinds) if kind == "delete"]
     plain = told.drop_columns(["_change_type"])
     return plain.take(came), plain.take(went).to_pylist()
-
-
-def job_folder(repo: Repository, key: str) -> Path:
-    """Where a job works: a folder beside the objects, which executors see."""
-    return repo._ctx.root.work_folder(key[:32])

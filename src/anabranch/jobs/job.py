@@ -15,8 +15,9 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from anabranch.errors import AnabranchError, InvalidRequest, RunFailed
+from anabranch.errors import AnabranchError, InvalidRequest, RunFailed, Unavailable
 from anabranch.jobs import runner
+from anabranch.jobs.attempts import ShardAttempts
 from anabranch.jobs.code import code_hash
 from anabranch.jobs.dealt import (
     Pinned,
@@ -24,25 +25,26 @@ from anabranch.jobs.dealt import (
     changed_since,
     deal_input_files,
     identity,
-    job_folder,
     pin,
     read_inputs,
     rows_since,
-    write_input_rows,
 )
+from anabranch.jobs.dealt_rows import write_input_rows
 from anabranch.jobs.inputs import Pin
+from anabranch.jobs.lease import only_one
 from anabranch.jobs.output import publish_output
+from anabranch.jobs.past_jobs import FACT, facts_of, last_commit, pins_of
+from anabranch.jobs.remembered import to_remember
 from anabranch.jobs.request import JobRequest
 from anabranch.plan.shards import read_shard_by
-from anabranch.repo.branches.facts import find_facts
+from anabranch.repo.branches.jobs import lease_of
 
 if TYPE_CHECKING:
+    from anabranch.catalog.jobs import JobRecord
     from anabranch.model.commits import Commit
     from anabranch.repo.repository import Repository
 
 log = logging.getLogger("anabranch.jobs.job")
-FACT = "job"
-"""What commits of jobs say of themselves."""
 KEPT_SECONDS = 86_400
 """How long finished shards of a job that failed are kept for the next try."""
 
@@ -53,7 +55,7 @@ class JobResult:
 
     name: str
     commit: Commit | None
-    """What the branch shows of it; None if it made nothing new."""
+    """What the branch shows of it."""
     reused: bool = False
     """Whether nothing ran, because the same code had read the same inputs before."""
     shards: int = 0
@@ -62,6 +64,8 @@ class JobResult:
     """How many were finished by a run before."""
     rows: int = 0
     files: int = 0
+    id: str | None = None
+    """What `repo.find_job` knows it by; None if nothing ran."""
 
 
 @dataclass(frozen=True)
@@ -71,33 +75,67 @@ class Job:
     repo: Repository
     asked: JobRequest
 
-    def run(self, *, force: bool = False) -> JobResult:
+    def run(self, resumed_key: str | None = None, *, force: bool = False) -> JobResult:
         """Run it; if the same code read the same inputs last, that commit is the result, unless `force`."""
-        asked, started = self.asked, time.time()
+        with only_one(self.repo.workbook, lease_of(self.asked.name, self.asked.output)):
+            return self._run(resumed_key, force)
+
+    def _run(self, resumed_key: str | None, force: bool) -> JobResult:
+        asked = self.asked
         pins = {n: pin(self.repo, i, asked.output, asked.name) for n, i in asked.inputs.items()}
         code = code_hash(asked.function, asked.version)
-        key = _key(asked, pins, code)
-        last = _last(self.repo, asked)
-        if last and last.facts[FACT]["key"] == key and not force:
+        key = _key(self.repo.name, asked, pins, code)
+        last = last_commit(self.repo, asked)
+        if last and last.facts[FACT]["key"] == key and not force and resumed_key in (None, key):
             log.info("job %s: the same code read the same inputs for commit %s", asked.name, last.hash)
+            self.repo.workbook.note_published(key, last.hash)
             return JobResult(asked.name, last, reused=True)
-        salt = hashlib.sha256(str(started).encode()).hexdigest() if force else ""
-        folder = job_folder(self.repo, salt or key)
-        _remove_old(folder.parent)
         base = last if asked.incremental and last and last.facts[FACT]["code"] == code else None
-        task = self._task(pins, folder, base)
-        done, resumed = self._run_shards(task)
-        made = publish_output(
-            self.repo, asked, folder, done, _facts(asked, key, code, pins), pins, replace_all=base is None
-        )
+        record = self._begin(resumed_key or (_hash(key, time.time_ns()) if force else key), code, pins, base)
+        folder = self.repo.workbook.folder(record.prefix)
+        _remove_old(folder.parent)
+        facts = facts_of(asked, key, code, record.id, pins)
+        return self._carry_out(record, folder, pins, base, facts)
+
+    def _begin(self, key: str, code: str, pins: Mapping[str, Pinned], base: Commit | None) -> JobRecord:
+        """Note that the job begins; shards that were dealt what changed since another commit are none of its own."""
+        asked, prefix = self.asked, _hash(key, base.hash if base else "")[:32]
+        known = {"name": asked.name, "key": key, "branch": asked.output, "prefix": prefix, "author": asked.author}
+        asks = {**known, "shard_count": asked.shards, **to_remember(asked, code, pins)}
+        return self.repo.workbook.begin_job(asks)
+
+    def _carry_out(
+        self,
+        record: JobRecord,
+        folder: Path,
+        pins: Mapping[str, Pinned],
+        base: Commit | None,
+        facts: Mapping[str, Any],
+    ) -> JobResult:
+        """Run what waits and publish; the catalogue is told how it ended."""
+        diary: list[dict[str, Any]] = []
+        try:
+            attempts = ShardAttempts(self._task(pins, folder, base))
+            resumed = self.asked.shards - len(attempts.waiting)
+            try:
+                self._run_shards(attempts)
+            finally:
+                diary = attempts.diary()
+            done = attempts.manifests()
+            made = publish_output(self.repo, self.asked, folder, done, record.id, facts, pins, replace_all=base is None)
+        except BaseException as error:
+            failure = {"kind": type(error).__name__, "message": str(error)}
+            self.repo.workbook.end_job(record, "failed", diary, error=failure)
+            raise
+        self.repo.workbook.end_job(record, "published", diary, commit=made.hash)
         shutil.rmtree(folder, ignore_errors=True)
         rows, files = sum(d["rows"] for d in done), sum(len(d["files"]) for d in done)
-        return JobResult(asked.name, made, False, asked.shards - resumed, resumed, rows, files)
+        return JobResult(self.asked.name, made, False, self.asked.shards - resumed, resumed, rows, files, record.id)
 
     def _task(self, pins: Mapping[str, Pinned], folder: Path, base: Commit | None) -> runner.ShardTask:
         """Deal the inputs; what was dealt for a run that failed is dealt again alike."""
         folder.mkdir(parents=True, exist_ok=True)
-        asked, known = self.asked, _pins_of(base)
+        asked, known = self.asked, pins_of(base)
         files: dict[str, list[list[dict[str, Any]]]] = {}
         deleted: dict[str, list[Any]] = {}
         for name, pinned in pins.items():
@@ -108,42 +146,55 @@ class Job:
                 continue
             then = known.get(name)
             rows, deleted[name] = (None, []) if then is None else rows_since(self.repo, pinned, then.commit)
-            if not (folder / "inputs" / name / "_SUCCESS").exists():
-                write_input_rows(self.repo, pinned, rows, folder / "inputs" / name, asked.shards, asked.shard_by)
+            write_input_rows(self.repo, pinned, rows, folder / "inputs" / name, asked)
         tables = tuple(n for n, p in pins.items() if isinstance(p, Pin))
         return runner.ShardTask(
             str(folder), asked.function, asked.shards, dict(asked.params), files, deleted, tables, asked.schema
         )
 
-    def _run_shards(self, task: runner.ShardTask) -> tuple[list[dict[str, Any]], int]:
-        """Run the shards that no attempt has finished yet; give all manifests."""
+    def _run_shards(self, attempts: ShardAttempts) -> None:
+        """Run the shards that no attempt has finished yet."""
+        waiting, task = attempts.waiting, attempts.task
+        if not waiting:
+            return
+        if self.asked.local:
+            self._run_here(attempts, waiting)
+            return
         from anabranch.engines.spark_shards import is_failure_of_spark, run_on_executors
 
-        waiting = [n for n in range(task.count) if not Path(runner.manifest_path(task.prefix, n)).exists()]
         try:
-            if waiting:
-                run_on_executors(self.repo.spark_session, runner.run_shards, task, waiting, [runner])
+            told = run_on_executors(self.repo.spark_session, runner.run_shards, task, waiting, [runner])
         except Exception as error:
             if isinstance(error, AnabranchError) or not is_failure_of_spark(error):
                 raise
-            raise self._failed(task, error) from error
-        told = [json.loads(Path(runner.manifest_path(task.prefix, n)).read_text("utf-8")) for n in range(task.count)]
-        return told, task.count - len(waiting)
+            raise self._failed(attempts, str(error).splitlines()[0]) from error
+        if any(t == runner.UNSEEN for t in told):
+            message = f"the executors of Spark do not see {task.prefix}, where shards work"
+            raise Unavailable(message, hint="mount the store's object folder there under the same path")
 
-    def _failed(self, task: runner.ShardTask, error: Exception) -> RunFailed:
+    def _run_here(self, attempts: ShardAttempts, waiting: list[int]) -> None:
+        try:
+            for number in waiting:
+                runner.run_shard(attempts.task, number)
+        except Exception as error:
+            raise self._failed(attempts, str(error)) from error
+
+    def _failed(self, attempts: ShardAttempts, said: str) -> RunFailed:
         """Name the shard that failed, what it read, and what the user's code said."""
-        failures = [json.loads(p.read_text("utf-8")) for p in sorted(Path(task.prefix).glob("failed-*.json"))]
-        if not failures:
-            message = f"job {self.asked.name!r} failed on Spark: {str(error).splitlines()[0]}"
-            return RunFailed(message, hint="finished shards are kept: run it again to go on", job=self.asked.name)
-        first = failures[0]
-        number = first["shard"]
-        read = [f["path"] for dealt in task.files.values() for f in dealt[number]]
+        waiting = set(attempts.waiting)
+        first = next((f for f in attempts.failures if f["shard"] in waiting), None)
+        finished = (
+            f"{attempts.task.count - len(waiting)} of {attempts.task.count} shards are finished and kept for a day"
+        )
+        if first is None:
+            message = f"job {self.asked.name!r} published nothing: it failed on Spark: {said}"
+            return RunFailed(message, hint=f"run it again to go on; {finished}", job=self.asked.name)
+        number, read = first["shard"], attempts.paths(first["shard"])
         shown = f" (it read {', '.join(read[:3])}{' …' if len(read) > 3 else ''})" if read else ""
-        finished = sum(Path(runner.manifest_path(task.prefix, n)).exists() for n in range(task.count))
         message = f"job {self.asked.name!r} published nothing: shard {number}{shown} failed: {first['error']}"
-        hint = f"mend the function or its input; {finished} of {task.count} shards are finished and kept for a day"
-        made = RunFailed(message, hint=hint, shard=number, inputs=read, trace=first["trace"], attempts=len(failures))
+        hint = f"mend the function or its input; {finished}"
+        tries = sum(f["shard"] == number for f in attempts.failures)
+        made = RunFailed(message, hint=hint, shard=number, inputs=read, trace=first["trace"], attempts=tries)
         made.add_note(first["trace"])
         return made
 
@@ -168,46 +219,16 @@ def make_job(
     return Job(repo, JobRequest(function, title, read_inputs(inputs), output or repo.default_branch, **own))
 
 
-def _key(asked: JobRequest, pins: Mapping[str, Pinned], code: str) -> str:
+def _key(repository: str, asked: JobRequest, pins: Mapping[str, Pinned], code: str) -> str:
     """What tells whether a job would make the same output again."""
     read = {name: identity(p) for name, p in sorted(pins.items())}
     by = [asked.shard_by.files, asked.shard_by.rows, asked.shard_by.column]
     told = [asked.name, code, dict(asked.params), read, asked.shards, by, asked.table, asked.key, asked.incremental]
-    return hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()
+    return hashlib.sha256(json.dumps([repository, asked.output, *told], sort_keys=True).encode()).hexdigest()
 
 
-def _last(repo: Repository, asked: JobRequest) -> Commit | None:
-    """The newest commit of this job on its branch."""
-    found = (hash_ for hash_, said in find_facts(repo._ctx, FACT, asked.output) if said.get("name") == asked.name)
-    newest = next(found, None)
-    return repo.show(newest) if newest else None
-
-
-def _facts(asked: JobRequest, key: str, code: str, pins: Mapping[str, Pinned]) -> dict[str, Any]:
-    read = {name: _document(p) for name, p in pins.items()}
-    return {FACT: {"name": asked.name, "key": key, "code": code, "shards": asked.shards, "inputs": read}}
-
-
-def _document(pinned: Pinned) -> dict[str, Any]:
-    if isinstance(pinned, Pin):
-        return {
-            "repository": pinned.repository,
-            "table": pinned.table,
-            "commit": pinned.commit,
-            "version": pinned.version,
-        }
-    return {"repository": pinned.repository, "commit": pinned.commit, "files": [list(f) for f in pinned.files]}
-
-
-def _pins_of(base: Commit | None) -> dict[str, Pinned]:
-    said = base.facts[FACT]["inputs"] if base else {}
-    return {name: _pinned(document) for name, document in said.items()}
-
-
-def _pinned(said: Mapping[str, Any]) -> Pinned:
-    if "table" in said:
-        return Pin(said["repository"], said["table"], said["commit"], said["version"])
-    return PinnedFiles(said["repository"], said["commit"], tuple((p, s, i) for p, s, i in said["files"]))
+def _hash(*parts: object) -> str:
+    return hashlib.sha256(" ".join(map(str, parts)).encode()).hexdigest()
 
 
 def _remove_old(jobs: Path) -> None:

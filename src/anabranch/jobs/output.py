@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from anabranch.errors import InvalidRequest, RunFailed
 from anabranch.jobs.dealt import Pinned
+from anabranch.jobs.past_jobs import commit_of
 from anabranch.jobs.request import JobRequest
 
 if TYPE_CHECKING:
@@ -20,38 +21,53 @@ if TYPE_CHECKING:
 Manifests = Sequence[Mapping[str, Any]]
 
 
+_RETRIES = 10
+
+
+class _IsPublished(Exception):
+    """The branch has this job's commit already."""
+
+
 def publish_output(
     repo: Repository,
     asked: JobRequest,
     folder: Path,
     done: Manifests,
+    job_id: str,
     facts: Mapping[str, Any],
     pins: Mapping[str, Pinned],
     *,
     replace_all: bool,
-) -> Commit | None:
-    """Commit the rows and files of all shards; `replace_all` if they are all there is, not only what is new."""
+) -> Commit:
+    """Commit the rows and files of all shards; `replace_all` if they are all there is, not only what is new.
+
+    The branch is asked for the job's own commit after this one has begun, and a strict commit fails if anybody wrote
+    the table since: of two drivers of one job, one publishes, and the other finds what it published.
+    """
     origins = {name: f"{p.repository}@{p.commit}" for name, p in pins.items()}
     rows, files = _rows(asked, folder, done), _files(asked, done)
     if asked.keep_shards:
         _keep(repo, asked, folder, done)
-    message = f"job {asked.name}, {len(done)} shards"
-    is_there = asked.table in {t.name for t in repo.tables(asked.output)}
-    with repo.commit(
-        asked.output, message, author=asked.author, allow_empty=True, provenance=origins, facts=facts
-    ) as tx:
+
+    def write(tx: Transaction) -> None:
+        if commit_of(repo, asked.output, job_id) is not None:
+            raise _IsPublished
         if rows is not None:
-            _write_rows(tx, asked, rows, is_there=is_there, replace_all=replace_all)
-        for path, parts in files.items():
-            write = tx.files.put if replace_all or parts[0][0] == "put" else tx.files.append
-            write(path, b"".join((folder / "attempts" / at / file).read_bytes() for _, at, file in parts))
-    return tx.commit
+            _write_rows(tx, asked, rows, replace_all=replace_all)
+        _write_files(tx, folder, files, replace_all=replace_all)
+
+    message = f"job {asked.name}, {len(done)} shard{'' if len(done) == 1 else 's'}"
+    said: dict[str, Any] = {"author": asked.author, "provenance": origins, "facts": facts}
+    try:
+        made = repo.commit(asked.output, message, strict=True, allow_empty=True, retry=_RETRIES, **said)(write)
+    except _IsPublished:
+        made = commit_of(repo, asked.output, job_id)
+    assert made is not None
+    return made
 
 
 def _rows(asked: JobRequest, folder: Path, done: Manifests) -> pa.Table | None:
-    parts = [
-        pa.ipc.open_file(str(folder / "attempts" / d["folder"] / "rows.arrow")).read_all() for d in done if d["rows"]
-    ]
+    parts = [_mapped(folder / "attempts" / d["folder"] / "rows.arrow") for d in done if d["rows"]]
     if not parts:
         return None
     if asked.table is None:
@@ -60,10 +76,16 @@ def _rows(asked: JobRequest, folder: Path, done: Manifests) -> pa.Table | None:
     return pa.concat_tables(parts, promote_options="permissive")
 
 
-def _write_rows(tx: Transaction, asked: JobRequest, rows: pa.Table, *, is_there: bool, replace_all: bool) -> None:
+def _mapped(path: Path) -> pa.Table:
+    """Rows that stay on disk until they are looked at."""
+    with pa.memory_map(str(path)) as source:
+        return pa.ipc.open_file(source).read_all()
+
+
+def _write_rows(tx: Transaction, asked: JobRequest, rows: pa.Table, *, replace_all: bool) -> None:
     """Put rows into the output's table, which is made if it is not there."""
     assert asked.table is not None
-    if not is_there:
+    if asked.table not in {name for name, kind, _ in tx.all_names() if kind == "table"}:
         tx.create_table(asked.table, rows, key=list(asked.key) or None)
     elif replace_all:
         tx.table(asked.table).overwrite(rows)
@@ -71,6 +93,15 @@ def _write_rows(tx: Transaction, asked: JobRequest, rows: pa.Table, *, is_there:
         tx.table(asked.table).upsert(rows)
     else:
         tx.table(asked.table).insert(rows)
+
+
+def _write_files(
+    tx: Transaction, folder: Path, files: Mapping[str, list[tuple[str, str, str]]], *, replace_all: bool
+) -> None:
+    """Make each file of its parts."""
+    for path, parts in files.items():
+        write = tx.files.put if replace_all or parts[0][0] == "put" else tx.files.append
+        write(path, b"".join((folder / "attempts" / at / file).read_bytes() for _, at, file in parts))
 
 
 def _files(asked: JobRequest, done: Manifests) -> dict[str, list[tuple[str, str, str]]]:
@@ -93,16 +124,14 @@ def _files(asked: JobRequest, done: Manifests) -> dict[str, list[tuple[str, str,
 def _keep(repo: Repository, asked: JobRequest, folder: Path, done: Manifests) -> None:
     """Make a branch for each shard with what it made, from the commit that the output shows."""
     head = repo.show(asked.output).hash
-    is_there = asked.table in {t.name for t in repo.tables(head)}
+    there = {b.name for b in repo.branches()}
     for d in done:
         name = f"job/{asked.name}/shard-{d['shard']:05}"
-        if name in {b.name for b in repo.branches()}:
+        if name in there:
             repo.delete_branch(name, force=True)
         repo.branch(name, at=head)
         with repo.commit(name, f"shard {d['shard']} of job {asked.name}") as tx:
             rows = _rows(asked, folder, [d])
             if rows is not None:
-                _write_rows(tx, asked, rows, is_there=is_there, replace_all=False)
-            for path, parts in _files(asked, [d]).items():
-                write = tx.files.put if parts[0][0] == "put" else tx.files.append
-                write(path, b"".join((folder / "attempts" / at / file).read_bytes() for _, at, file in parts))
+                _write_rows(tx, asked, rows, replace_all=False)
+            _write_files(tx, folder, _files(asked, [d]), replace_all=False)

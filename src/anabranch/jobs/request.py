@@ -7,6 +7,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+import pyarrow as pa
+
 from anabranch.errors import InvalidRequest
 from anabranch.jobs.dealt import JobInput
 from anabranch.plan.shards import ShardBy
@@ -29,6 +31,8 @@ class JobRequest:
     version: str | None = None
     incremental: bool = False
     keep_shards: bool = False
+    local: bool = False
+    """Whether shards run in this process, one after another, and no JVM is needed."""
     author: str | None = None
 
     def __post_init__(self) -> None:
@@ -36,6 +40,8 @@ class JobRequest:
             raise InvalidRequest(f"shards={self.shards!r} can't be", hint="give a number from 1 to 100,000")
         if not self.inputs:
             raise InvalidRequest(f"job {self.name!r} reads nothing", hint="give inputs={'orders': 'orders'}")
+        if self.schema is not None and not isinstance(self.schema, pa.Schema):
+            raise InvalidRequest("schema= is no Arrow schema", hint="give pyarrow.schema([...])")
         try:
             json.dumps(dict(self.params))
         except (TypeError, ValueError) as error:

@@ -10,6 +10,7 @@ import inspect
 import json
 import os
 import shutil
+import time
 import traceback
 import uuid
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -17,6 +18,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 ROWS_A_BATCH = 10_000
+LINES_KEPT = 1000
+"""How many lines of a shard's log are kept."""
+UNSEEN: dict[str, Any] = {"unseen": True}
+"""What is told instead of a manifest where the job's folder is not there."""
 
 
 @dataclass(frozen=True)
@@ -80,6 +85,11 @@ class JobShard:
         self._task, self._folder = task, folder
         self.number, self.count, self.params = number, task.count, dict(task.params)
         self._written: list[dict[str, Any]] = []
+        self._log: list[str] = []
+
+    def log(self, text: object) -> None:
+        """Say something that `ana job logs` shows; of very many lines the last ones are kept."""
+        self._log = [*self._log[-LINES_KEPT + 1 :], str(text)]
 
     def files(self, name: str) -> list[ShardFile]:
         """The files of an input that are this shard's."""
@@ -91,7 +101,11 @@ class JobShard:
 
         if name not in self._task.tables:
             raise KeyError(f"the job has no table {name!r} among its inputs")
-        folder = os.path.join(self._task.prefix, "inputs", name, f"shard={self.number}")
+        folder = os.path.join(self._task.prefix, "inputs", name)
+        if os.path.exists(os.path.join(folder, "rows.arrow")):
+            yield from _dealt_here(folder, self.number)
+            return
+        folder = os.path.join(folder, f"shard={self.number}")
         for file in sorted(os.listdir(folder)) if os.path.isdir(folder) else ():
             if file.endswith(".parquet"):
                 yield from pq.ParquetFile(os.path.join(folder, file)).iter_batches()
@@ -126,6 +140,16 @@ class JobShard:
         return among[name]
 
 
+def _dealt_here(folder: str, number: int) -> Iterator[Any]:
+    """The rows of a shard in a file of all shards."""
+    import pyarrow as pa
+
+    place = _read(os.path.join(folder, "places.json")).get(str(number))
+    if place is not None:
+        with pa.memory_map(os.path.join(folder, "rows.arrow")) as source:
+            yield pa.ipc.open_file(source).get_batch(place)
+
+
 def run_shards(task: ShardTask, numbers: Sequence[int], batches: Iterable[Any]) -> Iterator[Any]:
     """Run the shards whose places among `numbers` come in; gives each with its manifest."""
     import pyarrow as pa
@@ -139,23 +163,29 @@ def run_shards(task: ShardTask, numbers: Sequence[int], batches: Iterable[Any]) 
 
 def run_shard(task: ShardTask, number: int) -> dict[str, Any]:
     """Run one shard, unless an attempt at it has won already."""
+    if not os.path.isdir(task.prefix):
+        return UNSEEN
     manifest = manifest_path(task.prefix, number)
     if os.path.exists(manifest):
         return _read(manifest)
     folder = os.path.join(task.prefix, "attempts", f"{number:05}-{uuid.uuid4().hex}")
     os.makedirs(folder)
-    shard = JobShard(task, number, folder)
+    shard, began = JobShard(task, number, folder), time.monotonic()
     try:
         row_count = _write_rows(task, shard, os.path.join(folder, "rows.arrow"))
     except Exception as error:
-        failure = {"shard": number, "error": f"{type(error).__name__}: {error}", "trace": traceback.format_exc()}
-        _write_synced(
-            os.path.join(task.prefix, f"failed-{number:05}-{uuid.uuid4().hex}.json"), json.dumps(failure).encode()
-        )
+        _note_failure(task, shard, error)
         shutil.rmtree(folder, ignore_errors=True)
         raise
-    told = {"shard": number, "folder": os.path.basename(folder), "rows": row_count, "files": shard._written}
+    took = {"seconds": round(time.monotonic() - began, 3), "log": shard._log}
+    told = {"shard": number, "folder": os.path.basename(folder), "rows": row_count, "files": shard._written, **took}
     return _won(manifest, told, folder)
+
+
+def _note_failure(task: ShardTask, shard: JobShard, error: Exception) -> None:
+    said = {"shard": shard.number, "error": f"{type(error).__name__}: {error}", "trace": traceback.format_exc()}
+    place = os.path.join(task.prefix, f"failed-{shard.number:05}-{uuid.uuid4().hex}.json")
+    _write_synced(place, json.dumps({**said, "log": shard._log}).encode())
 
 
 def manifest_path(prefix: str, number: int) -> str:

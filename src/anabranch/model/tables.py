@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from anabranch.model.ids import SchemaId, ThingId
 from anabranch.model.layers import as_layers
-from anabranch.model.objects import Layer
+from anabranch.model.objects import Layer, StoredObject
 from anabranch.model.schema import Column, Schema
 
 ThingKind = Literal["namespace", "table", "files", "attribute"]
@@ -96,6 +96,12 @@ class TableState:
         lacking = [c for c in columns if self.schema.written_as(c) is None]
         written = [self.schemas[i] for i in {x.object.schema_id for x in self.layers}] if lacking else []
         return tuple(c for c in lacking if any(s.written_as(c) for s in written))
+
+    def holds_as_now(self, o: StoredObject, columns: Iterable[Column]) -> bool:
+        """Whether an object was written with these columns as the table has them now: by the same ids and types."""
+        written = self.schemas[o.schema_id]
+        found = ((written.written_as(c), c) for c in columns)
+        return all(was is not None and was.id == now.id and was.type == now.type for was, now in found)
 
     def _with_own_key(self, schema: Schema) -> Schema:
         columns, key = list(schema.columns), []

@@ -6,10 +6,8 @@ import hashlib
 import os
 import shutil
 import threading
-import time
-from collections.abc import Hashable, Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import BinaryIO
 
@@ -17,8 +15,8 @@ from anabranch.errors import Corrupt, Unavailable
 from anabranch.model.ids import new_id
 from anabranch.model.objects import is_object_path
 from anabranch.objects import aside, found_files
-from anabranch.objects.root import FoundFile, SealedFile, parquet_names
-from anabranch.settings import HASHING_THREADS
+from anabranch.objects.root import FoundFile, SealedFile, WrittenFile, parquet_names
+from anabranch.objects.stamps import stamp
 
 _ASIDE, _STORES = "aside", "stores"
 
@@ -26,10 +24,16 @@ _ASIDE, _STORES = "aside", "stores"
 class Folder:
     """Files below one folder; written once, never changed."""
 
+    is_far = False
+
     def __init__(self, path: str, store_id: str = "") -> None:
         self._path, self._store, self._is_known = Path(path).absolute(), store_id, not store_id
+        self.where = str(self._path)
         self._aside: aside.ProcessFolder | None = None
         self._lock = threading.Lock()
+
+    def claim(self) -> None:
+        """Several stores may put files into one folder; each makes itself known with its first file."""
 
     def put(self, content: bytes, suffix: str = ".parquet") -> SealedFile:
         """Write to a temporary name, sync, rename into place, sync the folder."""
@@ -90,26 +94,34 @@ class Folder:
     def _begun(self, prefix: str) -> Path:
         return self._path / f"{prefix}{found_files.BEGUN}"
 
-    def seal(self, prefix: str) -> list[SealedFile]:
-        """Hash and sync each data file, remove the engine's markers, sync the folders."""
+    def written(self, prefix: str) -> list[WrittenFile]:
+        """List the data files, remove the engine's markers."""
         folder = self._at(prefix)
-        try:
-            present = [p.name for p in folder.iterdir()] if folder.is_dir() else []
-            kept = parquet_names(present)
+        with self._writing(folder):
+            present = {p.name: p for p in os.scandir(folder)} if folder.is_dir() else {}
+            kept = parquet_names(list(present))
             for name in set(present) - set(kept):
                 _remove(folder / name)
-            with ThreadPoolExecutor(HASHING_THREADS) as pool:
-                sealed = list(pool.map(lambda name: self._seal(f"{prefix}/{name}"), kept))
-            if present:
+            return [WrittenFile(f"{prefix}/{name}", present[name].stat().st_size) for name in kept]
+
+    def settle(self, prefix: str) -> None:
+        """Sync the folders, and take the mark away that says that the files are wanted."""
+        folder = self._at(prefix)
+        with self._writing(folder):
+            if folder.is_dir():
                 _sync(folder)
                 _sync(folder.parent)
             self._begun(prefix).unlink()
+
+    @contextmanager
+    def _writing(self, folder: Path) -> Iterator[None]:
+        try:
+            yield
         except FileNotFoundError as error:
             hint = "try again, and let gc run with a longer grace"
             raise Unavailable(f"files below {folder} were collected while they were written", hint=hint) from error
         except OSError as error:
             raise _unavailable(error, folder) from error
-        return sealed
 
     def work_folder(self, name: str) -> Path:
         """A folder beside the objects: gc leaves it alone, whoever works there removes it."""
@@ -135,6 +147,14 @@ class Folder:
                 raise Corrupt(f"{place} is a link, which is not followed in an object root", hint=_STRANGE)
         return place
 
+    def at_hand(self, addresses: Sequence[str]) -> AbstractContextManager[Mapping[str, str]]:
+        """Files lie where their addresses say."""
+        return nullcontext({})
+
+    def spark_options(self) -> Mapping[str, str]:
+        """Spark needs to be told nothing."""
+        return {}
+
     def open(self, path: str) -> BinaryIO:
         """Open a file for reading."""
         full = self._at(path)
@@ -158,7 +178,7 @@ class Folder:
             raise Corrupt(f"object file {full} has {found.st_size} bytes, {size_bytes} were written", hint=_RESTORE)
         if sha256 is not None and self._digest(path) != sha256:
             raise Corrupt(f"object file {full} is not what was written: its sha256 differs", hint=_RESTORE)
-        return _stamp(found)
+        return stamp(found)
 
     def _digest(self, path: str) -> str:
         with self.open(path) as file:
@@ -196,12 +216,6 @@ class Folder:
 
     def _at(self, path: str) -> Path:
         return Path(self.uri(path))
-
-    def _seal(self, path: str) -> SealedFile:
-        with self._at(path).open("rb") as file:
-            digest = hashlib.file_digest(file, "sha256").hexdigest()
-            os.fsync(file.fileno())
-            return SealedFile(path, file.tell(), digest)
 
     def _make(self, folder: Path) -> None:
         if not self._is_known:
@@ -247,16 +261,6 @@ def _remove(place: Path) -> None:
         return
     with suppress(OSError):
         place.unlink(missing_ok=True)
-
-
-_TICK_NS = 100_000_000
-
-
-def _stamp(found: os.stat_result) -> Hashable | None:
-    """Tell a file from what it will be once it is written to; clocks of file systems tick slowly, so not too early."""
-    if time.time_ns() - found.st_mtime_ns < _TICK_NS:
-        return None
-    return (found.st_mtime_ns, found.st_ctime_ns, found.st_ino, found.st_dev)
 
 
 def _unread(error: OSError, path: Path | str) -> Corrupt | Unavailable:

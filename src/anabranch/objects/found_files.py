@@ -17,6 +17,15 @@ _SHARD = re.compile("[a-z2-7]{2}")
 _OWN = re.compile(r"o(?P<shard>[a-z2-7]{2})[a-z2-7]{14}(?P<kind>\.parquet|\.pack(\.[a-z0-9]{1,12})?|\.tmp|\.begun)?")
 
 
+def own_name(path: str) -> str | None:
+    """The name that we gave to what lies at a path: a file, or a prefix that it is below; None for all else."""
+    shard, _, rest = path.partition("/")
+    name, _, below = rest.partition("/")
+    found = _OWN.fullmatch(name)
+    is_own = found is not None and found["shard"] == shard and bool(below) <= (found["kind"] is None)
+    return name.partition(".")[0] if is_own and not {"", "..", "."}.intersection(path.split("/")) else None
+
+
 def files_below(root: Path) -> Iterator[FoundFile]:
     """Yield the files that were put there, and those below prefixes; links are not followed."""
     for shard in _entries(root):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, BinaryIO
@@ -11,12 +11,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from anabranch.arrow.field_ids import with_field_ids, without_field_ids
 from anabranch.arrow.types import key_value
 from anabranch.errors import Corrupt, InvalidRequest, Unavailable
 from anabranch.model.objects import KeyRange, KeyValue
 from anabranch.model.schema import Column
+from anabranch.objects.looks import Look, LookTask, footer_ranges, look_at, sync, twins
 from anabranch.objects.memory import read_within_limit
-from anabranch.settings import CHECKED_BATCH_ROWS, ENCODING_SAMPLE_ROWS, PLAIN_WRITE_LIMIT_BYTES
+from anabranch.settings import ENCODING_SAMPLE_ROWS, PLAIN_WRITE_LIMIT_BYTES
 
 _UNREADABLE = (pa.ArrowException, OSError, UnicodeDecodeError)
 _FORMAT: dict[str, Any] = {
@@ -54,7 +56,7 @@ def encode(table: pa.Table, row_group_rows: int, *, quick: bool = False) -> byte
         options |= {"compression": "none", "use_dictionary": _repeating(table, exact), "write_statistics": False}
     else:
         options |= _encodings(table, exact)
-    pq.write_table(table, sink, row_group_size=row_group_rows, **options)
+    pq.write_table(table if quick else with_field_ids(table), sink, row_group_size=row_group_rows, **options)
     content: bytes = sink.getvalue().to_pybytes()
     return content
 
@@ -107,32 +109,39 @@ def _readable(what: str, hint: str) -> Iterator[None]:
 def decode(content: bytes) -> pa.Table:
     """Read a Parquet file from memory. It is small: threads and reading ahead would cost more than the reading."""
     with _readable("an object", "restore the catalogue from a backup"):
-        return read_within_limit(pq.ParquetFile(pa.BufferReader(content), pre_buffer=False))
+        return without_field_ids(read_within_limit(pq.ParquetFile(pa.BufferReader(content), pre_buffer=False)))
 
 
 def read_columns(file: BinaryIO, names: Sequence[str]) -> pa.Table:
     """Read some columns of a file."""
     options: dict[str, Any] = {"coerce_int96_timestamp_unit": "us", "page_checksum_verification": True}
     with _readable("a file", "write it again"):
-        return pq.ParquetFile(file, **options).read(columns=list(names))
+        return without_field_ids(pq.ParquetFile(file, **options).read(columns=list(names)))
 
 
 def read_footer(file: BinaryIO, key: Sequence[Column]) -> Footer:
     """Read row count, key range and null keys from a footer."""
     with _readable("a file", "write it again"):
         metadata = pq.ParquetFile(file).metadata
-    lows: list[KeyValue] = []
-    highs: list[KeyValue] = []
-    nulls = 0
-    for column in key:
-        statistics = list(_statistics(metadata, column.id))
-        nulls += sum(s.null_count or 0 for s in statistics if s)
-        ends = [_ends(s, column) for s in statistics]
-        if not ends or None in ends:
-            return Footer(metadata.num_rows, None, nulls)
-        lows.append(min(e[0] for e in ends if e))
-        highs.append(max(e[1] for e in ends if e))
-    return Footer(metadata.num_rows, KeyRange(tuple(lows), tuple(highs)) if lows else None, nulls)
+    nulls, ranges = footer_ranges(metadata, [str(c.id) for c in key])
+    return Footer(metadata.num_rows, key_range(ranges, key), nulls)
+
+
+def key_range(ranges: Sequence[tuple[Any, Any]] | None, key: Sequence[Column]) -> KeyRange | None:
+    """The least and greatest value of each column of a key, in comparable form; None if one has none."""
+    if not ranges:
+        return None
+    sides = [(key_value(low, c.type), key_value(high, c.type)) for (low, high), c in zip(ranges, key, strict=True)]
+    if any(end is None for side in sides for end in side):
+        return None
+    return KeyRange(*zip(*sides, strict=True))
+
+
+def look(file: BinaryIO, task: LookTask) -> Look:
+    """Look at a file of the object root, and make it last."""
+    with _readable("a file", "write it again"):
+        sync(file)
+        return look_at(file, task)
 
 
 def column_names(file: BinaryIO) -> set[str]:
@@ -162,73 +171,9 @@ def table_range(table: pa.Table, key: Sequence[Column]) -> KeyRange | None:
     return KeyRange(tuple(lows), tuple(highs))
 
 
-def equal_neighbours(files: Iterable[BinaryIO], key: Sequence[Column], limit: int) -> list[dict[str, Any]]:
-    """Find keys that stand next to each other twice or more, in a file or at the ends of two; each is told once.
-
-    In files that are sorted by key, whose ranges share no more than their ends, these are all duplicates.
-    """
-    names = [c.id for c in key]
-    found: list[dict[str, Any]] = []
-    ends: list[pa.RecordBatch] = []
-    for file in files:
-        last: pa.RecordBatch | None = None
-        for batch in pq.ParquetFile(file, page_checksum_verification=True).iter_batches(
-            batch_size=CHECKED_BATCH_ROWS, columns=names
-        ):
-            rows = batch if last is None else _join(last, batch)
-            more = _twins(rows).slice(0, limit).to_pylist() if rows.num_rows > 1 else []
-            found += [keys for keys in more if keys not in found]  # The last of the rows before may be a twin.
-            if len(found) >= limit:
-                return found[:limit]
-            ends += [batch.slice(0, 1)] if last is None else []
-            last = rows.slice(rows.num_rows - 1)
-        if last is not None and not last.equals(ends[-1]):
-            ends.append(last)
-    between = equal_rows(_in_order(ends), key, limit) if len(ends) > 1 else []
-    return [*found, *(keys for keys in between if keys not in found)][:limit]
-
-
 def equal_rows(rows: pa.Table, key: Sequence[Column], limit: int) -> list[dict[str, Any]]:
     """Find keys that stand next to each other twice or more in sorted rows; each is told once."""
     if rows.num_rows < 2:
         return []
     keys = rows.select([c.id for c in key]).combine_chunks().to_batches()
-    return [row for batch in keys for row in _twins(batch).slice(0, limit).to_pylist()][:limit]
-
-
-def _twins(rows: pa.RecordBatch) -> pa.RecordBatch:
-    """The rows that equal the one before, of several in a row the first."""
-    later, earlier = rows.slice(1), rows.slice(0, rows.num_rows - 1)
-    same: Any = None
-    for one, other in zip(earlier.columns, later.columns, strict=True):
-        equal = pc.equal(one, other)
-        same = equal if same is None else pc.and_(same, equal)
-    before = pa.concat_arrays([pa.array([False]), same.slice(0, len(same) - 1)])
-    return later.filter(pc.and_not(same, before))
-
-
-def _in_order(parts: Sequence[pa.RecordBatch]) -> pa.Table:
-    rows = pa.Table.from_batches(parts)
-    return rows.sort_by([(name, "ascending") for name in rows.column_names])
-
-
-def _join(last: pa.RecordBatch, batch: pa.RecordBatch) -> pa.RecordBatch:
-    return pa.Table.from_batches([last, batch]).combine_chunks().to_batches()[0]
-
-
-def _statistics(metadata: pq.FileMetaData, name: str) -> Iterator[Any]:
-    index = next((i for i in range(metadata.num_columns) if metadata.schema.column(i).name == name), None)
-    if index is not None:
-        for group in range(metadata.num_row_groups):
-            yield metadata.row_group(group).column(index).statistics
-
-
-def _ends(statistics: Any, column: Column) -> tuple[Any, Any] | None:
-    """The least and greatest value of a row group; None if the footer does not tell them for sure."""
-    if statistics is None or not statistics.has_min_max:
-        return None
-    exact = (getattr(statistics, "is_min_value_exact", None), getattr(statistics, "is_max_value_exact", None))
-    if False in exact:
-        return None
-    low, high = key_value(statistics.min, column.type), key_value(statistics.max, column.type)
-    return None if low is None or high is None else (low, high)
+    return [row for batch in keys for row in twins(batch).slice(0, limit).to_pylist()][:limit]

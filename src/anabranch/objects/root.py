@@ -1,8 +1,9 @@
-"""What an object root promises, wherever it lies; a folder is the first kind."""
+"""What an object root promises, wherever it lies: in a folder, on S3 or on HDFS."""
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, Protocol
@@ -18,6 +19,14 @@ class SealedFile:
 
 
 @dataclass(frozen=True)
+class WrittenFile:
+    """A file that an engine wrote below a prefix."""
+
+    path: str
+    size_bytes: int
+
+
+@dataclass(frozen=True)
 class FoundFile:
     """A file that lies in the root, whoever wrote it."""
 
@@ -29,6 +38,14 @@ class FoundFile:
 
 class ObjectRoot(Protocol):
     """A place for immutable files. Nothing in it counts until the catalogue links it."""
+
+    where: str
+    """The location, as messages show it."""
+    is_far: bool
+    """Whether each look at a file is a request to a server."""
+
+    def claim(self) -> None:
+        """Say that our store puts files here; Unavailable if that is not allowed, or another one owns the place."""
 
     def put(self, content: bytes, suffix: str = ".parquet") -> SealedFile:
         """Store bytes that we made: complete under their final name, or not at all."""
@@ -42,8 +59,11 @@ class ObjectRoot(Protocol):
     def new_prefix(self) -> str:
         """Reserve a unique prefix for an engine to write under; returns a path."""
 
-    def seal(self, prefix: str) -> list[SealedFile]:
-        """Hash and sync what an engine wrote under a prefix, in the order of the names."""
+    def written(self, prefix: str) -> list[WrittenFile]:
+        """List the data files that an engine wrote under a prefix, in the order of the names; all else there goes."""
+
+    def settle(self, prefix: str) -> None:
+        """Make the files below a prefix stay; Unavailable if some of them were collected meanwhile."""
 
     def work_folder(self, name: str) -> Path:
         """Where executors of Spark may work: a folder that they see, which is no place of objects."""
@@ -52,7 +72,16 @@ class ObjectRoot(Protocol):
         """Remove a file or prefix that nobody saw."""
 
     def uri(self, path: str) -> str:
-        """Say where engines find a path."""
+        """Say where Spark finds a path; DuckDB does, too, unless `at_hand` tells another place."""
+
+    def at_hand(self, addresses: Sequence[str]) -> AbstractContextManager[Mapping[str, str]]:
+        """Have files on this machine for as long as a block lasts: by address, where they lie, if that is elsewhere.
+
+        What is fetched for it is compared with what was written, if an address knows that; Corrupt if it differs.
+        """
+
+    def spark_options(self) -> Mapping[str, str]:
+        """What Spark has to be told with each read and write to find the root; never a secret."""
 
     def open(self, path: str) -> BinaryIO:
         """Open a file for reading; Corrupt if it is gone."""

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 
 from anabranch.model.objects import FileAddress
 from anabranch.objects.root import ObjectRoot
@@ -22,21 +23,30 @@ class Soundness:
     def __init__(self, root: ObjectRoot, settings: DamageSettings) -> None:
         self._root, self._settings = root, settings
 
-    def before_duck(self, uris: Iterable[str]) -> None:
-        """DuckDB compares no checksums, so files are hashed; addresses of anything but objects are passed over."""
-        unknown = self._unknown(uris)
-        if self._settings.hashes:
-            self._hash(unknown)
+    @contextmanager
+    def at_hand(self, uris: Sequence[str]) -> Iterator[Mapping[str, str]]:
+        """Files for DuckDB, which reads this machine's alone and compares no checksums: so they are hashed.
+
+        Gives where they lie, if that is not where their addresses say; such were compared as they were fetched.
+        """
+        with self._root.at_hand(uris) as places:
+            unknown = self._unknown(uri for uri in uris if uri not in places)
+            if self._settings.hashes:
+                self._hash(unknown)
+            yield places
 
     def before_spark(self, uris: Iterable[str]) -> None:
-        """Spark compares the checksums of pages, which is enough where hashing would take long."""
+        """Spark compares the checksums of pages: enough where hashing would take long, as it does from afar."""
+        if self._root.is_far:
+            return
         unknown = self._unknown(uris)
         if self._settings.hashes and sum(f.size_bytes for f in unknown) <= self._settings.spark_hash_limit_bytes:
             self._hash(unknown)
 
-    def before_rewrite(self, uris: Iterable[str]) -> None:
+    def before_rewrite(self, uris: Collection[str]) -> None:
         """What is written anew gets a new hash, under which damage is never found: the old one is compared first."""
-        self._hash(_files(uris))
+        with self._root.at_hand(list(uris)) as places:
+            self._hash([file for file in _files(uris) if file not in places])
 
     def _unknown(self, uris: Iterable[str]) -> list[FileAddress]:
         """The files that were not hashed as they are now; their sizes are compared."""

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from anabranch.plan.pipeline import LastRun
-from anabranch.repo.branches.facts import find_facts
 
 if TYPE_CHECKING:
     from anabranch.repo.repository import Repository
@@ -32,7 +31,7 @@ class LastState:
 
 def last_state(repo: Repository, pipeline: str, branch: str) -> LastState | None:
     """Read the newest commit of a pipeline that a branch reaches; None if there is none."""
-    found = [(hash_, said) for hash_, said in find_facts(repo._ctx, FACT, branch) if said.get("name") == pipeline]
+    found = [(hash_, said) for hash_, said in repo.workbook.facts(FACT, branch) if said.get("name") == pipeline]
     if not found:
         return None
     newest, said = found[0]

@@ -5,13 +5,14 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from anabranch.errors import AnabranchError, InvalidRequest, NotFound, RunFailed
 from anabranch.jobs.code import code_hash, text_hash
 from anabranch.jobs.inputs import Pin, last_touch
+from anabranch.jobs.lease import only_one
 from anabranch.pipelines.compute import Computed, NeedsAll, Since, compute, compute_new, session_tables
 from anabranch.pipelines.datasets import Dataset, Pipeline
 from anabranch.pipelines.expectations import Checked, check_dataset, check_queries, without_dropped
@@ -19,7 +20,6 @@ from anabranch.pipelines.past_runs import FACT, LastState, last_state
 from anabranch.pipelines.sources import RunState, pin_inputs, rows_of
 from anabranch.pipelines.write import write_rows
 from anabranch.plan.pipeline import DatasetState, PipelineStep, plan_run
-from anabranch.repo.branches.runs import begin_run, end_run
 
 if TYPE_CHECKING:
     from anabranch.catalog.runs import RunRecord
@@ -87,6 +87,28 @@ def run(
 
     `full_refresh` names datasets to compute anew, or is "all". A dry run says what would be done.
     """
+    with nullcontext() if dry_run else only_runner(repo, pipeline.name):
+        return run_alone(
+            repo, pipeline, on=on, full_refresh=full_refresh, dry_run=dry_run, author=author, notify=notify
+        )
+
+
+def only_runner(repo: Repository, pipeline: str) -> AbstractContextManager[None]:
+    """A block in which no other process runs this pipeline."""
+    return only_one(repo.workbook, f"pipeline {pipeline}")
+
+
+def run_alone(
+    repo: Repository,
+    pipeline: Pipeline,
+    *,
+    on: str | None = None,
+    full_refresh: Collection[str] | str = (),
+    dry_run: bool = False,
+    author: str | None = None,
+    notify: Notify = lambda _: None,
+) -> RunResult:
+    """Run a pipeline inside of `only_runner`."""
     output = on or pipeline.output.branch or repo.default_branch
     full = _named(pipeline, full_refresh)
     _read_session_inputs(pipeline)
@@ -163,7 +185,7 @@ class _RunUnderWay:
     notify: Notify
 
     def carry_out(self, steps: list[PipelineStep]) -> RunResult:
-        record = begin_run(self.repo._ctx, self.pipeline.name, self.output, self.author)
+        record = self.repo.workbook.begin_run(self.pipeline.name, self.output, self.author)
         state = RunState(self.repo, self.pipeline, self.pins, record.branch)
         done: list[StepResult] = []
         checked: tuple[Checked, ...] = ()
@@ -196,7 +218,7 @@ class _RunUnderWay:
             error.add_note(f"run {record.number} of pipeline {record.pipeline} published nothing; see {record.branch}")
         failure = None if error is None else {"kind": type(error).__name__, "message": str(error)}
         steps = [s.as_document() for s in done]
-        end_run(self.repo._ctx, record, state, steps, [c.as_row() for c in checked], commit=commit, error=failure)
+        self.repo.workbook.end_run(record, state, steps, [c.as_row() for c in checked], commit=commit, error=failure)
 
     def _step(self, state: RunState, step: PipelineStep) -> StepResult:
         dataset = self.pipeline.by_name[step.name]

@@ -2,25 +2,16 @@
 
 from __future__ import annotations
 
-import os
-import socket
-import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from anabranch.errors import AnabranchError, Unavailable
-from anabranch.model.ids import new_id
+from anabranch.errors import AnabranchError
 from anabranch.pipelines.datasets import Pipeline
-from anabranch.pipelines.run import RunResult, run
-from anabranch.repo.branches.runs import end_lease, take_lease
+from anabranch.pipelines.run import RunResult, only_runner, run_alone
 
 if TYPE_CHECKING:
     from anabranch.repo.repository import Repository
-
-LEASE_SECONDS = 60
-"""How long a runner that says nothing keeps others from running; it is renewed three times as often."""
 
 
 def watch(
@@ -40,7 +31,7 @@ def watch(
     with only_runner(repo, pipeline.name):
         while not stop():
             try:
-                done = run(repo, pipeline, on=on, **options)
+                done = run_alone(repo, pipeline, on=on, **options)
                 if done.run is not None:
                     notify(done)
             except AnabranchError as error:
@@ -62,31 +53,3 @@ def _heads(repo: Repository, pipeline: Pipeline) -> dict[str, str]:
     names = {i.repository for d in pipeline.datasets for i in pipeline.inputs_of(d).values() if i.repository}
     of = [repo, *(repo.sibling(name) for name in sorted(names))]
     return {f"{r.name}:{b.name}": b.commit for r in of for b in r.branches() if not b.name.startswith("run/")}
-
-
-@contextmanager
-def only_runner(repo: Repository, pipeline: str) -> Iterator[None]:
-    """A block in which no other process runs this pipeline."""
-    holder = f"{socket.gethostname()}:{os.getpid()}:{new_id('')}"
-    _take(repo, pipeline, holder)
-    ended = threading.Event()
-    renewing = threading.Thread(target=_renew, args=(repo, pipeline, holder, ended), daemon=True)
-    renewing.start()
-    try:
-        yield
-    finally:
-        ended.set()
-        renewing.join()
-        end_lease(repo._ctx, f"pipeline {pipeline}", holder)
-
-
-def _take(repo: Repository, pipeline: str, holder: str) -> None:
-    other = take_lease(repo._ctx, f"pipeline {pipeline}", holder, LEASE_SECONDS)
-    if other is not None:
-        message = f"pipeline {pipeline!r} is run by {other} already"
-        raise Unavailable(message, hint=f"wait for it to end; if it died, its turn ends within {LEASE_SECONDS} seconds")
-
-
-def _renew(repo: Repository, pipeline: str, holder: str, ended: threading.Event) -> None:
-    while not ended.wait(LEASE_SECONDS / 3):
-        take_lease(repo._ctx, f"pipeline {pipeline}", holder, LEASE_SECONDS)

@@ -5,7 +5,7 @@ Left to the engine: changes that were written under another schema, and types th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 import pyarrow as pa
@@ -16,16 +16,9 @@ from anabranch.model.schema import Column
 from anabranch.queries.object_groups import GONE, turn_of
 
 
-def folded_in_memory(
-    keys: list[str], deltas: Sequence[Layer], cells: Sequence[Column], read: Callable[[Layer], pa.Table]
-) -> pa.Table | None:
-    """Fold changes, which `read` brings into memory, to one row per key; None if it takes an engine.
-
-    All of them must be written under the present schema, as far as the keys and cells go."""
-    if any(c.type.is_nested for c in cells):
-        return None
-    ordered = sorted(deltas, key=lambda x: x.turn)
-    held = [(x, read(x)) for x in ordered]
+def folded_in_memory(keys: list[str], cells: Sequence[Column], changes: Sequence[tuple[Layer, pa.Table]]) -> pa.Table:
+    """Fold changes, each with its rows, to one row per key; `plan` says whether it can be done in memory."""
+    held = sorted(changes, key=lambda change: change[0].turn)
     said = pa.concat_tables([_said(keys, cells, x, rows) for x, rows in held], promote_options="default")
     said = said.combine_chunks()
     turns = np.repeat(np.array([x.turn for x, _ in held], dtype=np.int32), [rows.num_rows for _, rows in held])

@@ -13,8 +13,8 @@ import pyarrow.compute as pc
 from anabranch.model.objects import Layer
 from anabranch.model.schema import Column
 from anabranch.queries.object_groups import GONE, turn_of
-from anabranch.queries.query import PLACE
 
+PLACE = "_ana_place_among_rows"
 _FOUND = "_ana_found"
 _SLICES_AT_MOST = 64
 _STRETCHES_AT_MOST = 64

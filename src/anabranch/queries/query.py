@@ -13,7 +13,6 @@ from sqlglot import exp
 from anabranch.model.types import DataType
 
 TURN = "_ana_turn"
-PLACE = "_ana_place_in_file"
 OP = "_ana_op"
 """The column that tells what became of a key."""
 INSERT, UPDATE, DELETE, SAME = "I", "U", "D", "="
@@ -28,8 +27,6 @@ class Files:
     """The physical name and type of each column that the query may read."""
     turns: tuple[int, ...] = ()
     """The turn of each file, if they differ: then there is one more column, TURN."""
-    places: bool = False
-    """Whether there is one more column, PLACE: a number that no other row of these files has. DuckDB alone tells it."""
     size_bytes: int = 0
     """How much room they take, if they were made for a while only."""
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, ClassVar
 
 from sqlglot import exp
@@ -14,7 +15,7 @@ from anabranch.model.texts import FLATTER
 from anabranch.model.types import DataType
 from anabranch.queries.duck_text import DuckText, with_arguments
 from anabranch.queries.nested import BY_LIST, fitted, to_memory
-from anabranch.queries.query import PLACE, TURN, Files, Query, col, ident, sql_type
+from anabranch.queries.query import TURN, Files, Query, col, ident, sql_type
 
 
 class _Duck(DuckDB.Generator):  # type: ignore[misc]
@@ -39,12 +40,15 @@ class _Duck(DuckDB.Generator):  # type: ignore[misc]
 _DUCK = DuckDB()
 
 
-def duck_sql(query: Query) -> str:
-    """Render for DuckDB: files are read by a function, rows by their registered name."""
+def duck_sql(query: Query, places: Mapping[str, str] = MappingProxyType({})) -> str:
+    """Render for DuckDB: files are read by a function, rows by their registered name.
+
+    `places` says where files lie, if not at their addresses.
+    """
     sql = _written(_Duck(dialect=_DUCK), query.expression)
     for name, source in query.sources.items():
         if isinstance(source, Files):
-            sql = sql.replace(f'"{name}"', _duck_files(source))
+            sql = sql.replace(f'"{name}"', _duck_files(source, places))
     return sql
 
 
@@ -56,17 +60,14 @@ def _written(how: Generator, expression: exp.Expr) -> str:
         raise InvalidRequest("it has too many parts inside each other", hint=FLATTER) from None
 
 
-def _duck_files(files: Files) -> str:
-    paths = ", ".join(duck_text(uri) for uri in files.uris)
-    if not files.turns and not files.places:
+def _duck_files(files: Files, places: Mapping[str, str]) -> str:
+    paths = ", ".join(duck_text(places.get(uri, uri)) for uri in files.uris)
+    if not files.turns:
         return f"read_parquet([{paths}])"
     names = [f'"{name}"' for name, _ in files.columns]
-    if files.turns:
-        # One reader for all files: a union of readers would cost each time as much as the look-up of a few keys.
-        turns = " ".join(f"WHEN {n} THEN {turn}" for n, turn in enumerate(files.turns))
-        names.append(f'CASE file_index {turns} END AS "{TURN}"')
-    if files.places:
-        names.append(f'(file_index::BIGINT << 40) + file_row_number AS "{PLACE}"')
+    # One reader for all files: a union of readers would cost each time as much as the look-up of a few keys.
+    turns = " ".join(f"WHEN {n} THEN {turn}" for n, turn in enumerate(files.turns))
+    names.append(f'CASE file_index {turns} END AS "{TURN}"')
     return f"(SELECT {', '.join(names)} FROM read_parquet([{paths}]))"
 
 

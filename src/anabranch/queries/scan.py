@@ -6,9 +6,8 @@ rows need no folding: they are row objects of a higher turn. Files that no chang
 
 from __future__ import annotations
 
-from collections import ChainMap
-from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -16,17 +15,14 @@ from sqlglot import exp
 
 from anabranch.arrow.types import key_value
 from anabranch.model.ids import ObjectId
-from anabranch.model.layers import LayerIndex, as_layers
-from anabranch.model.objects import KeyRange, Layer, StoredObject
-from anabranch.model.schema import Column, Schema
+from anabranch.model.layers import as_layers
+from anabranch.model.objects import KeyRange, Layer
+from anabranch.model.schema import Column
 from anabranch.model.tables import TableState
 from anabranch.model.types import DataType
 from anabranch.queries.nested import last_of
 from anabranch.queries.object_groups import GONE, INT, ObjectGroup, Overlay, physical, turn_of
-from anabranch.queries.overlay_by_file import acting, can_tell
-from anabranch.queries.overlay_fold import folded_in_memory
 from anabranch.queries.query import (
-    PLACE,
     TURN,
     Files,
     Query,
@@ -49,9 +45,7 @@ from anabranch.queries.query import (
     table,
     union_all,
 )
-
-STAYS = "_ana_stays"
-_COPIES_AT_MOST = 16
+from anabranch.settings import KEYS_ONE_BY_ONE_LIMIT
 
 
 @dataclass(frozen=True)
@@ -60,20 +54,8 @@ class Access:
 
     uris: Mapping[ObjectId, str]
     tables: Mapping[ObjectId, pa.Table]
-    lay: LayNow | None = None
-    """For changes that are better read before a query is planned that joins rows with them."""
-
-
-FoldNow = Callable[[Callable[[], Query | pa.Table], Hashable], pa.Table]
-"""Folds changes, by a query or in memory, or remembers what came of it; the second value tells it from others."""
-PatchNow = Callable[[Callable[[], Query], Hashable], pa.Table | None]
-"""The same for the rows that changes make of files; None as long as it is not worth it."""
-LayNow = Callable[["Scan", Sequence[Layer], Sequence[Layer]], Source | None]
-"""Makes a source of rows as changes leave them, given the objects of both; None if that is not worth it."""
-HoldNow = Callable[[pa.Table, tuple[tuple[str, DataType], ...], Hashable], Source]
-"""Makes a source of folded changes, with the types of their columns: rows in memory, or a file that Spark reads."""
-CopyNow = Callable[[Mapping[ObjectId, pa.Table]], Mapping[ObjectId, str] | None]
-"""Keeps small objects in files, too, and tells where they are; None where that can't be."""
+    together: Mapping[tuple[ObjectId, ...], Source] = field(default_factory=dict)
+    """Small objects of rows that are in one source already, with their turns."""
 
 
 @dataclass(frozen=True)
@@ -83,46 +65,39 @@ class Keys:
     source: Source
     key_range: KeyRange | None
 
-
-def scan(
-    state: TableState,
-    columns: Sequence[Column],
-    access: Access,
-    *,
-    keys: Keys | None = None,
-    sources: Sources | None = None,
-    broadcast: bool = False,
-    fold: FoldNow | None = None,
-    patch: PatchNow | None = None,
-    hold: HoldNow | None = None,
-    copy: CopyNow | None = None,
-    lay: LayNow | None = None,
-) -> Query:
-    """Read columns of a table under their ids; with `keys`, only those rows.
-
-    With `fold`, the changes are folded beforehand, and the query only joins what comes of it. With `patch`, too, the
-    changed rows may be known by their places in files, so that neither keys are read nor values compared. `hold`
-    says where folded changes are kept for the engine, if not in memory, and `copy` does it for small objects of rows.
-    `lay` does away with all of it where it can.
-    """
-    bound = sources or Sources()
-    layers: Sequence[Layer] = state.layers if keys is None else near_layers(state, keys)
-    if keys is not None and isinstance(keys.source, Rows):
-        access = _only_keys(access, layers, state.schema.key_columns[0], keys.source.table)
-        layers = [x for x in layers if x.object.id not in access.tables or access.tables[x.object.id].num_rows]
-    wanted = bound.add(keys.source) if keys else None
-    plan = Scan(state, tuple(columns), access, bound, wanted, broadcast, fold, patch, hold, copy, lay)
-    return Query(plan.build(layers), bound.named)
+    @property
+    def row_count(self) -> int | None:
+        """How many they are; None if only an engine could tell."""
+        return self.source.table.num_rows if isinstance(self.source, Rows) else None
 
 
-_KEYS_AT_MOST = 4096
-"""More keys are compared with files as one range."""
+@dataclass(frozen=True)
+class ChangedRows:
+    """Rows of objects, and the changes that an engine joins them with."""
+
+    rows: Sequence[Layer]
+    changes: Sequence[Layer]
+    cells: tuple[Column, ...]
+    """The columns wanted whose cells the changes may replace."""
+    folded: Source | None = None
+    """The changes, if they are folded already: one row per key."""
+    has_turns: bool = True
+    """Whether turns are to be compared; False where all of the changes came after the rows."""
+
+
+@dataclass(frozen=True)
+class PreparedRead:
+    """What a scan reads: rows that nothing acts on, rows as changes left them, rows to be joined with changes."""
+
+    plain: Sequence[Layer] = ()
+    applied: Source | None = None
+    joined: Sequence[ChangedRows] = ()
 
 
 def near_layers(state: TableState, keys: Keys) -> tuple[Layer, ...]:
     """The layers of a table that may hold one of some keys: few keys are looked for one by one."""
     layers = as_layers(state.layers)
-    if not isinstance(keys.source, Rows) or not 1 < keys.source.table.num_rows <= _KEYS_AT_MOST:
+    if not isinstance(keys.source, Rows) or not 1 < keys.source.table.num_rows <= KEYS_ONE_BY_ONE_LIMIT:
         return layers.near(keys.key_range)
     first = state.schema.key_columns[0]
     values = pc.unique(keys.source.table.column(first.id)).to_pylist()
@@ -130,40 +105,17 @@ def near_layers(state: TableState, keys: Keys) -> tuple[Layer, ...]:
     return layers.near(keys.key_range, None if None in found else found)  # type: ignore[arg-type]
 
 
-def scan_as(
-    state: TableState,
-    schema: Schema,
-    columns: Sequence[Column],
-    access: Access,
-    sources: Sources,
-    keys: Keys | None = None,
-) -> Query:
-    """Read a table under another schema; with `keys`, only rows that these keys of that schema tell."""
-    shown = state.read_as(schema)
-    columns = shown.schema.own(columns)
-    if keys is None or shown.schema.key_ids == schema.key_ids:
-        return scan(shown, columns, access, keys=keys, sources=sources)
-    whole = scan(shown, columns, access, sources=sources)
-    same = same_key([str(k) for k in schema.key_ids], "w", "k")
-    semi = joined(table(sources.add(keys.source), "k"), same, "left semi")
-    return whole.over(select([col(c.id, "w") for c in columns], subquery(whole.expression, "w"), join=semi))
-
-
 def plain_files(state: TableState, columns: Sequence[Column], access: Access) -> Files | None:
     """The files of a table that nothing has touched since they were written, all under its own schema, if it is so."""
     wanted = {i for c in columns for i in c.ids}
     rows = [x.object for x in state.layers if x.object.kind == "rows"]
     acting = [x for x in state.layers if x.object.kind != "rows" and wanted & set(x.object.touched)]
-    written = [state.schemas[i] for i in {o.schema_id for o in rows}]
-    if not rows or acting or any(o.id in access.tables for o in rows) or not _all_have(written, columns):
+    one_of_each = {o.schema_id: o for o in rows}.values()
+    if not rows or acting or any(o.id in access.tables for o in rows):
+        return None
+    if not all(state.holds_as_now(o, columns) for o in one_of_each):
         return None
     return Files(tuple(access.uris[o.id] for o in rows), tuple((str(c.id), c.type) for c in columns))
-
-
-def _all_have(schemas: Sequence[Schema], columns: Sequence[Column]) -> bool:
-    """Whether the columns were always there, with the types that they have now."""
-    found = [(schema.written_as(c), c) for schema in schemas for c in columns]
-    return all(was is not None and was.id == now.id and was.type == now.type for was, now in found)
 
 
 def _only_keys(access: Access, layers: Sequence[Layer], column: Column, keys: pa.Table) -> Access:
@@ -178,22 +130,39 @@ def _only_keys(access: Access, layers: Sequence[Layer], column: Column, keys: pa
                 tables[layer.object.id] = rows
                 continue
             tables[layer.object.id] = rows.filter(pc.is_in(rows.column(name).cast(wanted.type), wanted))
-    return Access(access.uris, tables, access.lay)
+    return Access(access.uris, tables)
 
 
 @dataclass(frozen=True)
 class Scan:
+    """A plan to read columns of a table under their ids; with `keys`, the name of a source, only those rows."""
+
     state: TableState
     columns: tuple[Column, ...]
     access: Access
     sources: Sources
-    keys: str | None
-    broadcast: bool
-    fold_now: FoldNow | None = None
-    patch_now: PatchNow | None = None
-    hold_now: HoldNow | None = None
-    copy_now: CopyNow | None = None
-    lay_now: LayNow | None = None
+    keys: str | None = None
+    broadcast: bool = False
+    """Whether changes are few enough for Spark to send them to every executor."""
+
+    @classmethod
+    def of(
+        cls,
+        state: TableState,
+        columns: Sequence[Column],
+        access: Access,
+        keys: Keys | None = None,
+        sources: Sources | None = None,
+    ) -> Scan:
+        """Plan to read a table; in a look-up, only layers that may hold one of the keys."""
+        bound = Sources() if sources is None else sources
+        if keys is None:
+            return cls(state, tuple(columns), access, bound)
+        layers = near_layers(state, keys)
+        if isinstance(keys.source, Rows):
+            access = _only_keys(access, layers, state.schema.key_columns[0], keys.source.table)
+            layers = tuple(x for x in layers if x.object.id not in access.tables or access.tables[x.object.id].num_rows)
+        return cls(replace(state, layers=layers), tuple(columns), access, bound, bound.add(keys.source))
 
     @property
     def key(self) -> tuple[Column, ...]:
@@ -203,183 +172,51 @@ class Scan:
     def key_ids(self) -> list[str]:
         return [str(c.id) for c in self.key]
 
-    @property
-    def wanted(self) -> Source | None:
-        """The keys that a look-up is for."""
-        return None if self.keys is None else self.sources.named[self.keys]
+    def query(self, prepared: PreparedRead) -> Query:
+        """Read what was prepared."""
+        return Query(self._build(prepared), self.sources.named)
 
-    def build(self, layers: Sequence[Layer]) -> exp.Select | exp.Union:
-        plain, merged, deltas = self.sorted_out(layers)
-        if merged and self.copy_now:  # Rows in memory need not be apart from others for Spark.
-            merged += [x for x in plain if x.object.id in self.access.tables]
-            plain = [x for x in plain if x.object.id not in self.access.tables]
-        lay = self.lay_now or self.access.lay
-        source = lay(self, merged, deltas) if merged and lay else None
-        if source is not None:
-            laid = select([col(c.id, "l") for c in self.columns], table(self.sources.add(source), "l"))
-            return union_all([*self._plain(plain), laid])
-        copies = self._copies([*plain, *merged])
-        plan = self._with_files(copies) if copies else self
-        parts = plan._plain(plain) + (plan._merge(merged, deltas) if merged else [])
+    def _build(self, prepared: PreparedRead) -> exp.Select | exp.Union:
+        parts = [self.leaf(self.group(m, turned=False), self.columns, None) for m in self.alike(prepared.plain)]
+        if prepared.applied is not None:
+            parts.append(select([col(c.id, "l") for c in self.columns], table(self.sources.add(prepared.applied), "l")))
+        parts += [self._joined(each) for each in prepared.joined]
         return union_all(parts) if parts else self._nothing()
-
-    def _plain(self, layers: Sequence[Layer]) -> list[exp.Select]:
-        """Rows that nothing acts on."""
-        return [self.leaf(self.group(m, turned=False), self.columns, None) for m in self.alike(layers)]
-
-    def _copies(self, rows: Sequence[Layer]) -> Mapping[ObjectId, str]:
-        """Where small objects of rows lie in files for Spark: it joins one relation faster than a union of two."""
-        tables = self.access.tables
-        small = {x.object.id: tables[x.object.id] for x in rows if x.object.id in tables}
-        if self.copy_now is None or not 0 < len(small) <= min(_COPIES_AT_MOST, len(rows) - 1):
-            return {}
-        strange = any(c.type.only_spark for x in rows for c in self.state.schemas[x.object.schema_id].stored)
-        return {} if strange or not can_tell(rows, len(self.key)) else self.copy_now(small) or {}
-
-    def _with_files(self, copies: Mapping[ObjectId, str]) -> Scan:
-        left = {id_: rows for id_, rows in self.access.tables.items() if id_ not in copies}
-        return replace(self, access=Access(ChainMap(dict(copies), self.access.uris), left, self.access.lay))  # type: ignore[arg-type]
-
-    def sorted_out(self, layers: Sequence[Layer]) -> tuple[list[Layer], list[Layer], list[Layer]]:
-        """Rows that nothing acts on, rows that changes may act on, and these changes."""
-        wanted = {i for c in self.columns for i in c.ids}
-        rows = [x for x in layers if x.object.kind == "rows"]
-        deltas = [
-            x
-            for x in layers
-            if x.object.kind == "delete" or (wanted & set(x.object.touched) and x.object.kind == "update")
-        ]
-        over = LayerIndex(deltas)
-        hit = [any(d.turn > r.turn for d in over.near(r.object.key_range)) for r in rows]
-        plain, merged = ([r for r, h in zip(rows, hit, strict=True) if h is wanted] for wanted in (False, True))
-        under = LayerIndex(merged)
-        return plain, merged, [d for d in deltas if any(d.turn > r.turn for r in under.near(d.object.key_range))]
-
-    def touched_by(self, deltas: Sequence[Layer]) -> tuple[Column, ...]:
-        """The columns wanted whose cells changes may replace."""
-        touched = {c for d in deltas if d.object.kind == "update" for c in d.object.touched}
-        return tuple(c for c in self.columns if touched & c.ids and c not in self.key)
 
     def apart(self) -> Scan:
         """The same plan for a query of its own."""
         sources = Sources()
-        return replace(self, sources=sources, keys=sources.add(self.wanted) if self.wanted else None)
-
-    def written_alike(self, o: StoredObject, columns: Sequence[Column]) -> bool:
-        """Whether an object has columns as the table has them now."""
-        return _all_have([self.state.schemas[o.schema_id]], columns)
+        keys = None if self.keys is None else sources.add(self.sources.named[self.keys])
+        return replace(self, sources=sources, keys=keys)
 
     def _nothing(self) -> exp.Select:
         empty = select([aliased(null_of(c.type), c.id) for c in self.columns])
         return select([col(c.id) for c in self.columns], subquery(empty, "none"), where=exp.false())
 
-    def _merge(self, rows: Sequence[Layer], deltas: Sequence[Layer]) -> list[exp.Select]:
+    def _joined(self, changed: ChangedRows) -> exp.Select:
         """Join rows with the changes that came after them."""
-        cells = self.touched_by(deltas)
-        if self.fold_now is None or any(c.type.only_spark for c in cells):
-            return [self._joined(rows, Overlay(subquery(self._fold(deltas, cells), "d"), cells))]
-        parts: list[exp.Select] = []
-        left: list[Layer] = []
-        for members in self.alike(rows):
-            patched = self._patched(members, deltas, cells)
-            parts += patched
-            left += [] if patched else members
-        return parts + self._overlaid(left, deltas, cells) if left else parts
-
-    def _overlaid(self, rows: Sequence[Layer], deltas: Sequence[Layer], cells: tuple[Column, ...]) -> list[exp.Select]:
-        """Join rows with changes that were folded before; files only with those that act on them, where it is known."""
-        whole = self.folded(deltas, cells)
-        files = [r for r in rows if r.object.id not in self.access.tables]
-        act = acting(whole, files, self.key_ids, [GONE, *map(turn_of, cells)]) if files else None
-        if act is None:
-            return [self._joined(rows, self._held(whole, cells, deltas))]
-        held = [r for r in rows if r.object.id in self.access.tables]
-        parts = [self._joined(held, self._held(whole, cells, deltas))] if held else []
-        return [*parts, self._joined(files, self._held(act, cells, (*deltas, *files), has_turns=False))]
-
-    def _patched(self, files: list[Layer], deltas: Sequence[Layer], cells: tuple[Column, ...]) -> list[exp.Select]:
-        """The rows of files that nothing has changed, by their places, and what became of the others; or nothing."""
-        if self.patch_now is None or files[0].object.id in self.access.tables:
-            return []
-        layers = tuple((x.turn, x.object.id) for x in (*files, *deltas))
-        shape = tuple((str(c.id), str(c.type)) for c in self.columns)
-        rows = self.patch_now(lambda: self._patch(files, deltas, cells), (PLACE, layers, shape))
-        if rows is None:
-            return []
-        patch, columns = self.sources.add(Rows(rows)), [str(c.id) for c in self.columns]
-        same = exp.EQ(this=col(PLACE, "r"), expression=col(PLACE, "p"))
-        below = subquery(self.leaf(self.group(files, turned=False, places=True), self.columns, None), "r")
-        return [
-            select([col(c, "r") for c in columns], below, join=joined(table(patch, "p"), same, "left anti")),
-            select([col(c, "p") for c in columns], table(patch, "p"), where=col(STAYS, "p")),
-        ]
-
-    def _patch(self, files: Sequence[Layer], deltas: Sequence[Layer], cells: tuple[Column, ...]) -> Query:
-        """What became of rows that are changed, with their places in the files."""
-        apart = replace(self, sources=Sources())
-        changed = apart._joined(files, apart._held(self.folded(deltas, cells), cells, deltas), places=True)
-        return Query(changed, apart.sources.named)
-
-    def _joined(self, rows: Sequence[Layer], overlay: Overlay, places: bool = False) -> exp.Select:
-        """Rows as the changes leave them; with `places`, those that may be changed, with their places and ends."""
+        overlay = self._overlay(changed)
         read = tuple(dict.fromkeys((*self.key, *self.columns)))
-        groups = [self.group(m, turned=overlay.has_turns, places=places) for m in self.alike(rows)]
+        groups = [self.group(m, turned=overlay.has_turns) for m in self.alike(changed.rows)]
         below = union_all([self.leaf(group, read, TURN if overlay.has_turns else None) for group in groups])
         picked = [overlay.cell(c) for c in self.columns]
-        same = same_key(self.key_ids, "r", "d")
-        if places:
-            picked += [aliased(col(PLACE, "r"), PLACE), aliased(overlay.stays(), STAYS)]
-            return select(picked, subquery(below, "r"), join=joined(overlay.relation, same, "inner"))
-        join = joined(overlay.relation, same, "left")
+        join = joined(overlay.relation, same_key(self.key_ids, "r", "d"), "left")
         query = select(picked, subquery(below, "r"), join=join, where=overlay.stays())
         return hinted(query, "BROADCAST", exp.column("d")) if self.broadcast else query
 
-    def folded(self, deltas: Sequence[Layer], cells: Sequence[Column]) -> pa.Table:
-        """The folded changes as rows, which were folded before or are now."""
-        assert self.fold_now is not None
-        shape = tuple((str(c.id), str(c.type)) for c in (*self.key, *cells))
-        return self.fold_now(
-            lambda: self._folding(deltas, cells), (tuple((d.turn, d.object.id) for d in deltas), shape)
-        )
+    def _overlay(self, changed: ChangedRows) -> Overlay:
+        if changed.folded is None:
+            return Overlay(subquery(self._fold(changed.changes, changed.cells), "d"), changed.cells)
+        return Overlay(table(self.sources.add(changed.folded), "d"), changed.cells, changed.has_turns)
 
-    def _folding(self, deltas: Sequence[Layer], cells: Sequence[Column]) -> Query | pa.Table:
-        held = self.access.tables
-        if all(d.object.id in held for d in deltas):
-            rows = self.folded_in_memory(deltas, cells, lambda d: held[d.object.id])
-            if rows is not None:
-                return rows
-        apart = replace(self, sources=Sources(), fold_now=None)
-        return Query(apart._fold(deltas, cells), apart.sources.named)
+    def folding(self, changes: Sequence[Layer], cells: Sequence[Column]) -> Query:
+        """Fold changes by a query of its own."""
+        apart = self.apart()
+        return Query(apart._fold(changes, cells), apart.sources.named)
 
-    def folded_in_memory(
-        self, deltas: Sequence[Layer], cells: Sequence[Column], read: Callable[[Layer], pa.Table]
-    ) -> pa.Table | None:
-        """Changes as one row per key, without an engine; None if it takes one."""
-        if not all(self.written_alike(d.object, (*self.key, *cells)) for d in deltas):
-            return None
-        return folded_in_memory(self.key_ids, deltas, cells, read)
-
-    def _held(
-        self, rows: pa.Table, cells: tuple[Column, ...], made_of: Sequence[Layer], has_turns: bool = True
-    ) -> Overlay:
-        """Folded changes to join with; `made_of` are the layers that they came of."""
-        return Overlay(table(self.sources.add(self._held_source(rows, cells, made_of)), "d"), cells, has_turns)
-
-    def _held_source(self, rows: pa.Table, cells: tuple[Column, ...], made_of: Sequence[Layer]) -> Source:
-        if self.hold_now is None:
-            return Rows(rows)
-        types = {**{str(c.id): c.type for c in (*self.key, *cells)}, GONE: INT, **{turn_of(c): INT for c in cells}}
-        columns = tuple((name, types[name]) for name in rows.column_names)
-        return self.hold_now(rows, columns, (columns, tuple((x.turn, x.object.id) for x in made_of)))
-
-    def _inline(self, rows: pa.Table, first: StoredObject, members: Sequence[Layer]) -> Source:
-        """The rows of small objects, which may be many."""
-        types = {**dict(physical(first, self.state.schemas[first.schema_id])), TURN: INT}
-        strange = any(t.only_spark for t in types.values())
-        if self.hold_now is None or first.kind != "rows" or self.keys is not None or strange:
-            return Rows(rows)
-        columns = tuple((name, types[name]) for name in rows.column_names)
-        return self.hold_now(rows, columns, (columns, tuple((x.turn, x.object.id) for x in members)))
+    def folded_types(self, cells: Sequence[Column]) -> dict[str, DataType]:
+        """The columns of folded changes."""
+        return {**{str(c.id): c.type for c in (*self.key, *cells)}, GONE: INT, **{turn_of(c): INT for c in cells}}
 
     def _fold(self, deltas: Sequence[Layer], cells: Sequence[Column]) -> exp.Select | exp.Union:
         """Fold changes to one row per key: the turn it went, and the last value and turn of each cell."""
@@ -418,8 +255,6 @@ class Scan:
         if turn:
             value = col(TURN, "o") if group.has_turns else number(group.turn)
             picked.append(aliased(cast_to(value, INT), turn))
-        if isinstance(group.source, Files) and group.source.places:
-            picked.append(aliased(col(PLACE, "o"), PLACE))
         return self._limited(picked, group)
 
     def said(self, delta: Layer, cells: Sequence[Column]) -> Query:
@@ -451,21 +286,26 @@ class Scan:
             grouped.setdefault((inline, o.kind, o.schema_id, *same_columns), []).append(layer)
         return list(grouped.values())
 
-    def group(self, members: list[Layer], turned: bool = True, places: bool = False) -> ObjectGroup:
+    def group(self, members: list[Layer], turned: bool = True) -> ObjectGroup:
         first = members[0].object
         schema = self.state.schemas[first.schema_id]
         touched = frozenset(c for m in members for c in m.object.touched)
         if first.id in self.access.tables:
-            held = [(self.access.tables[m.object.id], m.turn) for m in members]
-            parts = [_with_turn(*each) for each in held] if turned else [rows for rows, _ in held]
-            whole = pa.concat_tables(parts, promote_options="default")
-            return ObjectGroup(
-                first.kind, schema, touched, self._inline(whole, first, members), members[0].turn, turned
-            )
+            return ObjectGroup(first.kind, schema, touched, self._together(members, turned), members[0].turn, turned)
         uris = tuple(self.access.uris[m.object.id] for m in members)
         turns = tuple(m.turn for m in members) if turned and len({m.turn for m in members}) > 1 else ()
-        files = Files(uris, physical(first, schema), turns, places)
+        files = Files(uris, physical(first, schema), turns)
         return ObjectGroup(first.kind, schema, touched, files, members[0].turn, bool(turns))
+
+    def _together(self, members: Sequence[Layer], turned: bool) -> Source:
+        known = self.access.together.get(tuple(m.object.id for m in members))
+        return self.rows_of(members, turned) if known is None else known
+
+    def rows_of(self, members: Sequence[Layer], turned: bool) -> Rows:
+        """The rows of small objects of one kind and schema, with their turns if wanted."""
+        held = [(self.access.tables[m.object.id], m.turn) for m in members]
+        parts = [_with_turn(*each) for each in held] if turned else [rows for rows, _ in held]
+        return Rows(pa.concat_tables(parts, promote_options="default"))
 
 
 def _with_turn(rows: pa.Table, turn: int) -> pa.Table:

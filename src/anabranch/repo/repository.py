@@ -26,6 +26,7 @@ from anabranch.repo.context.context import Context
 if TYPE_CHECKING:
     from anabranch.formats.read import FileRows
     from anabranch.repo.branches.provenance import ProvenanceEntry
+    from anabranch.repo.branches.workbook import Workbook
     from anabranch.repo.commit.commit import CommitBlock
     from anabranch.repo.commit.open_commit import OpenCommit
     from anabranch.repo.commit.stash import Stash
@@ -104,18 +105,38 @@ class Repository:
         provenance: Any = (),
         facts: Mapping[str, Any] | None = None,
         retry: int = 0,
+        date: str | datetime | None = None,
     ) -> CommitBlock:
         """Start a commit on a branch: `with repo.commit("main", "load") as tx`.
 
         `facts` are values by key that the commit says of itself, such as what it was made from; its hash covers them.
+        `date` is when the work was done, where that was not now: the commit's `started_at`.
         With `retry` it is given a function instead, `repo.commit("main", "load", retry=3)(write)`: it calls `write(tx)`
         and publishes, up to three times again on the new state where others changed the same rows; returns the Commit.
         """
         from anabranch.repo.commit.commit import CommitBlock, CommitRequest
 
         flags = (strict, allow_empty)
-        asked = CommitRequest(branch, message, author, *flags, provenance, facts or {}, retry)
+        asked = CommitRequest(branch, message, author, *flags, provenance, facts or {}, retry, date)
         return CommitBlock(self._ctx, asked)
+
+    def amend(
+        self,
+        branch: str | None = None,
+        message: str | None = None,
+        *,
+        author: str | None = None,
+        date: str | datetime | None = None,
+        work: OpenCommit | None = None,
+    ) -> Commit:
+        """Make the newest commit of a branch again, with other words or more work in it; the branch moves to it.
+
+        What is staged on the branch is taken in, or the open commit `work`. Parents stay, and what is not given.
+        The old commit stays readable by its hash, and is in the reflog.
+        """
+        from anabranch.repo.merge.amend import AmendRequest, amend
+
+        return amend(self._ctx, AmendRequest(branch, message, author, date), work)
 
     def start(
         self,
@@ -623,6 +644,37 @@ class Repository:
         from anabranch.repo.branches.runs import find_run
 
         return find_run(self._ctx, pipeline, number)
+
+    def jobs(self, name: str | None = None, *, limit: int | None = None) -> list[dict[str, Any]]:
+        """List the jobs, newest first."""
+        from anabranch.repo.branches.jobs import list_jobs
+
+        return list_jobs(self._ctx, name, limit)
+
+    def find_job(self, job: str) -> dict[str, Any]:
+        """Find a job with its shards, by its id or the beginning of it, or the newest of a name."""
+        from anabranch.repo.branches.jobs import find_job
+
+        return find_job(self._ctx, job)
+
+    def resume_job(self, job: str) -> Any:
+        """Go on with a job that failed or was interrupted; its function is read from the file that it was in."""
+        from anabranch.repo.above import verb
+
+        return verb("resume_job")(self, job)
+
+    def remove_job(self, job: str) -> dict[str, Any]:
+        """Forget a job and remove what its shards left; what it published stays."""
+        from anabranch.repo.branches.jobs import remove_job
+
+        return remove_job(self._ctx, job)
+
+    @property
+    def workbook(self) -> Workbook:
+        """What jobs and pipelines write down: for those who write such things themselves."""
+        from anabranch.repo.branches.workbook import Workbook
+
+        return Workbook(self._ctx)
 
     @property
     def spark_session(self) -> Any:

@@ -14,6 +14,7 @@ from anabranch.errors import AlreadyExists, InvalidRequest, NotFound
 from anabranch.model.addresses import is_server, shown_location
 from anabranch.model.ids import BranchId, CommitId, LineId, new_id
 from anabranch.model.names import check_ref_name, check_repository_name
+from anabranch.model.object_urls import is_object_url, read_object_url
 from anabranch.model.store_folder import CATALOG, FOLDER, OBJECTS, is_there
 from anabranch.objects.locations import open_root
 from anabranch.objects.soundness import Soundness
@@ -44,12 +45,13 @@ def make(location: str, repository: str | None, objects: str | None, branch: str
     """Make a repository, and the store if it is not there yet; its first commit is empty."""
     check_ref_name(branch, "branch")
     name = check_repository_name(repository or _default_name(location))
-    open_root(objects_location(location, objects))
+    place = objects_location(location, objects)
+    open_root(place)
     catalog = reach(location, options.settings, create=True)
     try:
         if not catalog.exists():
-            _create(catalog, objects_location(location, objects))
-        elif objects is not None and catalog.open()["objects"] != objects_location(location, objects):
+            _create(catalog, place)
+        elif objects is not None and catalog.open()["objects"] != place:
             found = catalog.open()["objects"]
             raise InvalidRequest(f"the store keeps its objects at {found!r}", hint="leave the place of objects out")
         facts = catalog.open()
@@ -64,8 +66,11 @@ def make(location: str, repository: str | None, objects: str | None, branch: str
 
 def _create(catalog: Catalog, objects: str) -> None:
     """Make the store; if somebody else was faster, theirs is as good."""
+    store_id = new_id("z")
+    if is_object_url(objects):
+        open_root(objects, store_id).claim()
     try:
-        catalog.create({"store_id": new_id("z"), "objects": objects, "created_at": str(catalog.now())})
+        catalog.create({"store_id": store_id, "objects": objects, "created_at": str(catalog.now())})
     except AlreadyExists:
         if not catalog.exists():
             raise
@@ -155,6 +160,8 @@ def _default_name(location: str) -> str:
 def objects_location(location: str, objects: str | None) -> str:
     """Where the objects of a new store go, as the catalogue will tell it."""
     if objects is not None:
+        if is_object_url(objects):
+            return read_object_url(objects).text
         return objects if "://" in objects else str(Path(objects).absolute())
     if is_server(location):
         hint = "say where objects go, such as a folder (objects=, --objects)"
@@ -171,7 +178,8 @@ def objects_at(location: str, facts: dict[str, str]) -> str:
 def _context(
     location: str, catalog: Catalog, record: RepositoryRecord, facts: dict[str, str], options: Options
 ) -> Context:
-    root = open_root(objects_at(location, facts), facts["store_id"])
+    root = open_root(objects_at(location, facts), facts["store_id"], options.settings)
+    far = root.spark_options() if root.is_far else None
     sound = Soundness(root, options.settings.damage)
     made = Context(
         catalog,
@@ -179,7 +187,7 @@ def _context(
         sound,
         record,
         facts["store_id"],
-        Engines(options.engine, options.spark, options.settings, sound.before_duck, sound.before_spark),
+        Engines(options.engine, options.spark, options.settings, sound.at_hand, sound.before_spark, far),
         options.settings,
         RowCache(options.settings.cache_limit_bytes),
         HeldFiles(root, options.settings),

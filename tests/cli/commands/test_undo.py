@@ -109,3 +109,17 @@ def test_what_others_need_stays_staged(parted: Ana, folder: Path) -> None:
     parted("restore", "sales")
     assert parted("status", "--json").json["staged"] == []
     assert sorted(shown(parted)) == [1, 2, 3]
+
+
+def test_the_newest_commit_is_made_again_with_what_is_staged(parted: Ana) -> None:
+    before = parted("log", "-1", "--json").json["commits"][0]
+    parted("sql", "UPDATE orders SET price = 7 WHERE id = 1")
+    lines = parted("commit", "--amend", "--date", "2024-05-01").out.splitlines()
+    assert lines[0].endswith("] cheaper")
+    assert lines[1:] == ["  orders  1 updated"]
+    after = parted("log", "-1", "--json").json["commits"][0]
+    assert (after["parents"], after["message"]) == (before["parents"], "cheaper")
+    assert "(work of 2024-05-01" in parted("show").out
+    assert shown(parted)[1] == ("new", 7.0)
+    assert parted("commit", "--amend", "-m", "cheap", "--author", "bob", "--json").json["commit"]["author"] == "bob"
+    assert "-m MESSAGE" in parted("commit", fails=2).err

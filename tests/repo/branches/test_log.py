@@ -10,6 +10,9 @@ from hypothesis import strategies as st
 from sqlalchemy import event
 
 import anabranch as ab
+from anabranch.catalog.history import LogFilter
+from anabranch.repo.branches.refs import resolve
+from anabranch.repo.branches.walk import Walk
 from tests.catalog import stores
 from tests.catalog.histories import Real, publish_graph
 from tests.catalog.stores import another, make_table, put
@@ -249,3 +252,27 @@ def test_a_long_log_costs_a_few_statements_for_all_commits(repo: ab.Repository) 
     assert [repo.show(commit.hash) for commit in told] == told
     for number, made_ in enumerate(commits[1:], 1):
         assert by_hash[real.heads[number].hash].parents == tuple(real.heads[p].hash for p in made_.parents)
+
+
+def test_a_walk_goes_on_where_it_was_left_on_any_connection(duck: ab.Repository) -> None:
+    with duck.commit("main", "load") as tx:
+        tx.create_table("t", [{"id": 1, "a": 1}], key="id")
+    duck.branch("dev")
+    for number in range(3):
+        for branch, key in (("main", 10 + number), ("dev", 20 + number)):
+            with duck.commit(branch, f"{branch} {number}") as tx:
+                tx.table("t").insert([{"id": key, "a": 0}])
+        duck.merge("dev", into="main")
+    catalog = duck._ctx.catalog
+    with catalog.read() as cx:
+        start = resolve(duck._ctx, cx, "main")
+        whole = list(Walk([start], LogFilter(), 2).positions(cx))
+    step, found = Walk([start], LogFilter(), 2), []
+    while True:
+        with catalog.read() as cx:
+            page = step.take(cx, 1)
+        if not page:
+            break
+        found += page
+    assert found == whole
+    assert len(whole) == len(duck.log("main"))

@@ -26,6 +26,7 @@ VERBS = (
     "diff",
     "blame",
     "changes",
+    "history",
 )
 
 
@@ -95,6 +96,8 @@ def test_no_transaction_is_open_while_an_engine_runs(
             duck.start_merge("dev", into="main").finish()
         elif verb == "blame":
             assert duck.blame("t", cells=True).rows()
+        elif verb == "history":
+            assert duck.history("t", key=3)
         elif verb == "changes":
             assert duck.changes("t", since="main~2").rows()
         else:

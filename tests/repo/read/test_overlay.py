@@ -12,7 +12,7 @@ import pyarrow as pa
 import pytest
 
 import anabranch as ab
-from anabranch.queries.overlay_rows import Laying
+from anabranch.repo.read.applied import AppliedRows
 
 KEYS: dict[str, list[Any]] = {
     "tinyint": [-128, 0, 5, 127],
@@ -123,9 +123,9 @@ def test_what_changes_many_columns_is_looked_up_as_what_changes_few(
         return [repr(f) for f in found]
 
     expected, laid = told(), []
-    monkeypatch.setattr("anabranch.repo.context.wide_changes._MANY_CELLS", 1)
-    of_keys = Laying.looked_up
-    monkeypatch.setattr(Laying, "looked_up", lambda *given: laid.append(of_keys(*given)) or laid[-1])
+    monkeypatch.setattr("anabranch.plan.read_strategy.WIDE_CHANGE_COLUMNS", 1)
+    of_keys = AppliedRows.looked_up_rows
+    monkeypatch.setattr(AppliedRows, "looked_up_rows", lambda *given: laid.append(of_keys(*given)) or laid[-1])
     assert told() == expected
     assert laid
     assert all(isinstance(rows, pa.Table) for rows in laid)

@@ -527,4 +527,4 @@ def test_what_spark_wrote_is_not_sealed_if_some_of_it_was_collected(tmp_path: Pa
     below.mkdir(exist_ok=True)
     (below / "part-1.parquet").write_bytes(b"1")
     with pytest.raises(ab.Unavailable, match="collected while they were written"):
-        root.seal(prefix)
+        root.settle(prefix)

@@ -10,6 +10,7 @@ from anabranch.catalog import tables as t
 from anabranch.catalog.checks.look_ups import LookUps, is_id
 from anabranch.catalog.checks.rows import CatalogRow, refused
 from anabranch.model.names import check_ref_name, check_repository_name
+from anabranch.model.object_urls import is_object_url, read_object_url
 from anabranch.model.verification import Affected, Damage
 
 _FACTS = ("format_version", "store_id", "objects", "created_at", "settled_at")
@@ -34,8 +35,14 @@ def _fact(row: CatalogRow) -> Iterator[Damage]:
         yield row.damage(f"expected a number, found {row.value!r}")
     elif row.key == "store_id" and not is_id(row.value, "z"):
         yield row.damage(f"expected an id, found {row.value!r}")
-    elif row.key == "objects" and not (row.value == "objects" or os.path.isabs(row.value.removeprefix("file://"))):
-        yield row.damage(f"expected `objects`, an absolute path or a file:// URL, found {row.value!r}")
+    elif row.key == "objects" and not (row.value == "objects" or _is_place(row.value)):
+        yield row.damage(f"expected `objects`, an absolute path or a URL (file, s3, hdfs), found {row.value!r}")
+
+
+def _is_place(objects: str) -> bool:
+    if is_object_url(objects):
+        return not list(refused(lambda: read_object_url(objects)))
+    return os.path.isabs(objects.removeprefix("file://"))
 
 
 def check_repositories(known: LookUps) -> None:

@@ -2,33 +2,55 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 import click
 
+from anabranch.cli.failures import BadUsage
 from anabranch.cli.options import command as make_command
 from anabranch.cli.options import paragraphs
 from anabranch.cli.output.commits import commit_line, counts_text
 from anabranch.cli.output.text import clean, columns, emit, emit_json
+from anabranch.cli.refs import with_zone
 from anabranch.cli.session import Session
 from anabranch.cli.staging import NOTHING, publish, staged_documents
 from anabranch.documents.records import commit_document
 
+if TYPE_CHECKING:
+    from anabranch import Commit
+
 
 @make_command("commit")
-@click.option("-m", "--message", multiple=True, required=True, callback=paragraphs, help="What it does and why.")
+@click.option("-m", "--message", multiple=True, callback=paragraphs, help="What it does and why.")
 @click.option("--author", metavar="NAME", help="The commit's author (you).")
+@click.option("--date", metavar="TIME", help="When the work was done (now).")
+@click.option("--amend", is_flag=True, help="Make the newest commit again, with what is staged in it.")
+@click.option("--no-edit", is_flag=True, help="Accepted, as in git: --amend without -m keeps the message.")
 @click.option("-a", "--all", "everything", is_flag=True, help="Accepted, as in git: all that is staged is published.")
-def command(session: Session, message: str, author: str | None, everything: bool) -> None:
+def command(
+    session: Session, message: str | None, author: str | None, date: str | None, amend: bool, **_accepted: bool
+) -> None:
     """Publish what is staged on the current branch. Exit code 1: there is nothing to commit.
+
+    --amend puts a new commit in the place of the newest: with its parents, its message and author unless others are
+    given, and what is staged in it. The old one is still in `ana reflog`.
 
     \b
     $ ana commit -m 'new prices'
+    $ ana commit --amend -m 'new prices for 2027'
 
     JSON: branch, commit (null if there was nothing), staged (as in status).
     """
+    when = with_zone(date) if date else None
+    if message is None and not amend:
+        raise BadUsage("a commit needs a message", hint="say what it does and why: ana commit -m MESSAGE")
     opened = session.working_set()
     staged = staged_documents(opened)
     with session.progress("publishing"):
-        made = publish(opened, message, author or session.author) if opened else None
+        if amend:
+            made: Commit | None = session.repo.amend(session.branch, message, author=author, date=when, work=opened)
+        else:
+            made = publish(opened, message, author or session.author, when) if opened and message else None
     session.exit_code = 0 if made else NOTHING
     if session.json:
         emit_json({"branch": session.branch, "commit": commit_document(made) if made else None, "staged": staged})
@@ -39,6 +61,14 @@ def command(session: Session, message: str, author: str | None, everything: bool
             emit("A merge is open; `ana merge --continue` publishes it.")
     else:
         emit(commit_line(session.branch, made))
-        rows = [(what["state"], clean(what["name"]), counts_text(what)) for what in staged if what["kind"] == "table"]
-        for line in columns(rows):
+        for line in columns(_whole(session, made) if amend else _rows(staged)):
             emit(f"  {line}")
+
+
+def _rows(staged: list[dict[str, Any]]) -> list[tuple[str, ...]]:
+    return [(what["state"], clean(what["name"]), counts_text(what)) for what in staged if what["kind"] == "table"]
+
+
+def _whole(session: Session, made: Commit) -> list[tuple[str, ...]]:
+    """All that a commit does, not only what was added to it."""
+    return [(clean(change.table), counts_text(vars(change))) for change in session.repo.show_changes(made.hash)]

@@ -6,6 +6,7 @@ import re
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import timedelta
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -181,13 +182,20 @@ def full_text(commit: Commit, names: ShownNames, origins: Sequence[ProvenanceEnt
     lines = [paint(f"commit {short(commit.hash)}", "yellow") + paint(names.of(commit), "cyan")]
     if len(commit.parents) > 1:
         lines.append(f"Merge:  {' '.join(short(parent) for parent in commit.parents)}")
-    lines += [f"Id:     {commit.id}", f"Author: {clean(commit.author)}", f"Date:   {local(commit.finished_at)}"]
+    lines += [f"Id:     {commit.id}", f"Author: {clean(commit.author)}", f"Date:   {_date(commit)}"]
     if commit.tables:
         lines.append(f"Tables: {clean(', '.join(commit.tables))}")
     lines += [f"from {origin_text(entry)}" for entry in origins[:_ORIGINS_SHOWN]]
     if len(origins) > _ORIGINS_SHOWN:
         lines.append(f"from {len(origins) - _ORIGINS_SHOWN} more: ana provenance --direct {short(commit.hash)}")
     return [*lines, "", *(f"    {clean(line)}".rstrip() for line in commit.message.strip().split("\n"))]
+
+
+def _date(commit: Commit) -> str:
+    """When it was published; and when the work was done, if that was long before."""
+    when = local(commit.finished_at)
+    is_old = commit.finished_at - commit.started_at > timedelta(days=1)
+    return f"{when} (work of {local(commit.started_at)})" if is_old else when
 
 
 def _edges(session: Session, heads: Sequence[str], commits: Sequence[Commit], *, filtered: bool) -> Edges:

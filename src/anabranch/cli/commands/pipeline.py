@@ -92,10 +92,9 @@ def run_(
     dataset, name, verdict, broken, rows).
     """
     from anabranch.pipelines.run import run
-    from anabranch.pipelines.watch import only_runner
 
     pipeline, chosen = _load(session, spec), _chosen(full_refresh, full_refresh_all)
-    with only_runner(session.repo, pipeline.name), session.progress(f"running {pipeline.name}"):
+    with session.progress(f"running {pipeline.name}"):
         done = run(
             session.repo,
             pipeline,

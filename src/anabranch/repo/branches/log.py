@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import heapq
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from itertools import count, islice
+from itertools import islice
 from typing import Any
 
 from anabranch.catalog import commits, entries, history, objects
-from anabranch.catalog.history import LogFilter, LogRow
+from anabranch.catalog.history import LogFilter
 from anabranch.catalog.store import Connection
 from anabranch.errors import InvalidRequest, NotFound
 from anabranch.model.clock import Position
@@ -23,12 +22,12 @@ from anabranch.model.refs import parse_time
 from anabranch.model.tables import Entry
 from anabranch.plan.history import is_ancestor, merge_bases
 from anabranch.repo.branches.refs import resolve
+from anabranch.repo.branches.walk import Walk
 from anabranch.repo.context.arguments import check_limit, check_text
 from anabranch.repo.context.context import Context
 from anabranch.repo.context.table_state import find_namespace, find_table
 
 _PAGE = 64
-_LONGEST_PAGE = 16_384
 SHOWN = ("id", "hash", "author", "finished_at", "message", "tables")
 
 
@@ -51,7 +50,7 @@ def log(
         things = _things_at_any(ctx, cx, highs, table) if table else None
         micros = [history.to_micros(parse_time(x, "log")) if x is not None else None for x in (since, until)]
         wanted = LogFilter(things, author, micros[0], micros[1], message)
-        found = walk(cx, highs, wanted, _PAGE if limit is None else min(limit + 1, _PAGE))
+        found = Walk(highs, wanted, _PAGE if limit is None else min(limit + 1, _PAGE)).positions(cx)
         if lows:
             found = _without(cx, found, lows)
         return Listing(commits.describe(cx, islice(found, limit)), SHOWN)
@@ -125,48 +124,6 @@ def ancestor(ctx: Context, old: str, new: str) -> bool:
     """Tell whether one ref is an ancestor of another."""
     with ctx.catalog.read() as cx:
         return is_ancestor(history.Lines(cx), resolve(ctx, cx, old), resolve(ctx, cx, new))
-
-
-def walk(cx: Connection, starts: Iterable[Position], wanted: LogFilter, page: int) -> Iterator[Position]:
-    """Go down all parents, newest first, opening a line only when it is reached.
-
-    A commit that tells a later time than the one that led to it, by a wrong clock, does not go before others for that.
-    """
-    heap: list[tuple[int, int, int, LogRow, Iterator[LogRow]]] = []
-    tie, seen = count(), set()
-
-    def enter(position: Position, after: int | None = None) -> None:
-        if position not in seen:
-            push(_down(cx, position, wanted, page), after)
-
-    def push(rows: Iterator[LogRow], after: int | None) -> None:
-        row = next(rows, None)
-        if row is not None and row.position not in seen:
-            seen.add(row.position)
-            at = row.finished_at if after is None else min(row.finished_at, after)
-            heapq.heappush(heap, (-at, -row.generation, next(tie), row, rows))
-
-    for start in starts:
-        enter(start)
-    while heap:
-        before, _, _, row, rows = heapq.heappop(heap)
-        if row.shown:
-            yield row.position
-        for parent in row.further_parents:
-            enter(parent, -before)
-        push(rows, -before)
-        if row.position.index == 0 and (origin := history.origin(cx, row.position.line)):
-            enter(origin, -before)
-
-
-def _down(cx: Connection, top: Position, wanted: LogFilter, page: int) -> Iterator[LogRow]:
-    while True:
-        rows = history.log_page(cx, top, wanted, page)
-        yield from rows
-        if len(rows) < page or rows[-1].position.index == 0:
-            return
-        top = Position(top.line, rows[-1].position.index - 1)
-        page = min(page * 4, _LONGEST_PAGE)
 
 
 def _ends(ctx: Context, cx: Connection, ref: str | Sequence[str] | None) -> tuple[list[Position], list[Position]]:

@@ -7,6 +7,7 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from types import TracebackType
 from typing import Any
 
@@ -24,7 +25,7 @@ from anabranch.plan.folding import is_due
 from anabranch.repo.branches.provenance import resolve_origins
 from anabranch.repo.branches.refs import need_branch
 from anabranch.repo.commit.transaction import Start, Transaction
-from anabranch.repo.context.arguments import check_facts, check_words
+from anabranch.repo.context.arguments import check_date, check_facts, check_words
 from anabranch.repo.context.context import Context
 from anabranch.settings import PUBLISH_ATTEMPTS
 
@@ -44,6 +45,8 @@ class CommitRequest:
     facts: Mapping[str, Any] = field(default_factory=dict)
     retry: int = 0
     """How often a function is called again, where the branch moved under what it wrote."""
+    date: str | datetime | None = None
+    """When the work was done, where that was not now."""
 
     def __post_init__(self) -> None:
         if not isinstance(self.retry, int) or self.retry < 0:
@@ -61,6 +64,7 @@ def begin(ctx: Context, asked: CommitRequest) -> Start:
         assert found is not None
         head, parent = found
         clock, started = history.clock(cx, head.position), now(cx)
+        started = started if asked.date is None else check_date(asked.date, started)
         sources = resolve_origins(ctx, cx, asked.provenance)
     who = asked.author or ctx.author
     flags, facts = (asked.strict, asked.allow_empty), check_facts(asked.facts)

@@ -24,7 +24,7 @@ from anabranch.plan.commit import Draft, Statement, ThingDraft, all_objects_of, 
 from anabranch.repo.branches.provenance import resolve_origins
 from anabranch.repo.branches.refs import need_branch, resolve
 from anabranch.repo.commit.transaction import Start, Transaction
-from anabranch.repo.context.arguments import check_facts, check_words
+from anabranch.repo.context.arguments import check_date, check_facts, check_words
 from anabranch.repo.context.context import Context
 from anabranch.repo.context.table_state import table_state
 from anabranch.repo.write.table_writer import TableWriter
@@ -82,8 +82,13 @@ class OpenCommit(Transaction):
     def is_working_set(self) -> bool:
         return self._record_of.working
 
-    def finish(self, message: str | None = None, author: str | None = None) -> Commit | None:
-        """Publish; None if nothing changed. If the branch moved, the commit stays open."""
+    def finish(
+        self, message: str | None = None, author: str | None = None, date: str | datetime | None = None
+    ) -> Commit | None:
+        """Publish; None if nothing changed. If the branch moved, the commit stays open.
+
+        `date` is when the work was done, where that was not when it was opened.
+        """
         from anabranch.repo.commit.commit import finish
 
         self._open()
@@ -91,6 +96,8 @@ class OpenCommit(Transaction):
         words = self._start.message if message is None else message
         check_words(words, author)
         start = replace(self._start, message=words, author=author or self._start.author)
+        if date is not None:
+            start = replace(start, started_at=check_date(date, self._ctx.catalog.now()))
         made = finish(
             self._ctx, start, self._draft, registered=tuple(self._registered), open_commit=(self.id, self._version)
         )

@@ -26,7 +26,7 @@ from anabranch.proven.expression import Expression
 from anabranch.queries.blame import COLUMN, Attribution
 from anabranch.queries.object_groups import turn_of
 from anabranch.queries.query import TURN, Query, Rows, Sources, aliased, col, first, select
-from anabranch.queries.scan import Keys, named, scan
+from anabranch.queries.scan import Keys, named
 from anabranch.queries.writes import ordered as in_order
 from anabranch.repo.compare.blame_segments import Story, read_story
 from anabranch.repo.compare.blame_trace import Trace
@@ -34,6 +34,7 @@ from anabranch.repo.compare.table_past import open_past, refuse_taken_names
 from anabranch.repo.context.context import Context
 from anabranch.repo.read.conditions import not_in_duck, reading, rendered_test, unproven
 from anabranch.repo.read.look_up import key_row
+from anabranch.repo.read.scan import scan
 from anabranch.repo.read.table import make_selection
 
 if TYPE_CHECKING:
@@ -270,7 +271,7 @@ class Blame(Relation):
         where, state = self._asked.where, self._state
         more = where.columns(state.schema) if where else ()
         columns = tuple(dict.fromkeys((*read, *more)))
-        query = scan(state, columns, self._ctx.access(state.layers), keys=wanted, sources=sources)
+        query = scan(self._ctx, state, columns, self._ctx.access(state.layers), keys=wanted, sources=sources)
         if where is None:
             return query.expression
         test = rendered_test(where, engine, state.schema)

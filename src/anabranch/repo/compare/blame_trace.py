@@ -16,9 +16,10 @@ from anabranch.objects.parquet import table_range
 from anabranch.queries.blame import Attribution, Followed
 from anabranch.queries.path_fold import Path, touched_keys
 from anabranch.queries.query import Query, Rows, Sources
-from anabranch.queries.scan import Keys, scan
+from anabranch.queries.scan import Keys
 from anabranch.repo.compare.blame_segments import Made, Merge, Rekeyed, Segment, Story
 from anabranch.repo.context.context import Context
+from anabranch.repo.read.scan import scan
 
 
 @dataclass
@@ -146,9 +147,9 @@ class Trace:
         key = [c for c in asked.state.schema.key_columns if c in after.schema.stored]
         shown, old_key = self.schema.columns, state.schema.key_columns
         both = tuple(dict.fromkeys((*key, *shown, *(old_key if loses else ()))))
-        rows = scan(after, both, self.ctx.access(after.layers), sources=sources)
+        rows = scan(self.ctx, after, both, self.ctx.access(after.layers), sources=sources)
         more = tuple(dict.fromkeys((*(() if loses else key), *shown, *old_key)))
-        old = scan(state, state.schema.own(more), self.ctx.access(state.layers), sources=sources)
+        old = scan(self.ctx, state, state.schema.own(more), self.ctx.access(state.layers), sources=sources)
         same = before.keys if loses else asked.keys
         return Followed(rekeyed.turns, asked.under_new_key(before, last, rows, old, shown, same))
 

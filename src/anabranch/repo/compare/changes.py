@@ -38,7 +38,7 @@ from anabranch.queries.changes import (
 )
 from anabranch.queries.path_fold import Path, touched_keys
 from anabranch.queries.query import TURN, Query, Rows, Sources, first, union_all
-from anabranch.queries.scan import Access, Keys, count_rows, scan
+from anabranch.queries.scan import Access, Keys, count_rows
 from anabranch.repo.branches.refs import resolve
 from anabranch.repo.compare.row_diff import RowChanges
 from anabranch.repo.compare.table_past import Past, are_one, ids_of, open_past, refuse_taken_names, whole_path
@@ -47,6 +47,7 @@ from anabranch.repo.context.context import Context
 from anabranch.repo.context.table_state import schema_of
 from anabranch.repo.read.conditions import not_in_duck, reading, rendered_test, unproven
 from anabranch.repo.read.look_up import key_row
+from anabranch.repo.read.scan import scan
 from anabranch.repo.read.table import Selection, make_selection
 from anabranch.settings import FEED_KEYS_LIMIT
 
@@ -395,7 +396,7 @@ class Changes(Relation):
             found = engine.fetch(touched_keys(Path(acting, None, state), self._access, Sources()))
             wanted = Keys(Rows(found), table_range(found, state.schema.key_columns))
         before = piece.before.read_as(state.schema)
-        return scan(before, before.schema.own(columns), self._access, keys=wanted, sources=sources)
+        return scan(self._ctx, before, before.schema.own(columns), self._access, keys=wanted, sources=sources)
 
     def _compared(self, engine: Engine, piece: ComparedStates, sources: Sources) -> Any:
         """What differs between the states before and after a commit."""

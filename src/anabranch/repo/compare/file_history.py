@@ -18,8 +18,9 @@ from anabranch.model.listings import Listing
 from anabranch.model.objects import NewObject
 from anabranch.model.paths import check_folder, check_path, is_below, join_path
 from anabranch.model.refs import parse_time
-from anabranch.repo.branches.log import SHOWN, walk
+from anabranch.repo.branches.log import SHOWN
 from anabranch.repo.branches.refs import resolve
+from anabranch.repo.branches.walk import Walk
 from anabranch.repo.context.arguments import check_limit
 from anabranch.repo.context.context import Context
 from anabranch.repo.files.clashes import keys_of
@@ -78,7 +79,7 @@ def file_log(ctx: Context, ref: str | None, wanted: PathFilter, limit: int | Non
 def touching(ctx: Context, cx: Connection, starts: list[Position], wanted: PathFilter) -> Iterator[Position]:
     """The commits, newest first, that changed a file, or anything below a folder."""
     path = check_folder(wanted.path)
-    for position in walk(cx, starts, wanted.for_log(files_thing(ctx.record.id)), _PAGE):
+    for position in Walk(starts, wanted.for_log(files_thing(ctx.record.id)), _PAGE).positions(cx):
         if _touches(ctx, cx, position, path):
             yield position
 

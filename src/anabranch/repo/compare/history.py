@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -20,8 +21,9 @@ from anabranch.model.schema import Schema
 from anabranch.model.tables import TableState
 from anabranch.plan.engine import Work
 from anabranch.plan.merge.pairing import paired_by_name
-from anabranch.repo.branches.log import things_named, walk
+from anabranch.repo.branches.log import things_named
 from anabranch.repo.branches.refs import resolve
+from anabranch.repo.branches.walk import Walk
 from anabranch.repo.compare.table_past import Past, are_one, open_past
 from anabranch.repo.context.arguments import check_limit, check_text
 from anabranch.repo.context.context import Context
@@ -73,7 +75,7 @@ def table_history(
     with ctx.catalog.read() as cx:
         start = resolve(ctx, cx, at)
         things = _with_united(cx, start, things_named(ctx, cx, start, table))
-        found = walk(cx, [start], LogFilter(things, author), _PAGE)
+        found = Walk([start], LogFilter(things, author), _PAGE).positions(cx)
         return Listing(islice(_table_entries(ctx, cx, found, things), limit), _TABLE_SHOWN)
 
 
@@ -132,9 +134,9 @@ def row_history(
     check_text(author or "", "author=")
     with ctx.catalog.read() as cx:
         past = open_past(ctx, cx, table, at)
-        followed = _Row(past)
-        followed.know(past.state.schema, key_row(past.state, key))
-        return Listing(islice(followed.entries(author), limit), _ROW_SHOWN)
+    followed = _Row(past)
+    followed.know(past.state.schema, key_row(past.state, key))
+    return Listing(islice(followed.entries(author), limit), _ROW_SHOWN)
 
 
 @dataclass(frozen=True)
@@ -145,11 +147,25 @@ class _Version:
     key: pa.Table
 
 
+@dataclass(frozen=True)
+class _TouchingCommit:
+    """A commit, and the table before it, at it and at its further parents; None where it is not there."""
+
+    commit: Commit
+    before: TableState | None
+    after: TableState | None
+    further_parents: tuple[TableState | None, ...]
+
+
 @dataclass
 class _Row:
-    """A row that is followed back, also to where the table had another key."""
+    """A row that is followed back, also to where the table had another key.
+
+    What is committed never changes, so reads of the catalogue are short: none is open while an engine runs.
+    """
 
     past: Past
+    """The table at the end; to read more of its past takes a connection (`_reading`)."""
     versions: dict[tuple[str, ...], _Version] = field(default_factory=dict)
 
     def know(self, schema: Schema, key: pa.Table) -> None:
@@ -158,23 +174,33 @@ class _Row:
     def entries(self, author: str | None) -> Iterator[RowHistoryEntry]:
         for page in self._pages():
             for touch in self._holding(page):
-                commit = commits.describe(self.past.cx, [touch.position])[0]
-                told = self._told(touch, commit) if author in (None, commit.author) else None
+                step = self._step(touch, author)
+                told = self._told(step) if step is not None else None
                 if told is not None:
                     yield told
 
+    @contextmanager
+    def _reading(self) -> Iterator[Past]:
+        with self.past.ctx.catalog.read() as cx:
+            yield replace(self.past, cx=cx)
+
     def _pages(self) -> Iterator[list[Touch]]:
         """The commits that touched the table; a page ends where the table got another key, which is then followed."""
-        found = walk(self.past.cx, [self.past.clock.head], LogFilter(self.past.ids), _PAGE)
-        while positions := list(islice(found, _PAGE)):
+        found = Walk([self.past.clock.head], LogFilter(self.past.ids), _PAGE)
+        while (touches := self._next_touches(found)) is not None:
             page: list[Touch] = []
-            for touch in self.past.touches_at(positions):
+            for touch in touches:
                 page.append(touch)
                 if touch.replaced:
                     self._follow(touch)
                     yield page
                     page = []
             yield page
+
+    def _next_touches(self, found: Walk) -> list[Touch] | None:
+        with self._reading() as past:
+            positions = found.take(past.cx, _PAGE)
+            return past.touches_at(positions) if positions else None
 
     def _name(self, schema: Schema) -> tuple[str, ...]:
         """What tells one key of the table from another: its columns, by the ids that they have in the end."""
@@ -185,10 +211,11 @@ class _Row:
 
     def _holding(self, page: Sequence[Touch]) -> list[Touch]:
         """The commits whose change holds the row, as far as their objects say; drops and new versions may hold any."""
-        ctx, cx = self.past.ctx, self.past.cx
-        views.learn(cx, [o for touch in page for _, o in touch.objects], ctx.known_objects)
-        objects = {o: ctx.known_objects[o] for touch in page for _, o in touch.objects}
-        schemas = schema_of(ctx, cx, {o.schema_id for o in objects.values()})
+        ctx = self.past.ctx
+        with ctx.catalog.read() as cx:
+            views.learn(cx, [o for touch in page for _, o in touch.objects], ctx.known_objects)
+            objects = {o: ctx.known_objects[o] for touch in page for _, o in touch.objects}
+            schemas = schema_of(ctx, cx, {o.schema_id for o in objects.values()})
         found: set[int] = set()
         for name, version in self.versions.items():
             layers = [
@@ -222,8 +249,17 @@ class _Row:
 
     # --- what they did to it ---
 
-    def _told(self, touch: Touch, commit: Commit) -> RowHistoryEntry | None:
-        after_state, before_state = self.past.at(touch.position), self.past.before(touch.position)
+    def _step(self, touch: Touch, author: str | None) -> _TouchingCommit | None:
+        """Read a commit and the table around it; None if another author made it."""
+        with self._reading() as past:
+            commit = commits.describe(past.cx, [touch.position])[0]
+            if author not in (None, commit.author):
+                return None
+            further = [past.at(parent) for parent in history.further_parents(past.cx, touch.position)]
+            return _TouchingCommit(commit, past.before(touch.position), past.at(touch.position), tuple(further))
+
+    def _told(self, step: _TouchingCommit) -> RowHistoryEntry | None:
+        after_state, before_state = step.after, step.before
         there = after_state or before_state
         if there is None:
             return None
@@ -232,9 +268,9 @@ class _Row:
         if after is None and before is None:
             return None
         differ = _differing(schema, before, after)
-        for parent in history.further_parents(self.past.cx, touch.position):
+        for parent in step.further_parents:
             # What a merge has from a parent was done there.
-            other = self._row(self.past.at(parent), schema)
+            other = self._row(parent, schema)
             differ = [i for i in differ if i in _differing(schema, other, after)]
         if not differ:
             return None
@@ -243,7 +279,7 @@ class _Row:
         shown = {str(c.id): c.name for c in schema if had.written_as(c)}
         is_update = before is not None and after is not None
         return RowHistoryEntry(
-            commit,
+            step.commit,
             "update" if is_update else "insert" if before is None else "delete",
             _named(before, shown),
             _named(after, names),
@@ -256,7 +292,7 @@ class _Row:
         if state is None or version is None:
             return None
         from anabranch.frames.output import to_dicts
-        from anabranch.queries.scan import scan
+        from anabranch.repo.read.scan import scan
 
         shown = state.read_as(schema)
         keys = _keys_for(shown, version)
@@ -264,7 +300,7 @@ class _Row:
             return None
         layers = [x for x in shown.layers if may_meet(x.object.key_range, keys.key_range)]
         engine = self._engine(shown, size_of(layers))
-        query = scan(shown, shown.schema.own(schema.columns), self.past.ctx.access(layers), keys=keys)
+        query = scan(self.past.ctx, shown, shown.schema.own(schema.columns), self.past.ctx.access(layers), keys=keys)
         with reading(self.past.ctx, shown):
             found = to_dicts(engine.fetch(query))
         return found[0] if found else None
@@ -273,15 +309,16 @@ class _Row:
 
     def _follow(self, touch: Touch) -> None:
         """Find the row by its new key among those before it, to go on under the key that it had there."""
-        after, before = self.past.at(touch.position), self.past.before(touch.position)
+        with self._reading() as past:
+            after, before = past.at(touch.position), past.before(touch.position)
         version = self.versions.get(self._name(after.schema)) if after else None
         if after is None or before is None or version is None or self._name(before.schema) in self.versions:
             return
         if not are_one(before, after):
             return  # Under another key, the rows of the table before went, and others came.
         from anabranch.queries.query import Sources
-        from anabranch.queries.scan import scan
         from anabranch.queries.writes import at_keys, picked_columns
+        from anabranch.repo.read.scan import scan
 
         keys = _keys_for(after, version)
         if keys is None:
@@ -289,7 +326,7 @@ class _Row:
         shown, sources = before.read_as(after.schema), Sources()
         own = shown.schema.key_columns
         columns = tuple(dict.fromkeys((*own, *after.schema.key_columns)))
-        query = scan(shown, columns, self.past.ctx.access(shown.layers), sources=sources)
+        query = scan(self.past.ctx, shown, columns, self.past.ctx.access(shown.layers), sources=sources)
         query = at_keys(query, after.schema, sources.add(keys.source))
         names = {str(c.id): str(c.id) for c in own}
         with reading(self.past.ctx, shown):

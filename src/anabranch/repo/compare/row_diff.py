@@ -36,13 +36,14 @@ from anabranch.queries.query import (
     subquery,
     union_all,
 )
-from anabranch.queries.scan import Keys, scan, scan_as
+from anabranch.queries.scan import Keys
 from anabranch.repo.compare.row_diff_output import are_equal, telling, wide_table
 from anabranch.repo.compare.table_past import refuse_taken_names
 from anabranch.repo.compare.two_states import Ends
 from anabranch.repo.context.context import Context
 from anabranch.repo.read.conditions import not_in_duck, reading, rendered_test, unproven
 from anabranch.repo.read.look_up import key_row
+from anabranch.repo.read.scan import scan, scan_as
 
 if TYPE_CHECKING:
     from anabranch.engines.spark import DataFrame
@@ -315,7 +316,7 @@ class RowChanges:
         for state in (self.ends.before, self._after):
             read = tuple(dict.fromkeys((*self.schema.key_columns, *where.columns(self.schema))))
             test = rendered_test(where, engine, self.schema)
-            query = scan_as(state, self.schema, read, self._access(), Sources(), keys)
+            query = scan_as(self.ctx, state, self.schema, read, self._access(), Sources(), keys)
             alias = state.name.rsplit(".", 1)[-1]
             chosen = changes.selected_keys(query, read, self.schema, alias, test)
             found.append(engine.fetch(replace(chosen, args=dict(where.args))))
@@ -360,7 +361,7 @@ class RowChanges:
         columns = (*self.schema.key_columns, *cells)
         lost = self.lost if whole else ()
         old = self._before((*columns, *lost), sources, keys)
-        new = scan(self._after, columns, self._access(), keys=keys, sources=sources)
+        new = scan(self.ctx, self._after, columns, self._access(), keys=keys, sources=sources)
         return changes.compared(old, new, self.schema, columns, sources, lost)
 
     def _before(self, columns: Sequence[Column], sources: Sources, keys: Keys | None = None) -> Query:
@@ -369,7 +370,7 @@ class RowChanges:
         more = [c for c in columns if c.id not in known]
         schema = replace(self.schema, columns=(*self.schema.columns, *more)) if more else self.schema
         schema = schema.older_as(self.ends.under) if self.ends.under else schema
-        return scan_as(self.ends.before, schema, columns, self._access(), sources, keys)
+        return scan_as(self.ctx, self.ends.before, schema, columns, self._access(), sources, keys)
 
     def compared_in_full(self, engine: Engine, sources: Sources | None = None, *, whole: bool = False) -> Compared:
         """Compare all rows: by the later key, or, where the earlier rows have none that fits it, as whole rows."""
@@ -378,7 +379,7 @@ class RowChanges:
         columns = (*schema.key_columns, *self.plain) if keyed else schema.columns
         lost = self.lost if whole else ()
         old = self._before((*columns, *lost), sources)
-        new = scan(self._after, columns, self._access(), sources=sources)
+        new = scan(self.ctx, self._after, columns, self._access(), sources=sources)
         if keyed:
             compared = changes.compared(old, new, schema, columns, sources, lost)
             return Compared(changes.changed_only(compared), self.plain)
@@ -403,7 +404,7 @@ class RowChanges:
             return self._has_same_key
         if not schema.has_key or any(had.written_as(c) is None for c in schema.key_columns):
             return False
-        keys = scan_as(self.ends.before, schema, schema.key_columns, self._access(), Sources())
+        keys = scan_as(self.ctx, self.ends.before, schema, schema.key_columns, self._access(), Sources())
         nulls = changes.missing_values(keys, schema.key_columns, (), 1)
         return not any(engine.fetch(q).num_rows for q in (nulls, changes.repeated_keys(keys, schema, 1)))
 

@@ -5,10 +5,13 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
+from datetime import datetime
 from typing import Any
 
+from anabranch.catalog.history import to_datetime, to_micros
 from anabranch.errors import InvalidRequest
 from anabranch.model.names import is_clean
+from anabranch.model.refs import parse_time
 from anabranch.model.texts import told
 
 
@@ -29,6 +32,15 @@ def check_text(text: str, what: str) -> str:
             f"{what} is {text!r}, text without NUL or lone surrogates was expected", hint="leave it out"
         )
     return text
+
+
+def check_date(date: str | datetime, today: int) -> int:
+    """When the work of a commit was done, as the catalogue tells times; it is not ahead of us."""
+    moment = to_micros(parse_time(date, "date="))
+    if moment > today:
+        hint = f"give a time up to now, {to_datetime(today):%FT%TZ}, or leave it out"
+        raise InvalidRequest(f"date= is {told(str(date))}, which is still to come", hint=hint)
+    return moment
 
 
 def check_limit(limit: Any) -> int | None:

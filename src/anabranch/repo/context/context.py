@@ -29,13 +29,13 @@ from anabranch.model.types import DataType
 from anabranch.objects.root import ObjectRoot
 from anabranch.objects.soundness import Soundness
 from anabranch.repo.context.spark_copies import HeldFiles
-from anabranch.settings import WANTED_STATES_LIMIT, Settings
+from anabranch.settings import Settings
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
     from anabranch.catalog.store import Connection
-    from anabranch.queries.query import Query, Source
+    from anabranch.queries.query import Source
     from anabranch.queries.scan import Access
 
 
@@ -45,7 +45,6 @@ class RowCache:
     def __init__(self, limit_bytes: int) -> None:
         self._limit, self._size = limit_bytes, 0
         self._rows: OrderedDict[Hashable, pa.Table] = OrderedDict()
-        self._wanted: OrderedDict[Hashable, int] = OrderedDict()
         self._lock = threading.Lock()
 
     def get(self, id_: Hashable) -> pa.Table | None:
@@ -61,15 +60,6 @@ class RowCache:
                 self._size += rows.nbytes
             while self._size > self._limit and len(self._rows) > 1:
                 self._size -= self._rows.popitem(last=False)[1].nbytes
-
-    def times_wanted(self, id_: Hashable) -> int:
-        """Tell how often somebody wanted these rows before; the next one will hear of one more."""
-        with self._lock:
-            before = self._wanted.pop(id_, 0)
-            self._wanted[id_] = before + 1
-            while len(self._wanted) > WANTED_STATES_LIMIT:
-                self._wanted.popitem(last=False)
-            return before
 
 
 class SmallRows(Mapping[ObjectId, "pa.Table"]):
@@ -176,12 +166,10 @@ class Context:
     def access(self, layers: Sequence[Layer], pending: Mapping[ObjectId, bytes] | None = None) -> Access:
         """Find the bytes of objects: files by address, small ones decoded."""
         from anabranch.queries.scan import Access
-        from anabranch.repo.context.wide_changes import ReadBefore
 
         known = as_layers(layers)
         decoded = SmallRows(known, lambda inline: self.small_rows(inline, pending or {}))
-        lay = None if self.engines.setting == "spark" else ReadBefore(self.engines, self.remembered)
-        return Access(Addresses(known, self.root), decoded, lay)
+        return Access(Addresses(known, self.root), decoded)
 
     def source_of(
         self, o: StoredObject, columns: tuple[tuple[str, DataType], ...], pending: Mapping[ObjectId, bytes]
@@ -194,15 +182,6 @@ class Context:
             return Rows(access.tables[o.id])
         return Files((access.uris[o.id],), columns)
 
-    def fold_now(self, make: Callable[[], Query | pa.Table], key: Hashable) -> pa.Table:
-        """Fold the changes of a table in the process, once for each state of it."""
-        return self.remembered(lambda: self._fetched(make()), key)
-
-    def _fetched(self, made: Query | pa.Table) -> pa.Table:
-        from anabranch.queries.query import Query
-
-        return self.engines.duck().fetch(made) if isinstance(made, Query) else made
-
     def remembered(self, make: Callable[[], pa.Table], key: Hashable) -> pa.Table:
         """Rows that never change, made when they are first wanted."""
         found = self.cache.get(key)
@@ -210,12 +189,6 @@ class Context:
             found = make()
             self.cache.put(key, found)
         return found
-
-    def patch_now(self, query: Callable[[], Query], key: Hashable) -> pa.Table | None:
-        """Find the rows that changes make of files; None for the first read of a state, which may be the only one."""
-        if self.cache.get(key) is None and self.cache.times_wanted(key) == 0:
-            return None
-        return self.fold_now(query, key)
 
     def discard(self, made: Sequence[NewObject]) -> None:
         """Remove files of objects that will never be linked."""

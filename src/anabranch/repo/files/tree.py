@@ -29,11 +29,12 @@ from anabranch.objects.parquet import table_range
 from anabranch.plan.merge.files import properties_of
 from anabranch.plan.refs_forest import added_since
 from anabranch.queries.query import Rows
-from anabranch.queries.scan import Keys, near_layers, scan
+from anabranch.queries.scan import Keys, near_layers
 from anabranch.repo.context.context import Context
 from anabranch.repo.files.blocks import BlockReader
 from anabranch.repo.files.tree_rows import key_table, rows_of
 from anabranch.repo.read.conditions import reading
+from anabranch.repo.read.scan import scan
 from anabranch.repo.read.table import Table, make_selection
 
 _TOLD = ("parent", "name", "size", "sha256", "mode", "written_at", "media_type", "properties")
@@ -162,7 +163,11 @@ class FileTree:
         if not layers or not keys.num_rows:
             return []
         query = scan(
-            replace(state, layers=layers), state.schema.columns, self._ctx.access(layers, self._pending), keys=limited
+            self._ctx,
+            replace(state, layers=layers),
+            state.schema.columns,
+            self._ctx.access(layers, self._pending),
+            keys=limited,
         )
         with reading(self._ctx, state):
             return rows_of(self._ctx.engines.duck().fetch(query))

@@ -27,13 +27,14 @@ from anabranch.queries import writes as changes
 from anabranch.queries.met_keys import Meeting, met_keys
 from anabranch.queries.path_fold import Path, touched_keys
 from anabranch.queries.query import Query, Rows, Sources
-from anabranch.queries.scan import Access, Keys, scan, scan_as
+from anabranch.queries.scan import Access, Keys
 from anabranch.repo.context.context import Context
 from anabranch.repo.context.kept_expressions import kept
 from anabranch.repo.merge.chosen_conflicts import tuples
 from anabranch.repo.merge.conflicts import TableConflicts, Violation
 from anabranch.repo.merge.merged_rows import Sides
 from anabranch.repo.read.conditions import not_in_duck, reading, rendered, unproven
+from anabranch.repo.read.scan import scan, scan_as
 
 _SHOWN_AT_MOST = 1_000
 
@@ -89,7 +90,7 @@ def unfit_keys(ctx: Context, sides: Sides, schema: Schema, name: str) -> list[Vi
     found = []
     for state in states:
         with reading(ctx, state):
-            query = scan_as(state, schema, schema.key_columns, ctx.access(state.layers, sides.pending), Sources())
+            query = scan_as(ctx, state, schema, schema.key_columns, ctx.access(state.layers, sides.pending), Sources())
             twice = engine.fetch(changes.repeated_keys(query, schema, _SHOWN_AT_MOST))
             null = engine.fetch(changes.missing_values(query, schema.key_columns, (), _SHOWN_AT_MOST))
         for row in (*to_dicts(twice), *to_dicts(null)):
@@ -161,7 +162,7 @@ class _Checking:
         if keys is not None and isinstance(keys.source, Rows) and not keys.source.table.num_rows:
             return
         shown = tuple(dict.fromkeys((*self.schema.key_columns, *self.schema.columns)))
-        query = scan(self.merged.state, shown, self._access(), keys=keys)
+        query = scan(self.ctx, self.merged.state, shown, self._access(), keys=keys)
         if wanted.check is not None:
             test = rendered(wanted.check, self.engine, self.schema)
             alias = self.merged.state.name.rsplit(".", 1)[-1]

@@ -25,13 +25,14 @@ from anabranch.queries import writes as changes
 from anabranch.queries.met_keys import Meeting, met_keys
 from anabranch.queries.path_fold import Path, labelled_keys, last_turns, touched_keys, without_keys
 from anabranch.queries.query import OP, Query, Rows, Source, Sources, reading_of, table
-from anabranch.queries.scan import Access, Keys, scan, scan_as
+from anabranch.queries.scan import Access, Keys
 from anabranch.queries.three_way import OURS, THEIRS, Decision
 from anabranch.repo.context.context import Context
 from anabranch.repo.context.kept_expressions import kept
 from anabranch.repo.merge.merge_base import BaseRows
 from anabranch.repo.merge.rule_expressions import rule_tree, unproven_rule
 from anabranch.repo.read.conditions import not_in_duck, reading
+from anabranch.repo.read.scan import scan, scan_as
 from anabranch.repo.write.netting import compared_pairs, counts_of, store_difference
 from anabranch.repo.write.row_objects import Kept, Layout, Scratch, scratch, store
 
@@ -349,7 +350,11 @@ class _RowMerge:
         columns, sources = (*self.schema.key_columns, *self._shown_again), Sources()
         ours = self._as_merged(self.sides.ours)
         old = scan(
-            replace(ours, schemas=self.sides.ours.schemas), ours.schema.own(columns), self.access, sources=sources
+            self.ctx,
+            replace(ours, schemas=self.sides.ours.schemas),
+            ours.schema.own(columns),
+            self.access,
+            sources=sources,
         )
         query = shown_again.cleared(old, self.schema, self._shown_again)
         made = store(self.ctx, self.engine, query, "update", self.schema, self._shown_again)
@@ -359,7 +364,7 @@ class _RowMerge:
         """The keys of all rows that may be there after."""
         sides = (self.sides.theirs,) if self.decision.policy.replaces_all else (self.sides.ours, self.sides.theirs)
         sources = Sources()
-        rows = [scan_as(s, self.schema, self.schema.key_columns, self.access, sources) for s in sides]
+        rows = [scan_as(self.ctx, s, self.schema, self.schema.key_columns, self.access, sources) for s in sides]
         return self._keep_keys(changes.distinct_rows(rows, self.schema.key_columns, sources))
 
     def _met(self) -> Kept | None:
@@ -401,7 +406,7 @@ class _RowMerge:
     ) -> Query:
         """Rows of a state; under a key that they were not written for, only those that it tells apart."""
         columns = columns or self._columns
-        query = scan_as(state, self.schema, columns, self.access, sources, keys)
+        query = scan_as(self.ctx, state, self.schema, columns, self.access, sources, keys)
         if self._as_merged(state).schema.key_ids == self.schema.key_ids:
             return query
         return changes.told_apart(query, self.schema, columns)

@@ -52,7 +52,7 @@ def _attempt(attempts: Attempts, on: str | None, picked: Picked) -> Commit | Non
     with ctx.catalog.read() as cx:
         target = read_target(ctx, cx, on)
         kept = () if picked.verb == "revert" else origins_at(cx, [picked.theirs])
-    merged = _work_out(ctx, target, replace(picked, how=replace(picked.how, earlier=attempts.rows)))
+    merged = work_out_pick(ctx, target, replace(picked, how=replace(picked.how, earlier=attempts.rows)))
     if merged.conflicts:
         ctx.discard(merged.made)
         raise _refused(picked, target, merged.conflicts)
@@ -81,7 +81,8 @@ def read_target(ctx: Context, cx: Connection, on: str | None) -> Target:
     return Target(head, parent, history.clock(cx, head.position))
 
 
-def _work_out(ctx: Context, target: Target, picked: Picked) -> Merged:
+def work_out_pick(ctx: Context, target: Target, picked: Picked) -> Merged:
+    """Merge a change into the target's draft, without publishing it."""
     merged = Merged(target, (target.parent,), Conflicts(), [], set(), [])
     with ctx.catalog.one_state(), ctx.catalog.read() as cx:
         ends: Sequence[Clock] = [history.clock(cx, p) for p in (picked.base, picked.theirs)]

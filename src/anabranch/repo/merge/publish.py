@@ -45,13 +45,14 @@ def publish_content(
     open_merge: str | None = None,
     line_of: BranchHead | None = None,
     starts_line: bool = False,
+    started_at: int | None = None,
 ) -> Commit | None:
     """Publish what was worked out, on the head that it was worked out for; None if there is nothing to say."""
     ctx, target, content = attempts.ctx, merged.target, _content(merged)
     if content.is_empty and not allow_empty:
         ctx.discard(merged.made)
         return None
-    id_, started = CommitId(new_id("k")), ctx.catalog.now()
+    id_, started = CommitId(new_id("k")), ctx.catalog.now() if started_at is None else started_at
     attempts.written = merged.made
     attempts.publication = publication = Publication(
         ctx.record.id,

@@ -25,13 +25,14 @@ from anabranch.queries import writes as changes
 from anabranch.queries.met_keys import Meeting, met_keys
 from anabranch.queries.path_fold import Path, labelled_keys, touched_keys
 from anabranch.queries.query import UPDATE, Rows, Sources
-from anabranch.queries.scan import Access, Keys, scan_as
+from anabranch.queries.scan import Access, Keys
 from anabranch.repo.branches.refs import need_branch, resolve
 from anabranch.repo.context.context import Context
 from anabranch.repo.context.table_state import schema_of, table_state
 from anabranch.repo.merge.apply import How
 from anabranch.repo.merge.pick import Picked, parent_of, pick, short
 from anabranch.repo.read.conditions import not_in_duck, reading
+from anabranch.repo.read.scan import scan_as
 
 _NAMED_AT_MOST = 5
 
@@ -206,7 +207,9 @@ class _ChangedTable:
         read = tuple(dict.fromkeys((*schema.key_columns, *shown)))
         access = self._access((*then.layers, *head.layers))
         with reading(self.ctx, replace(head, layers=(*then.layers, *head.layers))):
-            old, new = (scan_as(s, schema, read, access, sources, Keys(Rows(keys), None)) for s in (then, head))
+            old, new = (
+                scan_as(self.ctx, s, schema, read, access, sources, Keys(Rows(keys), None)) for s in (then, head)
+            )
             compared = changes.compared(old, new, schema, read, sources)
             names = [str(k) for k in schema.key_ids]
             if columns is not None:

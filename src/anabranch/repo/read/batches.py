@@ -53,8 +53,8 @@ def _passing(ctx: Context) -> Iterator[tuple[ObjectRoot, str]]:
 
 
 def _from_files(root: ObjectRoot, prefix: str) -> Iterator[pa.RecordBatch]:
-    for sealed in root.seal(prefix):
-        with root.open(sealed.path) as file:
+    for written in root.written(prefix):
+        with root.open(written.path) as file:
             options = {"coerce_int96_timestamp_unit": "us", "page_checksum_verification": True}
             found = pyarrow.parquet.ParquetFile(file, **options)
             yield from found.iter_batches(BATCH_ROWS)

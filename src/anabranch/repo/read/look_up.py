@@ -22,9 +22,10 @@ from anabranch.model.texts import shortened, told
 from anabranch.objects.parquet import table_range
 from anabranch.plan.engine import Work
 from anabranch.queries.query import Rows
-from anabranch.queries.scan import Keys, near_layers, scan
+from anabranch.queries.scan import Keys, near_layers
 from anabranch.repo.context.context import Context
 from anabranch.repo.read.conditions import not_in_duck, reading
+from anabranch.repo.read.scan import scan
 
 
 def get_row(
@@ -37,7 +38,7 @@ def get_row(
     engine = ctx.engines.pick(
         Work(size_of(layers), not_in_duck=not_in_duck(shown, state.name)), f"getting a row of {state.name}"
     )
-    query = scan(replace(state, layers=layers), shown, ctx.access(layers, pending), keys=keys)
+    query = scan(ctx, replace(state, layers=layers), shown, ctx.access(layers, pending), keys=keys)
     with reading(ctx, state):
         found = to_dicts(engine.fetch(query))
     names = {str(c.id): c.name for c in shown}

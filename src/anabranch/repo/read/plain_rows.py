@@ -31,8 +31,4 @@ def plain_rows(
 
 def _is_plain(o: StoredObject, state: TableState, columns: Sequence[Column]) -> bool:
     """Whether an object holds rows with these columns as the table has them now."""
-    written = [state.schemas[o.schema_id].written_as(c) for c in columns]
-    alike = all(
-        was is not None and was.id == c.id and was.type == c.type for was, c in zip(written, columns, strict=True)
-    )
-    return o.kind == "rows" and alike and not any(c.type.only_spark for c in columns)
+    return o.kind == "rows" and state.holds_as_now(o, columns) and not any(c.type.only_spark for c in columns)

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 from anabranch.errors import InvalidRequest
 from anabranch.frames.relation import Relation
 from anabranch.model.ids import ObjectId
-from anabranch.model.layers import as_layers
 from anabranch.model.objects import size_of
 from anabranch.model.schema import Column, Schema
 from anabranch.model.tables import TableState
@@ -18,7 +17,6 @@ from anabranch.plan.engine import Work
 from anabranch.repo.context.arguments import check_limit
 from anabranch.repo.context.context import Context
 from anabranch.repo.read.conditions import condition_for, not_in_duck, reading, unproven
-from anabranch.settings import UNPACKED_FACTOR
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -27,7 +25,6 @@ if TYPE_CHECKING:
     from anabranch.engines.spark import DataFrame, SparkEngine
     from anabranch.proven.expression import Expression
     from anabranch.queries.query import Query
-    from anabranch.queries.scan import Keys
     from anabranch.repo.read.batches import Batches
 
 
@@ -142,7 +139,7 @@ class Table(Relation):
         if rows is not None:
             return rows.rename_columns([c.name for c in self._shown])
         engine = self._ctx.engines.pick(self._work(), f"reading {self.name}")
-        rows = self._laid() if engine.in_process and self._selection.is_whole else None
+        rows = self._applied_rows() if engine.in_process and self._selection.is_whole else None
         if rows is not None:
             return rows.rename_columns([c.name for c in self._shown])
         query = self._query(engine)
@@ -158,13 +155,13 @@ class Table(Relation):
         with reading(self._ctx, self._state):
             return plain_rows(self._ctx, self._state, self._shown, self._pending)
 
-    def _laid(self) -> pa.Table | None:
-        """The rows in memory, where changes lie on them and nothing else is asked of them."""
-        from anabranch.repo.read.overlay import laid_rows
+    def _applied_rows(self) -> pa.Table | None:
+        """All rows with changes applied in memory, where there are changes and nothing else is asked of them."""
+        from anabranch.repo.read.applied import whole_rows
 
         state = self._state
         with reading(self._ctx, state):
-            return laid_rows(self._ctx, state, self._shown, self._ctx.access(state.layers, self._pending))
+            return whole_rows(self._ctx, state, self._shown, self._ctx.access(state.layers, self._pending))
 
     @contextmanager
     def batches(self) -> Iterator[Batches]:
@@ -259,43 +256,23 @@ class Table(Relation):
         strange = unproven([where] if where else [], state.schema)
         return Work(size_of(state.layers), unproven=strange, not_in_duck=not_in_duck(self._shown, state.name))
 
-    def _query(self, engine: Engine, invests: bool = False) -> Query:
-        """The rows selected, for an engine; `invests` if it is worth it to keep many of them for later reads."""
+    def _query(self, engine: Engine, all_rows: bool = False) -> Query:
+        """The rows selected, for an engine; `all_rows` if the query around them looks at all of them."""
+        from anabranch.plan.read_strategy import QueryRead
         from anabranch.queries.scan import select_rows
+        from anabranch.repo.read.scan import scan_for_query
 
         state, where, chosen = self._state, self._where(), self._selection
         order = state.schema.key_columns if chosen.ordered else ()
         read = tuple(dict.fromkeys((*self._shown, *order, *(where.columns(state.schema) if where else ()))))
         condition = condition_for(where, state, engine)
+        wanted = QueryRead(engine.in_process, all_rows)
         with reading(self._ctx, state):  # folds the changes at once
-            query = self._rows_query(condition.near(state), engine, read, condition.keys, invests)
+            access = self._ctx.access(state.layers, self._pending)
+            query = scan_for_query(self._ctx, condition.near(state), read, access, wanted, condition.keys)
         alias = state.name.rsplit(".", 1)[-1]
         query = select_rows(query, read, self._shown, alias, condition.test, chosen.limit, order)
         return replace(query, args=condition.args)
-
-    def _rows_query(
-        self, state: TableState, engine: Engine, read: tuple[Column, ...], keys: Keys | None, invests: bool
-    ) -> Query:
-        """Columns under their ids: of all rows, or of those with some keys."""
-        from anabranch.queries.scan import scan
-        from anabranch.repo.read.overlay import Keeping
-
-        ctx = self._ctx
-        broadcast = size_of(state.layers) - _snapshot_size(state) <= ctx.settings.broadcast_limit_bytes
-        apart = broadcast and keys is None and ctx.engines.setting != "spark"
-        small = _changed_size(state) <= ctx.settings.cache_limit_bytes
-        return scan(
-            state,
-            read,
-            ctx.access(state.layers, self._pending),
-            keys=keys,
-            broadcast=broadcast,
-            fold=ctx.fold_now if apart else None,
-            patch=ctx.patch_now if apart and engine.in_process and small else None,
-            hold=None if engine.in_process else ctx.held.rows,
-            copy=ctx.held.copies if apart and not engine.in_process else None,
-            lay=Keeping(ctx, engine.in_process, invests and engine.in_process) if apart else None,
-        )
 
 
 def make_selection(
@@ -309,14 +286,3 @@ def make_selection(
     if args and where is None:
         raise InvalidRequest("args= was given without where=", hint="args= fills the :names in where=")
     return Selection(names, where, dict(args or {}), limit)
-
-
-def _snapshot_size(state: TableState) -> int:
-    return as_layers(state.layers).rows_bytes
-
-
-def _changed_size(state: TableState) -> int:
-    """Estimate how much memory the changed rows of a table take, whole; the cache would not keep more than it holds."""
-    rows = sum(x.object.row_count for x in state.layers if x.object.kind == "rows")
-    changed = sum(x.object.row_count for x in state.layers if x.object.kind != "rows")
-    return UNPACKED_FACTOR * changed * _snapshot_size(state) // max(rows, 1)

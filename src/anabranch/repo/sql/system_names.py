@@ -48,6 +48,7 @@ _KNOWN = {
     "status": _SystemName(listings.status),
     "provenance": _SystemName(origins.provenance, "ref", 0, 1),
     "derived": _SystemName(origins.derived, "ref", 0, 1),
+    "jobs": _SystemName(origins.jobs, "name", 0, 1),
     "runs": _SystemName(origins.runs, "pipeline", 0, 1),
     "expectations": _SystemName(origins.expectations, "pipeline", 0, 1),
     "diff": _SystemName(past.diff, "table[, before[, after]]", 1, 3),

@@ -1,10 +1,11 @@
-"""The relations of `ana` about where data came from: provenance both ways, runs of pipelines, what they expected."""
+"""The relations of `ana` about where data came from: provenance both ways, jobs, runs and what they expected."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
 from anabranch.repo.branches import provenance as provenance_verbs
+from anabranch.repo.branches.jobs import list_jobs
 from anabranch.repo.branches.runs import list_expectations, list_runs
 from anabranch.repo.context.context import Context
 from anabranch.repo.sql.system_relation import (
@@ -34,6 +35,19 @@ _RUNS = (
     ("state", STRING),
     ("output", STRING),
     ("branch", STRING),
+    ("commit", STRING),
+    ("error", STRING),
+    ("author", STRING),
+    ("started_at", TIMESTAMP),
+    ("finished_at", TIMESTAMP),
+)
+_JOBS = (
+    ("id", STRING),
+    ("name", STRING),
+    ("state", STRING),
+    ("output", STRING),
+    ("shard_count", INT),
+    ("finished_count", INT),
     ("commit", STRING),
     ("error", STRING),
     ("author", STRING),
@@ -77,3 +91,9 @@ def runs(asked: SystemRequest) -> SystemTable:
 def expectations(asked: SystemRequest) -> SystemTable:
     """What was expected in the runs of all pipelines, or of one, the newest run first."""
     return asked.listed(_EXPECTATIONS, list_expectations(asked.ctx, asked.text(0, "the name of a pipeline")))
+
+
+def jobs(asked: SystemRequest) -> SystemTable:
+    """All jobs, or those of one name, newest first."""
+    found = list_jobs(asked.ctx, asked.text(0, "the name of a job"))
+    return asked.listed(_JOBS, ({**j, "error": (j["error"] or {}).get("message")} for j in found))

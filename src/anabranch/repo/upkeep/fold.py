@@ -25,11 +25,12 @@ from anabranch.plan.engine import Work
 from anabranch.plan.folding import Limits, Run
 from anabranch.queries.fold import folded
 from anabranch.queries.query import DELETE, OP, UPDATE, Query, Rows
-from anabranch.queries.scan import Access, scan
+from anabranch.queries.scan import Access
 from anabranch.repo.context.context import Context
 from anabranch.repo.context.table_state import table_state
+from anabranch.repo.read.applied import whole_rows
 from anabranch.repo.read.conditions import not_in_duck, reading
-from anabranch.repo.read.overlay import laid_rows
+from anabranch.repo.read.scan import scan
 from anabranch.repo.write.netting import touched_columns
 from anabranch.repo.write.row_objects import Layout, layout_of, scratch, store
 from anabranch.settings import REWRITTEN_FILES_AT_ONCE
@@ -171,8 +172,8 @@ class Refit:
         schema, part = self.place.state.schema, self._part(layers)
         access = self._access(layers)
         with reading(self.ctx, part):
-            laid = laid_rows(self.ctx, part, schema.stored, access) if self.engine.in_process else None
-            rows = scan(part, schema.stored, access) if laid is None else Rows(laid)
+            applied = whole_rows(self.ctx, part, schema.stored, access) if self.engine.in_process else None
+            rows = scan(self.ctx, part, schema.stored, access) if applied is None else Rows(applied)
             largest = max(x.object.row_count for x in layers if x.object.kind == "rows")
             return self._store(rows, "rows", schema.columns, folding.rows_in(layers, "rows"), largest)
 

@@ -18,9 +18,9 @@ from anabranch.plan.commit import ThingDraft, draft_state, with_attributes, with
 from anabranch.plan.engine import Work
 from anabranch.plan.merge.rules import with_rules_moved
 from anabranch.queries import writes as changes
-from anabranch.queries.scan import scan
 from anabranch.repo.context.context import Context
 from anabranch.repo.read.conditions import not_in_duck, reading
+from anabranch.repo.read.scan import scan
 from anabranch.repo.write.checks import refuse_unheld_on, refuse_used
 from anabranch.repo.write.defaults import default_text, first_value
 from anabranch.repo.write.row_objects import NAMED_AT_MOST, refuse_nulls_found
@@ -158,7 +158,7 @@ def _check_nullable(
     work = Work(size_of(state.layers), not_in_duck=not_in_duck([column], table.name))
     engine = ctx.engines.pick(work, what)
     shown = tuple(dict.fromkeys((*schema.key_columns, column)))
-    query = scan(state, shown, ctx.access(state.layers, pending))
+    query = scan(ctx, state, shown, ctx.access(state.layers, pending))
     with reading(ctx, state):
         found = engine.fetch(changes.missing_values(query, [column], schema.key_columns, NAMED_AT_MOST))
     refuse_nulls_found(found, schema, what)

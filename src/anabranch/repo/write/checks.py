@@ -19,10 +19,11 @@ from anabranch.plan.engine import Work
 from anabranch.proven.expression import Expression
 from anabranch.queries import writes as changes
 from anabranch.queries.query import Query, Source
-from anabranch.queries.scan import Keys, scan, typed_values
+from anabranch.queries.scan import Keys, typed_values
 from anabranch.repo.context.context import Context
 from anabranch.repo.context.kept_expressions import kept, to_keep
 from anabranch.repo.read.conditions import not_in_duck, reading, rendered, unproven
+from anabranch.repo.read.scan import scan
 from anabranch.repo.write.row_objects import NAMED_AT_MOST, listed, source_of
 from anabranch.sql.grammar.tokens import find_qualified
 
@@ -61,7 +62,7 @@ def _refuse_unheld(
     )
     engine = ctx.engines.pick(work, what)
     _refuse_not_boolean(ctx, engine, state, check, pending, what)
-    query = scan(state, read, ctx.access(state.layers, pending))
+    query = scan(ctx, state, read, ctx.access(state.layers, pending))
     with reading(ctx, state):
         _refuse_broken(engine, query, state, test, what)
 
@@ -124,7 +125,7 @@ def refuse_broken_checks(
     own = {o.stored.id: o.content for o in made if o.content is not None}
     keys = Keys(_keys_of(ctx, made, key), around(o.stored.key_range for o in made))
     access = ctx.access(layers, {**pending, **own})
-    query = scan(after, _read(state.schema, checks), access, keys=keys)
+    query = scan(ctx, after, _read(state.schema, checks), access, keys=keys)
     with reading(ctx, after):
         _refuse_broken(engine, query, state, checks, what)
 
@@ -166,7 +167,7 @@ def _refuse_not_boolean(
     if engine.in_process:
         found = check.for_duck(state.schema)[1]
     else:
-        query = scan(state, state.schema.columns, ctx.access(state.layers, pending))
+        query = scan(ctx, state, state.schema.columns, ctx.access(state.layers, pending))
         alias = state.name.rsplit(".", 1)[-1]
         (found,) = engine.types(typed_values(query, state.schema.columns, {"v": check.for_spark()}, alias))
     if found is not None and found.name != "boolean":

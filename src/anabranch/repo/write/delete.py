@@ -13,9 +13,9 @@ from anabranch.plan.commit import Statement
 from anabranch.plan.engine import Work
 from anabranch.proven.expression import Expression
 from anabranch.queries import writes as changes
-from anabranch.queries.scan import scan
 from anabranch.repo.context.context import Context
 from anabranch.repo.read.conditions import condition_for, reading, unproven
+from anabranch.repo.read.scan import scan
 from anabranch.repo.write.insert import Pending
 from anabranch.repo.write.row_objects import store
 
@@ -31,7 +31,7 @@ def delete(
     spoken = condition.columns(schema) if condition else ()
     read = tuple(dict.fromkeys((*schema.key_columns, *spoken)))
     split = condition_for(condition, state, engine)
-    query = scan(split.near(state), read, ctx.access(state.layers, pending), keys=split.keys)
+    query = scan(ctx, split.near(state), read, ctx.access(state.layers, pending), keys=split.keys)
     query = changes.selected_keys(query, read, schema, state.name.rsplit(".", 1)[-1], split.test)
     with reading(ctx, state):
         made = store(ctx, engine, replace(query, args=split.args), "delete", schema, schema.columns)

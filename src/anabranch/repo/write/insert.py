@@ -11,26 +11,25 @@ from anabranch.frames.input import Input, read_input
 from anabranch.model.changes import Counts
 from anabranch.model.ids import ObjectId
 from anabranch.model.objects import NewObject, around
-from anabranch.model.schema import Schema
 from anabranch.model.tables import TableState
 from anabranch.plan.commit import Statement
-from anabranch.queries.query import Query, Rows, Source, Sources, limited
-from anabranch.queries.scan import Keys, scan
+from anabranch.queries.query import Query, Rows, Sources, limited
+from anabranch.queries.scan import Keys
 from anabranch.repo.context.context import Context
 from anabranch.repo.read.conditions import reading
+from anabranch.repo.read.scan import scan
 from anabranch.repo.write.checks import checks_on, refuse_broken_checks
 from anabranch.repo.write.defaults import telling_defaults
 from anabranch.repo.write.incoming import engine_for, take_in
 from anabranch.repo.write.row_objects import (
     NAMED_AT_MOST,
-    Layout,
     layout_of,
     refuse_keys,
     refuse_null,
     refuse_repeated,
     refuse_repeated_anywhere,
     source_of,
-    store,
+    store_checked,
 )
 
 Pending = Mapping[ObjectId, bytes]
@@ -58,27 +57,23 @@ def insert_rows(
     """Store whole rows as objects and check their keys and nulls; nothing is left behind if they are refused."""
     schema = state.schema
     layout = layout_of(state)
-    made = store(ctx, engine, query, "rows", schema, schema.columns, layout)
+    by_key = schema.has_key and layout.cluster == tuple(str(k) for k in schema.key)
+    made, repeats = store_checked(ctx, engine, query, "rows", schema, schema.columns, layout, unique=by_key)
     if not made:
         return ()
     try:
         source = source_of(made, ctx, [(str(c.id), c.type) for c in schema.stored])
         refuse_null(engine, source, schema.columns, schema, what)
         if schema.has_key:
-            _refuse_repeated(ctx, engine, layout, source, schema, what)
+            refuse_repeated(repeats, schema, what)
+            if not by_key:
+                refuse_repeated_anywhere(engine, source, schema, what)
             refuse_taken(ctx, engine, state, made, pending, what)
         refuse_broken_checks(ctx, engine, replace(state, layers=()), made, checks_on(state), pending, what)
     except BaseException:
         ctx.discard(made)
         raise
     return made
-
-
-def _refuse_repeated(ctx: Context, engine: Engine, layout: Layout, source: Source, schema: Schema, what: str) -> None:
-    if layout.cluster == tuple(str(k) for k in schema.key):
-        refuse_repeated(ctx, source, schema, what)
-    else:
-        refuse_repeated_anywhere(engine, source, schema, what)
 
 
 def refuse_taken(
@@ -96,7 +91,7 @@ def refuse_taken(
     sources = Sources()
     source = source_of(made, ctx, [(str(c.id), c.type) for c in key])
     keys = Keys(source, around(o.stored.key_range for o in made))
-    existing = scan(state, key, ctx.access(state.layers, pending), keys=keys, sources=sources)
+    existing = scan(ctx, state, key, ctx.access(state.layers, pending), keys=keys, sources=sources)
     with reading(ctx, state):
         found = engine.fetch(limited(existing, NAMED_AT_MOST))
     refuse_keys(found.to_pylist(), state.schema, f"{what}: the table has these keys already")

@@ -21,9 +21,10 @@ from anabranch.plan.engine import Work
 from anabranch.queries import writes as changes
 from anabranch.queries.object_groups import physical
 from anabranch.queries.query import DELETE, INSERT, OP, UPDATE, Rows, Sources, reading_of
-from anabranch.queries.scan import Keys, scan
+from anabranch.queries.scan import Keys
 from anabranch.repo.context.context import Context
 from anabranch.repo.read.conditions import not_in_duck, reading
+from anabranch.repo.read.scan import scan
 from anabranch.repo.write.repeated_keys import repeated_keys
 from anabranch.repo.write.row_objects import Kept, Layout, layout_of, one_file, scratch, store
 
@@ -76,8 +77,8 @@ def _compared(
             kept = _without(ctx, engine, after, objects, repeated, pending)
         sources = Sources()
         access = ctx.access(after.layers, pending)
-        old = scan(before, columns, access, keys=keys, sources=sources)
-        new = scan(after, columns, access, keys=keys, sources=sources)
+        old = scan(ctx, before, columns, access, keys=keys, sources=sources)
+        new = scan(ctx, after, columns, access, keys=keys, sources=sources)
         both = changes.compared(old, new, schema, columns, sources)
         most = sum(o.stored.row_count for o in objects) if repeated is None else repeated.num_rows
         compared = place.keep(both, compared_pairs(schema, columns), schema.key_columns, most)

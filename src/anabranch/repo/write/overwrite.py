@@ -18,9 +18,9 @@ from anabranch.plan.commit import Statement
 from anabranch.proven.expression import Expression
 from anabranch.queries import writes as changes
 from anabranch.queries.query import DELETE, INSERT, OP, Query, Sources, reading_from, reading_of
-from anabranch.queries.scan import scan
 from anabranch.repo.context.context import Context
 from anabranch.repo.read.conditions import Condition, condition_for, reading, rendered_test
+from anabranch.repo.read.scan import scan
 from anabranch.repo.write.checks import checks_on, refuse_broken_checks
 from anabranch.repo.write.defaults import telling_defaults
 from anabranch.repo.write.incoming import engine_for, take_in
@@ -56,10 +56,11 @@ def overwrite(
     with scratch(ctx, engine) as place, reading(ctx, state):
         key = schema.key_columns if schema.has_key else ()
         with telling_defaults(ctx, schema, given.names, what):
-            incoming = place.keep(whole, [(str(c.id), c.type) for c in schema], key)
+            pairs = [(str(c.id), c.type) for c in schema]
+            incoming = place.keep(whole, pairs, key, unique=schema.has_key)
         refuse_null(engine, incoming.source, schema.columns, schema, what)
         if schema.has_key:
-            refuse_repeated(ctx, incoming.source, schema, what)
+            refuse_repeated(incoming.repeats, schema, what)
         split = condition_for(condition, state, engine)
         if condition:
             _refuse_outside(engine, state, incoming, condition, what)
@@ -102,7 +103,7 @@ def _store(
 ) -> tuple[NewObject, ...]:
     """Store the difference between what the table holds, as far as the condition selects it, and the rows."""
     schema, sources = state.schema, Sources()
-    before = scan(state, schema.stored, ctx.access(state.layers, pending), keys=split.keys, sources=sources)
+    before = scan(ctx, state, schema.stored, ctx.access(state.layers, pending), keys=split.keys, sources=sources)
     if split.test is not None:
         alias = state.name.rsplit(".", 1)[-1]
         before = changes.selected_rows(before, schema.stored, schema.stored, alias, split.test)

@@ -9,13 +9,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import date
 from decimal import Decimal
-from typing import Any, BinaryIO
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from anabranch.arrow.plain import plain
-from anabranch.engines.engine import Engine, wrote_elsewhere
+from anabranch.engines.engine import Engine
 from anabranch.errors import InvalidRequest
 from anabranch.model.files import BLOCKS
 from anabranch.model.ids import ColumnId, ObjectId, new_id, new_write_id
@@ -24,15 +24,18 @@ from anabranch.model.schema import ROW_ID, Column, Schema
 from anabranch.model.tables import TableState
 from anabranch.model.types import DataType
 from anabranch.objects import parquet
-from anabranch.objects.root import SealedFile
+from anabranch.objects.looks import repeated_keys
 from anabranch.queries import writes as changes
 from anabranch.queries.nested import needs_spark_to_take
 from anabranch.queries.query import OP, Files, Query, Rows, Source, reading_of
 from anabranch.repo.context.context import Context
+from anabranch.repo.write.sealing import LookedFile, seal
 from anabranch.settings import DOOR_ROW_LIMIT, ENCODING_THREADS, INLINE_MEMORY_LIMIT_BYTES
 
 NAMED_AT_MOST = 5
 """How many offending rows an error names."""
+KeyRows = list[dict[str, Any]]
+"""Some keys, each by the ids of its columns."""
 
 
 @dataclass(frozen=True)
@@ -42,6 +45,8 @@ class Kept:
     source: Source
     row_count: int
     key_range: KeyRange | None
+    repeats: KeyRows = field(default_factory=list)
+    """Keys that come more than once, some of them, if they were looked for as the rows were kept."""
 
     def of_kind(self, op: str, columns: Sequence[str]) -> Query | Rows:
         """The rows of one kind among matched or compared ones; those at hand need no engine."""
@@ -65,19 +70,27 @@ class Scratch:
         columns: Sequence[tuple[str, DataType]],
         key: Sequence[Column],
         most: int | None = None,
+        *,
+        unique: bool = False,
     ) -> Kept:
-        """Run a query once and keep its rows, sorted by key; there are `most` of them, or it is not known."""
+        """Run a query once and keep its rows, sorted by key; there are `most` of them, or it is not known.
+
+        If they are to be `unique`, keys that come twice are looked for on the way.
+        """
         cluster = [str(c.id) for c in key]
         if self.engine.in_process or _fits_memory(query, columns, most):
             found = query.table if isinstance(query, Rows) else self.engine.fetch(query)
             rows = _sorted(found, cluster)
-            return Kept(Rows(rows), rows.num_rows, parquet.table_range(rows, key))
+            repeats = parquet.equal_rows(rows, key, NAMED_AT_MOST) if unique else []
+            return Kept(Rows(rows), rows.num_rows, parquet.table_range(rows, key), repeats)
         if isinstance(query, Rows):
             query = reading_of(query, query.table.column_names)
         prefix = self.ctx.root.new_prefix()
         self.prefixes.append(prefix)
         layout = Layout(tuple(cluster), files=one_file(self.ctx, most))
-        return kept_files(self.ctx, _write(self.ctx, self.engine, query, prefix, layout), columns, key)
+        _write(self.ctx, self.engine, query, prefix, layout)
+        files = seal(self.ctx, prefix, key, hashes=False, repeats=NAMED_AT_MOST if unique else 0)
+        return kept_files(self.ctx, files, columns, key)
 
 
 def _fits_memory(query: Query | Rows, columns: Sequence[tuple[str, DataType]], most: int | None) -> bool:
@@ -104,18 +117,23 @@ def scratch(ctx: Context, engine: Engine) -> Iterator[Scratch]:
 
 
 def kept_files(
-    ctx: Context, files: Sequence[SealedFile], columns: Sequence[tuple[str, DataType]], key: Sequence[Column]
+    ctx: Context, files: Sequence[LookedFile], columns: Sequence[tuple[str, DataType]], key: Sequence[Column]
 ) -> Kept:
     """Describe files that an engine wrote."""
-    footers = [_footer(ctx, f, key) for f in files]
-    full = [(f, foot) for f, foot in zip(files, footers, strict=True) if foot.row_count]
+    full = [f for f in files if f.look.row_count]
     if not full:
         empty = pa.table({name: pa.array([], _arrow(type_)) for name, type_ in columns})
         return Kept(Rows(empty), 0, None)
-    uris = tuple(ctx.root.uri(f.path) for f, _ in full)
-    rows = sum(foot.row_count for _, foot in full)
-    ranges = around(foot.key_range for _, foot in full)
-    return Kept(Files(uris, tuple(columns)), rows, ranges)
+    uris = tuple(ctx.root.uri(f.path) for f in full)
+    rows = sum(f.look.row_count for f in full)
+    ranges = around(f.key_range for f in full)
+    return Kept(Files(uris, tuple(columns)), rows, ranges, _repeats(full, key))
+
+
+def _repeats(files: Sequence[LookedFile], key: Sequence[Column]) -> KeyRows:
+    """Keys that come more than once in files that are sorted by key."""
+    found = repeated_keys((f.look for f in files), NAMED_AT_MOST)
+    return [dict(zip((str(c.id) for c in key), keys, strict=True)) for keys in found]
 
 
 @dataclass(frozen=True)
@@ -141,24 +159,43 @@ def store(
 ) -> tuple[NewObject, ...]:
     """Run a query and store its rows as objects of one kind, sorted by key if no other layout is asked for."""
     wanted = layout or Layout(tuple(str(k) for k in schema.key_ids))
+    return store_checked(ctx, engine, query, kind, schema, touched, wanted, unique=False)[0]
+
+
+def store_checked(
+    ctx: Context,
+    engine: Engine,
+    query: Query | Rows,
+    kind: ObjectKind,
+    schema: Schema,
+    touched: Sequence[Column],
+    layout: Layout,
+    *,
+    unique: bool,
+) -> tuple[tuple[NewObject, ...], KeyRows]:
+    """Store rows; if they are sorted by key and to be `unique`, gives keys that come more than once, too."""
     ids = tuple(c.id for c in touched)
     if engine.in_process or (isinstance(query, Rows) and _fits_memory(query, _held(schema), None)):
         found = query.table if isinstance(query, Rows) else engine.fetch(query)
-        rows = _numbered(_sorted(found, wanted.cluster), wanted)
-        most = max(rows.num_rows, 1) if wanted.files == 1 else wanted.file_rows or ctx.settings.file_row_limit
-        return _store_rows(ctx, rows, kind, schema, ids, most)
+        rows = _numbered(_sorted(found, layout.cluster), layout)
+        most = max(rows.num_rows, 1) if layout.files == 1 else layout.file_rows or ctx.settings.file_row_limit
+        repeats = parquet.equal_rows(rows, schema.key_columns, NAMED_AT_MOST) if unique else []
+        return _store_rows(ctx, rows, kind, schema, ids, most), repeats
     if isinstance(query, Rows):
         if not query.table.num_rows:
-            return ()
+            return (), []
         query = reading_of(query, query.table.column_names)
-    return _store_files(ctx, _written(ctx, engine, query, wanted), kind, schema, ids)
+    files = _written(ctx, engine, query, layout, schema.key_columns, NAMED_AT_MOST if unique else 0)
+    return _store_files(ctx, files, kind, schema, ids), _repeats(files, schema.key_columns)
 
 
 def _held(schema: Schema) -> list[tuple[str, DataType]]:
     return [(str(c.id), c.type) for c in schema.stored]
 
 
-def _written(ctx: Context, engine: Engine, query: Query, layout: Layout) -> list[SealedFile]:
+def _written(
+    ctx: Context, engine: Engine, query: Query, layout: Layout, key: Sequence[Column], repeats: int
+) -> list[LookedFile]:
     """Let an engine write files."""
     write, place = ROW_ID
     if layout.write_id is not None:
@@ -166,24 +203,25 @@ def _written(ctx: Context, engine: Engine, query: Query, layout: Layout) -> list
     prefix = ctx.root.new_prefix()
     try:
         number = str(place.id) if layout.write_id is not None else None
-        return _write(ctx, engine, query, prefix, layout, number)
+        _write(ctx, engine, query, prefix, layout, number)
+        return seal(ctx, prefix, key, hashes=True, repeats=repeats)
     except BaseException:
         ctx.root.discard(prefix)
         raise
 
 
 def _store_files(
-    ctx: Context, files: Sequence[SealedFile], kind: ObjectKind, schema: Schema, touched: tuple[ColumnId, ...]
+    ctx: Context, files: Sequence[LookedFile], kind: ObjectKind, schema: Schema, touched: tuple[ColumnId, ...]
 ) -> tuple[NewObject, ...]:
     """Make objects of the files that have rows."""
     made = []
     for file in files:
-        footer = _footer(ctx, file, schema.key_columns)
-        if footer.row_count == 0:
+        seen = file.look
+        if seen.row_count == 0:
             ctx.root.discard(file.path)
             continue
-        told = (file.sha256, file.size_bytes, footer.row_count, footer.key_range, file.path)
-        made.append(_object(kind, schema, touched, *told, None, _packs_of_file(ctx, file, schema)))
+        told = (seen.sha256, seen.size_bytes, seen.row_count, file.key_range, file.path)
+        made.append(_object(kind, schema, touched, *told, None, _packs_of_file(ctx, file.path, schema)))
     return tuple(made)
 
 
@@ -206,16 +244,10 @@ def layout_of(state: TableState) -> Layout:
     return Layout(cluster or tuple(str(k) for k in schema.key))
 
 
-def _write(
-    ctx: Context, engine: Engine, query: Query, prefix: str, layout: Layout, number: str | None = None
-) -> list[SealedFile]:
-    """Let Spark write and find the files: it leaves one even for no rows, so none means that it wrote elsewhere."""
+def _write(ctx: Context, engine: Engine, query: Query, prefix: str, layout: Layout, number: str | None = None) -> None:
+    """Let Spark write below a prefix."""
     _show_root(ctx)
     engine.write(query, ctx.root.uri(prefix), layout.cluster, number, layout.files)
-    files = ctx.root.seal(prefix)
-    if not files:
-        raise wrote_elsewhere(ctx.root.uri(prefix))
-    return files
 
 
 def _show_root(ctx: Context) -> None:
@@ -268,24 +300,12 @@ def refuse_nulls_found(found: pa.Table, schema: Schema, what: str) -> None:
 def refuse_repeated_anywhere(engine: Engine, source: Source, schema: Schema, what: str) -> None:
     """Refuse keys that come twice, in rows that are not sorted by key."""
     query = changes.repeated_keys(reading_of(source, [str(k) for k in schema.key_ids]), schema, NAMED_AT_MOST)
-    refuse_keys(engine.fetch(query).to_pylist(), schema, f"{what}: the rows have a key more than once")
+    refuse_repeated(engine.fetch(query).to_pylist(), schema, what)
 
 
-def refuse_repeated(ctx: Context, kept: Source, schema: Schema, what: str) -> None:
-    """Refuse keys that come twice; in sorted rows they are neighbours."""
-    key = schema.key_columns
-    found: list[dict[str, Any]] = []
-    if isinstance(kept, Rows):
-        found = parquet.equal_rows(kept.table, key, NAMED_AT_MOST)
-    elif isinstance(kept, Files):
-        found = parquet.equal_neighbours(_opened(ctx, kept.uris), key, NAMED_AT_MOST)
+def refuse_repeated(found: KeyRows, schema: Schema, what: str) -> None:
+    """Refuse rows in which keys were found more than once."""
     refuse_keys(found, schema, f"{what}: the rows have a key more than once")
-
-
-def _opened(ctx: Context, uris: Sequence[str]) -> Iterator[BinaryIO]:
-    for uri in uris:
-        with ctx.root.open_uri(uri) as file:
-            yield file
 
 
 def refuse_keys(found: Sequence[dict[str, Any]], schema: Schema, problem: str) -> None:
@@ -406,16 +426,11 @@ def packs_in(rows: pa.Table) -> tuple[ObjectId, ...]:
     return tuple(sorted(ObjectId(o) for o in pc.unique(pc.struct_field(named, "object")).to_pylist()))
 
 
-def _packs_of_file(ctx: Context, file: SealedFile, schema: Schema) -> tuple[ObjectId, ...]:
+def _packs_of_file(ctx: Context, path: str, schema: Schema) -> tuple[ObjectId, ...]:
     if BLOCKS.id not in {c.id for c in schema}:
         return ()
-    with ctx.root.open(file.path) as opened:
+    with ctx.root.open(path) as opened:
         return packs_in(parquet.read_columns(opened, [str(BLOCKS.id)]))
-
-
-def _footer(ctx: Context, file: SealedFile, key: Sequence[Column]) -> parquet.Footer:
-    with ctx.root.open(file.path) as opened:
-        return parquet.read_footer(opened, key)
 
 
 def _arrow(type_: DataType) -> pa.DataType:

@@ -12,9 +12,9 @@ from anabranch.model.tables import ROW_IDS
 from anabranch.plan.commit import ThingDraft, draft_state, with_version
 from anabranch.plan.engine import Work
 from anabranch.plan.schema_change import with_key
-from anabranch.queries.scan import scan
 from anabranch.repo.context.context import Context
 from anabranch.repo.read.conditions import not_in_duck, reading
+from anabranch.repo.read.scan import scan
 from anabranch.repo.write.alter_table import schema_of
 from anabranch.repo.write.insert import insert_rows
 
@@ -30,7 +30,7 @@ def set_key(
     what = f"new key of {table.name!r}"
     work = Work(size_of(state.layers), not_in_duck=not_in_duck(schema, table.name))
     engine = ctx.engines.pick(work, what)
-    rows = scan(state, schema.columns, ctx.access(state.layers, pending))
+    rows = scan(ctx, state, schema.columns, ctx.access(state.layers, pending))
     layout = {k: v for k, v in state.attributes.items() if k != "checks"}  # they hold for these rows already
     empty = replace(state, schema=changed, layers=(), schemas={changed.id: changed}, attributes=layout)
     with reading(ctx, state):

@@ -19,9 +19,10 @@ from anabranch.plan.engine import Work
 from anabranch.proven.expression import Expression, type_of_value
 from anabranch.queries import writes as changes
 from anabranch.queries.query import reading_of
-from anabranch.queries.scan import scan, typed_values
+from anabranch.queries.scan import typed_values
 from anabranch.repo.context.context import Context
 from anabranch.repo.read.conditions import condition_for, not_in_duck, reading, rendered, unproven
+from anabranch.repo.read.scan import scan
 from anabranch.repo.write.assigned_values import (
     cast_for,
     constant_for,
@@ -83,7 +84,7 @@ def update(
         return _move_keys(ctx, engine, state, wanted, values, pending, what)
     read = _columns(state.schema, wanted, changed)
     condition = condition_for(wanted.where, state, engine)
-    query = scan(condition.near(state), read, ctx.access(state.layers, pending), keys=condition.keys)
+    query = scan(ctx, condition.near(state), read, ctx.access(state.layers, pending), keys=condition.keys)
     alias = state.name.rsplit(".", 1)[-1]
     query = changes.updated(
         query,
@@ -130,7 +131,7 @@ def _move_keys(
     """An updated key is a delete and an insert."""
     schema = state.schema
     condition = condition_for(wanted.where, state, engine)
-    query = scan(condition.near(state), schema.columns, ctx.access(state.layers, pending), keys=condition.keys)
+    query = scan(ctx, condition.near(state), schema.columns, ctx.access(state.layers, pending), keys=condition.keys)
     alias = state.name.rsplit(".", 1)[-1]
     query = changes.moved(query, schema, values, alias, condition.test)
     pairs = [p for c in schema for p in ((str(c.id), c.type), (c.before, c.type))]
@@ -200,7 +201,7 @@ def _types(
 ) -> list[DataType | None]:
     if engine.in_process or not columns:
         return [wanted.values[c.id].for_duck(state.schema)[1] for c in columns]
-    query = scan(state, state.schema.columns, ctx.access(state.layers, pending))
+    query = scan(ctx, state, state.schema.columns, ctx.access(state.layers, pending))
     values = {str(c.id): wanted.values[c.id].for_spark() for c in columns}
     typed = typed_values(query, state.schema.columns, values, state.name.rsplit(".", 1)[-1])
     return engine.types(replace(typed, args=wanted.value_args))

@@ -16,9 +16,10 @@ from anabranch.model.types import DataType
 from anabranch.plan.commit import Statement
 from anabranch.queries import writes as changes
 from anabranch.queries.query import INSERT, OP, UPDATE, Query, Rows, Sources, limited, reading_of
-from anabranch.queries.scan import Keys, near_layers, scan
+from anabranch.queries.scan import Keys, near_layers
 from anabranch.repo.context.context import Context
 from anabranch.repo.read.conditions import reading
+from anabranch.repo.read.scan import scan
 from anabranch.repo.write.checks import checks_on, refuse_broken_checks
 from anabranch.repo.write.defaults import default_expressions, default_values, telling_defaults
 from anabranch.repo.write.incoming import engine_for, take_in
@@ -46,11 +47,12 @@ def upsert(ctx: Context, state: TableState, rows: Any, pending: Pending) -> Stat
     columns = given.columns(schema)
     engine = engine_for(ctx, state, given, what)
     with scratch(ctx, engine) as place:
-        incoming = place.keep(given.narrow(columns), _pairs(columns), schema.key_columns, given.given.row_count)
+        most = given.given.row_count
+        incoming = place.keep(given.narrow(columns), _pairs(columns), schema.key_columns, most, unique=True)
         if not incoming.row_count:
             return Statement("update", (), Counts())
         refuse_null(engine, incoming.source, columns, schema, what)
-        refuse_repeated(ctx, incoming.source, schema, what)
+        refuse_repeated(incoming.repeats, schema, what)
         matched = _match(ctx, place, state, incoming, columns, pending)
         updates = _store_updates(ctx, engine, matched, schema, columns)
         try:
@@ -71,7 +73,9 @@ def _match(
     sources = Sources()
     keys = Keys(incoming.source, incoming.key_range)
     layers = near_layers(state, keys)
-    existing = scan(replace(state, layers=layers), columns, ctx.access(layers, pending), keys=keys, sources=sources)
+    existing = scan(
+        ctx, replace(state, layers=layers), columns, ctx.access(layers, pending), keys=keys, sources=sources
+    )
     query = changes.matched(incoming.source, existing, state.schema, columns, sources)
     with reading(ctx, state):
         pairs = _matched_pairs(state.schema, columns)

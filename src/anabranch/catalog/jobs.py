@@ -1,0 +1,109 @@
+"""Jobs and their shards: a diary. What a job published is told by commits alone."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import select, update
+from sqlalchemy.engine import Connection, Row
+
+from anabranch.catalog.store import now
+from anabranch.catalog.work_tables import job_shards, jobs, leases
+from anabranch.model.ids import RepositoryId, new_id
+
+
+@dataclass(frozen=True)
+class JobRecord:
+    """A job, as the catalogue remembers it: one code with one set of inputs, however often it was tried."""
+
+    id: str
+    name: str
+    key: str
+    branch: str
+    state: str
+    """running, failed, published."""
+    inputs: Mapping[str, Any]
+    """By name: what the input is called, and the commit that it is read at."""
+    options: Mapping[str, Any]
+    """What was asked for, and where its function is."""
+    prefix: str
+    """The name of the folder that its shards work in."""
+    shard_count: int
+    author: str
+    started_at: int
+    commit_hash: str | None = None
+    error: Mapping[str, Any] | None = None
+    finished_at: int | None = None
+
+
+def begin_job(cx: Connection, repository: RepositoryId, asked: Mapping[str, Any]) -> JobRecord:
+    """Note that a job begins, or goes on if it has begun before and was not published."""
+    begun = {"state": "running", "error": None, "started_at": now(cx), "finished_at": None, **asked}
+    known = select(jobs.c.id).where(
+        jobs.c.repository_id == repository, jobs.c.key == asked["key"], jobs.c.state != "published"
+    )
+    found = cx.scalar(known.order_by(jobs.c.started_at.desc()).limit(1))
+    if found is None:
+        found = new_id("j")
+        cx.execute(jobs.insert(), [{"id": found, "repository_id": repository, **begun}])
+    else:
+        cx.execute(update(jobs).where(jobs.c.id == found).values(**begun))
+    return _record(cx.execute(select(jobs).where(jobs.c.id == found)).one())
+
+
+def end_job(
+    cx: Connection,
+    id_: str,
+    state: str,
+    shards: Sequence[Mapping[str, Any]],
+    *,
+    commit: str | None = None,
+    error: Mapping[str, Any] | None = None,
+) -> None:
+    """Note how a job ended, and what became of each of its shards."""
+    ended = {"state": state, "commit_hash": commit, "error": error, "finished_at": now(cx)}
+    cx.execute(update(jobs).where(jobs.c.id == id_).values(**ended))
+    cx.execute(job_shards.delete().where(job_shards.c.job_id == id_))
+    if shards:
+        cx.execute(job_shards.insert(), [{"job_id": id_, **shard} for shard in shards])
+
+
+def note_published(cx: Connection, repository: RepositoryId, key: str, commit: str) -> None:
+    """Note what a driver could not that died right after it published."""
+    of_key = (jobs.c.repository_id == repository) & (jobs.c.key == key) & (jobs.c.state != "published")
+    cx.execute(
+        update(jobs).where(of_key).values(state="published", commit_hash=commit, error=None, finished_at=now(cx))
+    )
+
+
+def list_jobs(
+    cx: Connection, repository: RepositoryId, name: str | None = None, limit: int | None = None
+) -> list[JobRecord]:
+    """List the jobs, newest first."""
+    query = select(jobs).where(jobs.c.repository_id == repository).order_by(jobs.c.started_at.desc(), jobs.c.id)
+    if name is not None:
+        query = query.where(jobs.c.name == name)
+    return [_record(row) for row in cx.execute(query.limit(limit) if limit is not None else query)]
+
+
+def list_shards(cx: Connection, job: str) -> list[Row[Any]]:
+    """List what became of the shards of a job."""
+    return list(cx.execute(select(job_shards).where(job_shards.c.job_id == job).order_by(job_shards.c.number)))
+
+
+def remove_job(cx: Connection, id_: str) -> None:
+    """Forget a job; what it published stays."""
+    cx.execute(job_shards.delete().where(job_shards.c.job_id == id_))
+    cx.execute(jobs.delete().where(jobs.c.id == id_))
+
+
+def lease_holders(cx: Connection, repository: RepositoryId) -> dict[str, str]:
+    """Who holds which lease that has not run out, by the lease's name."""
+    query = select(leases).where(leases.c.repository_id == repository, leases.c.until > now(cx))
+    return {row.name.partition("/")[2]: row.holder for row in cx.execute(query)}
+
+
+def _record(row: Row[Any]) -> JobRecord:
+    return JobRecord(**{name: getattr(row, name) for name in JobRecord.__dataclass_fields__})

@@ -1,0 +1,87 @@
+"""The rows of a table dealt to shards, as files that executors read: in this process, or by Spark if they are many."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from bisect import bisect_right
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from zlib import crc32
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from anabranch.errors import InvalidRequest
+from anabranch.jobs.inputs import Pin, open_pinned
+from anabranch.jobs.request import JobRequest
+from anabranch.plan.shards import range_bounds
+
+if TYPE_CHECKING:
+    from anabranch.repo.repository import Repository
+
+ROWS_HERE = 200_000
+"""Up to so many rows are dealt in this process."""
+_DONE = "_SUCCESS"
+"""What Spark, and we, write last."""
+
+
+def write_input_rows(repo: Repository, pinned: Pin, rows: Any, folder: Path, asked: JobRequest) -> None:
+    """Write the rows of a table below a folder of the job, a part for each shard, unless a try before did.
+
+    `rows` are those that are wanted; None for all of them.
+    """
+    if (folder / _DONE).exists():
+        return
+    table = open_pinned(repo, pinned)
+    column = asked.shard_by.column or (table.key[0] if table.key else None)
+    names = [c.name for c in table.schema]
+    if column is not None and column not in names:
+        hint = f"it has {', '.join(names)}"
+        raise InvalidRequest(f"shard_by= names column {column!r}, which the input has not", hint=hint)
+    by_range = asked.shard_by.rows == "range" and column is not None
+    chosen = [column] if column else names
+    if rows is not None or asked.local or table.count() <= ROWS_HERE:
+        _deal_here(table.arrow() if rows is None else rows, chosen, folder, asked.shards, by_range)
+    else:
+        _deal_on_spark(table.spark(), chosen, folder, asked.shards, by_range)
+
+
+def _deal_here(rows: pa.Table, columns: Sequence[str], folder: Path, shards: int, by_range: bool) -> None:
+    """Write one file whose batches are the shards that have rows."""
+    numbers = _ranged(rows, columns[0], shards) if by_range else _hashed(rows, columns, shards)
+    order = pc.sort_indices(pa.array(numbers, pa.int32()))
+    counts = pc.value_counts(pa.array(numbers, pa.int32())).to_pylist()
+    ordered, start, places = rows.take(order), 0, {}
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    with pa.OSFile(str(folder / "rows.arrow"), "wb") as sink, pa.ipc.new_file(sink, rows.schema) as writer:
+        for place, found in enumerate(sorted(counts, key=lambda c: c["values"])):
+            part = ordered.slice(start, found["counts"]).combine_chunks()
+            writer.write_table(part)
+            places[found["values"]] = place
+            start += found["counts"]
+    (folder / "places.json").write_text(json.dumps(places))
+    (folder / _DONE).touch()
+
+
+def _hashed(rows: pa.Table, columns: Sequence[str], shards: int) -> list[int]:
+    """The shard of a row by a checksum of its values' text: the same for the same values."""
+    values = zip(*(rows.column(c).to_pylist() for c in columns), strict=True)
+    return [crc32("\x1f".join("\x1e" if v is None else str(v) for v in row).encode()) % shards for row in values]
+
+
+def _ranged(rows: pa.Table, column: str, shards: int) -> list[int]:
+    """The shard of a row by where its value lies among all: neighbours stay together."""
+    values = rows.column(column).to_pylist()
+    bounds = range_bounds([v for v in values if v is not None], shards)
+    return [0 if v is None else bisect_right(bounds, v) for v in values]
+
+
+def _deal_on_spark(frame: Any, columns: Sequence[str], folder: Path, shards: int, by_range: bool) -> None:
+    from anabranch.engines.spark_shards import hashed_shard, ranged_shard
+
+    number = ranged_shard(frame, columns[0], shards) if by_range else hashed_shard(frame, columns, shards)
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    frame.withColumn("shard", number).write.partitionBy("shard").mode("overwrite").parquet(f"file://{folder}")

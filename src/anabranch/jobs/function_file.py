@@ -1,0 +1,67 @@
+"""Where the function of a job is found again: in the file that it was in. Nothing that is run lies in a store."""
+
+from __future__ import annotations
+
+import ast
+import importlib.util
+import inspect
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from anabranch.errors import InvalidRequest, NotFound
+
+
+def place_of(function: Callable[..., Any]) -> dict[str, str] | None:
+    """Say in which file a function is, and under which name; None if it can't be found again there."""
+    found = inspect.unwrap(function)
+    name, file = getattr(found, "__qualname__", ""), getattr(getattr(found, "__code__", None), "co_filename", "")
+    if not name or "<" in name or not Path(file).is_file():
+        return None
+    return {"file": str(Path(file).resolve()), "name": name}
+
+
+def load_function(place: Mapping[str, str] | None, job: str) -> Callable[..., Any]:
+    """Read the function of a job from its file."""
+    again = "call its run() again where it is made: finished shards are kept, and it goes on from there"
+    if place is None:
+        raise InvalidRequest(f"the function of job {job} is in no file, or inside of another function", hint=again)
+    path = Path(place["file"])
+    if not path.is_file():
+        raise NotFound(f"the function of job {job} was in {path}, which is gone", hint=again)
+    if _works_when_imported(path):
+        message = f"{path.name} does its work as soon as it is read, which reading the function of job {job} would do"
+        raise InvalidRequest(message, hint=f'run it again, or put its work below `if __name__ == "__main__":`; {again}')
+    found: Any = _module(path)
+    for part in place["name"].split("."):
+        found = getattr(found, part, None)
+    if not callable(found):
+        raise NotFound(f"{path.name} has no function {place['name']} any more", hint=again)
+    return found  # type: ignore[no-any-return]
+
+
+def _works_when_imported(path: Path) -> bool:
+    """Tell whether a file makes a job at its top, outside of functions and of `if __name__ …`."""
+    tops = [n for n in ast.parse(path.read_text("utf-8")).body if not isinstance(n, ast.FunctionDef | ast.ClassDef)]
+    loose = [n for n in tops if not (isinstance(n, ast.If) and "__name__" in ast.unparse(n.test))]
+    calls = (c for top in loose for c in ast.walk(top) if isinstance(c, ast.Call))
+    return any(isinstance(c.func, ast.Attribute) and c.func.attr in ("job", "run") for c in calls)
+
+
+def _module(path: Path) -> Any:
+    name = f"anabranch_job_{path.stem}"
+    spec = importlib.util.spec_from_file_location(name, path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    sys.path.insert(0, str(path.parent))
+    try:
+        spec.loader.exec_module(module)
+    except Exception as error:
+        message = f"{path.name} can't be loaded: {type(error).__name__}: {error}"
+        raise InvalidRequest(message, hint="run it with Python to see where") from error
+    finally:
+        sys.path.remove(str(path.parent))
+    return module

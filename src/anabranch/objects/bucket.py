@@ -1,0 +1,183 @@
+"""S3 and what speaks like it, by obstore: the only module that imports it."""
+
+from __future__ import annotations
+
+import configparser
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from anabranch.errors import Unavailable
+from anabranch.model.object_urls import ObjectUrl
+from anabranch.objects.blobs import Blob
+from anabranch.settings import BUCKET_DELETED_AT_ONCE, BUCKET_RETRIES, BUCKET_RETRY_SECONDS
+
+try:
+    import obstore
+    from obstore.exceptions import AlreadyExistsError, BaseError, PermissionDeniedError, UnauthenticatedError
+    from obstore.store import S3Store
+except ImportError as error:
+    raise Unavailable("obstore is not installed, which reads S3", hint="pip install 'anabranch[s3]'") from error
+
+_DENIED = (PermissionDeniedError, UnauthenticatedError)
+
+
+class Bucket:
+    """Objects below a prefix of a bucket."""
+
+    def __init__(self, url: ObjectUrl) -> None:
+        self._url = url
+        self.where = url.text
+        self._store = _client(url)
+
+    def put(self, name: str, content: bytes | Iterable[bytes]) -> None:
+        """Upload; what is large goes in parts that are nothing until the last one is there."""
+        with self._told("written"):
+            obstore.put(self._store, name, content if isinstance(content, bytes) else iter(content))
+
+    def create(self, name: str, content: bytes) -> None:
+        """Upload on the condition that there is nothing yet; who ignores conditions overwrites."""
+        with self._told("written"):
+            try:
+                obstore.put(self._store, name, content, mode="create")
+            except AlreadyExistsError:
+                return
+
+    def read(self, name: str) -> Iterator[bytes]:
+        """Download in pieces."""
+        with self._told("read"):
+            yield from (bytes(piece) for piece in obstore.get(self._store, name).stream())
+
+    def read_range(self, name: str, start: int, size: int) -> bytes:
+        """Download a part."""
+        with self._told("read"):
+            return bytes(obstore.get_range(self._store, name, start=start, length=size)) if size else b""
+
+    def size(self, name: str) -> int:
+        """Ask for the size."""
+        with self._told("read"):
+            return int(obstore.head(self._store, name)["size"])
+
+    def below(self, folder: str) -> Iterator[Blob]:
+        """List page by page."""
+        with self._told("listed"):
+            for page in obstore.list(self._store, folder or None):
+                for found in page:
+                    yield Blob(found["path"], found["size"], int(found["last_modified"].timestamp() * 1_000_000))
+
+    def delete(self, names: Iterable[str]) -> None:
+        """Remove up to a thousand with one request."""
+        wanted = list(names)
+        with self._told("removed"):
+            for start in range(0, len(wanted), BUCKET_DELETED_AT_ONCE):
+                obstore.delete(self._store, wanted[start : start + BUCKET_DELETED_AT_ONCE])
+
+    def address(self, name: str) -> str:
+        """Spark's client of S3 is called s3a."""
+        return f"s3a://{self._url.host}/{self._url.path and f'{self._url.path}/'}{name}"
+
+    def spark_options(self) -> Mapping[str, str]:
+        """Where the bucket is; the keys are Spark's own to find."""
+        bucket = f"fs.s3a.bucket.{self._url.host}"
+        endpoint, region = self._url.option("endpoint"), self._url.option("region")
+        options = {f"{bucket}.endpoint.region": region or _region() or _USUAL_REGION} if endpoint or region else {}
+        if endpoint:
+            is_plain = endpoint.startswith("http://")
+            options |= {
+                f"{bucket}.endpoint": endpoint,
+                f"{bucket}.path.style.access": "true",
+                f"{bucket}.connection.ssl.enabled": str(not is_plain).lower(),
+            }
+        return options
+
+    @contextmanager
+    def _told(self, what: str) -> Iterator[None]:
+        """Tell errors by their class, without a cause: what servers answer may repeat parts of a request."""
+        try:
+            yield
+        except FileNotFoundError:
+            if what in ("written", "removed"):
+                raise Unavailable(f"{self.where} can't be {what}: {_NO_BUCKET}", hint=_HINT) from None
+            raise FileNotFoundError(self.where) from None
+        except _DENIED:
+            hint = "check the keys (AWS_ACCESS_KEY_ID, AWS_PROFILE) and what they may do"
+            raise Unavailable(f"{self.where} can't be {what}: access denied", hint=hint) from None
+        except BaseError as error:
+            raise Unavailable(f"{self.where} can't be {what}: {_reason(error)}", hint=_HINT) from None
+
+
+_USUAL_REGION = "us-east-1"
+_NO_BUCKET = "there is no such bucket"
+_HINT = "check the address, the network and the server"
+_REASONS = (
+    ("403 Forbidden", "access denied"),
+    ("404 Not Found", _NO_BUCKET),
+    ("error sending request", "no server answers"),
+)
+
+
+def _reason(error: BaseError) -> str:
+    """For a person to read: obstore has one class for most errors, and tells them apart in its first line."""
+    first = str(error).splitlines()[0]
+    return next((reason for said, reason in _REASONS if said in first), "the request failed")
+
+
+def _client(url: ObjectUrl) -> S3Store:
+    endpoint = url.option("endpoint")
+    options: dict[str, Any] = {"region": url.option("region") or _region()}
+    if endpoint:
+        options |= {"endpoint": endpoint.rstrip("/"), "virtual_hosted_style_request": False}
+        options["region"] = options["region"] or _USUAL_REGION
+    return S3Store(
+        url.host,
+        prefix=url.path or None,
+        client_options={"allow_http": bool(endpoint and endpoint.startswith("http://"))},
+        retry_config=_RETRIES,
+        credential_provider=_profile(),
+        **{name: value for name, value in options.items() if value},
+    )
+
+
+def _retries() -> Any:
+    from datetime import timedelta
+
+    return {"max_retries": BUCKET_RETRIES, "retry_timeout": timedelta(seconds=BUCKET_RETRY_SECONDS)}
+
+
+_RETRIES = _retries()
+_OWN_CHAIN = ("AWS_ACCESS_KEY_ID", "AWS_WEB_IDENTITY_TOKEN_FILE")
+
+
+def _profile() -> Callable[[], Any] | None:
+    """Keys of a profile, for which obstore does not look; None leaves it to its own chain (environment, machine)."""
+    if any(os.environ.get(name) for name in _OWN_CHAIN):
+        return None
+    name = os.environ.get("AWS_PROFILE", "default")
+    if "aws_access_key_id" not in _section("AWS_SHARED_CREDENTIALS_FILE", "credentials", name):
+        return None
+
+    def keys() -> Any:
+        found = _section("AWS_SHARED_CREDENTIALS_FILE", "credentials", name)
+        told = {"access_key_id": found["aws_access_key_id"], "secret_access_key": found["aws_secret_access_key"]}
+        return told | {"token": found.get("aws_session_token"), "expires_at": None}
+
+    return keys
+
+
+def _region() -> str | None:
+    """The region of the environment or the profile."""
+    set_ = os.environ.get("AWS_REGION") or os.environ.get("AWS_DEFAULT_REGION")
+    name = os.environ.get("AWS_PROFILE", "default")
+    section = name if name == "default" else f"profile {name}"
+    return set_ or _section("AWS_CONFIG_FILE", "config", section).get("region")
+
+
+def _section(variable: str, file: str, name: str) -> Mapping[str, str]:
+    parser = configparser.RawConfigParser()
+    try:
+        parser.read(Path(os.environ.get(variable) or Path.home() / ".aws" / file).expanduser(), encoding="utf-8")
+    except (configparser.Error, OSError, UnicodeDecodeError, RuntimeError):
+        return {}
+    return dict(parser[name]) if parser.has_section(name) else {}

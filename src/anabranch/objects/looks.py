@@ -1,0 +1,194 @@
+"""What can be told of a Parquet file where it lies: its size, hash, rows, and the ends of its keys.
+
+This module is sent to Spark's executors by value and imports nothing of ours there. What it tells of a file is small,
+so that a load of any size is described without its bytes passing through the driver."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import os
+import pickle
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any, BinaryIO
+
+ROWS_AT_ONCE = 1 << 20
+"""Rows of a file that are looked at in one go."""
+
+
+@dataclass(frozen=True)
+class LookTask:
+    """What is wanted of each file."""
+
+    key: tuple[str, ...]
+    """The columns whose range is told."""
+    hashes: bool = True
+    repeats: int = 0
+    """Keys that stand next to each other twice, of which so many are named; for 0 no key is read."""
+
+
+@dataclass(frozen=True)
+class Look:
+    """What was seen of one file; values are as Python has them."""
+
+    size_bytes: int
+    sha256: str
+    """An empty text if it was not asked for."""
+    row_count: int
+    nulls: int
+    """Nulls in the key, as far as the footer tells them."""
+    ranges: tuple[tuple[Any, Any], ...] | None
+    """The least and greatest value of each column of the key; None if the footer does not tell them for sure."""
+    ends: tuple[tuple[Any, ...], ...] = ()
+    """The first and the last key, or the only one, if repeats were asked for."""
+    repeats: tuple[tuple[Any, ...], ...] = ()
+    """Keys that stand next to each other twice or more, each told once."""
+
+
+def look_at(file: BinaryIO, task: LookTask) -> Look:
+    """Look at a file: once through for the hash, at the footer, and at the key if repeats are asked for."""
+    import pyarrow.parquet as pq
+
+    digest = hashlib.file_digest(file, "sha256").hexdigest() if task.hashes else ""  # type: ignore[arg-type]
+    size = file.seek(0, os.SEEK_END)
+    file.seek(0)
+    parquet = pq.ParquetFile(file, page_checksum_verification=True)
+    nulls, ranges = footer_ranges(parquet.metadata, task.key)
+    ends, repeats = _walk(parquet, task) if task.repeats else ((), ())
+    return Look(size, digest, parquet.metadata.num_rows, nulls, ranges, ends, repeats)
+
+
+def repeated_keys(looks: Iterable[Look], limit: int) -> list[tuple[Any, ...]]:
+    """Find keys that stand twice, in a file or at the ends of two; each is told once.
+
+    In files that are sorted by key, whose ranges share no more than their ends, these are all.
+    """
+    found: dict[tuple[Any, ...], None] = {}
+    seen: set[tuple[Any, ...]] = set()
+    for look in looks:
+        found |= dict.fromkeys((*look.repeats, *(key for key in look.ends if key in seen)))
+        seen.update(look.ends)
+    return list(found)[:limit]
+
+
+def footer_ranges(metadata: Any, key: Sequence[str]) -> tuple[int, tuple[tuple[Any, Any], ...] | None]:
+    """Count nulls in the key and tell its range, by the statistics of a footer."""
+    nulls, ranges, sure = 0, [], True
+    for name in key:
+        statistics = list(_statistics(metadata, name))
+        nulls += sum(s.null_count or 0 for s in statistics if s)
+        ends = [_ends(s) for s in statistics]
+        known = [e for e in ends if e]
+        sure = sure and bool(ends) and len(known) == len(ends)
+        ranges.append((min(e[0] for e in known), max(e[1] for e in known)) if known else (None, None))
+    return nulls, tuple(ranges) if sure and ranges else None
+
+
+def _statistics(metadata: Any, name: str) -> Iterator[Any]:
+    index = next((i for i in range(metadata.num_columns) if metadata.schema.column(i).name == name), None)
+    if index is not None:
+        for group in range(metadata.num_row_groups):
+            yield metadata.row_group(group).column(index).statistics
+
+
+def _ends(statistics: Any) -> tuple[Any, Any] | None:
+    """The least and greatest value of a row group; None if the footer does not tell them for sure."""
+    if statistics is None or not statistics.has_min_max:
+        return None
+    exact = (getattr(statistics, "is_min_value_exact", None), getattr(statistics, "is_max_value_exact", None))
+    return None if False in exact else (statistics.min, statistics.max)
+
+
+def _walk(parquet: Any, task: LookTask) -> tuple[tuple[tuple[Any, ...], ...], tuple[tuple[Any, ...], ...]]:
+    """Go through the keys for the first, the last, and those that equal the one before."""
+    found: dict[tuple[Any, ...], None] = {}
+    first: Any = None
+    last: Any = None
+    for batch in parquet.iter_batches(batch_size=ROWS_AT_ONCE, columns=list(task.key)):
+        keys = batch.select(list(task.key))
+        rows = keys if last is None else _join(last, keys)
+        if len(found) < task.repeats:
+            found |= dict.fromkeys(_values(twins(rows).slice(0, task.repeats)))
+        first = keys.slice(0, 1) if first is None else first
+        last = rows.slice(rows.num_rows - 1)
+    if first is None:
+        return (), ()
+    return tuple(dict.fromkeys((*_values(first), *_values(last)))), tuple(found)[: task.repeats]
+
+
+def twins(rows: Any) -> Any:
+    """The rows of a batch that equal the one before, of several in a row the first."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if rows.num_rows < 2:
+        return rows.slice(rows.num_rows)
+    later, earlier = rows.slice(1), rows.slice(0, rows.num_rows - 1)
+    same: Any = None
+    for one, other in zip(earlier.columns, later.columns, strict=True):
+        equal = pc.equal(one, other)
+        same = equal if same is None else pc.and_(same, equal)
+    before = pa.concat_arrays([pa.array([False]), same.slice(0, len(same) - 1)])
+    return later.filter(pc.and_not(same, before))
+
+
+def _join(last: Any, batch: Any) -> Any:
+    import pyarrow as pa
+
+    return pa.Table.from_batches([last, batch]).combine_chunks().to_batches()[0]
+
+
+def _values(rows: Any) -> list[tuple[Any, ...]]:
+    """Rows as tuples; times of a zone are told in UTC, by a zone that every Python has."""
+    columns = [[_plain(v) for v in column.to_pylist()] for column in rows.columns]
+    return list(zip(*columns, strict=True))
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, datetime) and value.tzinfo is not None:
+        return value.astimezone(UTC)
+    return value
+
+
+def sync(file: BinaryIO) -> None:
+    """Make a file of a disk last through a power cut."""
+    try:
+        number = file.fileno()
+    except OSError:
+        return  # it is in memory, or in a store that makes it last by itself
+    os.fsync(number)
+
+
+# On executors
+
+
+def look_by_path(task: LookTask, paths: Sequence[str], batches: Iterable[Any]) -> Iterator[Any]:
+    """Look at files of a disk that all machines see, whose places among `paths` come in; makes them last, too."""
+    for batch in batches:
+        for place in batch.column(0).to_pylist():
+            with open(paths[place], "rb") as file:
+                sync(file)
+                yield _told(place, look_at(file, task))
+
+
+def look_by_content(task: LookTask, names: Sequence[str], batches: Iterable[Any]) -> Iterator[Any]:
+    """Look at files whose paths and bytes come in, read by Spark from wherever they are."""
+    places = {name: place for place, name in enumerate(names)}
+    for batch in batches:
+        for path, content in zip(batch.column(0).to_pylist(), batch.column(1), strict=True):
+            file = io.BytesIO(content.as_buffer())
+            yield _told(places[path.rpartition("/")[2]], look_at(file, task))
+
+
+def _told(place: int, look: Look) -> Any:
+    import pyarrow as pa
+
+    fields = (look.size_bytes, look.sha256, look.row_count, look.nulls, look.ranges, look.ends, look.repeats)
+    return pa.RecordBatch.from_pydict({"place": pa.array([place], pa.int64()), "told": [pickle.dumps(fields)]})
+
+
+def read_told(content: bytes) -> Look:
+    """Read what an executor of the same user told."""
+    return Look(*pickle.loads(content))

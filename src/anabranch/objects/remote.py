@@ -1,0 +1,272 @@
+"""An object root on S3 or HDFS: the same promises as a folder's, by a few verbs on blobs and a cache on this machine.
+
+Nothing rests on conditional puts: names are random, and the catalogue alone says what counts."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from anabranch.errors import Corrupt, InvalidRequest, Unavailable
+from anabranch.model.ids import new_id
+from anabranch.model.objects import FileAddress, is_object_path
+from anabranch.objects import found_files
+from anabranch.objects.blobs import Blob, Blobs
+from anabranch.objects.cache import FileCache, WantedFile
+from anabranch.objects.far_aside import FarAside
+from anabranch.objects.ranged import RangedFile
+from anabranch.objects.root import FoundFile, SealedFile, WrittenFile, parquet_names
+from anabranch.settings import RANGE_BYTES
+
+MARKER = "anabranch-root.json"
+"""Says which store writes here; others only read."""
+_STORES, _ASIDE = "stores", "aside"
+_RESTORE = "restore the object from a backup; other tables are not affected"
+
+
+class RemoteRoot:
+    """Blobs below one address; written once, never changed."""
+
+    is_far = True
+
+    def __init__(self, blobs: Blobs, store_id: str, cache: FileCache) -> None:
+        self._blobs, self._store, self._is_claimed = blobs, store_id, not store_id
+        self.cache, self.where = cache, blobs.where
+        self._id = hashlib.sha256(blobs.where.encode()).hexdigest()[:16]
+        self._aside = FarAside(blobs, _ASIDE)
+
+    def put(self, content: bytes, suffix: str = ".parquet") -> SealedFile:
+        """Upload under a name that nobody has; a copy stays in the cache, since who writes often reads."""
+        path = self._new_path(suffix)
+        self._blobs.put(path, content)
+        self.cache.keep(self._cached(path), content)
+        return SealedFile(path, len(content), hashlib.sha256(content).hexdigest())
+
+    def put_stream(self, chunks: Iterable[bytes], suffix: str) -> SealedFile:
+        """Upload what comes in pieces; if it fails half-way, there is nothing under the name."""
+        path, told = self._new_path(suffix), _Told(chunks)
+        self._blobs.put(path, told)
+        return SealedFile(path, told.size, told.digest.hexdigest())
+
+    def put_aside(self, content: bytes) -> str:
+        """Upload below a folder of this process."""
+        self.claim()
+        return self._blobs.address(self._aside.put(content))
+
+    def new_prefix(self) -> str:
+        """Name a prefix that nobody else writes to; a blob beside it says that it is wanted."""
+        prefix = self._new_path("")
+        self._blobs.put(f"{prefix}{found_files.BEGUN}", b"")
+        return prefix
+
+    def written(self, prefix: str) -> list[WrittenFile]:
+        """List the data files that an engine wrote, in the order of names; all else there goes."""
+        found = {blob.name.removeprefix(f"{prefix}/"): blob for blob in self._blobs.below(prefix)}
+        kept = parquet_names([name for name in found if "/" not in name])
+        self._blobs.delete(blob.name for name, blob in found.items() if name not in kept)
+        return [WrittenFile(found[name].name, found[name].size_bytes) for name in kept]
+
+    def settle(self, prefix: str) -> None:
+        """Take the mark away that says that the files are wanted; Unavailable if gc took it before."""
+        mark = f"{prefix}{found_files.BEGUN}"
+        try:
+            self._blobs.size(mark)
+        except FileNotFoundError:
+            hint = "try again, and let gc run with a longer grace"
+            message = f"files below {self.uri(prefix)} were collected while they were written"
+            raise Unavailable(message, hint=hint) from None
+        self._blobs.delete([mark])
+
+    def work_folder(self, name: str) -> Path:
+        """Executors share no folder here."""
+        hint = "keep the objects of this repository in a folder that all executors see, such as a shared mount"
+        raise InvalidRequest(f"jobs can't work below {self.where}: they need a folder", hint=hint)
+
+    def discard(self, path: str) -> None:
+        """Remove a blob or prefix; a remnant does no harm, an error here would hide a real one."""
+        with suppress(Unavailable):
+            below = [blob.name for blob in self._blobs.below(path)]
+            self._blobs.delete([f"{path}{found_files.BEGUN}", path, *below])
+            self.cache.evict([self._cached(path)])
+
+    def uri(self, path: str) -> str:
+        """Spark finds blobs by this address."""
+        return self._blobs.address(_checked(path))
+
+    def spark_options(self) -> Mapping[str, str]:
+        """What Spark has to be told with each read and write."""
+        return self._blobs.spark_options()
+
+    @contextmanager
+    def at_hand(self, addresses: Sequence[str]) -> Iterator[Mapping[str, str]]:
+        """Fetch files into the cache, compared with what was written, where they stay as long as the block lasts."""
+        ours = list(dict.fromkeys(a for a in addresses if isinstance(a, FileAddress) or self._is_own(a)))
+        with self.cache.holding([self._wanted(a) for a in ours]) as places:
+            yield dict(zip(ours, map(str, places), strict=True))
+
+    def open(self, path: str) -> BinaryIO:
+        """Open the copy in the cache, if there is one; else a pack is fetched, and all else is read in parts."""
+        name = self._cached(_checked(path))
+        if path.partition(".")[2].startswith("pack") and self._size(path) <= _WHOLE_BYTES:
+            with self.cache.holding([self._wanted(self.uri(path))]) as places:
+                return places[0].open("rb")
+        with suppress(FileNotFoundError):
+            if self.cache.has(name):
+                return self.cache.place(name).open("rb")
+        return RangedFile(lambda start, size: self._range(path, start, size), self._size(path)).buffered(RANGE_BYTES)
+
+    def open_uri(self, uri: str) -> BinaryIO:
+        """Open a blob by the address that Spark knows it by."""
+        return self.open(self._path(uri))
+
+    def check(self, path: str, size_bytes: int, sha256: str | None) -> Hashable | None:
+        """Compare the size that the server tells and, if a hash is given, all bytes."""
+        size, digest = (self._size(path), None) if sha256 is None else self._digest(path)
+        if size != size_bytes:
+            raise Corrupt(f"object {self.uri(path)} has {size} bytes, {size_bytes} were written", hint=_RESTORE)
+        if digest != sha256:
+            message = f"object {self.uri(path)} is not what was written: its sha256 differs"
+            raise Corrupt(message, hint=_RESTORE)
+        return None
+
+    def files(self) -> Iterator[FoundFile]:
+        """List what has names that we give; files of one name are told together."""
+        groups: dict[str, list[Blob]] = {}
+        for blob in self._blobs.below(""):
+            name = found_files.own_name(blob.name)
+            if name is not None:
+                groups.setdefault(name, []).append(blob)
+        for blobs in groups.values():
+            newest = max(blob.changed_at for blob in blobs)
+            yield from (FoundFile(blob.name, blob.size_bytes, newest) for blob in blobs)
+
+    def collect(self, paths: Iterable[str]) -> None:
+        """Remove blobs, the marks of prefixes first; nothing where another store writes."""
+        wanted = list(paths)
+        if wanted:
+            self._check_owner()
+        for path in wanted:
+            if found_files.own_name(path) is None:
+                message = f"{path!r} is no place of an object; nothing is removed there"
+                raise Corrupt(message, hint="run `ana verify`")
+        self._blobs.delete(path for path in wanted if path.endswith(found_files.BEGUN))
+        self._blobs.delete(path for path in wanted if not path.endswith(found_files.BEGUN))
+        self.cache.evict(map(self._cached, wanted))
+
+    def other_stores(self) -> list[str]:
+        """Each store that puts something here leaves a blob of its name."""
+        names = {blob.name.rpartition("/")[2] for blob in self._blobs.below(_STORES)}
+        owner = self._owner()
+        return sorted(names.union({owner} if owner else ()) - {self._store})
+
+    def left_behind(self) -> list[tuple[str, int]]:
+        """List the folders of processes that have not been heard of for long."""
+        return self._aside.left_behind()
+
+    def remove_left_behind(self, name: str) -> None:
+        """Remove the folder of such a process."""
+        self._aside.remove(name)
+
+    def claim(self) -> None:
+        """Say that our store writes here, once; Unavailable if another one does."""
+        if self._is_claimed:
+            return
+        if self._owner() is None:
+            self._blobs.create(MARKER, json.dumps({"store_id": self._store}).encode())
+        self._check_owner()
+        self._blobs.put(f"{_STORES}/{self._store}", b"")
+        self._is_claimed = True
+
+    def _check_owner(self) -> None:
+        owner = self._owner()
+        if owner not in (None, self._store) and self._store:
+            message = f"{self.where} belongs to store {owner}: other stores only read there"
+            raise Unavailable(message, hint="choose another place for the objects of this store", owner=owner)
+
+    def _owner(self) -> str | None:
+        try:
+            told: Any = json.loads(b"".join(self._blobs.read(MARKER)))
+            return str(told["store_id"])
+        except FileNotFoundError:
+            return None
+        except (ValueError, KeyError, TypeError):
+            hint = "restore it from a backup, or remove it if no other store writes there"
+            raise Corrupt(f"{self.where} has a {MARKER} that can't be read", hint=hint) from None
+
+    def _new_path(self, suffix: str) -> str:
+        self.claim()
+        name = new_id("o")
+        return f"{name[1:3]}/{name}{suffix}"
+
+    def _cached(self, path: str) -> str:
+        return f"{self._id}/{path}"
+
+    def _is_own(self, address: str) -> bool:
+        return address.startswith(self._blobs.address(""))
+
+    def _path(self, address: str) -> str:
+        return address.removeprefix(self._blobs.address(""))
+
+    def _wanted(self, address: str) -> WantedFile:
+        path = address.path if isinstance(address, FileAddress) else self._path(address)
+        fetch = self._reading(path)
+        if isinstance(address, FileAddress):
+            return WantedFile(self._cached(_checked(path)), fetch, address.size_bytes, address.sha256)
+        return WantedFile(self._cached(path), fetch)
+
+    def _reading(self, path: str) -> Any:
+        def read() -> Iterator[bytes]:
+            with self._missing(path):
+                yield from self._blobs.read(path)
+
+        return read
+
+    def _size(self, path: str) -> int:
+        with self._missing(path):
+            return self._blobs.size(_checked(path))
+
+    def _range(self, path: str, start: int, size: int) -> bytes:
+        with self._missing(path):
+            return self._blobs.read_range(path, start, size)
+
+    def _digest(self, path: str) -> tuple[int, str]:
+        told = _Told(self._reading(_checked(path))())
+        for _ in told:
+            pass
+        return told.size, told.digest.hexdigest()
+
+    @contextmanager
+    def _missing(self, path: str) -> Iterator[None]:
+        try:
+            yield
+        except FileNotFoundError:
+            raise Corrupt(f"object {self._blobs.address(path)} is missing", hint=_RESTORE) from None
+
+
+_WHOLE_BYTES = 64 * 1024 * 1024
+"""Packs up to this size are fetched whole: their blocks are read one by one."""
+
+
+class _Told:
+    """Pieces that pass, with their size and hash."""
+
+    def __init__(self, chunks: Iterable[bytes]) -> None:
+        self._chunks, self.size, self.digest = chunks, 0, hashlib.sha256()
+
+    def __iter__(self) -> Iterator[bytes]:
+        for chunk in self._chunks:
+            self.size += len(chunk)
+            self.digest.update(chunk)
+            yield chunk
+
+
+def _checked(path: str) -> str:
+    """A path that leads nowhere but to an object, whoever wrote the catalogue."""
+    if not is_object_path(path):
+        hint = "the catalogue is damaged, or was made to harm; restore it from a backup"
+        raise Corrupt(f"{path!r} is no place of an object", hint=hint)
+    return path

@@ -1,0 +1,16 @@
+"""A file's stamp: another one when the file is written to."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Hashable
+
+_TICK_NS = 100_000_000
+
+
+def stamp(found: os.stat_result) -> Hashable | None:
+    """Tell a file from what it will be once it is written to; clocks of file systems tick slowly, so not too early."""
+    if time.time_ns() - found.st_mtime_ns < _TICK_NS:
+        return None
+    return (found.st_mtime_ns, found.st_ctime_ns, found.st_ino, found.st_dev)

@@ -1,0 +1,173 @@
+"""HDFS by its HTTP interface (WebHDFS), which needs neither Java nor Hadoop in this process."""
+
+from __future__ import annotations
+
+import getpass
+import json
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+from urllib.parse import quote, urlencode
+
+from anabranch.errors import Unavailable
+from anabranch.model.object_urls import ObjectUrl
+from anabranch.objects.blobs import Blob
+from anabranch.settings import BUCKET_RETRIES, HDFS_TIMEOUT_SECONDS, RANGE_BYTES
+
+try:
+    import urllib3
+    from urllib3.exceptions import HTTPError
+except ImportError as error:
+    raise Unavailable("urllib3 is not installed, which reads HDFS", hint="pip install 'anabranch[hdfs]'") from error
+
+_HTTP_PORT = 9870
+_RETRY = urllib3.Retry(BUCKET_RETRIES, backoff_factor=0.2, redirect=False, raise_on_status=False)
+
+
+class WebHdfs:
+    """Files below a folder of HDFS."""
+
+    def __init__(self, url: ObjectUrl) -> None:
+        self._url, self.where = url, url.text
+        self._user = url.option("user") or os.environ.get("HADOOP_USER_NAME") or getpass.getuser()
+        http = url.option("http") or f"{url.host.partition(':')[0]}:{_HTTP_PORT}"
+        self._base = f"{http if '://' in http else f'http://{http}'}/webhdfs/v1"
+        self._pool = urllib3.PoolManager(timeout=HDFS_TIMEOUT_SECONDS, retries=_RETRY, maxsize=16)
+
+    def put(self, name: str, content: bytes | Iterable[bytes]) -> None:
+        """Write under another name, then rename: a file that is being written can be seen."""
+        temporary = f"{name.rpartition('.')[0] or name}.tmp"
+        try:
+            self._write(temporary, content, overwrite=True)
+            self._rename(temporary, name)
+        except BaseException:
+            self._delete(temporary, recursive=False)
+            raise
+
+    def create(self, name: str, content: bytes) -> None:
+        """Write if there is nothing yet, which the name node decides."""
+        self._write(name, content, overwrite=False)
+
+    def read(self, name: str) -> Iterator[bytes]:
+        """Read in pieces."""
+        found = self._reply("GET", self._at_data_node("GET", name, "OPEN"), stream=True)
+        try:
+            yield from found.stream(RANGE_BYTES)
+        except HTTPError as error:
+            raise self._unavailable("read", error) from None
+        finally:
+            found.release_conn()
+
+    def read_range(self, name: str, start: int, size: int) -> bytes:
+        """Read a part."""
+        if not size:
+            return b""
+        place = self._at_data_node("GET", name, "OPEN", offset=start, length=size)
+        return bytes(self._reply("GET", place).data)
+
+    def size(self, name: str) -> int:
+        """Ask the name node for the size."""
+        return int(self._ask("GET", name, "GETFILESTATUS")["FileStatus"]["length"])
+
+    def below(self, folder: str) -> Iterator[Blob]:
+        """List a folder, and those in it; none if it is not there."""
+        try:
+            told = self._ask("GET", folder, "LISTSTATUS")["FileStatuses"]["FileStatus"]
+        except FileNotFoundError:
+            return
+        for found in told:
+            if not found["pathSuffix"]:  # it is a file itself
+                return
+            name = f"{folder}/{found['pathSuffix']}" if folder else found["pathSuffix"]
+            if found["type"] == "DIRECTORY":
+                yield from self.below(name)
+            else:
+                yield Blob(name, found["length"], found["modificationTime"] * 1000)
+
+    def delete(self, names: Iterable[str]) -> None:
+        """Remove files, and the folder of a prefix that is empty then."""
+        above = set()
+        for name in names:
+            self._delete(name, recursive=True)
+            above.add(name.rpartition("/")[0])
+        for folder in above:
+            if folder.count("/") == 1:
+                self._delete(folder, recursive=False)
+
+    def address(self, name: str) -> str:
+        """Spark has a client of HDFS of its own."""
+        return f"hdfs://{self._url.host}/{self._url.path and f'{self._url.path}/'}{name}"
+
+    def spark_options(self) -> Mapping[str, str]:
+        """The address says all."""
+        return {}
+
+    def _write(self, name: str, content: bytes | Iterable[bytes], *, overwrite: bool) -> None:
+        place = self._at_data_node("PUT", name, "CREATE", overwrite=str(overwrite).lower())
+        body: Any = content if isinstance(content, bytes) else iter(content)
+        reply = self._send("PUT", place, body=body, headers={"Content-Type": "application/octet-stream"})
+        if not overwrite and reply.status == _FORBIDDEN and _exception(reply) == "FileAlreadyExistsException":
+            return
+        self._check(reply, "written")
+
+    def _rename(self, name: str, final: str) -> None:
+        told = self._ask("PUT", name, "RENAME", destination=f"/{self._path(final)}")
+        if not told["boolean"]:
+            raise Unavailable(f"{self.where} can't be written: a rename was refused", hint=_HINT)
+
+    def _delete(self, name: str, *, recursive: bool) -> None:
+        reply = self._send("DELETE", self._link(name, "DELETE", recursive=str(recursive).lower()))
+        if recursive:
+            self._check(reply, "removed")
+
+    def _at_data_node(self, method: str, name: str, op: str, **more: Any) -> str:
+        """Where the name node sends us for the bytes."""
+        told = self._ask(method, name, op, noredirect="true", **more)
+        return str(told["Location"])
+
+    def _ask(self, method: str, name: str, op: str, **more: Any) -> Any:
+        reply = self._check(self._send(method, self._link(name, op, **more)), "reached")
+        try:
+            return json.loads(reply.data)
+        except ValueError:
+            raise Unavailable(f"{self.where} can't be reached: its answer is no JSON", hint=_HINT) from None
+
+    def _reply(self, method: str, link: str, *, stream: bool = False) -> Any:
+        return self._check(self._send(method, link, preload_content=not stream), "read")
+
+    def _send(self, method: str, link: str, **more: Any) -> Any:
+        try:
+            return self._pool.request(method, link, redirect=False, **more)
+        except HTTPError as error:
+            raise self._unavailable("reached", error) from None
+
+    def _check(self, reply: Any, what: str) -> Any:
+        """Tell errors by their status."""
+        if reply.status < 300:
+            return reply
+        if reply.status == _MISSING:
+            raise FileNotFoundError(self.where)
+        reason = "access denied" if reply.status in (401, _FORBIDDEN) else f"the server answered {reply.status}"
+        raise Unavailable(f"{self.where} can't be {what}: {reason} ({_exception(reply)})", hint=_HINT)
+
+    def _unavailable(self, what: str, error: HTTPError) -> Unavailable:
+        return Unavailable(f"{self.where} can't be {what}: {type(error).__name__}", hint=_HINT)
+
+    def _path(self, name: str) -> str:
+        return f"{self._url.path}/{name}".strip("/")
+
+    def _link(self, name: str, op: str, **more: Any) -> str:
+        query = urlencode({"op": op, "user.name": self._user, **more})
+        return f"{self._base}/{quote(self._path(name))}?{query}"
+
+
+_FORBIDDEN, _MISSING = 403, 404
+_HINT = "check the address (http= names the port of WebHDFS, usually 9870), the user and the network"
+
+
+def _exception(reply: Any) -> str:
+    """The class of what went wrong, as Hadoop names it."""
+    try:
+        return str(json.loads(reply.data)["RemoteException"]["exception"])
+    except (ValueError, KeyError, TypeError):
+        return "no reason given"

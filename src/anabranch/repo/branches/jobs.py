@@ -1,0 +1,110 @@
+"""Jobs as the catalogue remembers them, with what their folders tell of shards that are under way."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import socket
+from collections.abc import Mapping
+from typing import Any
+
+from anabranch.catalog import jobs as job_rows
+from anabranch.catalog.history import to_datetime
+from anabranch.catalog.jobs import JobRecord
+from anabranch.errors import InvalidRequest, NotFound, Unavailable
+from anabranch.repo.context.context import Context
+
+
+def list_jobs(ctx: Context, name: str | None = None, limit: int | None = None) -> list[dict[str, Any]]:
+    """List the jobs, newest first, as documents."""
+    with ctx.catalog.read() as cx:
+        held = job_rows.lease_holders(cx, ctx.record.id)
+        return [_document(ctx, r, held) for r in job_rows.list_jobs(cx, ctx.record.id, name, limit)]
+
+
+def find_job(ctx: Context, which: str) -> dict[str, Any]:
+    """Find a job by its id, the beginning of it, or its name, which means the newest; with its shards."""
+    with ctx.catalog.read() as cx:
+        record = find_record(ctx, which)
+        held = job_rows.lease_holders(cx, ctx.record.id)
+        shards = [_shard(row) for row in job_rows.list_shards(cx, record.id)]
+    options = {name: value for name, value in record.options.items() if value not in (None, [], {}, False)}
+    return {**_document(ctx, record, held), "inputs": record.inputs, "options": options, "shards": shards}
+
+
+def find_record(ctx: Context, which: str) -> JobRecord:
+    """Find a job as the catalogue has it."""
+    with ctx.catalog.read() as cx:
+        there = job_rows.list_jobs(cx, ctx.record.id)
+    found = [r for r in there if r.id == which] or [r for r in there if r.name == which][:1]
+    found = found or [r for r in there if r.id.startswith(which) and which]
+    if not found:
+        raise NotFound(f"there is no job {which!r}", hint="`ana job ls` lists them by id and name")
+    if len(found) > 1:
+        several = ", ".join(r.id for r in found[:3])
+        raise InvalidRequest(f"{len(found)} jobs have ids that begin with {which!r}", hint=f"they are {several}")
+    return found[0]
+
+
+def remove_job(ctx: Context, which: str) -> dict[str, Any]:
+    """Forget a job and remove what its shards left; what it published stays."""
+    record = find_record(ctx, which)
+    with ctx.catalog.write() as cx:
+        told = _document(ctx, record, job_rows.lease_holders(cx, ctx.record.id))
+        if told["state"] == "running":
+            raise Unavailable(f"job {record.id} ({record.name}) is running", hint="end the process that runs it first")
+        job_rows.remove_job(cx, record.id)
+    shutil.rmtree(ctx.root.work_folder(record.prefix), ignore_errors=True)
+    return told
+
+
+def lease_of(name: str, branch: str) -> str:
+    """What the lease of a job is called: one at a time works for a name on a branch."""
+    return f"job {name} on {branch}"
+
+
+def is_dead(holder: str) -> bool:
+    """Tell whether who holds a lease was a process of this machine that is gone."""
+    host, _, rest = holder.partition(":")
+    pid = rest.partition(":")[0]
+    if host != socket.gethostname() or not pid.isdecimal():
+        return False
+    try:
+        os.kill(int(pid), 0)
+    except ProcessLookupError:
+        return True
+    except OSError:
+        return False
+    return False
+
+
+def _document(ctx: Context, r: JobRecord, held: Mapping[str, str]) -> dict[str, Any]:
+    return {
+        "id": r.id,
+        "name": r.name,
+        "state": _state(r, held),
+        "output": r.branch,
+        "shard_count": r.shard_count,
+        "finished_count": r.shard_count if r.state == "published" else _finished(ctx, r),
+        "commit": r.commit_hash,
+        "error": r.error,
+        "author": r.author,
+        "started_at": to_datetime(r.started_at),
+        "finished_at": None if r.finished_at is None else to_datetime(r.finished_at),
+    }
+
+
+def _state(r: JobRecord, held: Mapping[str, str]) -> str:
+    """A job that nobody works at any more was interrupted."""
+    holder = held.get(lease_of(r.name, r.branch))
+    return "interrupted" if r.state == "running" and (holder is None or is_dead(holder)) else r.state
+
+
+def _finished(ctx: Context, r: JobRecord) -> int:
+    folder = ctx.root.work_folder(r.prefix)
+    return len(list(folder.glob("shard-*.json"))) if folder.is_dir() else 0
+
+
+def _shard(row: Any) -> dict[str, Any]:
+    known = {"shard": row.number, "state": row.state, "attempts": row.attempts, "inputs": row.inputs}
+    return {**known, "counts": row.counts, "error": row.error}

@@ -1,0 +1,79 @@
+"""amend: make the newest commit of a branch again, with other words or more work in it; all of it or nothing."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from anabranch.catalog import branches, commits, history
+from anabranch.errors import InvalidRequest
+from anabranch.model.clock import Position
+from anabranch.model.commits import BranchHead, Commit
+from anabranch.repo.branches.provenance import origins_at
+from anabranch.repo.branches.refs import need_branch
+from anabranch.repo.commit.commit import finish
+from anabranch.repo.commit.open_commit import OpenCommit, working_set
+from anabranch.repo.context.arguments import check_date, check_words
+from anabranch.repo.context.context import Context
+from anabranch.repo.merge.remake import CommitWords, remake
+from anabranch.repo.merge.side_branch import aside
+
+
+@dataclass(frozen=True)
+class AmendRequest:
+    """What `repo.amend(…)` was asked for."""
+
+    branch: str | None = None
+    message: str | None = None
+    author: str | None = None
+    date: str | datetime | None = None
+
+    def __post_init__(self) -> None:
+        check_words("amend" if self.message is None else self.message, self.author)
+
+
+def amend(ctx: Context, asked: AmendRequest, work: OpenCommit | None = None) -> Commit:
+    """Put a new commit in the place of the newest, with its parents; staged work is taken in."""
+    with ctx.catalog.alone(ctx.record.id):
+        with ctx.catalog.read() as cx:
+            head = need_branch(ctx, cx, asked.branch or ctx.default_branch(cx))
+        work = work or working_set(ctx, head.name)
+        _check(head, work)
+        made = remake(ctx, head.position, _tip(ctx, head, work), head, _said(ctx, head, asked), "amend")
+        with ctx.catalog.write() as cx:
+            ctx.move(cx, head, history.by_hash(cx, ctx.record.id, made.hash)[0], "amend", asked.author)
+    if work is not None:
+        work._closed = True
+    return made
+
+
+def _check(head: BranchHead, work: OpenCommit | None) -> None:
+    if work is not None and work.branch != head.name:
+        hint = f"amend {work.branch!r}, or finish() the open commit"
+        raise InvalidRequest(f"open commit {work.id} is on branch {work.branch!r}, not on {head.name!r}", hint=hint)
+
+
+def _tip(ctx: Context, head: BranchHead, work: OpenCommit | None) -> Position:
+    """A commit of the work on top of the one that is amended, which nobody will see; the latter, if there is none."""
+    if work is None:
+        return head.position
+    work.flush()
+    with aside(ctx, head, head.position) as name:
+        with ctx.catalog.read() as cx:
+            found = branches.find(cx, ctx.record.id, name)
+        assert found is not None
+        start = replace(work._start, branch=replace(found, position=work._start.branch.position), allow_empty=True)
+        finish(ctx, start, work._draft, "amend", tuple(work._registered), (work.id, work.version))
+        with ctx.catalog.read() as cx:
+            found = branches.find(cx, ctx.record.id, name)
+    assert found is not None
+    return found.position
+
+
+def _said(ctx: Context, head: BranchHead, asked: AmendRequest) -> CommitWords:
+    """The words of the old commit, but for those that are given."""
+    with ctx.catalog.read() as cx:
+        old, origins = commits.describe(cx, [head.position])[0], origins_at(cx, [head.position])
+    date = old.started_at if asked.date is None else asked.date
+    started_at = check_date(date, ctx.catalog.now())
+    return CommitWords(asked.message or old.message, asked.author or old.author, started_at, origins, old.facts)

@@ -1,0 +1,87 @@
+"""Making a commit again: the same parents, other words, or more in it. Amending and squashing are this."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from anabranch.catalog import history, paths
+from anabranch.errors import InvalidRequest
+from anabranch.model.clock import Position
+from anabranch.model.commits import BranchHead, Commit, CommitHead, Origin
+from anabranch.model.content import ChangeReference
+from anabranch.model.ids import ThingId
+from anabranch.model.tables import holds_rows
+from anabranch.repo.context.context import Context
+from anabranch.repo.merge.attempts import Attempts
+from anabranch.repo.merge.pick import Picked, read_target, work_out_pick
+from anabranch.repo.merge.publish import Merged, publish_content
+from anabranch.repo.merge.side_branch import aside
+
+
+@dataclass(frozen=True)
+class CommitWords:
+    """What a commit says of itself."""
+
+    message: str
+    author: str
+    started_at: int
+    provenance: tuple[Origin, ...] = ()
+    facts: Mapping[str, Any] = field(default_factory=dict)
+
+
+def remake(ctx: Context, old: Position, tip: Position, branch: BranchHead, says: CommitWords, verb: str) -> Commit:
+    """Make a commit with the parents of an old one and the state of a tip, which is the old one or follows from it.
+
+    No branch moves; `branch` is the one that is to show it.
+    """
+    with ctx.catalog.read() as cx:
+        first = history.parent(cx, old, 1)
+        further = [history.head(cx, p) for p in history.further_parents(cx, old)]
+        merge = _FurtherParents(tuple(p for p in further if p), tuple(paths.referred(cx, old)))
+    if first is None:
+        raise InvalidRequest("the first commit of a repository can't be made again", hint="make a new commit")
+    picked = Picked(first, tip, verb, says.message, says.author, verb)
+    with aside(ctx, branch, first) as name:
+        return Attempts(ctx).run(lambda attempts: _attempt(attempts, name, picked, merge, says, branch))
+
+
+@dataclass(frozen=True)
+class _FurtherParents:
+    """What a merge commit has that others lack."""
+
+    further: tuple[CommitHead, ...]
+    referred: tuple[ThingId, ...]
+
+    def references(self, merged: Merged) -> list[ChangeReference]:
+        """The difference to the further parents is not told again: states are compared where it matters."""
+        drafted = [t.id for t in merged.target.draft.things.values() if holds_rows(t.kind)]
+        tables = dict.fromkeys((*drafted, *self.referred))
+        return [ChangeReference(t, n, None, None) for t in tables for n in range(1, len(self.further) + 1)]
+
+
+def _attempt(
+    attempts: Attempts, name: str, picked: Picked, merge: _FurtherParents, says: CommitWords, branch: BranchHead
+) -> Commit:
+    ctx = attempts.ctx
+    with ctx.catalog.read() as cx:
+        target = read_target(ctx, cx, name)
+    merged = work_out_pick(ctx, target, picked)
+    merged.parents = (*merged.parents, *merge.further)
+    merged.references = merge.references(merged)
+    made = publish_content(
+        attempts,
+        merged,
+        message=says.message,
+        author=says.author,
+        verb=picked.verb,
+        provenance=says.provenance,
+        facts=says.facts,
+        allow_empty=True,
+        line_of=branch,
+        starts_line=True,
+        started_at=says.started_at,
+    )
+    assert made is not None
+    return made
