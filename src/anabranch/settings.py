@@ -151,6 +151,10 @@ REWRITTEN_FILES_AT_ONCE = 8
 """Files that are rewritten together."""
 
 # Memory and reading
+LOOKED_UP_KEYS_LIMIT = 65_536
+"""Up to so many keys are looked up in files without an engine."""
+LOOKED_UP_ROWS_PER_KEY = 4
+"""That is so as long as no more rows than this, for each key, share the first column of the key."""
 DOOR_ROW_LIMIT = 10_000
 """DataFrames of up to so many rows come into the process before anything is done with them."""
 DOOR_LIMIT_BYTES = 8 * 1024 * 1024

@@ -133,13 +133,13 @@ def _is_worth_keeping(read: Read, query: QueryRead) -> bool:
     if any(c.type.only_spark for c in read.columns) or size_of(layers.changes) > settings.broadcast_limit_bytes:
         return False
     rows = sum(x.object.row_count for x in layers.changed)
-    size = rows * sum(map(_width_bytes, read.columns))
+    size = rows * sum(map(width_bytes, read.columns))
     if not query.in_process:
         return size <= settings.overlay_file_limit_bytes
     return rows <= settings.overlay_row_limit or (query.all_rows and size <= settings.cache_limit_bytes // 2)
 
 
-def _width_bytes(column: Column) -> int:
+def width_bytes(column: Column) -> int:
     """Guess how many bytes a value takes in memory."""
     is_wide = column.type.is_nested or column.type.name in ("string", "binary")
     return WIDE_VALUE_BYTES if is_wide else NARROW_VALUE_BYTES

@@ -50,6 +50,16 @@ def of_one_side(path: Query, schema: Schema, cells: Sequence[Column]) -> Query:
     return path.over(select(picked, subquery(path.expression, "f")))
 
 
+def first_keys(sides: Sequence[Query], schema: Schema, count: int) -> Query:
+    """The first keys of some queries over the same sources, once each, in their order."""
+    keys = [str(k) for k in schema.key_ids]
+    whole = union_all([select([col(k) for k in keys], subquery(side.expression, "s")) for side in sides])
+    once = select([col(k) for k in keys], subquery(whole, "k"), limit=count)
+    once.set("distinct", exp.Distinct())
+    once.set("order", exp.Order(expressions=[exp.Ordered(this=col(k)) for k in keys]))
+    return sides[0].over(once)
+
+
 def of_two_sides(ours: Query, theirs: Query, schema: Schema, cells: Sequence[Column], sources: Sources) -> Query:
     """The difference from ours to theirs, from the paths to both: ours is undone, theirs is done."""
     ids = [str(k) for k in schema.key_ids]
