@@ -87,13 +87,24 @@ def test_small_intermediates_of_spark_are_not_written(
     tmp_path: Path, spark: SparkSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Where the table is for Spark to read, only what it finds at the keys comes into the process."""
-    with ab.init(tmp_path / "shop", spark=spark, engine="spark") as repo:
+    settings = ab.Settings(spark_threshold_bytes=0)
+    with ab.init(tmp_path / "shop", spark=spark, settings=settings) as repo:
         with repo.commit("main", "load") as tx:
             tx.create_table("t", spark.range(50).selectExpr("id", "id AS a"), key="id")
         with counted(monkeypatch) as asked, repo.commit("main", "change") as tx:
             assert tx.table("t").upsert(spark.range(48, 52).selectExpr("id", "7 AS a")).updated == 2
         assert "write" not in asked
+        assert len(asked) > 1, "the door, and what Spark finds in the table"
         assert repo.table("t").spark().where("a = 7").count() == 5
+
+
+def test_spark_does_it_all_where_it_was_asked_for(
+    tmp_path: Path, spark: SparkSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with ab.init(tmp_path / "shop", spark=spark, engine="spark") as repo:
+        with counted(monkeypatch) as asked, repo.commit("main", "load") as tx:
+            tx.create_table("t", spark.range(5), key="id")
+        assert "write" in asked
 
 
 def test_whether_first_rows_may_be_all_is_told_by_spark(spark: SparkSession, tmp_path: Path) -> None:

@@ -60,7 +60,9 @@ def take_in(ctx: Context, state: TableState, given: Input, what: str, *, partial
 def _at_hand(ctx: Context, rows: Incoming, schema: Schema) -> Incoming:
     """Bring a DataFrame of few rows into the process, cast to the columns' types by Spark: one job instead of many."""
     frame, columns = rows.given.source, rows.columns(schema)
-    if not isinstance(frame, Frame) or any(needs_spark_to_take(c.type) for c in columns):
+    if not isinstance(frame, Frame) or ctx.engines.setting == "spark":
+        return rows
+    if any(needs_spark_to_take(c.type) for c in columns):
         return rows
     from anabranch.engines.spark_sizes import may_be_few_rows
 

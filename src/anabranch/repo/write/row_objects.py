@@ -78,7 +78,7 @@ class Scratch:
         If they are to be `unique`, keys that come twice are looked for on the way.
         """
         cluster = [str(c.id) for c in key]
-        if self.engine.in_process or _fits_memory(query, columns, most):
+        if self.engine.in_process or _fits_memory(self.ctx, query, columns, most):
             found = query.table if isinstance(query, Rows) else self.engine.fetch(query)
             rows = _sorted(found, cluster)
             repeats = parquet.equal_rows(rows, key, NAMED_AT_MOST) if unique else []
@@ -93,11 +93,14 @@ class Scratch:
         return kept_files(self.ctx, files, columns, key)
 
 
-def _fits_memory(query: Query | Rows, columns: Sequence[tuple[str, DataType]], most: int | None) -> bool:
-    """Whether rows are few, and Arrow holds them as Spark does: then Spark need not write them."""
+def _fits_memory(
+    ctx: Context, query: Query | Rows, columns: Sequence[tuple[str, DataType]], most: int | None = None
+) -> bool:
+    """Whether rows are few, and Arrow holds them as Spark does: then Spark need not write them, unless it is asked to."""
     count = query.table.num_rows if isinstance(query, Rows) else most
     few = count is not None and count <= DOOR_ROW_LIMIT
-    return few and not any(needs_spark_to_take(type_) for _, type_ in columns)
+    is_free = ctx.engines.setting != "spark"
+    return few and is_free and not any(needs_spark_to_take(type_) for _, type_ in columns)
 
 
 def one_file(ctx: Context, rows: int | None) -> int | None:
@@ -175,7 +178,7 @@ def store_checked(
 ) -> tuple[tuple[NewObject, ...], KeyRows]:
     """Store rows; if they are sorted by key and to be `unique`, gives keys that come more than once, too."""
     ids = tuple(c.id for c in touched)
-    if engine.in_process or (isinstance(query, Rows) and _fits_memory(query, _held(schema), None)):
+    if engine.in_process or (isinstance(query, Rows) and _fits_memory(ctx, query, _held(schema))):
         found = query.table if isinstance(query, Rows) else engine.fetch(query)
         rows = _numbered(_sorted(found, layout.cluster), layout)
         most = max(rows.num_rows, 1) if layout.files == 1 else layout.file_rows or ctx.settings.file_row_limit
