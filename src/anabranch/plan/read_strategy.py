@@ -55,6 +55,12 @@ def sort_layers(layers: Sequence[Layer], columns: Sequence[Column]) -> SortedLay
     return SortedLayers(plain, changed, acting)
 
 
+def changed_cells(state: TableState, columns: Sequence[Column], layers: SortedLayers) -> tuple[Column, ...]:
+    """The columns whose cells changes may replace."""
+    touched = {c for d in layers.changes if d.object.kind == "update" for c in d.object.touched}
+    return tuple(c for c in columns if touched & c.ids and c.id not in state.schema.key_ids)
+
+
 def _may_change(layer: Layer, column_ids: Set[ColumnId]) -> bool:
     o = layer.object
     return o.kind == "delete" or (o.kind == "update" and not column_ids.isdisjoint(o.touched))
@@ -96,8 +102,7 @@ class Read:
     @cached_property
     def cells(self) -> tuple[Column, ...]:
         """The columns wanted whose cells changes may replace."""
-        touched = {c for d in self.layers.changes if d.object.kind == "update" for c in d.object.touched}
-        return tuple(c for c in self.columns if touched & c.ids and c.id not in self.state.schema.key_ids)
+        return changed_cells(self.state, self.columns, self.layers)
 
     @cached_property
     def may_prepare(self) -> bool:

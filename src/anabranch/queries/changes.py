@@ -17,7 +17,8 @@ from anabranch.model.schema import Column
 from anabranch.model.tables import TableState
 from anabranch.queries.difference import CHANGE_TYPE
 from anabranch.queries.nested import differs
-from anabranch.queries.object_groups import INT, turn_of
+from anabranch.queries.object_groups import INT
+from anabranch.queries.overlay_columns import turn_of
 from anabranch.queries.path_fold import STRING, path_events
 from anabranch.queries.query import (
     DELETE,

@@ -9,7 +9,7 @@ from sqlglot import exp
 from anabranch.model.schema import Column, Schema
 from anabranch.model.types import DataType
 from anabranch.queries.nested import differs
-from anabranch.queries.object_groups import turn_of
+from anabranch.queries.overlay_columns import turn_of
 from anabranch.queries.path_fold import AGAIN, STRING
 from anabranch.queries.query import (
     DELETE,

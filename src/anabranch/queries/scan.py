@@ -21,7 +21,8 @@ from anabranch.model.schema import Column
 from anabranch.model.tables import TableState
 from anabranch.model.types import DataType
 from anabranch.queries.nested import last_of
-from anabranch.queries.object_groups import GONE, INT, ObjectGroup, Overlay, physical, turn_of
+from anabranch.queries.object_groups import INT, ObjectGroup, Overlay, physical
+from anabranch.queries.overlay_columns import GONE, turn_of
 from anabranch.queries.query import (
     TURN,
     Files,

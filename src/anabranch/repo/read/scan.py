@@ -17,8 +17,9 @@ from anabranch.model.schema import Column, Schema
 from anabranch.model.tables import TableState
 from anabranch.model.types import DataType
 from anabranch.plan.read_strategy import QueryRead, Read, choose_strategy, join_strategy
-from anabranch.queries.object_groups import GONE, INT, physical, turn_of
+from anabranch.queries.object_groups import INT, physical
 from anabranch.queries.overlay_by_file import acting, can_tell
+from anabranch.queries.overlay_columns import GONE, turn_of
 from anabranch.queries.query import TURN, Query, Rows, Source, Sources, col, joined, same_key, select, subquery, table
 from anabranch.queries.scan import Access, ChangedRows, Keys, PreparedRead, Scan
 from anabranch.repo.context.context import Context

@@ -96,7 +96,7 @@ class Scratch:
 def _fits_memory(
     ctx: Context, query: Query | Rows, columns: Sequence[tuple[str, DataType]], most: int | None = None
 ) -> bool:
-    """Whether rows are few, and Arrow holds them as Spark does: then Spark need not write them, unless it is asked to."""
+    """Whether rows are few, and Arrow holds them as Spark does: then Spark need not write them, unless asked to."""
     count = query.table.num_rows if isinstance(query, Rows) else most
     few = count is not None and count <= DOOR_ROW_LIMIT
     is_free = ctx.engines.setting != "spark"
