@@ -20,7 +20,9 @@ from anabranch.repo.compare.changes import Changes
 from anabranch.repo.compare.history import RowHistoryEntry, TableHistoryEntry
 from anabranch.repo.compare.table_diff import Diff, TableDiff
 from anabranch.repo.merge.conflicts import Conflicts, TableConflicts
+from anabranch.repo.merge.open_conflicts import OpenConflicts
 from anabranch.repo.merge.open_merge import OpenMerge
+from anabranch.repo.merge.open_sequence import OpenSequence
 from anabranch.repo.merge.preview import Preview
 from anabranch.repo.merge.request import MergeResult
 from anabranch.repo.read.sql_result import SqlResult
@@ -42,6 +44,7 @@ CLASSES = {
     "conflicts": Conflicts,
     "conflicts of one table": TableConflicts,
     "open_merge": OpenMerge,
+    "open_sequence": OpenSequence,
     "preview": Preview,
     "changes": Changes,
     "blame": Blame,
@@ -91,7 +94,8 @@ def _lines() -> Iterator[str]:
 
 
 def _members(kind: type) -> Iterator[str]:
-    for name, member in vars(kind).items():
+    shared = vars(OpenConflicts) if issubclass(kind, OpenConflicts) else {}
+    for name, member in {**shared, **vars(kind)}.items():
         if name.startswith("_") or name in INNER.get(kind, ()):
             continue
         if isinstance(member, property):

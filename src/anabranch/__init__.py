@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from anabranch.repo.compare.table_diff import Diff, TableDiff
     from anabranch.repo.merge.conflicts import Conflicts
     from anabranch.repo.merge.open_merge import OpenMerge
+    from anabranch.repo.merge.open_sequence import OpenSequence
     from anabranch.repo.merge.request import MergeResult
     from anabranch.repo.read.sql_result import SqlResult
     from anabranch.repo.read.table import Table
@@ -66,6 +67,7 @@ __all__ = [
     "NotFound",
     "OpenCommit",
     "OpenMerge",
+    "OpenSequence",
     "Optimized",
     "OutcomeUnknown",
     "Relation",
@@ -101,6 +103,7 @@ _LOADED_LATER = {
     "MergeResult": "repo.merge.merge",
     "OpenCommit": "repo.commit.open_commit",
     "OpenMerge": "repo.merge.open_merge",
+    "OpenSequence": "repo.merge.open_sequence",
     "Relation": "frames.relation",
     "Repository": "repo.repository",
     "SqlResult": "repo.read.sql_result",

@@ -82,6 +82,10 @@ class Settings:
     """The same for `optimize`."""
     overlay_turn_limit: int = 16
     """Turns of changes that a snapshot keeps at most for files that are not rewritten."""
+    url_allow: tuple[str, ...] = ()
+    """Places that files may be fetched from, such as `https://example.com`; none unless named here."""
+    url_limit_bytes: int = 1024 * 1024 * 1024
+    """The largest file that is fetched."""
     server: ServerSettings = ServerSettings()
     """How long a catalogue on a server is waited for."""
     damage: DamageSettings = DamageSettings()
@@ -143,6 +147,12 @@ COLLECTED_AT_ONCE = 1000
 """Objects that gc removes in one transaction."""
 VERIFIED_AT_ONCE = 200
 """Objects that verify reads at a time."""
+
+FETCH_TIMEOUT_SECONDS = 30
+"""How long a server that a file is fetched from may be silent."""
+
+GIVEN_CONTENT_LIMIT_BYTES = 16 * 1024 * 1024
+"""Bytes that a conflict of a file can be resolved with: the catalogue keeps them until the merge is finished."""
 
 # Folding
 TIER_FACTOR = 8

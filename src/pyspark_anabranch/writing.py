@@ -20,7 +20,7 @@ from pyspark_anabranch.reading import arrow_schema
 
 
 @dataclass
-class WrittenFile(WriterCommitMessage):
+class PartitionFile(WriterCommitMessage):
     """What a task wrote; without a name, nothing."""
 
     name: str | None
@@ -38,16 +38,16 @@ class CommitWriter(DataSourceArrowWriter):
             self._prefix, self._folder = repo.workbook.new_prefix()
         self._identity = WriteIdentity("spark_write", {"id": asked.write_id or uuid.uuid4().hex})
 
-    def write(self, iterator: Iterator[pa.RecordBatch]) -> WrittenFile:
+    def write(self, iterator: Iterator[pa.RecordBatch]) -> PartitionFile:
         """Write the rows of one task to a file of this attempt's own."""
         first = next(iterator, None)
         if first is None:
-            return WrittenFile(None, 0)
+            return PartitionFile(None, 0)
         os.makedirs(self._folder, exist_ok=True)
         name = f"part-{uuid.uuid4().hex}.parquet"
         path = os.path.join(self._folder, name)
         try:
-            return WrittenFile(name, _write_file(path, first, iterator))
+            return PartitionFile(name, _write_file(path, first, iterator))
         except BaseException:
             with suppress(FileNotFoundError):
                 os.unlink(path)
@@ -70,7 +70,7 @@ class CommitWriter(DataSourceArrowWriter):
             repo.workbook.discard(self._prefix)
 
     def _rows(self, messages: list[WriterCommitMessage | None]) -> pa.Table:
-        written = [m for m in messages if isinstance(m, WrittenFile)]
+        written = [m for m in messages if isinstance(m, PartitionFile)]
         tables = [pq.read_table(os.path.join(self._folder, m.name)) for m in written if m.name is not None]
         rows = pa.concat_tables(tables) if tables else arrow_schema(self._schema).empty_table()
         expected = sum(m.row_count for m in written)

@@ -11,15 +11,18 @@ from sqlalchemy import Connection, delete, select, update
 from anabranch.catalog import tables as t
 from anabranch.model.ids import RepositoryId, ThingId
 
+SEQUENCES = ("cherry-pick", "revert", "rebase")
+"""The modes whose sources are steps (`plan/merge/steps.py`)."""
+
 
 @dataclass(frozen=True)
 class MergeRecord:
-    """An open merge as the catalogue keeps it."""
+    """An open merge as the catalogue keeps it; or several picks, reverts or steps of a rebase, by its mode."""
 
     id: str
     branch: str
     sources: tuple[str, ...]
-    """The hashes of the commits to merge, each after a space followed by the ref it was given as."""
+    """The hashes of the commits to merge, each after a space followed by the ref it was given as; or of steps."""
     message: str | None
     author: str
     started_at: int
@@ -31,6 +34,10 @@ class MergeRecord:
     """Which side was chosen for tables and columns, by the id of the conflict."""
     version: int = 0
     """Counts the resolutions, so that two processes can't overwrite each other's."""
+
+    @property
+    def is_sequence(self) -> bool:
+        return self.mode in SEQUENCES
 
 
 def insert(cx: Connection, repository: RepositoryId, record: MergeRecord) -> None:
@@ -75,6 +82,15 @@ def resolve(cx: Connection, record: MergeRecord, decisions: Mapping[str, str], r
         cx.execute(delete(t.settled_rows).where(s.open_id == record.id, s.thing_id == thing))
         cx.execute(t.settled_rows.insert(), {"open_id": record.id, "thing_id": thing, "content": content})
     return True
+
+
+def advance(cx: Connection, record: MergeRecord, sources: tuple[str, ...]) -> bool:
+    """Go on to the next of several steps, with nothing resolved yet; False if it was changed or ended elsewhere."""
+    c = t.open_merges.c
+    told = update(t.open_merges).where(c.id == record.id, c.version == record.version)
+    found = cx.execute(told.values(sources=list(sources), decisions={}, version=record.version + 1))
+    cx.execute(delete(t.settled_rows).where(t.settled_rows.c.open_id == record.id))
+    return found.rowcount == 1
 
 
 def remove(cx: Connection, id_: str) -> bool:

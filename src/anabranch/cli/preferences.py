@@ -1,6 +1,6 @@
 """What users prefer, by name: kept for one folder in its cli.json, for all in a file of the user's own.
 
-What names a command to run is the user's alone: a folder may come from a stranger."""
+What names a command to run, or places to fetch from, is the user's alone: a folder may come from a stranger."""
 
 from __future__ import annotations
 
@@ -22,15 +22,16 @@ class Known:
     meaning: str
     choices: tuple[str, ...] = ()
     default: str = ""
-    runs: bool = False
-    """Whether it is a command: what a folder says of it does not count."""
+    own: bool = False
+    """Whether it is the user's alone, as a command that runs is: what a folder says of it does not count."""
 
 
 KNOWN = {
     "author": Known("who makes commits"),
     "engine": Known("what runs the work", ENGINES, "auto"),
     "colour": Known("when output has colours", ("auto", "always", "never"), "auto"),
-    "pager": Known("the command that shows long texts, or never", runs=True),
+    "pager": Known("the command that shows long texts, or never", own=True),
+    "url_allow": Known("places that `ana file fetch` may fetch from, with spaces between", own=True),
 }
 
 
@@ -49,7 +50,7 @@ def in_force(folder: dict[str, str]) -> list[Preference]:
     user = load_user()
     found = []
     for name, known in KNOWN.items():
-        if name in folder and not known.runs:
+        if name in folder and not known.own:
             found.append(Preference(name, folder[name], "folder"))
         elif name in user:
             found.append(Preference(name, user[name], "user"))

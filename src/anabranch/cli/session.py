@@ -19,12 +19,13 @@ from anabranch.cli.preferences import preferred
 from anabranch.cli.refs import translate
 from anabranch.errors import AnabranchError, InvalidRequest, NotFound, Unavailable
 from anabranch.model.addresses import masked, read_address
+from anabranch.settings import Settings
 
 if TYPE_CHECKING:
     from anabranch import Repository
     from anabranch.cli.progress import Progress
     from anabranch.repo.commit.open_commit import OpenCommit
-    from anabranch.repo.merge.open_merge import OpenMerge
+    from anabranch.repo.merge.open_conflicts import OpenConflicts
 
 
 _OPTIONS = {
@@ -91,7 +92,8 @@ class Session:
 
         name = self.choices.repository or self.place.state.repository
         engine = self.choices.engine or self.preferences["engine"]
-        return anabranch.open(self.place.store, repository=name, engine=engine, author=self.author)
+        settings = Settings(url_allow=tuple(self.preferences["url_allow"].split()))
+        return anabranch.open(self.place.store, repository=name, engine=engine, author=self.author, settings=settings)
 
     @cached_property
     def branch(self) -> str:
@@ -107,13 +109,27 @@ class Session:
         found = self.repo.working_set(branch or self.branch)
         return found if found and found.status() else None
 
-    def open_merge(self, into: str) -> OpenMerge:
-        """Find the open merge into a branch; the newest, if there are several."""
-        found = self.repo.open_merges(into)
+    def all_open(self, branch: str) -> list[OpenConflicts]:
+        """What is open on a branch: merges, cherry-picks, reverts and rebases."""
+        return [*self.repo.open_merges(branch), *self.repo.open_sequences(branch)]
+
+    def open_work(self, branch: str, verb: str | None = None) -> OpenConflicts:
+        """Find what is open on a branch; the newest, if there are several. It must be of the verb, if one is given."""
+        found = self.all_open(branch)
         if not found:
-            hint = "`ana merge SOURCE` keeps one open if there are conflicts; `ana status` shows it"
-            raise NotFound(f"no merge into {into!r} is open", hint=hint)
+            what, places = verb or "merge", {"merge": "SOURCE", "rebase": "ONTO"}
+            hint = f"`ana {what} {places.get(what, 'COMMIT')}` keeps one open if there are conflicts; see `ana status`"
+            raise NotFound(f"no {what} is open on {branch!r}", hint=hint)
+        if verb not in (None, found[-1].verb):
+            hint = f"`ana {found[-1].verb} --continue` goes on with it, `ana {found[-1].verb} --abort` gives it up"
+            raise InvalidRequest(f"no {verb} is open on {branch!r}, but a {found[-1].verb}", hint=hint)
         return found[-1]
+
+    def refuse_open(self, branch: str) -> None:
+        """Refuse to begin something while something is open."""
+        for waiting in self.all_open(branch):
+            hint = f"`ana {waiting.verb} --continue` goes on with it, `ana {waiting.verb} --abort` gives it up"
+            raise InvalidRequest(f"a {waiting.verb} of {', '.join(waiting.sources)} is open on {branch!r}", hint=hint)
 
     @property
     def folder(self) -> Path:

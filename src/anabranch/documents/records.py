@@ -6,10 +6,11 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from anabranch import Branch, BranchMove, Commit, Counts, OpenMerge, Tag
+    from anabranch import Branch, BranchMove, Commit, Counts, Tag
     from anabranch.model.schema import Column
     from anabranch.repo.branches.log import TableChange
     from anabranch.repo.branches.provenance import ProvenanceEntry
+    from anabranch.repo.merge.open_conflicts import OpenConflicts
 
 
 _COMMIT = ("hash", "id", "author", "message", "started_at", "finished_at", "parents", "tables", "provenance")
@@ -36,9 +37,9 @@ def move_document(move: BranchMove) -> dict[str, Any]:
     return _record(move, "before", "after", "moved_at", "author", "verb")
 
 
-def merge_document(merge: OpenMerge) -> dict[str, Any]:
-    """An open merge: id, into, sources, started_at."""
-    return _record(merge, "id", "into", "sources", "started_at")
+def merge_document(merge: OpenConflicts) -> dict[str, Any]:
+    """An open merge, cherry-pick, revert or rebase: id, verb, into, sources, started_at."""
+    return _record(merge, "id", "verb", "into", "sources", "started_at")
 
 
 def counts_document(counts: Counts | TableChange) -> dict[str, int]:

@@ -21,6 +21,11 @@ FILES_SHOWN = "files/"
 """How all files together are called where tables are listed by their names; no table can be called so either."""
 
 
+GIVEN = -1
+"""The level of a reference whose `object` is the bytes themselves, in base64: whoever resolved a conflict gave them,
+and the merge stores them."""
+
+
 class BlockRef(NamedTuple):
     """Where a stretch of a file's bytes lies, and which write put it there.
 

@@ -24,12 +24,12 @@ class FarAside:
         self._name, self._process = "", 0
         self._lock = threading.Lock()
 
-    def put(self, content: bytes) -> str:
+    def put(self, content: bytes, suffix: str) -> str:
         """Store bytes for this process; returns the name."""
         with self._lock:
             if self._process != os.getpid():
                 self._start()
-        name = f"{self._above}/{self._name}/{new_id('o')}.parquet"
+        name = f"{self._above}/{self._name}/{new_id('o')}{suffix}"
         self._blobs.put(name, content)
         return name
 

@@ -65,13 +65,13 @@ class Folder:
             raise
         return SealedFile(path, size, digest.hexdigest())
 
-    def put_aside(self, content: bytes) -> str:
+    def put_aside(self, content: bytes, suffix: str = ".parquet") -> str:
         """Write into the folder of this process."""
         try:
             with self._lock:
                 if self._aside is None or not self._aside.is_own:
                     self._aside = aside.ProcessFolder(self._path / _ASIDE)
-            place = self._aside.path / f"{new_id('o')}.parquet"
+            place = self._aside.path / f"{new_id('o')}{suffix}"
             place.write_bytes(content)
         except OSError as error:
             raise _unavailable(error, self._path) from error

@@ -52,10 +52,10 @@ class RemoteRoot:
         self._blobs.put(path, told)
         return SealedFile(path, told.size, told.digest.hexdigest())
 
-    def put_aside(self, content: bytes) -> str:
+    def put_aside(self, content: bytes, suffix: str = ".parquet") -> str:
         """Upload below a folder of this process."""
         self.claim()
-        return self._blobs.address(self._aside.put(content))
+        return self._blobs.address(self._aside.put(content, suffix))
 
     def new_prefix(self) -> str:
         """Name a prefix that nobody else writes to; a blob beside it says that it is wanted."""

@@ -53,7 +53,7 @@ class ObjectRoot(Protocol):
     def put_stream(self, chunks: Iterable[bytes], suffix: str) -> SealedFile:
         """Store bytes that come in pieces, in the same way."""
 
-    def put_aside(self, content: bytes) -> str:
+    def put_aside(self, content: bytes, suffix: str = ".parquet") -> str:
         """Store bytes for this process alone, neither synced nor hashed; returns the address for engines."""
 
     def new_prefix(self) -> str:

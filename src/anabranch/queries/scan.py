@@ -320,19 +320,17 @@ def named(query: Query, columns: Sequence[Column], alias: str) -> exp.Subquery:
 
 
 def select_rows(
-    query: Query,
-    columns: Sequence[Column],
-    shown: Sequence[Column],
-    alias: str,
-    where: exp.Expr | None,
-    limit: int | None,
-    order: Sequence[Column] = (),
+    query: Query, rows: exp.Subquery, shown: Sequence[Column], where: exp.Expr | None, limit: int | None
 ) -> Query:
-    """Read the shown columns of the rows that a user's condition selects."""
-    rows = select([col(c.name) for c in shown], named(query, columns, alias), where=where, limit=limit)
-    if order:
-        rows.set("order", exp.Order(expressions=[exp.Ordered(this=col(c.name)) for c in order]))
-    return query.over(rows)
+    """Read the shown columns of the rows of a query, under the names that users know, that a condition selects."""
+    return query.over(select([col(c.name) for c in shown], rows, where=where, limit=limit))
+
+
+def ordered_by(query: Query, columns: Sequence[Column]) -> Query:
+    """The rows of a query in the order of some of its columns."""
+    if columns:
+        query.expression.set("order", exp.Order(expressions=[exp.Ordered(this=col(c.name)) for c in columns]))
+    return query
 
 
 def typed_values(query: Query, columns: Sequence[Column], values: Mapping[str, exp.Expr], alias: str) -> Query:

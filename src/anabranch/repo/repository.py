@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from anabranch.repo.files.folder import LocalFolder
     from anabranch.repo.files.tree import FileTree
     from anabranch.repo.merge.open_merge import OpenMerge
+    from anabranch.repo.merge.open_sequence import OpenSequence
     from anabranch.repo.merge.preview import Preview
     from anabranch.repo.merge.request import FastForward, MergeResult, Mode
     from anabranch.repo.read.sql_result import SqlResult
@@ -273,7 +274,8 @@ class Repository:
         With `path`, those that touched a file, or anything below a folder.
         """
         if path is None:
-            return log_verbs.log(self._ctx, ref, table, author, since, until, limit, message)
+            asked = log_verbs.LogRequest(table, author, since, until, limit, message)
+            return log_verbs.log(self._ctx, ref, asked)
         from anabranch.repo.compare.file_history import PathFilter, file_log
 
         if table is not None or (ref is not None and (not isinstance(ref, str) or ".." in ref)):
@@ -341,9 +343,10 @@ class Repository:
 
         With `column` it is the commit that last changed that cell of each row.
         """
-        from anabranch.repo.compare.blame import blame
+        from anabranch.repo.compare.blame import BlameRequest, blame
+        from anabranch.repo.read.table import make_selection
 
-        return blame(self._ctx, table, at, cells, key, where, args, column, limit)
+        return blame(self._ctx, table, at, BlameRequest(cells, key, make_selection(None, where, args, limit), column))
 
     def merge_base(self, ours: str, theirs: str) -> list[Commit]:
         """Find the nearest common ancestors of two refs."""
@@ -389,8 +392,9 @@ class Repository:
     ) -> Table:
         """Open a table at a ref."""
         from anabranch.repo.read.open_table import open_table
+        from anabranch.repo.read.table import make_selection
 
-        return open_table(self._ctx, name, at, columns, where, args, limit)
+        return open_table(self._ctx, name, at, make_selection(columns, where, args, limit))
 
     def folder(self, place: str | PathLike[str]) -> LocalFolder:
         """A local folder that files are checked out into, looked at and taken in from."""
@@ -492,8 +496,9 @@ class Repository:
         A change is kept if its row before or after meets `where`; one that touches none of `columns` is left out.
         """
         from anabranch.repo.compare.changes import changes
+        from anabranch.repo.read.table import make_selection
 
-        return changes(self._ctx, table, since, to, columns, where, args, key, limit)
+        return changes(self._ctx, table, since, to, make_selection(columns, where, args, limit), key)
 
     def diff_tables(self, one: str, other: str, *, at: str | None = None, other_at: str | None = None) -> TableDiff:
         """Compare two tables, at one ref or two: columns by name, rows by the key of the second."""
@@ -547,11 +552,20 @@ class Repository:
     def open_merges(self, into: str | None = None) -> list[OpenMerge]:
         """List the merges that are neither finished nor aborted, those into one branch or all, oldest first."""
         with self._ctx.catalog.read() as cx:
-            if not open_merges.all_records(cx, self._ctx.record.id):
+            if all(record.is_sequence for record in open_merges.all_records(cx, self._ctx.record.id)):
                 return []  # what works merges out is not even loaded
         from anabranch.repo.merge.open_merge import list_merges
 
         return list_merges(self._ctx, into)
+
+    def open_sequences(self, on: str | None = None) -> list[OpenSequence]:
+        """List the picks, reverts and rebases that are neither finished nor aborted, on one branch or all."""
+        with self._ctx.catalog.read() as cx:
+            if not any(record.is_sequence for record in open_merges.all_records(cx, self._ctx.record.id)):
+                return []
+        from anabranch.repo.merge.open_sequence import list_sequences
+
+        return list_sequences(self._ctx, on)
 
     def preview(
         self,
@@ -567,9 +581,35 @@ class Repository:
 
         return preview(self._ctx, MergeRequest(as_sources(source), into, None, rules or {}, strictness))
 
+    @overload
     def cherry_pick(
         self,
         commit: str,
+        on: str | None = ...,
+        *,
+        parent: int | None = ...,
+        rules: Mapping[str, str] | None = ...,
+        strictness: str = ...,
+        message: str | None = ...,
+        author: str | None = ...,
+    ) -> Commit | None: ...
+
+    @overload
+    def cherry_pick(
+        self,
+        commit: list[str] | tuple[str, ...],
+        on: str | None = ...,
+        *,
+        parent: int | None = ...,
+        rules: Mapping[str, str] | None = ...,
+        strictness: str = ...,
+        message: str | None = ...,
+        author: str | None = ...,
+    ) -> list[Commit]: ...
+
+    def cherry_pick(
+        self,
+        commit: str | list[str] | tuple[str, ...],
         on: str | None = None,
         *,
         parent: int | None = None,
@@ -577,15 +617,69 @@ class Repository:
         strictness: str = "cell",
         message: str | None = None,
         author: str | None = None,
-    ) -> Commit | None:
-        """Make the change of one commit again on a branch; None if it changes nothing there."""
+    ) -> Commit | list[Commit] | None:
+        """Make the change of one commit again on a branch; None if it changes nothing there.
+
+        Of several, `["dev~3", "main..dev"]`, all are made or none; returns those that were.
+        """
+        if not isinstance(commit, str):
+            from anabranch.repo.merge.open_sequence import SequenceRequest, run_sequence
+
+            asked = SequenceRequest("cherry-pick", on, None, parent, False, rules or {}, strictness, message, author)
+            return run_sequence(self._ctx, asked, commit)
         from anabranch.repo.merge.cherry_pick import cherry_pick
 
         return cherry_pick(self._ctx, commit, on, parent, rules or {}, strictness, message, author)
 
+    def start_cherry_pick(
+        self,
+        commits: str | Sequence[str],
+        on: str | None = None,
+        *,
+        parent: int | None = None,
+        rules: Mapping[str, str] | None = None,
+        strictness: str = "cell",
+        message: str | None = None,
+    ) -> OpenSequence:
+        """Make the changes of commits again on a branch, up to the first that has conflicts; it survives the process.
+
+        The branch moves with `finish()`, when all are made. A commit is a ref, or a range such as `main..dev`.
+        """
+        from anabranch.repo.merge.open_sequence import SequenceRequest, start_sequence
+        from anabranch.repo.merge.request import as_sources
+
+        asked = SequenceRequest("cherry-pick", on, None, parent, False, rules or {}, strictness, message)
+        return start_sequence(self._ctx, asked, as_sources(commits))
+
+    @overload
     def revert(
         self,
         commit: str,
+        on: str | None = ...,
+        *,
+        parent: int | None = ...,
+        three_way: bool = ...,
+        rules: Mapping[str, str] | None = ...,
+        message: str | None = ...,
+        author: str | None = ...,
+    ) -> Commit | None: ...
+
+    @overload
+    def revert(
+        self,
+        commit: list[str] | tuple[str, ...],
+        on: str | None = ...,
+        *,
+        parent: int | None = ...,
+        three_way: bool = ...,
+        rules: Mapping[str, str] | None = ...,
+        message: str | None = ...,
+        author: str | None = ...,
+    ) -> list[Commit]: ...
+
+    def revert(
+        self,
+        commit: str | list[str] | tuple[str, ...],
         on: str | None = None,
         *,
         parent: int | None = None,
@@ -593,19 +687,83 @@ class Repository:
         rules: Mapping[str, str] | None = None,
         message: str | None = None,
         author: str | None = None,
-    ) -> Commit | None:
-        """Undo one commit by a new one; refused where later commits depend on it, unless `three_way` merges it."""
+    ) -> Commit | list[Commit] | None:
+        """Undo one commit by a new one; refused where later commits depend on it, unless `three_way` merges it.
+
+        Of several, all are undone in the order given, or none; a range such as `main~3..main` goes newest first.
+        """
+        if not isinstance(commit, str):
+            from anabranch.repo.merge.open_sequence import SequenceRequest, run_sequence
+
+            asked = SequenceRequest("revert", on, None, parent, three_way, rules or {}, "cell", message, author)
+            return run_sequence(self._ctx, asked, commit)
         from anabranch.repo.merge.revert import RevertRequest, revert
 
         return revert(self._ctx, RevertRequest(commit, on, parent, three_way, rules or {}, message, author))
 
+    def start_revert(
+        self,
+        commits: str | Sequence[str],
+        on: str | None = None,
+        *,
+        parent: int | None = None,
+        three_way: bool = False,
+        rules: Mapping[str, str] | None = None,
+        message: str | None = None,
+    ) -> OpenSequence:
+        """Undo commits by new ones, up to the first that has conflicts; it survives the process.
+
+        The branch moves with `finish()`, when all are undone.
+        """
+        from anabranch.repo.merge.open_sequence import SequenceRequest, start_sequence
+        from anabranch.repo.merge.request import as_sources
+
+        asked = SequenceRequest("revert", on, None, parent, three_way, rules or {}, "cell", message)
+        return start_sequence(self._ctx, asked, as_sources(commits))
+
     def rebase(
-        self, branch: str, onto: str, *, rules: Mapping[str, str] | None = None, strictness: str = "cell"
+        self,
+        branch: str,
+        onto: str,
+        *,
+        steps: Sequence[tuple[str, ...]] | None = None,
+        rules: Mapping[str, str] | None = None,
+        strictness: str = "cell",
     ) -> list[Commit]:
-        """Make the commits of a branch again on top of another ref, and move the branch there."""
+        """Make the commits of a branch again on top of another ref, and move the branch there.
+
+        With `steps` those commits, in that order: `("pick", c)`, `("squash", c)` into the one before, or with a message
+        for both, `("fixup", c)`, `("reword", c, message)`, `("drop", c)`; what is not named is dropped, too.
+        """
+        if steps is not None:
+            from anabranch.repo.merge.open_sequence import SequenceRequest, run_sequence
+
+            how = (rules or {}, strictness)
+            return run_sequence(self._ctx, SequenceRequest("rebase", branch, onto, None, False, *how), steps)
         from anabranch.repo.merge.rebase import rebase
 
         return rebase(self._ctx, branch, onto, rules or {}, strictness)
+
+    def start_rebase(
+        self,
+        branch: str,
+        onto: str,
+        *,
+        steps: Sequence[tuple[str, ...]] | None = None,
+        rules: Mapping[str, str] | None = None,
+        strictness: str = "cell",
+    ) -> OpenSequence:
+        """Rebase up to the first commit that has conflicts; it survives the process, `finish()` moves the branch."""
+        from anabranch.repo.merge.open_sequence import SequenceRequest, start_sequence
+
+        asked = SequenceRequest("rebase", branch, onto, None, False, rules or {}, strictness)
+        return start_sequence(self._ctx, asked, steps)
+
+    def rebase_steps(self, branch: str, onto: str) -> list[tuple[str, Commit]]:
+        """List the steps that a rebase takes, oldest first: to change, and to give as `steps`."""
+        from anabranch.repo.merge.open_sequence import default_steps
+
+        return default_steps(self._ctx, branch, onto)
 
     def restore(
         self, table: str, to: str, on: str | None = None, *, message: str | None = None, author: str | None = None

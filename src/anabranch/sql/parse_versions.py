@@ -123,8 +123,10 @@ def _rule(cursor: Cursor) -> tuple[str, str]:
 
 
 def resolve(cursor: Cursor) -> s.Resolve:
-    """Read RESOLVE t TAKE side | SET column = value, … [WHERE condition]."""
+    """Read RESOLVE t TAKE side | SET column = value, … [WHERE condition], or RESOLVE FILE 'path' TAKE | CONTENT …."""
     cursor.expect("RESOLVE")
+    if cursor.sees("FILE") and cursor.look().kind == "string":
+        return _resolved_file(cursor)
     if cursor.sees("TABLE") and cursor.look().is_name and cursor.look().word not in ("TAKE", "SET"):
         cursor.step()
     table = cursor.path("a table")
@@ -135,6 +137,14 @@ def resolve(cursor: Cursor) -> s.Resolve:
         values = cursor.listed(lambda: _value(cursor))
     where = cursor.text_until(what="a condition") if cursor.accept("WHERE") else None
     return s.Resolve(table, take, tuple(values), where)
+
+
+def _resolved_file(cursor: Cursor) -> s.Resolve:
+    cursor.expect("FILE")
+    path = cursor.string()
+    if cursor.expect_any("TAKE", "CONTENT") == "CONTENT":
+        return s.Resolve(None, file=path, content=cursor.string())
+    return s.Resolve(None, cursor.expect_any("OURS", "THEIRS", "BASE").lower(), file=path)
 
 
 def _value(cursor: Cursor) -> tuple[str, str]:

@@ -320,12 +320,15 @@ class MergeBranch(GoverningSql):
 
 @dataclass(frozen=True)
 class Resolve(GoverningSql):
-    """RESOLVE t TAKE side or SET column = expression, for all conflicts of the table or those of some rows."""
+    """RESOLVE t TAKE side or SET column = expression, for all conflicts of the table or those of some rows;
+    RESOLVE FILE 'path' TAKE side or CONTENT 'text'."""
 
-    table: str
+    table: str | None
     take: str | None = None
     values: tuple[tuple[str, str], ...] = ()
     where: str | None = None
+    file: str | None = None
+    content: str | None = None
 
 
 @dataclass(frozen=True)

@@ -112,6 +112,7 @@ def test_all_settings_are_listed_with_where_they_come_from(shop: Ana) -> None:
         ["engine", "auto", "default"],
         ["colour", "never", "folder"],
         ["pager", "-", "default"],
+        ["url_allow", "-", "default"],
     ]
 
 

@@ -91,7 +91,7 @@ def test_a_merge_with_conflicts_stays_open_until_they_are_settled(meeting: Ana) 
     assert shown(meeting)[1] == ("new", 8.0)
     assert "A merge of dev into main is open." in meeting("status").out
     assert [merge["sources"] for merge in meeting("status", "--json").json["merges"]] == [["dev"]]
-    assert "a merge of dev into 'main' is open" in meeting("merge", "dev", fails=2).err
+    assert "a merge of dev is open on 'main'" in meeting("merge", "dev", fails=2).err
     rows = meeting("conflicts", "orders", "--json").json["rows"]
     assert rows[0] == {
         "key": {"id": 1},
@@ -119,7 +119,7 @@ def test_an_open_merge_is_given_up(meeting: Ana) -> None:
     assert (found["commit"], found["open"], found["conflicts"]["count"]) == (None, True, 2)
     assert meeting("merge", "--abort").out == "The merge of dev into main is given up; nothing was changed.\n"
     for arguments in (["merge", "--abort"], ["merge", "--continue"], ["conflicts"], ["resolve", "orders", "--ours"]):
-        assert "no merge into 'main' is open" in meeting(*arguments, fails=3).err
+        assert "no merge is open on 'main'" in meeting(*arguments, fails=3).err
 
 
 @pytest.mark.parametrize(
@@ -194,7 +194,7 @@ def test_columns_tables_and_constraints_are_told_and_settled(shop: Ana, folder: 
 
 
 def test_a_rebase_with_a_conflict_names_what_it_is_made_on(meeting: Ana) -> None:
-    assert "can't be made on 'main': " in meeting("rebase", "main", "dev", fails=1).err
+    assert "can't be made on 'main': " in meeting("rebase", "main", "dev", fails=1).out
 
 
 def test_rows_in_conflict_and_rows_that_break_a_check_are_told_together_and_settled_by_key(

@@ -123,3 +123,49 @@ def test_the_newest_commit_is_made_again_with_what_is_staged(parted: Ana) -> Non
     assert shown(parted)[1] == ("new", 7.0)
     assert parted("commit", "--amend", "-m", "cheap", "--author", "bob", "--json").json["commit"]["author"] == "bob"
     assert "-m MESSAGE" in parted("commit", fails=2).err
+
+
+def test_several_commits_stop_at_a_conflict_and_go_on(parted: Ana, folder: Path) -> None:
+    write(folder, "dev", "dearer", price=30.0)
+    done = parted("cherry-pick", "main..dev", fails=1)
+    assert "(dearer) can't be made on 'main': 1 conflict." in done.out
+    assert "2 made, 1 left" in done.out
+    assert "a cherry-pick of" in parted("merge", "dev", fails=2).err
+    assert "`ana cherry-pick --continue` goes on" in parted("status").out
+    assert "but a cherry-pick" in parted("merge", "--continue", fails=2).err
+    assert parted("cherry-pick", "--continue", "--json", fails=1).json["left"] == 1
+    assert "none left; `ana cherry-pick --continue` goes on" in parted("resolve", "orders", "--theirs").out
+    assert len(parted("cherry-pick", "--continue", "--json").json["commits"]) == 3
+    assert shown(parted)[1] == ("void", 30.0)
+    parted("revert", "HEAD~3..HEAD")
+    assert shown(parted)[1] == ("new", 8.0)
+    parted("cherry-pick", "dev", fails=1)
+    assert parted("cherry-pick", "--skip", fails=1).out.startswith("nothing was left")
+    parted("cherry-pick", "dev", fails=1)
+    assert parted("cherry-pick", "--abort").out == "The cherry-pick on main is given up; nothing was changed.\n"
+    assert "no commit is named" in parted("cherry-pick", fails=2).err
+
+
+def test_steps_of_a_rebase_are_chosen_in_an_editor(parted: Ana, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    parted("switch", "dev")
+    (folder / "edit").write_text("#!/bin/sh\nsed -i -e '1s/pick/reword/; 1s/void it/void all/; 2s/pick/squash/' $1\n")
+    (folder / "edit").chmod(0o755)
+    monkeypatch.setenv("EDITOR", str(folder / "edit"))
+    found = parted("rebase", "-i", "main", "--json").json
+    assert [commit["message"] for commit in found["commits"]] == ["void all\n\nfive"]
+    assert shown(parted)[1] == ("void", 8.0)
+    monkeypatch.setenv("EDITOR", "sed -i d")
+    assert parted("rebase", "-i", "HEAD~1", fails=1).out == "No steps are left: nothing was done.\n"
+    monkeypatch.setenv("EDITOR", "sed -i s/pick/pock/")
+    assert "says 'pock'" in parted("rebase", "-i", "HEAD~1", fails=2).err
+    monkeypatch.setenv("EDITOR", "false")
+    assert "the editor failed" in parted("rebase", "-i", "HEAD~1", fails=6).err
+
+
+def test_a_rebase_stops_at_a_conflict_and_goes_on(parted: Ana, folder: Path) -> None:
+    write(folder, "dev", "dearer", price=30.0)
+    parted("switch", "dev")
+    assert "2 made, 1 left" in parted("rebase", "main", fails=1).out
+    parted("resolve", "orders", "--ours")
+    assert len(parted("rebase", "--continue", "--json").json["commits"]) == 2
+    assert shown(parted)[1] == ("void", 8.0)

@@ -9,6 +9,7 @@ from typing import Any, get_args
 from anabranch.catalog import tables as t
 from anabranch.catalog.checks.look_ups import LookUps, is_hash, is_id
 from anabranch.catalog.checks.rows import CatalogRow, Companions, refused
+from anabranch.catalog.open_merges import SEQUENCES
 from anabranch.model.names import check_ref_name
 from anabranch.model.schema import read_schema
 from anabranch.model.tables import Operation, ThingKind
@@ -32,7 +33,7 @@ _DOCUMENT: dict[str, type | tuple[type, ...]] = {
     "attributes": dict,
     "statements": list,
 }
-_MODES, _FAST = ("merge", "squash"), ("", "never", "only")
+_MODES, _FAST = ("merge", "squash", *SEQUENCES), ("", "never", "only", "three-way")
 
 
 def check_open_commits(known: LookUps) -> None:

@@ -10,6 +10,7 @@ from anabranch.cli.failures import BadUsage
 from anabranch.cli.options import command as make_command
 from anabranch.cli.options import paragraphs
 from anabranch.cli.output.commits import commit_line, counts_text
+from anabranch.cli.output.conflicts import goes_on
 from anabranch.cli.output.text import clean, columns, emit, emit_json
 from anabranch.cli.refs import with_zone
 from anabranch.cli.session import Session
@@ -57,8 +58,8 @@ def command(
     elif made is None:
         why = "what was staged changes nothing" if opened else "nothing is staged"
         emit(f"nothing to commit on {session.branch}: {why}")
-        if session.repo.open_merges(session.branch):
-            emit("A merge is open; `ana merge --continue` publishes it.")
+        for waiting in session.all_open(session.branch):
+            emit(f"A {waiting.verb} is open; {goes_on(waiting.verb)}.")
     else:
         emit(commit_line(session.branch, made))
         for line in columns(_whole(session, made) if amend else _rows(staged)):

@@ -28,10 +28,11 @@ UNSET = 1
 def command(
     session: Session, name: str | None, value: str | None, listed: bool, unset: str | None, everywhere: bool
 ) -> None:
-    """Show the settings, or change NAME to VALUE: author, engine, colour (auto, always, never), pager (a command).
+    """Show the settings, or change NAME to VALUE: author, engine, colour (auto, always, never), pager (a command),
+    url_allow (places that files may be fetched from).
 
-    What this folder says goes before what you say for all (--global); the pager, which is a command that runs, is yours
-    alone. Exit code 1: NAME has no value.
+    What this folder says goes before what you say for all (--global); the pager, which is a command that runs, and
+    url_allow are yours alone. Exit code 1: NAME has no value.
 
     \b
     $ ana config
@@ -81,7 +82,7 @@ def _show(session: Session, name: str) -> None:
 
 
 def _change(session: Session, name: str, value: str | None, everywhere: bool) -> None:
-    if value is not None and preferences.KNOWN[name].runs and not everywhere:
+    if value is not None and preferences.KNOWN[name].own and not everywhere:
         hint = f"`ana config --global {name} …` sets it for all folders of yours"
         raise InvalidRequest(f"{name} is a command that runs, so no folder can choose it", hint=hint)
     before = preferences.load_user() if everywhere else session.place.state.preferences

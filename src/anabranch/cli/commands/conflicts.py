@@ -8,7 +8,7 @@ import click
 
 from anabranch.cli.name_completion import branches, tables
 from anabranch.cli.options import command as make_command
-from anabranch.cli.output.conflicts import conflict_lines, conflicts_document, next_steps, thing_text
+from anabranch.cli.output.conflicts import conflict_lines, conflicts_document, goes_on, next_steps, thing_text
 from anabranch.cli.output.tables import Heading, cell, fits_whole, key_line, print_table, screen_width
 from anabranch.cli.output.text import clean, cut, emit, emit_json, plural
 from anabranch.cli.session import Session
@@ -35,7 +35,7 @@ def command(session: Session, table: str | None, into: str | None, limit: int) -
     table and its columns), violations.
     """
     branch = into or session.branch
-    kept = session.open_merge(branch)
+    kept = session.open_work(branch)
     with session.progress("looking for conflicts"):
         conflicts = kept.conflicts
     if table is not None:
@@ -43,13 +43,13 @@ def command(session: Session, table: str | None, into: str | None, limit: int) -
     elif session.json:
         emit_json({"branch": branch, "sources": kept.sources, **conflicts_document(conflicts)})
     elif not conflicts:
-        emit("No conflicts are left; `ana merge --continue` publishes the merge.")
+        emit(f"No conflicts are left; {goes_on(kept.verb)}.")
     else:
         what = f"{plural(conflicts.count(), 'conflict')} of {clean(', '.join(kept.sources))} with {branch}"
-        emit(f"{what}; `ana conflicts TABLE` shows rows:")
+        emit(f"{what}:")
         for line in conflict_lines(conflicts):
             emit(line)
-        for line in next_steps(conflicts, branch, session.branch):
+        for line in next_steps(conflicts, branch, session.branch, kept.verb):
             emit(line)
 
 

@@ -85,6 +85,23 @@ def append(session: Session, source: str, path: str, message: str | None) -> Non
     _write(session, message, path, write)
 
 
+@command.command("fetch")
+@click.argument("url")
+@click.argument("path")
+@_MESSAGE
+@_PASS
+def fetch(session: Session, url: str, path: str, message: str | None) -> None:
+    """Put at PATH what a URL gives; `ana config --global url_allow` names the places that may be fetched from.
+
+    \b
+    $ ana config --global url_allow https://example.com
+    $ ana file fetch https://example.com/orders.csv raw/orders.csv
+
+    JSON: branch, path, files, commit.
+    """
+    _write(session, message, path, lambda files: _one(files.fetch, path, url))
+
+
 @command.command("rm")
 @click.argument("path")
 @click.option("-r", "--recursive", is_flag=True, help="Delete a folder with all that is in it.")
@@ -133,8 +150,8 @@ def copy(session: Session, source: str, target: str, message: str | None) -> Non
     _write(session, message, target, lambda files: _one(files.copy, source, target))
 
 
-def _one(verb: Callable[[str, str], None], source: str, target: str) -> int:
-    verb(source, target)
+def _one(verb: Callable[[str, str], None], one: str, other: str) -> int:
+    verb(one, other)
     return 1
 
 

@@ -16,7 +16,7 @@ from anabranch.cli.output.conflicts import STRICTNESSES, conflict_lines, conflic
 from anabranch.cli.output.text import clean, columns, emit, emit_json, paint, plural, short
 from anabranch.cli.session import Session
 from anabranch.documents.records import commit_document
-from anabranch.errors import AnabranchError, InvalidRequest, MergeConflict
+from anabranch.errors import AnabranchError, MergeConflict
 
 if TYPE_CHECKING:
     from anabranch.repo.merge.conflicts import Conflicts
@@ -66,7 +66,7 @@ def command(session: Session, sources: tuple[str, ...], into: str | None, **chos
     elif chosen["dry_run"]:
         _dry_run(session, branch, [session.ref(s) for s in sources], chosen)
     else:
-        _refuse_second(session, branch)
+        session.refuse_open(branch)
         _merge(session, branch, [session.ref(s) for s in sources], chosen)
 
 
@@ -79,13 +79,6 @@ def _check(sources: tuple[str, ...], chosen: dict[str, Any]) -> None:
         if chosen[one] and chosen[other]:
             names = [f"--{n}".replace("goes_on", "continue").replace("_", "-") for n in (one, other)]
             raise BadUsage(f"{' and '.join(names)} contradict each other", hint="give one of them")
-
-
-def _refuse_second(session: Session, branch: str) -> None:
-    for waiting in session.repo.open_merges(branch):
-        names = ", ".join(waiting.sources)
-        hint = "`ana merge --continue` publishes it, `ana merge --abort` gives it up"
-        raise InvalidRequest(f"a merge of {names} into {branch!r} is open", hint=hint)
 
 
 def _merge(session: Session, branch: str, sources: list[str], chosen: dict[str, Any]) -> None:
@@ -129,7 +122,7 @@ def _names(conflicts: Conflicts) -> list[str]:
 
 
 def _go_on(session: Session, branch: str, message: str | None) -> None:
-    kept = session.open_merge(branch)
+    kept: Any = session.open_work(branch, "merge")
     with session.progress("publishing the merge"):
         left = kept.conflicts
         result = None if left else kept.finish(message)
@@ -140,7 +133,7 @@ def _go_on(session: Session, branch: str, message: str | None) -> None:
 
 
 def _abort(session: Session, branch: str) -> None:
-    kept = session.open_merge(branch)
+    kept = session.open_work(branch, "merge")
     kept.abort()
     if session.json:
         emit_json({"branch": branch, "aborted": kept.sources})
@@ -197,7 +190,6 @@ def _tell_conflicts(session: Session, kept: OpenMerge) -> None:
     what = f"The merge of {clean(', '.join(kept.sources))} into {kept.into} is open"
     emit(paint(f"{what}: {plural(conflicts.count(), 'conflict')}.", "yellow"))
     _emit_conflicts(conflicts)
-    emit(f"`ana conflicts TABLE{'' if kept.into == session.branch else f' --into {kept.into}'}` shows them,")
     for line in next_steps(conflicts, kept.into, session.branch):
         emit(line)
 

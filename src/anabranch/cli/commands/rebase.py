@@ -1,6 +1,8 @@
-"""`ana rebase`: make the commits of a branch again on top of another."""
+"""`ana rebase`: make the commits of a branch again on top of another; all, or as a list of steps says."""
 
 from __future__ import annotations
+
+from typing import Any
 
 import click
 
@@ -8,34 +10,70 @@ from anabranch.cli.name_completion import branches, refs
 from anabranch.cli.options import command as make_command
 from anabranch.cli.options import rules
 from anabranch.cli.output.conflicts import STRICTNESSES
+from anabranch.cli.output.text import emit
+from anabranch.cli.sequences import begin, go_on, way_of, ways_on
 from anabranch.cli.session import Session
-from anabranch.cli.staging import tell_commits
-from anabranch.errors import InvalidRequest
+from anabranch.cli.staging import NOTHING, tell_commits
+from anabranch.errors import InvalidRequest, MergeConflict
 
 
 @make_command("rebase", short_help="Make a branch's commits again on top of another.")
-@click.argument("onto", shell_complete=refs)
+@click.argument("onto", required=False, shell_complete=refs)
 @click.argument("branch", required=False, shell_complete=branches)
+@click.option("-i", "--interactive", is_flag=True, help="Choose in an editor what becomes of each commit.")
 @click.option("--rule", metavar="TABLE[.COLUMN]=RULE", multiple=True, callback=rules, help="Decide cells by a rule.")
 @click.option("--strictness", type=click.Choice(STRICTNESSES), default="cell", help="What conflicts (cell).")
-def command(session: Session, onto: str, branch: str | None, rule: dict[str, str], strictness: str) -> None:
-    """Make the commits that BRANCH (the current one) has and ONTO lacks again on top of ONTO; all or none.
+@click.option("--on", metavar="BRANCH", shell_complete=branches, help="With --continue: the branch (the current one).")
+@ways_on
+def command(session: Session, onto: str | None, branch: str | None, on: str | None, **chosen: Any) -> None:
+    """Make the commits that BRANCH (the current one) has and ONTO lacks again on top of ONTO.
+
+    At conflicts it stops (exit code 1): settle them with `ana resolve`, then go on with --continue, or leave the commit
+    out with --skip. The branch moves when all are made; until then --abort leaves everything as it was.
+    With -i an editor ($EDITOR) shows the commits: pick, reword, squash, fixup or drop each, in any order.
 
     \b
     $ ana rebase main
     $ ana rebase main dev
+    $ ana rebase -i HEAD~3
+    $ ana rebase --continue
 
-    JSON: branch, commits (as in log, oldest first; none if there was nothing to do).
+    JSON: branch, commits (as in log, oldest first; none if there was nothing to do); or open, made, left, conflicts.
     """
-    moved = branch or session.branch
+    moved, way = branch or on or session.branch, way_of("rebase", [onto] if onto else [], chosen)
+    if way or onto is None:
+        go_on(session, "rebase", moved, way or "continue")
+        return
     if session.working_set(moved):
         hint = "`ana commit` it, or give it up with `ana restore .`"
         raise InvalidRequest(f"there are staged changes on {moved!r}", hint=hint)
-    top = session.repo.show(session.ref(onto)).hash
-    before = session.repo.show(moved).hash
-    with session.progress(f"rebasing {moved} onto {onto}"):
-        made = session.repo.rebase(moved, session.ref(onto), rules=rule, strictness=strictness)
-    after = session.repo.show(moved).hash
-    said = f"{moved} is on top of {onto} already" if after == before else f"{moved} moved on to {top[:10]}"
+    _rebase(session, moved, onto, **chosen)
+
+
+def _rebase(session: Session, moved: str, onto: str, interactive: bool, rule: dict[str, str], strictness: str) -> None:
+    session.refuse_open(moved)
+    top = session.ref(onto)
+    how: dict[str, Any] = {"rules": rule, "strictness": strictness}
+    steps = _steps(session, moved, onto) if interactive else None
+    if steps == []:
+        emit("No steps are left: nothing was done.")
+        session.exit_code = NOTHING
+        return
+    before, target = session.repo.show(moved).hash, session.repo.show(top).hash
+    said = f"{moved} moved on to {target[:10]}"
+    try:
+        with session.progress(f"rebasing {moved} onto {onto}"):
+            made = session.repo.rebase(moved, top, steps=steps, **how)
+    except MergeConflict:
+        begin(session, moved, lambda: session.repo.start_rebase(moved, top, steps=steps, **how), said)
+        return
+    said = said if session.repo.show(moved).hash != before else f"{moved} is on top of {onto} already"
     tell_commits(session, moved, made, said)
     session.exit_code = 0
+
+
+def _steps(session: Session, moved: str, onto: str) -> list[tuple[str, ...]]:
+    """What the user makes of the steps, in an editor."""
+    from anabranch.cli.editor import edited_steps
+
+    return edited_steps([commit for _, commit in session.repo.rebase_steps(moved, session.ref(onto))], moved, onto)

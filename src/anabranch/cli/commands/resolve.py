@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -10,15 +11,20 @@ from anabranch.cli.failures import BadUsage
 from anabranch.cli.name_completion import branches, tables
 from anabranch.cli.options import command as make_command
 from anabranch.cli.options import pairs, side_of
+from anabranch.cli.output.conflicts import goes_on
 from anabranch.cli.output.text import clean, emit, emit_json, number
 from anabranch.cli.session import Session
 
 if TYPE_CHECKING:
-    from anabranch.repo.merge.open_merge import OpenMerge
+    from anabranch.repo.merge.open_conflicts import OpenConflicts
 
 
 @make_command("resolve", short_help="Settle conflicts of an open merge.")
-@click.argument("table", shell_complete=tables)
+@click.argument("table", required=False, shell_complete=tables)
+@click.option("--file", metavar="PATH", help="A versioned file instead of a table.")
+@click.option(
+    "--content", metavar="LOCAL", type=click.File("rb"), help="Let the file hold this one; - is standard input."
+)
 @click.option("--ours", is_flag=True, help="Keep what the branch has.")
 @click.option("--theirs", is_flag=True, help="Take what the source has.")
 @click.option("--base", is_flag=True, help="Go back to what both started from.")
@@ -29,34 +35,49 @@ if TYPE_CHECKING:
 @click.option(
     "--into", metavar="BRANCH", shell_complete=branches, help="The branch that is merged into (the current one)."
 )
-def command(session: Session, table: str, values: tuple[str, ...], into: str | None, **chosen: Any) -> None:
-    """Settle conflicts of TABLE: all, or those of some rows and columns. Nothing is published yet.
+def command(session: Session, table: str | None, values: tuple[str, ...], into: str | None, **chosen: Any) -> None:
+    """Settle conflicts of TABLE: all, or those of some rows and columns; or of a --file. Nothing is published yet.
 
     \b
     $ ana resolve orders --theirs --column price
     $ ana resolve orders --key 9 --set 'price=greatest(ours, theirs)'
     $ ana resolve orders --ours
+    $ ana resolve --file raw/a.csv --theirs
 
-    JSON: table, resolved, left (how many conflicts).
+    JSON: table (or the file), resolved, left (how many conflicts).
     """
-    take = side_of(**{side: chosen[side] for side in ("ours", "theirs", "base")})
-    if bool(take) == bool(values):
-        raise BadUsage("say how: by a side, or by --set", hint="one of --ours, --theirs, --base, --set COLUMN=EXPR")
-    kept = session.open_merge(into or session.branch)
-    settings: dict[str, Any] = {"set": pairs(values, "--set", "COLUMN=EXPR")} if values else {"take": take}
+    take: Any = side_of(**{side: chosen[side] for side in ("ours", "theirs", "base")})
+    file, content = chosen["file"], chosen["content"]
+    if (table is None) == (file is None):
+        raise BadUsage("name a table, or a file by --file", hint="see `ana resolve --help`")
+    how = [("--content FILE", content)] if file else [("--set COLUMN=EXPR", values)]
+    if bool(take) == bool(how[0][1]):
+        raise BadUsage(
+            f"say how: by a side, or by {how[0][0].split()[0]}", hint=f"--ours, --theirs, --base, {how[0][0]}"
+        )
+    kept = session.open_work(into or session.branch)
     with session.progress("settling conflicts"):
-        key = _key(kept, table, chosen["key"])
-        columns = chosen["columns"] or None
-        count = kept.resolve(table, where=chosen["where"], key=key, columns=columns, **settings)
+        if table is None:
+            count = kept.resolve(file=file, take=take, content=content.read() if content else None)
+        else:
+            count = _resolve_table(kept, table, take, values, chosen)
         left = kept.conflicts.count()
     if session.json:
-        emit_json({"table": table, "resolved": count, "left": left})
+        emit_json({"table": table or file, "resolved": count, "left": left})
         return
-    rest = f"{number(left)} left" if left else "none left; `ana merge --continue` publishes the merge"
-    emit(f"{clean(table)}: {number(count)} resolved, {rest}")
+    rest = f"{number(left)} left" if left else f"none left; {goes_on(kept.verb)}"
+    emit(f"{clean(table or file)}: {number(count)} resolved, {rest}")
 
 
-def _key(kept: OpenMerge, table: str, given: tuple[str, ...]) -> dict[str, Any] | None:
+def _resolve_table(
+    kept: OpenConflicts, table: str, take: Any, values: tuple[str, ...], chosen: Mapping[str, Any]
+) -> int:
+    settings: dict[str, Any] = {"set": pairs(values, "--set", "COLUMN=EXPR")} if values else {"take": take}
+    key, columns = _key(kept, table, chosen["key"]), chosen["columns"] or None
+    return kept.resolve(table, where=chosen["where"], key=key, columns=columns, **settings)
+
+
+def _key(kept: OpenConflicts, table: str, given: tuple[str, ...]) -> dict[str, Any] | None:
     if not given:
         return None
     from anabranch.repo.read.look_up import key_of_text

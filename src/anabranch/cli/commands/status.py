@@ -8,6 +8,7 @@ import click
 
 from anabranch.cli.options import command as make_command
 from anabranch.cli.output.commits import counts_text
+from anabranch.cli.output.conflicts import goes_on
 from anabranch.cli.output.text import clean, columns, emit, emit_json, paint, short
 from anabranch.cli.session import Session
 from anabranch.cli.staging import staged_documents
@@ -26,7 +27,7 @@ def command(session: Session, folder: str | None) -> None:
     $ ana status work
 
     JSON: repository, branch, commit, commit_id, staged (list of name, kind, state, operations, inserted, updated,
-    deleted), merges (open ones: list of id, into, sources, started_at). Of a folder: folder, ref, added, changed,
+    deleted), merges (open ones: list of id, verb, into, sources, started_at). Of a folder: folder, ref, added, changed,
     removed.
     """
     if folder is not None:
@@ -34,7 +35,7 @@ def command(session: Session, folder: str | None) -> None:
         return
     with session.repo.one_state():
         head, opened = session.repo.show(session.branch), session.working_set()
-        merges = session.repo.open_merges(session.branch)
+        merges = session.all_open(session.branch)
     staged = staged_documents(opened)
     if session.json:
         where = {"repository": session.repo.name, "branch": session.branch, "commit": head.hash, "commit_id": head.id}
@@ -44,8 +45,8 @@ def command(session: Session, folder: str | None) -> None:
     if opened and opened.parent != head.hash:
         emit(f"The branch moved since the first change was staged, at {short(opened.parent)}.")
     for merge in merges:
-        emit(paint(f"A merge of {clean(', '.join(merge.sources))} into {merge.into} is open.", "yellow"))
-        emit("  See `ana conflicts`; `ana merge --continue` publishes it, `ana merge --abort` gives it up.")
+        emit(paint(f"A {merge.verb} of {clean(', '.join(merge.sources))} into {merge.into} is open.", "yellow"))
+        emit(f"  See `ana conflicts`; {goes_on(merge.verb)}, `ana {merge.verb} --abort` gives it up.")
     emit("Staged; publish with `ana commit -m MESSAGE`:" if staged else "Nothing is staged.")
     _list(staged)
 

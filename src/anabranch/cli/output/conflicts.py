@@ -40,9 +40,11 @@ def thing_text(thing: Mapping[str, Any]) -> str:
     return f"{thing['kind']}: {_side(thing['ours'])} here, {_side(thing['theirs'])} there"
 
 
-def next_steps(conflicts: Conflicts, into: str, current: str) -> Iterator[str]:
-    """What can be done about an open merge."""
+def next_steps(conflicts: Conflicts, into: str, current: str, verb: str = "merge") -> Iterator[str]:
+    """What can be done about an open merge, or about what stopped at a commit."""
     there = "" if into == current else f" --into {into}"
+    on = "" if into == current else f" --on {into}"
+    yield f"`ana conflicts TABLE{there}` shows them,"
     if conflicts.tables or conflicts.things:
         yield f"`ana resolve TABLE --ours{there}` (or --theirs, --base, --set) settles them;"
     if any(v.kind != "key" for v in conflicts.broken):
@@ -50,7 +52,15 @@ def next_steps(conflicts: Conflicts, into: str, current: str) -> Iterator[str]:
         yield f"or changed on {into} first;"
     if any(v.kind == "key" for v in conflicts.broken):
         yield f"rows that the key would not tell apart are changed on {into} first;"
-    yield f"`ana merge --continue{there}` then publishes the merge, `ana merge --abort{there}` gives it up."
+    if verb == "merge":
+        yield f"then {goes_on(verb, there)}, `ana merge --abort{there}` gives it up."
+    else:
+        yield f"then {goes_on(verb, on)}; --skip leaves this commit out, --abort gives all up."
+
+
+def goes_on(verb: str, where: str = "") -> str:
+    """How what is open goes on once its conflicts are resolved."""
+    return f"`ana {verb} --continue{where}` {'publishes the merge' if verb == 'merge' else 'goes on'}"
 
 
 def _kinds(rows: Sequence[Mapping[str, Any]]) -> str:

@@ -15,6 +15,7 @@ from anabranch.model.paths import pattern_of
 from anabranch.plan.merge.text_lines import merge_lines
 
 FileRule = Literal["conflict", "ours", "theirs", "newest", "concat", "lines", "follow"]
+MOVED = "moved to "
 PREFIX = "files:"
 """What a rule for files begins with; a pattern follows."""
 
@@ -31,6 +32,13 @@ class MergedFile:
     """What both changed differently, where it is not the content."""
     content: bytes | None = None
     """The bytes of the row, where they are new and not stored yet."""
+    moved_to: str | None = None
+    """Where the side that has no file here has it instead."""
+
+    @property
+    def moved(self) -> str | None:
+        """The same as the kind of a conflict tells it, after a space."""
+        return self.moved_to and f"{MOVED}{self.moved_to}"
 
 
 Read = Callable[[FileRow], bytes]

@@ -31,25 +31,31 @@ _PAGE = 64
 SHOWN = ("id", "hash", "author", "finished_at", "message", "tables")
 
 
-def log(
-    ctx: Context,
-    ref: str | Sequence[str] | None,
-    table: str | None = None,
-    author: str | None = None,
-    since: str | datetime | None = None,
-    until: str | datetime | None = None,
-    limit: int | None = None,
-    message: str | None = None,
-) -> list[Commit]:
+@dataclass(frozen=True)
+class LogRequest:
+    """Which commits are wanted."""
+
+    table: str | None = None
+    author: str | None = None
+    since: str | datetime | None = None
+    until: str | datetime | None = None
+    limit: int | None = None
+    message: str | None = None
+    """A text that the message contains."""
+
+
+def log(ctx: Context, ref: str | Sequence[str] | None, asked: LogRequest = LogRequest()) -> list[Commit]:
     """List the commits that a ref, or any of several, reaches, newest first; `a..b` leaves out what `a` reaches."""
-    check_limit(limit)
-    check_text(author or "", "author=")
-    check_text(message or "", "message=")
+    check_limit(limit := asked.limit)
+    check_text(asked.author or "", "author=")
+    check_text(asked.message or "", "message=")
     with ctx.catalog.read() as cx:
         lows, highs = _ends(ctx, cx, ref)
-        things = _things_at_any(ctx, cx, highs, table) if table else None
-        micros = [history.to_micros(parse_time(x, "log")) if x is not None else None for x in (since, until)]
-        wanted = LogFilter(things, author, micros[0], micros[1], message)
+        things = _things_at_any(ctx, cx, highs, asked.table) if asked.table else None
+        micros = [
+            history.to_micros(parse_time(x, "log")) if x is not None else None for x in (asked.since, asked.until)
+        ]
+        wanted = LogFilter(things, asked.author, micros[0], micros[1], asked.message)
         found = Walk(highs, wanted, _PAGE if limit is None else min(limit + 1, _PAGE)).positions(cx)
         if lows:
             found = _without(cx, found, lows)

@@ -35,7 +35,7 @@ from anabranch.repo.context.context import Context
 from anabranch.repo.read.conditions import not_in_duck, reading, rendered_test, unproven
 from anabranch.repo.read.look_up import key_row
 from anabranch.repo.read.scan import scan
-from anabranch.repo.read.table import make_selection
+from anabranch.repo.read.table import EVERYTHING, Selection
 
 if TYPE_CHECKING:
     from anabranch.engines.spark import DataFrame
@@ -56,7 +56,17 @@ class BlameEntry:
 
 @dataclass(frozen=True)
 class BlameRequest:
-    """Which rows are wanted, and whether each cell."""
+    """Which rows are wanted, and whether each cell, as users ask for it."""
+
+    cells: bool = False
+    key: Any = None
+    selection: Selection = EVERYTHING
+    column: str | None = None
+
+
+@dataclass(frozen=True)
+class BlamedRows:
+    """The same, found in the table."""
 
     cells: bool
     key: pa.Table | None
@@ -65,26 +75,17 @@ class BlameRequest:
     limit: int | None = None
 
 
-def blame(
-    ctx: Context,
-    table: str,
-    at: str | None,
-    cells: bool = False,
-    key: Any = None,
-    where: str | None = None,
-    args: Mapping[str, Any] | None = None,
-    column: str | None = None,
-    limit: int | None = None,
-) -> Blame:
+def blame(ctx: Context, table: str, at: str | None, asked: BlameRequest) -> Blame:
     """Find a table and the commits that made the objects of its past."""
-    chosen = make_selection(None, where, args, limit)
+    chosen = asked.selection
     with ctx.catalog.read() as cx:
         past = open_past(ctx, cx, table, at)
-        keys = None if key is None else key_row(past.state, key)
+        keys = None if asked.key is None else key_row(past.state, asked.key)
         test = None if chosen.where is None else Expression.of(chosen.where, chosen.args, "where=")
-        name = None if column is None else past.state.schema.column(column).name
+        name = None if asked.column is None else past.state.schema.column(asked.column).name
         story = read_story(past)
-    return Blame(ctx, past.state, story, BlameRequest(cells or name is not None, keys, test, name, limit))
+    rows = BlamedRows(asked.cells or name is not None, keys, test, name, chosen.limit)
+    return Blame(ctx, past.state, story, rows)
 
 
 class Blame(Relation):
@@ -93,7 +94,7 @@ class Blame(Relation):
     A cell that shows the default of a column that came later was changed by nobody, and does not count.
     """
 
-    def __init__(self, ctx: Context, state: TableState, story: Story, asked: BlameRequest) -> None:
+    def __init__(self, ctx: Context, state: TableState, story: Story, asked: BlamedRows) -> None:
         self._ctx, self._state, self._story, self._asked = ctx, state, story, asked
 
     def __repr__(self) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -48,7 +48,7 @@ from anabranch.repo.context.table_state import schema_of
 from anabranch.repo.read.conditions import not_in_duck, reading, rendered_test, unproven
 from anabranch.repo.read.look_up import key_row
 from anabranch.repo.read.scan import scan
-from anabranch.repo.read.table import Selection, make_selection
+from anabranch.repo.read.table import Selection
 from anabranch.settings import FEED_KEYS_LIMIT
 
 if TYPE_CHECKING:
@@ -105,18 +105,9 @@ class _CommitStep:
 
 
 def changes(
-    ctx: Context,
-    table: str,
-    since: str | None,
-    to: str | None,
-    columns: Iterable[str] | str | None = None,
-    where: str | None = None,
-    args: Mapping[str, Any] | None = None,
-    key: Any = None,
-    limit: int | None = None,
+    ctx: Context, table: str, since: str | None, to: str | None, selection: Selection, key: Any = None
 ) -> Changes:
     """Find the commits of a range that touched a table, and the objects that tell their changes."""
-    selection = make_selection(columns, where, args, limit)
     with ctx.catalog.read() as cx:
         past = open_past(ctx, cx, table, to)
         shown = past.state.schema.select(selection.columns)

@@ -66,6 +66,18 @@ class HeldFiles:
             found[id_] = held.uris[0]
         return found
 
+    def content(self, make: Callable[[], bytes], suffix: str, key: Hashable) -> str:
+        """Keep bytes in a file of their own, under a suffix; Unavailable if there's no room."""
+        from anabranch.queries.query import Files
+
+        if key not in self._files:
+            if not self._has_room:
+                hint = "read fewer at once, or put them with chunking='whole', so that they are read in place"
+                raise Unavailable("there is no room for more copies of files in this process", hint=hint)
+            content = make()
+            self._files[key] = Files((self._root.put_aside(content, suffix),), (), size_bytes=len(content))
+        return self._files[key].uris[0]
+
     @property
     def _has_room(self) -> bool:
         held = list(self._files.values())

@@ -80,6 +80,10 @@ class BlockReader:
             file.seek(ref.start + start)
             return file.read(size)
 
+    def last_byte(self, ref: BlockRef) -> bytes:
+        """The last byte of a block: tells whether it ends a line, without reading it whole."""
+        return self._bytes(ref, ref.size - 1, 1)
+
     def place(self, ref: BlockRef, path: str) -> dict[str, Any]:
         """Where a block lies: a file and a place in it, or its bytes, if the catalogue holds them."""
         stored = self.find(ref)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
@@ -21,7 +21,7 @@ from anabranch.repo.files.block_writer import BlockWriter
 from anabranch.repo.files.tree import FileTree
 from anabranch.repo.files.tree_rows import column_arrays
 from anabranch.repo.write.netting import counts_of, store_difference
-from anabranch.repo.write.row_objects import Kept
+from anabranch.repo.write.scratch import Kept
 
 Change = tuple[str, FileRow | None, FileRow | None]
 """What happens to a row, before, after."""
@@ -51,7 +51,9 @@ class FileChange:
             self, refs=(*(self.refs or ()), *later.refs), sha256=None, written_at=later.written_at, size=size
         )
 
-    def applied_to(self, path: str, row: FileRow | None, blocks: BlockWriter) -> FileRow | None:
+    def applied_to(
+        self, path: str, row: FileRow | None, blocks: BlockWriter, digest_of: Callable[[FileRow], bytes]
+    ) -> FileRow | None:
         """The row after the change; the same object if nothing changes."""
         if self.refs is None:
             return None
@@ -62,17 +64,19 @@ class FileChange:
             made = FileRow(parent, name, size, self.sha256, *told, blocks.fold(self.refs))
             single = len(made.blocks) == 1 and made.blocks[0].level == 0 and made.blocks[0].sha256 == self.sha256
             made = made._replace(sha256=None) if single else made
-            return row if row is not None and _is_same(row, made) else made
+            return row if row is not None and _is_same(row, made, digest_of) else made
         if not size:
             return row
         refs = blocks.fold((*row.blocks, *self.refs))
         return row._replace(size=row.size + size, sha256=None, written_at=self.written_at, blocks=refs)
 
 
-def _is_same(row: FileRow, made: FileRow) -> bool:
+def _is_same(row: FileRow, made: FileRow, digest_of: Callable[[FileRow], bytes]) -> bool:
     """Whether a file with the same bytes was put; what was not said of it stays as it is."""
-    if row.digest is None or row.digest != made.digest:
+    if not row.name or row.size != made.size:
         return row.name == made.name == ""
+    if (row.digest or digest_of(row)) != (made.digest or digest_of(made)):
+        return False
     pairs = [(row.mode, made.mode), (row.media_type, made.media_type), (row.properties, made.properties)]
     return all(new is None or old == new for old, new in pairs)
 
@@ -82,7 +86,7 @@ def files_statement(ctx: Context, tree: FileTree, changes: Mapping[str, FileChan
     above = {folder for path, c in changes.items() if c.refs is not None for folder in folders_above(path)}
     there = tree.rows_at([*changes, *above])
     rows = ((path, there.get(path), change) for path, change in changes.items())
-    compared = [changed(row, change.applied_to(path, row, blocks)) for path, row, change in rows]
+    compared = [changed(row, change.applied_to(path, row, blocks, tree.digest)) for path, row, change in rows]
     found = [c for c in compared if c is not None]
     _refuse_clashes(tree, changes, there, found)
     return statement_of(ctx, tree._state.schema, found, blocks)

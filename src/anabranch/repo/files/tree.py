@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import builtins
+import hashlib
 import io
 import mimetypes
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, BinaryIO, TypeAlias
+from typing import TYPE_CHECKING, Any, BinaryIO, TypeAlias
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -32,10 +34,14 @@ from anabranch.queries.query import Rows
 from anabranch.queries.scan import Keys, near_layers
 from anabranch.repo.context.context import Context
 from anabranch.repo.files.blocks import BlockReader
+from anabranch.repo.files.file_frames import FileForm, FileFrames, check_form, stat_table
 from anabranch.repo.files.tree_rows import key_table, rows_of
 from anabranch.repo.read.conditions import reading
 from anabranch.repo.read.scan import scan
 from anabranch.repo.read.table import Table, make_selection
+
+if TYPE_CHECKING:
+    from anabranch.engines.spark import DataFrame
 
 _TOLD = ("parent", "name", "size", "sha256", "mode", "written_at", "media_type", "properties")
 Stats: TypeAlias = list[FileStat]
@@ -124,6 +130,13 @@ class FileTree:
         added = added_since(*(self._blocks.leaves(r.blocks, r.path) for r in (row, before)))
         return None if added is None else sum(r.size for r in added)
 
+    def digest(self, row: FileRow) -> bytes:
+        """Hash the content of a file that was appended to since it was hashed."""
+        found = hashlib.sha256()
+        for chunk in self._blocks.stream(row.blocks, row.path):
+            found.update(chunk)
+        return found.digest()
+
     def parts(self, row: FileRow) -> list[dict[str, Any]]:
         """Where the bytes of a file lie, for processes that see the objects but not the catalogue.
 
@@ -173,6 +186,33 @@ class FileTree:
             return rows_of(self._ctx.engines.duck().fetch(query))
 
     # --- many ---
+
+    def spark(self, pattern: str = "**", as_: FileForm = "content") -> DataFrame:
+        """Read files that a pattern finds as a Spark DataFrame; executors read the objects themselves.
+
+        `content` has a row for each file, `lines` for each line, `blocks` for each stored block, `stat` no bytes.
+        """
+        check_form(as_)
+        if as_ == "stat":
+            return FileFrames(self._ctx, self._blocks, ()).stat(self.glob(pattern))
+        return self._frames(pattern).spark(as_)
+
+    def arrow(self, pattern: str = "**", as_: FileForm = "content") -> pa.Table:
+        """Read files that a pattern finds as an Arrow table, in the same forms."""
+        check_form(as_)
+        return stat_table(self.glob(pattern)) if as_ == "stat" else self._frames(pattern).arrow(as_)
+
+    def paths(self, pattern: str = "**") -> builtins.list[str]:
+        """Tell where the files that a pattern finds can be read in place, by any reader that sees the objects.
+
+        Packed formats of 8 MB and more lie there as they are; others are copied, for as long as the process lives.
+        """
+        return self._frames(pattern).places()
+
+    def _frames(self, pattern: str) -> FileFrames:
+        wanted = pattern_of(pattern)
+        rows = [r for r in self.rows_below(fixed_folder(pattern)) if r.name and wanted.fullmatch(r.path)]
+        return FileFrames(self._ctx, self._blocks, sorted(rows, key=lambda r: r.path))
 
     def list(self, folder: str = "", *, missing_ok: bool = False) -> Stats:
         """List what is in a folder: files, and folders below it, by name."""

@@ -111,6 +111,33 @@ class FilesWriter(FileTree):
             count += 1
         return count
 
+    def fetch(self, path: str, url: str) -> None:
+        """Put what a URL gives; its scheme and host must be among `Settings(url_allow=…)`, which names none by itself.
+
+        Redirects are checked again, private addresses and more than `url_limit_bytes` are refused.
+        """
+        from anabranch.repo.files.fetched import fetching
+
+        path = check_path(path)
+        with fetching(url, self._ctx.settings) as found:
+            self.put(path, found.stream, media_type=found.media_type)  # type: ignore[arg-type]
+
+    def write(self, frame: Any, *, append: bool = False) -> int:
+        """Write the rows of a frame: columns `path` and `content`, or `path` and `line`, and `mode` if you like.
+
+        Rows of one path follow one another in its file, which is new, or with `append` goes on; tells how many files.
+        """
+        from anabranch.repo.files.frame_content import pieces_of
+
+        begun: set[str] = set()
+        for path, content, mode in pieces_of(frame):
+            if append or path in begun:
+                self.append(path, content)
+            else:
+                self.put(path, content, mode=mode)
+            begun.add(path)
+        return len(begun)
+
     @contextmanager
     def open(self, path: str, mode: str = "rb", since: str | None = None) -> Iterator[BinaryIO]:  # type: ignore[override]
         """Open a file to read (`rb`), write anew (`wb`) or append (`ab`); it is taken in when the block ends well."""

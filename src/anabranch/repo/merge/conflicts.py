@@ -12,6 +12,7 @@ from anabranch.frames.relation import Relation
 from anabranch.model.files import FILES_NAME
 from anabranch.model.ids import ThingId
 from anabranch.model.paths import join_path
+from anabranch.plan.merge.files import MOVED
 from anabranch.plan.merge.sides import ThingConflict
 
 if TYPE_CHECKING:
@@ -198,12 +199,13 @@ class FileConflicts:
         from anabranch.repo.files.tree import stat_of
         from anabranch.repo.files.tree_rows import row_of
 
-        told = self.found.rows(limit=limit) if self.found else []
         found = []
-        for row in told:
-            kind, _, column = row["kind"].partition(" ")
+        for row in self.found.rows(limit=limit) if self.found else ():
+            kind, _, more = row["kind"].partition(" ")
+            moved = more.removeprefix(MOVED) if more.startswith(MOVED) else None
             sides = {side: row[side] and vars(stat_of(row_of(row[side]))) for side in _SIDES}
-            found.append({"path": join_path(**row["key"]), "kind": kind, "column": column or None, **sides})
+            told = {"kind": kind, "column": None if moved else more or None, "moved_to": moved}
+            found.append({"path": join_path(**row["key"]), **told, **sides})
         return found
 
 

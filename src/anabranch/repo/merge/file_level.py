@@ -2,29 +2,35 @@
 
 from __future__ import annotations
 
+from base64 import b64decode
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from typing import Any
 
 import pyarrow as pa
 
-from anabranch.model.files import BLOCKS, FileRow
+from anabranch.model.files import BLOCKS, GIVEN, BlockRef, FileRow
 from anabranch.model.ids import ObjectId
 from anabranch.model.objects import StoredObject
+from anabranch.model.paths import split_path
 from anabranch.model.schema import Schema
 from anabranch.plan.commit import ThingDraft, draft_state, objects_of
 from anabranch.plan.merge.files import FileRule, MergedFile, file_rules, merge_file, rule_for
 from anabranch.plan.merge.rules import EVERYWHERE, RowPolicy
 from anabranch.plan.merge.sides import ThingConflict
+from anabranch.plan.refs_forest import added_since
 from anabranch.queries import three_way
-from anabranch.queries.three_way import KIND, OURS, SIDES, STAYS, Decision, conflict_of, there, value_of
+from anabranch.queries.three_way import KIND, OURS, SIDES, STAYS, THEIRS, Decision, conflict_of, value_of
+from anabranch.queries.three_way import there as there_of
 from anabranch.repo.context.context import Context
 from anabranch.repo.files.block_writer import BlockWriter
 from anabranch.repo.files.blocks import BlockReader
 from anabranch.repo.files.clashes import find_clashes, inserted_paths
 from anabranch.repo.files.tree import FileTree
-from anabranch.repo.files.tree_rows import row_of
-from anabranch.repo.merge.merged_rows import MergedRows, Sides, merge_rows
+from anabranch.repo.files.tree_rows import key_table, row_of
+from anabranch.repo.merge.file_moves import FileMoves
+from anabranch.repo.merge.merged_rows import MergedRows, Sides, decide_at, merge_rows
 
 _POLICY = RowPolicy("row")
 
@@ -40,10 +46,13 @@ def merge_file_rows(
     go_on: bool,
 ) -> MergedRows:
     """Merge the file trees of two sides; paths that both touched go through the level of files."""
+    writer = BlockWriter(ctx)
+    settled = with_given_content(settled, writer)
     merged = merge_rows(ctx, sides, schema, _POLICY, settled)
     if merged.conflicts is None or merged.decision is None:
-        return merged
-    level = _FileLevel(ctx, merged.decision, rules_of(rules), BlockReader(ctx, packs, sides.pending), BlockWriter(ctx))
+        return _with_packs(ctx, merged, writer)
+    reader = BlockReader(ctx, packs, sides.pending)
+    level = _FileLevel(sides, merged.decision, rules_of(rules), reader, writer, FileMoves(ctx, sides, reader))
     decided = level.run(merged.conflicts)
     known = [settled.cast(decided.schema)] if settled is not None and settled.num_rows else []
     try:
@@ -52,6 +61,24 @@ def merge_file_rows(
         ctx.discard(level.writer.taken())
         raise
     return _with_packs(ctx, merged, level.writer)
+
+
+def with_given_content(settled: pa.Table | None, writer: BlockWriter) -> pa.Table | None:
+    """Rows that were resolved, with bytes that somebody gave stored as blocks."""
+    name = str(BLOCKS.id)
+    lists = settled.column(name).to_pylist() if settled is not None else []
+    if settled is None or not any(refs and refs[0]["level"] == GIVEN for refs in lists):
+        return settled
+    stored = [_stored_bytes(refs, writer) for refs in lists]
+    place = settled.schema.get_field_index(name)
+    return settled.set_column(place, settled.schema.field(place), pa.array(stored, settled.schema.field(place).type))
+
+
+def _stored_bytes(refs: list[dict[str, Any]] | None, writer: BlockWriter) -> list[dict[str, Any]] | None:
+    if not refs or refs[0]["level"] != GIVEN:
+        return refs
+    made, _ = writer.write_bytes(b64decode(refs[0]["object"]), "")
+    return [ref._asdict() for ref in writer.fold(made)]
 
 
 def rules_of(rules: Mapping[str, str]) -> dict[str, FileRule]:
@@ -97,18 +124,32 @@ def file_clashes(
 
 
 @dataclass(frozen=True)
+class _Appended:
+    """What one side wrote to a file that the other moved."""
+
+    row: dict[str, Any]
+    """The conflict at the path that the file had."""
+    written_at: datetime
+    refs: tuple[BlockRef, ...]
+
+
+@dataclass(frozen=True)
 class _FileLevel:
-    ctx: Context
+    sides: Sides
     decision: Decision
     rules: Mapping[str, FileRule]
     reader: BlockReader
     writer: BlockWriter = field(repr=False)
+    moves: FileMoves = field(repr=False)
+    followed: dict[str, list[_Appended]] = field(default_factory=dict)
+    """By the path that a file was moved to: what is to be appended there."""
 
     def run(self, conflicts: pa.Table) -> pa.Table:
         """Decide rows that both sides touched; what stays in conflict has the kind that files know."""
         rows = conflicts.to_pylist()
         for row in rows:
             self._decide(row)
+        rows += self._follow() if self.followed else []
         names = [name for name, _ in three_way.pairs(self.decision)]
         columns = {name: pa.array([row[name] for row in rows], conflicts.schema.field(name).type) for name in names}
         return pa.table(columns)
@@ -120,10 +161,50 @@ class _FileLevel:
         path = next(r.path for r in stored if r is not None)
         rule, others = rule_for(self.rules, path), (self._taken_apart(base), self._taken_apart(theirs))
         merged = merge_file(others[0], apart, others[1], rule, self._read, sure=sure)
+        if merged.conflict and (ours is None or theirs is None):
+            merged = self._told_of_move(row, merged, others[0], apart or others[1], rule)
         self._settle(row, self._stored(merged, ours, apart), merged)
 
+    # --- files that one side moved ---
+
+    def _told_of_move(
+        self, row: dict[str, Any], merged: MergedFile, base: FileRow | None, there: FileRow | None, rule: FileRule
+    ) -> MergedFile:
+        """A conflict of a file that is gone on one side, which may have moved it; by rule, the rest follows."""
+        assert base is not None
+        assert there is not None
+        mover = THEIRS if row[there_of(OURS)] else OURS
+        moved = self.moves.find(mover, base)
+        if moved is None:
+            return merged
+        added = added_since(there.blocks, base.blocks)
+        if rule == "follow" and added:
+            self.followed.setdefault(moved.path, []).append(_Appended(row, there.written_at, tuple(added)))
+        return replace(merged, moved_to=moved.path)
+
+    def _follow(self) -> list[dict[str, Any]]:
+        """Append what one side wrote to where the other moved the file to; where both have a file there, it stays."""
+        keys = key_table((split_path(path) for path in self.followed), self.decision.schema)
+        found, _ = decide_at(self.moves.ctx, self.sides, self.decision.schema, _POLICY, keys, None)
+        return [row for row in found.to_pylist() if self._follow_to(row)]
+
+    def _follow_to(self, row: dict[str, Any]) -> bool:
+        if row[there_of(OURS)] and row[there_of(THEIRS)]:
+            return False
+        target = self._side(row, OURS) or self._side(row, THEIRS)
+        assert target is not None
+        written, refs = target.written_at, target.blocks
+        for one in self.followed[target.path]:
+            self._settle(one.row, None, MergedFile(None))
+            refs = (*refs, *one.refs)
+            written = max(written, one.written_at)
+        size = target.size + sum(r.size for one in self.followed[target.path] for r in one.refs)
+        grown = target._replace(blocks=self.writer.fold(refs), size=size, sha256=None, written_at=written)
+        self._settle(row, grown, MergedFile(grown))
+        return True
+
     def _side(self, row: dict[str, Any], side: str) -> FileRow | None:
-        if not row[there(side)]:
+        if not row[there_of(side)]:
             return None
         keys = {c.name: row[str(c.id)] for c in self.decision.schema.key_columns}
         return row_of({**keys, **{c.name: row[value_of(c, side)] for c in self.decision.cells}})
@@ -150,7 +231,7 @@ class _FileLevel:
 
     def _settle(self, row: dict[str, Any], result: FileRow | None, merged: MergedFile) -> None:
         """Write the decision into a row, as one that was resolved."""
-        row[KIND] = merged.conflict and f"{merged.conflict}{f' {merged.column}' if merged.column else ''}"
+        row[KIND] = merged.conflict and " ".join([merged.conflict, *filter(None, [merged.column, merged.moved])])
         row[STAYS] = int(result is not None)
         for c in self.decision.cells:
             row[conflict_of(c)] = 0

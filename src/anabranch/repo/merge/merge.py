@@ -21,7 +21,7 @@ from anabranch.repo.context.table_state import list_tables, table_state
 from anabranch.repo.merge.apply import How, Outcome, merge_source
 from anabranch.repo.merge.attempts import Attempts
 from anabranch.repo.merge.conflicts import Conflicts
-from anabranch.repo.merge.publish import Merged, publish_content
+from anabranch.repo.merge.publish import CommitWords, Merged, publish_content
 from anabranch.repo.merge.request import MergeRequest, MergeResult, default_message, diff_since, read_ends
 from anabranch.repo.merge.shards import merge_shards
 from anabranch.repo.merge.sides import Target, gather
@@ -190,16 +190,13 @@ def _provenance(ctx: Context, merged: Merged, asked: MergeRequest) -> tuple[Orig
 def publish_merge(attempts: Attempts, merged: Merged, asked: MergeRequest, open_merge: str | None = None) -> Commit:
     """Publish one commit with all parents, or with the first only if it is a squash."""
     squash = asked.mode == "squash"
-    made = publish_content(
-        attempts,
-        replace(merged, parents=merged.parents[:1]) if squash else merged,
-        message=default_message(asked, merged.target),
-        author=asked.author or attempts.ctx.author,
-        verb="merge",
+    says = CommitWords(
+        default_message(asked, merged.target),
+        asked.author or attempts.ctx.author,
         provenance=_provenance(attempts.ctx, merged, asked) if squash else (),
-        facts=asked.facts,
-        allow_empty=True,
-        open_merge=open_merge,
+        facts=asked.facts or {},
     )
+    told = replace(merged, parents=merged.parents[:1]) if squash else merged
+    made = publish_content(attempts, told, says, "merge", allow_empty=True, open_merge=open_merge)
     assert made is not None
     return made

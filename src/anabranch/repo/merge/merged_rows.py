@@ -34,7 +34,8 @@ from anabranch.repo.merge.rule_expressions import rule_tree, unproven_rule
 from anabranch.repo.read.conditions import not_in_duck, reading
 from anabranch.repo.read.scan import scan, scan_as
 from anabranch.repo.write.netting import compared_pairs, counts_of, store_difference
-from anabranch.repo.write.row_objects import Kept, Layout, Scratch, scratch, store
+from anabranch.repo.write.row_objects import Layout, ObjectForm, store
+from anabranch.repo.write.scratch import Kept, Scratch, scratch
 
 
 @dataclass(frozen=True)
@@ -357,7 +358,7 @@ class _RowMerge:
             sources=sources,
         )
         query = shown_again.cleared(old, self.schema, self._shown_again)
-        made = store(self.ctx, self.engine, query, "update", self.schema, self._shown_again)
+        made = store(self.ctx, self.engine, query, ObjectForm("update", self.schema, self._shown_again))
         return [Statement("update", made, Counts())] if made else []
 
     def _every_key(self) -> Kept:
@@ -497,7 +498,7 @@ class _RowMerge:
             gives_up = bool(self.decision.policy.by_old_key)
             schema = replace(self.schema, key=()) if gives_up else self.schema
             layout = Layout((), new_write_id()) if gives_up else None
-            made = store(self.ctx, self.engine, query, "rows", schema, schema.columns, layout)
+            made = store(self.ctx, self.engine, query, ObjectForm("rows", schema, schema.columns), layout)
         steps = (Statement("alter column", made, Counts()),) if made else ()
         return MergedRows(steps, None, False, None, self.decision, made, replaced=True)
 
@@ -514,7 +515,7 @@ class _RowMerge:
         names += [n for c in self.decision.cells for n in (str(c.id), c.before)]
         shaped = changes.picked_columns(query, {n: n for n in names})
         whole = Layout(tuple(str(k) for k in self.schema.key_ids), files=1)
-        made = store(self.ctx, self.engine, shaped, "exceptions", self.schema, self.schema.columns, whole)
+        made = store(self.ctx, self.engine, shaped, ObjectForm("exceptions", self.schema, self.schema.columns), whole)
         return made[0] if made else None
 
     # --- what is linked ---
@@ -574,5 +575,5 @@ class _RowMerge:
             shown = [c for c in self.decision.cells if layer.object.kind != "update" or not c.ids & self._given_up]
             pieces = without_keys(state, layer, shown, self.access, keys.source if keys else None)
             for kind, touched, query in pieces:
-                made += store(self.ctx, self.engine, query, kind, self.schema, touched)
+                made += store(self.ctx, self.engine, query, ObjectForm(kind, self.schema, touched))
         return made

@@ -1,23 +1,16 @@
-"""Open merges: kept until they are finished or aborted; conflicts are resolved one by one or many at once."""
+"""Open merges: kept until they are finished or aborted, over processes and moves of the branch."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from datetime import datetime
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any
 
 from anabranch.catalog import commits, open_merges
-from anabranch.catalog.history import to_datetime
 from anabranch.catalog.open_merges import MergeRecord
 from anabranch.catalog.store import lock_repository, now
-from anabranch.errors import BranchMoved, InvalidRequest, NotFound
-from anabranch.model.clock import Position
+from anabranch.errors import InvalidRequest
 from anabranch.model.commits import Commit
-from anabranch.model.files import FILES_NAME
-from anabranch.model.ids import ThingId, new_id
-from anabranch.model.paths import check_path, split_path
-from anabranch.plan.merge.rules import check_strictness
+from anabranch.model.ids import new_id
 from anabranch.repo.branches.refs import need_branch, resolve
 from anabranch.repo.context.context import Context
 from anabranch.repo.context.kept_expressions import check_rules, kept_rules
@@ -25,18 +18,10 @@ from anabranch.repo.merge.apply import How
 from anabranch.repo.merge.attempts import Attempts
 from anabranch.repo.merge.conflicts import Conflicts
 from anabranch.repo.merge.merge import forward, may_forward, publish_merge, raise_conflict, work_out
+from anabranch.repo.merge.open_conflicts import OpenConflicts
 from anabranch.repo.merge.preview import Preview, preview
 from anabranch.repo.merge.request import MergeRequest, MergeResult, diff_since, read_ends
 from anabranch.repo.merge.sides import Target
-
-if TYPE_CHECKING:
-    import pyarrow as pa
-
-    from anabranch.repo.compare.table_diff import Diff
-    from anabranch.repo.merge.resolve import Resolution
-    from anabranch.repo.read.table import Table
-
-Take = Literal["ours", "theirs", "base"]
 
 
 def start_merge(ctx: Context, asked: MergeRequest) -> OpenMerge:
@@ -75,7 +60,8 @@ def start_merge(ctx: Context, asked: MergeRequest) -> OpenMerge:
 def list_merges(ctx: Context, into: str | None = None) -> list[OpenMerge]:
     """List the open merges into a branch, or all, oldest first; none is worked out before it is asked for more."""
     with ctx.catalog.read() as cx:
-        return [OpenMerge(ctx, r) for r in open_merges.all_records(cx, ctx.record.id) if into in (None, r.branch)]
+        records = [r for r in open_merges.all_records(cx, ctx.record.id) if not r.is_sequence]
+    return [OpenMerge(ctx, r) for r in records if into in (None, r.branch)]
 
 
 def newest_merge(ctx: Context, into: str) -> OpenMerge | None:
@@ -83,37 +69,16 @@ def newest_merge(ctx: Context, into: str) -> OpenMerge | None:
     return next(reversed(list_merges(ctx, into)), None)
 
 
-class OpenMerge:
+class OpenMerge(OpenConflicts):
     """A merge that is not finished. Its conflicts shrink as they are resolved."""
-
-    def __init__(self, ctx: Context, record: MergeRecord) -> None:
-        self._ctx, self._record = ctx, record
-        self._conflicts: tuple[Position, int, Conflicts] | None = None
 
     def __repr__(self) -> str:
         return f"OpenMerge({self.id!r}, {', '.join(self.sources)} into {self.into!r})"
 
     @property
-    def id(self) -> str:
-        return self._record.id
-
-    @property
-    def into(self) -> str:
-        """The branch that will move."""
-        return self._record.branch
-
-    @property
     def sources(self) -> tuple[str, ...]:
         """The refs that are merged, as they were given."""
         return tuple(text.partition(" ")[2] for text in self._record.sources)
-
-    @property
-    def started_at(self) -> datetime:
-        return to_datetime(self._record.started_at)
-
-    @property
-    def message(self) -> str | None:
-        return self._record.message
 
     @property
     def _asked(self) -> MergeRequest:
@@ -123,87 +88,6 @@ class OpenMerge:
         mode: Any = r.mode
         ff: Any = r.ff
         return MergeRequest(hashes, r.branch, r.message or named, kept_rules(r.rules), r.strictness, mode, ff, r.author)
-
-    @property
-    def conflicts(self) -> Conflicts:
-        """What is left to resolve, as the branch is now."""
-        self._read_again()
-        with self._ctx.catalog.read() as cx:
-            head = need_branch(self._ctx, cx, self.into).position
-        now = (head, self._record.version)
-        if self._conflicts is None or self._conflicts[:2] != now:
-            self._conflicts = (*now, self._found(self._how()))
-        return self._conflicts[2]
-
-    def _read_again(self) -> None:
-        """See what was resolved elsewhere, and the branch under the name that it has now."""
-        with self._ctx.catalog.read() as cx:
-            found = open_merges.find(cx, self.id)
-        if found is None:
-            hint = f"it was finished or aborted: look at repo.open_merges() and repo.log({self.into!r})"
-            raise NotFound(f"merge {self.id} of {', '.join(self.sources)} is not open any more", hint=hint)
-        self._record = found
-
-    def resolve(
-        self,
-        table: str | None = None,
-        *,
-        file: str | None = None,
-        take: Take | None = None,
-        where: str | None = None,
-        args: Mapping[str, Any] | None = None,
-        key: Any = None,
-        columns: str | Sequence[str] | None = None,
-        set: Mapping[str, Any] | None = None,
-    ) -> int:
-        """Resolve conflicts of a table, or of a file, by side or by values; all, or those of some rows and columns.
-
-        In `set`, text is SQL over base, ours and theirs of the cell, anything else a value. Returns how many were
-        resolved.
-        """
-        from anabranch.repo.merge.resolve import Resolution, resolve_rows, resolve_things
-
-        if (table is None) == (file is None):
-            raise InvalidRequest("resolve needs a table or file=, one of them", hint="such as file='raw/a.csv'")
-        if file is not None:
-            table, key = FILES_NAME, dict(zip(("parent", "name"), split_path(check_path(file)), strict=True))
-        assert table is not None
-        if (take is None) == (set is None):
-            raise InvalidRequest("resolve needs take= or set=, one of them", hint="such as take='ours'")
-        named = (columns,) if isinstance(columns, str) else tuple(columns) if columns is not None else None
-        asked = Resolution(table, take, where, dict(args or {}), key, named, dict(set or {}))
-        conflicts, how = self.conflicts, self._how()
-        decisions = resolve_things(conflicts, asked)
-        rows, count = resolve_rows(self._ctx, conflicts, asked, how.settled, self._way_out)
-        left = conflicts.after(rows) if not decisions and len(self._record.sources) == 1 else None
-        if not decisions and not count:
-            (decisions, rows, count), left = self._resolve_again(asked, how), None
-        if not decisions and not count:
-            hint = f"there are conflicts in: {conflicts.summary() or 'nothing'}"
-            raise NotFound(f"nothing in {file or table!r} that is in conflict was asked for", hint=hint, table=table)
-        self._keep({**self._record.decisions, **decisions}, rows, left)
-        return count + len(decisions)
-
-    def _resolve_again(self, asked: Resolution, how: How) -> tuple[dict[str, str], dict[ThingId, pa.Table], int]:
-        """Decide otherwise what was resolved before: out of the conflicts that there were without that."""
-        from anabranch.repo.merge.resolve import resolve_rows, resolve_things
-
-        decisions: dict[str, str] = {}
-        rows, count = dict[ThingId, "pa.Table"](), 0
-        if how.settled:
-            found = self._found(replace(how, settled={}))
-            rows, count = resolve_rows(self._ctx, found, asked, how.settled, self._way_out)
-        if how.decisions:
-            decisions = resolve_things(self._found(replace(how, decisions={})), asked)
-        return decisions, rows, count
-
-    def table(self, name: str, **chosen: Any) -> Table:
-        """Open a table as the merge would leave it now; where conflicts are left, it shows ours."""
-        return self._preview().table(name, **chosen)
-
-    def diff(self) -> Diff:
-        """What the merge would change on the branch now; where conflicts are left, nothing."""
-        return self._preview().diff()
 
     def _preview(self) -> Preview:
         self._read_again()
@@ -233,11 +117,6 @@ class OpenMerge:
         commit = publish_merge(attempts, merged, asked, self.id)
         return MergeResult(commit, _diff=diff_since(self._ctx, target, commit))
 
-    def abort(self) -> None:
-        """Forget the merge; nothing is left of it."""
-        with self._ctx.catalog.write() as cx:
-            open_merges.remove(cx, self.id)
-
     def _hint(self, conflicts: Conflicts) -> str:
         return self._way_out if conflicts.is_stuck else "resolve(…) them, then finish(); abort() gives the merge up"
 
@@ -252,15 +131,6 @@ class OpenMerge:
         with self._ctx.catalog.read() as cx:
             return commits.describe(cx, [target.clock.head])[0]
 
-    def _how(self) -> How:
-        from anabranch.objects.parquet import decode
-
-        with self._ctx.catalog.read() as cx:
-            settled = open_merges.settled(cx, self.id)
-        rows = {thing: decode(content) for thing, content in settled.items()}
-        r = self._record
-        return How(check_strictness(r.strictness), kept_rules(r.rules), r.decisions, rows)
-
     def _found(self, how: How) -> Conflicts:
         """The conflicts that are left by what is resolved."""
         with self._ctx.catalog.read() as cx:
@@ -268,18 +138,3 @@ class OpenMerge:
         merged = work_out(self._ctx, target, sources, how)
         self._ctx.discard(merged.made)
         return merged.conflicts
-
-    def _keep(
-        self, decisions: Mapping[str, str], rows: Mapping[ThingId, pa.Table], left: Conflicts | None = None
-    ) -> None:
-        from anabranch.objects.parquet import encode
-
-        content = {thing: encode(table, self._ctx.settings.row_group_rows) for thing, table in rows.items()}
-        with self._ctx.catalog.write() as cx:
-            lock_repository(cx, self._ctx.record.id)
-            if not open_merges.resolve(cx, self._record, decisions, content):
-                hint = "look at repo.open_merges() and the log, then go on from there"
-                raise BranchMoved(f"open merge {self.id} was changed or ended elsewhere", hint=hint)
-        self._record = replace(self._record, decisions=dict(decisions), version=self._record.version + 1)
-        known = self._conflicts
-        self._conflicts = (known[0], self._record.version, left) if known and left is not None else None

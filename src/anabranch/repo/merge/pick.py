@@ -18,7 +18,7 @@ from anabranch.repo.context.context import Context
 from anabranch.repo.merge.apply import How, merge_source
 from anabranch.repo.merge.attempts import Attempts
 from anabranch.repo.merge.conflicts import Conflicts
-from anabranch.repo.merge.publish import Merged, publish_content
+from anabranch.repo.merge.publish import CommitLine, CommitWords, Merged, publish_content
 from anabranch.repo.merge.sides import Gathered, Target, around
 
 
@@ -56,16 +56,9 @@ def _attempt(attempts: Attempts, on: str | None, picked: Picked) -> Commit | Non
     if merged.conflicts:
         ctx.discard(merged.made)
         raise _refused(picked, target, merged.conflicts)
-    return publish_content(
-        attempts,
-        merged,
-        message=picked.message,
-        author=picked.author,
-        verb=picked.verb,
-        provenance=(*Origin.of(picked.provenance), *kept),
-        line_of=picked.line_of,
-        starts_line=picked.starts_line,
-    )
+    origins = (*Origin.of(picked.provenance), *kept)
+    says = CommitWords(picked.message, picked.author, provenance=origins)
+    return publish_content(attempts, merged, says, picked.verb, line=CommitLine(picked.line_of, picked.starts_line))
 
 
 def _shown(picked: Picked, target: Target) -> str:

@@ -18,7 +18,7 @@ from anabranch.repo.merge.pick import read_target
 from anabranch.repo.merge.request import MergeRequest, default_message, read_ends
 from anabranch.repo.merge.side_branch import aside
 from anabranch.repo.read.open_table import open_table
-from anabranch.repo.read.table import Table
+from anabranch.repo.read.table import Table, make_selection
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class Preview:
     def table(self, name: str, **chosen: Any) -> Table:
         """Open a table of the merged state."""
         wanted = {"columns": None, "where": None, "args": None, "limit": None, **chosen}
-        return open_table(self._ctx, name, self.ref, **wanted)
+        return open_table(self._ctx, name, self.ref, make_selection(**wanted))
 
     def diff(self) -> Diff:
         """What the merge would change on the branch."""

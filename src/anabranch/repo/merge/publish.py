@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from anabranch.catalog import commits
@@ -32,43 +32,58 @@ class Merged:
     made: list[NewObject]
 
 
+@dataclass(frozen=True)
+class CommitWords:
+    """What a commit says of itself."""
+
+    message: str
+    author: str
+    started_at: int | None = None
+    """When it was begun; None for now."""
+    provenance: tuple[Origin, ...] = ()
+    facts: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class CommitLine:
+    """On which line a commit is made: that of another branch, which will show it, or a new one."""
+
+    of: BranchHead | None = None
+    is_new: bool = False
+
+
 def publish_content(
     attempts: Attempts,
     merged: Merged,
-    *,
-    message: str,
-    author: str,
+    says: CommitWords,
     verb: str,
-    provenance: tuple[Origin, ...] = (),
-    facts: Mapping[str, Any] | None = None,
+    *,
     allow_empty: bool = False,
     open_merge: str | None = None,
-    line_of: BranchHead | None = None,
-    starts_line: bool = False,
-    started_at: int | None = None,
+    line: CommitLine = CommitLine(),
 ) -> Commit | None:
     """Publish what was worked out, on the head that it was worked out for; None if there is nothing to say."""
     ctx, target, content = attempts.ctx, merged.target, _content(merged)
     if content.is_empty and not allow_empty:
         ctx.discard(merged.made)
         return None
-    id_, started = CommitId(new_id("k")), ctx.catalog.now() if started_at is None else started_at
+    id_, started = CommitId(new_id("k")), ctx.catalog.now() if says.started_at is None else says.started_at
     attempts.written = merged.made
     attempts.publication = publication = Publication(
         ctx.record.id,
         target.branch,
         merged.parents,
         id_,
-        author,
-        message,
+        says.author,
+        says.message,
         started,
-        provenance,
+        says.provenance,
         verb,
         content,
         open_merge=open_merge,
-        line_of=line_of,
-        starts_line=starts_line,
-        facts=facts or {},
+        line_of=line.of,
+        starts_line=line.is_new,
+        facts=says.facts,
     )
     try:
         with publish_found_out(ctx, publication) as found, ctx.catalog.write() as cx:

@@ -43,7 +43,7 @@ def _catch_up(copying: _Copying, branch: str, top: Position) -> None:
     ctx = copying.ctx
     with ctx.catalog.read() as cx:
         head = need_branch(ctx, cx, branch)
-        todo = _commits(cx, top, head.position)
+        todo = commits_to_copy(cx, top, head.position)
     known = len(copying.done)
     if todo[:known] != copying.done:
         message = f"branch {branch!r} was reset meanwhile; nothing was changed"
@@ -61,7 +61,7 @@ def _replay(ctx: Context, asked: MergeRequest) -> MergeResult:
     how = How(check_strictness(asked.strictness), asked.rules)
     with ctx.catalog.read() as cx:
         target, sources = read_ends(ctx, cx, asked)
-        todo = list(dict.fromkeys(p for s in sources for p in _commits(cx, target.clock.head, s)))
+        todo = list(dict.fromkeys(p for s in sources for p in commits_to_copy(cx, target.clock.head, s)))
     with aside(ctx, target.branch, target.clock.head) as name:
         copying = _Copying(ctx, name, how, "merge")
         copying.copy(todo, target.branch)
@@ -107,7 +107,7 @@ def _is_on_top(cx: Connection, onto: Position, tip: Position) -> bool:
     return since.isdisjoint(edge.merge for edge in history.Lines(cx).edges(clock, -1))
 
 
-def _commits(cx: Connection, onto: Position, tip: Position) -> list[Position]:
+def commits_to_copy(cx: Connection, onto: Position, tip: Position) -> list[Position]:
     """The first parents of a tip that `onto` lacks, oldest first, without merges of what `onto` has.
 
     Other merges are made again as one change, so that nothing that they brought is lost.

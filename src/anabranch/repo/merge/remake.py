@@ -2,33 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass
 
 from anabranch.catalog import history, paths
 from anabranch.errors import InvalidRequest
 from anabranch.model.clock import Position
-from anabranch.model.commits import BranchHead, Commit, CommitHead, Origin
+from anabranch.model.commits import BranchHead, Commit, CommitHead
 from anabranch.model.content import ChangeReference
 from anabranch.model.ids import ThingId
 from anabranch.model.tables import holds_rows
 from anabranch.repo.context.context import Context
 from anabranch.repo.merge.attempts import Attempts
 from anabranch.repo.merge.pick import Picked, read_target, work_out_pick
-from anabranch.repo.merge.publish import Merged, publish_content
+from anabranch.repo.merge.publish import CommitLine, CommitWords, Merged, publish_content
 from anabranch.repo.merge.side_branch import aside
-
-
-@dataclass(frozen=True)
-class CommitWords:
-    """What a commit says of itself."""
-
-    message: str
-    author: str
-    started_at: int
-    provenance: tuple[Origin, ...] = ()
-    facts: Mapping[str, Any] = field(default_factory=dict)
 
 
 def remake(ctx: Context, old: Position, tip: Position, branch: BranchHead, says: CommitWords, verb: str) -> Commit:
@@ -70,18 +57,6 @@ def _attempt(
     merged = work_out_pick(ctx, target, picked)
     merged.parents = (*merged.parents, *merge.further)
     merged.references = merge.references(merged)
-    made = publish_content(
-        attempts,
-        merged,
-        message=says.message,
-        author=says.author,
-        verb=picked.verb,
-        provenance=says.provenance,
-        facts=says.facts,
-        allow_empty=True,
-        line_of=branch,
-        starts_line=True,
-        started_at=says.started_at,
-    )
+    made = publish_content(attempts, merged, says, picked.verb, allow_empty=True, line=CommitLine(branch, is_new=True))
     assert made is not None
     return made

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
+from base64 import b64encode
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from typing import Any
 
 import pyarrow as pa
@@ -12,6 +15,7 @@ from anabranch.arrow.fitting import DoesNotFit
 from anabranch.errors import InvalidRequest
 from anabranch.frames.input import one_value
 from anabranch.frames.output import objects_of
+from anabranch.model.files import GIVEN, BlockRef
 from anabranch.model.ids import ThingId
 from anabranch.model.schema import Column, Schema
 from anabranch.proven.expression import Expression
@@ -23,6 +27,7 @@ from anabranch.repo.merge.chosen_conflicts import chosen_rows, engine_for, tuple
 from anabranch.repo.merge.conflicts import Conflicts, TableConflicts
 from anabranch.repo.merge.rule_expressions import rule_tree, unproven_rule
 from anabranch.repo.write.assigned_values import constant_for
+from anabranch.settings import GIVEN_CONTENT_LIMIT_BYTES
 
 _SIDES = {"base": BASE, "ours": OURS, "theirs": THEIRS}
 
@@ -47,6 +52,17 @@ class Resolution:
     def is_for_all(self) -> bool:
         """Whether it speaks of the table as a whole."""
         return self.where is None and self.key is None and not self.values
+
+
+def given_content(content: bytes | str) -> dict[str, Any]:
+    """Bytes that a file is to hold, as values of its row; the merge stores them when it is worked out."""
+    given = content.encode() if isinstance(content, str) else bytes(content)
+    if len(given) > GIVEN_CONTENT_LIMIT_BYTES:
+        hint = "take a side, finish the merge, then put the file"
+        raise InvalidRequest(f"{len(given):,} bytes are too many to resolve a conflict with", hint=hint)
+    digest = hashlib.sha256(given).digest()
+    ref = BlockRef(GIVEN, "p", 0, b64encode(given).decode(), 0, len(given), digest)
+    return {"size": len(given), "sha256": digest, "written_at": datetime.now(UTC), "blocks": [ref._asdict()]}
 
 
 def resolve_things(conflicts: Conflicts, asked: Resolution) -> dict[str, str]:

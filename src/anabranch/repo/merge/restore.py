@@ -19,7 +19,7 @@ from anabranch.repo.merge.apply import How, apply_plan
 from anabranch.repo.merge.attempts import Attempts
 from anabranch.repo.merge.conflicts import Conflicts
 from anabranch.repo.merge.pick import read_target
-from anabranch.repo.merge.publish import Merged, publish_content
+from anabranch.repo.merge.publish import CommitWords, Merged, publish_content
 from anabranch.repo.merge.sides import Ancestor, Gathered, SideReader, Target
 
 
@@ -39,7 +39,7 @@ def _attempt(attempts: Attempts, table: str, to: str, on: str | None, message: s
         gathered, plan = _plan(ctx, cx, target, then, find_table(ctx, cx, then, table))
     found = apply_plan(ctx, target, gathered, How(), plan)
     merged = Merged(target, (target.parent,), Conflicts(), [], found.linked, found.made)
-    return publish_content(attempts, merged, message=message, author=author, verb="restore")
+    return publish_content(attempts, merged, CommitWords(message, author), "restore")
 
 
 def _plan(ctx: Context, cx: Connection, target: Target, then: Clock, thing: ThingId) -> tuple[Gathered, ThingsMerge]:

@@ -61,17 +61,28 @@ def revert(ctx: Context, asked: RevertRequest) -> Commit | None:
         if not is_ancestor(history.Lines(cx), position, head.position):
             hint = "only what a branch has can be undone there; see cherry_pick for the other way"
             raise InvalidRequest(f"{what}: branch {head.name!r} does not have this commit", hint=hint)
-    later = [] if asked.three_way else dependents(ctx, before, position, head.position)
+    if not asked.three_way:
+        refuse_dependents(ctx, what, before, position, head.position)
+    message = asked.message or undoing(told)
+    author = asked.author or ctx.author
+    return pick(
+        ctx, asked.on, Picked(position, before, what, message, author, "revert", (told.hash,), How(rules=asked.rules))
+    )
+
+
+def undoing(commit: Commit) -> str:
+    """What a revert says of itself."""
+    return f'revert "{commit.message}"'
+
+
+def refuse_dependents(ctx: Context, what: str, before: Position, commit: Position, head: Position) -> None:
+    """Refuse to undo a commit that later ones build on, and name them."""
+    later = dependents(ctx, before, commit, head)
     if later:
         names = ", ".join(short(c) for c in later[:_NAMED_AT_MOST]) + (" …" if len(later) > _NAMED_AT_MOST else "")
         hint = "revert those first, or merge the change out with three_way=True"
         hashes = [c.hash for c in later]
         raise InvalidRequest(f"{what}: later commits depend on it: {names}", hint=hint, commits=hashes)
-    message = asked.message or f'revert "{told.message}"'
-    author = asked.author or ctx.author
-    return pick(
-        ctx, asked.on, Picked(position, before, what, message, author, "revert", (told.hash,), How(rules=asked.rules))
-    )
 
 
 def dependents(ctx: Context, before: Position, commit: Position, head: Position) -> list[Commit]:

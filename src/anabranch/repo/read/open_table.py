@@ -2,27 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import Any
-
 from anabranch.catalog import history
 from anabranch.repo.branches.refs import resolve
 from anabranch.repo.context.context import Context
 from anabranch.repo.context.table_state import find_table, table_state
-from anabranch.repo.read.table import Table, make_selection
+from anabranch.repo.read.table import EVERYTHING, Selection, Table
 
 
-def open_table(
-    ctx: Context,
-    name: str,
-    at: str | None,
-    columns: Iterable[str] | str | None = None,
-    where: str | None = None,
-    args: Mapping[str, Any] | None = None,
-    limit: int | None = None,
-) -> Table:
+def open_table(ctx: Context, name: str, at: str | None, selection: Selection = EVERYTHING) -> Table:
     """Find the table at the commit; from here on it is fixed, whatever the branch does."""
-    selection = make_selection(columns, where, args, limit)
     with ctx.catalog.read() as cx:
         clock = history.clock(cx, resolve(ctx, cx, at))
         state = table_state(ctx, cx, clock, find_table(ctx, cx, clock, name), name)

@@ -53,6 +53,9 @@ class Selection:
         return (self.columns, self.where, args, self.limit, self.ordered, self.hidden)
 
 
+EVERYTHING = Selection()
+
+
 class Table(Relation):
     """A table at a commit: immutable, read as often as you like."""
 
@@ -259,7 +262,7 @@ class Table(Relation):
     def _query(self, engine: Engine, all_rows: bool = False) -> Query:
         """The rows selected, for an engine; `all_rows` if the query around them looks at all of them."""
         from anabranch.plan.read_strategy import QueryRead
-        from anabranch.queries.scan import select_rows
+        from anabranch.queries.scan import named, ordered_by, select_rows
         from anabranch.repo.read.scan import scan_for_query
 
         state, where, chosen = self._state, self._where(), self._selection
@@ -271,8 +274,8 @@ class Table(Relation):
             access = self._ctx.access(state.layers, self._pending)
             query = scan_for_query(self._ctx, condition.near(state), read, access, wanted, condition.keys)
         alias = state.name.rsplit(".", 1)[-1]
-        query = select_rows(query, read, self._shown, alias, condition.test, chosen.limit, order)
-        return replace(query, args=condition.args)
+        query = select_rows(query, named(query, read, alias), self._shown, condition.test, chosen.limit)
+        return ordered_by(replace(query, args=condition.args), order)
 
 
 def make_selection(

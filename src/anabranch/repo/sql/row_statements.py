@@ -285,6 +285,7 @@ def _change(
 ) -> Counts:
     """Run the query of actions, and take what it says into the transaction as one statement."""
     from anabranch.repo.write.row_actions import apply_actions
+    from anabranch.repo.write.write import Write
 
     state = table._state
     frames = {**given.frames, TARGET: with_row_id(table)}
@@ -301,7 +302,7 @@ def _change(
 
     def applied(plan: Plan) -> Changed:
         with plan.watched():
-            return apply_actions(place.ctx, plan.engine, state, plan.query(), table._pending, moves, what)
+            return apply_actions(Write(place.ctx, plan.engine, state, table._pending, what), plan.query(), moves)
 
     try:
         statement = applied(plan)

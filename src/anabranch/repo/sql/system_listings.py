@@ -73,7 +73,9 @@ _STATUS = (
 def log(asked: SystemRequest) -> SystemTable:
     """The commits that a ref reaches, newest first."""
     ref = asked.ref_at(0) or asked.ref
-    log_verbs.log(asked.ctx, ref, limit=0)  # what can't be shown is told so, in the words that were given
+    log_verbs.log(
+        asked.ctx, ref, log_verbs.LogRequest(limit=0)
+    )  # what can't be shown is told so, in the words that were given
     fixed = asked.pinned(ref)
     return asked.in_memory(_LOG, lambda: map(vars, log_verbs.log(asked.ctx, fixed)))
 

@@ -20,6 +20,7 @@ from anabranch.repo.merge.conflicts import Conflicts
 from anabranch.repo.merge.open_merge import newest_merge
 from anabranch.repo.read.look_up import value_of_text
 from anabranch.repo.read.open_table import open_table
+from anabranch.repo.read.table import EVERYTHING
 from anabranch.repo.sql.system_relation import BIGINT, INT, STRING, STRINGS, TIMESTAMP, SystemRequest, SystemTable
 
 _COMMIT = (
@@ -75,13 +76,13 @@ def _table_diff(asked: SystemRequest) -> TableDiff:
 
 def changes(asked: SystemRequest) -> SystemTable:
     """Every change of every commit after one ref up to another."""
-    found = change_verbs.changes(asked.ctx, asked.table, asked.ref_at(1), asked.ref_at(2) or asked.ref)
+    found = change_verbs.changes(asked.ctx, asked.table, asked.ref_at(1), asked.ref_at(2) or asked.ref, EVERYTHING)
     return asked.computed(found.columns, found)
 
 
 def blame(asked: SystemRequest) -> SystemTable:
     """The commit that last changed each row."""
-    found = blame_verbs.blame(asked.ctx, asked.table, asked.ref_at(1) or asked.ref)
+    found = blame_verbs.blame(asked.ctx, asked.table, asked.ref_at(1) or asked.ref, blame_verbs.BlameRequest())
     return asked.computed(found.columns, found)
 
 

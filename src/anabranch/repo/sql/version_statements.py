@@ -166,8 +166,12 @@ class _GoverningRun:
         kept = self._kept()
         take: Any = asked.take.lower() if asked.take else None
         values = dict(asked.values) or None
-        count = kept.resolve(asked.table, take=take, set=values, where=asked.where, args=self.args)
-        return rows_table(_RESOLVED, [{"table": asked.table, "resolved": count, "left": kept.conflicts.count()}])
+        if asked.file is not None:
+            count = kept.resolve(file=asked.file, take=take, content=asked.content)
+        else:
+            count = kept.resolve(asked.table, take=take, set=values, where=asked.where, args=self.args)
+        told = {"table": asked.file or asked.table, "resolved": count, "left": kept.conflicts.count()}
+        return rows_table(_RESOLVED, [told])
 
     def finish(self, asked: sql.FinishMerge) -> pa.Table:
         return _merged(self.branch, self._finish(self._kept(), asked.message))

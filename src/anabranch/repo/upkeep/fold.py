@@ -32,7 +32,8 @@ from anabranch.repo.read.applied import whole_rows
 from anabranch.repo.read.conditions import not_in_duck, reading
 from anabranch.repo.read.scan import scan
 from anabranch.repo.write.netting import touched_columns
-from anabranch.repo.write.row_objects import Layout, layout_of, scratch, store
+from anabranch.repo.write.row_objects import Layout, ObjectForm, layout_of, store
+from anabranch.repo.write.scratch import scratch
 from anabranch.settings import REWRITTEN_FILES_AT_ONCE
 
 log = logging.getLogger("anabranch.repo.upkeep.fold")
@@ -211,7 +212,7 @@ class Refit:
         cluster = (layout_of(state).cluster if kind == "rows" else ()) or by_key
         proper = max(self.ctx.settings.file_row_limit, min(file_rows, self.ctx.settings.spark_file_row_limit))
         layout = Layout(cluster, files=max(1, -(-most // proper)), file_rows=proper)
-        new = store(self.ctx, self.engine, rows, kind, state.schema, touched, layout)
+        new = store(self.ctx, self.engine, rows, ObjectForm(kind, state.schema, touched), layout)
         self.made += new
         return [o.stored for o in new]
 

@@ -23,7 +23,7 @@ from anabranch.repo.read.conditions import not_in_duck, reading
 from anabranch.repo.read.scan import scan
 from anabranch.repo.write.checks import refuse_unheld_on, refuse_used
 from anabranch.repo.write.defaults import default_text, first_value
-from anabranch.repo.write.row_objects import NAMED_AT_MOST, refuse_nulls_found
+from anabranch.repo.write.refusals import NAMED_AT_MOST, refuse_nulls_found
 
 
 @dataclass(frozen=True)

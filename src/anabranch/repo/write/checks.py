@@ -3,31 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 
 import pyarrow as pa
 
-from anabranch.engines.engine import Engine
 from anabranch.errors import AlreadyExists, InvalidRequest, NotFound
-from anabranch.model.ids import ObjectId
 from anabranch.model.names import check_part
-from anabranch.model.objects import Layer, NewObject, around, size_of
+from anabranch.model.objects import NewObject, size_of
 from anabranch.model.schema import Column, Schema
 from anabranch.model.tables import TableState
 from anabranch.plan.commit import ThingDraft, draft_state, with_attributes
 from anabranch.plan.engine import Work
 from anabranch.proven.expression import Expression
 from anabranch.queries import writes as changes
-from anabranch.queries.query import Query, Source
-from anabranch.queries.scan import Keys, typed_values
+from anabranch.queries.query import Query
+from anabranch.queries.scan import typed_values
 from anabranch.repo.context.context import Context
 from anabranch.repo.context.kept_expressions import kept, to_keep
-from anabranch.repo.read.conditions import not_in_duck, reading, rendered, unproven
-from anabranch.repo.read.scan import scan
-from anabranch.repo.write.row_objects import NAMED_AT_MOST, listed, source_of
+from anabranch.repo.read.conditions import not_in_duck, rendered, unproven
+from anabranch.repo.write.refusals import NAMED_AT_MOST, listed
+from anabranch.repo.write.write import Pending, Write
 from anabranch.sql.grammar.tokens import find_qualified
-
-Pending = Mapping[ObjectId, bytes]
 
 
 def add_check(ctx: Context, table: ThingDraft, name: str, condition: str, pending: Pending) -> ThingDraft:
@@ -60,11 +55,11 @@ def _refuse_unheld(
     work = Work(
         size_of(state.layers), unproven=unproven([check], state.schema), not_in_duck=not_in_duck(read, state.name)
     )
-    engine = ctx.engines.pick(work, what)
-    _refuse_not_boolean(ctx, engine, state, check, pending, what)
-    query = scan(ctx, state, read, ctx.access(state.layers, pending))
-    with reading(ctx, state):
-        _refuse_broken(engine, query, state, test, what)
+    write = Write(ctx, ctx.engines.pick(work, what), state, pending, what)
+    _refuse_not_boolean(write, check)
+    query = write.scan(read)
+    with write.reading():
+        _refuse_broken(write, query, test)
 
 
 def _unqualified(condition: str, state: TableState) -> str:
@@ -107,31 +102,14 @@ def checks_on(state: TableState, changed: Sequence[Column] | None = None) -> dic
     return found
 
 
-def refuse_broken_checks(
-    ctx: Context,
-    engine: Engine,
-    state: TableState,
-    made: Sequence[NewObject],
-    checks: Mapping[str, Expression],
-    pending: Pending,
-    what: str,
-) -> None:
+def refuse_broken_checks(write: Write, made: Sequence[NewObject], checks: Mapping[str, Expression]) -> None:
     """Test rows that were just written, as the table will have them."""
     if not checks or not made:
         return
-    key = state.schema.key_columns
-    layers = (*state.layers, *(Layer(state.next_turn, o.stored) for o in made))
-    after = replace(state, layers=layers, schemas={**state.schemas, state.schema.id: state.schema})
-    own = {o.stored.id: o.content for o in made if o.content is not None}
-    keys = Keys(_keys_of(ctx, made, key), around(o.stored.key_range for o in made))
-    access = ctx.access(layers, {**pending, **own})
-    query = scan(ctx, after, _read(state.schema, checks), access, keys=keys)
-    with reading(ctx, after):
-        _refuse_broken(engine, query, state, checks, what)
-
-
-def _keys_of(ctx: Context, made: Sequence[NewObject], key: Sequence[Column]) -> Source:
-    return source_of(made, ctx, [(str(c.id), c.type) for c in key])
+    after = write.after(made)
+    query = after.scan(_read(write.schema, checks), write.keys_of(made))
+    with after.reading():
+        _refuse_broken(write, query, checks)
 
 
 def _read(schema: Schema, checks: Mapping[str, Expression]) -> tuple[Column, ...]:
@@ -139,18 +117,15 @@ def _read(schema: Schema, checks: Mapping[str, Expression]) -> tuple[Column, ...
     return tuple(dict.fromkeys((*schema.key_columns, *spoken)))
 
 
-def _refuse_broken(
-    engine: Engine, query: Query, state: TableState, checks: Mapping[str, Expression], what: str
-) -> None:
+def _refuse_broken(write: Write, query: Query, checks: Mapping[str, Expression]) -> None:
     """Refuse if some row breaks a check, naming rows."""
-    schema, read = state.schema, _read(state.schema, checks)
-    alias = state.name.rsplit(".", 1)[-1]
+    schema, read = write.schema, _read(write.schema, checks)
     for name, check in checks.items():
-        broken = changes.broken_rows(query, read, rendered(check, engine, schema), alias, NAMED_AT_MOST)
-        found = engine.fetch(broken)
+        test = rendered(check, write.engine, schema)
+        found = write.engine.fetch(changes.broken_rows(query, read, test, write.alias, NAMED_AT_MOST))
         if found.num_rows:
             rows = _shown(found, schema)
-            message = f"{what}: check {name!r} ({check.text}) does not hold for: {listed(rows)}"
+            message = f"{write.what}: check {name!r} ({check.text}) does not hold for: {listed(rows)}"
             raise InvalidRequest(message, hint="change these rows, or drop the check", check=name, rows=rows)
 
 
@@ -161,14 +136,13 @@ def _shown(found: pa.Table, schema: Schema) -> list[dict[str, object]]:
     return rows
 
 
-def _refuse_not_boolean(
-    ctx: Context, engine: Engine, state: TableState, check: Expression, pending: Pending, what: str
-) -> None:
-    if engine.in_process:
-        found = check.for_duck(state.schema)[1]
+def _refuse_not_boolean(write: Write, check: Expression) -> None:
+    if write.engine.in_process:
+        found = check.for_duck(write.schema)[1]
     else:
-        query = scan(ctx, state, state.schema.columns, ctx.access(state.layers, pending))
-        alias = state.name.rsplit(".", 1)[-1]
-        (found,) = engine.types(typed_values(query, state.schema.columns, {"v": check.for_spark()}, alias))
+        values = {"v": check.for_spark()}
+        typed = typed_values(write.scan(write.schema.columns), write.schema.columns, values, write.alias)
+        (found,) = write.engine.types(typed)
     if found is not None and found.name != "boolean":
-        raise InvalidRequest(f"{what}: {check.text!r} is {found}, a condition was expected", hint="such as 'qty >= 0'")
+        message = f"{write.what}: {check.text!r} is {found}, a condition was expected"
+        raise InvalidRequest(message, hint="such as 'qty >= 0'")

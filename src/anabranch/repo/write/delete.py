@@ -14,10 +14,8 @@ from anabranch.plan.engine import Work
 from anabranch.proven.expression import Expression
 from anabranch.queries import writes as changes
 from anabranch.repo.context.context import Context
-from anabranch.repo.read.conditions import condition_for, reading, unproven
-from anabranch.repo.read.scan import scan
-from anabranch.repo.write.insert import Pending
-from anabranch.repo.write.row_objects import store
+from anabranch.repo.read.conditions import condition_for, unproven
+from anabranch.repo.write.write import Pending, Write
 
 
 def delete(
@@ -26,13 +24,14 @@ def delete(
     """Find the keys of the rows and store them; without a condition, of all rows."""
     what, schema = f"delete from {state.name!r}", state.schema
     condition = None if where is None else Expression.of(where, args, f"{what}: where=")
-    strange = unproven([condition], schema) if condition else None
-    engine = ctx.engines.pick(Work(size_of(state.layers), unproven=strange), what)
+    spark_reason = unproven([condition], schema) if condition else None
+    engine = ctx.engines.pick(Work(size_of(state.layers), unproven=spark_reason), what)
+    write = Write(ctx, engine, state, pending, what)
     spoken = condition.columns(schema) if condition else ()
     read = tuple(dict.fromkeys((*schema.key_columns, *spoken)))
     split = condition_for(condition, state, engine)
-    query = scan(ctx, split.near(state), read, ctx.access(state.layers, pending), keys=split.keys)
-    query = changes.selected_keys(query, read, schema, state.name.rsplit(".", 1)[-1], split.test)
-    with reading(ctx, state):
-        made = store(ctx, engine, replace(query, args=split.args), "delete", schema, schema.columns)
+    query = write.scan(read, split.keys, state=split.near(state))
+    query = changes.selected_keys(query, read, schema, write.alias, split.test)
+    with write.reading():
+        made = write.store(replace(query, args=split.args), "delete", schema.columns)
     return Statement("delete", made, Counts(deleted=sum(o.stored.row_count for o in made)))

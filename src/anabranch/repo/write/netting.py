@@ -26,7 +26,8 @@ from anabranch.repo.context.context import Context
 from anabranch.repo.read.conditions import not_in_duck, reading
 from anabranch.repo.read.scan import scan
 from anabranch.repo.write.repeated_keys import repeated_keys
-from anabranch.repo.write.row_objects import Kept, Layout, layout_of, one_file, scratch, store
+from anabranch.repo.write.row_objects import Layout, ObjectForm, layout_of, store
+from anabranch.repo.write.scratch import Kept, one_file, scratch
 
 
 def net(ctx: Context, table: ThingDraft) -> ThingDraft:
@@ -106,7 +107,7 @@ def _without(
         cluster = layout_of(state).cluster if o.kind == "rows" else ()
         layout = Layout(cluster or tuple(str(k) for k in schema.key_ids))
         touched = [c for c in schema if c.id in o.touched]
-        made += store(ctx, engine, rest, o.kind, schema, touched, layout)
+        made += store(ctx, engine, rest, ObjectForm(o.kind, schema, touched), layout)
     return tuple(made)
 
 
@@ -144,12 +145,12 @@ def store_difference(
     layout = Layout(tuple(keys), files=one_file(ctx, compared.row_count))
     if {c.id for c in columns}.issuperset(c.id for c in schema):
         rows = compared.of_kind(INSERT, [str(c.id) for c in schema.stored])
-        made += store(ctx, engine, rows, "rows", schema, schema.columns, layout)
+        made += store(ctx, engine, rows, ObjectForm("rows", schema, schema.columns), layout)
     touched = touched_columns(engine, compared, [c for c in columns if c.id not in schema.key_ids])
     if touched:
         names = [*keys, *(n for c in touched for n in (str(c.id), c.before))]
-        made += store(ctx, engine, compared.of_kind(UPDATE, names), "update", schema, touched, layout)
-    made += store(ctx, engine, compared.of_kind(DELETE, keys), "delete", schema, schema.columns, layout)
+        made += store(ctx, engine, compared.of_kind(UPDATE, names), ObjectForm("update", schema, touched), layout)
+    made += store(ctx, engine, compared.of_kind(DELETE, keys), ObjectForm("delete", schema, schema.columns), layout)
     return tuple(made)
 
 

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from anabranch.engines.engine import Engine
 from anabranch.errors import InvalidRequest
 from anabranch.frames.input import read_input
 from anabranch.model.ids import ObjectId
@@ -20,23 +19,15 @@ from anabranch.queries import writes as changes
 from anabranch.queries.query import DELETE, INSERT, OP, Query, Sources, reading_from, reading_of
 from anabranch.repo.context.context import Context
 from anabranch.repo.read.conditions import Condition, condition_for, reading, rendered_test
-from anabranch.repo.read.scan import scan
 from anabranch.repo.write.checks import checks_on, refuse_broken_checks
 from anabranch.repo.write.defaults import telling_defaults
 from anabranch.repo.write.incoming import engine_for, take_in
 from anabranch.repo.write.insert import refuse_taken
 from anabranch.repo.write.netting import compared_pairs, counts_of, store_difference
-from anabranch.repo.write.row_objects import (
-    NAMED_AT_MOST,
-    Kept,
-    Scratch,
-    layout_of,
-    listed,
-    refuse_null,
-    refuse_repeated,
-    scratch,
-    store,
-)
+from anabranch.repo.write.refusals import NAMED_AT_MOST, listed, refuse_null, refuse_repeated
+from anabranch.repo.write.row_objects import layout_of
+from anabranch.repo.write.scratch import Kept, Scratch, scratch
+from anabranch.repo.write.write import Write
 
 
 def overwrite(
@@ -53,6 +44,7 @@ def overwrite(
     given = take_in(ctx, state, read_input(rows, schema.columns), what)
     engine = engine_for(ctx, state, given, what, condition)
     whole = given.whole(engine, schema)
+    write = Write(ctx, engine, state, pending, what)
     with scratch(ctx, engine) as place, reading(ctx, state):
         key = schema.key_columns if schema.has_key else ()
         with telling_defaults(ctx, schema, given.names, what):
@@ -63,70 +55,60 @@ def overwrite(
             refuse_repeated(incoming.repeats, schema, what)
         split = condition_for(condition, state, engine)
         if condition:
-            _refuse_outside(engine, state, incoming, condition, what)
-        made = _store(ctx, engine, place, state, incoming, pending, split)
+            _refuse_outside(write, incoming, condition)
+        made = _store(write, place, incoming, split)
     try:
         written = [o for o in made if o.stored.kind != "delete"]
         came = [o for o in made if o.stored.kind == "rows"]
         if condition and schema.has_key and came:
-            refuse_taken(ctx, engine, state, came, pending, f"{what}, where {condition.text}")
+            refuse_taken(replace(write, what=f"{what}, where {condition.text}"), came)
         for kind in ("rows", "update"):
             part = [o for o in written if o.stored.kind == kind]
-            refuse_broken_checks(ctx, engine, state, part, checks_on(state), pending, what)
+            refuse_broken_checks(write, part, checks_on(state))
     except BaseException:
         ctx.discard(made)
         raise
     return Statement("overwrite", made, counts_of(made))
 
 
-def _refuse_outside(engine: Engine, state: TableState, incoming: Kept, condition: Expression, what: str) -> None:
+def _refuse_outside(write: Write, incoming: Kept, condition: Expression) -> None:
     """Refuse rows that the condition does not select: they would stay when the same load comes again."""
-    schema, alias = state.schema, state.name.rsplit(".", 1)[-1]
+    schema = write.schema
     key = schema.key_columns if schema.has_key else ()
     read = tuple(dict.fromkeys((*key, *condition.columns(schema))))
     query = replace(reading_of(incoming.source, [str(c.id) for c in read]), args=dict(condition.args))
-    test = rendered_test(condition, engine, schema)
-    found = engine.fetch(changes.other_rows(query, read, test, alias, NAMED_AT_MOST)).to_pylist()
+    test = rendered_test(condition, write.engine, schema)
+    found = write.engine.fetch(changes.other_rows(query, read, test, write.alias, NAMED_AT_MOST)).to_pylist()
     if found:
-        message = f"{what}: these rows are not among those that where= selects ({condition.text}): {listed(found)}"
+        selected = f"those that where= selects ({condition.text})"
+        message = f"{write.what}: these rows are not among {selected}: {listed(found)}"
         raise InvalidRequest(message, hint="leave them out, or let where= select them, too", rows=found)
 
 
-def _store(
-    ctx: Context,
-    engine: Engine,
-    place: Scratch,
-    state: TableState,
-    incoming: Kept,
-    pending: Mapping[ObjectId, bytes],
-    split: Condition,
-) -> tuple[NewObject, ...]:
+def _store(write: Write, place: Scratch, incoming: Kept, split: Condition) -> tuple[NewObject, ...]:
     """Store the difference between what the table holds, as far as the condition selects it, and the rows."""
-    schema, sources = state.schema, Sources()
-    before = scan(ctx, state, schema.stored, ctx.access(state.layers, pending), keys=split.keys, sources=sources)
+    schema, sources = write.schema, Sources()
+    before = write.scan(schema.stored, split.keys, sources)
     if split.test is not None:
-        alias = state.name.rsplit(".", 1)[-1]
-        before = changes.selected_rows(before, schema.stored, schema.stored, alias, split.test)
+        before = changes.selected_rows(before, schema.stored, schema.stored, write.alias, split.test)
     after = reading_from(incoming.source, [str(c.id) for c in schema], sources)
     if schema.has_key:
         compared = changes.compared(before, after, schema, schema.columns, sources)
         pairs = compared_pairs(schema, schema.columns)
         kept = place.keep(replace(changes.changed_only(compared), args=split.args), pairs, schema.key_columns)
-        return store_difference(ctx, engine, kept, schema, schema.columns)
+        return store_difference(write.ctx, write.engine, kept, schema, schema.columns)
     compared = changes.compared_rows(before, after, schema, sources)
-    return _store_rows(ctx, engine, place, state, replace(changes.changed_only(compared), args=split.args))
+    return _store_rows(write, place, replace(changes.changed_only(compared), args=split.args))
 
 
-def _store_rows(
-    ctx: Context, engine: Engine, place: Scratch, state: TableState, compared: Query
-) -> tuple[NewObject, ...]:
+def _store_rows(write: Write, place: Scratch, compared: Query) -> tuple[NewObject, ...]:
     """Store whole rows that came and went; what came gets new ids."""
-    schema = state.schema
+    schema = write.schema
     kept = place.keep(compared, _row_pairs(schema), schema.key_columns)
     came = kept.of_kind(INSERT, [str(c.id) for c in schema])
     went = kept.of_kind(DELETE, [str(k) for k in schema.key_ids])
-    made = store(ctx, engine, came, "rows", schema, schema.columns, layout_of(state))
-    return (*made, *store(ctx, engine, went, "delete", schema, schema.columns))
+    made = write.store(came, "rows", schema.columns, layout_of(write.state))
+    return (*made, *write.store(went, "delete", schema.columns))
 
 
 def _row_pairs(schema: Schema) -> list[tuple[str, DataType]]:

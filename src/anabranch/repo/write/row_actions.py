@@ -3,47 +3,46 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from anabranch.engines.engine import Engine
 from anabranch.errors import InvalidRequest
 from anabranch.model.changes import Counts
-from anabranch.model.objects import Layer, NewObject
+from anabranch.model.objects import NewObject
 from anabranch.model.schema import Column, Schema
-from anabranch.model.tables import Operation, TableState
+from anabranch.model.tables import Operation
 from anabranch.model.types import DataType
 from anabranch.plan.commit import Statement
 from anabranch.queries import row_actions as actions
 from anabranch.queries.query import OP, Query, reading_of
-from anabranch.repo.context.context import Context
 from anabranch.repo.write.checks import checks_on, refuse_broken_checks
-from anabranch.repo.write.insert import Pending, insert_rows
+from anabranch.repo.write.insert import insert_rows
 from anabranch.repo.write.netting import compared_pairs, store_difference
-from anabranch.repo.write.row_objects import NAMED_AT_MOST, listed, refuse_null, scratch, source_of
+from anabranch.repo.write.refusals import NAMED_AT_MOST, listed, refuse_null
+from anabranch.repo.write.scratch import scratch
+from anabranch.repo.write.write import Write
 
 
-def apply_actions(
-    ctx: Context, engine: Engine, state: TableState, query: Query, pending: Pending, moves: bool, what: str
-) -> Statement:
+def apply_actions(write: Write, query: Query, moves: bool) -> Statement:
     """Make one statement of actions: `query` has OP, each column after (by its id) and before (`_b`), and the row id.
 
     With `moves`, an update may give a row another key: that is a delete and an insert.
     """
-    schema = state.schema
+    schema, ctx, engine = write.schema, write.ctx, write.engine
     pairs = _pairs(schema)
     with scratch(ctx, engine) as place:
         kept = place.keep(query, pairs, ())
         if not kept.row_count:
             return Statement("update", (), Counts())
         rows = reading_of(kept.source, [name for name, _ in pairs])
-        _refuse_ambiguous(engine, rows, schema, what)
+        _refuse_ambiguous(engine, rows, schema, write.what)
         compared = place.keep(
             actions.changed(rows, schema, moves), compared_pairs(schema, _columns(schema)), schema.key_columns
         )
         made = list(store_difference(ctx, engine, compared, schema, _columns(schema)))
         try:
-            _check_updates(ctx, engine, state, made, pending, what)
-            made += _insert(ctx, engine, state, actions.added(rows, schema, moves), made, pending, what)
+            _check_updates(write, made)
+            gone = [o for o in made if o.stored.kind == "delete"]  # their keys are free
+            made += insert_rows(write.after(gone), actions.added(rows, schema, moves))
         except BaseException:
             ctx.discard(made)
             raise
@@ -60,34 +59,16 @@ def _operation(counts: Counts) -> Operation:
     return "delete" if counts.deleted else "insert"
 
 
-def _insert(
-    ctx: Context,
-    engine: Engine,
-    state: TableState,
-    rows: Query,
-    made: Sequence[NewObject],
-    pending: Pending,
-    what: str,
-) -> tuple[NewObject, ...]:
-    """Insert the new rows; keys that the same statement deletes are free."""
-    gone = [o for o in made if o.stored.kind == "delete"]
-    emptied = replace(state, layers=(*state.layers, *(Layer(state.next_turn, o.stored) for o in gone)))
-    inline = {o.stored.id: o.content for o in gone if o.content is not None}
-    return insert_rows(ctx, engine, emptied, rows, {**pending, **inline}, what)
-
-
-def _check_updates(
-    ctx: Context, engine: Engine, state: TableState, made: Sequence[NewObject], pending: Pending, what: str
-) -> None:
+def _check_updates(write: Write, made: Sequence[NewObject]) -> None:
     updates = [o for o in made if o.stored.kind == "update"]
     if not updates:
         return
     touched = {i for o in updates for i in o.stored.touched}
-    changed = [c for c in state.schema if c.id in touched]
+    changed = [c for c in write.schema if c.id in touched]
     if any(not c.nullable for c in changed):
-        pairs = [(str(c.id), c.type) for c in (*state.schema.key_columns, *changed)]
-        refuse_null(engine, source_of(updates, ctx, pairs), changed, state.schema, what)
-    refuse_broken_checks(ctx, engine, state, tuple(updates), checks_on(state, changed), pending, what)
+        source = write.source_of(updates, (*write.schema.key_columns, *changed))
+        refuse_null(write.engine, source, changed, write.schema, write.what)
+    refuse_broken_checks(write, updates, checks_on(write.state, changed))
 
 
 def _refuse_ambiguous(engine: Engine, rows: Query, schema: Schema, what: str) -> None:

@@ -17,6 +17,7 @@ from anabranch.repo.read.conditions import not_in_duck, reading
 from anabranch.repo.read.scan import scan
 from anabranch.repo.write.alter_table import schema_of
 from anabranch.repo.write.insert import insert_rows
+from anabranch.repo.write.write import Write
 
 
 def set_key(
@@ -34,7 +35,7 @@ def set_key(
     layout = {k: v for k, v in state.attributes.items() if k != "checks"}  # they hold for these rows already
     empty = replace(state, schema=changed, layers=(), schemas={changed.id: changed}, attributes=layout)
     with reading(ctx, state):
-        made = insert_rows(ctx, engine, empty, rows, pending, what)
+        made = insert_rows(Write(ctx, engine, empty, pending, what), rows)
     numbered = {} if changed.has_key else {ROW_IDS: new_id("w")}
     attributes = {**{k: v for k, v in table.attributes.items() if k != ROW_IDS}, **numbered}
     return replace(with_version(table, changed, made), attributes=attributes)

@@ -7,10 +7,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
-from anabranch.engines.engine import Engine
 from anabranch.errors import InvalidRequest, NotFound
 from anabranch.model.changes import Counts
-from anabranch.model.objects import Layer, NewObject, size_of
+from anabranch.model.objects import NewObject, size_of
 from anabranch.model.schema import Column, Schema
 from anabranch.model.tables import TableState
 from anabranch.model.types import DataType
@@ -21,8 +20,7 @@ from anabranch.queries import writes as changes
 from anabranch.queries.query import reading_of
 from anabranch.queries.scan import typed_values
 from anabranch.repo.context.context import Context
-from anabranch.repo.read.conditions import condition_for, not_in_duck, reading, rendered, unproven
-from anabranch.repo.read.scan import scan
+from anabranch.repo.read.conditions import condition_for, not_in_duck, rendered, unproven
 from anabranch.repo.write.assigned_values import (
     cast_for,
     constant_for,
@@ -32,8 +30,10 @@ from anabranch.repo.write.assigned_values import (
     unproven_cast,
 )
 from anabranch.repo.write.checks import checks_on, refuse_broken_checks
-from anabranch.repo.write.insert import Pending, insert_rows
-from anabranch.repo.write.row_objects import refuse_null, scratch, source_of, store
+from anabranch.repo.write.insert import insert_rows
+from anabranch.repo.write.refusals import refuse_null
+from anabranch.repo.write.scratch import scratch
+from anabranch.repo.write.write import Pending, Write
 
 
 @dataclass(frozen=True)
@@ -71,36 +71,27 @@ def update(
     """Compute the new values and store the cells that really change."""
     what = f"update of {state.name!r}"
     wanted = _assignments(state.schema, values, where, args, what)
+    schema = state.schema
     with _hinting_at_quotes(values):
-        strange = unproven(wanted.expressions, state.schema) or _unproven_cast(wanted, state.schema, what)
-    changed = [c for c in state.schema if c.id in wanted.set_ids]
+        spark_reason = unproven(wanted.expressions, schema) or _unproven_cast(wanted, schema, what)
+    changed = [c for c in schema if c.id in wanted.set_ids]
     checks = checks_on(state, changed)
-    strange = strange or unproven(list(checks.values()), state.schema)
-    written = _written(state.schema, wanted)
-    work = Work(size_of(state.layers), unproven=strange, not_in_duck=not_in_duck(written, state.name))
-    engine = ctx.engines.pick(work, what)
-    values = _typed_values(ctx, engine, state, wanted, pending, what)
-    if wanted.set_ids & set(state.schema.key):
-        return _move_keys(ctx, engine, state, wanted, values, pending, what)
-    read = _columns(state.schema, wanted, changed)
-    condition = condition_for(wanted.where, state, engine)
-    query = scan(ctx, condition.near(state), read, ctx.access(state.layers, pending), keys=condition.keys)
-    alias = state.name.rsplit(".", 1)[-1]
-    query = changes.updated(
-        query,
-        _columns(state.schema, wanted, changed),
-        state.schema,
-        values,
-        alias,
-        condition.test,
-    )
-    with reading(ctx, state):
-        made = store(
-            ctx, engine, replace(query, args=wanted.value_args | condition.args), "update", state.schema, changed
-        )
+    spark_reason = spark_reason or unproven(list(checks.values()), schema)
+    written = _written(schema, wanted)
+    work = Work(size_of(state.layers), unproven=spark_reason, not_in_duck=not_in_duck(written, state.name))
+    write = Write(ctx, ctx.engines.pick(work, what), state, pending, what)
+    values = _typed_values(write, wanted)
+    if wanted.set_ids & set(schema.key):
+        return _move_keys(write, wanted, values)
+    read = _columns(schema, wanted, changed)
+    condition = condition_for(wanted.where, state, write.engine)
+    query = write.scan(read, condition.keys, state=condition.near(state))
+    query = changes.updated(query, read, schema, values, write.alias, condition.test)
+    with write.reading():
+        made = write.store(replace(query, args=wanted.value_args | condition.args), "update", changed)
     try:
-        _refuse_null(ctx, engine, made, state.schema, changed, what)
-        refuse_broken_checks(ctx, engine, state, made, checks, pending, what)
+        _refuse_null(write, made, changed)
+        refuse_broken_checks(write, made, checks)
     except BaseException:
         ctx.discard(made)
         raise
@@ -119,32 +110,21 @@ def _hinting_at_quotes(values: Mapping[str, Any]) -> Iterator[None]:
         raise
 
 
-def _move_keys(
-    ctx: Context,
-    engine: Engine,
-    state: TableState,
-    wanted: Assignments,
-    values: Mapping[str, Any],
-    pending: Pending,
-    what: str,
-) -> Statement:
+def _move_keys(write: Write, wanted: Assignments, values: Mapping[str, Any]) -> Statement:
     """An updated key is a delete and an insert."""
-    schema = state.schema
-    condition = condition_for(wanted.where, state, engine)
-    query = scan(ctx, condition.near(state), schema.columns, ctx.access(state.layers, pending), keys=condition.keys)
-    alias = state.name.rsplit(".", 1)[-1]
-    query = changes.moved(query, schema, values, alias, condition.test)
+    schema, ctx = write.schema, write.ctx
+    condition = condition_for(wanted.where, write.state, write.engine)
+    query = write.scan(schema.columns, condition.keys, state=condition.near(write.state))
+    query = changes.moved(query, schema, values, write.alias, condition.test)
     pairs = [p for c in schema for p in ((str(c.id), c.type), (c.before, c.type))]
-    with scratch(ctx, engine) as place, reading(ctx, state):
+    with scratch(ctx, write.engine) as place, write.reading():
         kept = place.keep(replace(query, args=wanted.value_args | condition.args), pairs, schema.key_columns)
         rows = reading_of(kept.source, [name for name, _ in pairs])
         old = changes.picked_columns(rows, {str(c.id): c.before for c in schema.key_columns})
-        gone = store(ctx, engine, old, "delete", schema, schema.columns)
-        emptied = replace(state, layers=(*state.layers, *(Layer(state.next_turn, o.stored) for o in gone)))
+        gone = write.store(old, "delete", schema.columns)
         whole = changes.picked_columns(rows, {str(c.id): str(c.id) for c in schema})
-        inline = {o.stored.id: o.content for o in gone if o.content is not None}
         try:
-            made = insert_rows(ctx, engine, emptied, whole, {**pending, **inline}, what)
+            made = insert_rows(write.after(gone), whole)
         except BaseException:
             ctx.discard(gone)
             raise
@@ -183,28 +163,24 @@ def _unproven_cast(wanted: Assignments, schema: Schema, what: str) -> str | None
     return next((problem for problem in found if problem), None)
 
 
-def _typed_values(
-    ctx: Context, engine: Engine, state: TableState, wanted: Assignments, pending: Pending, what: str
-) -> dict[str, Any]:
+def _typed_values(write: Write, wanted: Assignments) -> dict[str, Any]:
     """The new values by column id, each cast to its column's type; a type that can't be is refused before it runs."""
-    columns = [c for c in state.schema if c.id in wanted.values]
+    columns = [c for c in write.schema if c.id in wanted.values]
     values = dict(wanted.literals)
-    for column, source in zip(columns, _types(ctx, engine, state, wanted, columns, pending), strict=True):
-        refuse_type(column, source, what)
-        value = rendered(wanted.values[column.id], engine, state.schema)
-        values[column.id] = cast_for(value, source, column, engine)
+    for column, source in zip(columns, _types(write, wanted, columns), strict=True):
+        refuse_type(column, source, write.what)
+        value = rendered(wanted.values[column.id], write.engine, write.schema)
+        values[column.id] = cast_for(value, source, column, write.engine)
     return values
 
 
-def _types(
-    ctx: Context, engine: Engine, state: TableState, wanted: Assignments, columns: list[Column], pending: Pending
-) -> list[DataType | None]:
-    if engine.in_process or not columns:
-        return [wanted.values[c.id].for_duck(state.schema)[1] for c in columns]
-    query = scan(ctx, state, state.schema.columns, ctx.access(state.layers, pending))
+def _types(write: Write, wanted: Assignments, columns: list[Column]) -> list[DataType | None]:
+    schema = write.schema
+    if write.engine.in_process or not columns:
+        return [wanted.values[c.id].for_duck(schema)[1] for c in columns]
     values = {str(c.id): wanted.values[c.id].for_spark() for c in columns}
-    typed = typed_values(query, state.schema.columns, values, state.name.rsplit(".", 1)[-1])
-    return engine.types(replace(typed, args=wanted.value_args))
+    typed = typed_values(write.scan(schema.columns), schema.columns, values, write.alias)
+    return write.engine.types(replace(typed, args=wanted.value_args))
 
 
 def _columns(schema: Schema, wanted: Assignments, changed: list[Column]) -> tuple[Column, ...]:
@@ -218,10 +194,8 @@ def _written(schema: Schema, wanted: Assignments) -> list[Column]:
     return [c for c in schema if c.id in wanted.set_ids or wanted.set_ids & set(schema.key)]
 
 
-def _refuse_null(
-    ctx: Context, engine: Engine, made: tuple[NewObject, ...], schema: Schema, changed: list[Column], what: str
-) -> None:
-    firm = [c for c in changed if not c.nullable]
-    if made and firm:
-        pairs = [(str(c.id), c.type) for c in (*schema.key_columns, *changed)]
-        refuse_null(engine, source_of(made, ctx, pairs), firm, schema, what)
+def _refuse_null(write: Write, made: tuple[NewObject, ...], changed: list[Column]) -> None:
+    not_null = [c for c in changed if not c.nullable]
+    if made and not_null:
+        source = write.source_of(made, (*write.schema.key_columns, *changed))
+        refuse_null(write.engine, source, not_null, write.schema, write.what)

@@ -18,23 +18,15 @@ from anabranch.queries import writes as changes
 from anabranch.queries.query import INSERT, OP, UPDATE, Query, Rows, Sources, limited, reading_of
 from anabranch.queries.scan import Keys, near_layers
 from anabranch.repo.context.context import Context
-from anabranch.repo.read.conditions import reading
-from anabranch.repo.read.scan import scan
 from anabranch.repo.write.checks import checks_on, refuse_broken_checks
 from anabranch.repo.write.defaults import default_expressions, default_values, telling_defaults
 from anabranch.repo.write.incoming import engine_for, take_in
-from anabranch.repo.write.insert import Pending, insert_rows
+from anabranch.repo.write.insert import insert_rows
 from anabranch.repo.write.netting import touched_columns
-from anabranch.repo.write.row_objects import (
-    Kept,
-    Layout,
-    Scratch,
-    one_file,
-    refuse_null,
-    refuse_repeated,
-    scratch,
-    store,
-)
+from anabranch.repo.write.refusals import refuse_null, refuse_repeated
+from anabranch.repo.write.row_objects import Layout
+from anabranch.repo.write.scratch import Kept, Scratch, one_file, scratch
+from anabranch.repo.write.write import Pending, Write
 
 
 def upsert(ctx: Context, state: TableState, rows: Any, pending: Pending) -> Statement:
@@ -46,6 +38,7 @@ def upsert(ctx: Context, state: TableState, rows: Any, pending: Pending) -> Stat
     given = take_in(ctx, state, read_input(rows, schema.columns), what, partial=True)
     columns = given.columns(schema)
     engine = engine_for(ctx, state, given, what)
+    write = Write(ctx, engine, state, pending, what)
     with scratch(ctx, engine) as place:
         most = given.given.row_count
         incoming = place.keep(given.narrow(columns), _pairs(columns), schema.key_columns, most, unique=True)
@@ -53,12 +46,11 @@ def upsert(ctx: Context, state: TableState, rows: Any, pending: Pending) -> Stat
             return Statement("update", (), Counts())
         refuse_null(engine, incoming.source, columns, schema, what)
         refuse_repeated(incoming.repeats, schema, what)
-        matched = _match(ctx, place, state, incoming, columns, pending)
-        updates = _store_updates(ctx, engine, matched, schema, columns)
+        matched = _match(write, place, incoming, columns)
+        updates = _store_updates(write, matched, columns)
         try:
-            checks = checks_on(state, columns)
-            refuse_broken_checks(ctx, engine, state, updates, checks, pending, what)
-            inserts = _store_inserts(ctx, engine, matched, state, columns, pending, what)
+            refuse_broken_checks(write, updates, checks_on(state, columns))
+            inserts = _store_inserts(write, matched, columns)
         except BaseException:
             ctx.discard(updates)
             raise
@@ -66,50 +58,36 @@ def upsert(ctx: Context, state: TableState, rows: Any, pending: Pending) -> Stat
     return Statement("insert" if inserts and not updates else "update", (*updates, *inserts), counts)
 
 
-def _match(
-    ctx: Context, place: Scratch, state: TableState, incoming: Kept, columns: list[Column], pending: Pending
-) -> Kept:
+def _match(write: Write, place: Scratch, incoming: Kept, columns: list[Column]) -> Kept:
     """Join the rows with what the table has at their keys."""
-    sources = Sources()
+    sources, schema = Sources(), write.schema
     keys = Keys(incoming.source, incoming.key_range)
-    layers = near_layers(state, keys)
-    existing = scan(
-        ctx, replace(state, layers=layers), columns, ctx.access(layers, pending), keys=keys, sources=sources
-    )
-    query = changes.matched(incoming.source, existing, state.schema, columns, sources)
-    with reading(ctx, state):
-        pairs = _matched_pairs(state.schema, columns)
-        return place.keep(query, pairs, state.schema.key_columns, incoming.row_count)
+    near = replace(write, state=replace(write.state, layers=near_layers(write.state, keys)))
+    existing = near.scan(columns, keys, sources)
+    query = changes.matched(incoming.source, existing, schema, columns, sources)
+    with write.reading():
+        return place.keep(query, _matched_pairs(schema, columns), schema.key_columns, incoming.row_count)
 
 
-def _store_updates(
-    ctx: Context, engine: Engine, matched: Kept, schema: Schema, columns: list[Column]
-) -> tuple[NewObject, ...]:
+def _store_updates(write: Write, matched: Kept, columns: list[Column]) -> tuple[NewObject, ...]:
     """Store the rows that differ, with only the columns in which some row does."""
-    touched = touched_columns(engine, matched, [c for c in columns if c.id not in schema.key])
+    schema = write.schema
+    touched = touched_columns(write.engine, matched, [c for c in columns if c.id not in schema.key])
     if not touched:
         return ()
     names = [*(str(k) for k in schema.key), *(n for c in touched for n in (str(c.id), c.before))]
-    layout = Layout(tuple(str(k) for k in schema.key_ids), files=one_file(ctx, matched.row_count))
-    return store(ctx, engine, matched.of_kind(UPDATE, names), "update", schema, touched, layout)
+    layout = Layout(tuple(str(k) for k in schema.key_ids), files=one_file(write.ctx, matched.row_count))
+    return write.store(matched.of_kind(UPDATE, names), "update", touched, layout)
 
 
-def _store_inserts(
-    ctx: Context,
-    engine: Engine,
-    matched: Kept,
-    state: TableState,
-    columns: list[Column],
-    pending: Pending,
-    what: str,
-) -> tuple[NewObject, ...]:
+def _store_inserts(write: Write, matched: Kept, columns: list[Column]) -> tuple[NewObject, ...]:
     """Complete the rows whose keys are new with defaults and store them."""
-    schema = state.schema
+    schema = write.schema
     new = matched.of_kind(INSERT, [str(c.id) for c in columns])
-    if not _any(engine, new):
+    if not _any(write.engine, new):
         return ()
     names = {str(c.id): str(c.id) for c in columns}
-    values = default_values(engine, schema, default_expressions(schema, names, what))
+    values = default_values(write.engine, schema, default_expressions(schema, names, write.what))
     whole = new
     if len(columns) < len(schema):
         query = reading_of(new, list(names)) if isinstance(new, Rows) else new
@@ -117,8 +95,8 @@ def _store_inserts(
     elif isinstance(new, Rows):
         whole = Rows(new.table.select([str(c.id) for c in schema]))
     # Matching has shown that the table lacks these keys.
-    with telling_defaults(ctx, schema, names, what):
-        return insert_rows(ctx, engine, replace(state, layers=()), whole, pending, what)
+    with telling_defaults(write.ctx, schema, names, write.what):
+        return insert_rows(write.on_nothing(), whole)
 
 
 def _any(engine: Engine, rows: Query | Rows) -> bool:

@@ -1,0 +1,94 @@
+"""Cherry-picks, reverts and rebases at the command line: they stop at conflicts and go on, as in git."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from anabranch.cli.exit_codes import CONFLICTS
+from anabranch.cli.failures import BadUsage
+from anabranch.cli.output.conflicts import conflict_lines, conflicts_document, next_steps
+from anabranch.cli.output.text import emit, emit_json, paint, plural
+from anabranch.cli.session import Session
+from anabranch.cli.staging import tell_commits
+from anabranch.errors import InvalidRequest, MergeConflict
+
+if TYPE_CHECKING:
+    from anabranch import OpenSequence
+
+_WAYS = ("continue", "skip", "abort")
+
+
+def ways_on(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Add --continue, --skip and --abort to a command."""
+    helps = ("Go on after conflicts were resolved.", "Leave this commit out, and go on.", "Give all of it up.")
+    for way, told in reversed(list(zip(_WAYS, helps, strict=True))):
+        function = click.option(f"--{way}", f"{way}_", is_flag=True, help=told)(function)
+    return function
+
+
+def way_of(verb: str, named: Sequence[Any], chosen: dict[str, Any]) -> str | None:
+    """Which of --continue, --skip and --abort is asked for, taken out of what was chosen; None to begin."""
+    ways = [way for way in _WAYS if chosen.pop(f"{way}_")]
+    if len(ways) > 1:
+        raise BadUsage(f"{' and '.join(f'--{way}' for way in ways)} contradict each other", hint="give one of them")
+    if bool(ways) == bool(named):
+        problem = f"--{ways[0]} names no commit" if ways else "no commit is named"
+        raise BadUsage(
+            problem, hint=f"ana {verb} {'ONTO' if verb == 'rebase' else 'COMMIT…'}, or ana {verb} --continue"
+        )
+    return ways[0] if ways else None
+
+
+def begin(session: Session, branch: str, start: Callable[[], OpenSequence], nothing: str) -> None:
+    """Make what was asked for; with conflicts it stays open."""
+    session.refuse_open(branch)
+    kept = start()
+    _end(session, kept, nothing)
+
+
+def go_on(session: Session, verb: str, branch: str, way: str) -> None:
+    """Go on with what is open, leave a commit out, or give all of it up."""
+    kept: Any = session.open_work(branch, verb)
+    if way == "abort":
+        kept.abort()
+        if session.json:
+            emit_json({"branch": branch, "aborted": verb})
+        else:
+            emit(f"The {verb} on {branch} is given up; nothing was changed.")
+        return
+    if way == "skip":
+        with session.progress("going on"):
+            kept.skip()
+    _end(session, kept, f"nothing was left to change on {branch}")
+
+
+def _end(session: Session, kept: OpenSequence, nothing: str) -> None:
+    """Move the branch, or tell the conflicts."""
+    try:
+        with session.progress(f"finishing the {kept.verb}"):
+            made = kept.finish()
+    except MergeConflict as error:
+        _tell_conflicts(session, kept, error)
+    except InvalidRequest:
+        kept.abort()
+        raise
+    else:
+        tell_commits(session, kept.into, made, nothing)
+
+
+def _tell_conflicts(session: Session, kept: OpenSequence, error: MergeConflict) -> None:
+    session.exit_code = CONFLICTS
+    conflicts, made, left = error.conflicts, len(kept.made), len(kept.steps)
+    if session.json:
+        facts = {"branch": kept.into, "commits": [], "open": True, "made": made, "left": left}
+        emit_json({**facts, "conflicts": conflicts_document(conflicts)})
+        return
+    emit(paint(f"{error.message.partition(':')[0]}: {plural(conflicts.count(), 'conflict')}.", "yellow"))
+    for line in conflict_lines(conflicts):
+        emit(paint(line, "red"))
+    emit(f"{made} made, {left} left; {kept.into} moves when all are made.")
+    for line in next_steps(conflicts, kept.into, session.branch, kept.verb):
+        emit(line)

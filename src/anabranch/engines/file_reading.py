@@ -1,0 +1,149 @@
+"""What runs on Spark's executors to read versioned files: sent by value, it imports nothing of ours there.
+
+A task is a list of files, each with the stretches of objects that hold its bytes; all that is read is compared with its
+hash. The driver reads by the same functions, so that both give the same rows."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import pickle
+import zlib
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
+
+Stretch = tuple[str, int, int, bytes, bytes]
+"""A file, where in it, how many bytes, the bytes themselves where there is no file, their sha256."""
+Read = Callable[[str, Any], bytes]
+"""Gives the bytes of a stretch of the file at a path."""
+Told = tuple[str, int, int, int | None, Sequence[Stretch]]
+"""A path, where in that file the stretches begin and the number of the first of them, its mode, the stretches."""
+BATCH_BYTES = 8 * 1024 * 1024
+CONTENT = "path string, size bigint, mode int, content binary"
+LINES = "path string, line string"
+BLOCKS = "path string, number bigint, start bigint, size bigint, sha256 string, content binary"
+
+
+def packed(files: Sequence[Told]) -> bytes:
+    """A task as it travels."""
+    return zlib.compress(pickle.dumps(files), 1)
+
+
+def run_tasks(tasks: Sequence[bytes], form: str, batches: Iterable[Any]) -> Iterator[Any]:
+    """Read what the tasks of some numbers say; each number is one row that comes in."""
+    for batch in batches:
+        for number in batch.column(0).to_pylist():
+            yield from read_task(pickle.loads(zlib.decompress(tasks[number])), form)
+
+
+def read_task(files: Iterable[Told], form: str, read: Read | None = None) -> Iterator[Any]:
+    """Read files as rows: `content`, `lines` or `blocks`; a process that has the catalogue may `read` by that."""
+    return {"content": _contents, "lines": _lines, "blocks": _blocks}[form](files, read or read_stretch)
+
+
+def _contents(files: Iterable[Told], read: Read) -> Iterator[Any]:
+    rows: list[tuple[Any, ...]] = []
+    for path, _, _, mode, stretches in files:
+        content = b"".join(read(path, stretch) for stretch in stretches)
+        rows.append((path, len(content), mode, content))
+        if sum(row[1] for row in rows) > BATCH_BYTES or len(rows) >= 10_000:
+            yield _batch(rows, CONTENT)
+            rows = []
+    if rows:
+        yield _batch(rows, CONTENT)
+
+
+def _blocks(files: Iterable[Told], read: Read) -> Iterator[Any]:
+    for path, start, first, _, stretches in files:
+        for number, stretch in enumerate(stretches, first):
+            content = read(path, stretch)
+            yield _batch([(path, number, start, len(content), stretch[-1].hex(), content)], BLOCKS)
+            start += len(content)
+
+
+def arrow_schema(form: str) -> Any:
+    """The columns of a form, as Arrow has them."""
+    import pyarrow as pa
+
+    types = {"string": pa.string(), "bigint": pa.int64(), "int": pa.int32(), "binary": pa.binary()}
+    return pa.schema([(name, types[type_]) for name, type_ in (c.split(" ") for c in form.split(", "))])
+
+
+def _batch(rows: Sequence[tuple[Any, ...]], form: str) -> Any:
+    import pyarrow as pa
+
+    schema = arrow_schema(form)
+    columns = zip(zip(*rows, strict=True), schema, strict=True)
+    return pa.RecordBatch.from_arrays([pa.array(values, field.type) for values, field in columns], schema=schema)
+
+
+# --- lines ---
+
+
+def _lines(files: Iterable[Told], read: Read) -> Iterator[Any]:
+    import pyarrow as pa
+
+    for path, _, _, _, stretches in files:
+        for content in _whole_lines(_pieces(path, stretches, read)):
+            lines = _split(content, path)
+            yield pa.RecordBatch.from_arrays([pa.repeat(path, len(lines)), lines], schema=arrow_schema(LINES))
+
+
+def _pieces(path: str, stretches: Sequence[Stretch], read: Read) -> Iterator[bytes]:
+    found = (read(path, stretch) for stretch in stretches)
+    return iter([gzip.decompress(b"".join(found))]) if path.lower().endswith(".gz") else found
+
+
+def _whole_lines(pieces: Iterable[bytes]) -> Iterator[bytes]:
+    """Gather pieces until they are a batch, cut after its last line end."""
+    kept: list[bytes] = []
+    for piece in pieces:
+        kept.append(piece)
+        if sum(map(len, kept)) >= BATCH_BYTES:
+            content = b"".join(kept)
+            end = content.rfind(b"\n") + 1
+            if end:
+                yield content[:end]
+            kept = [content[end:]]
+    if any(kept):
+        yield b"".join(kept)
+
+
+def _split(content: bytes, path: str) -> Any:
+    """The lines of some bytes as Arrow strings; a line ends with LF, CR LF or CR."""
+    import pyarrow as pa
+
+    if b"\r" in content or not content.endswith(b"\n"):
+        found = pa.array(content.splitlines(), pa.binary())
+    else:
+        found = _at_line_feeds(content)
+    try:
+        return found.cast(pa.string())
+    except pa.ArrowInvalid as error:
+        raise ValueError(f"{path!r} is no UTF-8, so it has no lines: read its content or blocks") from error
+
+
+def _at_line_feeds(content: bytes) -> Any:
+    import numpy as np
+    import pyarrow as pa
+
+    ends = np.flatnonzero(np.frombuffer(content, dtype="uint8") == 10)
+    offsets = np.zeros(len(ends) + 1, dtype="int32")
+    offsets[1:] = ends - np.arange(len(ends))
+    buffers = [None, pa.py_buffer(offsets), pa.py_buffer(content.replace(b"\n", b""))]
+    return pa.Array.from_buffers(pa.binary(), len(ends), buffers)
+
+
+# --- bytes ---
+
+
+def read_stretch(path: str, stretch: Stretch) -> bytes:
+    """Read where the objects lie."""
+    file, start, size, content, sha256 = stretch
+    if file:
+        with open(file, "rb") as stream:
+            stream.seek(start)
+            content = stream.read(size)
+    if len(content) != size or hashlib.sha256(content).digest() != sha256:
+        raise ValueError(f"{path!r} is not what was written: its bytes in {file or 'the catalogue'} are others")
+    return content

@@ -1,0 +1,98 @@
+"""Steps of a cherry-pick, revert or rebase: what is to be done and what was made, also as texts that are kept."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from anabranch.errors import InvalidRequest
+
+WORDS = {"p": "pick", "r": "reword", "s": "squash", "f": "fixup", "d": "drop"}
+"""The words of an interactive rebase, by their first letters."""
+_KEPT = re.compile(r"(?P<commit>[0-9a-f]{64}) (?P<word>[a-z]+)(?:\^(?P<parent>[0-9]+))?(?: (?P<text>.*))?", re.S)
+_FORM = 'give (word, commit) or ("reword", commit, message), such as ("squash", "dev~1")'
+
+
+@dataclass(frozen=True)
+class TodoStep:
+    """One commit, and what is to become of it."""
+
+    word: str
+    """pick, reword, squash, fixup, revert, or carry: a commit that was made already goes on a branch that moved."""
+    commit: str
+    parent: int | None = None
+    """Of a merge commit: the parent that it is compared with."""
+    message: str | None = None
+
+    @property
+    def kept(self) -> str:
+        """The step as it is written down."""
+        parent = "" if self.parent is None else f"^{self.parent}"
+        return f"{self.commit} {self.word}{parent}" + ("" if self.message is None else f" {self.message}")
+
+
+@dataclass(frozen=True)
+class Steps:
+    """How far several steps are: nobody's branch moves until all of them are done."""
+
+    head: str
+    """What the branch shows that is to move."""
+    onto: str
+    """The commit that the first step goes on."""
+    onto_ref: str
+    made: tuple[str, ...] = ()
+    """What was made so far, oldest first."""
+    todo: tuple[TodoStep, ...] = ()
+
+    @property
+    def top(self) -> str:
+        """The commit that the next step goes on."""
+        return self.made[-1] if self.made else self.onto
+
+    @property
+    def kept(self) -> tuple[str, ...]:
+        """All of it as texts that begin with a commit's hash."""
+        made = (f"{commit} made" for commit in self.made)
+        return (f"{self.head} head", f"{self.onto} onto {self.onto_ref}", *made, *(step.kept for step in self.todo))
+
+    def done(self, made: Sequence[str]) -> Steps:
+        """After the first step that was left, and with what is made by now."""
+        return replace(self, made=tuple(made), todo=self.todo[1:])
+
+
+def read_steps(kept: Iterable[str]) -> Steps:
+    """Read what `Steps.kept` wrote."""
+    told = [found for text in kept if (found := _KEPT.fullmatch(text))]
+    ends = {found["word"]: found for found in told if found["word"] in ("head", "onto")}
+    made = tuple(found["commit"] for found in told if found["word"] == "made")
+    todo = tuple(
+        TodoStep(f["word"], f["commit"], int(f["parent"]) if f["parent"] else None, f["text"])
+        for f in told
+        if f["word"] not in ("head", "onto", "made")
+    )
+    return Steps(ends["head"]["commit"], ends["onto"]["commit"], ends["onto"]["text"] or "", made, todo)
+
+
+def asked_steps(given: Iterable[Any]) -> list[TodoStep]:
+    """Read the steps that a rebase is given, with refs where commits will be; those that are dropped are left out."""
+    steps = [step for number, one in enumerate(given, 1) if (step := _asked(number, one)).word != "drop"]
+    if steps and steps[0].word in ("squash", "fixup"):
+        message = f"the first step is {steps[0].word}, but there is nothing to put it together with"
+        raise InvalidRequest(message, hint="begin with pick or reword")
+    return steps
+
+
+def _asked(number: int, given: Any) -> TodoStep:
+    parts = tuple(given) if isinstance(given, tuple | list) else ()
+    if len(parts) not in (2, 3):
+        raise InvalidRequest(f"step {number} is {given!r}", hint=_FORM)
+    word, commit, message = (*parts, None)[:3]
+    word = WORDS.get(str(word), str(word))
+    if word not in WORDS.values():
+        raise InvalidRequest(f"step {number} says {word!r}", hint=f"say {', '.join(WORDS.values())}")
+    if (word == "reword") != (message is not None) and word != "squash":
+        problem = "reword needs a message" if word == "reword" else f"{word} takes no message"
+        raise InvalidRequest(f"step {number}: {problem}", hint=_FORM)
+    return TodoStep(word, str(commit), None, message)

@@ -1,0 +1,112 @@
+"""One step of several: a commit made again, undone, or put together with the one before; on no branch yet."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from anabranch.catalog import commits, history
+from anabranch.errors import InvalidRequest
+from anabranch.model.clock import Position
+from anabranch.model.commits import BranchHead, Commit, Origin
+from anabranch.plan.history import is_ancestor
+from anabranch.plan.merge.steps import Steps, TodoStep
+from anabranch.repo.branches.provenance import origins_at
+from anabranch.repo.context.context import Context
+from anabranch.repo.merge.apply import How
+from anabranch.repo.merge.attempts import Attempts
+from anabranch.repo.merge.conflicts import Conflicts
+from anabranch.repo.merge.pick import Picked, parent_of, pick, read_target, short, work_out_pick
+from anabranch.repo.merge.publish import CommitWords, publish_content
+from anabranch.repo.merge.remake import remake
+from anabranch.repo.merge.revert import refuse_dependents, undoing
+from anabranch.repo.merge.side_branch import aside
+
+
+@dataclass(frozen=True)
+class StepMaker:
+    """Makes steps for a branch that will show them when all are done."""
+
+    ctx: Context
+    branch: BranchHead
+    verb: str
+    author: str
+    """Of reverts; other commits keep theirs."""
+    three_way: bool = False
+
+    def make(self, steps: Steps, how: How) -> Steps:
+        """Make the first step that is left; raise MergeConflict if it can't be."""
+        step, top = steps.todo[0], self.at(steps.top)
+        if step.word == "revert" and not self.three_way:
+            self._check_undo(step, top)
+        made = self._pick(steps, top, how)
+        if made is None:
+            return steps.done(steps.made)
+        if step.word in ("squash", "fixup") and steps.made:
+            return steps.done((*steps.made[:-1], self._together(step, steps.made[-1], made).hash))
+        return steps.done((*steps.made, made.hash))
+
+    def _pick(self, steps: Steps, top: Position, how: How) -> Commit | None:
+        with aside(self.ctx, self.branch, top) as name:
+            return pick(self.ctx, name, self.picked(steps, how))
+
+    def look(self, steps: Steps, how: How) -> tuple[str, Conflicts]:
+        """Make the first step that is left where nobody sees it but by its hash, conflicts or not."""
+        with aside(self.ctx, self.branch, self.at(steps.top)) as name:
+            with self.ctx.catalog.read() as cx:
+                target = read_target(self.ctx, cx, name)
+            picked = self.picked(steps, how)
+            merged = work_out_pick(self.ctx, target, picked)
+            says = CommitWords(picked.message, picked.author)
+            made = publish_content(Attempts(self.ctx), merged, says, picked.verb)
+        return made.hash if made else steps.top, merged.conflicts
+
+    def at(self, commit: str) -> Position:
+        """Find a commit by its hash."""
+        with self.ctx.catalog.read() as cx:
+            return history.by_hash(cx, self.ctx.record.id, commit)[0]
+
+    def picked(self, steps: Steps, how: How) -> Picked:
+        """The change that the first step that is left makes again."""
+        step = steps.todo[0]
+        position = self.at(step.commit)
+        with self.ctx.catalog.read() as cx:
+            told = commits.describe(cx, [position])[0]
+            what = f"{self.verb} of {short(told)}"
+            before = parent_of(cx, position, step.parent, what)
+        where = steps.onto_ref if self.verb == "rebase" else None
+        place = (how, self.branch, not steps.made, where)
+        if step.word == "revert":
+            words = (step.message or undoing(told), self.author, self.verb, (told.hash,))
+            return Picked(position, before, what, *words, *place)
+        origins = told.provenance if self.verb == "revert" else () if step.word == "carry" else (told.hash,)
+        return Picked(before, position, what, step.message or told.message, told.author, self.verb, origins, *place)
+
+    def _check_undo(self, step: TodoStep, top: Position) -> None:
+        position = self.at(step.commit)
+        with self.ctx.catalog.read() as cx:
+            what = f"revert of {short(commits.describe(cx, [position])[0])}"
+            before = parent_of(cx, position, step.parent, what)
+            if not is_ancestor(history.Lines(cx), position, top):
+                hint = "only what a branch has can be undone there; see cherry_pick for the other way"
+                raise InvalidRequest(f"{what}: branch {self.branch.name!r} does not have this commit", hint=hint)
+        refuse_dependents(self.ctx, what, before, position, top)
+
+    def _together(self, step: TodoStep, before: str, made: Commit) -> Commit:
+        """One commit of the one before and of one that was made on top of it."""
+        old, tip = self.at(before), self.at(made.hash)
+        with self.ctx.catalog.read() as cx:
+            told = commits.describe(cx, [old])[0]
+            origins = origins_at(cx, [old, tip])
+        message = told.message if step.word == "fixup" else step.message or f"{told.message}\n\n{made.message}"
+        return remake(self.ctx, old, tip, self.branch, _words(told, message, origins), self.verb)
+
+
+def _words(told: Commit, message: str, origins: tuple[Origin, ...]) -> CommitWords:
+    started_at = history.to_micros(told.started_at)
+    return CommitWords(message, told.author, started_at, origins, dict(told.facts))
+
+
+def carried(steps: Steps, head: str) -> Steps:
+    """Begin again on a branch that moved: what was made goes on its new head."""
+    todo = (*(TodoStep("carry", made) for made in steps.made), *steps.todo)
+    return replace(steps, head=head, onto=head, made=(), todo=todo)

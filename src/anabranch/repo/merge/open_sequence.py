@@ -1,0 +1,308 @@
+"""Several picks, reverts or steps of a rebase: they stop at conflicts, and the branch moves when all are done."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from anabranch.catalog import commits, history, open_merges
+from anabranch.catalog.open_merges import MergeRecord
+from anabranch.catalog.store import Connection, lock_repository, now
+from anabranch.errors import BranchMoved, InvalidRequest, MergeConflict
+from anabranch.model.clock import Position
+from anabranch.model.commits import BranchHead, Commit
+from anabranch.model.ids import new_id
+from anabranch.plan.merge.rules import check_strictness
+from anabranch.plan.merge.steps import Steps, TodoStep, asked_steps, read_steps
+from anabranch.repo.branches.refs import need_branch, resolve
+from anabranch.repo.context.arguments import check_words
+from anabranch.repo.context.context import Context
+from anabranch.repo.context.kept_expressions import check_rules
+from anabranch.repo.merge.apply import How
+from anabranch.repo.merge.apply_step import StepMaker, carried
+from anabranch.repo.merge.conflicts import Conflicts
+from anabranch.repo.merge.open_conflicts import OpenConflicts
+from anabranch.repo.merge.pick import work_out_pick
+from anabranch.repo.merge.preview import Preview
+from anabranch.repo.merge.rebase import commits_to_copy
+from anabranch.repo.merge.sides import Target
+
+_TRIES = 3
+"""How often what was made is put on a head that moved, before the repository is held."""
+
+
+@dataclass(frozen=True)
+class SequenceRequest:
+    """What several picks, reverts or steps are asked for."""
+
+    verb: str
+    branch: str | None
+    onto: str | None = None
+    """Of a rebase: what the steps go on top of; else the branch itself."""
+    parent: int | None = None
+    three_way: bool = False
+    rules: Mapping[str, str] = field(default_factory=dict)
+    strictness: str = "cell"
+    message: str | None = None
+    author: str | None = None
+
+    def __post_init__(self) -> None:
+        check_words("pick" if self.message is None else self.message, self.author)
+        check_strictness(self.strictness)
+
+
+def start_sequence(ctx: Context, asked: SequenceRequest, given: Sequence[Any] | None) -> OpenSequence:
+    """Begin; all steps are made up to the first that has conflicts. The branch moves when it is finished."""
+    check_rules(asked.rules)
+    with ctx.catalog.write() as cx:
+        lock_repository(cx, ctx.record.id)
+        head = need_branch(ctx, cx, asked.branch or ctx.default_branch(cx))
+        steps = _planned(ctx, cx, asked, head, given)
+        record = MergeRecord(
+            new_id("g"),
+            head.name,
+            steps.kept,
+            None,
+            asked.author or ctx.author,
+            now(cx),
+            dict(asked.rules),
+            asked.strictness,
+            asked.verb,
+            "three-way" if asked.three_way else "auto",
+        )
+        open_merges.insert(cx, ctx.record.id, record)
+    made = OpenSequence(ctx, record)
+    try:
+        made._go_on()
+    except BaseException:
+        made.abort()
+        raise
+    return made
+
+
+def run_sequence(ctx: Context, asked: SequenceRequest, given: Sequence[Any] | None) -> list[Commit]:
+    """Do all of it, or nothing: conflicts are refused."""
+    made = start_sequence(ctx, asked, given)
+    try:
+        return made.finish()
+    except BaseException as error:
+        made.abort()
+        if isinstance(error, MergeConflict):
+            error.hint = f"give rules=, or resolve them in repo.start_{asked.verb.replace('-', '_')}(…)"
+        raise
+
+
+def list_sequences(ctx: Context, on: str | None = None) -> list[OpenSequence]:
+    """List what is open of several picks, reverts or steps, on one branch or all, oldest first."""
+    with ctx.catalog.read() as cx:
+        records = [r for r in open_merges.all_records(cx, ctx.record.id) if r.is_sequence]
+    return [OpenSequence(ctx, r) for r in records if on in (None, r.branch)]
+
+
+def default_steps(ctx: Context, branch: str, onto: str) -> list[tuple[str, Commit]]:
+    """The steps that a rebase takes where none are given."""
+    with ctx.catalog.read() as cx:
+        head, top = need_branch(ctx, cx, branch), resolve(ctx, cx, onto)
+        return [("pick", c) for c in commits.describe(cx, commits_to_copy(cx, top, head.position))]
+
+
+def _planned(
+    ctx: Context, cx: Connection, asked: SequenceRequest, head: BranchHead, given: Sequence[Any] | None
+) -> Steps:
+    """Which commits are meant, by their hashes."""
+    top = head.position if asked.onto is None else resolve(ctx, cx, asked.onto)
+    if asked.verb != "rebase":
+        todo = [s for text in given or () for s in _chosen(ctx, cx, asked, text)]
+        if not todo:
+            raise InvalidRequest(f"{asked.verb} was given no commit", hint="name commits, or a range such as main..dev")
+    elif given is None:
+        todo = [_copied(cx, p) for p in commits_to_copy(cx, top, head.position)]
+    else:
+        todo = [_named(ctx, cx, s) for s in asked_steps(given)]
+    if asked.message is not None and len(todo) != 1:
+        raise InvalidRequest(f"one message is given for {len(todo)} commits", hint="leave it out: each has its own")
+    todo = [replace(s, message=asked.message) for s in todo] if asked.message is not None else todo
+    ends = [c.hash for c in commits.describe(cx, [head.position, top])]
+    return Steps(ends[0], ends[1], asked.onto or head.name, (), tuple(todo))
+
+
+def _chosen(ctx: Context, cx: Connection, asked: SequenceRequest, text: str) -> list[TodoStep]:
+    """The commits that a ref or a range such as `a..b` names: oldest first, to undo them newest first."""
+    word = "revert" if asked.verb == "revert" else "pick"
+    low, dots, high = str(text).partition("..")
+    if not dots:
+        return [TodoStep(word, _hash(cx, resolve(ctx, cx, text)), asked.parent)]
+    found = commits_to_copy(cx, resolve(ctx, cx, low or None), resolve(ctx, cx, high or None))
+    if not found:
+        raise InvalidRequest(f"{text!r} names no commits", hint=f"did you mean '{high or 'HEAD'}..{low or 'HEAD'}'?")
+    steps = [_copied(cx, p, word) for p in found]
+    return steps[::-1] if word == "revert" else steps
+
+
+def _copied(cx: Connection, position: Position, word: str = "pick") -> TodoStep:
+    """A commit to make again; a merge as one change of its first parent."""
+    return TodoStep(word, _hash(cx, position), 1)
+
+
+def _named(ctx: Context, cx: Connection, step: TodoStep) -> TodoStep:
+    if step.message is not None:
+        check_words(step.message, None)
+    return replace(step, commit=_hash(cx, resolve(ctx, cx, step.commit)), parent=1)
+
+
+def _hash(cx: Connection, position: Position) -> str:
+    found = history.head(cx, position)
+    assert found is not None
+    return found.hash
+
+
+class OpenSequence(OpenConflicts):
+    """Several picks, reverts or steps of a rebase that are not finished.
+
+    `conflicts`, `resolve`, `table` and `diff` are of the step that it stopped at; `finish` goes on from there.
+    """
+
+    def __repr__(self) -> str:
+        return f"OpenSequence({self.id!r}, {self.verb} on {self.into!r}, {len(self._steps.todo)} steps left)"
+
+    @property
+    def _steps(self) -> Steps:
+        return read_steps(self._record.sources)
+
+    @property
+    def sources(self) -> tuple[str, ...]:
+        """The commit that it stopped at, as the start of its hash."""
+        return tuple(step.commit[:10] for step in self._steps.todo[:1])
+
+    @property
+    def steps(self) -> list[tuple[str, str]]:
+        """What is left to do: a word and the hash of a commit each; the first is the one that it stopped at."""
+        self._read_again()
+        return [(step.word, step.commit) for step in self._steps.todo]
+
+    @property
+    def made(self) -> list[Commit]:
+        """The commits that were made so far, oldest first; no branch shows them yet."""
+        maker = self._maker()
+        with self._ctx.catalog.read() as cx:
+            return commits.describe(cx, [maker.at(h) for h in self._steps.made])
+
+    def finish(self) -> list[Commit]:
+        """Make this step and all that follow, and move the branch; raise MergeConflict where one has conflicts.
+
+        It stays open then, at that step. Returns the commits that were made.
+        """
+        for _ in range(_TRIES):
+            made = self._attempt()
+            if made is not None:
+                return made
+        with self._ctx.catalog.alone(self._ctx.record.id):
+            made = self._attempt() or self._attempt()
+        assert made is not None
+        return made
+
+    def _attempt(self) -> list[Commit] | None:
+        """Make what is left and move the branch; None if the branch moved, and there is more to make."""
+        self._read_again()
+        stopped = self._go_on()
+        if stopped is not None:
+            stopped.hint = self._way_out if stopped.conflicts.is_stuck else _HINT
+            raise stopped
+        made = self.made
+        return made if self._move() else None
+
+    def skip(self) -> None:
+        """Leave out the commit that it stopped at, and go on to the next that has conflicts."""
+        self._read_again()
+        if not self._steps.todo:
+            raise InvalidRequest(f"no step of this {self.verb} is left to skip", hint="finish() it")
+        self._advance(self._steps.done(self._steps.made))
+        self._go_on()
+
+    def _go_on(self) -> MergeConflict | None:
+        """Make all steps up to one that has conflicts, which are returned."""
+        while self._steps.todo:
+            try:
+                steps = self._maker().make(self._steps, self._how())
+            except MergeConflict as error:
+                return error
+            self._advance(steps)
+        return None
+
+    def _advance(self, steps: Steps) -> None:
+        """Keep how far it is; what was resolved was of the step before."""
+        with self._ctx.catalog.write() as cx:
+            lock_repository(cx, self._ctx.record.id)
+            if not open_merges.advance(cx, self._record, steps.kept):
+                raise self._changed()
+        self._record = replace(self._record, sources=steps.kept, decisions={}, version=self._record.version + 1)
+
+    def _move(self) -> bool:
+        """Let the branch show what was made; False if it moved meanwhile: then it is made on top of that."""
+        steps = self._steps
+        with self._ctx.catalog.write() as cx:
+            lock_repository(cx, self._ctx.record.id)
+            head = need_branch(self._ctx, cx, self.into)
+            shown = _hash(cx, head.position)
+            if shown == steps.head:
+                if not open_merges.remove(cx, self.id):
+                    raise self._changed()
+                if steps.top != shown:
+                    self._ctx.move(cx, head, self._maker().at(steps.top), self.verb)
+                return True
+        self._advance(carried(steps, shown) if self.verb != "rebase" else self._caught_up(steps, head, shown))
+        return False
+
+    def _caught_up(self, steps: Steps, head: BranchHead, shown: str) -> Steps:
+        """What a branch got while it was rebased is made again, too."""
+        with self._ctx.catalog.read() as cx:
+            old = history.by_hash(cx, self._ctx.record.id, steps.head)[0]
+            if not history.clock(cx, head.position).holds(old):
+                message = f"branch {self.into!r} was reset meanwhile; nothing was changed"
+                raise BranchMoved(message, hint="abort() this rebase and start again", branch=self.into)
+            more = [_copied(cx, p) for p in commits_to_copy(cx, old, head.position)]
+        return replace(steps, head=shown, todo=(*steps.todo, *more))
+
+    def _changed(self) -> BranchMoved:
+        hint = "look at what is open and the log, then go on from there"
+        return BranchMoved(f"open {self.verb} {self.id} was changed or ended elsewhere", hint=hint)
+
+    def _maker(self) -> StepMaker:
+        r = self._record
+        with self._ctx.catalog.read() as cx:
+            head = need_branch(self._ctx, cx, r.branch)
+        return StepMaker(self._ctx, head, r.mode, r.author, r.ff == "three-way")
+
+    # The step that it stopped at
+
+    def _target(self, maker: StepMaker) -> Target:
+        top = maker.at(self._steps.top)
+        with self._ctx.catalog.read() as cx:
+            parent = history.head(cx, top)
+            assert parent is not None
+            return Target(replace(maker.branch, position=top), parent, history.clock(cx, top))
+
+    def _found(self, how: How) -> Conflicts:
+        if not self._steps.todo:
+            return Conflicts()
+        maker = self._maker()
+        merged = work_out_pick(self._ctx, self._target(maker), maker.picked(self._steps, how))
+        self._ctx.discard(merged.made)
+        return merged.conflicts
+
+    def _preview(self) -> Preview:
+        self._read_again()
+        maker, steps = self._maker(), self._steps
+        shown = steps.top
+        conflicts = Conflicts()
+        if steps.todo:
+            shown, conflicts = maker.look(steps, replace(self._how(), go_on=True))
+        return Preview(shown, conflicts, self._ctx, steps.head)
+
+    @property
+    def _way_out(self) -> str:
+        return f"skip() it, or abort() the {self.verb} and change the rows or tables on {self.into!r} first"
+
+
+_HINT = "resolve(…) them, then finish(); skip() leaves the commit out, abort() gives all of it up"

@@ -1,0 +1,80 @@
+"""Rows that a write refuses: nulls where there may be none, keys that come twice; some of them are named."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import date
+from decimal import Decimal
+from typing import Any
+
+import pyarrow as pa
+
+from anabranch.engines.engine import Engine
+from anabranch.errors import InvalidRequest
+from anabranch.model.ids import ColumnId
+from anabranch.model.schema import Column, Schema
+from anabranch.queries import writes as changes
+from anabranch.queries.query import Rows, Source, reading_of
+
+NAMED_AT_MOST = 5
+"""How many offending rows an error names."""
+KeyRows = list[dict[str, Any]]
+"""Some keys, each by the ids of its columns."""
+
+
+def refuse_null(engine: Engine, source: Source, columns: Sequence[Column], schema: Schema, what: str) -> None:
+    """Refuse nulls in columns that may not have them, naming some rows."""
+    firm = [c for c in columns if not c.nullable]
+    if isinstance(source, Rows):
+        firm = [c for c in firm if source.table.column(c.id).null_count]
+    if not firm:
+        return
+    key = schema.key_columns if schema.has_key else ()  # rows that come in have no row id yet
+    query = reading_of(source, [c.id for c in dict.fromkeys((*key, *firm))])
+    found = engine.fetch(changes.missing_values(query, firm, key, NAMED_AT_MOST))
+    refuse_nulls_found(found, schema, what)
+
+
+def refuse_nulls_found(found: pa.Table, schema: Schema, what: str) -> None:
+    """Refuse if there are rows with nulls, naming them."""
+    if found.num_rows:
+        names = {c.id: c.name for c in schema}
+        rows = [{names[ColumnId(k)]: v for k, v in row.items() if k in names} for row in found.to_pylist()]
+        nulls = sorted({name for row in rows for name, value in row.items() if value is None})
+        told = {*nulls, *(c.name for c in schema.key_columns)}
+        shown = [{name: value for name, value in row.items() if name in told} for row in rows]
+        message = f"{what}: null in column {', '.join(map(repr, nulls))}, which may not be null: {listed(shown)}"
+        raise InvalidRequest(message, hint="give a value, or leave these rows out", rows=shown)
+
+
+def refuse_repeated_anywhere(engine: Engine, source: Source, schema: Schema, what: str) -> None:
+    """Refuse keys that come twice, in rows that are not sorted by key."""
+    query = changes.repeated_keys(reading_of(source, [str(k) for k in schema.key_ids]), schema, NAMED_AT_MOST)
+    refuse_repeated(engine.fetch(query).to_pylist(), schema, what)
+
+
+def refuse_repeated(found: KeyRows, schema: Schema, what: str) -> None:
+    """Refuse rows in which keys were found more than once."""
+    refuse_keys(found, schema, f"{what}: the rows have a key more than once")
+
+
+def refuse_keys(found: Sequence[dict[str, Any]], schema: Schema, problem: str) -> None:
+    """Refuse if there are offending keys, naming some."""
+    if found:
+        names = {c.id: c.name for c in schema.key_columns}
+        keys = [{names[ColumnId(k)]: v for k, v in row.items()} for row in found[:NAMED_AT_MOST]]
+        raise InvalidRequest(
+            f"{problem}: {listed(keys)}", hint="keys are unique; see upsert to replace rows", keys=keys
+        )
+
+
+def listed(rows: Sequence[dict[str, Any]]) -> str:
+    """Rows as an error names them."""
+    return "; ".join(", ".join(f"{k}={_told(v)}" for k, v in row.items()) for row in rows)
+
+
+def _told(value: Any) -> str:
+    """A value as SQL shows it."""
+    if value is None:
+        return "NULL"
+    return str(value) if isinstance(value, (Decimal, date)) else repr(value)

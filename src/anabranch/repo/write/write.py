@@ -1,0 +1,83 @@
+"""A statement on a table while it is worked out: what it reads, which engine runs it, how errors name it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from anabranch.engines.engine import Engine
+from anabranch.model.ids import ObjectId
+from anabranch.model.objects import Layer, NewObject, ObjectKind, around
+from anabranch.model.schema import Column, Schema
+from anabranch.model.tables import TableState
+from anabranch.queries.query import Query, Rows, Source, Sources
+from anabranch.queries.scan import Keys
+from anabranch.repo.context.context import Context
+from anabranch.repo.read.conditions import reading
+from anabranch.repo.read.scan import scan
+from anabranch.repo.write.row_objects import Layout, ObjectForm, source_of, store
+
+Pending = Mapping[ObjectId, bytes]
+"""Bytes of small objects that the catalogue does not have yet."""
+
+
+@dataclass(frozen=True)
+class Write:
+    """A statement on a table, with the engine that was chosen for it."""
+
+    ctx: Context
+    engine: Engine
+    state: TableState
+    pending: Pending
+    what: str
+    """What errors call it."""
+
+    @property
+    def schema(self) -> Schema:
+        return self.state.schema
+
+    @property
+    def alias(self) -> str:
+        """The name by which expressions may call the table."""
+        return self.state.name.rsplit(".", 1)[-1]
+
+    def scan(
+        self,
+        columns: Sequence[Column],
+        keys: Keys | None = None,
+        sources: Sources | None = None,
+        state: TableState | None = None,
+    ) -> Query:
+        """Read columns of the table; of `state`, if that is a part of it."""
+        access = self.ctx.access(self.state.layers, self.pending)
+        return scan(self.ctx, state or self.state, columns, access, keys=keys, sources=sources)
+
+    def reading(self) -> reading:
+        """A block that reads the table's objects."""
+        return reading(self.ctx, self.state)
+
+    def store(
+        self, rows: Query | Rows, kind: ObjectKind, touched: Sequence[Column], layout: Layout | None = None
+    ) -> tuple[NewObject, ...]:
+        """Store rows as objects of one kind."""
+        return store(self.ctx, self.engine, rows, ObjectForm(kind, self.schema, touched), layout)
+
+    def after(self, made: Sequence[NewObject]) -> Write:
+        """The same on the table as new objects leave it."""
+        state = self.state
+        layers = (*state.layers, *(Layer(state.next_turn, o.stored) for o in made))
+        own = {o.stored.id: o.content for o in made if o.content is not None}
+        shown = replace(state, layers=layers, schemas={**state.schemas, state.schema.id: state.schema})
+        return replace(self, state=shown, pending={**self.pending, **own})
+
+    def on_nothing(self) -> Write:
+        """The same on the table without its rows."""
+        return replace(self, state=replace(self.state, layers=()))
+
+    def source_of(self, made: Sequence[NewObject], columns: Sequence[Column]) -> Source:
+        """Columns of new objects of one kind."""
+        return source_of(made, self.ctx, [(str(c.id), c.type) for c in columns])
+
+    def keys_of(self, made: Sequence[NewObject]) -> Keys:
+        """The keys of new objects."""
+        return Keys(self.source_of(made, self.schema.key_columns), around(o.stored.key_range for o in made))
