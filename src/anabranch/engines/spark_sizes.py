@@ -7,6 +7,7 @@ import re
 from contextlib import redirect_stdout
 from typing import TYPE_CHECKING
 
+from anabranch.engines.spark import FAILURES, translate
 from anabranch.settings import DOOR_INPUT_LIMIT_BYTES, DOOR_LIMIT_BYTES
 
 if TYPE_CHECKING:
@@ -39,8 +40,11 @@ def may_be_few_rows(frame: DataFrame) -> bool:
 def _told(frame: DataFrame) -> str:
     """The plan with Spark's estimates, which classic sessions and Connect tell alike."""
     told = io.StringIO()
-    with redirect_stdout(told):
-        frame.explain("cost")
+    try:
+        with redirect_stdout(told):
+            frame.explain("cost")
+    except FAILURES as error:
+        raise translate(error) from error
     return told.getvalue()
 
 

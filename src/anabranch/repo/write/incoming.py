@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from anabranch.engines.engine import Engine
+from anabranch.errors import Unavailable
 from anabranch.frames.input import Input, fitted, match_columns
 from anabranch.model.objects import size_of
 from anabranch.model.schema import Column, Schema
@@ -69,7 +70,10 @@ def _at_hand(ctx: Context, rows: Incoming, schema: Schema) -> Incoming:
     if not may_be_few_rows(frame.frame):
         return rows
     query = changes.narrowed(frame, rows.given.types, rows.names, columns)
-    found = ctx.engines.spark().fetch(limited(query, DOOR_ROW_LIMIT + 1))
+    try:
+        found = ctx.engines.spark().fetch(limited(query, DOOR_ROW_LIMIT + 1))
+    except Unavailable:  # Few rows may be too large for the driver; whatever else it is will be told again.
+        return rows
     if found.num_rows > DOOR_ROW_LIMIT:
         return rows
     types = {str(c.id): c.type for c in columns}
