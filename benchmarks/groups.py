@@ -26,6 +26,7 @@ GROUPS = (
     Group("folds", "benchmarks.folds", ("fold-process", "fold-spark")),
     Group("damage", "benchmarks.damage", ("damage-process", "damage-spark")),
     Group("overwrites", "benchmarks.overwrites", ("overwrite-process", "overwrite-spark")),
+    Group("imports", "benchmarks.imports", ("import-spark",)),
     Group("merges", "benchmarks.merges", ("merge-process", "merge-by-size", "merge-rounds", "merge-spark")),
     Group("sources", "benchmarks.several_sources", ("nway",)),
     Group("commands", "benchmarks.commands", ("start",)),

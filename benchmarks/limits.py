@@ -21,6 +21,7 @@ LIMITS: Mapping[str, float] = {
     "damage-first": 2.5,
     "overwrite-bytes": 0.005,
     "overwrite-time": 2.0,
+    "import-spark": 6.0,
     "diff": 1.0,
     "merge": 1.0,
     "by-size": 1.5,

@@ -20,7 +20,7 @@ from hypothesis import HealthCheck, settings
 import anabranch as ab
 from tests.connect import LOCAL, QUICK, set_in, start_local, warning_filters
 from tests.postgres import PostgresServer
-from tests.s3 import ENVIRONMENT, S3Server
+from tests.s3 import ENVIRONMENT, S3Server, s3a_jars
 from tests.selection import is_jvm, select
 
 if TYPE_CHECKING:
@@ -104,6 +104,10 @@ def spark(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
 
     os.environ["PYSPARK_PYTHON"] = sys.executable  # else workers run whatever python3 is on PATH
     settings = LOCAL | {"spark.sql.warehouse.dir": str(tmp_path_factory.mktemp("warehouse"))}
+    if any("s3_server" in getattr(item, "fixturenames", ()) for item in request.session.items if is_jvm(item)):
+        # Spark finds the keys in its own environment, which is that of the time when it starts.
+        os.environ.update(ENVIRONMENT)
+        settings |= {"spark.jars": s3a_jars()}
     if request.config.getoption("--connect"):
         session = start_local("local[2]", settings)
     else:

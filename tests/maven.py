@@ -23,13 +23,13 @@ def jar(coordinates: str) -> Path:
 
 def jars(coordinates: list[str], excluded: list[str], folder: Path) -> list[Path]:
     """Artefacts with all that they need, copied into a folder once."""
-    done = folder / "complete"
-    if not done.exists():
+    done, wanted = folder / "complete", " ".join([*coordinates, *excluded])
+    if not done.exists() or done.read_text(encoding="utf-8") != wanted:
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir(parents=True)
         (folder / "pom.xml").write_text(_pom(coordinates, excluded), encoding="utf-8")
         _run("-f", str(folder / "pom.xml"), "dependency:copy-dependencies", f"-DoutputDirectory={folder}")
-        done.touch()
+        done.write_text(wanted, encoding="utf-8")
     return sorted(folder.glob("*.jar"))
 
 

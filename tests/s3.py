@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Self
 from urllib.request import urlopen
 
-from tests.maven import jar
+from tests.maven import REPOSITORY, jar, jars
 
 KEY, SECRET = "anabranch-tests", "a-secret-that-no-message-shows"
 ENVIRONMENT = {"AWS_ACCESS_KEY_ID": KEY, "AWS_SECRET_ACCESS_KEY": SECRET, "AWS_REGION": "us-east-1"}
@@ -73,6 +73,15 @@ class S3Server:
         settings.write_text("".join(f"{k}={v}\n" for k, v in facts.items()), encoding="utf-8")
         command = ["java", "-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-jar", str(jar(S3PROXY))]
         return launch([*command, "--properties", str(settings)], self.folder / "log")
+
+
+def s3a_jars() -> str:
+    """The jars by which Spark reaches S3: those that a user is told to take, fetched once."""
+    from anabranch.engines.far_root import s3a_settings
+
+    told = s3a_settings()
+    folder = REPOSITORY.parent / "anabranch-s3a"
+    return ",".join(map(str, jars(told["spark.jars.packages"].split(","), [told["spark.jars.excludes"]], folder)))
 
 
 def launch(command: list[str], log: Path, **more: str) -> subprocess.Popen[bytes]:

@@ -73,6 +73,7 @@ def plain(text: str, folder: Path) -> str:
         "docs/coming_from.md",
         "docs/import-export.md",
         "docs/merge.md",
+        "docs/stores.md",
         "docs/sql.md",
         "docs/expressions.md",
         "docs/reference.md",

@@ -132,7 +132,8 @@ def init(
 ) -> Repository:
     """Make a repository, with an empty first commit; the store is made if it is not there.
 
-    `store` is a folder, or `postgresql://…` together with `objects=`. Options as for `open`.
+    `store` is a folder, or `postgresql://…` together with `objects=`: a folder, `s3://…` or `hdfs://…`. Options as for
+    `open`.
     """
     from anabranch.repo import stores
     from anabranch.repo.repository import Repository
@@ -170,7 +171,7 @@ def drop_repository(store: str | PathLike[str], repository: str) -> None:
 
 
 def backup(store: str | PathLike[str], folder: str | PathLike[str]) -> StoreCopy:
-    """Copy a store into a folder, as one state while others write, or what is new there since the last time."""
+    """Copy a store into a folder, or to `s3://…`, `hdfs://…`: one state while others write, or what is new since."""
     from anabranch.repo import backups
 
     return backups.backup(fspath(store), fspath(folder))

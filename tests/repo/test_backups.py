@@ -121,9 +121,9 @@ def test_a_backup_that_is_broken_off_leaves_the_one_before(shop: ab.Repository, 
 
 
 def _die_after_files(store_url: str, folder: str) -> None:
-    from anabranch.repo import backups
+    from anabranch.repo import backup_places
 
-    backups._put_in_place = lambda *_: die()  # type: ignore[assignment]
+    backup_places._put_in_place = lambda *_: die()  # type: ignore[assignment]
     ab.backup(store_url, folder)
 
 
@@ -161,7 +161,7 @@ def test_a_folder_that_is_no_backup_of_this_store_is_left_alone(
         ab.backup(store_url, tmp_path / "backup")
     with pytest.raises(ab.NotFound, match="no backup"):
         ab.restore_store(tmp_path / "other", tmp_path / "new")
-    with pytest.raises(ab.InvalidRequest, match="can't be made at"):
+    with pytest.raises(ab.InvalidRequest, match="can't lie at"):
         ab.backup(store_url, "ftp://x/y")
     note = tmp_path / "backup" / ".anabranch" / "backup.json"
     note.write_text(json.dumps({**json.loads(note.read_text()), "catalog_sha256": ["0"]}))

@@ -114,6 +114,25 @@ def test_a_place_of_another_store_is_refused_before_anything_is_made(tmp_path: P
         ab.open(tmp_path / "other")
 
 
+def test_objects_are_listed_fetched_and_evicted(tmp_path: Path, address: str) -> None:
+    with made(tmp_path, address, settings=ALL_FAR) as repo:
+        load(repo)
+        with repo.commit("main", "files") as tx:
+            tx.files.put("a.bin", bytes(range(256)) * 300)
+        found = repo.objects()
+        assert {(o.name, o.kind) for o in found} == {("t", "rows"), ("files", "rows"), ("files", "pack")}
+        assert {o.where.removeprefix("s3a://tests/").partition("/")[2] for o in found} == set(objects(address))
+        assert found.find(found[0].id[:12]) == found[0]
+        evicted = found.evict()
+        assert evicted.count == 3
+        assert not any(o.here for o in repo.objects())
+        assert repo.objects().download() == evicted
+        assert all(o.here for o in repo.objects())
+        assert [o.name for o in repo.objects("main~1", table="t")] == ["t"]
+        with pytest.raises(ab.NotFound, match="no object"):
+            found.find("oxyz")
+
+
 def test_no_secret_is_in_any_message_log_or_file(
     tmp_path: Path, address: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -142,3 +161,46 @@ def test_a_server_that_is_gone_and_a_bucket_that_is_not_there_are_told(tmp_path:
         ab.init(tmp_path / "a", objects="s3://tests/x?endpoint=http://127.0.0.1:9")
     with pytest.raises(ab.Unavailable, match="there is no such bucket"):
         ab.init(tmp_path / "b", objects=f"s3://nowhere/x?endpoint={s3.endpoint}")
+
+
+def test_a_store_is_backed_up_to_an_address_and_made_again_elsewhere(
+    tmp_path: Path, address: str, s3: S3Server
+) -> None:
+    backup = s3.new_root()
+    with made(tmp_path, address, settings=ALL_FAR) as repo:
+        load(repo)
+        first = ab.backup(tmp_path / "store", backup)
+        assert first.copied_count == first.file_count == 1
+        with repo.commit("main", "more") as tx:
+            tx.table("t").insert([{"id": 5000, "v": "new"}])
+        again = ab.backup(tmp_path / "store", backup)
+        assert (again.copied_count, again.file_count) == (1, 2), "only what is new"
+        hashes = [c.hash for c in repo.log()]
+    assert len([n for n in names(backup) if n.startswith("catalog-")]) == 1
+    ab.restore_store(backup, tmp_path / "near")
+    ab.restore_store(backup, tmp_path / "far", objects=s3.new_root())
+    for place in ("near", "far"):
+        with ab.open(tmp_path / place, repository="store", engine="duck") as new:
+            assert [c.hash for c in new.log()] == hashes
+            assert new.table("t").count() == 1001
+            assert not new.verify().damages
+
+
+def test_a_damaged_backup_and_a_place_of_another_store_are_told(tmp_path: Path, address: str, s3: S3Server) -> None:
+    backup = s3.new_root()
+    with made(tmp_path, address, settings=ALL_FAR) as repo:
+        load(repo)
+    ab.backup(tmp_path / "store", backup)
+    with pytest.raises(ab.AlreadyExists, match="store of its own"):
+        ab.backup(tmp_path / "store", address)
+    with pytest.raises(ab.NotFound, match="no backup"):
+        ab.restore_store(address, tmp_path / "new")
+    blobs = open_blobs(read_object_url(backup))
+    [path] = [n for n in names(backup) if n.endswith(".parquet")]
+    blobs.put(path, b"cut")
+    with pytest.raises(ab.Corrupt, match="not what was written"):
+        ab.restore_store(backup, tmp_path / "new")
+    [catalog] = [n for n in names(backup) if n.startswith("catalog-")]
+    blobs.put(catalog, b"cut")
+    with pytest.raises(ab.Corrupt, match="not what was written"):
+        ab.restore_store(backup, tmp_path / "newer")

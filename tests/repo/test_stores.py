@@ -309,8 +309,8 @@ def test_objects_stay_where_the_store_keeps_them(store: Store, tmp_path: Path) -
     assert "elsewhere" not in ab.repositories(store.url)
 
 
-@pytest.mark.parametrize("location", ["s3a://bucket/prefix", "hdfs://host/x"])
-def test_an_object_root_that_is_not_built_yet_is_refused_before_anything_is_made(
+@pytest.mark.parametrize("location", ["s3a://bucket/prefix", "gs://bucket/x"])
+def test_an_object_root_of_no_kind_that_we_know_is_refused_before_anything_is_made(
     store_url: str, objects_root: str, location: str
 ) -> None:
     with pytest.raises(ab.InvalidRequest, match="can't lie"):

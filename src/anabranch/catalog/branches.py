@@ -221,10 +221,12 @@ def find_tag(cx: Connection, repository: RepositoryId, name: str) -> Position | 
     return Position(LineId(row.line_id), row.commit_index) if row else None
 
 
-def create_tag(cx: Connection, repository: RepositoryId, name: str, at: Position, author: str) -> None:
+def create_tag(
+    cx: Connection, repository: RepositoryId, name: str, at: Position, author: str, message: str | None = None
+) -> None:
     """Make a tag: one row."""
     values = {"repository_id": repository, "name": name, "line_id": at.line, "commit_index": at.index}
-    cx.execute(t.tags.insert(), {**values, "created_at": now(cx), "author": author})
+    cx.execute(t.tags.insert(), {**values, "created_at": now(cx), "author": author, "message": message})
 
 
 def remove_tag(cx: Connection, repository: RepositoryId, name: str) -> bool:
@@ -236,10 +238,10 @@ def remove_tag(cx: Connection, repository: RepositoryId, name: str) -> bool:
 def describe_tags(cx: Connection, repository: RepositoryId, showing: Sequence[str] | None = None) -> list[Tag]:
     """List the tags for users; of `showing`, those that name one of these commits."""
     g = t.tags.c
-    query = select(g.name, g.created_at, g.author, _c.hash)
+    query = select(g.name, g.created_at, g.author, g.message, _c.hash)
     query = query.join(t.commits, (g.line_id == _c.line_id) & (g.commit_index == _c.commit_index))
     rows = _only(cx, query.where(g.repository_id == repository).order_by(g.name), repository, showing)
-    return [Tag(r.name, r.hash, to_datetime(r.created_at), r.author) for r in rows]
+    return [Tag(r.name, r.hash, to_datetime(r.created_at), r.author, r.message) for r in rows]
 
 
 def tag_positions(cx: Connection, repository: RepositoryId) -> list[Position]:

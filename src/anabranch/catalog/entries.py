@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, Row, Select, Table, bindparam, column, select, values
+from sqlalchemy import Connection, Row, Select, Table, bindparam, column, func, select, values
 
 from anabranch.catalog import tables as t
 from anabranch.catalog.store import Prepared
@@ -42,6 +42,17 @@ def find_name(cx: Connection, repository: RepositoryId, at: Clock, parent: Thing
         if row:
             return Named(name, row.kind, ThingId(row.thing_id)) if row.thing_id else None
     return None
+
+
+def find_similar(cx: Connection, repository: RepositoryId, at: Clock, parent: ThingId, name: str) -> list[Named]:
+    """Find what has a name that differs in case only, or not at all."""
+    if not name.isascii():  # of which databases disagree what its lower case is
+        return [found for found in list_names(cx, repository, at, parent) if found.name.lower() == name.lower()]
+    c = t.names.c
+    query = select(c.name).distinct().where(c.repository_id == repository, c.parent_id == parent)
+    names = cx.execute(query.where(func.lower(c.name) == name.lower())).scalars()
+    found = [find_name(cx, repository, at, parent, other) for other in sorted(names)]
+    return [named for named in found if named]
 
 
 def list_names(cx: Connection, repository: RepositoryId, at: Clock, parent: ThingId) -> list[Named]:

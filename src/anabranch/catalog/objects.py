@@ -187,7 +187,8 @@ def _check(row: Row[Any]) -> None:
     is_own = row.kind in get_args(ObjectKind) and all(isinstance(n, int) and n >= 0 for n in sizes)
     is_own = is_own and all(isinstance(x, list) for x in lists) and len(lists[1]) == len(lists[2])
     is_own = is_own and (row.kind == "pack") == (row.schema_id is None)
-    is_placed = row.path is None if row.place == "inline" else row.place == "root" and is_object_path(str(row.path))
+    in_root = row.place == "root" and is_object_path(str(row.path))
+    is_placed = in_root or (row.place in ("inline", "elsewhere") and row.path is None)
     if not is_own or not is_placed:
         hint = "restore the catalogue from a backup"
         raise Corrupt(f"the catalogue describes object {row.id!r} as none can be (path {row.path!r})", hint=hint)

@@ -24,6 +24,10 @@ _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 _FORBIDDEN = (errno.EACCES, errno.EPERM, errno.EROFS)
 
 
+_LINED = {"line", "places"}
+"""Facts of errors whose messages have several lines."""
+
+
 class BadUsage(click.UsageError):
     """A command line that can't be read, with a hint of its own."""
 
@@ -70,9 +74,9 @@ def _report_error(error: BaseException, session: Session) -> int:
     if session.json:
         _say_document(error, told)
         return told.exit_code
-    first, *place = told.message.split("\n") if "line" in told.facts else [told.message]
+    first, *place = told.message.split("\n") if _LINED & told.facts.keys() else [told.message]
     say(f"error: {first}", None)
-    for line in place:  # of SQL: the line that can't be read, and a mark below it
+    for line in place:  # of SQL: the line that can't be read, and a mark below it; of files: a place each
         print(clean(masked(line)), file=sys.stderr)
     say("", told.hint)
     return told.exit_code

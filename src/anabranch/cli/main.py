@@ -54,6 +54,7 @@ MODULES = {
     "optimize": "optimize",
     "gc": "gc",
     "verify": "verify",
+    "objects": "objects",
     "backup": "backup",
     "restore-store": "restore_store",
     "config": "config",

@@ -1,10 +1,11 @@
-"""What the shell offers for names of branches, tags and tables; the catalogue alone is asked."""
+"""What the shell offers for names of branches, tags, tables and columns; the catalogue alone is asked."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
 import click
+from click.shell_completion import CompletionItem
 
 from anabranch.cli.session import Session
 from anabranch.errors import AnabranchError
@@ -46,6 +47,22 @@ def _tables(session: Session) -> set[str]:
     gone = {name for name, what in status.items() if what["dropped"]}
     made = {name for name, what in status.items() if what["kind"] == "table"}
     return ({table.name for table in session.repo.tables(session.branch)} | made) - gone
+
+
+def columns(ctx: click.Context, _parameter: click.Parameter, incomplete: str) -> list[str]:
+    """Offer the columns of the table that is named; after a comma, another."""
+    kept, comma, begun = incomplete.rpartition(",")
+    named = [ctx.params.get("table"), ctx.params.get("name"), *ctx.args]  # an option without a value stops the parser
+    table = next((name for name in named if name), None)
+    if table is None:
+        return []
+    found = _listed(ctx, lambda session: [c.name for c in session.repo.table(table, session.branch).schema])
+    return [f"{kept}{comma}{name}" for name in found if name.startswith(begun)]
+
+
+def files(_ctx: click.Context, _parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Leave it to the shell to offer files."""
+    return [CompletionItem(incomplete, type="file")]
 
 
 branches = _offering(_branches)

@@ -46,7 +46,7 @@ def begin(session: Session, branch: str, start: Callable[[], OpenSequence], noth
     """Make what was asked for; with conflicts it stays open."""
     session.refuse_open(branch)
     kept = start()
-    _end(session, kept, nothing)
+    end(session, kept, nothing)
 
 
 def go_on(session: Session, verb: str, branch: str, way: str) -> None:
@@ -62,10 +62,10 @@ def go_on(session: Session, verb: str, branch: str, way: str) -> None:
     if way == "skip":
         with session.progress("going on"):
             kept.skip()
-    _end(session, kept, f"nothing was left to change on {branch}")
+    end(session, kept, f"nothing was left to change on {branch}")
 
 
-def _end(session: Session, kept: OpenSequence, nothing: str) -> None:
+def end(session: Session, kept: OpenSequence, nothing: str) -> None:
     """Move the branch, or tell the conflicts."""
     try:
         with session.progress(f"finishing the {kept.verb}"):

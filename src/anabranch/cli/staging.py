@@ -52,7 +52,7 @@ def publish(opened: OpenCommit, message: str, author: str | None, date: str | No
     try:
         return opened.finish(message, author, date)
     except BranchMoved as error:
-        error.hint = "`ana reset --hard` gives up what is staged; then make the change again on the new state"
+        error.hint = "`ana commit -m MESSAGE` merges what is staged with it, `ana reset --hard` gives it up"
         raise
 
 

@@ -28,8 +28,8 @@ def branch_document(branch: Branch, current: str) -> dict[str, Any]:
 
 
 def tag_document(tag: Tag) -> dict[str, Any]:
-    """A tag: name, commit, created_at, author."""
-    return _record(tag, "name", "commit", "created_at", "author")
+    """A tag: name, commit, created_at, author, message."""
+    return _record(tag, "name", "commit", "created_at", "author", "message")
 
 
 def move_document(move: BranchMove) -> dict[str, Any]:

@@ -6,10 +6,10 @@ import importlib.util
 import logging
 import sys
 import threading
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from anabranch.engines.before_read import AtHand, BeforeRead, look_at_none, where_they_are
+from anabranch.engines.far_root import FarRoot
 from anabranch.errors import Unavailable
 from anabranch.plan.engine import EngineSetting, Work, choose
 from anabranch.settings import Settings
@@ -34,7 +34,7 @@ class Engines:
         settings: Settings,
         at_hand: AtHand = where_they_are,
         before_spark: BeforeRead = look_at_none,
-        far: Mapping[str, str] | None = None,
+        far: FarRoot | None = None,
     ) -> None:
         self.setting, self._session, self._settings = setting, session, settings
         self._at_hand, self._before_spark, self._far = at_hand, before_spark, far
@@ -112,9 +112,13 @@ class Engines:
 
         with self._lock:
             if self._spark is None:
-                session = self._session if self._session is not None else local_session()
+                session = (
+                    self._session
+                    if self._session is not None
+                    else local_session(self._far.own_settings if self._far else {})
+                )
                 rows, pages = self._settings.spark_file_row_limit, self._settings.damage.page_checksums
-                self._spark = SparkEngine(session, rows, self._before_spark, pages)
+                self._spark = SparkEngine(session, rows, self._before_spark, pages, self._far)
             return self._spark
 
     def progress(self) -> tuple[int, int] | None:

@@ -22,7 +22,15 @@ from pyspark.sql.pandas.types import from_arrow_schema
 from anabranch.arrow.plain import plain
 from anabranch.engines.before_read import BeforeRead, look_at_none
 from anabranch.engines.engine import out_of_sight
-from anabranch.engines.spark_sessions import functions_of, is_remote, local_session, quietly, refuse_foreign
+from anabranch.engines.far_root import S3A, FarRoot
+from anabranch.engines.spark_sessions import (
+    functions_of,
+    is_remote,
+    lacks_class,
+    local_session,
+    quietly,
+    refuse_foreign,
+)
 from anabranch.errors import InvalidRequest, NotFound, Unavailable
 from anabranch.model.ddl import parse_type
 from anabranch.model.field_ids import field_id
@@ -128,12 +136,17 @@ class SparkEngine:
         file_rows: int | None = None,
         before_read: BeforeRead = look_at_none,
         compares_pages: bool = True,
+        far: FarRoot | None = None,
     ) -> None:
         self.session, self.before_read = session, before_read
-        self._reading = _READING | {"parquet.page.verify-checksum.enabled": str(compares_pages).lower()}
+        self._far = far
+        self._elsewhere = dict(far.options) if far else {}
+        self._reading = (
+            _READING | self._elsewhere | {"parquet.page.verify-checksum.enabled": str(compares_pages).lower()}
+        )
         self._file_rows = file_rows
-        self.sees_files = not is_remote(session)
-        """Whether our files are known to be in sight: always, but for a server that may be elsewhere."""
+        self.sees_files = far is None and not is_remote(session)
+        """Whether our files are known to be in sight: always, if both are on this machine."""
         self._frames: OrderedDict[Hashable, DataFrame] = OrderedDict()
         self._lock = threading.Lock()
 
@@ -207,10 +220,18 @@ class SparkEngine:
         if self.sees_files:
             return
         try:
-            _ = self.session.read.options(**_READING).text(_address(uri)).schema
-        except PySparkException as error:
-            raise (out_of_sight(uri) if error.getSqlState() == _NO_FILE else translate(error)) from error
+            _ = self.session.read.options(**self._reading).text(_address(uri)).schema
+        except FAILURES as error:
+            raise self._unseen(uri, error) from error
         self.sees_files = True
+
+    def _unseen(self, uri: str, error: PySparkException | Py4JJavaError) -> AnabranchError:
+        """Why a file of ours is not in sight: Spark has no client for the root, other disks, or failed."""
+        if self._far is not None and self._far.scheme == "s3" and lacks_class(self.session, S3A):
+            return self._far.lacking(uri)
+        if isinstance(error, PySparkException) and error.getSqlState() == _NO_FILE:
+            return out_of_sight(uri)
+        return translate(error)
 
     def fetch(self, query: Query) -> pa.Table:
         """Run a query and bring its rows into the process."""
@@ -264,7 +285,8 @@ class SparkEngine:
         # Keys stand once each: a dictionary of them is as large as they are, and every look-up would read it.
         varied = [*plain_leaves, *(name for name in cluster if types[name].is_integer)]
         dictionaries = {f"parquet.enable.dictionary#{path}": "false" for path in varied}
-        return {**_WRITING, **statistics, **dictionaries}
+        far = self._elsewhere | _FAR_WRITING if self._far else {}
+        return {**_WRITING, **statistics, **dictionaries, **far}
 
     def _bind(self, source: Source) -> DataFrame:
         if isinstance(source, Files):
@@ -318,6 +340,11 @@ _WRITING = {
     "spark.sql.parquet.fieldId.write.enabled": "true",
     "parquet.page.write-checksum.enabled": "true",
 }
+
+
+_FAR_WRITING = {"mapreduce.fileoutputcommitter.algorithm.version": "2"}
+"""A rename on S3 is a copy: tasks put files in their place at once. Nobody sees them before they are sealed, and Spark
+gives a write up in which a task failed half-way there."""
 
 
 def _refuse_old_calendar(session: SparkSession) -> None:

@@ -6,9 +6,10 @@ import logging
 import os
 import signal
 import threading
+from collections.abc import Mapping
 from pathlib import Path
 from tempfile import TemporaryFile, gettempdir
-from types import ModuleType
+from types import MappingProxyType, ModuleType
 from typing import Any
 
 from pyspark import SparkConf, SparkContext
@@ -59,16 +60,17 @@ def _jvm(session: Any) -> Any:
     return session._jsparkSession
 
 
-def local_session() -> SparkSession:
+def local_session(more: Mapping[str, str] = MappingProxyType({})) -> SparkSession:
     """The session that is there, be it active in this thread or not; else the server of SPARK_REMOTE; else a new one.
 
-    One that is there is taken as it is: `builder.getOrCreate` would put our settings on it."""
+    One that is there is taken as it is: `builder.getOrCreate` would put our settings on it.
+    `more` are for a new one."""
     try:
         return SparkSession.active()
     except PySparkException:
         log.debug("no Spark session is there")
     try:
-        return SparkSession.builder.getOrCreate() if "SPARK_REMOTE" in os.environ else _start()
+        return SparkSession.builder.getOrCreate() if "SPARK_REMOTE" in os.environ else _start(more)
     except ImportError as error:
         raise Unavailable(f"Spark Connect lacks a package: {error}", hint="pip install 'anabranch[connect]'") from error
     except (PySparkException, OSError, RuntimeError) as error:
@@ -76,6 +78,11 @@ def local_session() -> SparkSession:
         if "SPARK_REMOTE" in os.environ:
             hint = f"check the server at SPARK_REMOTE={masked(os.environ['SPARK_REMOTE'])}"
         raise Unavailable(f"Spark could not be started: {masked(str(error))}", hint=hint) from error
+
+
+def lacks_class(session: Any, name: str) -> bool:
+    """Tell whether Hadoop's part of a session does not find a class; of a server elsewhere that is taken for so."""
+    return is_remote(session) or session._jsc.hadoopConfiguration().getClassByNameOrNull(name) is None
 
 
 def has_active() -> bool:
@@ -115,7 +122,7 @@ def _is_told(_record: logging.LogRecord) -> bool:
     return not quietly.now()
 
 
-def _start() -> SparkSession:
+def _start(more: Mapping[str, str]) -> SparkSession:
     """Start a session of our own, which lives as long as the process."""
     log.debug("starting a local Spark session")
     for logger in map(PySparkLogger.getLogger, _TELLERS):
@@ -130,6 +137,7 @@ def _start() -> SparkSession:
         "spark.driver.bindAddress": "127.0.0.1",
         "spark.driver.host": "127.0.0.1",
         "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
+        **more,
     }
     if SparkContext._gateway is None:
         conf = SparkConf().setAll(list(settings.items()))

@@ -1,4 +1,4 @@
-"""Files that users bring: found, and read in the process or on Spark under one set of rules."""
+"""Files that users bring: found, and read in the process or on Spark, by the same readers."""
 
 from __future__ import annotations
 
@@ -7,22 +7,21 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.parquet
 
 from anabranch.engines.choice import Engines
 from anabranch.errors import InvalidRequest
 from anabranch.formats.process.inference import renamed, with_types
-from anabranch.formats.process.json import is_whole
+from anabranch.formats.process.key_rows import rows_with_bad_keys
+from anabranch.formats.process.notes import notes
 from anabranch.formats.process.parts import Reading, empty_rows, read_part
 from anabranch.formats.process.row_places import RowPlaces
 from anabranch.formats.rules.bad_rows import BadRows, bad_rows
-from anabranch.formats.rules.encodings import first_line, has_mark, translated
+from anabranch.formats.rules.encodings import translated
 from anabranch.formats.rules.found_files import DataFile, find_files, is_tabbed
-from anabranch.formats.rules.packed import CODECS, is_beyond_spark
+from anabranch.formats.rules.packed import is_in_zip
 from anabranch.formats.rules.request import FilesRequest, check_columns, check_renames
-from anabranch.formats.rules.text import LONG_FROM, TextOptions, check_options
+from anabranch.formats.rules.text import TextOptions, check_options
 from anabranch.plan.engine import Work
 
 Tell = Callable[[str], None]
@@ -35,11 +34,12 @@ class FileRows:
 
     rows: Any
     columns: tuple[str, ...]
-    row_count: int | None
-    """None where only Spark could tell."""
+    row_count: int
     bad_count: int
+    notes: tuple[str, ...] = ()
+    """What may surprise: columns that are text because of a few values, or that got another name."""
     places: RowPlaces | None = field(default=None, repr=False)
-    """Where each row stands; None where only Spark could tell."""
+    """Where each row stands; None where they were read on Spark."""
 
     def telling_places(self) -> AbstractContextManager[None]:
         """Let errors of a write of these rows name their files and lines, as far as they are known."""
@@ -51,14 +51,14 @@ def read_files(engines: Engines, request: FilesRequest, tell: Tell = lambda _: N
     files = find_files(request.paths, request.format)
     reading = Reading(request.columns, _options_for(files, request), request.rename)
     with bad_rows(request.bad_rows) as bad:
-        if _needs_spark(engines, files, reading.options):
+        if _needs_spark(engines, files):
             from anabranch.formats.spark.read import read_on_spark
 
-            rows = read_on_spark(engines.spark().session, files, reading, request, bad, tell)
-            return FileRows(rows, tuple(rows.columns), None, bad.count)
-        places = read_in_process(files, reading, request, bad, tell)
+            read = read_on_spark(engines.spark().session, files, reading, request, bad, tell)
+            return FileRows(read.frame, tuple(read.frame.columns), read.row_count, bad.count)
+        places, told = read_in_process(files, reading, request, bad, tell)
         found = places.rows
-        return FileRows(found, tuple(found.column_names), found.num_rows, bad.count, places)
+        return FileRows(found, tuple(found.column_names), found.num_rows, bad.count, told, places)
 
 
 def _options_for(files: Sequence[DataFile], request: FilesRequest) -> TextOptions:
@@ -76,29 +76,33 @@ def _options_for(files: Sequence[DataFile], request: FilesRequest) -> TextOption
 
 def read_in_process(
     files: Sequence[DataFile], reading: Reading, request: FilesRequest, bad: BadRows, tell: Tell = lambda _: None
-) -> RowPlaces:
-    """Read files into one Arrow table, which knows where its rows stand."""
+) -> tuple[RowPlaces, tuple[str, ...]]:
+    """Read files into one Arrow table, which knows where its rows stand; and say what may surprise in it."""
     parts = []
     for number, file in enumerate(files, 1):
         tell(f"reading file {number:,} of {len(files):,}")
         parts.append(read_part(file, reading, bad))
     bad.refuse()
     check_renames({p.file.path: p.rows.column_names for p in parts}, request)
+    names = list(dict.fromkeys(name for part in parts for name in part.rows.column_names))
     parts = [renamed(part, reading) for part in parts]
     check_columns({p.file.path: p.rows.column_names for p in parts}, request)
-    rows = _united(with_types(parts, reading))
+    rows = with_types(parts, reading)
     if not rows.num_columns:
         rows = empty_rows(reading.columns)  # an empty array names no columns
-    return RowPlaces(rows, tuple((part.file, part.rows.num_rows) for part in parts), reading)
+    places = RowPlaces(rows, tuple((part.file, part.rows.num_rows) for part in parts), reading)
+    told = tuple(notes(places, names))
+    wrong = rows_with_bad_keys(places, request.key) if bad.set_aside else {}
+    return places.without(wrong, bad) if wrong else places, told
 
 
-def _needs_spark(engines: Engines, files: Sequence[DataFile], options: TextOptions) -> bool:
-    """Ask for the engine; some things can only be done in the process."""
+def _needs_spark(engines: Engines, files: Sequence[DataFile]) -> bool:
+    """Ask for the engine; some Parquet can only be read in the process."""
     size = 0
     for file in files:
         with translated(file.path, file.format):
             size += file.size_bytes
-    beyond = _beyond_spark(files, options)
+    beyond = _beyond_spark([file for file in files if file.format == "parquet"])
     if beyond and engines.setting == "spark":
         raise InvalidRequest(beyond, hint="change the files, or read in the process (engine duck)")
     if beyond:
@@ -106,61 +110,24 @@ def _needs_spark(engines: Engines, files: Sequence[DataFile], options: TextOptio
     return not engines.pick(Work(size), f"reading {len(files)} files").in_process
 
 
-def _beyond_spark(files: Sequence[DataFile], options: TextOptions) -> str | None:
-    """What Spark can't do with these files."""
-    if options.skip:
-        return "Spark can't skip lines at the start of files"
-    packed = [f.path for f in files if is_beyond_spark(f.path)]
+def _beyond_spark(files: Sequence[DataFile]) -> str | None:
+    """What Spark can't do with these files of Parquet, which it reads itself."""
+    packed = [f.path for f in files if is_in_zip(f.path)]
     if packed:
         return f"Spark can't unpack {packed[0]!r}"
-    marked = [f.path for f in files if f.format == "csv" and not options.header and has_mark(f.path)]
-    if marked:
-        return f"Spark can't read a byte order mark without a header, as {marked[0]!r} has"
-    json = [f.path for f in files if f.format == "json"]
-    if json and options.encoding == "cp1252":
-        return "Spark can't read JSON in cp1252"
-    if options.encoding == "utf-16" and not all(is_whole(path, "utf-16") for path in json):
-        return "Spark can't read lines of JSON in utf-16"
-    small = [path for path in json if path.lower().endswith(tuple(CODECS)) and is_whole(path, options.encoding)]
-    if small:
-        # Only what it can go back in, Spark gives as it is written; else it rounds fractions.
-        return f"Spark can't read one array or object of JSON that is compressed, such as {small[0]!r}"
     return next((f"Spark can't read {what} in {path!r}" for path, what in _foreign_types(files)), None)
 
 
 def _foreign_types(files: Sequence[DataFile]) -> Iterator[tuple[str, str]]:
     """Types of Parquet that the process reads and Spark does not."""
     for file in files:
-        if file.format == "parquet":
-            with translated(file.path, file.format):
-                schema = pyarrow.parquet.ParquetFile(file.path).schema
-            for type_ in (schema.column(i).logical_type.to_json() for i in range(len(schema))):
-                found = next((name for mark, name in _FOREIGN.items() if mark in type_), None)
-                if found:
-                    yield file.path, found
+        with translated(file.path, file.format):
+            schema = pyarrow.parquet.ParquetFile(file.path).schema
+        for type_ in (schema.column(i).logical_type.to_json() for i in range(len(schema))):
+            found = next((name for mark, name in _FOREIGN.items() if mark in type_), None)
+            if found:
+                yield file.path, found
 
 
 _FOREIGN = {'"nanoseconds"': "times in nanoseconds", '"Float16"': "float16"}
 """What the description of a type has in it, and what it is called."""
-
-
-def _refuse_rounding(tables: Sequence[pa.Table]) -> None:
-    """Refuse long decimals that would become doubles because other files have those."""
-    doubles = {f.name for table in tables for f in table.schema if pa.types.is_floating(f.type)}
-    for table in tables:
-        for name in doubles.intersection(table.column_names):
-            column = table.column(name)
-            if pa.types.is_decimal(column.type) and (pc.max(pc.abs(column)).as_py() or 0) >= LONG_FROM:
-                message = f"the files have columns of different types: {name!r} is decimal and double"
-                raise InvalidRequest(message, hint="import them one by one, or give the types")
-
-
-def _united(tables: Sequence[pa.Table]) -> pa.Table:
-    _refuse_rounding(tables)
-    try:
-        whole = pa.concat_tables(tables, promote_options="permissive")
-    except pa.ArrowException as error:
-        message = f"the files have columns of different types: {first_line(error)}"
-        raise InvalidRequest(message, hint="import them one by one, or give the types") from error
-    firm = [f.with_type(pa.string()) if pa.types.is_null(f.type) else f for f in whole.schema]
-    return whole.cast(pa.schema(firm)).replace_schema_metadata(None)

@@ -11,7 +11,9 @@ from decimal import Decimal
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
+from anabranch.arrow.entries import with_entries
 from anabranch.arrow.fitting import DoesNotFit, fit_column
 from anabranch.arrow.types import arrow_type, is_list, spark_type
 from anabranch.errors import InvalidRequest
@@ -23,6 +25,7 @@ from anabranch.queries.query import Frame, Rows, Source
 
 _PYTHON_DECIMAL = pa.decimal128(38, 18)
 _LARGE_WHOLE = pa.decimal128(38, 0)
+_EXACT_FLOAT = float(2**53)
 _NAME = re.compile(r"(?:`((?:[^`]|``)+)`|([^\s`]+?)(?=[\s:]))\s*:?")
 
 
@@ -35,6 +38,8 @@ class Input:
     source: Source
     row_count: int | None
     """None where it is not known without running."""
+    index: tuple[str, ...] = ()
+    """The names of a pandas index, which is not taken."""
 
     @property
     def is_spark(self) -> bool:
@@ -54,7 +59,22 @@ def read_input(value: Any, columns: Iterable[Column]) -> Input:
     types: dict[str, DataType | None] = {
         f.name: None if pa.types.is_null(f.type) else spark_type(f.type, f"column {f.name!r}") for f in rows.schema
     }
-    return Input(types, Rows(rows), rows.num_rows)
+    return Input(types, Rows(rows), rows.num_rows, _index_of(value))
+
+
+def refuse_key_in_index(given: Input, key: Sequence[str]) -> None:
+    """Refuse a key that is in the index of a pandas frame, where nobody looks for it."""
+    there = {name.lower() for name in given.types}
+    for name in key:
+        if name.lower() not in there and name in given.index:
+            message = f"column {name!r} of the key is the index of the frame, which is not taken"
+            raise InvalidRequest(message, hint="give df.reset_index()", column=name)
+
+
+def _index_of(value: Any) -> tuple[str, ...]:
+    if type(value).__module__.split(".")[0] != "pandas":
+        return ()
+    return tuple(str(name) for name in value.index.names if name is not None)
 
 
 def columns_of(given: Input) -> tuple[Column, ...]:
@@ -83,6 +103,7 @@ def match_columns(given: Input, schema: Schema, what: str) -> dict[str, str]:
             raise InvalidRequest(message, hint=_hint(column.type), column=column.name)
         found[column.id] = name
     missing = [c.name for c in schema if c.id in schema.key and c.id not in found]
+    refuse_key_in_index(given, missing)
     if missing:
         raise InvalidRequest(f"{what}: the key's column {missing[0]!r} is missing", hint="every row needs its key")
     return found
@@ -184,6 +205,8 @@ def _to_arrow(value: Any, columns: tuple[Column, ...]) -> pa.Table:
     if isinstance(value, Iterable) and not isinstance(value, (str, bytes, Mapping)):
         return _from_dicts(list(value), columns)
     hint = "give a Spark, pandas, Polars or Arrow frame, or a list of dicts"
+    if isinstance(value, Mapping) and all(isinstance(told, str) for told in value.values()):
+        hint = "names and types of columns go in schema=, such as schema='id bigint, item string'"
     raise InvalidRequest(f"rows can't be taken from a {type(value).__name__}", hint=hint)
 
 
@@ -198,10 +221,26 @@ def _from_pandas(frame: Any, columns: tuple[Column, ...]) -> pa.Table:
                 _refuse_mixtures(rest[name].dropna().tolist(), rows.schema.field(str(name)).type)
     except (pa.ArrowException, ValueError, TypeError) as error:
         raise InvalidRequest(f"the frame can't be read: {error}", hint="give values of one type") from error
+    rows = _with_whole_floats(rows, columns)
     for name, type_ in mapped.items():
         values = frame[name].astype(object).where(frame[name].notna(), None).tolist()
         rows = rows.append_column(str(name), _array(values, str(name), type_))
     return rows.select([str(name) for name in frame.columns])
+
+
+def _with_whole_floats(rows: pa.Table, columns: tuple[Column, ...]) -> pa.Table:
+    """Whole numbers that pandas holds as floats because some are missing, where a column has whole numbers."""
+    for name, type_ in _types_of(columns, rows.column_names).items():
+        column = rows.column(name)
+        if type_.is_integer and pa.types.is_floating(column.type) and _are_whole(column):
+            rows = rows.set_column(rows.column_names.index(name), name, column.cast(pa.int64()))
+    return rows
+
+
+def _are_whole(column: pa.ChunkedArray) -> bool:
+    """Tell whether floats are whole numbers, none so large that digits may be lost."""
+    exact = pc.and_(pc.equal(column, pc.trunc(column)), pc.less_equal(pc.abs(column), _EXACT_FLOAT))
+    return pc.all(exact, min_count=0).as_py() is not False
 
 
 def _from_polars(frame: Any) -> pa.Table:
@@ -345,27 +384,6 @@ def _with_room(value: Any, type_: DataType) -> Any:
         found = {name: type_.find(str(name)) for name in value}
         return {name: _with_room(v, f.type) if (f := found[name]) else v for name, v in value.items()}
     return value
-
-
-def with_entries(value: Any, type_: DataType) -> Any:
-    """Turn the dicts that stand for maps into lists of entries: Arrow takes a dict for a struct."""
-    if value is None or isinstance(value, str):
-        return value
-    if type_.name == "map":
-        pairs = value.items() if isinstance(value, Mapping) else [_pair(entry) for entry in value]
-        return [{"key": with_entries(k, type_.parts[0]), "value": with_entries(v, type_.parts[1])} for k, v in pairs]
-    if type_.name == "array" and isinstance(value, Iterable):
-        return [with_entries(element, type_.parts[0]) for element in value]
-    if type_.name == "struct" and isinstance(value, Mapping):
-        found = {name: type_.find(str(name)) for name in value}
-        return {name: with_entries(v, f.type) if (f := found[name]) else v for name, v in value.items()}
-    return value
-
-
-def _pair(entry: Any) -> tuple[Any, Any]:
-    """An entry of a map: a pair, or a dict of key and value as Arrow and Polars have it."""
-    key, value = (entry["key"], entry["value"]) if isinstance(entry, Mapping) else entry
-    return key, value
 
 
 def _fit(values: pa.ChunkedArray, name: str, type_: DataType, what: str) -> pa.ChunkedArray:

@@ -119,6 +119,8 @@ class Tag:
     commit: str
     created_at: datetime
     author: str
+    message: str | None = None
+    """What was said of it when it was made."""
 
     def __repr__(self) -> str:
         return f"Tag({self.name!r} at {self.commit[:10]})"

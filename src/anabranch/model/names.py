@@ -49,6 +49,11 @@ def check_part(name: str, what: str) -> str:
     return name
 
 
+def plain_name(name: str) -> str:
+    """A name as a column can have it: what it can't have (dots, slashes, control characters) is an underscore."""
+    return _CONTROL.sub("_", name).replace(".", "_").replace("/", "_")
+
+
 def split_table_name(name: str) -> tuple[tuple[str, ...], str]:
     """Split `sales.orders` into its namespaces and its own name, checking each part."""
     if not isinstance(name, str) or not name:

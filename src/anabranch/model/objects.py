@@ -15,7 +15,8 @@ KeyValue = int | str | Decimal | bytes | bool
 
 ObjectKind = Literal["rows", "update", "delete", "exceptions", "pack"]
 """What an object is of; a pack is bytes without a schema, which other objects need."""
-Place = Literal["inline", "root"]
+Place = Literal["inline", "root", "elsewhere"]
+"""In the catalogue, in the store's own root, or at a location that the catalogue names."""
 
 _PATH = re.compile(r"[a-z2-7]{2}/o[a-z2-7]{16}(\.parquet|\.pack(\.[a-z0-9]{1,12})?|/\w[\w.=-]*\.parquet)?", re.ASCII)
 
@@ -117,6 +118,11 @@ class NewObject:
     content: bytes | None = None
     packs: tuple[ObjectId, ...] = ()
     """The packs that its rows refer to, which stay as long as it does."""
+
+
+def contents_of(made: Iterable[NewObject]) -> dict[ObjectId, bytes]:
+    """The bytes of small objects that the catalogue does not have yet."""
+    return {o.stored.id: o.content for o in made if o.content is not None}
 
 
 ViewKind = Literal["snapshot", "fold"]

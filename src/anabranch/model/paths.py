@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 
 from anabranch.errors import InvalidRequest
@@ -15,12 +15,17 @@ HIDDEN = "_ana_"
 """No path begins with a part of this name: it is for our own use."""
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 _SPECIAL = re.compile(r"[*?[]")
+_PLAIN_PART = r"[A-Za-z0-9][A-Za-z0-9_. =+-]{0,199}"
+_PLAIN = re.compile(rf"{_PLAIN_PART}(?:/{_PLAIN_PART}){{0,15}}")
+"""Paths that need no closer look, as most are."""
 
 
 def check_path(path: str) -> str:
     """Check a path and give it in the one form that it is stored in."""
     if not isinstance(path, str):
         raise _refused(path, f"it is {type(path).__name__}, not text")
+    if _PLAIN.fullmatch(path):
+        return path
     try:
         path.encode("utf-8")
     except UnicodeEncodeError:
@@ -77,13 +82,23 @@ def split_path(path: str) -> tuple[str, str]:
 
 def join_path(parent: str, name: str) -> str:
     """Put a folder and what is in it together; a folder's own row has no name."""
-    return "/".join(part for part in (parent, name) if part)
+    return f"{parent}/{name}" if parent and name else parent or name
 
 
 def folders_above(path: str) -> Iterator[str]:
     """The folders that a path lies in, the nearest first, without the top."""
     while path := path.rpartition("/")[0]:
         yield path
+
+
+def all_folders(paths: Iterable[str]) -> set[str]:
+    """Every folder that some of many paths lie in, without the top."""
+    found: set[str] = set()
+    for parent in {path.rpartition("/")[0] for path in paths}:
+        while parent and parent not in found:
+            found.add(parent)
+            parent = parent.rpartition("/")[0]
+    return found
 
 
 def is_below(path: str, folder: str) -> bool:

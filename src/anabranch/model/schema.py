@@ -304,3 +304,8 @@ def _read_id(text: str) -> ColumnId:
     if not _ID.fullmatch(text):
         raise ValueError(f"{text!r} is no id of a column")
     return ColumnId(text)
+
+
+def column_types(columns: Iterable[Column]) -> tuple[tuple[str, DataType], ...]:
+    """Columns as files have them: their ids, and their types."""
+    return tuple((str(c.id), c.type) for c in columns)

@@ -7,6 +7,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryFile
 from typing import Any
 
 from anabranch.errors import Unavailable
@@ -33,9 +34,20 @@ class Bucket:
         self._store = _client(url)
 
     def put(self, name: str, content: bytes | Iterable[bytes]) -> None:
-        """Upload; what is large goes in parts that are nothing until the last one is there."""
-        with self._told("written"):
-            obstore.put(self._store, name, content if isinstance(content, bytes) else iter(content))
+        """Upload; what is large goes in parts that are nothing until the last one is there.
+
+        What comes in pieces is gathered first: it may be read by requests of its own, which can't be made meanwhile,
+        and if it ends in an error nothing was sent."""
+        if isinstance(content, bytes):
+            with self._told("written"):
+                obstore.put(self._store, name, content)
+            return
+        with TemporaryFile(prefix="anabranch-") as gathered:
+            for piece in content:
+                gathered.write(piece)
+            gathered.seek(0)
+            with self._told("written"):
+                obstore.put(self._store, name, gathered)
 
     def create(self, name: str, content: bytes) -> None:
         """Upload on the condition that there is nothing yet; who ignores conditions overwrites."""

@@ -85,15 +85,12 @@ class FileCache:
         """Where a file is, if it is here."""
         return self._folder / name
 
-    def evict(self, names: Iterable[str]) -> int:
-        """Remove files that nobody reads; returns the bytes that they took."""
+    def evict(self, names: Iterable[str]) -> list[int]:
+        """Remove files that nobody reads; returns the bytes that each took."""
         with self._told(), self._locked(fcntl.LOCK_EX):
             held = self._held()
-            return sum(self._remove(self._folder / name) for name in names if name not in held)
-
-    def sizes(self, below: str) -> dict[str, int]:
-        """The files below a folder of the cache, with their sizes."""
-        return {name: found.st_size for name, found in self._entries(self._folder / below)}
+            wanted = [name for name in names if name not in held and self.has(name)]
+            return [self._remove(self._folder / name) for name in wanted]
 
     def _is_sound(self, w: WantedFile) -> bool:
         """Compare a file that is here with what was written: its size each time, its hash once in a process."""

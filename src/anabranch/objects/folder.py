@@ -42,10 +42,16 @@ class Folder:
     def put_stream(self, chunks: Iterable[bytes], suffix: str) -> SealedFile:
         """Write what comes in pieces in the same way; if it fails half-way, nothing is left."""
         name = new_id("o")
-        path = f"{name[1:3]}/{name}{suffix}"
+        return self._put(f"{name[1:3]}/{name}{suffix}", f"{name}.tmp", chunks)
+
+    def put_as(self, path: str, chunks: Iterable[bytes]) -> None:
+        """Write under a given path in the same way."""
+        self._put(path, f"{new_id('o')}.tmp", chunks)
+
+    def _put(self, path: str, temporary_name: str, chunks: Iterable[bytes]) -> SealedFile:
         digest, source = hashlib.sha256(), _Pieces(chunks)
-        final = self._path / path
-        temporary = final.parent / f"{name}.tmp"
+        final = self._at(path)
+        temporary = final.parent / temporary_name
         try:
             self._make(final.parent)
             with temporary.open("wb") as file:
@@ -150,6 +156,14 @@ class Folder:
     def at_hand(self, addresses: Sequence[str]) -> AbstractContextManager[Mapping[str, str]]:
         """Files lie where their addresses say."""
         return nullcontext({})
+
+    def here(self, paths: Sequence[str]) -> set[str]:
+        """Those that are there."""
+        return {path for path in paths if os.path.isfile(self.uri(path))}
+
+    def evict(self, paths: Sequence[str]) -> list[int]:
+        """There are no copies."""
+        return []
 
     def spark_options(self) -> Mapping[str, str]:
         """Spark needs to be told nothing."""

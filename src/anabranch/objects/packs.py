@@ -28,28 +28,30 @@ class PackWriter:
     """Packs that are complete, in order."""
     _id: ObjectId | None = None
     _content: io.BytesIO = field(default_factory=io.BytesIO)
+    _size: int = 0
     _links: set[ObjectId] = field(default_factory=set)
 
     def add(self, block: bytes, links: Iterable[ObjectId] = ()) -> tuple[ObjectId, int]:
         """Take a block in; returns the pack that it is in and where. `links` are packs that its bytes speak of."""
-        if self._id is not None and self._content.tell() + len(block) > PACK_BYTES:
+        if self._id is not None and self._size + len(block) > PACK_BYTES:
             self.finish()
         if self._id is None:
             self._id = ObjectId(new_id("o"))
-        start = self._content.tell()
-        self._content.write(block)
-        self._links.update(links)
+        start = self._size
+        self._size += self._content.write(block)
+        if links:
+            self._links.update(links)
         return self._id, start
 
     def find(self, object_id: str, start: int, size: int) -> bytes | None:
         """Read back what was taken in but is in no complete pack yet."""
-        return self._content.getvalue()[start : start + size] if object_id == self._id else None
+        return bytes(self._content.getbuffer()[start : start + size]) if object_id == self._id else None
 
     def finish(self) -> None:
         """Complete the pack that is being filled."""
         if self._id is not None:
             self.made.append(self._sealed(self._id, self._content.getvalue()))
-        self._id, self._content, self._links = None, io.BytesIO(), set()
+        self._id, self._content, self._size, self._links = None, io.BytesIO(), 0, set()
 
     def _sealed(self, id_: ObjectId, content: bytes) -> NewObject:
         links = tuple(sorted(self._links - {id_}))

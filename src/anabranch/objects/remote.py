@@ -52,6 +52,11 @@ class RemoteRoot:
         self._blobs.put(path, told)
         return SealedFile(path, told.size, told.digest.hexdigest())
 
+    def put_as(self, path: str, chunks: Iterable[bytes]) -> None:
+        """Upload under a given path."""
+        self.claim()
+        self._blobs.put(_checked(path), chunks)
+
     def put_aside(self, content: bytes, suffix: str = ".parquet") -> str:
         """Upload below a folder of this process."""
         self.claim()
@@ -96,6 +101,14 @@ class RemoteRoot:
     def uri(self, path: str) -> str:
         """Spark finds blobs by this address."""
         return self._blobs.address(_checked(path))
+
+    def here(self, paths: Sequence[str]) -> set[str]:
+        """Those that the cache has."""
+        return {path for path in paths if self.cache.has(self._cached(path))}
+
+    def evict(self, paths: Sequence[str]) -> list[int]:
+        """Remove them from the cache, unless somebody reads them just now."""
+        return self.cache.evict(map(self._cached, paths))
 
     def spark_options(self) -> Mapping[str, str]:
         """What Spark has to be told with each read and write."""

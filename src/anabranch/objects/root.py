@@ -53,6 +53,9 @@ class ObjectRoot(Protocol):
     def put_stream(self, chunks: Iterable[bytes], suffix: str) -> SealedFile:
         """Store bytes that come in pieces, in the same way."""
 
+    def put_as(self, path: str, chunks: Iterable[bytes]) -> None:
+        """Store what comes in pieces under a path that another root gave to it."""
+
     def put_aside(self, content: bytes, suffix: str = ".parquet") -> str:
         """Store bytes for this process alone, neither synced nor hashed; returns the address for engines."""
 
@@ -79,6 +82,12 @@ class ObjectRoot(Protocol):
 
         What is fetched for it is compared with what was written, if an address knows that; Corrupt if it differs.
         """
+
+    def here(self, paths: Sequence[str]) -> set[str]:
+        """Tell which files are on this machine."""
+
+    def evict(self, paths: Sequence[str]) -> list[int]:
+        """Remove the copies of files on this machine that can be fetched again; gives their sizes."""
 
     def spark_options(self) -> Mapping[str, str]:
         """What Spark has to be told with each read and write to find the root; never a secret."""

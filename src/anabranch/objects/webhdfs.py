@@ -5,6 +5,7 @@ from __future__ import annotations
 import getpass
 import json
 import os
+import time
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 from urllib.parse import quote, urlencode
@@ -21,7 +22,8 @@ except ImportError as error:
     raise Unavailable("urllib3 is not installed, which reads HDFS", hint="pip install 'anabranch[hdfs]'") from error
 
 _HTTP_PORT = 9870
-_RETRY = urllib3.Retry(BUCKET_RETRIES, backoff_factor=0.2, redirect=False, raise_on_status=False)
+_ONCE = urllib3.Retry(0, redirect=False, raise_on_status=False)
+"""urllib3 would log each try with its address; we try again ourselves."""
 
 
 class WebHdfs:
@@ -32,7 +34,7 @@ class WebHdfs:
         self._user = url.option("user") or os.environ.get("HADOOP_USER_NAME") or getpass.getuser()
         http = url.option("http") or f"{url.host.partition(':')[0]}:{_HTTP_PORT}"
         self._base = f"{http if '://' in http else f'http://{http}'}/webhdfs/v1"
-        self._pool = urllib3.PoolManager(timeout=HDFS_TIMEOUT_SECONDS, retries=_RETRY, maxsize=16)
+        self._pool = urllib3.PoolManager(timeout=HDFS_TIMEOUT_SECONDS, retries=_ONCE, maxsize=16)
 
     def put(self, name: str, content: bytes | Iterable[bytes]) -> None:
         """Write under another name, then rename: a file that is being written can be seen."""
@@ -136,10 +138,14 @@ class WebHdfs:
         return self._check(self._send(method, link, preload_content=not stream), "read")
 
     def _send(self, method: str, link: str, **more: Any) -> Any:
-        try:
-            return self._pool.request(method, link, redirect=False, **more)
-        except HTTPError as error:
-            raise self._unavailable("reached", error) from None
+        tries = BUCKET_RETRIES if isinstance(more.get("body", b""), bytes) else 1
+        for attempt in range(1, tries + 1):
+            try:
+                return self._pool.request(method, link, redirect=False, **more)
+            except HTTPError as error:
+                if attempt == tries:
+                    raise self._unavailable("reached", error) from None
+                time.sleep(_PAUSE_SECONDS * attempt)
 
     def _check(self, reply: Any, what: str) -> Any:
         """Tell errors by their status."""
@@ -162,6 +168,7 @@ class WebHdfs:
 
 
 _FORBIDDEN, _MISSING = 403, 404
+_PAUSE_SECONDS = 0.2
 _HINT = "check the address (http= names the port of WebHDFS, usually 9870), the user and the network"
 
 

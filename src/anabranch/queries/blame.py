@@ -11,32 +11,12 @@ from sqlglot import exp
 from anabranch.model.objects import Layer
 from anabranch.model.schema import Column
 from anabranch.model.tables import TableState
+from anabranch.queries import query as q
 from anabranch.queries.nested import differs
 from anabranch.queries.object_groups import INT
 from anabranch.queries.overlay_columns import turn_of
 from anabranch.queries.path_fold import path_events
-from anabranch.queries.query import (
-    INSERT,
-    OP,
-    TURN,
-    Query,
-    Rows,
-    Sources,
-    aliased,
-    all_of,
-    any_of,
-    choose,
-    col,
-    is_null,
-    joined,
-    null_of,
-    number,
-    same_key,
-    select,
-    subquery,
-    table,
-    text,
-)
+from anabranch.queries.query import INSERT, OP, TURN, Query, Rows, Sources
 from anabranch.queries.scan import Access
 
 COLUMN = "_column"
@@ -90,33 +70,33 @@ class Attribution:
     ) -> exp.Select:
         """The last turn of each row and cell; `since` are turns in which columns came, by the names of their turns."""
         events = path_events(self.state, layers, self.cells, access, sources, keys)
-        came = choose((exp.EQ(this=col(OP), expression=text(INSERT)), col(TURN)), otherwise=exp.Null())
-        picked: list[exp.Expr] = [*(col(k) for k in self.keys)]
+        came = q.choose((exp.EQ(this=q.col(OP), expression=q.text(INSERT)), q.col(TURN)), otherwise=exp.Null())
+        picked: list[exp.Expr] = [*(q.col(k) for k in self.keys)]
         for name in self.turns:
-            value = came.copy() if name in self._with_the_row else col(name)
+            value = came.copy() if name in self._with_the_row else q.col(name)
             last: exp.Expr = exp.Max(this=value)
             if name in since:
-                last = exp.Greatest(this=last, expressions=[number(since[name])])
-            picked.append(aliased(last, name))
-        once = select(picked, subquery(events, "e"))
-        once.set("group", exp.Group(expressions=[col(k) for k in self.keys]))
+                last = exp.Greatest(this=last, expressions=[q.number(since[name])])
+            picked.append(q.aliased(last, name))
+        once = q.select(picked, q.subquery(events, "e"))
+        once.set("group", exp.Group(expressions=[q.col(k) for k in self.keys]))
         return self._followed(once, followed)
 
     def _followed(self, once: exp.Select, followed: Sequence[Followed]) -> exp.Select:
         if not followed:
             return once
-        picked: list[exp.Expr] = [col(k, "f") for k in self.keys]
+        picked: list[exp.Expr] = [q.col(k, "f") for k in self.keys]
         for name in self.turns:
             cases = []
             for n, way in enumerate(followed):
-                here = exp.In(this=col(name, "f"), expressions=[number(t) for t in way.turns])
-                known = exp.Not(this=is_null(col(name, f"w{n}")))
-                cases.append((all_of([here, known]), col(name, f"w{n}")))
-            picked.append(aliased(choose(*cases, otherwise=col(name, "f")), name))
-        whole = select(picked, subquery(once, "f"))
+                here = exp.In(this=q.col(name, "f"), expressions=[q.number(t) for t in way.turns])
+                known = exp.Not(this=q.is_null(q.col(name, f"w{n}")))
+                cases.append((q.all_of([here, known]), q.col(name, f"w{n}")))
+            picked.append(q.aliased(q.choose(*cases, otherwise=q.col(name, "f")), name))
+        whole = q.select(picked, q.subquery(once, "f"))
         for n, way in enumerate(followed):
-            source = table(way.found, f"w{n}") if isinstance(way.found, str) else subquery(way.found, f"w{n}")
-            whole.append("joins", joined(source, same_key(self.keys, "f", f"w{n}"), "left"))
+            source = q.table(way.found, f"w{n}") if isinstance(way.found, str) else q.subquery(way.found, f"w{n}")
+            whole.append("joins", q.joined(source, q.same_key(self.keys, "f", f"w{n}"), "left"))
         return whole
 
     def without_decided(self, last: str, met: Layer, access: Access, sources: Sources) -> exp.Select:
@@ -125,13 +105,15 @@ class Attribution:
         `met` tells what rows that met became against it; that it differs from ours is why the merge wrote it.
         """
         decided = path_events(self.state, [met], self.cells, access, sources)
-        tests = {turn_of(c): exp.Not(this=is_null(col(turn_of(c), "x"))) for c in self.cells}
-        picked: list[exp.Expr] = [col(k, "l") for k in self.keys]
+        tests = {turn_of(c): exp.Not(this=q.is_null(q.col(turn_of(c), "x"))) for c in self.cells}
+        picked: list[exp.Expr] = [q.col(k, "l") for k in self.keys]
         for name in self.turns:
-            came = exp.EQ(this=col(OP, "x"), expression=text(INSERT))
-            picked.append(aliased(choose((tests.get(name, came), null_of(INT)), otherwise=col(name, "l")), name))
-        join = joined(subquery(decided, "x"), same_key(self.keys, "l", "x"), "left")
-        return select(picked, table(last, "l"), join=join)
+            came = exp.EQ(this=q.col(OP, "x"), expression=q.text(INSERT))
+            picked.append(
+                q.aliased(q.choose((tests.get(name, came), q.null_of(INT)), otherwise=q.col(name, "l")), name)
+            )
+        join = q.joined(q.subquery(decided, "x"), q.same_key(self.keys, "l", "x"), "left")
+        return q.select(picked, q.table(last, "l"), join=join)
 
     def under_new_key(
         self,
@@ -147,80 +129,90 @@ class Attribution:
         `same` are the columns that tell which row was which.
         """
         new, old = self.keys, before.keys
-        changed = {c.id: differs(c.type, col(c.id, "a"), col(c.id, "b")) for c in columns}
+        changed = {c.id: differs(c.type, q.col(c.id, "a"), q.col(c.id, "b")) for c in columns}
         tests = {turn_of(c): changed[c.id] for c in self.columns if not {str(c.id)} <= {*new} & {*old}}
-        picked: list[exp.Expr] = [col(k, "a") for k in new]
+        picked: list[exp.Expr] = [q.col(k, "a") for k in new]
         for name in self.turns:
             # A row that is another one than before came with this commit, and so did its key.
-            test = tests.get(name, any_of(list(changed.values())))
-            value = choose((test.copy(), null_of(INT)), otherwise=col(name, "l"))
-            picked.append(aliased(exp.Max(this=value), name))
-        found = select(picked, subquery(rows.expression, "a"))
-        found.append("joins", joined(subquery(rows_before.expression, "b"), same_key(same, "a", "b"), "inner"))
-        found.append("joins", joined(subquery(last, "l"), same_key(old, "b", "l"), "inner"))
-        found.set("group", exp.Group(expressions=[col(k, "a") for k in new]))
+            test = tests.get(name, q.any_of(list(changed.values())))
+            value = q.choose((test.copy(), q.null_of(INT)), otherwise=q.col(name, "l"))
+            picked.append(q.aliased(exp.Max(this=value), name))
+        found = q.select(picked, q.subquery(rows.expression, "a"))
+        found.append("joins", q.joined(q.subquery(rows_before.expression, "b"), q.same_key(same, "a", "b"), "inner"))
+        found.append("joins", q.joined(q.subquery(last, "l"), q.same_key(old, "b", "l"), "inner"))
+        found.set("group", exp.Group(expressions=[q.col(k, "a") for k in new]))
         return found
 
     def newest_event(self, layers: Sequence[Layer], access: Access, sources: Sources, keys: str | None) -> exp.Select:
         """The greatest turn of the layers that touched each key."""
         events = path_events(self.state, layers, (), access, sources, keys)
-        found = select([*(col(k) for k in self.keys), aliased(exp.Max(this=col(TURN)), TURN)], subquery(events, "e"))
-        found.set("group", exp.Group(expressions=[col(k) for k in self.keys]))
+        found = q.select(
+            [*(q.col(k) for k in self.keys), q.aliased(exp.Max(this=q.col(TURN)), TURN)], q.subquery(events, "e")
+        )
+        found.set("group", exp.Group(expressions=[q.col(k) for k in self.keys]))
         return found
 
     def newest_cell(self, last: exp.Select, ranks: Mapping[int, int], sources: Sources) -> exp.Select:
         """The greatest rank among the turns of each row, as its turn; turns without a rank don't count."""
         pairs = pa.table({TURN: pa.array(ranks, pa.int32()), _RANK: pa.array(ranks.values(), pa.int32())})
         cells = self._one_by_one(last, self.turns, sources)
-        join = joined(table(sources.add(Rows(pairs)), "r"), _same_turn("v", "r"), "inner")
-        picked = [*(col(k, "v") for k in self.keys), aliased(exp.Max(this=col(_RANK, "r")), TURN)]
-        found = select(picked, subquery(cells, "v"), join=join)
-        found.set("group", exp.Group(expressions=[col(k, "v") for k in self.keys]))
+        join = q.joined(q.table(sources.add(Rows(pairs)), "r"), _same_turn("v", "r"), "inner")
+        picked = [*(q.col(k, "v") for k in self.keys), q.aliased(exp.Max(this=q.col(_RANK, "r")), TURN)]
+        found = q.select(picked, q.subquery(cells, "v"), join=join)
+        found.set("group", exp.Group(expressions=[q.col(k, "v") for k in self.keys]))
         return found
 
     def instead(self, plain: exp.Select, exact: exp.Select) -> exp.Select:
         """Turns of rows, where they are known exactly those."""
-        turn = exp.Coalesce(this=col(TURN, "x"), expressions=[col(TURN, "p")])
-        join = joined(subquery(exact, "x"), same_key(self.keys, "p", "x"), "left")
-        return select([*(col(k, "p") for k in self.keys), aliased(turn, TURN)], subquery(plain, "p"), join=join)
+        turn = exp.Coalesce(this=q.col(TURN, "x"), expressions=[q.col(TURN, "p")])
+        join = q.joined(q.subquery(exact, "x"), q.same_key(self.keys, "p", "x"), "left")
+        return q.select([*(q.col(k, "p") for k in self.keys), q.aliased(turn, TURN)], q.subquery(plain, "p"), join=join)
 
     def of_rows(
         self, last: exp.Select, rows: exp.Select | exp.Union, names: Sequence[str], turns: Sequence[str]
     ) -> exp.Select:
         """Rows that are there, with their turns."""
-        picked = [*(col(n, "s") for n in names), *(col(t, "f") for t in turns)]
-        join = joined(subquery(last, "f"), same_key(self.keys, "s", "f"), "inner")
-        return select(picked, subquery(rows, "s"), join=join)
+        picked = [*(q.col(n, "s") for n in names), *(q.col(t, "f") for t in turns)]
+        join = q.joined(q.subquery(last, "f"), q.same_key(self.keys, "s", "f"), "inner")
+        return q.select(picked, q.subquery(rows, "s"), join=join)
 
     def cell_by_cell(self, found: exp.Select, sources: Sources) -> exp.Select:
         """A row for each cell: the key, the column's place and name, and its turn."""
         places = pa.array(range(len(self.columns)), pa.int32())
         names = pa.table({_PLACE: places, COLUMN: [c.name for c in self.columns]})
         cells = self._one_by_one(found, [turn_of(c) for c in self.columns], sources)
-        same = exp.EQ(this=col(_PLACE, "v"), expression=col(_PLACE, "c"))
-        picked = [*(col(k, "v") for k in self.keys), col(COLUMN, "c"), col(TURN, "v"), col(_PLACE, "c")]
-        return select(picked, subquery(cells, "v"), join=joined(table(sources.add(Rows(names)), "c"), same, "inner"))
+        same = exp.EQ(this=q.col(_PLACE, "v"), expression=q.col(_PLACE, "c"))
+        picked = [*(q.col(k, "v") for k in self.keys), q.col(COLUMN, "c"), q.col(TURN, "v"), q.col(_PLACE, "c")]
+        return q.select(
+            picked, q.subquery(cells, "v"), join=q.joined(q.table(sources.add(Rows(names)), "c"), same, "inner")
+        )
 
     def _one_by_one(self, found: exp.Select, turns: Sequence[str], sources: Sources) -> exp.Select:
         """A row for each of the turns of a row: the key, its place, and the turn."""
         places = pa.table({_PLACE: pa.array(range(len(turns)), pa.int32())})
-        cases = [(exp.EQ(this=col(_PLACE, "n"), expression=number(n)), col(name, "w")) for n, name in enumerate(turns)]
-        turn = aliased(choose(*cases, otherwise=exp.Null()), TURN)
-        every = joined(table(sources.add(Rows(places)), "n"), exp.true(), "inner")
-        return select([*(col(k, "w") for k in self.keys), turn, col(_PLACE, "n")], subquery(found, "w"), join=every)
+        cases = [
+            (exp.EQ(this=q.col(_PLACE, "n"), expression=q.number(n)), q.col(name, "w")) for n, name in enumerate(turns)
+        ]
+        turn = q.aliased(q.choose(*cases, otherwise=exp.Null()), TURN)
+        every = q.joined(q.table(sources.add(Rows(places)), "n"), exp.true(), "inner")
+        return q.select(
+            [*(q.col(k, "w") for k in self.keys), turn, q.col(_PLACE, "n")], q.subquery(found, "w"), join=every
+        )
 
     def with_commits(
         self, found: exp.Select, shown: Sequence[Column], commits: str, told: Sequence[str], *, ordered: bool
     ) -> exp.Select:
         """Each row or cell with its commit, under the names that users know."""
-        cell = [col(COLUMN, "g")] if self.columns else []
-        picked = [*(aliased(col(c.id, "g"), c.name) for c in shown), *cell, *(col(n, "n") for n in told)]
-        whole = select(picked, subquery(found, "g"), join=joined(table(commits, "n"), _same_turn("g", "n"), "inner"))
+        cell = [q.col(COLUMN, "g")] if self.columns else []
+        picked = [*(q.aliased(q.col(c.id, "g"), c.name) for c in shown), *cell, *(q.col(n, "n") for n in told)]
+        whole = q.select(
+            picked, q.subquery(found, "g"), join=q.joined(q.table(commits, "n"), _same_turn("g", "n"), "inner")
+        )
         if ordered:
             by = [*self.keys, *([_PLACE] if self.columns else [])]
-            whole.set("order", exp.Order(expressions=[exp.Ordered(this=col(n, "g"), nulls_first=True) for n in by]))
+            whole.set("order", exp.Order(expressions=[exp.Ordered(this=q.col(n, "g"), nulls_first=True) for n in by]))
         return whole
 
 
 def _same_turn(one: str, other: str) -> exp.EQ:
-    return exp.EQ(this=col(TURN, one), expression=col(TURN, other))
+    return exp.EQ(this=q.col(TURN, one), expression=q.col(TURN, other))

@@ -15,38 +15,13 @@ from sqlglot import exp
 from anabranch.model.objects import Layer
 from anabranch.model.schema import Column
 from anabranch.model.tables import TableState
+from anabranch.queries import query as q
 from anabranch.queries.difference import CHANGE_TYPE
 from anabranch.queries.nested import differs
 from anabranch.queries.object_groups import INT
 from anabranch.queries.overlay_columns import turn_of
 from anabranch.queries.path_fold import STRING, path_events
-from anabranch.queries.query import (
-    DELETE,
-    INSERT,
-    OP,
-    SAME,
-    TURN,
-    UPDATE,
-    Query,
-    Rows,
-    Sources,
-    aliased,
-    all_of,
-    any_of,
-    cast_to,
-    choose,
-    col,
-    ident,
-    is_null,
-    joined,
-    null_of,
-    number,
-    select,
-    subquery,
-    table,
-    text,
-    union_all,
-)
+from anabranch.queries.query import DELETE, INSERT, OP, SAME, TURN, UPDATE, Query, Rows, Sources
 from anabranch.queries.scan import Access
 
 NUMBER = "_ana_number"
@@ -78,7 +53,7 @@ def whole_changes(
     """
     plan = _Whole(part, tuple(cells), sources)
     events = path_events(part.state, part.layers, cells, access, sources, keys)
-    rows = union_all([plan.shaped(events), plan.first(before)]) if before else plan.shaped(events)
+    rows = q.union_all([plan.shaped(events), plan.first(before)]) if before else plan.shaped(events)
     return plan.told(plan.paired(plan.last_of_each(plan.carried(rows))))
 
 
@@ -94,81 +69,83 @@ class _Whole:
 
     def shaped(self, events: exp.Select | exp.Union) -> exp.Select:
         """Events with touched cells put in a box each, so that a null in it is no untouched cell."""
-        picked: list[exp.Expr] = [*(col(k) for k in self.keys), col(OP), col(TURN)]
+        picked: list[exp.Expr] = [*(q.col(k) for k in self.keys), q.col(OP), q.col(TURN)]
         for c in self.cells:
-            untouched = is_null(col(turn_of(c)))
-            picked.append(aliased(choose((untouched, exp.Null()), otherwise=_boxed(col(c.id))), c.id))
-        return select(picked, subquery(events, "e"))
+            untouched = q.is_null(q.col(turn_of(c)))
+            picked.append(q.aliased(q.choose((untouched, exp.Null()), otherwise=_boxed(q.col(c.id))), c.id))
+        return q.select(picked, q.subquery(events, "e"))
 
     def first(self, before: Query) -> exp.Select:
         """The rows before all changes, as if they came in turn 0."""
-        picked: list[exp.Expr] = [*(col(k) for k in self.keys)]
-        picked += [aliased(cast_to(text(INSERT), STRING), OP), aliased(cast_to(number(0), INT), TURN)]
-        picked += [aliased(_boxed(col(c.id)), c.id) for c in self.cells]
-        return select(picked, subquery(before.expression, "b"))
+        picked: list[exp.Expr] = [*(q.col(k) for k in self.keys)]
+        picked += [q.aliased(q.cast_to(q.text(INSERT), STRING), OP), q.aliased(q.cast_to(q.number(0), INT), TURN)]
+        picked += [q.aliased(_boxed(q.col(c.id)), c.id) for c in self.cells]
+        return q.select(picked, q.subquery(before.expression, "b"))
 
     def carried(self, rows: exp.Select | exp.Union) -> exp.Select:
         """Each event with the cells that the row had after it, and whether there was one."""
         # In a fold, a key that went and came again is told in one turn.
-        late = choose((_is(OP, DELETE), number(0)), otherwise=number(1))
-        order = exp.Add(this=exp.Mul(this=col(TURN, "r"), expression=number(2)), expression=late)
-        picked = [*(col(k) for k in self.keys), aliased(order, _ORDER), col(NUMBER, "n"), col(OP)]
-        join = joined(
-            table(self.sources.add(Rows(self.part.numbers)), "n"),
-            exp.EQ(this=col(TURN, "r"), expression=col(TURN, "n")),
+        late = q.choose((_is(OP, DELETE), q.number(0)), otherwise=q.number(1))
+        order = exp.Add(this=exp.Mul(this=q.col(TURN, "r"), expression=q.number(2)), expression=late)
+        picked = [*(q.col(k) for k in self.keys), q.aliased(order, _ORDER), q.col(NUMBER, "n"), q.col(OP)]
+        join = q.joined(
+            q.table(self.sources.add(Rows(self.part.numbers)), "n"),
+            exp.EQ(this=q.col(TURN, "r"), expression=q.col(TURN, "n")),
             "inner",
         )
-        inner = select([*picked, *(col(c.id) for c in self.cells)], subquery(rows, "r"), join=join)
-        moves = choose((_is(OP, UPDATE), exp.Null()), otherwise=col(OP))
-        found = [*(col(k) for k in self.keys), col(_ORDER), col(NUMBER), aliased(self._last(moves), _LIVE)]
-        found.append(aliased(self._over(exp.Lead(this=col(NUMBER))), _NEXT))
-        found += [aliased(self._last(col(c.id)), c.id) for c in self.cells]
-        return select(found, subquery(inner, "i"))
+        inner = q.select([*picked, *(q.col(c.id) for c in self.cells)], q.subquery(rows, "r"), join=join)
+        moves = q.choose((_is(OP, UPDATE), exp.Null()), otherwise=q.col(OP))
+        found = [*(q.col(k) for k in self.keys), q.col(_ORDER), q.col(NUMBER), q.aliased(self._last(moves), _LIVE)]
+        found.append(q.aliased(self._over(exp.Lead(this=q.col(NUMBER))), _NEXT))
+        found += [q.aliased(self._last(q.col(c.id)), c.id) for c in self.cells]
+        return q.select(found, q.subquery(inner, "i"))
 
     def last_of_each(self, events: exp.Select) -> exp.Select:
         """The last event of each commit: a merge may touch a key in several steps."""
-        is_last = any_of([is_null(col(_NEXT)), exp.NEQ(this=col(_NEXT), expression=col(NUMBER))])
-        return select([exp.Star()], subquery(events, "w"), where=is_last)
+        is_last = q.any_of([q.is_null(q.col(_NEXT)), exp.NEQ(this=q.col(_NEXT), expression=q.col(NUMBER))])
+        return q.select([exp.Star()], q.subquery(events, "w"), where=is_last)
 
     def paired(self, events: exp.Select) -> exp.Select:
         """Each change with what the row was before it."""
-        picked: list[exp.Expr] = [*(col(k) for k in self.keys), col(NUMBER), col(_LIVE)]
-        picked.append(aliased(self._over(exp.Lag(this=col(_LIVE))), _WAS))
+        picked: list[exp.Expr] = [*(q.col(k) for k in self.keys), q.col(NUMBER), q.col(_LIVE)]
+        picked.append(q.aliased(self._over(exp.Lag(this=q.col(_LIVE))), _WAS))
         for c in self.cells:
-            picked.append(aliased(_unboxed(col(c.id)), c.id))
-            picked.append(aliased(_unboxed(self._over(exp.Lag(this=col(c.id)))), c.before))
-        return select(picked, subquery(events, "s"))
+            picked.append(q.aliased(_unboxed(q.col(c.id)), c.id))
+            picked.append(q.aliased(_unboxed(self._over(exp.Lag(this=q.col(c.id)))), c.before))
+        return q.select(picked, q.subquery(events, "s"))
 
     def told(self, changes: exp.Select) -> exp.Select:
         """What became of each key; what is as it was is left out, and so are the rows before."""
         was, live = _is(_WAS, INSERT), _is(_LIVE, INSERT)
         there = exp.Coalesce(this=was, expressions=[exp.false()])
-        op = choose(
-            (all_of([there, live]), text(UPDATE)),
-            (there.copy(), text(DELETE)),
-            (live.copy(), text(INSERT)),
-            otherwise=text(SAME),
+        op = q.choose(
+            (q.all_of([there, live]), q.text(UPDATE)),
+            (there.copy(), q.text(DELETE)),
+            (live.copy(), q.text(INSERT)),
+            otherwise=q.text(SAME),
         )
-        values = [col(n) for c in self.cells for n in (str(c.id), c.before)]
-        inner = select([*(col(k) for k in self.keys), col(NUMBER), aliased(op, OP), *values], subquery(changes, "p"))
-        later = exp.GT(this=col(NUMBER), expression=number(0))
-        tests = all_of([exp.NEQ(this=col(OP), expression=text(SAME)), later])
-        return select([exp.Star()], subquery(inner, "t"), where=tests)
+        values = [q.col(n) for c in self.cells for n in (str(c.id), c.before)]
+        inner = q.select(
+            [*(q.col(k) for k in self.keys), q.col(NUMBER), q.aliased(op, OP), *values], q.subquery(changes, "p")
+        )
+        later = exp.GT(this=q.col(NUMBER), expression=q.number(0))
+        tests = q.all_of([exp.NEQ(this=q.col(OP), expression=q.text(SAME)), later])
+        return q.select([exp.Star()], q.subquery(inner, "t"), where=tests)
 
     def _last(self, value: exp.Expr) -> exp.Window:
         return self._over(exp.IgnoreNulls(this=exp.LastValue(this=value)))
 
     def _over(self, function: exp.Expr) -> exp.Window:
-        order = exp.Order(expressions=[exp.Ordered(this=col(_ORDER), nulls_first=True)])
-        return exp.Window(this=function, partition_by=[col(k) for k in self.keys], order=order, over="OVER")
+        order = exp.Order(expressions=[exp.Ordered(this=q.col(_ORDER), nulls_first=True)])
+        return exp.Window(this=function, partition_by=[q.col(k) for k in self.keys], order=order, over="OVER")
 
 
 def _boxed(value: exp.Expr) -> exp.Expr:
-    return exp.Struct(expressions=[exp.PropertyEQ(this=ident(_VALUE), expression=value)])
+    return exp.Struct(expressions=[exp.PropertyEQ(this=q.ident(_VALUE), expression=value)])
 
 
 def _unboxed(box: exp.Expr) -> exp.Expr:
-    return exp.Dot(this=exp.Paren(this=box), expression=ident(_VALUE))
+    return exp.Dot(this=exp.Paren(this=box), expression=q.ident(_VALUE))
 
 
 @dataclass(frozen=True)
@@ -186,71 +163,74 @@ class Shape:
         An update that changes nothing that users see is left out.
         """
         one = {str(c.id) for c in keys}
-        told = col(NUMBER) if commit is None else aliased(cast_to(number(commit), INT), NUMBER)
-        picked = [told, aliased(cast_to(col(OP), STRING), OP)]
+        told = q.col(NUMBER) if commit is None else q.aliased(q.cast_to(q.number(commit), INT), NUMBER)
+        picked = [told, q.aliased(q.cast_to(q.col(OP), STRING), OP)]
         for c in self.columns:
             sides = (str(c.id), str(c.id) if c.id in one else c.before)
             gone = (DELETE, INSERT)  # A row that is not there has no key, either.
             for name, source, absent in zip((str(c.id), c.before), sides, gone, strict=True):
-                value = choose((_is(OP, absent), null_of(c.type)), otherwise=col(source))
-                picked.append(aliased(value, name))
+                value = q.choose((_is(OP, absent), q.null_of(c.type)), otherwise=q.col(source))
+                picked.append(q.aliased(value, name))
         for c in self.order:
-            picked.append(aliased(col(c.id) if c.id in one else null_of(c.type), f"{c.id}_o"))
+            picked.append(q.aliased(q.col(c.id) if c.id in one else q.null_of(c.type), f"{c.id}_o"))
         plain = [c for c in self.shown if str(c.id) not in one]
-        changed = any_of([differs(c.type, col(c.before), col(c.id)) for c in plain])
-        real = any_of([exp.NEQ(this=col(OP), expression=text(UPDATE)), changed])
-        return select([exp.Star()], subquery(select(picked, subquery(query, "h")), "v"), where=real)
+        changed = q.any_of([differs(c.type, q.col(c.before), q.col(c.id)) for c in plain])
+        real = q.any_of([exp.NEQ(this=q.col(OP), expression=q.text(UPDATE)), changed])
+        return q.select([exp.Star()], q.subquery(q.select(picked, q.subquery(query, "h")), "v"), where=real)
 
     def nothing(self) -> exp.Select:
         """A feed without changes."""
-        picked = [aliased(null_of(INT), NUMBER), aliased(null_of(STRING), OP)]
-        picked += [aliased(null_of(c.type), n) for c in self.columns for n in (str(c.id), c.before)]
-        picked += [aliased(null_of(c.type), f"{c.id}_o") for c in self.order]
-        return select([exp.Star()], subquery(select(picked), "none"), where=exp.false())
+        picked = [q.aliased(q.null_of(INT), NUMBER), q.aliased(q.null_of(STRING), OP)]
+        picked += [q.aliased(q.null_of(c.type), n) for c in self.columns for n in (str(c.id), c.before)]
+        picked += [q.aliased(q.null_of(c.type), f"{c.id}_o") for c in self.order]
+        return q.select([exp.Star()], q.subquery(q.select(picked), "none"), where=exp.false())
 
 
 def only_where(feed: exp.Select | exp.Union, shape: Shape, read: Sequence[Column], test: exp.Expr) -> exp.Select:
     """Keep a change if its row before or after meets a user's condition."""
     found: exp.Select | exp.Union = feed
     for flag, absent, side in ((_SIDES[0], DELETE, lambda c: str(c.id)), (_SIDES[1], INSERT, lambda c: c.before)):
-        users = [aliased(col(side(c), "s"), c.name) for c in read]
-        inner = select([exp.Column(this=exp.Star(), table=ident("s")), *users], subquery(found, "s"))
-        holds = all_of([exp.NEQ(this=col(OP), expression=text(absent)), exp.Paren(this=test.copy())])
+        users = [q.aliased(q.col(side(c), "s"), c.name) for c in read]
+        inner = q.select([exp.Column(this=exp.Star(), table=q.ident("s")), *users], q.subquery(found, "s"))
+        holds = q.all_of([exp.NEQ(this=q.col(OP), expression=q.text(absent)), exp.Paren(this=test.copy())])
         names = [NUMBER, OP, *(n for c in shape.columns for n in (str(c.id), c.before))]
         names += [f"{c.id}_o" for c in shape.order] + list(_SIDES[: _SIDES.index(flag)])
-        picked = [*(col(n) for n in names), aliased(exp.Coalesce(this=holds, expressions=[exp.false()]), flag)]
-        found = select(picked, subquery(inner, "u"))
-    return select([exp.Star()], subquery(found, "c"), where=any_of([col(flag) for flag in _SIDES]))
+        picked = [*(q.col(n) for n in names), q.aliased(exp.Coalesce(this=holds, expressions=[exp.false()]), flag)]
+        found = q.select(picked, q.subquery(inner, "u"))
+    return q.select([exp.Star()], q.subquery(found, "c"), where=q.any_of([q.col(flag) for flag in _SIDES]))
 
 
 def only_key(feed: exp.Select | exp.Union, key: Sequence[Column], rows: str) -> exp.Select:
     """Keep the changes of rows that have one of these keys before or after."""
     sides = [
-        all_of([exp.EQ(this=col(name(c), "f"), expression=col(c.id, "k")) for c in key])
+        q.all_of([exp.EQ(this=q.col(name(c), "f"), expression=q.col(c.id, "k")) for c in key])
         for name in (lambda c: str(c.id), lambda c: c.before)
     ]
-    on = any_of([exp.Paren(this=s) for s in sides])
-    return select([exp.Star()], subquery(feed, "f"), join=joined(table(rows, "k"), on, "left semi"))
+    on = q.any_of([exp.Paren(this=s) for s in sides])
+    return q.select([exp.Star()], q.subquery(feed, "f"), join=q.joined(q.table(rows, "k"), on, "left semi"))
 
 
 def as_spark_tells(
     feed: exp.Select | exp.Union, shape: Shape, commits: str, sources: Sources, *, ordered: bool
 ) -> exp.Select:
     """One row for each side of each change, in Spark's words, under the names that users know."""
-    is_before = exp.EQ(this=col(_IMAGE, "i"), expression=number(0))
+    is_before = exp.EQ(this=q.col(_IMAGE, "i"), expression=q.number(0))
     picked: list[exp.Expr] = [
-        aliased(choose((is_before.copy(), col(c.before, "q")), otherwise=col(c.id, "q")), c.name) for c in shape.shown
+        q.aliased(q.choose((is_before.copy(), q.col(c.before, "q")), otherwise=q.col(c.id, "q")), c.name)
+        for c in shape.shown
     ]
-    picked.append(aliased(col(CHANGE_TYPE, "i"), CHANGE_TYPE))
-    picked += [aliased(col(n, "n"), n) for n in (COMMIT_VERSION, COMMIT_TIMESTAMP)]
-    images = table(sources.add(Rows(_IMAGES)), "i")
-    whole = select(
-        picked, subquery(feed, "q"), join=joined(images, exp.EQ(this=col(OP, "q"), expression=col(OP, "i")), "inner")
+    picked.append(q.aliased(q.col(CHANGE_TYPE, "i"), CHANGE_TYPE))
+    picked += [q.aliased(q.col(n, "n"), n) for n in (COMMIT_VERSION, COMMIT_TIMESTAMP)]
+    images = q.table(sources.add(Rows(_IMAGES)), "i")
+    whole = q.select(
+        picked,
+        q.subquery(feed, "q"),
+        join=q.joined(images, exp.EQ(this=q.col(OP, "q"), expression=q.col(OP, "i")), "inner"),
     )
-    same = exp.EQ(this=col(NUMBER, "q"), expression=col(NUMBER, "n"))
-    whole.append("joins", joined(table(commits, "n"), same, "inner"))
+    same = exp.EQ(this=q.col(NUMBER, "q"), expression=q.col(NUMBER, "n"))
+    whole.append("joins", q.joined(q.table(commits, "n"), same, "inner"))
     if ordered:
-        by = [*(col(n, "q") for n in (NUMBER, *(f"{c.id}_o" for c in shape.order))), col(_IMAGE, "i")]
+        by = [*(q.col(n, "q") for n in (NUMBER, *(f"{c.id}_o" for c in shape.order))), q.col(_IMAGE, "i")]
         whole.set("order", exp.Order(expressions=[exp.Ordered(this=c, nulls_first=True) for c in by]))
     return whole
 
@@ -266,4 +246,4 @@ _IMAGES = pa.table(
 
 
 def _is(name: str, value: str) -> exp.EQ:
-    return exp.EQ(this=col(name), expression=text(value))
+    return exp.EQ(this=q.col(name), expression=q.text(value))

@@ -8,7 +8,7 @@ from functools import cached_property
 from sqlglot import exp
 
 from anabranch.model.objects import StoredObject
-from anabranch.model.schema import Column, Schema
+from anabranch.model.schema import Column, Schema, column_types
 from anabranch.model.types import DataType
 from anabranch.queries.initial_values import initial_value
 from anabranch.queries.nested import differs
@@ -85,8 +85,8 @@ class Overlay:
 def physical(o: StoredObject, schema: Schema) -> tuple[tuple[str, DataType], ...]:
     """The columns that a file has, by its kind."""
     if o.kind == "rows":
-        return tuple((str(c.id), c.type) for c in schema.stored)
-    pairs = [(str(c.id), c.type) for c in schema.key_columns]
+        return column_types(schema.stored)
+    pairs = list(column_types(schema.key_columns))
     if o.kind == "exceptions":
         pairs.append((OP, DataType("string")))
     for c in schema:

@@ -14,7 +14,7 @@ from anabranch.errors import InvalidRequest
 from anabranch.model.texts import FLATTER
 from anabranch.model.types import DataType
 from anabranch.queries.duck_text import DuckText, with_arguments
-from anabranch.queries.nested import BY_LIST, fitted, to_memory
+from anabranch.queries.nested import BY_LIST, fitted, from_memory, to_memory
 from anabranch.queries.query import TURN, Files, Query, col, ident, sql_type
 
 
@@ -112,6 +112,11 @@ def spark_schema(columns: Sequence[tuple[str, DataType]]) -> str:
 def spark_to_memory(name: str, type_: DataType) -> str:
     """A column in the form in which rows in memory hold it."""
     return _spark(to_memory(col(name), type_))
+
+
+def spark_from_memory(name: str, type_: DataType) -> str:
+    """A column of a type, from the form in which rows in memory hold it."""
+    return _spark(from_memory(col(name), type_))
 
 
 def spark_fitted(name: str, source: DataType, target: DataType) -> str:

@@ -17,35 +17,14 @@ from anabranch.arrow.types import key_value
 from anabranch.model.ids import ObjectId
 from anabranch.model.layers import as_layers
 from anabranch.model.objects import KeyRange, Layer
-from anabranch.model.schema import Column
+from anabranch.model.schema import Column, column_types
 from anabranch.model.tables import TableState
 from anabranch.model.types import DataType
+from anabranch.queries import query as q
 from anabranch.queries.nested import last_of
 from anabranch.queries.object_groups import INT, ObjectGroup, Overlay, physical
 from anabranch.queries.overlay_columns import GONE, turn_of
-from anabranch.queries.query import (
-    TURN,
-    Files,
-    Query,
-    Rows,
-    Source,
-    Sources,
-    aliased,
-    all_of,
-    cast_to,
-    choose,
-    col,
-    everything,
-    hinted,
-    joined,
-    null_of,
-    number,
-    same_key,
-    select,
-    subquery,
-    table,
-    union_all,
-)
+from anabranch.queries.query import TURN, Files, Query, Rows, Source, Sources
 from anabranch.settings import KEYS_ONE_BY_ONE_LIMIT
 
 
@@ -116,7 +95,7 @@ def plain_files(state: TableState, columns: Sequence[Column], access: Access) ->
         return None
     if not all(state.holds_as_now(o, columns) for o in one_of_each):
         return None
-    return Files(tuple(access.uris[o.id] for o in rows), tuple((str(c.id), c.type) for c in columns))
+    return Files(tuple(access.uris[o.id] for o in rows), column_types(columns))
 
 
 def _only_keys(access: Access, layers: Sequence[Layer], column: Column, keys: pa.Table) -> Access:
@@ -180,9 +159,11 @@ class Scan:
     def _build(self, prepared: PreparedRead) -> exp.Select | exp.Union:
         parts = [self.leaf(self.group(m, turned=False), self.columns, None) for m in self.alike(prepared.plain)]
         if prepared.applied is not None:
-            parts.append(select([col(c.id, "l") for c in self.columns], table(self.sources.add(prepared.applied), "l")))
+            parts.append(
+                q.select([q.col(c.id, "l") for c in self.columns], q.table(self.sources.add(prepared.applied), "l"))
+            )
         parts += [self._joined(each) for each in prepared.joined]
-        return union_all(parts) if parts else self._nothing()
+        return q.union_all(parts) if parts else self._nothing()
 
     def apart(self) -> Scan:
         """The same plan for a query of its own."""
@@ -191,24 +172,24 @@ class Scan:
         return replace(self, sources=sources, keys=keys)
 
     def _nothing(self) -> exp.Select:
-        empty = select([aliased(null_of(c.type), c.id) for c in self.columns])
-        return select([col(c.id) for c in self.columns], subquery(empty, "none"), where=exp.false())
+        empty = q.select([q.aliased(q.null_of(c.type), c.id) for c in self.columns])
+        return q.select([q.col(c.id) for c in self.columns], q.subquery(empty, "none"), where=exp.false())
 
     def _joined(self, changed: ChangedRows) -> exp.Select:
         """Join rows with the changes that came after them."""
         overlay = self._overlay(changed)
         read = tuple(dict.fromkeys((*self.key, *self.columns)))
         groups = [self.group(m, turned=overlay.has_turns) for m in self.alike(changed.rows)]
-        below = union_all([self.leaf(group, read, TURN if overlay.has_turns else None) for group in groups])
+        below = q.union_all([self.leaf(group, read, TURN if overlay.has_turns else None) for group in groups])
         picked = [overlay.cell(c) for c in self.columns]
-        join = joined(overlay.relation, same_key(self.key_ids, "r", "d"), "left")
-        query = select(picked, subquery(below, "r"), join=join, where=overlay.stays())
-        return hinted(query, "BROADCAST", exp.column("d")) if self.broadcast else query
+        join = q.joined(overlay.relation, q.same_key(self.key_ids, "r", "d"), "left")
+        query = q.select(picked, q.subquery(below, "r"), join=join, where=overlay.stays())
+        return q.hinted(query, "BROADCAST", exp.column("d")) if self.broadcast else query
 
     def _overlay(self, changed: ChangedRows) -> Overlay:
         if changed.folded is None:
-            return Overlay(subquery(self._fold(changed.changes, changed.cells), "d"), changed.cells)
-        return Overlay(table(self.sources.add(changed.folded), "d"), changed.cells, changed.has_turns)
+            return Overlay(q.subquery(self._fold(changed.changes, changed.cells), "d"), changed.cells)
+        return Overlay(q.table(self.sources.add(changed.folded), "d"), changed.cells, changed.has_turns)
 
     def folding(self, changes: Sequence[Layer], cells: Sequence[Column]) -> Query:
         """Fold changes by a query of its own."""
@@ -221,41 +202,41 @@ class Scan:
 
     def _fold(self, deltas: Sequence[Layer], cells: Sequence[Column]) -> exp.Select | exp.Union:
         """Fold changes to one row per key: the turn it went, and the last value and turn of each cell."""
-        parts = union_all([self._delta(group, cells) for group in self._groups(deltas)])
+        parts = q.union_all([self._delta(group, cells) for group in self._groups(deltas)])
         if len({d.turn for d in deltas}) == 1:
             return parts  # A commit changes a key once: there is nothing to fold.
-        folded = [aliased(exp.Max(this=col(GONE)), GONE)]
+        folded = [q.aliased(exp.Max(this=q.col(GONE)), GONE)]
         for c in cells:
             turn = turn_of(c)
-            folded.append(aliased(last_of(c.type, col(c.id), col(turn)), c.id))
-            folded.append(aliased(exp.Max(this=col(turn)), turn))
-        keys = [col(k) for k in self.key_ids]
+            folded.append(q.aliased(last_of(c.type, q.col(c.id), q.col(turn)), c.id))
+            folded.append(q.aliased(exp.Max(this=q.col(turn)), turn))
+        keys = [q.col(k) for k in self.key_ids]
         if self.broadcast:  # Few enough for one task: Spark need not shuffle them to fold them.
-            parts = hinted(select(everything(), subquery(parts, "p")), "COALESCE", number(1))
-        whole = select([*keys, *folded], subquery(parts, "f"))
-        whole.set("group", exp.Group(expressions=[col(k) for k in self.key_ids]))
+            parts = q.hinted(q.select(q.everything(), q.subquery(parts, "p")), "COALESCE", q.number(1))
+        whole = q.select([*keys, *folded], q.subquery(parts, "f"))
+        whole.set("group", exp.Group(expressions=[q.col(k) for k in self.key_ids]))
         return whole
 
     def _delta(self, group: ObjectGroup, cells: Sequence[Column]) -> exp.Select:
         """The changes of one group of objects: who went, and which cells got which value."""
-        turn = col(TURN, "o") if group.has_turns else number(group.turn)
+        turn = q.col(TURN, "o") if group.has_turns else q.number(group.turn)
         deletes = group.kind == "delete"
-        picked = [aliased(group.value(c), c.id) for c in self.key]
-        picked.append(aliased(cast_to(turn.copy() if deletes else exp.Null(), INT), GONE))
+        picked = [q.aliased(group.value(c), c.id) for c in self.key]
+        picked.append(q.aliased(q.cast_to(turn.copy() if deletes else exp.Null(), INT), GONE))
         for c in cells:
             if deletes or not group.touches(c):
-                picked += [aliased(null_of(c.type), c.id), aliased(null_of(INT), turn_of(c))]
+                picked += [q.aliased(q.null_of(c.type), c.id), q.aliased(q.null_of(INT), turn_of(c))]
                 continue
-            for value, name in ((group.value(c), str(c.id)), (cast_to(turn.copy(), INT), turn_of(c))):
-                picked.append(aliased(choose((group.changes(c), value), otherwise=exp.Null()), name))
+            for value, name in ((group.value(c), str(c.id)), (q.cast_to(turn.copy(), INT), turn_of(c))):
+                picked.append(q.aliased(q.choose((group.changes(c), value), otherwise=exp.Null()), name))
         return self._limited(picked, group)
 
     def leaf(self, group: ObjectGroup, columns: Sequence[Column], turn: str | None) -> exp.Select:
         """The rows of one group of objects, under the schema that the table has now."""
-        picked = [aliased(group.value(c), c.id) for c in columns]
+        picked = [q.aliased(group.value(c), c.id) for c in columns]
         if turn:
-            value = col(TURN, "o") if group.has_turns else number(group.turn)
-            picked.append(aliased(cast_to(value, INT), turn))
+            value = q.col(TURN, "o") if group.has_turns else q.number(group.turn)
+            picked.append(q.aliased(q.cast_to(value, INT), turn))
         return self._limited(picked, group)
 
     def said(self, delta: Layer, cells: Sequence[Column]) -> Query:
@@ -264,15 +245,15 @@ class Scan:
         names = [*self.key_ids, *(n for c in touched for n in (str(c.id), c.before))]
         plan = self.apart()
         group = plan.group([delta], turned=False)
-        return Query(plan._limited([col(n, "o") for n in names], group), plan.sources.named)
+        return Query(plan._limited([q.col(n, "o") for n in names], group), plan.sources.named)
 
     def _limited(self, picked: Sequence[exp.Expr], group: ObjectGroup) -> exp.Select:
         """Read a group of objects; in a look-up, only the keys that it is for."""
-        source = table(self.sources.add(group.source), "o")
+        source = q.table(self.sources.add(group.source), "o")
         if self.keys is None:
-            return select(picked, source)
-        same = all_of([exp.EQ(this=group.value(c), expression=col(c.id, "k")) for c in self.key])
-        return select(picked, source, join=joined(table(self.keys, "k"), same, "left semi"))
+            return q.select(picked, source)
+        same = q.all_of([exp.EQ(this=group.value(c), expression=q.col(c.id, "k")) for c in self.key])
+        return q.select(picked, source, join=q.joined(q.table(self.keys, "k"), same, "left semi"))
 
     def _groups(self, layers: Sequence[Layer]) -> list[ObjectGroup]:
         return [self.group(members) for members in self.alike(layers)]
@@ -315,30 +296,30 @@ def _with_turn(rows: pa.Table, turn: int) -> pa.Table:
 
 def named(query: Query, columns: Sequence[Column], alias: str) -> exp.Subquery:
     """A scan with the columns under the names that users know."""
-    picked = [aliased(col(c.id, "s"), c.name) for c in columns]
-    return subquery(select(picked, subquery(query.expression, "s")), alias)
+    picked = [q.aliased(q.col(c.id, "s"), c.name) for c in columns]
+    return q.subquery(q.select(picked, q.subquery(query.expression, "s")), alias)
 
 
 def select_rows(
     query: Query, rows: exp.Subquery, shown: Sequence[Column], where: exp.Expr | None, limit: int | None
 ) -> Query:
     """Read the shown columns of the rows of a query, under the names that users know, that a condition selects."""
-    return query.over(select([col(c.name) for c in shown], rows, where=where, limit=limit))
+    return query.over(q.select([q.col(c.name) for c in shown], rows, where=where, limit=limit))
 
 
 def ordered_by(query: Query, columns: Sequence[Column]) -> Query:
     """The rows of a query in the order of some of its columns."""
     if columns:
-        query.expression.set("order", exp.Order(expressions=[exp.Ordered(this=col(c.name)) for c in columns]))
+        query.expression.set("order", exp.Order(expressions=[exp.Ordered(this=q.col(c.name)) for c in columns]))
     return query
 
 
 def typed_values(query: Query, columns: Sequence[Column], values: Mapping[str, exp.Expr], alias: str) -> Query:
     """Users' values over a scan, to ask an engine for their types."""
-    picked = [aliased(value, name) for name, value in values.items()]
-    return query.over(select(picked, named(query, columns, alias)))
+    picked = [q.aliased(value, name) for name, value in values.items()]
+    return query.over(q.select(picked, named(query, columns, alias)))
 
 
 def count_rows(query: Query) -> Query:
     """Count the rows of a query."""
-    return query.over(select([aliased(exp.Count(this=exp.Star()), "n")], subquery(query.expression, "c")))
+    return query.over(q.select([q.aliased(exp.Count(this=exp.Star()), "n")], q.subquery(query.expression, "c")))

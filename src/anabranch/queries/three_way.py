@@ -5,43 +5,17 @@ What comes out has, for each key, all three rows, the row that is to be, and whi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
 
-import pyarrow as pa
-import pyarrow.compute as pc
 from sqlglot import exp
 
 from anabranch.model.schema import Column, Schema
 from anabranch.model.types import DataType
 from anabranch.plan.merge.rules import CONFLICT, RowPolicy, Rule
-from anabranch.queries.nested import comparable, differs
-from anabranch.queries.query import (
-    DELETE,
-    INSERT,
-    OP,
-    SAME,
-    UPDATE,
-    Query,
-    Sources,
-    aliased,
-    all_of,
-    any_of,
-    cast_to,
-    choose,
-    col,
-    is_null,
-    joined,
-    not_distinct,
-    null_of,
-    number,
-    same_key,
-    select,
-    subquery,
-    table,
-    text,
-)
+from anabranch.queries import query as q
+from anabranch.queries.nested import differs
+from anabranch.queries.query import Query, Sources
 
 BASE, OURS, THEIRS = "0", "1", "2"
 SIDES = (BASE, OURS, THEIRS)
@@ -49,9 +23,9 @@ KIND = "_ana_kind"
 """What ours and theirs did to a row that is in conflict as a whole; null for others."""
 STAYS = "_ana_stays"
 """Whether the row is there after the merge."""
-UPDATED, FILLED = "_updated", "_filled"
+UPDATED, FILLED = "_updated", "filled"
 """What a side did with a column, at the end of the column's id."""
-_EDITED = {OURS: "_ana_edited_1", THEIRS: "_ana_edited_2"}
+EDITED = {OURS: "_ana_edited_1", THEIRS: "_ana_edited_2"}
 INT, STRING = DataType("int"), DataType("string")
 
 
@@ -75,7 +49,7 @@ def unknown_of(column: Column) -> str:
     return f"{column.id}_u"
 
 
-def _lost_of(column: Column) -> str:
+def lost_of(column: Column) -> str:
     """The column that tells whether ours is a base that does not know a cell."""
     return f"{column.id}_v"
 
@@ -154,30 +128,32 @@ class _Decide:
         self, keys: exp.Table | exp.Subquery, states: Mapping[str, Query], times: Mapping[str, Query]
     ) -> exp.Select:
         found = self._side_by_side(keys, states, times)
-        edited = select([exp.Star(), *(self._edited(s) for s in (OURS, THEIRS))], subquery(found, "s"))
+        edited = q.select([exp.Star(), *(self._edited(s) for s in (OURS, THEIRS))], q.subquery(found, "s"))
         return self._results(edited)
 
     def _side_by_side(
         self, keys: exp.Table | exp.Subquery, states: Mapping[str, Query], times: Mapping[str, Query]
     ) -> exp.Select:
         """The three rows at each key, and which cells each side changed."""
-        picked: list[exp.Expr] = [col(k, "k") for k in self.key]
-        picked += [aliased(_flag(exp.Not(this=is_null(col(self.key[0], f"s{s}")))), there(s)) for s in SIDES]
+        picked: list[exp.Expr] = [q.col(k, "k") for k in self.key]
+        picked += [q.aliased(flag(exp.Not(this=q.is_null(q.col(self.key[0], f"s{s}")))), there(s)) for s in SIDES]
         for c in self.how.cells:
-            picked += [aliased(col(c.id, f"s{s}"), value_of(c, s)) for s in SIDES]
-            picked += [aliased(self._changed(c, s), _changed_of(c, s)) for s in (OURS, THEIRS)]
+            picked += [q.aliased(q.col(c.id, f"s{s}"), value_of(c, s)) for s in SIDES]
+            picked += [q.aliased(self._changed(c, s), changed_of(c, s)) for s in (OURS, THEIRS)]
             if self.how.has_unknown:
-                lost = exp.Coalesce(this=col(unknown_of(c), "s0"), expressions=[number(0)])
-                picked.append(aliased(lost, unknown_of(c)))
+                lost = exp.Coalesce(this=q.col(unknown_of(c), "s0"), expressions=[q.number(0)])
+                picked.append(q.aliased(lost, unknown_of(c)))
             if self.how.ours_has_unknown:
-                lost = exp.Coalesce(this=col(unknown_of(c), "s1"), expressions=[number(0)])
-                picked.append(aliased(lost, _lost_of(c)))
+                lost = exp.Coalesce(this=q.col(unknown_of(c), "s1"), expressions=[q.number(0)])
+                picked.append(q.aliased(lost, lost_of(c)))
             picked += [_when(time_of(c, s), s) for s in times if by_time(c, self.how)]
         picked += [_when(ROW_TIME[s], s) for s in times]
-        query = select(picked, keys)
+        query = q.select(picked, keys)
         beside = {**{f"s{s}": states[s] for s in SIDES}, **{f"w{s}": when for s, when in times.items()}}
         for alias, rows in beside.items():
-            query.append("joins", joined(subquery(rows.expression, alias), same_key(self.key, "k", alias), "left"))
+            query.append(
+                "joins", q.joined(q.subquery(rows.expression, alias), q.same_key(self.key, "k", alias), "left")
+            )
         return query
 
     def _rule(self, c: Column) -> Rule:
@@ -186,89 +162,89 @@ class _Decide:
     def _changed(self, c: Column, side: str) -> exp.Expr:
         """Whether a side has another value than the base; to one that is unknown, every value is another."""
         if self._lacks(c, side):
-            return number(0)
-        test = differs(c.type, col(c.id, "s0"), col(c.id, f"s{side}"))
+            return q.number(0)
+        test = differs(c.type, q.col(c.id, "s0"), q.col(c.id, f"s{side}"))
         unknown = ["s0"] if self.how.has_unknown else []
         unknown += ["s1"] if self.how.ours_has_unknown and side == OURS else []
-        tests = [exp.EQ(this=col(unknown_of(c), s), expression=number(1)) for s in unknown]
-        return _flag(any_of([*tests, test]))
+        tests = [exp.EQ(this=q.col(unknown_of(c), s), expression=q.number(1)) for s in unknown]
+        return flag(q.any_of([*tests, test]))
 
     def _lacks(self, c: Column, side: str) -> bool:
         return (side, str(c.id)) in self.how.lacking
 
     def _edited(self, side: str) -> exp.Alias:
         """Whether a side did anything to the row since the base."""
-        came_or_went = exp.NEQ(this=col(there(BASE)), expression=col(there(side)))
-        both = all_of([_is_set(there(BASE)), _is_set(there(side))])
-        changed = any_of([_is_set(_changed_of(c, side)) for c in self.how.cells])
-        test = any_of([came_or_went, all_of([both, exp.Paren(this=changed)])])
+        came_or_went = exp.NEQ(this=q.col(there(BASE)), expression=q.col(there(side)))
+        both = q.all_of([is_set(there(BASE)), is_set(there(side))])
+        changed = q.any_of([is_set(changed_of(c, side)) for c in self.how.cells])
+        test = q.any_of([came_or_went, q.all_of([both, exp.Paren(this=changed)])])
         if side == THEIRS and self.how.policy.only_new_rows:
-            test = all_of([_is_not_set(there(BASE)), exp.Paren(this=test)])
-        return aliased(_flag(test), _EDITED[side])
+            test = q.all_of([is_not_set(there(BASE)), exp.Paren(this=test)])
+        return q.aliased(flag(test), EDITED[side])
 
     # --- decisions ---
 
     def _results(self, edited: exp.Select) -> exp.Select:
         picked: list[exp.Expr] = [exp.Star()]
         merged = [self._cell(c) for c in self.how.cells]
-        picked.append(aliased(self._stays(), STAYS))
-        picked.append(aliased(self._kind(), KIND))
+        picked.append(q.aliased(self._stays(), STAYS))
+        picked.append(q.aliased(self._kind(), KIND))
         for c, (value, conflict) in zip(self.how.cells, merged, strict=True):
-            picked.append(aliased(cast_to(self._value(c, value), c.type), c.id))
-            clash = all_of([self._meet(), conflict])
+            picked.append(q.aliased(q.cast_to(self._value(c, value), c.type), c.id))
+            clash = q.all_of([self._meet(), conflict])
             if self.how.virtual and c not in self.how.younger:
-                clash = any_of([self._one_went(), exp.Paren(this=clash)])
+                clash = q.any_of([self._one_went(), exp.Paren(this=clash)])
             if self.how.ours_has_unknown:
-                clash = any_of([_is_set(_lost_of(c)), exp.Paren(this=clash)])
-            picked.append(aliased(_flag(clash), conflict_of(c)))
-        return select(picked, subquery(edited, "e"))
+                clash = q.any_of([is_set(lost_of(c)), exp.Paren(this=clash)])
+            picked.append(q.aliased(flag(clash), conflict_of(c)))
+        return q.select(picked, q.subquery(edited, "e"))
 
     def _meet(self) -> exp.Condition:
         """Both sides have the row, and did something to it."""
-        return all_of([*(_is_set(n) for n in (there(OURS), there(THEIRS), _EDITED[OURS], _EDITED[THEIRS]))])
+        return q.all_of([*(is_set(n) for n in (there(OURS), there(THEIRS), EDITED[OURS], EDITED[THEIRS]))])
 
     def _takes_theirs(self) -> exp.Condition:
         """Rows that become theirs': ours did nothing to them, or a rule says so."""
         if self.how.policy.replaces_all:
             return exp.true()
-        cases = [all_of([_is_set(_EDITED[THEIRS]), _is_not_set(_EDITED[OURS])])]
+        cases = [q.all_of([is_set(EDITED[THEIRS]), is_not_set(EDITED[OURS])])]
         lost = self._one_went()
         if self.how.policy.theirs_deletes_win:
-            cases.append(all_of([lost.copy(), _is_not_set(there(THEIRS))]))
+            cases.append(q.all_of([lost.copy(), is_not_set(there(THEIRS))]))
         rule = self.how.policy.rule.word
         if rule == "theirs":
             cases.append(lost.copy())
         if rule == "newest" and self.how.has_times:
-            newer = exp.GT(this=col(ROW_TIME[THEIRS]), expression=col(ROW_TIME[OURS]))
-            cases.append(all_of([lost.copy(), newer]))
-        return any_of([exp.Paren(this=case) for case in cases])
+            newer = exp.GT(this=q.col(ROW_TIME[THEIRS]), expression=q.col(ROW_TIME[OURS]))
+            cases.append(q.all_of([lost.copy(), newer]))
+        return q.any_of([exp.Paren(this=case) for case in cases])
 
     def _one_went(self) -> exp.Condition:
         """One side deleted the row, the other changed it."""
-        return all_of(
+        return q.all_of(
             [
-                _is_set(_EDITED[OURS]),
-                _is_set(_EDITED[THEIRS]),
-                exp.NEQ(this=col(there(OURS)), expression=col(there(THEIRS))),
+                is_set(EDITED[OURS]),
+                is_set(EDITED[THEIRS]),
+                exp.NEQ(this=q.col(there(OURS)), expression=q.col(there(THEIRS))),
             ]
         )
 
     def _stays(self) -> exp.Expr:
         if self.how.virtual:
-            return _flag(any_of([self._one_went(), exp.Paren(this=self._plain_stay())]))
-        return _flag(self._plain_stay())
+            return flag(q.any_of([self._one_went(), exp.Paren(this=self._plain_stay())]))
+        return flag(self._plain_stay())
 
     def _plain_stay(self) -> exp.Condition:
-        taken = choose((self._takes_theirs(), col(there(THEIRS))), otherwise=col(there(OURS)))
-        return exp.EQ(this=taken, expression=number(1))
+        taken = q.choose((self._takes_theirs(), q.col(there(THEIRS))), otherwise=q.col(there(OURS)))
+        return exp.EQ(this=taken, expression=q.number(1))
 
     def _kind(self) -> exp.Expr:
         """The kind of a conflict of whole rows: one side deleted what the other changed."""
-        tests = [all_of([self._one_went(), exp.Not(this=exp.Paren(this=self._takes_theirs())), *self._not_ours()])]
+        tests = [q.all_of([self._one_went(), exp.Not(this=exp.Paren(this=self._takes_theirs())), *self._not_ours()])]
         if self.how.policy.strictness == "disjoint":
-            tests.append(all_of([_is_set(_EDITED[OURS]), _is_set(_EDITED[THEIRS]), _is_not_set(there(OURS))]))
-        kinds = exp.Concat(expressions=[_did(OURS), text("/"), _did(THEIRS)], safe=True)
-        return choose((any_of([exp.Paren(this=t) for t in tests]), kinds), otherwise=null_of(STRING))
+            tests.append(q.all_of([is_set(EDITED[OURS]), is_set(EDITED[THEIRS]), is_not_set(there(OURS))]))
+        kinds = exp.Concat(expressions=[_did(OURS), q.text("/"), _did(THEIRS)], safe=True)
+        return q.choose((q.any_of([exp.Paren(this=t) for t in tests]), kinds), otherwise=q.null_of(STRING))
 
     def _not_ours(self) -> list[exp.Expr]:
         if self.how.virtual or self.how.policy.rule.word == "ours":
@@ -280,19 +256,19 @@ class _Decide:
     def _value(self, c: Column, merged: exp.Expr) -> exp.Expr:
         """The value of a cell after the merge."""
         if c in self.how.younger:
-            return exp.Coalesce(this=col(value_of(c, OURS)), expressions=[col(value_of(c, THEIRS))])
+            return exp.Coalesce(this=q.col(value_of(c, OURS)), expressions=[q.col(value_of(c, THEIRS))])
         for side, other in ((OURS, THEIRS), (THEIRS, OURS)):
             if self._lacks(c, side):  # A side has no say in a column that it does not know.
-                return choose((_is_set(there(other)), col(value_of(c, other))), otherwise=col(value_of(c, side)))
-        return choose(
-            (self._takes_theirs(), col(value_of(c, THEIRS))),
+                return q.choose((is_set(there(other)), q.col(value_of(c, other))), otherwise=q.col(value_of(c, side)))
+        return q.choose(
+            (self._takes_theirs(), q.col(value_of(c, THEIRS))),
             (self._meet(), merged),
-            otherwise=col(value_of(c, OURS)),
+            otherwise=q.col(value_of(c, OURS)),
         )
 
     def _cell(self, c: Column) -> tuple[exp.Expr, exp.Expr]:
         """The value of a cell in a row that both sides have and touched, and whether it is in conflict."""
-        ours, theirs = col(value_of(c, OURS)), col(value_of(c, THEIRS))
+        ours, theirs = q.col(value_of(c, OURS)), q.col(value_of(c, THEIRS))
         differ = differs(c.type, ours.copy(), theirs.copy())
         only_theirs, only_ours = (self._is_left_to_other(c, s) for s in (OURS, THEIRS))
         cases: list[tuple[exp.Expr, exp.Expr]] = [(only_theirs, theirs), (only_ours, ours)]
@@ -302,40 +278,43 @@ class _Decide:
         cases.append((exp.Not(this=exp.Paren(this=differ)), ours.copy()))
         if self._rule(c).word != "sum":
             cases += ruled
-        value = choose(*cases, otherwise=ours.copy())
+        value = q.choose(*cases, otherwise=ours.copy())
         if self.how.policy.strictness in ("row", "disjoint"):
             return value, exp.false() if ruled else self._strict(c, differ)
-        free = any_of([exp.Paren(this=test.copy()) for test, _ in cases])
+        free = q.any_of([exp.Paren(this=test.copy()) for test, _ in cases])
         return value, exp.Not(this=exp.Paren(this=free))
 
     def _is_left_to_other(self, c: Column, side: str) -> exp.Expr:
         """Whether a side gave the cell no value of its own: it did not change it, or knows no such column."""
-        return exp.true() if self._lacks(c, side) else all_of([_is_set(there(BASE)), _is_not_set(_changed_of(c, side))])
+        return exp.true() if self._lacks(c, side) else q.all_of([is_set(there(BASE)), is_not_set(changed_of(c, side))])
 
     def _strict(self, c: Column, differ: exp.Expr) -> exp.Expr:
         """A cell of a row that both sides changed: one that either touched, under `row` only if they differ."""
-        touched = any_of([_is_set(_changed_of(c, s)) for s in (OURS, THEIRS)])
+        touched = q.any_of([is_set(changed_of(c, s)) for s in (OURS, THEIRS)])
         return touched if self.how.policy.strictness == "disjoint" else differ.copy()
 
     def _ruled(self, c: Column) -> list[tuple[exp.Expr, exp.Expr]]:
         """When a rule decides a cell that both sides changed differently, and to what."""
         if self.how.virtual and self._rule(c).word not in ("sum", "min", "max", "union", "coalesce"):
             return []  # Which side is ours is nothing that a base knows.
-        base, ours, theirs = (col(value_of(c, s)) for s in SIDES)
-        known: list[exp.Expr] = [_is_set(there(BASE)), *(exp.Not(this=is_null(v.copy())) for v in (base, ours, theirs))]
+        base, ours, theirs = (q.col(value_of(c, s)) for s in SIDES)
+        known: list[exp.Expr] = [
+            is_set(there(BASE)),
+            *(exp.Not(this=q.is_null(v.copy())) for v in (base, ours, theirs)),
+        ]
         known.append(self._is_known(c))
         word = self._rule(c).word
-        none = [(is_null(ours.copy()), theirs.copy()), (is_null(theirs.copy()), ours.copy())]
+        none = [(q.is_null(ours.copy()), theirs.copy()), (q.is_null(theirs.copy()), ours.copy())]
         if word == "ours":
             return [(exp.true(), ours)]
         if word == "theirs":
             return [(exp.true(), theirs)]
         if word == "newest":
-            newer = exp.GT(this=col(time_of(c, THEIRS)), expression=col(time_of(c, OURS)))
+            newer = exp.GT(this=q.col(time_of(c, THEIRS)), expression=q.col(time_of(c, OURS)))
             return [(newer, theirs), (exp.true(), ours)] if self.how.has_times else []
         if word == "sum":
             total = exp.Sub(this=exp.Add(this=ours, expression=theirs), expression=base)
-            return [(all_of(known), total)]
+            return [(q.all_of(known), total)]
         if word in ("min", "max"):
             least = exp.LTE if word == "min" else exp.GTE
             return [*none, (least(this=ours.copy(), expression=theirs.copy()), ours), (exp.true(), theirs)]
@@ -345,12 +324,12 @@ class _Decide:
             return [*none, (exp.true(), _union(ours, theirs))]
         if word == "expression":
             sides = {"base": base, "ours": ours, "theirs": theirs}
-            return [(self._is_known(c), _filled(self.how.expressions[str(c.id)], sides))]
+            return [(self._is_known(c), filled(self.how.expressions[str(c.id)], sides))]
         return []
 
     def _is_known(self, c: Column) -> exp.Expr:
         """Whether the base knows the cell; an expression may speak of it."""
-        return _is_not_set(unknown_of(c)) if self.how.has_unknown else exp.true()
+        return is_not_set(unknown_of(c)) if self.how.has_unknown else exp.true()
 
 
 def by_time(c: Column, how: Decision) -> bool:
@@ -360,10 +339,10 @@ def by_time(c: Column, how: Decision) -> bool:
 
 def _when(name: str, side: str) -> exp.Alias:
     """When a side last touched something; what it never touched is older than all."""
-    return aliased(exp.Coalesce(this=col(name, f"w{side}"), expressions=[number(0)]), name)
+    return q.aliased(exp.Coalesce(this=q.col(name, f"w{side}"), expressions=[q.number(0)]), name)
 
 
-def _filled(expression: exp.Expr, sides: Mapping[str, exp.Expr]) -> exp.Expr:
+def filled(expression: exp.Expr, sides: Mapping[str, exp.Expr]) -> exp.Expr:
     """A user's rule with the three values in the place of their names."""
 
     def put(node: exp.Expr) -> exp.Expr:
@@ -385,155 +364,23 @@ def _union(ours: exp.Expr, theirs: exp.Expr) -> exp.Expr:
 
 def _did(side: str) -> exp.Case:
     """What a side did to a row."""
-    had, has = _is_set(there(BASE)), _is_set(there(side))
-    return choose((all_of([had, has]), text("update")), (had.copy(), text("delete")), otherwise=text("insert"))
+    had, has = is_set(there(BASE)), is_set(there(side))
+    return q.choose(
+        (q.all_of([had, has]), q.text("update")), (had.copy(), q.text("delete")), otherwise=q.text("insert")
+    )
 
 
-def _changed_of(column: Column, side: str) -> str:
+def changed_of(column: Column, side: str) -> str:
     return f"{column.id}_d{side}"
 
 
-def _flag(test: exp.Expr) -> exp.Case:
-    return choose((test, number(1)), otherwise=number(0))
+def flag(test: exp.Expr) -> exp.Case:
+    return q.choose((test, q.number(1)), otherwise=q.number(0))
 
 
-def _is_set(name: str) -> exp.EQ:
-    return exp.EQ(this=col(name), expression=number(1))
+def is_set(name: str) -> exp.EQ:
+    return exp.EQ(this=q.col(name), expression=q.number(1))
 
 
-def _is_not_set(name: str) -> exp.EQ:
-    return exp.EQ(this=col(name), expression=number(0))
-
-
-def with_settled(query: Query, settled: str, how: Decision) -> Query:
-    """Decided rows, with what was resolved before in its place wherever base, ours and theirs are as they were."""
-    ids = [str(k) for k in how.schema.key_ids]
-    same: list[exp.Expr] = [exp.EQ(this=col(there(s), "d"), expression=col(there(s), "s")) for s in SIDES]
-    same += [
-        not_distinct(comparable(c.type, col(value_of(c, s), "d")), comparable(c.type, col(value_of(c, s), "s")))
-        for c in how.cells
-        for s in SIDES
-    ]
-    on = all_of([same_key(ids, "d", "s"), *same])
-    found = exp.Not(this=is_null(col(ids[0], "s")))
-    # A row that was settled in part keeps its other conflicts.
-    own = {STAYS, KIND, *(n for c in how.cells for n in (str(c.id), conflict_of(c)))}
-    picked = [
-        aliased(choose((found.copy(), col(n, "s")), otherwise=col(n, "d")), n) if n in own else col(n, "d")
-        for n, _ in pairs(how)
-    ]
-    join = joined(table(settled, "s"), on, "left")
-    return query.over(select(picked, subquery(query.expression, "d"), join=join))
-
-
-def shown_rows(query: Query, how: Decision) -> Query:
-    """One row for each key in conflict under the names that users know: ours if there is one, else theirs, or base."""
-    picked: list[exp.Expr] = [aliased(col(c.id), c.id) for c in how.schema.key_columns]
-    picked += [aliased(col(c.id), c.name) for c in how.schema if c.id in how.schema.key]
-    for c in how.cells:
-        value = choose(
-            (_is_set(there(OURS)), col(value_of(c, OURS))),
-            (_is_set(there(THEIRS)), col(value_of(c, THEIRS))),
-            otherwise=col(value_of(c, BASE)),
-        )
-        picked.append(aliased(value, c.name))
-    return query.over(select(picked, subquery(query.expression, "d")))
-
-
-def tested(query: Query, schema: Schema, test: exp.Expr, args: Mapping[str, Any]) -> Query:
-    """The keys of shown rows that meet a condition."""
-    found = select([col(k) for k in schema.key_ids], subquery(query.expression, "w"), where=test)
-    return Query(found, query.sources, args)
-
-
-def computed(query: Query, column: Column, tree: exp.Expr, schema: Schema) -> Query:
-    """The value of an expression over base, ours and theirs of a cell, by key, as `v`."""
-    sides = {"base": col(value_of(column, BASE)), "ours": col(value_of(column, OURS))}
-    value = cast_to(_filled(tree, {**sides, "theirs": col(value_of(column, THEIRS))}), column.type)
-    picked = [*(col(k) for k in schema.key_ids), aliased(value, "v")]
-    return query.over(select(picked, subquery(query.expression, "c")))
-
-
-def with_args(query: Query, args: Mapping[str, Any]) -> Query:
-    """A query with users' arguments."""
-    return Query(query.expression, query.sources, args)
-
-
-def against(query: Query, side: str, how: Decision) -> Query:
-    """The difference from one side to the merged rows: one row per key, also where there is none."""
-    has, stays = _is_set(there(side)), _is_set(STAYS)
-    differ = any_of([differs(c.type, col(value_of(c, side)), col(c.id)) for c in how.cells])
-    op = choose(
-        (all_of([_is_not_set(there(side)), stays]), text(INSERT)),
-        (all_of([has, _is_not_set(STAYS)]), text(DELETE)),
-        (all_of([has.copy(), stays.copy(), exp.Paren(this=differ)]), text(UPDATE)),
-        otherwise=text(SAME),
-    )
-    picked: list[exp.Expr] = [col(k) for k in how.schema.key_ids]
-    for c in how.cells:
-        picked += [col(c.id), aliased(col(value_of(c, side)), c.before)]
-    return query.over(select([*picked, aliased(op, OP)], subquery(query.expression, "d")))
-
-
-def staying(query: Query, schema: Schema) -> Query:
-    """The rows that are there after the merge."""
-    picked = [col(c.id) for c in schema.stored]
-    return query.over(select(picked, subquery(query.expression, "d"), where=_is_set(STAYS)))
-
-
-def as_base(source: str, how: Decision, sources: Sources) -> Query:
-    """Decided rows of a virtual base, as the base of another decision: what is in conflict is unknown."""
-    picked: list[exp.Expr] = [col(k) for k in how.schema.key_ids]
-    for c in how.cells:
-        known = choose((_is_set(conflict_of(c)), null_of(c.type)), otherwise=col(c.id))
-        picked += [aliased(known, c.id), aliased(col(conflict_of(c)), unknown_of(c))]
-    return Query(select(picked, table(source, "v"), where=_is_set(STAYS)), sources.named)
-
-
-def used_cells(query: Query, how: Decision) -> Query:
-    """What theirs did with columns: whether it changed a cell of a row that the base has (`updated`), and whether a
-    row that it inserted has a value (`filled`)."""
-    cases: list[tuple[str, exp.Expr, Callable[[Column], exp.Expr]]] = [
-        (UPDATED, _is_set(there(BASE)), lambda c: _is_set(_changed_of(c, THEIRS))),
-        (FILLED, _is_not_set(there(BASE)), lambda c: exp.Not(this=is_null(col(value_of(c, THEIRS))))),
-    ]
-    has = _is_set(there(THEIRS))
-    picked = [
-        aliased(exp.Max(this=_flag(all_of([has.copy(), where.copy(), test(c)]))), f"{c.id}{word}")
-        for word, where, test in cases
-        for c in how.cells
-    ]
-    return query.over(select(picked, subquery(query.expression, "d")))
-
-
-def in_conflict(query: Query, how: Decision) -> Query:
-    """The keys that are in conflict, with all that is known of them."""
-    return query.over(select([exp.Star()], subquery(query.expression, "d"), where=conflict_test(how)))
-
-
-def conflicts_among(rows: pa.Table, how: Decision) -> pa.Table:
-    """The same of decided rows in memory."""
-    test = pc.is_valid(rows.column(KIND))
-    for c in how.cells:
-        test = pc.or_(test, pc.equal(rows.column(conflict_of(c)), 1))
-    return rows.filter(test)
-
-
-def conflict_test(how: Decision) -> exp.Condition:
-    """Whether a row or one of its cells is in conflict."""
-    return any_of([exp.Not(this=is_null(col(KIND))), *(_is_set(conflict_of(c)) for c in how.cells)])
-
-
-def pairs(how: Decision) -> list[tuple[str, DataType]]:
-    """The columns of decided rows, with their types."""
-    found = [(str(c.id), c.type) for c in how.schema.key_columns]
-    found += [(there(s), INT) for s in SIDES]
-    for c in how.cells:
-        found += [(value_of(c, s), c.type) for s in SIDES] + [(_changed_of(c, s), INT) for s in (OURS, THEIRS)]
-        found += [(unknown_of(c), INT)] if how.has_unknown else []
-        found += [(_lost_of(c), INT)] if how.ours_has_unknown else []
-        found += [(str(c.id), c.type), (conflict_of(c), INT)]
-        found += [(time_of(c, s), INT) for s in (OURS, THEIRS)] if by_time(c, how) else []
-    found += [(ROW_TIME[s], INT) for s in (OURS, THEIRS)] if how.has_times else []
-    found += [(_EDITED[s], INT) for s in (OURS, THEIRS)]
-    return [*found, (STAYS, INT), (KIND, STRING)]
+def is_not_set(name: str) -> exp.EQ:
+    return exp.EQ(this=q.col(name), expression=q.number(0))

@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from anabranch.repo.merge.open_sequence import OpenSequence
     from anabranch.repo.merge.preview import Preview
     from anabranch.repo.merge.request import FastForward, MergeResult, Mode
+    from anabranch.repo.read.object_list import ObjectList
     from anabranch.repo.read.sql_result import SqlResult
     from anabranch.repo.read.table import Table
     from anabranch.repo.sql.sql import SqlSession
@@ -138,6 +139,15 @@ class Repository:
         from anabranch.repo.merge.amend import AmendRequest, amend
 
         return amend(self._ctx, AmendRequest(branch, message, author, date), work)
+
+    def carry_over(self, work: OpenCommit, message: str | None = None, *, author: str | None = None) -> OpenSequence:
+        """Merge open work with what its branch got meanwhile; conflicts stay open, `finish()` moves the branch.
+
+        For work that `finish()` refuses with BranchMoved. What both sides touched is a conflict, equal or not.
+        """
+        from anabranch.repo.merge.carry_over import carry_over
+
+        return carry_over(self._ctx, work, message, author)
 
     def start(
         self,
@@ -243,9 +253,9 @@ class Repository:
         """List the moves of a branch, newest first."""
         return branch_verbs.reflog(self._ctx, branch, limit)
 
-    def tag(self, name: str, at: str | None = None) -> None:
-        """Name a commit for good."""
-        branch_verbs.create_tag(self._ctx, name, at)
+    def tag(self, name: str, at: str | None = None, *, message: str | None = None) -> None:
+        """Name a commit for good, and say why if you like."""
+        branch_verbs.create_tag(self._ctx, name, at, message)
 
     def delete_tag(self, name: str) -> None:
         """Remove a tag."""
@@ -413,6 +423,12 @@ class Repository:
 
         return open_tree(self._ctx, at)
 
+    def objects(self, at: str | None = None, *, table: str | None = None) -> ObjectList:
+        """List the objects that a commit is read from, all or those of one table: `download()` and `evict()` them."""
+        from anabranch.repo.read.object_list import list_objects
+
+        return list_objects(self._ctx, at, table)
+
     def sql(
         self,
         text: str,
@@ -460,17 +476,21 @@ class Repository:
         equal_columns: bool = False,
         needed: Sequence[str] = (),
         rename: Mapping[str, str] | None = None,
+        key: str | Sequence[str] | None = None,
         tell: Callable[[str], None] = lambda _: None,
         **options: Any,
     ) -> FileRows:
         """Read files, folders or patterns to insert their `.rows`; options are those of `TextOptions`.
 
         `rename={"Delta 15 N (o/oo)": "d15n"}` gives columns of the files other names; `schema` knows them by these.
+        With `bad_rows=`, rows whose `key` is null or came before are set aside, too.
         """
         from anabranch.formats.read import read_files
         from anabranch.formats.rules.request import make_request
+        from anabranch.frames.input import key_names
 
-        request = make_request(paths, format, schema, bad_rows, equal_columns, needed, rename or {}, options)
+        names = key_names(key)
+        request = make_request(paths, format, schema, bad_rows, equal_columns, needed, rename or {}, names, options)
         return read_files(self._ctx.engines, request, tell)
 
     def diff(self, before: str | None = None, after: str | None = None, *, table: str | None = None) -> Diff:

@@ -10,6 +10,7 @@ from anabranch.catalog import liveness, repositories
 from anabranch.catalog.repositories import RepositoryRecord
 from anabranch.catalog.store import Catalog, Connection, now
 from anabranch.engines.choice import Engines
+from anabranch.engines.far_root import FarRoot
 from anabranch.errors import AlreadyExists, InvalidRequest, NotFound
 from anabranch.model.addresses import is_server, shown_location
 from anabranch.model.ids import BranchId, CommitId, LineId, new_id
@@ -178,8 +179,9 @@ def objects_at(location: str, facts: dict[str, str]) -> str:
 def _context(
     location: str, catalog: Catalog, record: RepositoryRecord, facts: dict[str, str], options: Options
 ) -> Context:
-    root = open_root(objects_at(location, facts), facts["store_id"], options.settings)
-    far = root.spark_options() if root.is_far else None
+    place = objects_at(location, facts)
+    root = open_root(place, facts["store_id"], options.settings)
+    far = FarRoot(read_object_url(place).scheme, root.spark_options()) if root.is_far else None
     sound = Soundness(root, options.settings.damage)
     made = Context(
         catalog,

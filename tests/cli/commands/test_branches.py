@@ -146,7 +146,7 @@ def test_tags_are_made_listed_and_deleted(shop: Ana) -> None:
     tags = shop("tag", "--json").json["tags"]
     assert [tag["name"] for tag in tags] == ["v0", "v1"]
     assert tags[1]["commit"] == made["commit"]
-    assert set(tags[0]) == {"name", "commit", "created_at", "author"}
+    assert set(tags[0]) == {"name", "commit", "created_at", "author", "message"}
     assert [line.split()[0] for line in shop("tag").out.splitlines()] == ["v0", "v1"]
     assert shop("tag", "-d", "v0").out == "Deleted tag v0\n"
     assert shop("tag", "-d", "v1", "--json").json == {"deleted": ["v1"]}
@@ -189,3 +189,13 @@ def test_a_dash_is_the_branch_before(shop: Ana) -> None:
 def test_who_switches_to_a_commit_is_told_how_to_get_there(shop: Ana) -> None:
     assert "`ana switch -c NAME HEAD~1` makes a branch there" in shop("checkout", "HEAD~1", fails=3).err
     assert "`ana switch -c nope` makes it" in shop("switch", "nope", fails=3).err
+
+
+def test_a_tag_may_say_what_it_is_for(shop: Ana) -> None:
+    shop("tag", "-m", "as sent to the auditors", "audit")
+    shop("tag", "plain")
+    lines = shop("tag").out.splitlines()
+    assert [line.endswith("as sent to the auditors") for line in lines] == [True, False]
+    assert "tag audit of " in shop("show", "audit").out
+    assert [tag["message"] for tag in shop("tag", "--json").json["tags"]] == ["as sent to the auditors", None]
+    assert "as sent" in shop("sql", "SELECT message FROM ana.tags WHERE name = 'audit'").out

@@ -75,3 +75,11 @@ def test_the_shell_is_answered_without_anything_heavy(busy: Ana) -> None:
     )
     assert done.stdout.split() == ["plain,dev", "plain,draft"]
     assert done.stderr.split() == []
+
+
+def test_columns_of_the_named_table_and_files_are_offered(busy: Ana) -> None:
+    assert offered("blame", "orders", "--column", begun="p") == ["price"]
+    assert offered("export", "orders", "x.csv", "--columns", begun="id,st") == ["id,status"]
+    assert offered("export", "nowhere", "x.csv", "--columns") == []
+    found = ShellComplete(cli, {}, "ana", "_ANA_COMPLETE").get_completions(["import", "orders"], "or")
+    assert [(item.type, item.value) for item in found] == [("file", "or")]

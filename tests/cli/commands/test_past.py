@@ -76,3 +76,12 @@ def test_a_criss_cross_of_merges_is_drawn(lived: Ana, folder: Path) -> None:
     assert nodes[0].endswith(" both again")
     assert {" ".join(line.split()[-2:]) for line in nodes[3:5]} == {"on dev", "on main"}
     assert all(line.count("*") == 1 for line in nodes)
+
+
+def test_blame_of_one_column_tells_who_changed_that_cell_last(shop: Ana) -> None:
+    shop("sql", "UPDATE orders SET status = 'void' WHERE id = 1", "-m", "void")
+    rows = shop("blame", "orders", "--column", "price", "--key", "1", "--json").json
+    assert [commit["message"] for commit in rows["commits"].values()] != ["void"]
+    assert rows["commits"][rows["rows"][0]["commit"]]["message"] != "void"
+    assert not shop("blame", "orders", "-n", "100", "--json").json["more"]
+    assert shop("blame", "orders", "-n", "1", "--json").json["more"]

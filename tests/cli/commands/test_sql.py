@@ -65,3 +65,14 @@ def test_a_statement_that_wrote_is_called_by_its_kind(shop: Ana) -> None:
     assert shop("sql", "CREATE OR REPLACE TABLE c AS SELECT 1 AS a").out == "CREATE TABLE: 1 inserted\n"
     query = "WITH w AS (SELECT 2 AS a) INSERT INTO c SELECT * FROM w"
     assert shop("sql", query).out == "INSERT: 1 inserted\n"
+
+
+def test_a_script_that_fails_says_its_line_and_what_was_published_before(shop: Ana, folder: Path) -> None:
+    (folder / "s.sql").write_text(
+        "UPDATE orders SET price = 3 WHERE id = 1;\nCOMMIT 'one';\n\n-- a remark\nUPDATE orders\nSET pric = 2;\n"
+    )
+    done = shop("sql", "-f", "s.sql", fails=3)
+    assert done.err.startswith("error: line 5: there is no column 'pric'\n")
+    assert "did you mean 'price'? published before it: " in done.err
+    assert "(one)" in done.err
+    assert "line 1" not in shop("sql", "SELECT pric FROM orders", fails=3).err

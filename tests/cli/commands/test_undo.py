@@ -169,3 +169,15 @@ def test_a_rebase_stops_at_a_conflict_and_goes_on(parted: Ana, folder: Path) -> 
     parted("resolve", "orders", "--ours")
     assert len(parted("rebase", "--continue", "--json").json["commits"]) == 2
     assert shown(parted)[1] == ("void", 8.0)
+
+
+def test_staged_work_is_merged_with_what_came_meanwhile(parted: Ana, folder: Path) -> None:
+    parted("sql", "UPDATE orders SET price = 100 WHERE id = 1")
+    write(folder, "main", "beside", price=55.0)
+    done = parted("commit", "-m", "mine", fails=1)
+    assert "What is staged is merged with that:" in done.out
+    assert "1 conflict" in done.out
+    parted("resolve", "orders", "--set", "price=ours + theirs")
+    assert parted("cherry-pick", "--continue").out.splitlines()[0].endswith("] mine")
+    assert shown(parted)[1] == ("new", 155.0)
+    assert "Nothing is staged." in parted("status").out

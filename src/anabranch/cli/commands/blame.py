@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from anabranch.cli.commands.history import key_of
-from anabranch.cli.name_completion import refs, tables
+from anabranch.cli.name_completion import columns, refs, tables
 from anabranch.cli.options import command as make_command
 from anabranch.cli.output.tables import Heading, fits_whole, key_line, print_table
 from anabranch.cli.output.text import emit, emit_json, local, plural, short, subject
@@ -24,18 +24,20 @@ if TYPE_CHECKING:
 @make_command("blame", short_help="Show who changed each row, or cell, last.")
 @click.argument("table", shell_complete=tables)
 @click.option("--cells", is_flag=True, help="For each cell, not each row.")
+@click.option("--column", metavar="NAME", shell_complete=columns, help="Who changed this cell of each row last.")
 @click.option("--at", metavar="REF", shell_complete=refs, help="Where to look (the current branch).")
 @click.option("--key", metavar="[COLUMN=]VALUE", multiple=True, help="Only the row with this key.")
 @click.option("--where", metavar="EXPR", help="Only rows for which this SQL expression holds.")
 @click.option("-n", "--limit", type=click.IntRange(min=0), default=100, metavar="N", help="At most so many rows (100).")
 def command(
-    session: Session, table: str, cells: bool, at: str | None, key: tuple[str, ...], where: str | None, limit: int
+    session: Session, table: str, cells: bool, at: str | None, key: tuple[str, ...], limit: int, **chosen: Any
 ) -> None:
     """Show the commit that last changed each row of TABLE, or with --cells each cell.
 
     \b
     $ ana blame orders
     $ ana blame orders --key 1 --cells
+    $ ana blame orders --column price
 
     JSON: table, ref, rows (list of key, row, commit, and with --cells cells: commits by column), commits (as in log,
     by hash), more.
@@ -44,7 +46,8 @@ def command(
     with session.progress(f"reading the past of {table}"):
         with session.repo.one_state():
             columns = list(session.repo.table(table, ref).schema)
-            blame = session.repo.blame(table, ref, cells=cells, key=key_of(session, table, ref, key), where=where)
+            found_key = key_of(session, table, ref, key)
+            blame = session.repo.blame(table, ref, cells=cells, key=found_key, limit=limit + 1, **chosen)
         found = blame.rows()
     shown, more = found[:limit], len(found) > limit
     if session.json:

@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from anabranch.cli.commands.history import key_of
-from anabranch.cli.name_completion import refs, tables
+from anabranch.cli.name_completion import columns, refs, tables
 from anabranch.cli.options import command as make_command
 from anabranch.cli.options import names
 from anabranch.cli.output.tables import Heading, Styled, print_table
@@ -23,7 +23,9 @@ _FIRST = ("_change_type", "_commit_version")
 @click.argument("table", shell_complete=tables)
 @click.option("--since", metavar="REF", shell_complete=refs, help="Only commits after this one.")
 @click.option("--to", metavar="REF", shell_complete=refs, help="Only commits up to this one (the current branch).")
-@click.option("--columns", metavar="A,B", callback=names, help="Only these columns, and changes of them.")
+@click.option(
+    "--columns", metavar="A,B", callback=names, shell_complete=columns, help="Only these columns, and changes of them."
+)
 @click.option("--where", metavar="EXPR", help="Only changes of rows for which this holds before or after.")
 @click.option("--key", metavar="[COLUMN=]VALUE", multiple=True, help="Only the row with this key.")
 @click.option("-n", "--limit", type=click.IntRange(min=0), default=100, metavar="N", help="At most so many rows (100).")

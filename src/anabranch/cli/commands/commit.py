@@ -13,12 +13,14 @@ from anabranch.cli.output.commits import commit_line, counts_text
 from anabranch.cli.output.conflicts import goes_on
 from anabranch.cli.output.text import clean, columns, emit, emit_json
 from anabranch.cli.refs import with_zone
+from anabranch.cli.sequences import end
 from anabranch.cli.session import Session
 from anabranch.cli.staging import NOTHING, publish, staged_documents
 from anabranch.documents.records import commit_document
+from anabranch.errors import BranchMoved
 
 if TYPE_CHECKING:
-    from anabranch import Commit
+    from anabranch import Commit, OpenCommit
 
 
 @make_command("commit")
@@ -34,7 +36,8 @@ def command(
     """Publish what is staged on the current branch. Exit code 1: there is nothing to commit.
 
     --amend puts a new commit in the place of the newest: with its parents, its message and author unless others are
-    given, and what is staged in it. The old one is still in `ana reflog`.
+    given, and what is staged in it. The old one is still in `ana reflog`. Where others changed the same rows since they
+    were staged, what is staged is merged with that, and conflicts stay open as those of `ana cherry-pick` do.
 
     \b
     $ ana commit -m 'new prices'
@@ -47,16 +50,37 @@ def command(
         raise BadUsage("a commit needs a message", hint="say what it does and why: ana commit -m MESSAGE")
     opened = session.working_set()
     staged = staged_documents(opened)
-    with session.progress("publishing"):
-        if amend:
-            made: Commit | None = session.repo.amend(session.branch, message, author=author, date=when, work=opened)
-        else:
-            made = publish(opened, message, author or session.author, when) if opened and message else None
+    try:
+        with session.progress("publishing"):
+            if amend:
+                made: Commit | None = session.repo.amend(session.branch, message, author=author, date=when, work=opened)
+            else:
+                made = publish(opened, message, author or session.author, when) if opened and message else None
+    except BranchMoved as moved:
+        if amend or opened is None:
+            raise
+        _carry_over(session, opened, message, author, moved)
+        return
+    _tell(session, made, staged, amend)
+
+
+def _carry_over(
+    session: Session, opened: OpenCommit, message: str | None, author: str | None, moved: BranchMoved
+) -> None:
+    """Merge what is staged with what came meanwhile; conflicts stay open."""
+    if not session.json:
+        emit(f"{clean(moved.message)}.")
+        emit("What is staged is merged with that:")
+    kept = session.repo.carry_over(opened, message, author=author or session.author)
+    end(session, kept, f"all of it is on {session.branch} already")
+
+
+def _tell(session: Session, made: Commit | None, staged: list[dict[str, Any]], amend: bool) -> None:
     session.exit_code = 0 if made else NOTHING
     if session.json:
         emit_json({"branch": session.branch, "commit": commit_document(made) if made else None, "staged": staged})
     elif made is None:
-        why = "what was staged changes nothing" if opened else "nothing is staged"
+        why = "what was staged changes nothing" if staged else "nothing is staged"
         emit(f"nothing to commit on {session.branch}: {why}")
         for waiting in session.all_open(session.branch):
             emit(f"A {waiting.verb} is open; {goes_on(waiting.verb)}.")

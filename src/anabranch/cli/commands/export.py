@@ -12,7 +12,7 @@ import click
 from anabranch.cli.commands.table import opener
 from anabranch.cli.failures import BadUsage
 from anabranch.cli.file_options import FORMATS
-from anabranch.cli.name_completion import refs, tables
+from anabranch.cli.name_completion import columns, files, refs, tables
 from anabranch.cli.options import command as make_command
 from anabranch.cli.options import names
 from anabranch.cli.output.text import OutputClosed, clean, emit, emit_json, plural
@@ -25,12 +25,12 @@ if TYPE_CHECKING:
 
 @make_command("export", short_help="Export a table to a file.")
 @click.argument("table", shell_complete=tables)
-@click.argument("file", metavar="FILE|-")
+@click.argument("file", metavar="FILE|-", shell_complete=files)
 @click.option(
     "--at", metavar="REF", shell_complete=refs, help="Where to read; else the current branch, with what is staged."
 )
 @click.option("--where", metavar="EXPR", help="Only rows for which this SQL expression holds.")
-@click.option("--columns", metavar="A,B", callback=names, help="Only these columns.")
+@click.option("--columns", metavar="A,B", callback=names, shell_complete=columns, help="Only these columns.")
 @click.option("-n", "--limit", type=click.IntRange(min=0), metavar="N", help="At most so many rows, by key.")
 @click.option("--format", type=click.Choice(FORMATS), help="Else by the file's name; csv for -.")
 @click.option("-f", "--force", is_flag=True, help="Replace a file that is there.")

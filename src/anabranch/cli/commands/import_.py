@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from anabranch.cli.failures import BadUsage
+from anabranch.cli.failures import BadUsage, say
 from anabranch.cli.file_options import FORMATS, reading_options, text_options
+from anabranch.cli.name_completion import files as complete_files
 from anabranch.cli.name_completion import tables
 from anabranch.cli.options import command as make_command
 from anabranch.cli.options import names, paragraphs, renames
@@ -23,6 +24,8 @@ from anabranch.cli.staging import Writing, writing
 from anabranch.cli.standard_input import spooled
 from anabranch.documents.records import commit_document, counts_document
 from anabranch.errors import AlreadyExists, InvalidRequest, NotFound
+from anabranch.formats.rules.guesses import delimiter_guess
+from anabranch.formats.rules.text import TextOptions
 from anabranch.model.names import check_part
 
 if TYPE_CHECKING:
@@ -55,11 +58,12 @@ class ImportOutcome:
     created: bool
     counts: Counts
     bad_count: int
+    notes: tuple[str, ...] = ()
 
 
 @make_command("import", short_help="Import files into a table.")
 @click.argument("table", shell_complete=tables)
-@click.argument("files", metavar="FILE...|-", nargs=-1, required=True)
+@click.argument("files", metavar="FILE...|-", nargs=-1, required=True, shell_complete=complete_files)
 @click.option("--key", metavar="A,B", callback=names, help="The columns that identify a row of a new table.")
 @click.option("-m", "--message", multiple=True, callback=paragraphs, help="Commit at once, with all that is staged.")
 @click.option("--author", metavar="NAME", help="The commit's author, with -m.")
@@ -116,8 +120,8 @@ def command(
     $ ana import orders prices.csv --upsert -m 'new prices'
     $ ana import sales today.csv --replace-where "day = DATE'2026-11-02'"
 
-    JSON: branch, table, created, inserted, updated, deleted, bad_rows (how many were set aside), commit (null if
-    staged).
+    JSON: branch, table, created, inserted, updated, deleted, bad_rows (how many were set aside), notes (what may
+    surprise in the files), commit (null if staged).
     """
     given = {"append": append, "upsert": upsert, "overwrite": overwrite, "replace-where": replace_where is not None}
     modes = [mode for mode, asked in given.items() if asked]
@@ -164,16 +168,28 @@ def load(session: Session, tx: Transaction, request: Request, progress: Progress
         equal_columns=request.mode == "upsert",
         needed=request.key or (),
         rename=request.rename,
+        key=found.key if found else request.key,
         tell=progress.phase,
         **request.options,
     )
-    _check_columns(read.columns, found)
-    rows = plural(read.row_count, "row") if read.row_count is not None else "rows"
-    progress.phase(f"writing {rows} to {request.table}")
-    with read.telling_places():
-        if found is None:
-            return ImportOutcome(True, _create(tx, request, read.rows), read.bad_count)
-        return ImportOutcome(False, _write(found, request, read.rows), read.bad_count)
+    _check_columns(read.columns, found, request)
+    progress.phase(f"writing {plural(read.row_count, 'row')} to {request.table}")
+    with _advising(request), read.telling_places():
+        counts = _create(tx, request, read.rows) if found is None else _write(found, request, read.rows)
+    return ImportOutcome(found is None, counts, read.bad_count, read.notes)
+
+
+@contextmanager
+def _advising(request: Request) -> Iterator[None]:
+    """Let an error that names keys say what helps with files."""
+    try:
+        yield
+    except InvalidRequest as error:
+        if error.facts.get("repeated") and not request.bad_rows:
+            error.hint = (
+                "--bad-rows FILE takes the first of each and sets the others aside; or name more columns in --key"
+            )
+        raise
 
 
 def _write(found: TableWriter, request: Request, rows: Any) -> Counts:
@@ -211,8 +227,13 @@ def _check(found: TableWriter, request: Request) -> None:
         raise InvalidRequest(f"table {request.table!r} has its columns already", hint="leave --schema out")
 
 
-def _check_columns(columns: tuple[str, ...], found: TableWriter | None) -> None:
+def _check_columns(columns: tuple[str, ...], found: TableWriter | None, request: Request) -> None:
     """Refuse columns that the table can't have or has not; they may just be called otherwise in the files."""
+    guess = delimiter_guess(columns[0], TextOptions(**request.options)) if len(columns) == 1 else None
+    missing = [name for name in request.key or () if name.lower() not in [c.lower() for c in columns]]
+    if missing and columns:
+        hint = f"{guess} may be how they are written" if guess else f"they have {', '.join(columns[:20])}"
+        raise NotFound(f"there is no column {missing[0]!r} in the files, for the key", hint=hint, column=missing[0])
     for name in columns:
         option = f"--rename {shlex.quote(f'{name}=NEW')}"
         if found is None:
@@ -221,7 +242,7 @@ def _check_columns(columns: tuple[str, ...], found: TableWriter | None) -> None:
             except InvalidRequest as error:
                 raise InvalidRequest(error.message, hint=f"{option} gives it another name", column=name) from None
         elif found.schema.find(name) is None:
-            hint = f"it has {', '.join(found.schema.names[:20])}; {option} says which of them is meant"
+            hint = f"it has {', '.join(found.schema.names[:20])}; {guess or f'{option} says which of them is meant'}"
             raise InvalidRequest(f"table {found.name!r} has no column {name!r}", hint=hint, column=name)
 
 
@@ -245,8 +266,10 @@ def _tell(session: Session, request: Request, outcome: ImportOutcome, made: Writ
         commit = commit_document(made.commit) if made.commit else None
         counts = counts_document(outcome.counts)
         facts = {"branch": session.branch, "table": request.table, "created": outcome.created, **counts}
-        emit_json({**facts, "bad_rows": outcome.bad_count, "commit": commit})
+        emit_json({**facts, "bad_rows": outcome.bad_count, "notes": list(outcome.notes), "commit": commit})
         return
+    for note in outcome.notes:
+        say(f"note: {note}", None)
     said = f"{request.table}: {'created, ' if outcome.created else ''}{counts_text(outcome.counts)}"
     if outcome.bad_count:
         said += f", {plural(outcome.bad_count, 'bad row')} set aside in {clean(request.bad_rows or '')}"

@@ -31,6 +31,7 @@ def command(session: Session, store: str | None, objects: str | None, branch: st
 
     \b
     $ ana init
+    $ ana init --objects s3://bucket/shop?region=eu-central-1
     $ ana init postgresql://db.example/data --objects /data/objects
 
     JSON: store, repository, branch, made.

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from anabranch.cli.failures import BadUsage
-from anabranch.cli.name_completion import branches, tables
+from anabranch.cli.name_completion import branches, columns, tables
 from anabranch.cli.options import command as make_command
 from anabranch.cli.options import pairs, side_of
 from anabranch.cli.output.conflicts import goes_on
@@ -31,7 +31,9 @@ if TYPE_CHECKING:
 @click.option("--set", "values", metavar="COLUMN=EXPR", multiple=True, help="Set by SQL over base, ours and theirs.")
 @click.option("--where", metavar="EXPR", help="Only rows for which this SQL expression holds.")
 @click.option("--key", metavar="[COLUMN=]VALUE", multiple=True, help="Only the row with this key.")
-@click.option("--column", "columns", metavar="NAME", multiple=True, help="Only cells of this column.")
+@click.option(
+    "--column", "columns", metavar="NAME", multiple=True, shell_complete=columns, help="Only cells of this column."
+)
 @click.option(
     "--into", metavar="BRANCH", shell_complete=branches, help="The branch that is merged into (the current one)."
 )

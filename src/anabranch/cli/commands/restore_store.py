@@ -13,9 +13,9 @@ from anabranch.cli.session import Session
 
 
 @make_command("restore-store", short_help="Make a store from a backup.")
-@click.argument("folder", metavar="FOLDER")
+@click.argument("folder", metavar="FOLDER|URL")
 @click.argument("store", metavar="PATH|URL")
-@click.option("--objects", metavar="DIR", help="Where the objects go; a store on a server needs it.")
+@click.option("--objects", metavar="DIR|URL", help="Where the objects go; a store on a server needs it.")
 def command(session: Session, folder: str, store: str, objects: str | None) -> None:
     """Make a store from a backup, in a folder or in PostgreSQL, where there is none yet.
 

@@ -12,7 +12,7 @@ from anabranch.cli.name_completion import refs
 from anabranch.cli.options import command as make_command
 from anabranch.cli.output.pager import show_lines
 from anabranch.cli.output.tables import Heading, print_table
-from anabranch.cli.output.text import clean, emit, emit_json, number, short, size
+from anabranch.cli.output.text import clean, emit, emit_json, local, number, short, size
 from anabranch.cli.session import Session
 from anabranch.documents.records import commit_document
 
@@ -42,9 +42,12 @@ def command(session: Session, ref: str | None, patch: bool, stat: bool, verbose:
     with session.repo.one_state():
         commit, changes = session.repo.show(at), session.repo.show_changes(at)
         names, origins = find_names(session, [commit]), session.repo.origins([commit])
+        tags = session.repo.tags(showing=[commit.hash])
     if session.json:
         emit_json({"commit": commit_document(commit), "changes": [_document(c, verbose) for c in changes]})
         return
+    for tag, said in ((tag, tag.message) for tag in tags if tag.message):
+        emit(f"tag {clean(tag.name)} of {local(tag.created_at)} by {clean(tag.author)}: {clean(said)}")
     for line in full_text(commit, names, origins.get(commit.hash, ())):
         emit(line)
     if changes and (patch or stat):

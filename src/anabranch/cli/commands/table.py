@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from anabranch.cli.name_completion import refs, tables
+from anabranch.cli.name_completion import columns, refs, tables
 from anabranch.cli.options import CommandGroup, names, paragraphs
 from anabranch.cli.output.commits import commit_line
 from anabranch.cli.output.tables import Heading, print_table
@@ -95,7 +95,7 @@ def _tell_made(session: Session, made: Writing, facts: dict[str, Any], said: str
     "--at", metavar="REF", shell_complete=refs, help="Where to read; else the current branch, with what is staged."
 )
 @click.option("--where", metavar="EXPR", help="Only rows for which this SQL expression holds.")
-@click.option("--columns", metavar="A,B", callback=names, help="Only these columns.")
+@click.option("--columns", metavar="A,B", callback=names, shell_complete=columns, help="Only these columns.")
 @click.option("-n", "--limit", type=click.IntRange(min=0), default=20, metavar="N", help="At most so many rows (20).")
 @click.option("--schema", is_flag=True, help="Show the columns and the key instead of rows.")
 @click.make_pass_decorator(Session)

@@ -7,7 +7,8 @@ import click
 from anabranch.cli.failures import BadUsage
 from anabranch.cli.name_completion import refs, tags
 from anabranch.cli.options import command as make_command
-from anabranch.cli.output.text import columns, emit, emit_json, local, short
+from anabranch.cli.options import paragraphs
+from anabranch.cli.output.text import columns, emit, emit_json, local, short, subject
 from anabranch.cli.session import Session
 from anabranch.documents.records import tag_document
 
@@ -16,18 +17,23 @@ from anabranch.documents.records import tag_document
 @click.argument("name", required=False, shell_complete=tags)
 @click.argument("at", required=False, shell_complete=refs)
 @click.option("-d", "--delete", is_flag=True, help="Delete the tag.")
-def command(session: Session, name: str | None, at: str | None, delete: bool) -> None:
+@click.option("-m", "--message", multiple=True, callback=paragraphs, help="Say what the tag is for.")
+@click.option("-a", "--annotate", is_flag=True, help="Accepted, as in git: any tag may have a message.")
+def command(
+    session: Session, name: str | None, at: str | None, delete: bool, message: str | None, annotate: bool
+) -> None:
     """List tags, or give the commit at AT (the current branch) the name NAME for good.
 
     \b
     $ ana tag v1 HEAD~1
+    $ ana tag -m 'as sent to the auditors' audit-2026
 
-    JSON: tags (list of name, commit, created_at, author); tag (name, commit); or deleted (names).
+    JSON: tags (list of name, commit, created_at, author, message); tag (name, commit); or deleted (names).
     """
     if delete:
         _delete(session, name)
     elif name:
-        _make(session, name, at)
+        _make(session, name, at, message)
     else:
         _list(session)
 
@@ -42,8 +48,8 @@ def _delete(session: Session, name: str | None) -> None:
         emit(f"Deleted tag {name}")
 
 
-def _make(session: Session, name: str, at: str | None) -> None:
-    session.repo.tag(name, session.ref(at))
+def _make(session: Session, name: str, at: str | None, message: str | None) -> None:
+    session.repo.tag(name, session.ref(at), message=message)
     made = session.repo.show(name)
     if session.json:
         emit_json({"tag": {"name": name, "commit": made.hash}})
@@ -56,6 +62,6 @@ def _list(session: Session) -> None:
     if session.json:
         emit_json({"tags": [tag_document(tag) for tag in found]})
         return
-    rows = [(tag.name, short(tag.commit), local(tag.created_at), tag.author) for tag in found]
+    rows = [(t.name, short(t.commit), local(t.created_at), t.author, subject(t.message or "")) for t in found]
     for line in columns(rows):
-        emit(line)
+        emit(line.rstrip())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import itertools
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -13,9 +13,9 @@ import pyarrow.compute as pc
 import pyarrow.csv
 
 from anabranch.errors import InvalidRequest
-from anabranch.formats.process.csv_quotes import doubled, is_plain, line_ends
+from anabranch.formats.process.csv_quotes import doubled, is_plain
 from anabranch.formats.process.values import misfits
-from anabranch.formats.rules.bad_rows import BadRow
+from anabranch.formats.rules.bad_rows import NO_TEXT, BadRow
 from anabranch.formats.rules.encodings import ExtendedStream, lines_of, open_utf8
 from anabranch.formats.rules.text import TextOptions
 
@@ -32,8 +32,6 @@ class Head:
 
     names: tuple[str, ...]
     line_count: int
-    line_end: str = "\n"
-    """How the first record ends."""
 
 
 @dataclass(frozen=True)
@@ -57,7 +55,7 @@ class Record(NamedTuple):
 def read_head(path: str, options: TextOptions) -> Head:
     """Read the names of the columns: from the header, or c0, c1 … where there is none."""
     with lines_of(path, options.encoding) as lines:
-        records = _records(lines, options)
+        records = records_of(lines, options)
         first = next(records, None)
         if first is None:
             raise InvalidRequest(f"{path!r} can't be read as csv: it is empty", hint="check the file and its format")
@@ -68,14 +66,10 @@ def read_head(path: str, options: TextOptions) -> Head:
         raise InvalidRequest(f"{path}:{first.line}: {_AFTER_QUOTE}", hint="check the header", file=path)
     fields = _fields(text or first.text, options)
     if not options.header:
-        return Head(tuple(f"c{i}" for i in range(len(fields))), options.skip, _line_end(first.text))
+        return Head(tuple(f"c{i}" for i in range(len(fields))), options.skip)
     names = tuple(name.strip() or f"c{i}" for i, name in enumerate(fields))
     _refuse_twins(names, path)
-    return Head(names, first.line - 1 + len(first.text.splitlines()), _line_end(first.text))
-
-
-def _line_end(text: str) -> str:
-    return next((end for end in ("\r\n", "\r") if text.endswith(end)), "\n")
+    return Head(names, first.line - 1 + len(first.text.splitlines()))
 
 
 def read_quickly(path: str, names: Sequence[str], line_count: int, options: TextOptions) -> pa.Table | None:
@@ -109,25 +103,9 @@ def read_quickly(path: str, names: Sequence[str], line_count: int, options: Text
 def read_carefully(path: str, names: Sequence[str], line_count: int, options: TextOptions) -> Iterator[Chunk]:
     """Read record by record; each chunk tells the lines of its rows."""
     with lines_of(path, options.encoding) as lines:
-        records = (record for record in _records(lines, options) if record.line > line_count)
+        records = (record for record in records_of(lines, options) if record.line > line_count)
         while some := _take(records, _CHUNK_BYTES):
             yield _chunk(path, some, names, options)
-
-
-def wrong_quotes(path: str, options: TextOptions) -> Iterator[BadRow]:
-    """Find the records of a file with a quote that is not closed, or that text follows."""
-    with lines_of(path, options.encoding) as lines:
-        for record in _records(lines, options):
-            if error := _quote_error(record, options):
-                yield BadRow(path, record.line, error, _shown(record.text))
-
-
-def record_ends(path: str, options: TextOptions) -> set[str]:
-    """The ways in which the records of a file end."""
-    if options.quote and is_plain(path, options):
-        return line_ends(path, options)
-    with lines_of(path, options.encoding) as lines:
-        return {_line_end(r.text) for r in _records(lines, options) if r.text.endswith(("\r", "\n"))}
 
 
 def _quote_error(record: Record, options: TextOptions) -> str | None:
@@ -172,7 +150,7 @@ def _undecodable(found: pa.Table) -> dict[int, str]:
     bad: dict[int, str] = {}
     for name in found.column_names:
         for place in misfits(found.column(name), lambda part: part.cast(pa.string())):
-            bad.setdefault(place, f"column {name!r} is not text in this encoding")
+            bad.setdefault(place, f"column {name!r} is {NO_TEXT}")
     return bad
 
 
@@ -181,7 +159,7 @@ def _shown(text: str) -> str:
     return text.encode("latin-1").decode("utf-8", "surrogateescape").rstrip("\r\n")
 
 
-def _records(lines: Iterator[str], options: TextOptions) -> Iterator[Record]:
+def records_of(lines: Iterable[str], options: TextOptions) -> Iterator[Record]:
     """Put lines together to records: a quoted field may hold line ends. Empty lines are no records."""
     numbered = enumerate(lines, 1)
     for number, line in itertools.islice(numbered, options.skip, None):

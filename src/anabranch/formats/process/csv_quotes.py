@@ -39,9 +39,17 @@ def _misplaced(options: TextOptions) -> re.Pattern[str]:
     return re.compile(f"{quote}(?:{other}|(?<={other}{quote}))")
 
 
-def line_ends(path: str, options: TextOptions) -> set[str]:
-    """The ways in which the records of a file that is plain end."""
-    return {end for pieces in _between(path, options) for p in pieces for end in re.findall(r"\r\n|\r|\n", p)}
+def is_line_by_line(path: str, options: TextOptions) -> bool:
+    """Tell whether a file is plain, its quotes are closed, and none of them holds the end of a line."""
+    if not options.quote:
+        return True
+    is_outside = True
+    for block in _blocks(path, options):
+        pieces = block.split(options.quote)
+        if any("\n" in piece for piece in pieces[1 if is_outside else 0 :: 2]):
+            return False
+        is_outside = is_outside == (len(pieces) % 2 == 1)
+    return is_outside and is_plain(path, options)
 
 
 def _between(path: str, options: TextOptions) -> Iterator[list[str]]:

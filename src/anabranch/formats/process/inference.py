@@ -1,19 +1,45 @@
-"""Types for the columns of files that declare none: one for all files, so that they fit together."""
+"""Types for the columns of files that declare none: one for all files, so that they fit together.
+
+The parts need not be at hand: where they are read elsewhere, parts without rows and what was told of them do."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cache
 
 import pyarrow as pa
+import pyarrow.compute as pc
+from pyarrow.types import is_decimal
 
 from anabranch.arrow.fitting import fit_column
+from anabranch.errors import InvalidRequest
 from anabranch.formats.process.parts import FilePart, Reading, as_written
-from anabranch.formats.process.values import convert, infer
+from anabranch.formats.process.text_facts import ColumnFacts, TextFacts, Untold, choose_type
+from anabranch.formats.process.values import convert
+from anabranch.formats.rules.encodings import first_line
 from anabranch.formats.rules.json_shapes import JsonShape, shapes_of
-from anabranch.formats.rules.text import TextOptions, inferred
+from anabranch.formats.rules.text import LONG_DIGITS, LONG_FROM, TextOptions, inferred
 from anabranch.model.types import DataType
+
+_APART = "import them one by one, or give the types"
+
+
+@dataclass(frozen=True)
+class Shapes:
+    """What all parts of JSON together have in the columns that are not declared."""
+
+    by_name: Mapping[str, JsonShape]
+    written: frozenset[str]
+    """Columns that are taken as they are written: Arrow read them as different types in different parts."""
+
+
+@dataclass(frozen=True)
+class Types:
+    """The types that text gets, and those of all columns in the end."""
+
+    texts: Mapping[str, DataType]
+    columns: pa.Schema
 
 
 def renamed(part: FilePart, reading: Reading) -> FilePart:
@@ -24,60 +50,136 @@ def renamed(part: FilePart, reading: Reading) -> FilePart:
     return replace(part, rows=part.rows.rename_columns(list(names.values())), texts=texts, kinds=kinds)
 
 
-def with_types(parts: Sequence[FilePart], reading: Reading) -> list[pa.Table]:
-    """Give a type to what is not declared."""
+def with_types(parts: Sequence[FilePart], reading: Reading) -> pa.Table:
+    """Unite parts that are at hand, and give a type to what is not declared."""
+    shapes = find_shapes(parts, reading.options)
+    shaped = [shape(part, shapes, reading, again_of(part, reading)) for part in parts]
+    facts = [{n: TextFacts(part.rows.column(n), reading.options) for n in part.texts} for part in shaped]
+    types = find_types(shaped, facts, _long_decimals(parts))
+    tables = [_with_values(part, types, known) for part, known in zip(shaped, facts, strict=True)]
+    return pa.concat_tables([fit_part(table, types) for table in tables])
+
+
+def find_shapes(parts: Sequence[FilePart], options: TextOptions) -> Shapes:
+    """Put together what the parts of JSON have where."""
+    times = inferred(options, times_only=True)
+    found = shapes_of({pair for part in parts for pair in part.kinds})
+    tried = [name for name, shape_ in found.items() if shape_.tried(times)]
+    return Shapes(found, frozenset(n for n in tried if not _have_one_type(parts, n, found[n])))
+
+
+def again_of(part: FilePart, reading: Reading) -> Callable[[], FilePart]:
+    """How a part is read again, with its undeclared columns as they are written: once, if at all."""
+    return cache(lambda: renamed(as_written(part, reading), reading))
+
+
+def shape(part: FilePart, shapes: Shapes, reading: Reading, again: Callable[[], FilePart]) -> FilePart:
+    """A part whose columns of JSON have the types that the shape of all values tells, or are text to be tried."""
     times = inferred(reading.options, times_only=True)
-    again = cache(lambda path: renamed(as_written(next(p for p in parts if p.file.path == path), reading), reading))
-    for name, shape in shapes_of({pair for part in parts for pair in part.kinds}).items():
-        tried = shape.tried(times)
-        if tried and not _have_one_type(parts, name, shape):
-            parts = [_written(part, name, again) for part in parts]
-        parts = [_of_shape(part, name, shape, tried, reading.options) for part in parts]
-    return _inferred(parts, reading.options)
+    told = {str(place[0]) for place, _ in part.kinds if len(place) == 1}
+    for name in [name for name in shapes.by_name if name in told]:
+        if name in shapes.written and not pa.types.is_string(part.rows.schema.field(name).type):
+            part = _with_column(part, name, again().rows.column(name))
+        found = shapes.by_name[name]
+        part = _of_shape(part, name, found, found.tried(times), reading.options)
+    return part
 
 
-def _tells(part: FilePart, name: str) -> bool:
-    """Whether a part has a column of JSON that is not declared."""
-    return any(place == (name,) for place, _ in part.kinds)
-
-
-def _have_one_type(parts: Sequence[FilePart], name: str, shape: JsonShape) -> bool:
+def _have_one_type(parts: Sequence[FilePart], name: str, shape_: JsonShape) -> bool:
     """Whether all numbers are of one type already; what has no type but text always is."""
-    types = {part.rows.schema.field(name).type for part in parts if _tells(part, name)} - {pa.null()}
-    return len(types) == 1 and (shape.is_number or types == {pa.string()})
-
-
-def _written(part: FilePart, name: str, again: Callable[[str], FilePart]) -> FilePart:
-    """A part with a column as it is written, if it is of JSON."""
-    if not _tells(part, name) or pa.types.is_string(part.rows.schema.field(name).type):
-        return part
-    column = again(part.file.path).rows.column(name)
-    return replace(part, rows=part.rows.set_column(part.rows.column_names.index(name), name, column))
+    telling = [part for part in parts if any(place == (name,) for place, _ in part.kinds)]
+    types = {part.rows.schema.field(name).type for part in telling} - {pa.null()}
+    return len(types) == 1 and (shape_.is_number or types == {pa.string()})
 
 
 def _of_shape(
-    part: FilePart, name: str, shape: JsonShape, tried: tuple[DataType, ...], options: TextOptions
+    part: FilePart, name: str, shape_: JsonShape, tried: tuple[DataType, ...], options: TextOptions
 ) -> FilePart:
-    """A part whose column has the type that the shape of all values tells, or is text to be tried."""
-    if not _tells(part, name):
-        return part
-    column, type_ = part.rows.column(name), shape.column_type
+    column, type_ = part.rows.column(name), shape_.column_type
     is_text = pa.types.is_string(column.type)
-    if not shape.something:
+    if not shape_.something:
         column = pa.chunked_array([pa.nulls(len(column))])
     elif type_:
         column = convert(column, type_, options) if is_text else fit_column(column, type_)
-    rows = part.rows.set_column(part.rows.column_names.index(name), name, column)
-    return replace(part, rows=rows, texts={**part.texts, name: tried} if tried and is_text else part.texts)
+    texts = {**part.texts, name: tried} if tried and is_text else part.texts
+    return replace(_with_column(part, name, column), texts=texts)
 
 
-def _inferred(parts: Sequence[FilePart], options: TextOptions) -> list[pa.Table]:
-    """Give a type to what is still text."""
-    tables = [part.rows for part in parts]
+def _with_column(part: FilePart, name: str, column: pa.ChunkedArray) -> FilePart:
+    return replace(part, rows=part.rows.set_column(part.rows.column_names.index(name), name, column))
+
+
+def _long_decimals(parts: Sequence[FilePart]) -> set[str]:
+    """Columns of decimals with so many digits that a double would round them."""
+    found = [(f.name, part.rows.column(f.name)) for part in parts for f in part.rows.schema if is_decimal(f.type)]
+    return {name for name, column in found if (pc.max(pc.abs(column)).as_py() or 0) >= LONG_FROM}
+
+
+def find_types(
+    parts: Sequence[FilePart], facts: Sequence[Mapping[str, ColumnFacts]], long_decimals: Collection[str] = ()
+) -> Types:
+    """Choose a type for every column that is still text, by the facts of each part; then unite the parts' types."""
+    texts: dict[str, DataType] = {}
+    untold: dict[str, tuple[DataType, ...]] = {}
+    long = set(long_decimals)
     for name in dict.fromkeys(name for part in parts for name in part.texts):
         places = [i for i, part in enumerate(parts) if name in part.texts]
         candidates = min((parts[i].texts[name] for i in places), key=len)
-        _, columns = infer([tables[i].column(name) for i in places], candidates, options)
-        for i, column in zip(places, columns, strict=True):
-            tables[i] = tables[i].set_column(tables[i].column_names.index(name), name, column)
-    return tables
+        try:
+            found = [_known(facts[i], name) for i in places]
+            texts[name] = choose_type(found, candidates)
+        except Untold:
+            untold[name] = candidates
+            continue
+        if texts[name].name == "decimal" and any(part.digits[0] >= LONG_DIGITS for part in found):
+            long.add(name)
+    if untold:
+        raise Untold(untold)
+    return Types(texts, _united([_typed_schema(part, texts) for part in parts], long))
+
+
+def _known(facts: Mapping[str, ColumnFacts], name: str) -> ColumnFacts:
+    if name not in facts:
+        raise Untold({})
+    return facts[name]
+
+
+def _typed_schema(part: FilePart, texts: Mapping[str, DataType]) -> pa.Schema:
+    empty = replace(part, rows=part.rows.slice(0, 0))
+    return typed(empty, texts, TextOptions()).schema
+
+
+def typed(part: FilePart, texts: Mapping[str, DataType], options: TextOptions) -> pa.Table:
+    """The rows of a part, its text given types."""
+    for name in part.texts:
+        part = _with_column(part, name, convert(part.rows.column(name), texts[name], options))
+    return part.rows
+
+
+def _with_values(part: FilePart, types: Types, facts: Mapping[str, TextFacts]) -> pa.Table:
+    """The rows of a part, whose text may have been converted already when it was looked at."""
+    for name, known in facts.items():
+        part = _with_column(part, name, known.values(types.texts[name]))
+    return part.rows
+
+
+def fit_part(rows: pa.Table, types: Types) -> pa.Table:
+    """The rows of a part with the columns that all parts have together: in their order, null where it has none."""
+    whole = pa.concat_tables([types.columns.empty_table(), rows], promote_options="permissive")
+    return whole.cast(types.columns).replace_schema_metadata(None)
+
+
+def _united(schemas: Iterable[pa.Schema], long: Collection[str]) -> pa.Schema:
+    """One schema for all; `long` are decimals with so many digits that a double would round them."""
+    every = list(schemas)
+    doubles = {f.name for schema in every for f in schema if pa.types.is_floating(f.type)}
+    for name in doubles.intersection(long):
+        message = f"the files have columns of different types: {name!r} is decimal and double"
+        raise InvalidRequest(message, hint=_APART)
+    try:
+        whole = pa.unify_schemas(every, promote_options="permissive") if every else pa.schema([])
+    except pa.ArrowException as error:
+        message = f"the files have columns of different types: {first_line(error)}"
+        raise InvalidRequest(message, hint=_APART) from error
+    firm = [f.with_type(pa.string()) if pa.types.is_null(f.type) else f for f in whole]
+    return pa.schema(firm)

@@ -16,7 +16,7 @@ import pyarrow.json
 
 from anabranch.arrow.types import arrow_type
 from anabranch.errors import InvalidRequest
-from anabranch.formats.rules.bad_rows import BadRow
+from anabranch.formats.rules.bad_rows import NO_TEXT, BadRow
 from anabranch.formats.rules.encodings import lines_of, open_utf8
 from anabranch.formats.rules.text import LONG_FROM
 from anabranch.model.types import DataType
@@ -201,7 +201,7 @@ def _row(number: int, content: bytes) -> JsonRow:
     try:
         value = json.loads(content.decode("utf-8"), parse_float=_fraction, object_pairs_hook=objects)
     except UnicodeDecodeError:
-        return JsonRow(number, shown, None, "not text in this encoding")
+        return JsonRow(number, shown, None, NO_TEXT)
     except (ValueError, RecursionError) as error:
         return JsonRow(number, shown, None, f"not JSON: {error}")
     return _checked(number, shown, value, objects.twin)

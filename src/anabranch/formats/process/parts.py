@@ -17,11 +17,12 @@ from anabranch.formats.process.csv import Head
 from anabranch.formats.process.json_kinds import column_kinds, kinds_of
 from anabranch.formats.process.values import Misfit, convert, fitted, misfits, variants
 from anabranch.formats.rules.bad_rows import BadRow, BadRows
-from anabranch.formats.rules.encodings import translated
+from anabranch.formats.rules.encodings import refuse_utf16, translated
 from anabranch.formats.rules.found_files import DataFile
 from anabranch.formats.rules.json_shapes import Kinds
 from anabranch.formats.rules.packed import open_file
 from anabranch.formats.rules.text import TextOptions, inferred
+from anabranch.model.names import plain_name
 from anabranch.model.schema import Column
 from anabranch.model.types import DataType
 
@@ -34,6 +35,8 @@ class Reading:
     options: TextOptions
     rename: Mapping[str, str] = field(default_factory=dict)
     """Names that columns have in files, and those that they are to have."""
+    block_head: Head | None = None
+    """The head of the file, where what is read is a block from its midst."""
 
     @cached_property
     def _renames(self) -> dict[str, str]:
@@ -41,7 +44,7 @@ class Reading:
 
     def renamed(self, name: str) -> str:
         """The name that a file's column is to have."""
-        return self._renames.get(name.lower(), name)
+        return self._renames.get(name.lower()) or plain_name(name)
 
     def known(self, names: Sequence[str]) -> dict[str, DataType]:
         """The declared types of a file's columns, whatever the case of their names."""
@@ -62,15 +65,17 @@ class Reading:
         """The names that the columns of a file are to have; no two may have the same."""
         new = {name: self.renamed(name) for name in names}
         taken: dict[str, str] = {}
-        for name in names if self.rename else ():
+        for name in names:
             other = taken.setdefault(new[name].lower(), name)
-            if other != name:
+            if other != name and (new[name], new[other]) != (name, other):
                 message = f"{path!r} has columns {other!r} and {name!r}, and both would be {new[name]!r}"
-                raise InvalidRequest(message, hint="rename them otherwise", file=path)
+                raise InvalidRequest(message, hint="rename one of them (--rename OLD=NEW, rename=)", file=path)
         return new
 
     def head(self, path: str) -> Head:
         """The columns of a CSV file; without a header they are the declared ones."""
+        if self.block_head:
+            return self.block_head
         head = csv_files.read_head(path, self.options)
         if self.options.header or not self.columns:
             return head
@@ -115,15 +120,16 @@ def read_part(file: DataFile, reading: Reading, bad: BadRows) -> FilePart:
         if file.format == "parquet":
             part = FilePart(file, _parquet(file))
         else:
+            refuse_utf16(file.path, reading.options.encoding)
             part = _csv(file, reading, bad) if file.format == "csv" else _json(file, reading, bad)
             refuse_folder_columns(file, part.rows.column_names)
-    return _with_folder_values(part, reading)
+    return with_folder_values(part, reading)
 
 
 def as_written(part: FilePart, reading: Reading) -> FilePart:
     """Read a JSON file again, its undeclared columns as they are written."""
     with translated(part.file.path, part.file.format):
-        return _with_folder_values(_json_as_written(part.file, reading, BadRows()), reading)
+        return with_folder_values(_json_as_written(part.file, reading, BadRows()), reading)
 
 
 def refuse_folder_columns(file: DataFile, names: Sequence[str]) -> None:
@@ -135,34 +141,26 @@ def refuse_folder_columns(file: DataFile, names: Sequence[str]) -> None:
             raise InvalidRequest(message, hint="rename one of them, or name the file alone", file=file.path)
 
 
-def name_bad_rows(file: DataFile, reading: Reading, bad: BadRows) -> None:
-    """Go through a file only to find the rows that can't be taken; memory holds a chunk of it."""
-    with translated(file.path, file.format):
-        for found in _csv_faults(file.path, reading) if file.format == "csv" else _json_faults(file.path, reading):
-            bad.add(found)
-            if bad.named_enough:
-                return
-
-
-def row_lines(file: DataFile, reading: Reading) -> Iterator[int]:
-    """The line of each row of a text file that can be taken, in order."""
+def row_texts(file: DataFile, reading: Reading) -> Iterator[tuple[int, str]]:
+    """The line and the text of each row of a text file that can be taken, in order."""
     with translated(file.path, file.format):
         yield from _csv_lines(file.path, reading) if file.format == "csv" else _json_lines(file.path, reading)
 
 
-def _csv_lines(path: str, reading: Reading) -> Iterator[int]:
+def _csv_lines(path: str, reading: Reading) -> Iterator[tuple[int, str]]:
     head = reading.head(path)
     types = reading.known(head.names)
     for chunk in csv_files.read_carefully(path, head.names, head.line_count, reading.options):
         wrong = _misfitting(chunk.columns, types, reading.options)
-        yield from (line for i, line in enumerate(chunk.lines) if i not in wrong)
+        pairs = zip(chunk.lines, chunk.texts, strict=True)
+        yield from (pair for i, pair in enumerate(pairs) if i not in wrong)
 
 
-def _json_lines(path: str, reading: Reading) -> Iterator[int]:
+def _json_lines(path: str, reading: Reading) -> Iterator[tuple[int, str]]:
     for rows in json_files.read_carefully(path, reading.options.encoding):
         whole = [row for row in rows if row.values is not None]
         wrong = _json_misfitting(whole, reading)
-        yield from (row.line for i, row in enumerate(whole) if i not in wrong)
+        yield from ((row.line, row.text) for i, row in enumerate(whole) if i not in wrong)
 
 
 def _csv(file: DataFile, reading: Reading, bad: BadRows) -> FilePart:
@@ -235,31 +233,18 @@ def _json_column(
     return fitted([(row.values or {}).get(name) for row in rows], type_)
 
 
-def _csv_faults(path: str, reading: Reading) -> Iterator[list[BadRow]]:
-    head = reading.head(path)
-    types = reading.known(head.names)
-    for chunk in csv_files.read_carefully(path, head.names, head.line_count, reading.options):
-        _, faults = _sorted_out(path, chunk.columns, chunk.lines, chunk.texts, types, reading.options)
-        yield sorted([*chunk.bad, *faults], key=lambda row: row.line)
-
-
-def _json_faults(path: str, reading: Reading) -> Iterator[list[BadRow]]:
-    for rows in json_files.read_carefully(path, reading.options.encoding):
-        yield _json_sorted_out(path, rows, reading)[1]
-
-
 def _json_sorted_out(
     path: str, rows: Sequence[json_files.JsonRow], reading: Reading
 ) -> tuple[list[json_files.JsonRow], list[BadRow]]:
     """Part the objects that can be taken from those that can't."""
     whole = [row for row in rows if row.values is not None]
     wrong = _json_misfitting(whole, reading)
-    faults = [BadRow(path, whole[i].line, error, whole[i].text) for i, error in wrong.items()]
+    faults = [BadRow(path, whole[i].line, str(error), whole[i].text, error.value) for i, error in wrong.items()]
     good = [row for i, row in enumerate(whole) if i not in wrong]
     return good, sorted([*json_files.bad_rows_of(path, rows), *faults], key=lambda row: row.line)
 
 
-def _json_misfitting(whole: Sequence[json_files.JsonRow], reading: Reading) -> dict[int, str]:
+def _json_misfitting(whole: Sequence[json_files.JsonRow], reading: Reading) -> dict[int, _Misfitting]:
     values = [row.values or {} for row in whole]
     known = reading.known(list(dict.fromkeys(name for v in values for name in v)))
     types = {name: type_ for name, type_ in known.items() if not is_whole(type_)}
@@ -268,7 +253,7 @@ def _json_misfitting(whole: Sequence[json_files.JsonRow], reading: Reading) -> d
     for name in [name for name, type_ in known.items() if is_whole(type_)]:
         fits = partial(_json_column, name=name, type_=known[name], options=reading.options)
         places = _misfits_of(whole, fits)
-        wrong = {i: _misfit(name, whole[i].written[name], known[name]) for i in places} | wrong
+        wrong = {i: _Misfitting(name, whole[i].written[name], known[name]) for i in places} | wrong
     return wrong
 
 
@@ -282,16 +267,16 @@ def _sorted_out(
 ) -> tuple[pa.Table, list[BadRow]]:
     """Part the rows whose text fits the declared types from those whose does not."""
     wrong = _misfitting(rows, types, options)
-    faults = [BadRow(path, lines[i], error, texts[i]) for i, error in wrong.items()]
+    faults = [BadRow(path, lines[i], str(error), texts[i], error.value) for i, error in wrong.items()]
     return csv_files.without(rows, wrong), faults
 
 
-def _misfitting(rows: pa.Table, types: Mapping[str, DataType], options: TextOptions) -> dict[int, str]:
-    wrong: dict[int, str] = {}
+def _misfitting(rows: pa.Table, types: Mapping[str, DataType], options: TextOptions) -> dict[int, _Misfitting]:
+    wrong: dict[int, _Misfitting] = {}
     for name, type_ in types.items():
         column = rows.column(name)
         for i in misfits(column, partial(convert, type_=type_, options=options)):
-            wrong.setdefault(i, _misfit(name, column[i].as_py(), type_))
+            wrong.setdefault(i, _Misfitting(name, column[i].as_py(), type_))
     return wrong
 
 
@@ -303,8 +288,16 @@ def _misfits_of(
     return misfits(places, lambda some: fits([rows[i] for i in some.to_pylist()]))
 
 
-def _misfit(name: str, text: str, type_: DataType) -> str:
-    return f"column {name!r}: {_shortened(text)} does not fit {type_}"
+@dataclass(frozen=True)
+class _Misfitting:
+    """A value that does not fit its column."""
+
+    column: str
+    value: str
+    type: DataType
+
+    def __str__(self) -> str:
+        return f"column {self.column!r}: {_shortened(self.value)} does not fit {self.type}"
 
 
 def _shortened(text: str) -> str:
@@ -318,7 +311,7 @@ def _converted(rows: pa.Table, types: Mapping[str, DataType], options: TextOptio
     return rows
 
 
-def _with_folder_values(part: FilePart, reading: Reading) -> FilePart:
+def with_folder_values(part: FilePart, reading: Reading) -> FilePart:
     """Add the columns that the names of folders give, where the file itself does not have them."""
     rows, texts = part.rows, dict(part.texts)
     types = reading.known(list(part.file.values))

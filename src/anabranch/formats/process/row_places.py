@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import itertools
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from anabranch.errors import InvalidRequest
-from anabranch.formats.process.parts import Reading, row_lines
+from anabranch.formats.process.parts import Reading, row_texts
+from anabranch.formats.rules.bad_rows import BadRow, BadRows
 from anabranch.formats.rules.found_files import DataFile
 
 _PLACES_OF_A_ROW = 2
@@ -28,6 +31,8 @@ class RowPlaces:
     files: tuple[tuple[DataFile, int], ...]
     """Each with the number of its rows."""
     reading: Reading
+    kept: pa.Array | None = None
+    """Which of the rows of the files these are, if not all."""
 
     @contextmanager
     def told(self) -> Iterator[None]:
@@ -38,15 +43,31 @@ class RowPlaces:
             refused = error.facts.get("keys") or error.facts.get("rows") or []
             places = self.find(refused)
             if places:
-                error.message += f"; in {', '.join(places)}"
+                between = "; in " if len(places) == 1 else "\n  in "  # each on a line of its own
+                error.message = between.join([error.message, *places])
                 error.facts["places"] = places
             raise
 
     def find(self, refused: Sequence[Mapping[str, Any]]) -> list[str]:
         """The places of rows that are given by some of their values: `t.csv:7`, or the row's number in the file."""
-        found = [place for row in refused for place in self._positions(row)[:_PLACES_OF_A_ROW]]
+        return self.named([place for row in refused for place in self._positions(row)[:_PLACES_OF_A_ROW]])
+
+    def named(self, positions: Sequence[int]) -> list[str]:
+        """The places of rows that are given by their positions."""
+        found = [p if self.kept is None else self.kept[p].as_py() for p in positions]
         names = self._names(sorted(set(found)))
         return [names[position] for position in dict.fromkeys(found)]
+
+    def without(self, rows: Mapping[int, str], bad: BadRows) -> RowPlaces:
+        """Set rows aside, given by their positions, each with what is wrong with it."""
+        start = 0
+        for file, count in self.files:
+            places = [p - start for p in sorted(rows) if start <= p < start + count]
+            texts = _texts_in(file, places, self.reading, self.rows.slice(start, count))
+            bad.add([BadRow(file.path, texts[p][0], rows[start + p], texts[p][1]) for p in places])
+            start += count
+        kept = pa.array([i for i in range(self.rows.num_rows) if i not in rows], pa.int64())
+        return replace(self, rows=self.rows.take(kept), kept=kept)
 
     def _positions(self, row: Mapping[str, Any]) -> list[int]:
         columns = {name.lower(): self.rows.column(name) for name in self.rows.column_names}
@@ -75,12 +96,21 @@ class RowPlaces:
         names = {place: f"{file.path} (row {place + 1:,})" for place in places}
         if file.format == "parquet" or file.size_bytes > _SEARCHED_BYTES:
             return names
-        for place, line in enumerate(row_lines(file, self.reading)):
+        for place, (line, _) in enumerate(row_texts(file, self.reading)):
             if place in names:
                 names[place] = f"{file.path}:{line}"
             if place >= places[-1]:
                 break
         return names
+
+
+def _texts_in(file: DataFile, places: Sequence[int], reading: Reading, rows: pa.Table) -> dict[int, tuple[int, str]]:
+    """The lines and texts of rows of a file; in Parquet their numbers and values."""
+    if file.format == "parquet" or not places:
+        return {place: (place + 1, json.dumps(rows.slice(place, 1).to_pylist()[0], default=str)) for place in places}
+    wanted = set(places)
+    taken = itertools.islice(enumerate(row_texts(file, reading)), places[-1] + 1)
+    return {place: found for place, found in taken if place in wanted}
 
 
 def _equal(column: pa.ChunkedArray, value: Any) -> pa.ChunkedArray:

@@ -1,4 +1,4 @@
-"""Text to values in the process: conversion to a type, search for what does not fit, inference."""
+"""Text to values: conversion to a type, and search for what does not fit."""
 
 from __future__ import annotations
 
@@ -11,26 +11,22 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from anabranch.arrow.entries import with_entries
 from anabranch.arrow.fitting import DoesNotFit, fit_column
 from anabranch.arrow.types import arrow_type
 from anabranch.formats.process.nested import conformed
 from anabranch.formats.rules.text import (
     DATE,
     FALSE_WORDS,
-    LONG,
     TRUE_WORDS,
     ZONE,
     TextOptions,
-    decimal_of,
-    looks_like,
     value_pattern,
 )
-from anabranch.frames.input import with_entries
 from anabranch.model.types import DataType
 
 Misfit = (pa.ArrowException, ValueError, OverflowError)
 """What a conversion raises when a text is not a value of the type."""
-_SAMPLE_ROWS = 1000
 
 
 def convert(texts: pa.ChunkedArray, type_: DataType, options: TextOptions) -> pa.ChunkedArray:
@@ -39,23 +35,6 @@ def convert(texts: pa.ChunkedArray, type_: DataType, options: TextOptions) -> pa
         return texts
     found = _CONVERSIONS.get("integer" if type_.is_integer else type_.name, _nested)
     return found(pc.ascii_trim(texts, " \t"), type_, options)
-
-
-def infer(
-    texts: Sequence[pa.ChunkedArray], candidates: Sequence[DataType], options: TextOptions
-) -> tuple[DataType, list[pa.ChunkedArray]]:
-    """Find the first type that every text fits, and return it with the values; text itself fits always."""
-    for type_ in candidates:
-        if not any(part.null_count < len(part) for part in texts):
-            break
-        if not all(_plausible(part, type_, options) for part in texts):
-            continue
-        try:
-            found = _with_digits(texts, type_, options) if type_.name == "decimal" else type_
-            return found, [_infer_one(part, found, options) for part in texts]
-        except Misfit:
-            continue
-    return DataType("string"), list(texts)
 
 
 def misfits(values: pa.ChunkedArray, fits: Callable[[pa.ChunkedArray], object]) -> list[int]:
@@ -75,56 +54,8 @@ def misfits(values: pa.ChunkedArray, fits: Callable[[pa.ChunkedArray], object]) 
     return sorted(found)
 
 
-def _infer_one(texts: pa.ChunkedArray, type_: DataType, options: TextOptions) -> pa.ChunkedArray:
-    """Convert for inference: only the plain words are booleans, and a time without a zone is not one with."""
-    pattern = value_pattern(type_, inferring=True)
-    given = options.timestamp_format if type_.name.startswith("timestamp") else None
-    if type_.name in ("boolean", "timestamp_ntz", "timestamp") and pattern and not given:
-        _demand(pc.ascii_trim(texts, " \t"), pattern)
-    if type_.name == "double":
-        _demand_kept(_with_point(pc.ascii_trim(texts, " \t"), options))
-    return convert(texts, type_, options)
-
-
-def _with_digits(texts: Sequence[pa.ChunkedArray], type_: DataType, options: TextOptions) -> DataType:
-    """The decimal that has room for all digits of all texts."""
-    plain = [_with_point(pc.ascii_trim(part, " \t"), options) for part in texts]
-    for part in plain:
-        _demand(part, value_pattern(type_, inferring=True) or "")
-    digits, places = (max(_longest(part, p) for part in plain) for p in (r"^[+-]?0*([0-9]*).*$", r"^[^.]*\.?(.*?)0*$"))
-    found = decimal_of(digits, 0 if type_.precision else places)
-    if found is None:
-        raise ValueError("more digits than a decimal has")
-    return found
-
-
-def _longest(texts: pa.ChunkedArray, pattern: str) -> int:
-    """The greatest length of what a pattern takes out of texts."""
-    return pc.max(pc.binary_length(pc.replace_substring_regex(texts, pattern, r"\1"))).as_py() or 0
-
-
-def _demand_kept(texts: pa.ChunkedArray) -> None:
-    """Refuse long numbers that a double would round."""
-    if (pc.max(pc.binary_length(texts)).as_py() or 0) > 15:
-        long = texts.filter(pc.match_substring_regex(texts, LONG))
-        if not all(_is_kept(text) for text in long.unique().to_pylist()):
-            raise ValueError("a number has more digits than a double")
-
-
-def _is_kept(text: str) -> bool:
-    whole, _, places = text.partition(".")
-    short = len(whole.lstrip("+-0")) <= 38 and not places.strip("0")
-    return short and Decimal(repr(float(whole))) == Decimal(whole)
-
-
-def _plausible(texts: pa.ChunkedArray, type_: DataType, options: TextOptions) -> bool:
-    """Look at the first values only, to spare whole columns a conversion that must fail."""
-    if options.decimal_comma or options.date_format or options.timestamp_format:
-        return True
-    return all(looks_like(text, type_) for text in texts.slice(0, _SAMPLE_ROWS).to_pylist() if text is not None)
-
-
-def _demand(texts: pa.ChunkedArray, pattern: str) -> None:
+def demand(texts: pa.ChunkedArray, pattern: str) -> None:
+    """Refuse texts that do not have a form."""
     if pc.all(pc.match_substring_regex(texts, pattern), min_count=0).as_py() is False:
         raise ValueError("a text does not have the form of the type")
 
@@ -139,22 +70,24 @@ def _integers(texts: pa.ChunkedArray, type_: DataType, _options: TextOptions) ->
 
 
 def _floats(texts: pa.ChunkedArray, type_: DataType, options: TextOptions) -> pa.ChunkedArray:
-    texts = _with_point(texts, options)
-    _demand(texts, value_pattern(type_) or "")
+    texts = with_point(texts, options)
+    demand(texts, value_pattern(type_) or "")
     return texts.cast(arrow_type(type_))
 
 
 def _decimals(texts: pa.ChunkedArray, type_: DataType, options: TextOptions) -> pa.ChunkedArray:
-    texts = _with_point(texts, options)
-    _demand(texts, value_pattern(type_) or "")
+    texts = with_point(texts, options)
+    demand(texts, value_pattern(type_) or "")
     try:
         return texts.cast(arrow_type(type_))
     except pa.ArrowException:
-        # Zeros at the end ask for no more places.
-        return pc.replace_substring_regex(texts, r"(\.[0-9]*?)0+$", r"\1").cast(arrow_type(type_))
+        # Zeros at the end ask for no more places, those at the start for no more digits.
+        short = pc.replace_substring_regex(texts, r"(\.[0-9]*?)0+$", r"\1")
+        return pc.replace_substring_regex(short, r"^([+-]?)0+([0-9])", r"\1\2").cast(arrow_type(type_))
 
 
-def _with_point(texts: pa.ChunkedArray, options: TextOptions) -> pa.ChunkedArray:
+def with_point(texts: pa.ChunkedArray, options: TextOptions) -> pa.ChunkedArray:
+    """Numbers with a point, however they are written."""
     if not options.decimal_comma:
         return texts
     if pc.any(pc.match_substring(texts, ".")).as_py():
@@ -173,7 +106,7 @@ def _booleans(texts: pa.ChunkedArray, _type: DataType, _options: TextOptions) ->
 def _dates(texts: pa.ChunkedArray, type_: DataType, options: TextOptions) -> pa.ChunkedArray:
     if options.date_format:
         return _parsed(texts, arrow_type(type_), lambda text: _strptime(text, options.date_format).date())
-    _demand(texts, DATE)
+    demand(texts, DATE)
     return texts.cast(arrow_type(type_))
 
 
@@ -181,7 +114,7 @@ def _local_times(texts: pa.ChunkedArray, type_: DataType, options: TextOptions) 
     if options.timestamp_format:
         return _parsed(texts, arrow_type(type_), lambda text: _without_zone(_strptime(text, options.timestamp_format)))
     texts = _at_midnight(texts)
-    _demand(texts, value_pattern(type_) or "")
+    demand(texts, value_pattern(type_) or "")
     return texts.cast(arrow_type(type_))
 
 
@@ -193,7 +126,7 @@ def _times(texts: pa.ChunkedArray, type_: DataType, options: TextOptions) -> pa.
     bare = pc.invert(pc.match_substring_regex(texts, f"[0-9]{ZONE}$"))
     bare = pc.or_(bare, pc.match_substring_regex(texts, value_pattern(DataType("timestamp_ntz")) or ""))
     texts = pc.if_else(bare, pc.binary_join_element_wise(texts, "Z", ""), texts)
-    _demand(texts, value_pattern(type_) or "")
+    demand(texts, value_pattern(type_) or "")
     return texts.cast(arrow_type(type_))
 
 
@@ -218,7 +151,7 @@ def _without_zone(moment: datetime) -> datetime:
 
 
 def _binaries(texts: pa.ChunkedArray, type_: DataType, _options: TextOptions) -> pa.ChunkedArray:
-    _demand(texts, value_pattern(type_) or "")
+    demand(texts, value_pattern(type_) or "")
     return _parsed(texts, arrow_type(type_), bytes.fromhex)
 
 

@@ -11,7 +11,9 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from anabranch.errors import AlreadyExists, InvalidRequest, Unavailable
+from anabranch.formats.rules.guesses import ENCODING_GUESS, null_guess
 
+NO_TEXT = "not text in this encoding"
 _NAMED = 5
 """How many bad rows an error names."""
 
@@ -24,6 +26,8 @@ class BadRow:
     line: int
     error: str
     text: str
+    value: str | None = None
+    """What does not fit its column."""
 
     def __str__(self) -> str:
         return f"{self.file}:{self.line}: {self.error}"
@@ -32,8 +36,8 @@ class BadRow:
 class BadRows:
     """Takes bad rows in: counts them, remembers some, and writes them aside if there is a place for them."""
 
-    def __init__(self, writer: Any = None) -> None:
-        self._writer = writer
+    def __init__(self, writer: Any = None, kept: int | None = _NAMED) -> None:
+        self._writer, self._kept = writer, kept
         self.count = 0
         self.first: list[BadRow] = []
 
@@ -41,32 +45,38 @@ class BadRows:
     def set_aside(self) -> bool:
         return self._writer is not None
 
-    def add(self, rows: Sequence[BadRow]) -> None:
-        """Take rows in; what is written aside is the text as it came."""
-        self.first += rows[: _NAMED - len(self.first)]
-        self.count += len(rows)
+    def add(self, rows: Sequence[BadRow], more: int = 0) -> None:
+        """Take rows in, and the number of others; what is written aside is the text as it came."""
+        self.first += rows[: None if self._kept is None else self._kept - len(self.first)]
+        self.count += len(rows) + more
         if self._writer is not None:
             self._writer.writerows((r.file, r.line, r.error, r.text) for r in rows)
 
-    @property
-    def named_enough(self) -> bool:
-        """Whether further rows would only be counted."""
-        return self._writer is None and len(self.first) >= _NAMED
-
-    def refuse(self, count: int | None = None, hint: str | None = None) -> None:
-        """Raise if there are bad rows that were not set aside; `count` if somebody else counted."""
-        total = max(count or 0, self.count)
-        if total and self._writer is None:
-            raise InvalidRequest(_told(self.first, total), hint=hint or _HINT, count=total)
+    def refuse(self) -> None:
+        """Raise if there are bad rows that were not set aside."""
+        if self.count and self._writer is None:
+            places = [f"{row.file}:{row.line}" for row in self.first]
+            raise InvalidRequest(_told(self.first, self.count), hint=_hint(self.first), count=self.count, places=places)
 
 
 _HINT = "correct the file, or set such rows aside (--bad-rows FILE, bad_rows=)"
 
 
+def _hint(rows: Sequence[BadRow]) -> str:
+    """What may be wrong with all of them, and what can be done in any case."""
+    null = null_guess([row.value for row in rows if row.value is not None])
+    guesses = [f"{null} takes it as null"] if null else []
+    if any(row.error.endswith(NO_TEXT) for row in rows):
+        guesses.append(ENCODING_GUESS)
+    return "; or ".join([*guesses, _HINT])
+
+
 def _told(first: Sequence[BadRow], total: int) -> str:
-    rest = total - len(first)
-    more = f"; and {rest:,} more" if rest else ""
-    return f"{total:,} bad {'row' if total == 1 else 'rows'}: " + "; ".join(map(str, first)) + more
+    """Name rows, each on a line of its own."""
+    if total == 1:
+        return f"1 bad row: {first[0]}"
+    more = [f"and {total - len(first):,} more"] if total > len(first) else []
+    return "\n  ".join([f"{total:,} bad rows:", *map(str, first), *more])
 
 
 @contextmanager

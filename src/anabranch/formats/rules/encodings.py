@@ -25,18 +25,20 @@ def open_utf8(path: str, encoding: str) -> Iterator[Any]:
         yield stream
 
 
+def refuse_utf16(path: str, encoding: str) -> None:
+    """Refuse a file whose first bytes say that it is in another encoding than the one that was expected."""
+    with open_file(path) as stream:
+        if encoding != "utf-16" and stream.read(2) in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
+            message = f"{path!r} is in utf-16, {encoding} was expected"
+            raise InvalidRequest(message, hint="say so (--encoding utf-16, encoding=)", file=path)
+
+
 @contextmanager
 def lines_of(path: str, encoding: str) -> Iterator[Iterator[str]]:
     """Give the lines of a file with their ends, each byte of its UTF-8 as one character."""
     with open_utf8(path, encoding) as stream:
         raw = stream if encoding != "utf-8" else io.BufferedReader(_PythonStream(stream), _BLOCK_BYTES)
         yield _without_mark(io.TextIOWrapper(raw, encoding="latin-1", newline=""))
-
-
-def has_mark(path: str) -> bool:
-    """Tell whether a file begins with a byte order mark of UTF-8."""
-    with open_file(path) as stream:
-        return bool(stream.read(len(codecs.BOM_UTF8)) == codecs.BOM_UTF8)
 
 
 def _without_mark(lines: Iterator[str]) -> Iterator[str]:

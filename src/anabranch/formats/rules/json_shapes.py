@@ -1,4 +1,4 @@
-"""What values of JSON look like, and the types that follow from it: one rule for the process and Spark."""
+"""What values of JSON look like, and the types that follow from it."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ from typing import IO, Any
 import pyarrow as pa
 
 CODECS = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd"}
-"""What Arrow compresses, and Spark reads."""
+"""What Arrow compresses."""
 XZ = ".xz"
 ZIP = ".zip"
 _ENCRYPTED = 1
@@ -53,9 +53,9 @@ def open_file(path: str) -> Any:
     return pa.input_stream(source, compression=CODECS.get(ending, None if within else "detect"))
 
 
-def is_beyond_spark(path: str) -> bool:
-    """Tell whether a file is packed in a way that Spark can't unpack."""
-    return path.lower().endswith(XZ) or _place_in_zip(path) is not None
+def is_in_zip(path: str) -> bool:
+    """Tell whether this is a file in a zip."""
+    return _place_in_zip(path) is not None
 
 
 def _place_in_zip(path: str) -> tuple[str, str] | None:

@@ -32,6 +32,8 @@ class FilesRequest:
     """Columns that no file may lack."""
     rename: Mapping[str, str] = field(default_factory=dict)
     """Names of columns in the files, and those that they are to have."""
+    key: tuple[str, ...] = ()
+    """Columns that tell rows apart: those with a null there, or with values that came before, are bad rows, too."""
 
 
 def make_request(
@@ -42,6 +44,7 @@ def make_request(
     equal_columns: bool,
     needed: Sequence[str],
     rename: Mapping[str, str],
+    key: tuple[str, ...],
     options: Mapping[str, Any],
 ) -> FilesRequest:
     """Check what is asked for."""
@@ -53,7 +56,16 @@ def make_request(
     chosen = check_options(TextOptions(**options))
     every = (paths,) if isinstance(paths, str) else tuple(paths)
     return FilesRequest(
-        every, format, columns, chosen, "delimiter" in options, bad_rows, equal_columns, tuple(needed), _checked(rename)
+        every,
+        format,
+        columns,
+        chosen,
+        "delimiter" in options,
+        bad_rows,
+        equal_columns,
+        tuple(needed),
+        _checked(rename),
+        key,
     )
 
 

@@ -1,9 +1,8 @@
-"""Which text stands for which value: the one definition that the process and Spark follow when they read files."""
+"""Which text stands for which value in files."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 from anabranch.errors import InvalidRequest
@@ -25,6 +24,8 @@ LONG = r"^[+-]?0*[1-9][0-9]{15,}(\.[0-9]*)?$"
 """Numbers with more digits before the point than a double always keeps."""
 LONG_FROM = 10**15
 """The least of them."""
+LONG_DIGITS = 16
+"""How many digits the least of them has."""
 _TIME = r"[0-9]{4}-[0-9]{2}-[0-9]{2}[ T][0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]{1,6})?)?"
 ZONE = r"(Z|[+-][0-9]{2}(:?[0-9]{2})?)"
 DATE = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}$"
@@ -101,7 +102,7 @@ def inferred(options: TextOptions, *, times_only: bool = False) -> tuple[DataTyp
 
 
 def value_pattern(type_: DataType, *, inferring: bool = False) -> str | None:
-    """The texts that are values of a type, as a regular expression of both engines; None where any text is one."""
+    """The texts that are values of a type, as a regular expression; None where any text is one."""
     if type_.is_integer:
         return "^[+-]?[0-9]{1,19}$"
     if type_.name == "boolean" and not inferring:
@@ -125,40 +126,14 @@ def looks_like(text: str, type_: DataType) -> bool:
     return pattern is None or re.search(pattern, text.strip(" \t"), re.ASCII) is not None
 
 
-_JAVA: Mapping[str, tuple[str, str]] = {
-    "Y": ("yyyy", "yyyy"),
-    "m": ("M", "MM"),
-    "d": ("d", "dd"),
-    "H": ("H", "HH"),
-    "I": ("h", "hh"),
-    "M": ("m", "mm"),
-    "S": ("s", "ss"),
-    "f": ("SSSSSS", "SSSSSS"),
-    "p": ("a", "a"),
-    "b": ("MMM", "MMM"),
-    "B": ("MMMM", "MMMM"),
-    "z": ("[XXX][XX][X]", "[XXX][XX][X]"),
-}
-"""Java's letters for strptime's: between other text, and next to other digits."""
-
-
-def java_format(pattern: str) -> str:
-    """Write a strptime pattern as Spark takes it."""
-    pieces = re.findall(r"%.|[^%]+", pattern, re.DOTALL)
-    made = []
-    for i, piece in enumerate(pieces):
-        if not piece.startswith("%"):
-            made.append(re.sub(r"[^\W\d_]+|[\[\]{}#]+", r"'\g<0>'", piece.replace("'", "''")))
-            continue
-        beside = [p for p in (*pieces[max(i - 1, 0) : i], *pieces[i + 1 : i + 2]) if p.startswith("%")]
-        made.append(_JAVA[piece[1]][1 if beside else 0])
-    return "".join(made)
+_LETTERS = tuple("YmdHIMSfpbBz")
+"""Those of strptime's that a format may have."""
 
 
 def _check_format(pattern: str) -> None:
-    known = ", ".join(f"%{letter}" for letter in _JAVA)
+    known = ", ".join(f"%{letter}" for letter in _LETTERS)
     for letter in re.findall(r"%(.?)", pattern, re.DOTALL):
-        if letter not in _JAVA:
+        if letter not in _LETTERS:
             hint = f"known are {known}"
             raise InvalidRequest(f"the format {pattern!r} has %{letter}, which is not known", hint=hint)
     if "%" not in pattern:

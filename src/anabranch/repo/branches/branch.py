@@ -138,14 +138,16 @@ def _is_kept(ctx: Context, cx: Connection, head: BranchHead) -> bool:
     return is_ancestor(history.Lines(cx), head.position, *others)
 
 
-def create_tag(ctx: Context, name: str, at: str | None) -> None:
+def create_tag(ctx: Context, name: str, at: str | None, message: str | None = None) -> None:
     """Name a commit for good."""
     check_ref_name(name, "tag")
+    if message is not None:
+        check_text(message, "the message of a tag")
     with ctx.catalog.write() as cx:
         lock_repository(cx, ctx.record.id)
         position = resolve(ctx, cx, at)
         _refuse_taken(ctx, cx, name)
-        branches.create_tag(cx, ctx.record.id, name, position, ctx.author)
+        branches.create_tag(cx, ctx.record.id, name, position, ctx.author, message)
 
 
 def delete_tag(ctx: Context, name: str) -> None:

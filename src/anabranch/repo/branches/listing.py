@@ -6,13 +6,12 @@ from collections.abc import Sequence
 
 from anabranch.catalog import branches, entries, history
 from anabranch.model.commits import Tag
-from anabranch.model.ids import ROOT_NAMESPACE
 from anabranch.model.listings import Listing
 from anabranch.model.names import split_namespace
 from anabranch.model.tables import TableEntry
 from anabranch.repo.branches.refs import resolve
 from anabranch.repo.context.context import Context
-from anabranch.repo.context.table_state import find_namespace, list_tables
+from anabranch.repo.context.table_state import find_namespace, list_tables, names_below
 
 
 def list_tables_at(ctx: Context, at: str | None, namespace: str | None) -> list[TableEntry]:
@@ -26,16 +25,7 @@ def list_namespaces(ctx: Context, at: str | None) -> list[str]:
     """List namespaces at a ref, those inside others with their path."""
     with ctx.catalog.read() as cx:
         clock = history.clock(cx, resolve(ctx, cx, at))
-        found, todo = [], [("", ROOT_NAMESPACE)]
-        seen: set[str] = set()
-        while todo:
-            prefix, parent = todo.pop()
-            entries.refuse_loop(seen, parent)
-            for named in entries.list_names(cx, ctx.record.id, clock, parent):
-                if named.kind == "namespace":
-                    found.append(prefix + named.name)
-                    todo.append((f"{prefix}{named.name}.", named.thing_id))
-        return sorted(found)
+        return sorted(name for name, named in names_below(ctx, cx, clock) if named.kind == "namespace")
 
 
 def namespace_properties(ctx: Context, name: str, at: str | None) -> dict[str, str]:
@@ -51,4 +41,4 @@ def list_tags(ctx: Context, showing: Sequence[str] | None = None) -> list[Tag]:
     """List the tags by name: all, or those that name one of some commits."""
     with ctx.catalog.read() as cx:
         found = branches.describe_tags(cx, ctx.record.id, showing)
-    return Listing(found, ("name", "commit", "created_at", "author"))
+    return Listing(found, ("name", "commit", "created_at", "author", "message"))

@@ -168,7 +168,7 @@ def things_named(ctx: Context, cx: Connection, at: Position, table: str) -> tupl
     """The table of this name at the ref; a table that was dropped is found by the name it had."""
     clock = history.clock(cx, at)
     try:
-        return (find_table(ctx, cx, clock, table),)
+        return (find_table(ctx, cx, clock, table).id,)
     except NotFound:
         namespaces, own = split_table_name(table)
         parent = find_namespace(ctx, cx, clock, namespaces)

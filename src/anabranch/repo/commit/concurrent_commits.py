@@ -13,7 +13,7 @@ from anabranch.model.clock import Clock, Position
 from anabranch.model.content import Content
 from anabranch.model.files import FILES_NAME
 from anabranch.model.ids import ThingId
-from anabranch.model.objects import Layer, size_of
+from anabranch.model.objects import Layer, contents_of, size_of
 from anabranch.model.paths import join_path
 from anabranch.plan.commit import (
     Draft,
@@ -30,7 +30,7 @@ from anabranch.plan.path import find_path
 from anabranch.queries.met_keys import Meeting, met_keys
 from anabranch.queries.query import Sources, limited
 from anabranch.repo.context.context import Context
-from anabranch.repo.context.table_state import files_state, schema_of
+from anabranch.repo.context.table_state import files_state, schemas_for
 from anabranch.repo.files.concurrent_files import files_on_top
 from anabranch.repo.read.conditions import not_in_duck, reading
 
@@ -120,9 +120,8 @@ def _met(ctx: Context, cx: Connection, table: ThingDraft, others: tuple[Layer, .
     state = draft_state(table)
     exceptions = [Layer(0, o) for x in others for o in x.without]
     layers = (*own, *others, *exceptions)
-    known = schema_of(ctx, cx, {x.object.schema_id for x in (*others, *exceptions)})
-    state = replace(state, schemas={**known, **state.schemas}, layers=layers)
-    pending = {o.stored.id: o.content for o in objects_of(table) if o.content is not None}
+    state = replace(state, schemas=schemas_for(ctx, cx, others, state.schemas), layers=layers)
+    pending = contents_of(objects_of(table))
     columns = state.schema.columns
     query = met_keys(Meeting(others, own, rows=True), state, columns, ctx.access(layers, pending), Sources())
     if query is None:

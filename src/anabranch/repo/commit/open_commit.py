@@ -98,9 +98,14 @@ class OpenCommit(Transaction):
         start = replace(self._start, message=words, author=author or self._start.author)
         if date is not None:
             start = replace(start, started_at=check_date(date, self._ctx.catalog.now()))
-        made = finish(
-            self._ctx, start, self._draft, registered=tuple(self._registered), open_commit=(self.id, self._version)
-        )
+        try:
+            made = finish(
+                self._ctx, start, self._draft, registered=tuple(self._registered), open_commit=(self.id, self._version)
+            )
+        except BranchMoved as error:
+            if error.tables:
+                error.hint = "repo.carry_over(…) merges this with what came meanwhile; abort() gives it up"
+            raise
         if made is None:
             self._remove()
         self._closed = True

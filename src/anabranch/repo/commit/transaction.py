@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from anabranch.catalog import entries
+from anabranch.catalog.entries import Named
 from anabranch.errors import AlreadyExists, InvalidRequest, NotFound
 from anabranch.model.changes import Counts
 from anabranch.model.clock import Clock
@@ -31,7 +32,7 @@ from anabranch.plan.commit import (
 )
 from anabranch.plan.properties import check_properties, with_properties, without_properties
 from anabranch.repo.context.context import Context
-from anabranch.repo.context.table_state import files_state, find_table, table_state
+from anabranch.repo.context.table_state import files_state, find_table, table_state, the_one
 from anabranch.repo.read.table import Selection, make_selection
 from anabranch.repo.write.table_writer import TableWriter
 
@@ -108,7 +109,7 @@ class Transaction:
         self._open()
         selection = make_selection(columns, where, args, limit)
         thing = self._find(name)
-        self._draft.reads.setdefault(thing, name)
+        self._draft.reads.setdefault(thing, self._draft.things[thing].name)
         return TableWriter(self, thing, selection)
 
     @property
@@ -165,7 +166,7 @@ class Transaction:
         self._open()
         found = self._find_namespace(old)
         above, _ = split_new_namespace(new)
-        if found.id in self._path(above):
+        if found.id in [n.thing_id for n in self._path(above)]:
             raise InvalidRequest(f"namespace {old!r} can't move into itself", hint="choose a place outside of it")
         self._move(found, new, split_namespace(new))
 
@@ -298,7 +299,7 @@ class Transaction:
         old = place_of(thing)
         if name == thing.name:
             return
-        place = self._free_place(name, parts)
+        place = self._free_place(name, parts, thing.id)
         operations = thing.operations if thing.operations[-1:] == ("alter name",) else (*thing.operations, "alter name")
         self._record(replace(thing, parent_id=place[0], name=name, operations=operations))
         self._draft.bind(old, None, (thing.kind, thing.id))
@@ -325,19 +326,21 @@ class Transaction:
 
     def _find(self, name: str) -> ThingId:
         """Find a table by name: in the draft first, then at the parent."""
-        above, own = split_table_name(name)
-        parent = self._namespace(above)
-        if (parent, own) in self._draft.names:
-            bound = self._draft.names[parent, own]
-            if bound is None or bound[0] != "table":
+        above, asked = split_table_name(name)
+        path = self._path(above)
+        parent = path[-1].thing_id
+        own = self._called(parent, asked)
+        bound = self._bound(parent, own)
+        if bound is None or bound[0] != "table":
+            if (parent, own) in self._draft.names:
                 raise NotFound(f"there is no table {name!r} in this commit", hint="it was dropped or renamed")
-            thing = bound[1]
-        else:
             with self._ctx.catalog.read() as cx:
-                thing = find_table(self._ctx, cx, self._start.clock, name, parent)
-        if thing not in self._draft.things:
-            self._draft.things[thing] = self._base_table(thing, parent, name)
-        return thing
+                find_table(self._ctx, cx, self._start.clock, name, parent)  # whose error names the nearest
+            raise AssertionError(name)
+        if bound[1] not in self._draft.things:
+            full = ".".join([*(n.name for n in path[1:]), own])
+            self._draft.things[bound[1]] = self._base_table(bound[1], parent, full)
+        return bound[1]
 
     def _base_table(self, thing: ThingId, parent: ThingId, name: str) -> ThingDraft:
         """A table as the parent has it, to start from."""
@@ -351,38 +354,53 @@ class Transaction:
     def _find_namespace(self, name: str) -> ThingDraft:
         """Find a namespace, as the draft or the parent has it."""
         above, own = split_namespace(name)
-        thing = self._namespace((*above, own))
+        path = self._path((*above, own))
+        thing, name = path[-1].thing_id, ".".join(n.name for n in path[1:])
         known = self._draft.things.get(thing)
         if known is None:
             with self._ctx.catalog.read() as cx:
                 entry = entries.find_entry(cx, self._start.clock, thing)
             told = entry.attributes if entry else {}
-            parent = self._namespace(above)
             known = ThingDraft(
-                thing, "namespace", parent, name, None, attributes=told, base_name=name, base_attributes=told
+                thing, "namespace", path[-2].thing_id, name, None, attributes=told, base_name=name, base_attributes=told
             )
         return known
 
-    def _free_place(self, name: str, parts: tuple[tuple[str, ...], str]) -> NamePlace:
-        """Where a new name goes; refused if something has it."""
+    def _free_place(self, name: str, parts: tuple[tuple[str, ...], str], moving: ThingId | None = None) -> NamePlace:
+        """Where a new name goes; refused if something else has it, or one that differs in case only, as in Spark."""
         parent = self._namespace(parts[0])
-        if self._bound(parent, parts[1]):
-            raise AlreadyExists(f"there is a table or namespace {name!r}", hint="choose another name, or drop it first")
+        for own in (parts[1], self._called(parent, parts[1])):
+            taken = self._bound(parent, own)
+            if taken and taken[1] != moving:
+                message = f"there is a table or namespace {'.'.join((*parts[0], own))!r}"
+                raise AlreadyExists(message, hint="choose another name, or drop it first")
         return parent, parts[1]
 
     def _namespace(self, parts: tuple[str, ...]) -> ThingId:
-        return self._path(parts)[-1]
+        return self._path(parts)[-1].thing_id
 
-    def _path(self, parts: tuple[str, ...]) -> list[ThingId]:
-        """The ids of a namespace and those above it, the root first."""
-        path = [ROOT_NAMESPACE]
+    def _path(self, parts: tuple[str, ...]) -> list[Named]:
+        """A namespace and those above it, the root first."""
+        path = [Named("", "namespace", ROOT_NAMESPACE)]
         for i, part in enumerate(parts):
-            found = self._bound(path[-1], part)
+            own = self._called(path[-1].thing_id, part)
+            found = self._bound(path[-1].thing_id, own)
             if not found or found[0] != "namespace":
                 name = ".".join(parts[: i + 1])
                 raise NotFound(f"there is no namespace {name!r}", hint="create the namespace first")
-            path.append(found[1])
+            path.append(Named(own, *found))
         return path
+
+    def _called(self, parent: ThingId, name: str) -> str:
+        """A name as the thing has it that is meant: names are found whatever their case."""
+        if self._bound(parent, name):
+            return name
+        with self._ctx.catalog.read() as cx:
+            there = entries.find_similar(cx, self._ctx.record.id, self._start.clock, parent, name)
+        names = {n.name for n in there} | {own for above, own in self._draft.names if above == parent}
+        similar = [n for n in sorted(names) if n.lower() == name.lower() and self._bound(parent, n)]
+        found = the_one(similar, name)
+        return found or name
 
     def _bound(self, parent: ThingId, own: str) -> Bound:
         """What a name stands for in this commit."""

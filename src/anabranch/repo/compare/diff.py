@@ -26,7 +26,7 @@ from anabranch.repo.compare.file_diff import FilesDiff
 from anabranch.repo.compare.table_diff import Diff, NamespaceDiff, TableDiff, Word
 from anabranch.repo.compare.two_states import Ends, ends_of, replaced_ends
 from anabranch.repo.context.context import Context
-from anabranch.repo.context.table_state import find_table, list_tables, schema_of, table_state
+from anabranch.repo.context.table_state import find_table, list_tables, schema_of, schemas_for, table_state
 from anabranch.repo.files.blocks import BlockReader
 
 
@@ -174,7 +174,7 @@ def _named(ctx: Context, cx: Connection, sides: DiffSides, name: str) -> set[str
     problem: NotFound | None = None
     for at in (sides.before, sides.after):
         try:
-            found.add(find_table(ctx, cx, at, name))
+            found.add(find_table(ctx, cx, at, name).id)
         except NotFound as error:
             problem = error
     if not found:
@@ -221,7 +221,8 @@ class _Comparing:
         schema = paired(before.schema, after.schema, base)
         if to_before is None or to_after is None or was_hidden(self._schema_runs(ids), schema):
             to_before = to_after = None
-        known = self._schemas(before, after, (*(to_before or ()), *(to_after or ())))
+        ways = (*(to_before or ()), *(to_after or ()))
+        known = schemas_for(self.ctx, self.cx, ways, {**before.schemas, **after.schemas})
         before, after = replace(before, schemas=known), replace(after, schema=schema, schemas=known)
         return Ends(before, after, base, to_before, to_after)
 
@@ -230,12 +231,6 @@ class _Comparing:
             for run in paths.schema_runs(self.cx, self.sides.base, way, ids):
                 known = schema_of(self.ctx, self.cx, set(run))
                 yield [known[id_] for id_ in run]
-
-    def _schemas(self, before: TableState, after: TableState, layers: Sequence[Layer]) -> dict[str, Schema]:
-        """The schemas of every object of both states and on the way."""
-        known = {**before.schemas, **after.schemas}
-        objects = [*(x.object for x in layers), *(o for x in layers for o in x.without)]
-        return {**schema_of(self.ctx, self.cx, {o.schema_id for o in objects if o.schema_id not in known}), **known}
 
     def _base_schema(self, ids: Sequence[ThingId]) -> Schema | None:
         at = history.clock(self.cx, self.sides.base)
@@ -260,7 +255,7 @@ def diff_tables(ctx: Context, one: str, other: str, at: str | None, other_at: st
     with ctx.catalog.read() as cx:
         clocks = [history.clock(cx, resolve(ctx, cx, ref)) for ref in (at, other_at if other_at is not None else at)]
         found = [
-            table_state(ctx, cx, clock, find_table(ctx, cx, clock, name), name)
+            table_state(ctx, cx, clock, *find_table(ctx, cx, clock, name))
             for clock, name in zip(clocks, (one, other), strict=True)
         ]
     before, after = found

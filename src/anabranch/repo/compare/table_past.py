@@ -20,7 +20,7 @@ from anabranch.model.tables import Entry, TableState
 from anabranch.plan.merge.pairing import paired_by_name
 from anabranch.repo.branches.refs import resolve
 from anabranch.repo.context.context import Context
-from anabranch.repo.context.table_state import find_table, schema_of, table_state
+from anabranch.repo.context.table_state import find_table, schema_of, schemas_for, table_state
 
 
 @dataclass(frozen=True)
@@ -66,16 +66,13 @@ class Past:
 
     def knowing(self, state: TableState, layers: Iterable[Layer]) -> TableState:
         """A state that knows the schemas of more objects."""
-        found = list(layers)
-        objects = [*(x.object for x in found), *(o for x in found for o in x.without)]
-        more = schema_of(self.ctx, self.cx, {o.schema_id for o in objects})
-        return replace(state, schemas={**more, **state.schemas})
+        return replace(state, schemas=schemas_for(self.ctx, self.cx, layers, state.schemas))
 
 
 def open_past(ctx: Context, cx: Connection, table: str, at: str | None) -> Past:
     """Find a table at a ref."""
     clock = history.clock(cx, resolve(ctx, cx, at))
-    state = table_state(ctx, cx, clock, find_table(ctx, cx, clock, table), table)
+    state = table_state(ctx, cx, clock, *find_table(ctx, cx, clock, table))
     schema, ids, followers = state.schema, ids_of(state), frozenset[ThingId]()
     own = ids
     while before := _taken_over(ctx, cx, clock, own):

@@ -9,6 +9,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from anabranch.catalog import migrations, moves, repositories
@@ -23,11 +24,13 @@ from anabranch.model.clock import Position
 from anabranch.model.commits import BranchHead
 from anabranch.model.ids import ObjectId
 from anabranch.model.layers import Layers, as_layers
-from anabranch.model.objects import FileAddress, Layer, NewObject, StoredObject
+from anabranch.model.objects import Layer, NewObject, StoredObject
 from anabranch.model.schema import Schema
 from anabranch.model.types import DataType
+from anabranch.objects.locations import open_root
 from anabranch.objects.root import ObjectRoot
 from anabranch.objects.soundness import Soundness
+from anabranch.repo.context.object_files import ObjectFiles
 from anabranch.repo.context.spark_copies import HeldFiles
 from anabranch.settings import Settings
 
@@ -89,25 +92,6 @@ class SmallRows(Mapping[ObjectId, "pa.Table"]):
         return len(self._layers.inline)
 
 
-class Addresses(Mapping[ObjectId, FileAddress]):
-    """Where the files among layers are, by the ids of their objects; made for those that are asked for."""
-
-    def __init__(self, layers: Layers, root: ObjectRoot) -> None:
-        self._layers, self._root = layers, root
-
-    def __getitem__(self, id_: ObjectId) -> FileAddress:
-        o = self._layers.objects[id_]
-        if not o.path:
-            raise KeyError(id_)
-        return FileAddress.of(self._root.uri(o.path), o)
-
-    def __iter__(self) -> Iterator[ObjectId]:
-        return (id_ for id_, o in self._layers.objects.items() if o.path)
-
-    def __len__(self) -> int:
-        return sum(1 for _ in self)
-
-
 @dataclass(frozen=True)
 class Context:
     """The parts of an open repository."""
@@ -128,6 +112,11 @@ class Context:
     """Who moves along when a branch does, in the same transaction."""
     known_objects: ObjectCache = field(default_factory=ObjectCache)
     known_schemas: dict[str, Schema] = field(default_factory=dict)
+
+    @cached_property
+    def files(self) -> ObjectFiles:
+        """The files of objects, wherever they lie."""
+        return ObjectFiles(self.catalog, self.root, lambda url: open_root(url, self.store_id, self.settings))
 
     def default_branch(self, cx: Connection) -> str:
         """The branch that reads and writes mean when none is named; renaming it does not lose it."""
@@ -169,7 +158,7 @@ class Context:
 
         known = as_layers(layers)
         decoded = SmallRows(known, lambda inline: self.small_rows(inline, pending or {}))
-        return Access(Addresses(known, self.root), decoded)
+        return Access(self.files.addresses(known), decoded)
 
     def source_of(
         self, o: StoredObject, columns: tuple[tuple[str, DataType], ...], pending: Mapping[ObjectId, bytes]
@@ -212,8 +201,8 @@ class Context:
     def diagnose(self, layers: Sequence[Layer], *, deep: bool) -> None:
         """After an engine failed to read: say which file is missing, cut short or (deep) changed, if one is."""
         for layer in layers:
-            if layer.object.place == "root" and layer.object.path:
-                self.root.check(layer.object.path, layer.object.size_bytes, layer.object.sha256 if deep else None)
+            if layer.object.place != "inline":
+                self.files.locate(layer.object).check(layer.object, deep=deep)
 
     def small_rows(self, inline: Sequence[StoredObject], pending: Mapping[ObjectId, bytes]) -> dict[ObjectId, pa.Table]:
         """Decode the rows of objects that live in the catalogue, or are about to."""

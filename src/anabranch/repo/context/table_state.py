@@ -2,34 +2,63 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
+from typing import NamedTuple
 
 from anabranch.catalog import entries, objects, views
+from anabranch.catalog.entries import Named
 from anabranch.catalog.store import Connection
-from anabranch.errors import Corrupt, NotFound
+from anabranch.errors import Corrupt, InvalidRequest, NotFound
 from anabranch.model.clock import Clock
 from anabranch.model.files import FILES_NAME, files_schema, files_thing
 from anabranch.model.ids import ROOT_NAMESPACE, SchemaId, ThingId
 from anabranch.model.names import split_table_name
+from anabranch.model.objects import Layer
 from anabranch.model.schema import Schema
 from anabranch.model.tables import TableEntry, TableState
 from anabranch.repo.context.context import Context
 
 
-def find_table(ctx: Context, cx: Connection, at: Clock, name: str, below: ThingId | None = None) -> ThingId:
-    """Find a table's id by its name, below a namespace if that is known; the error names the nearest."""
+class FoundTable(NamedTuple):
+    """A table, and its name as it is written: names are found whatever their case."""
+
+    id: ThingId
+    name: str
+
+
+def find_table(ctx: Context, cx: Connection, at: Clock, name: str, below: ThingId | None = None) -> FoundTable:
+    """Find a table by its name, below a namespace if that is known; the error names the nearest."""
     namespaces, own = split_table_name(name)
-    parent = find_namespace(ctx, cx, at, namespaces) if below is None else below
-    found = entries.find_name(cx, ctx.record.id, at, parent, own)
+    path = _find_path(ctx, cx, at, namespaces) if below is None else [Named(n, "namespace", below) for n in namespaces]
+    parent = below or (path[-1].thing_id if path else ROOT_NAMESPACE)
+    found = find_called(ctx, cx, at, parent, own)
+    prefix = "".join(f"{n.name}." for n in path)
     if found is None or found.kind != "table":
         named = entries.list_names(cx, ctx.record.id, at, parent)
         there, spaces = ([n.name for n in named if n.kind == kind] for kind in ("table", "namespace"))
         near = get_close_matches(own, there, n=1)
-        prefix = "".join(f"{n}." for n in namespaces)
         hint = f"did you mean {prefix + near[0]!r}?" if near else _listed(there, spaces)
         raise NotFound(f"there is no table {name!r} at this commit", hint=hint, table=name)
-    return found.thing_id
+    return FoundTable(found.thing_id, prefix + found.name)
+
+
+def find_called(ctx: Context, cx: Connection, at: Clock, parent: ThingId, name: str) -> Named | None:
+    """Find what has a name, whatever its case; of several, that which is written so."""
+    exact = entries.find_name(cx, ctx.record.id, at, parent, name)
+    if exact:
+        return exact
+    similar = {n.name: n for n in entries.find_similar(cx, ctx.record.id, at, parent, name)}
+    own = the_one(list(similar), name)
+    return similar[own] if own else None
+
+
+def the_one(similar: Sequence[str], name: str) -> str | None:
+    """The only one of names that differ from one in case; several are refused, for nobody knows which is meant."""
+    if len(similar) > 1:
+        both = " and ".join(map(repr, similar[:2]))
+        raise InvalidRequest(f"{name!r} may be {both}", hint="write the name as the table has it", table=name)
+    return next(iter(similar), None)
 
 
 def _listed(tables: Sequence[str], namespaces: Sequence[str]) -> str:
@@ -42,17 +71,26 @@ def _listed(tables: Sequence[str], namespaces: Sequence[str]) -> str:
 
 def find_namespace(ctx: Context, cx: Connection, at: Clock, parts: tuple[str, ...]) -> ThingId:
     """Find a namespace's id by its path."""
-    parent = ROOT_NAMESPACE
-    for depth, part in enumerate(parts):
-        found = entries.find_name(cx, ctx.record.id, at, parent, part)
+    path = _find_path(ctx, cx, at, parts)
+    return path[-1].thing_id if path else ROOT_NAMESPACE
+
+
+def _find_path(ctx: Context, cx: Connection, at: Clock, parts: tuple[str, ...]) -> list[Named]:
+    """Find a namespace and those above it."""
+    path: list[Named] = []
+    for part in parts:
+        parent = path[-1].thing_id if path else ROOT_NAMESPACE
+        found = find_called(ctx, cx, at, parent, part)
         if found is None or found.kind != "namespace":
             name = ".".join(parts)
             there = [n.name for n in entries.list_names(cx, ctx.record.id, at, parent) if n.kind == "namespace"]
             near = get_close_matches(part, there, n=1)
-            hint = f"did you mean {'.'.join((*parts[:depth], near[0]))!r}?" if near else "create the namespace first"
+            hint = (
+                f"did you mean {'.'.join((*parts[: len(path)], near[0]))!r}?" if near else "create the namespace first"
+            )
             raise NotFound(f"there is no namespace {name!r}", hint=hint)
-        parent = found.thing_id
-    return parent
+        path.append(found)
+    return path
 
 
 def table_state(ctx: Context, cx: Connection, at: Clock, table: ThingId, name: str) -> TableState:
@@ -82,6 +120,29 @@ def schema_of(ctx: Context, cx: Connection, ids: set[SchemaId]) -> dict[str, Sch
     return {i: ctx.known_schemas[i] for i in ids}
 
 
+def schemas_for(
+    ctx: Context, cx: Connection, layers: Iterable[Layer], known: Mapping[str, Schema]
+) -> dict[str, Schema]:
+    """The schemas of all objects of layers, those of exceptions too, beside those that are known."""
+    found = list(layers)
+    ids = {o.schema_id for x in found for o in (x.object, *x.without)}
+    return {**schema_of(ctx, cx, ids - known.keys()), **known}
+
+
+def names_below(
+    ctx: Context, cx: Connection, at: Clock, start: ThingId = ROOT_NAMESPACE, prefix: str = ""
+) -> Iterator[tuple[str, entries.Named]]:
+    """Go through all that has a name in a namespace and those below it, each with its full name."""
+    todo, seen = [(prefix, start)], set[str]()
+    while todo:
+        before, parent = todo.pop()
+        entries.refuse_loop(seen, parent)
+        for named in entries.list_names(cx, ctx.record.id, at, parent):
+            yield before + named.name, named
+            if named.kind == "namespace":
+                todo.append((f"{before}{named.name}.", named.thing_id))
+
+
 def list_tables(ctx: Context, cx: Connection, at: Clock, namespace: str | None) -> list[TableEntry]:
     """List tables with their sizes; all of them, or those of one namespace."""
     return [entry for entry, _ in list_schemas(ctx, cx, at, namespace)]
@@ -89,19 +150,10 @@ def list_tables(ctx: Context, cx: Connection, at: Clock, namespace: str | None) 
 
 def list_schemas(ctx: Context, cx: Connection, at: Clock, namespace: str | None) -> list[tuple[TableEntry, Schema]]:
     """List tables with their sizes and their columns, by name."""
-    parts = tuple(namespace.split(".")) if namespace else ()
-    start = find_namespace(ctx, cx, at, parts)
-    found: list[tuple[str, ThingId]] = []
-    todo = [(f"{namespace}." if namespace else "", start)]
-    seen: set[str] = set()
-    while todo:
-        prefix, parent = todo.pop()
-        entries.refuse_loop(seen, parent)
-        for named in entries.list_names(cx, ctx.record.id, at, parent):
-            if named.kind == "table":
-                found.append((prefix + named.name, named.thing_id))
-            elif named.kind == "namespace":
-                todo.append((f"{prefix}{named.name}.", named.thing_id))
+    path = _find_path(ctx, cx, at, tuple(namespace.split(".")) if namespace else ())
+    start = path[-1].thing_id if path else ROOT_NAMESPACE
+    below = names_below(ctx, cx, at, start, "".join(f"{part.name}." for part in path))
+    found = [(name, named.thing_id) for name, named in below if named.kind == "table"]
     told = entries.find_entries(cx, at, [thing for _, thing in found])
     known = objects.schemas(cx, [e.schema_id for e in told.values() if e.schema_id])
     return [

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import io
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
 from pathlib import PurePosixPath
 from typing import BinaryIO
@@ -15,10 +15,13 @@ from anabranch.model.ids import ObjectId, new_write_id
 from anabranch.model.objects import NewObject
 from anabranch.objects.chunks import MIN_BYTES, WHOLE_BYTES, Chunking, cut, is_packed
 from anabranch.objects.packs import PackWriter
-from anabranch.plan.refs_forest import decode_list, folded
+from anabranch.plan.refs_forest import WIDTH, decode_list, folded
 from anabranch.repo.context.context import Context
 
 Refs = tuple[BlockRef, ...]
+Place = tuple[str, int, int]
+"""A pack, where in it, and how many bytes."""
+_NOWHERE = ("", 0, 0)
 _SHARED_AT_MOST = 100_000
 
 
@@ -29,7 +32,8 @@ class BlockWriter:
         self.ctx = ctx
         self.packs = PackWriter(ctx.root, ctx.settings.inline_limit_bytes)
         self._write, self._number = new_write_id(), 0
-        self._known: dict[bytes, tuple[str, int, int]] = {}
+        self._writes = {verb: verb + self._write for verb in "pa"}
+        self._known: dict[bytes, Place] = {}
 
     def write(
         self, stream: BinaryIO, verb: str, name: str, chunking: Chunking | None, old: Sequence[BlockRef] = ()
@@ -57,19 +61,31 @@ class BlockWriter:
         """Store bytes as a put does."""
         return self.write(io.BytesIO(content), "p", name, None)
 
-    def write_small(self, content: bytes, verb: str) -> tuple[Refs, bytes]:
-        """Store bytes that are one block, as most files are."""
-        ref = self._ref(content, verb, {}) if content else self._empty(verb)
-        return (ref,), ref.sha256
+    def place_small(self, content: bytes) -> tuple[str, int, int, bytes, int]:
+        """Store bytes that are one block, as most files are: the pack, where, how many, their hash, the number."""
+        digest = hashlib.sha256(content).digest()
+        self._number += 1
+        place = self._known.get(digest) if content else _NOWHERE
+        if place is None:
+            place = (*self.packs.add(content), len(content))
+            if len(self._known) < _SHARED_AT_MOST:
+                self._known[digest] = place
+        return (*place, digest, self._number)
 
-    def _ref(self, block: bytes, verb: str, known: dict[bytes, tuple[str, int, int]]) -> BlockRef:
+    @property
+    def put_write(self) -> str:
+        """What references of a put carry."""
+        return self._writes["p"]
+
+    def _ref(self, block: bytes, verb: str, known: Mapping[bytes, Place]) -> BlockRef:
         digest = hashlib.sha256(block).digest()
         place = known.get(digest) or self._known.get(digest)
         if place is None:
             place = (*self.packs.add(block), len(block))
             if len(self._known) < _SHARED_AT_MOST:
                 self._known[digest] = place
-        return BlockRef(0, verb + self._write, self._next(), *place, digest)
+        self._number += 1
+        return BlockRef(0, self._writes[verb], self._number, *place, digest)
 
     def _empty(self, verb: str) -> BlockRef:
         return BlockRef(0, verb + self._write, self._next(), "", 0, 0, hashlib.sha256().digest())
@@ -87,7 +103,7 @@ class BlockWriter:
 
     def fold(self, refs: Sequence[BlockRef]) -> Refs:
         """Put references into lists where they are many."""
-        return folded(refs, self._put_list)
+        return folded(refs, self._put_list) if len(refs) >= WIDTH else tuple(refs)
 
     def _put_list(self, content: bytes, level: int) -> BlockRef:
         links = {ObjectId(ref.object) for ref in decode_list(content) if ref.size}

@@ -66,8 +66,8 @@ class BlockReader:
     def _check_file(self, ref: BlockRef) -> None:
         """Compare a file that is one block with its hash, once in a process."""
         stored = self.find(ref)
-        if stored.path:
-            self._ctx.root.check(stored.path, stored.size_bytes, None)
+        if stored.place != "inline":
+            self._ctx.files.locate(stored).check(stored, deep=False)
 
     def _bytes(self, ref: BlockRef, start: int, size: int) -> bytes:
         filling = self._filling.find(ref.object, ref.start + start, size) if self._filling else None
@@ -76,7 +76,7 @@ class BlockReader:
         stored = self.find(ref)
         if stored.place == "inline":
             return self._content(stored)[ref.start + start : ref.start + start + size]
-        with self._ctx.root.open(stored.path or "") as file:
+        with self._ctx.files.locate(stored).open() as file:
             file.seek(ref.start + start)
             return file.read(size)
 
@@ -89,7 +89,7 @@ class BlockReader:
         stored = self.find(ref)
         if stored.place == "inline":
             return {"content": self.read(ref, path)}
-        return {"file": self._ctx.root.uri(stored.path or ""), "start": ref.start, "size": ref.size}
+        return {"file": str(self._ctx.files.address(stored)), "start": ref.start, "size": ref.size}
 
     def find(self, ref: BlockRef) -> StoredObject:
         """The pack that a block is in."""

@@ -9,7 +9,7 @@ import pyarrow as pa
 from anabranch.model.ids import ObjectId
 from anabranch.model.objects import NewObject
 from anabranch.model.paths import folders_above, join_path
-from anabranch.model.schema import Schema
+from anabranch.model.schema import Schema, column_types
 from anabranch.queries import writes as changes
 from anabranch.queries.query import Rows
 from anabranch.repo.context.context import Context
@@ -38,7 +38,7 @@ def keys_of(
     """The folders and names that some objects of a tree touch."""
     if not made:
         return []
-    pairs = tuple((str(c.id), c.type) for c in schema.key_columns)
+    pairs = column_types(schema.key_columns)
     sources = [ctx.source_of(o.stored, pairs, pending) for o in made]
     keys = [s.table.select([name for name, _ in pairs]) for s in sources if isinstance(s, Rows)]
     if len(keys) < len(sources):

@@ -8,6 +8,7 @@ from dataclasses import replace
 from anabranch.errors import AlreadyExists
 from anabranch.model.files import FileRow
 from anabranch.model.ids import ObjectId
+from anabranch.model.objects import contents_of
 from anabranch.model.paths import join_path
 from anabranch.model.tables import TableState
 from anabranch.plan.commit import ThingDraft, draft_state, objects_of, packs_of
@@ -26,7 +27,7 @@ def files_on_top(ctx: Context, thing: ThingDraft, head: TableState, *, met: bool
     Without rows that `met`, only files in the place of folders are looked for.
     """
     made = objects_of(thing)
-    pending = {o.stored.id: o.content for o in (*made, *packs_of(thing)) if o.content is not None}
+    pending = contents_of((*made, *packs_of(thing)))
     done = _merged(ctx, thing, head, pending) if met else thing
     if done is not None:
         _refuse_clashes(ctx, replace(done, base=head), pending)
@@ -67,7 +68,7 @@ def _folded(writer: BlockWriter, row: FileRow | None) -> FileRow | None:
 
 def _refuse_clashes(ctx: Context, thing: ThingDraft, pending: Mapping[ObjectId, bytes]) -> None:
     state = draft_state(thing)
-    more = {o.stored.id: o.content for o in objects_of(thing) if o.content is not None}
+    more = contents_of(objects_of(thing))
     known = {**pending, **more}
     tree = _tree(ctx, state, BlockReader(ctx), known)
     for file, below in find_clashes(tree, inserted_paths(ctx, objects_of(thing), state.schema, known)):

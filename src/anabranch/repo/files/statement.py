@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import datetime
+from itertools import chain
+from typing import NamedTuple, Protocol
 
 import pyarrow as pa
 
 from anabranch.errors import AlreadyExists
 from anabranch.model.files import BlockRef, FileRow
 from anabranch.model.objects import NewObject
-from anabranch.model.paths import folders_above, split_path
+from anabranch.model.paths import all_folders, split_path
 from anabranch.model.schema import Schema
 from anabranch.objects.parquet import table_range
 from anabranch.plan.commit import Statement
@@ -27,8 +28,7 @@ Change = tuple[str, FileRow | None, FileRow | None]
 """What happens to a row, before, after."""
 
 
-@dataclass(frozen=True)
-class FileChange:
+class FileChange(NamedTuple):
     """What is to become of one path; one with a slash at its end is a folder's own row."""
 
     fresh: bool
@@ -47,9 +47,8 @@ class FileChange:
         """This change, and an append after it."""
         assert later.refs is not None
         size = None if self.size is None else self.size + sum(r.size for r in later.refs)
-        return replace(
-            self, refs=(*(self.refs or ()), *later.refs), sha256=None, written_at=later.written_at, size=size
-        )
+        refs = (*(self.refs or ()), *later.refs)
+        return self._replace(refs=refs, sha256=None, written_at=later.written_at, size=size)
 
     def applied_to(
         self, path: str, row: FileRow | None, blocks: BlockWriter, digest_of: Callable[[FileRow], bytes]
@@ -58,17 +57,19 @@ class FileChange:
         if self.refs is None:
             return None
         parent, name = split_path(path)
-        size = sum(r.size for r in self.refs) if self.size is None else self.size
+        refs, told = self.refs, (self.mode, self.written_at, self.media_type, self.properties)
+        is_single = len(refs) == 1 and refs[0].level == 0
+        if row is None and is_single:
+            return FileRow(parent, name, refs[0].size, None, *told, refs)
+        size = sum(r.size for r in refs) if self.size is None else self.size
         if row is None or self.fresh:
-            told = (self.mode, self.written_at, self.media_type, self.properties)
-            made = FileRow(parent, name, size, self.sha256, *told, blocks.fold(self.refs))
-            single = len(made.blocks) == 1 and made.blocks[0].level == 0 and made.blocks[0].sha256 == self.sha256
-            made = made._replace(sha256=None) if single else made
+            digest = None if is_single and refs[0].sha256 == self.sha256 else self.sha256
+            made = FileRow(parent, name, size, digest, *told, blocks.fold(refs))
             return row if row is not None and _is_same(row, made, digest_of) else made
         if not size:
             return row
-        refs = blocks.fold((*row.blocks, *self.refs))
-        return row._replace(size=row.size + size, sha256=None, written_at=self.written_at, blocks=refs)
+        joined = blocks.fold((*row.blocks, *refs))
+        return row._replace(size=row.size + size, sha256=None, written_at=self.written_at, blocks=joined)
 
 
 def _is_same(row: FileRow, made: FileRow, digest_of: Callable[[FileRow], bytes]) -> bool:
@@ -81,20 +82,45 @@ def _is_same(row: FileRow, made: FileRow, digest_of: Callable[[FileRow], bytes])
     return all(new is None or old == new for old, new in pairs)
 
 
-def files_statement(ctx: Context, tree: FileTree, changes: Mapping[str, FileChange], blocks: BlockWriter) -> Statement:
-    """Compare changes with the tree, refuse files in the place of folders, and store what differs."""
-    above = {folder for path, c in changes.items() if c.refs is not None for folder in folders_above(path)}
-    there = tree.rows_at([*changes, *above])
+def files_statement(
+    ctx: Context, tree: FileTree, changes: Mapping[str, FileChange], blocks: BlockWriter, small: NewFiles | None = None
+) -> Statement:
+    """Compare changes with the tree, refuse files in the place of folders, and store what differs.
+
+    `small` are put where nothing was, unless the tree says otherwise.
+    """
+    fresh = small.paths if small else ()
+    above = all_folders(chain((path for path, c in changes.items() if c.refs is not None), fresh))
+    there = tree.rows_at([*changes, *fresh, *above])
+    if small is not None:
+        changes = {**changes, **small.taken_out(there)}
     rows = ((path, there.get(path), change) for path, change in changes.items())
     compared = [changed(row, change.applied_to(path, row, blocks, tree.digest)) for path, row, change in rows]
     found = [c for c in compared if c is not None]
-    _refuse_clashes(tree, changes, there, found)
-    return statement_of(ctx, tree._state.schema, found, blocks)
+    new = [after.address for op, _, after in found if op == INSERT and after is not None]
+    _refuse_clashes(tree, changes, there, [*new, *(small.paths if small else ())])
+    return statement_of(ctx, tree._state.schema, found, blocks, small)
 
 
-def statement_of(ctx: Context, schema: Schema, found: Sequence[Change], blocks: BlockWriter) -> Statement:
+class NewFiles(Protocol):
+    """Files that are new, unless the tree has something at their paths."""
+
+    @property
+    def paths(self) -> Collection[str]: ...
+    def taken_out(self, there: Iterable[str]) -> dict[str, FileChange]:
+        """Give the changes of some paths up to be compared."""
+
+    def compared(self, schema: Schema) -> pa.Table:
+        """The rest as rows that were compared."""
+
+
+def statement_of(
+    ctx: Context, schema: Schema, found: Sequence[Change], blocks: BlockWriter, small: NewFiles | None = None
+) -> Statement:
     """Store compared rows, and hand over the packs that they speak of."""
-    made = store_rows(ctx, found, schema) if found else ()
+    tables = [compared_table(found, schema)] if found else []
+    tables += [small.compared(schema)] if small and small.paths else []
+    made = store_compared(ctx, tables, schema) if tables else ()
     packs = blocks.taken()
     if not made:
         ctx.discard(packs)
@@ -109,37 +135,36 @@ def changed(before: FileRow | None, after: FileRow | None) -> Change | None:
     return (INSERT if before is None else DELETE if after is None else UPDATE), before, after
 
 
-def store_rows(ctx: Context, found: Sequence[Change], schema: Schema) -> tuple[NewObject, ...]:
-    """Store rows that were inserted, updated and deleted."""
-    engine = ctx.engines.duck()
-    keys = [after or before for _, before, after in found]
-    arrays = column_arrays(keys, schema.key_columns)
-    names = [str(c.id) for c in schema.key_columns]
+def compared_table(found: Sequence[Change], schema: Schema) -> pa.Table:
+    """Rows that were inserted, updated and deleted, before and after."""
+    ops, befores, afters = zip(*found, strict=True)
+    keys = [after or before for before, after in zip(befores, afters, strict=True)]
     columns = schema.plain_columns
-    arrays += column_arrays([before for _, before, _ in found], columns)
-    arrays += column_arrays([after for _, _, after in found], columns)
-    names += [*(c.before for c in columns), *(str(c.id) for c in columns)]
-    table = pa.table([*arrays, pa.array([c[0] for c in found], pa.string())], names=[*names, OP])
+    arrays = column_arrays(keys, schema.key_columns) + column_arrays(afters, columns) + column_arrays(befores, columns)
+    names = [*(str(c.id) for c in (*schema.key_columns, *columns)), *(c.before for c in columns)]
+    return pa.table([*arrays, pa.array(ops, pa.string())], names=[*names, OP])
+
+
+def store_compared(ctx: Context, tables: Sequence[pa.Table], schema: Schema) -> tuple[NewObject, ...]:
+    """Store rows that were inserted, updated and deleted."""
+    table = pa.concat_tables([t.select(tables[0].column_names) for t in tables])
     kept = Kept(Rows(table), table.num_rows, table_range(table, schema.key_columns))
-    return store_difference(ctx, engine, kept, schema, schema.columns)
+    return store_difference(ctx, ctx.engines.duck(), kept, schema, schema.columns)
 
 
 def _refuse_clashes(
-    tree: FileTree, changes: Mapping[str, FileChange], there: Mapping[str, FileRow], found: Iterable[Change]
+    tree: FileTree, changes: Mapping[str, FileChange], there: Mapping[str, FileRow], new: Sequence[str]
 ) -> None:
     """Refuse a file in the place of a folder, and a folder in the place of a file."""
-    new = [after for op, _, after in found if op == INSERT and after is not None]
     if not new:
         return
     gone = {path for path, change in changes.items() if change.refs is None}
-    files = {row.path for row in new if row.name} | {p for p, row in there.items() if row.name and p not in gone}
-    for row in new:
-        for folder in folders_above(row.path if row.name else f"{row.path}/"):
-            if folder in files:
-                raise _clash(folder, row.path)
-    paths = sorted(row.path for row in new if row.name)
+    paths = [path for path in new if not path.endswith("/")]
+    files = {*paths, *(p for p, row in there.items() if row.name and p not in gone)}
+    for folder in sorted(files.intersection(all_folders(new))):
+        raise _clash(folder, next(path for path in new if path.startswith(f"{folder}/")).removesuffix("/"))
     if paths:
-        _refuse_folders(tree, paths, gone)
+        _refuse_folders(tree, sorted(paths), gone)
 
 
 def _refuse_folders(tree: FileTree, paths: Sequence[str], gone: set[str]) -> None:

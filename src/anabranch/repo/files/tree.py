@@ -165,8 +165,10 @@ class FileTree:
 
     def rows_at(self, paths: Sequence[str]) -> dict[str, FileRow]:
         """Find rows by their addresses in one query; those that are not there are left out."""
-        state, schema = self._state, self._state.schema
-        keys = key_table((split_path(p) for p in paths), schema)
+        state = self._state
+        if not state.layers:
+            return {}
+        keys = key_table((split_path(p) for p in paths), state.schema)
         found = self._rows_of_keys(state, keys)
         return {row.address: row for row in found}
 

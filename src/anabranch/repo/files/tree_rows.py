@@ -16,13 +16,20 @@ _BLOCKS = arrow_type(BLOCKS.type)
 
 def column_arrays(rows: Sequence[FileRow | None], columns: Sequence[Column]) -> list[pa.Array]:
     """The values of rows, one array for each column; a row that is None has nulls."""
-    return [_array(rows, c) for c in columns]
+    if not any(rows):
+        return [pa.nulls(len(rows), arrow_type(c.type)) for c in columns]
+    values = dict(zip(FileRow._fields, zip(*(row or _NOTHING for row in rows), strict=True), strict=True))
+    return [_array(values[c.name], c) for c in columns]
 
 
-def _array(rows: Sequence[FileRow | None], column: Column) -> pa.Array:
+_NOTHING = (None,) * len(FileRow._fields)
+
+
+def _array(values: Sequence[Any], column: Column) -> pa.Array:
     if column.id == BLOCKS.id:
-        return _block_lists([None if row is None else row.blocks for row in rows])
-    values = [None if row is None else getattr(row, column.name) for row in rows]
+        return _block_lists(values)
+    if values.count(None) == len(values):
+        return pa.nulls(len(values), arrow_type(column.type))
     return pa.array(values, arrow_type(column.type))
 
 
@@ -41,9 +48,9 @@ def _block_lists(lists: Sequence[tuple[BlockRef, ...] | None]) -> pa.Array:
 
 def key_table(paths: Iterable[tuple[str, str]], schema: Schema) -> pa.Table:
     """Folders and names as keys to look up."""
-    pairs = sorted(set(paths))
+    pairs = tuple(zip(*dict.fromkeys(paths), strict=True)) or ((), ())
     parent, name = schema.key_columns
-    arrays = [pa.array([pair[n] for pair in pairs], pa.string()) for n in (0, 1)]
+    arrays = [pa.array(values, pa.string()) for values in pairs]
     return pa.table(arrays, names=[str(parent.id), str(name.id)])
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime
@@ -24,12 +25,15 @@ from anabranch.repo.context.context import Context
 from anabranch.repo.files.block_writer import BlockWriter
 from anabranch.repo.files.blocks import BlockReader
 from anabranch.repo.files.local import local_files, reading_local
+from anabranch.repo.files.small_puts import SmallPuts
 from anabranch.repo.files.statement import FileChange, files_statement
 from anabranch.repo.files.tree import FileTree
 
 Content = bytes | bytearray | memoryview | str | os.PathLike[str] | BinaryIO
-_GATHERED = 20_000
+_GATHERED = 100_000
 """Changes that are kept in memory before they become a statement."""
+SMALL_BYTES = MIN_BYTES // 4
+"""Files up to this size are one block, and nobody looks for another place to cut."""
 
 
 class FilesDraft(Protocol):
@@ -49,6 +53,7 @@ class FilesWriter(FileTree):
         self._draft, self._at_once = draft, at_once
         self._blocks_out = BlockWriter(ctx)
         self._changes: dict[str, FileChange] = {}
+        self._small = SmallPuts(self._blocks_out.put_write)
         super().__init__(ctx, self._flushed_state, self._reader(), find, draft.pending())
 
     def _reader(self) -> BlockReader:
@@ -78,17 +83,17 @@ class FilesWriter(FileTree):
     ) -> None:
         """Write a file whole, in the place of one that may be there: bytes, text, a stream, or a local file by Path."""
         path = check_path(path)
+        if media_type is None and properties is None and chunking is None:
+            small = content.encode() if isinstance(content, str) and len(content) <= SMALL_BYTES else content
+            if isinstance(small, bytes) and len(small) <= SMALL_BYTES:
+                self._put_small(path, small, check_mode(mode))
+                return
         if chunking is not None:
             check_chunking(chunking)
         told, bits = properties_text(properties), check_mode(mode)
-        if isinstance(content, (bytes, str)) and len(content) <= MIN_BYTES // 4 and chunking is None:
-            refs, digest = self._blocks_out.write_small(
-                content if isinstance(content, bytes) else content.encode(), "p"
-            )
-        else:
-            with _opened(content) as stream:
-                old = self._before(path) if _is_large(content) else ()
-                refs, digest = self._blocks_out.write(stream, "p", split_path(path)[1], chunking, old)
+        with _opened(content) as stream:
+            old = self._before(path) if _is_large(content) else ()
+            refs, digest = self._blocks_out.write(stream, "p", split_path(path)[1], chunking, old)
         if mode is None and isinstance(content, os.PathLike):
             bits = os.stat(content).st_mode & 0o777
         self._change(path, FileChange(True, refs, digest, now(), bits, media_type, told))
@@ -100,15 +105,27 @@ class FilesWriter(FileTree):
             refs, _ = self._blocks_out.write(stream, "a", split_path(path)[1], None)
         self._change(path, FileChange(False, refs, None, now()))
 
-    def put_all(self, folder: str, source: str | os.PathLike[str]) -> int:
-        """Put local files below a folder: those that a pattern finds, or all of a local folder; tells how many."""
+    def put_all(self, folder: str, source: str | os.PathLike[str], *, tell: Callable[[int], None] | None = None) -> int:
+        """Put local files below a folder: those that a pattern finds, or all of a local folder; tells how many.
+
+        `tell` hears after each file how many there are.
+        """
         target, count = check_folder(folder), 0
         for relative, place in local_files(source):
-            with reading_local(place) as stream:
-                refs, digest = self._blocks_out.write(stream, "p", place.name, None)
             path = check_path(join_path(target, relative))
-            self._change(path, FileChange(True, refs, digest, now(), mode=place.stat().st_mode & 0o777))
+            with reading_local(place) as stream:
+                mode = os.fstat(stream.fileno()).st_mode & 0o777
+                head = stream.read(SMALL_BYTES + 1)
+                if len(head) > SMALL_BYTES:
+                    stream.seek(0)
+                    refs, digest = self._blocks_out.write(stream, "p", place.name, None)
+            if len(head) <= SMALL_BYTES:
+                self._put_small(path, head, mode)
+            else:
+                self._change(path, FileChange(True, refs, digest, now(), mode=mode))
             count += 1
+            if tell is not None:
+                tell(count)
         return count
 
     def fetch(self, path: str, url: str) -> None:
@@ -211,8 +228,15 @@ class FilesWriter(FileTree):
 
     # --- gathering ---
 
+    def _put_small(self, path: str, content: bytes, mode: int | None) -> None:
+        if self._changes:
+            self._changes.pop(path, None)
+        self._small[path] = (*self._blocks_out.place_small(content), time.time_ns() // 1000, mode)
+        if self._at_once or len(self._small) >= _GATHERED:
+            self.flush()
+
     def _change(self, path: str, change: FileChange) -> None:
-        before = self._changes.get(path)
+        before = self._changes.get(path) or self._small.change(path)
         self._changes[path] = change if before is None or change.fresh else before.followed_by(change)
         self._flush_if_due()
 
@@ -222,12 +246,13 @@ class FilesWriter(FileTree):
 
     def flush(self) -> None:
         """Make one statement of what was gathered."""
-        if not self._changes:
+        if not self._changes and not self._small:
             return
-        changes, self._changes = self._changes, {}
+        changes, small = self._changes, self._small
+        self._changes, self._small = {}, SmallPuts(small.write)
         tree = FileTree(self._ctx, self._written_state, self._reader(), self._find, self._draft.pending())
         try:
-            statement = files_statement(self._ctx, tree, changes, self._blocks_out)
+            statement = files_statement(self._ctx, tree, changes, self._blocks_out, small)
         except BaseException:
             self.forget()
             raise
@@ -236,7 +261,7 @@ class FilesWriter(FileTree):
 
     def forget(self) -> None:
         """Give up what was gathered, with the packs that nothing speaks of."""
-        self._changes = {}
+        self._changes, self._small = {}, SmallPuts(self._small.write)
         self._ctx.discard(self._blocks_out.taken())
 
     def _before(self, path: str) -> tuple[Any, ...]:

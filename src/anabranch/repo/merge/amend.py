@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 
-from anabranch.catalog import branches, commits, history
+from anabranch.catalog import commits, history
 from anabranch.errors import InvalidRequest
 from anabranch.model.clock import Position
 from anabranch.model.commits import BranchHead, Commit
 from anabranch.repo.branches.provenance import origins_at
 from anabranch.repo.branches.refs import need_branch
-from anabranch.repo.commit.commit import finish
 from anabranch.repo.commit.open_commit import OpenCommit, working_set
 from anabranch.repo.context.arguments import check_date, check_words
 from anabranch.repo.context.context import Context
 from anabranch.repo.merge.publish import CommitWords
 from anabranch.repo.merge.remake import remake
-from anabranch.repo.merge.side_branch import aside
+from anabranch.repo.merge.staged_commit import commit_aside
 
 
 @dataclass(frozen=True)
@@ -56,19 +55,7 @@ def _check(head: BranchHead, work: OpenCommit | None) -> None:
 
 def _tip(ctx: Context, head: BranchHead, work: OpenCommit | None) -> Position:
     """A commit of the work on top of the one that is amended, which nobody will see; the latter, if there is none."""
-    if work is None:
-        return head.position
-    work.flush()
-    with aside(ctx, head, head.position) as name:
-        with ctx.catalog.read() as cx:
-            found = branches.find(cx, ctx.record.id, name)
-        assert found is not None
-        start = replace(work._start, branch=replace(found, position=work._start.branch.position), allow_empty=True)
-        finish(ctx, start, work._draft, "amend", tuple(work._registered), (work.id, work.version))
-        with ctx.catalog.read() as cx:
-            found = branches.find(cx, ctx.record.id, name)
-    assert found is not None
-    return found.position
+    return head.position if work is None else commit_aside(ctx, work, work._start, head, head.position)
 
 
 def _said(ctx: Context, head: BranchHead, asked: AmendRequest) -> CommitWords:

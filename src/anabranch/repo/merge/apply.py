@@ -19,7 +19,7 @@ from anabranch.plan.merge.rules import RowPolicy, Strictness
 from anabranch.plan.merge.sides import ThingConflict, ThingSide
 from anabranch.plan.merge.things import ThingMerge, ThingsMerge, merge_things
 from anabranch.repo.context.context import Context
-from anabranch.repo.context.table_state import schema_of
+from anabranch.repo.context.table_state import schemas_for
 from anabranch.repo.merge.conflicts import Conflicts, TableConflicts, Violation
 from anabranch.repo.merge.constraints import (
     MergedTable,
@@ -33,8 +33,9 @@ from anabranch.repo.merge.constraints import (
 from anabranch.repo.merge.earlier_rows import EarlierRows
 from anabranch.repo.merge.file_level import file_clashes, merge_file_rows
 from anabranch.repo.merge.merge_base import rows_at
-from anabranch.repo.merge.merged_rows import MergedRows, Sides, Times, decide_at, merge_rows
+from anabranch.repo.merge.merged_rows import decide_at, merge_rows
 from anabranch.repo.merge.real_updates import with_real_updates
+from anabranch.repo.merge.row_sides import MergedRows, Sides, Times
 from anabranch.repo.merge.sides import Gathered, Target
 
 
@@ -316,10 +317,8 @@ class _Merging:
         return Times(paths.times_of(cx, objects_), ours, theirs)
 
     def _schemas(self, cx: Connection, states: Sequence[TableState], layers: Sequence[Layer]) -> dict[str, Schema]:
-        objects_ = [*(x.object for x in layers), *(o for x in layers for o in x.without)]
         known = {str(i): s for state in states for i, s in state.schemas.items()}
-        missing = {o.schema_id for o in objects_ if o.schema_id not in known}
-        return {**schema_of(self.ctx, cx, missing), **known}
+        return schemas_for(self.ctx, cx, layers, known)
 
     def _keep(self, merged: MergedRows, sides: Sides) -> None:
         theirs = {x.object.id for x in sides.to_theirs or ()}

@@ -11,7 +11,7 @@ from anabranch.engines.engine import Engine
 from anabranch.frames.output import objects_of
 from anabranch.plan.engine import Work
 from anabranch.proven.expression import Expression
-from anabranch.queries import three_way
+from anabranch.queries import decided_rows, three_way
 from anabranch.queries.query import Rows, reading_of
 from anabranch.repo.context.context import Context
 from anabranch.repo.read.conditions import not_in_duck, rendered_test, unproven
@@ -47,9 +47,9 @@ def _test(ctx: Context, table: RowsInConflict, rows: pa.Table, where: Expression
     """Which rows meet a condition, read as ours has them, or theirs, or the base."""
     schema = table.decision.schema
     engine = engine_for(ctx, table, unproven([where], schema))
-    query = three_way.shown_rows(reading_of(Rows(rows), rows.column_names), table.decision)
+    query = decided_rows.shown_rows(reading_of(Rows(rows), rows.column_names), table.decision)
     test = rendered_test(where, engine, schema)
-    found = engine.fetch(three_way.tested(query, schema, test, dict(where.args)))
+    found = engine.fetch(decided_rows.tested(query, schema, test, dict(where.args)))
     keys = [str(k) for k in schema.key_ids]
     hits = set(tuples(found, keys))
     return pa.array([key in hits for key in tuples(rows, keys)], pa.bool_())

@@ -114,7 +114,7 @@ class TableConflicts(Relation):
         """What is left once rows are settled, whole or in part."""
         import pyarrow as pa
 
-        from anabranch.queries.three_way import conflicts_among
+        from anabranch.queries.decided_rows import conflicts_among
         from anabranch.repo.merge.chosen_conflicts import tuples
 
         keys = [str(k) for k in self.decision.schema.key_ids]

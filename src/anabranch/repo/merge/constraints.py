@@ -16,7 +16,7 @@ from anabranch.arrow.types import arrow_type
 from anabranch.engines.engine import Engine
 from anabranch.frames.output import to_dicts
 from anabranch.model.ids import ObjectId
-from anabranch.model.objects import Layer, NewObject, size_of
+from anabranch.model.objects import Layer, NewObject, contents_of, size_of
 from anabranch.model.schema import Column, Schema
 from anabranch.model.tables import TableState
 from anabranch.objects.parquet import table_range
@@ -32,7 +32,7 @@ from anabranch.repo.context.context import Context
 from anabranch.repo.context.kept_expressions import kept
 from anabranch.repo.merge.chosen_conflicts import tuples
 from anabranch.repo.merge.conflicts import TableConflicts, Violation
-from anabranch.repo.merge.merged_rows import Sides
+from anabranch.repo.merge.row_sides import Sides
 from anabranch.repo.read.conditions import not_in_duck, reading, rendered, unproven
 from anabranch.repo.read.scan import scan, scan_as
 
@@ -202,7 +202,7 @@ class _Checking:
     def _access(self) -> Access:
         sides = self.merged.sides
         exceptions = [Layer(0, o) for x in sides.paths for o in x.without]
-        made: dict[ObjectId, bytes] = {o.stored.id: o.content for o in self.merged.made if o.content is not None}
+        made: dict[ObjectId, bytes] = contents_of(self.merged.made)
         layers = (*self.merged.state.layers, *sides.paths, *exceptions)
         return self.ctx.access(layers, {**sides.pending, **made})
 

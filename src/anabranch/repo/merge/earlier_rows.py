@@ -17,8 +17,8 @@ from anabranch.plan.path import find_path
 from anabranch.queries.met_keys import Meeting, met_keys
 from anabranch.queries.query import Sources, limited
 from anabranch.repo.context.context import Context
-from anabranch.repo.context.table_state import schema_of
-from anabranch.repo.merge.merged_rows import MergedRows, Sides
+from anabranch.repo.context.table_state import schemas_for
+from anabranch.repo.merge.row_sides import MergedRows, Sides
 from anabranch.repo.merge.sides import Gathered
 from anabranch.repo.read.conditions import not_in_duck, reading
 
@@ -113,8 +113,8 @@ def _meet(ctx: Context, meeting: Meeting, schema: Schema, sides: Sides) -> bool:
     found = (*meeting.ours, *meeting.theirs)
     layers = (*found, *(Layer(0, o) for x in found for o in x.without))
     with ctx.catalog.read() as cx:
-        more = schema_of(ctx, cx, {x.object.schema_id for x in layers if x.object.schema_id not in sides.ours.schemas})
-    known = replace(sides.ours, schemas={**more, **sides.ours.schemas}, layers=layers)
+        schemas = schemas_for(ctx, cx, found, sides.ours.schemas)
+    known = replace(sides.ours, schemas=schemas, layers=layers)
     state, access = known.read_as(schema), ctx.access(layers, sides.pending)
     query = met_keys(meeting, state, schema.columns, access, Sources())
     if query is None:

@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from anabranch.model.files import BLOCKS, GIVEN, BlockRef, FileRow
 from anabranch.model.ids import ObjectId
-from anabranch.model.objects import StoredObject
+from anabranch.model.objects import StoredObject, contents_of
 from anabranch.model.paths import split_path
 from anabranch.model.schema import Schema
 from anabranch.plan.commit import ThingDraft, draft_state, objects_of
@@ -20,7 +20,7 @@ from anabranch.plan.merge.files import FileRule, MergedFile, file_rules, merge_f
 from anabranch.plan.merge.rules import EVERYWHERE, RowPolicy
 from anabranch.plan.merge.sides import ThingConflict
 from anabranch.plan.refs_forest import added_since
-from anabranch.queries import three_way
+from anabranch.queries import decided_rows, three_way
 from anabranch.queries.three_way import KIND, OURS, SIDES, STAYS, THEIRS, Decision, conflict_of, value_of
 from anabranch.queries.three_way import there as there_of
 from anabranch.repo.context.context import Context
@@ -30,7 +30,8 @@ from anabranch.repo.files.clashes import find_clashes, inserted_paths
 from anabranch.repo.files.tree import FileTree
 from anabranch.repo.files.tree_rows import key_table, row_of
 from anabranch.repo.merge.file_moves import FileMoves
-from anabranch.repo.merge.merged_rows import MergedRows, Sides, decide_at, merge_rows
+from anabranch.repo.merge.merged_rows import decide_at, merge_rows
+from anabranch.repo.merge.row_sides import MergedRows, Sides
 
 _POLICY = RowPolicy("row")
 
@@ -113,7 +114,7 @@ def file_clashes(
     brought = [o for s in merged.statements for o in s.objects]
     if sides.to_ours is not None and not any(x.object.kind in ("rows", "exceptions") for x in sides.to_ours):
         return []
-    known = {**pending, **{o.stored.id: o.content for o in brought if o.content is not None}}
+    known = {**pending, **contents_of(brought)}
     state = draft_state(after)
     tree = FileTree(ctx, lambda: state, BlockReader(ctx), None, known)
     new = inserted_paths(ctx, brought, state.schema, known)
@@ -150,7 +151,7 @@ class _FileLevel:
         for row in rows:
             self._decide(row)
         rows += self._follow() if self.followed else []
-        names = [name for name, _ in three_way.pairs(self.decision)]
+        names = [name for name, _ in decided_rows.pairs(self.decision)]
         columns = {name: pa.array([row[name] for row in rows], conflicts.schema.field(name).type) for name in names}
         return pa.table(columns)
 

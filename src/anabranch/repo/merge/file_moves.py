@@ -11,7 +11,7 @@ from anabranch.repo.context.context import Context
 from anabranch.repo.files.blocks import BlockReader
 from anabranch.repo.files.clashes import inserted_paths
 from anabranch.repo.files.tree import FileTree
-from anabranch.repo.merge.merged_rows import Sides
+from anabranch.repo.merge.row_sides import Sides
 
 
 @dataclass

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -11,90 +11,29 @@ import pyarrow as pa
 
 from anabranch.engines.engine import Engine
 from anabranch.model.changes import Counts
-from anabranch.model.ids import ColumnId, ObjectId, new_write_id
-from anabranch.model.objects import Layer, NewObject, may_meet, size_of
-from anabranch.model.schema import Column, Schema
+from anabranch.model.ids import new_write_id
+from anabranch.model.objects import Layer, NewObject
+from anabranch.model.schema import Column, Schema, column_types
 from anabranch.model.tables import TableState
-from anabranch.model.texts import shortened
 from anabranch.plan.commit import Statement
-from anabranch.plan.engine import Work
-from anabranch.plan.merge.rules import RowPolicy, Rule
-from anabranch.proven.expression import Expression
-from anabranch.queries import shown_again, three_way
+from anabranch.plan.merge.rules import RowPolicy
+from anabranch.queries import decided_rows, shown_again, three_way
 from anabranch.queries import writes as changes
 from anabranch.queries.met_keys import Meeting, met_keys
-from anabranch.queries.path_fold import Path, labelled_keys, last_turns, touched_keys, without_keys
+from anabranch.queries.path_fold import Path, last_turns, touched_keys
 from anabranch.queries.query import OP, Query, Rows, Source, Sources, reading_of, table
 from anabranch.queries.scan import Access, Keys
 from anabranch.queries.three_way import OURS, THEIRS, Decision
 from anabranch.repo.context.context import Context
-from anabranch.repo.context.kept_expressions import kept
+from anabranch.repo.merge.linked_changes import LinkedChanges
 from anabranch.repo.merge.merge_base import BaseRows
-from anabranch.repo.merge.rule_expressions import rule_tree, unproven_rule
-from anabranch.repo.read.conditions import not_in_duck, reading
+from anabranch.repo.merge.row_sides import MergedRows, Sides, Times, Used
+from anabranch.repo.merge.row_work import RowWork, lacking_columns, prepare
+from anabranch.repo.read.conditions import reading
 from anabranch.repo.read.scan import scan, scan_as
 from anabranch.repo.write.netting import compared_pairs, counts_of, store_difference
 from anabranch.repo.write.row_objects import Layout, ObjectForm, store
 from anabranch.repo.write.scratch import Kept, Scratch, scratch
-
-
-@dataclass(frozen=True)
-class Times:
-    """When objects were first committed, and when the two sides were, whose changes may not be told by objects."""
-
-    objects: Mapping[ObjectId, int]
-    """One that is not among them is made by this merge, and newer than all."""
-    ours: int
-    theirs: int
-
-    def ranks(self) -> dict[int, int]:
-        """The places of all times in their order, from 1."""
-        return {when: n for n, when in enumerate(sorted({*self.objects.values(), self.ours, self.theirs}), 1)}
-
-
-@dataclass(frozen=True)
-class Sides:
-    """A table at base, ours and theirs, and the changes from the base to each."""
-
-    base: BaseRows
-    ours: TableState
-    theirs: TableState
-    to_ours: tuple[Layer, ...] | None
-    """None if only the states can tell."""
-    to_theirs: tuple[Layer, ...] | None
-    pending: Mapping[ObjectId, bytes] = field(default_factory=dict)
-    times: Times | None = None
-    """When what was said, if a rule asks for it."""
-
-    @property
-    def told(self) -> bool:
-        return self.to_ours is not None and self.to_theirs is not None
-
-    @property
-    def paths(self) -> tuple[Layer, ...]:
-        return (*(self.to_ours or ()), *(self.to_theirs or ()), *self.base.layers)
-
-    @property
-    def states(self) -> tuple[TableState, ...]:
-        return (self.ours, self.theirs, *self.base.states)
-
-
-@dataclass(frozen=True)
-class MergedRows:
-    """What a merge makes of a table's rows: nothing of it is seen yet."""
-
-    statements: tuple[Statement, ...] = ()
-    """Steps against ours, in order; objects of theirs among them are linked."""
-    exceptions: NewObject | None = None
-    """What the rows that met have become, against theirs."""
-    told: bool = True
-    """Whether the changes tell the difference to theirs, so that it can be referred to."""
-    conflicts: pa.Table | None = None
-    """Decided rows that are in conflict."""
-    decision: Decision | None = None
-    made: tuple[NewObject, ...] = ()
-    replaced: bool = False
-    """Whether the statement holds all rows: the key is another than ours, so nothing that was written stays."""
 
 
 def merge_rows(
@@ -110,7 +49,7 @@ def merge_rows(
 
     With conflicts nothing is written; with `go_on` it is, as if ours were taken.
     """
-    work = _prepare(ctx, sides, _told_by(schema, policy), policy)
+    work = prepare(ctx, sides, _told_by(schema, policy), policy)
     with scratch(ctx, work.engine) as place, reading(ctx, work.everything):
         return _RowMerge(ctx, work, place).run(_fitting(settled, work.decision), go_on)
 
@@ -124,7 +63,7 @@ def decide_at(
     ctx: Context, sides: Sides, schema: Schema, policy: RowPolicy, keys: pa.Table, settled: pa.Table | None
 ) -> tuple[pa.Table, Decision]:
     """Decide the rows at some keys, to look at them; nothing is written."""
-    work = _prepare(ctx, sides, _told_by(schema, policy), policy)
+    work = prepare(ctx, sides, _told_by(schema, policy), policy)
     with scratch(ctx, work.engine) as place, reading(ctx, work.everything):
         merge = _RowMerge(ctx, work, place)
         kept = merge._keep_keys(reading_of(Rows(keys), keys.column_names))
@@ -134,23 +73,13 @@ def decide_at(
 
 def _fitting(settled: pa.Table | None, how: Decision) -> pa.Table | None:
     """Rows that were resolved under the columns that are decided about now; others are asked about again."""
-    fits = settled is not None and settled.column_names == [name for name, _ in three_way.pairs(how)]
+    fits = settled is not None and settled.column_names == [name for name, _ in decided_rows.pairs(how)]
     return settled if fits else None
-
-
-@dataclass(frozen=True)
-class Used:
-    """What a side really did with columns since the base."""
-
-    updated: tuple[Column, ...] = ()
-    """Some row that the base has, too, has another value."""
-    filled: tuple[Column, ...] = ()
-    """Some row that the base has not has a value."""
 
 
 def used_columns(ctx: Context, sides: Sides, columns: Sequence[Column], policy: RowPolicy) -> Used:
     """Which of these columns hold what the base does not; ours and theirs are one side."""
-    work = _prepare(ctx, sides, sides.ours.schema, policy)
+    work = prepare(ctx, sides, sides.ours.schema, policy)
     work = replace(work, decision=replace(work.decision, cells=tuple(columns)))
     with scratch(ctx, work.engine) as place, reading(ctx, work.everything):
         return _RowMerge(ctx, work, place).used()
@@ -158,62 +87,9 @@ def used_columns(ctx: Context, sides: Sides, columns: Sequence[Column], policy: 
 
 def rows_differ(ctx: Context, sides: Sides, schema: Schema | None = None) -> bool:
     """Whether some row is not as the base has it, by the key of a schema; ours and theirs are one side."""
-    work = _prepare(ctx, sides, schema or sides.ours.schema, RowPolicy())
+    work = prepare(ctx, sides, schema or sides.ours.schema, RowPolicy())
     with scratch(ctx, work.engine) as place, reading(ctx, work.everything):
         return bool(_RowMerge(ctx, work, place)._differing_keys(sides.base.first, sides.theirs).row_count)
-
-
-@dataclass(frozen=True)
-class _RowsMerge:
-    sides: Sides
-    decision: Decision
-    engine: Engine
-
-    @property
-    def everything(self) -> TableState:
-        layers = (*self.sides.paths, *(x for s in self.sides.states for x in s.layers))
-        return replace(self.sides.ours, layers=layers)
-
-
-def _expression_of(rule: Rule) -> Expression:
-    """The SQL of a rule: as the user gave it, or as the catalogue may say it."""
-    text = rule.expression or ""
-    return kept(text, f"the rule {rule.given_as!r}") if rule.kept else Expression.of(text, {}, "rules=")
-
-
-def _prepare(ctx: Context, sides: Sides, schema: Schema, policy: RowPolicy) -> _RowsMerge:
-    """Choose the engine and let it read users' rules."""
-    cells = tuple(c for c in schema if c.id not in schema.key_ids)
-    name = sides.ours.name
-    rules = {c: policy.rules[c.id] for c in cells if _has_sql(policy, c)}
-    texts = {c: _expression_of(rule) for c, rule in rules.items()}
-    what = {c: f"the rule {r.given_as!r} ({shortened(str(r.expression))}) for {name!r}" for c, r in rules.items()}
-    strange = next((u for c, e in texts.items() if (u := unproven_rule(e, c, what[c]))), None)
-    read = size_of(sides.paths) if sides.told else sum(size_of(s.layers) for s in sides.states)
-    engine = ctx.engines.pick(
-        Work(read, unproven=strange, not_in_duck=not_in_duck(schema, name)), f"merging rows of {name!r}"
-    )
-    trees = {str(c.id): rule_tree(e, c, engine, what[c]) for c, e in texts.items()}
-    decision = Decision(
-        schema,
-        cells,
-        policy,
-        trees,
-        has_unknown=bool(sides.base.joined),
-        has_times=sides.times is not None and policy.goes_by_time,
-        lacking=_lacking(cells, [sides.ours.schema], [sides.theirs.schema]),
-    )
-    return _RowsMerge(sides, decision, engine)
-
-
-def _lacking(cells: Sequence[Column], ours: Iterable[Schema], theirs: Iterable[Schema]) -> frozenset[tuple[str, str]]:
-    """The columns that a side does not have, whichever of its schemas is asked."""
-    sides = ((OURS, list(ours)), (THEIRS, list(theirs)))
-    return frozenset((side, str(c.id)) for side, has in sides for c in cells if not any(s.written_as(c) for s in has))
-
-
-def _has_sql(policy: RowPolicy, column: Column) -> bool:
-    return column.id in policy.rules and policy.rules[column.id].word == "expression"
 
 
 def _rank(times: Times, ranks: Mapping[int, int], layer: Layer) -> int:
@@ -232,7 +108,7 @@ class _Virtual:
 @dataclass(frozen=True)
 class _RowMerge:
     ctx: Context
-    work: _RowsMerge
+    work: RowWork
     place: Scratch
 
     @property
@@ -253,6 +129,10 @@ class _RowMerge:
         layers = (*self.sides.paths, *exceptions, *(x for s in self.sides.states for x in s.layers))
         return self.ctx.access(layers, self.sides.pending)
 
+    @cached_property
+    def _linked(self) -> LinkedChanges:
+        return LinkedChanges(self.ctx, self.engine, self.sides, self.decision, self.access)
+
     def run(self, settled: pa.Table | None, go_on: bool) -> MergedRows:
         keys = self._keys_to_decide()
         if settled is not None and settled.num_rows:
@@ -263,8 +143,8 @@ class _RowMerge:
             return MergedRows(conflicts=conflicts, decision=self.decision)
         if self._is_new_version:
             return replace(self._new_version(decided), conflicts=conflicts)
-        steps = self._cleared() + (self._linked_steps(keys) if self._links else [])
-        made = [o for s in steps for o in s.objects if o.stored.id not in self._their_ids]
+        steps = self._cleared() + (self._linked.steps(keys) if self._links else [])
+        made = [o for s in steps for o in s.objects if o.stored.id not in self._linked.their_ids]
         exceptions = None
         if decided is not None:
             last = self._store_difference(decided)
@@ -276,9 +156,9 @@ class _RowMerge:
 
     def _conflicts(self, decided: Kept) -> pa.Table | None:
         if isinstance(decided.source, Rows):
-            found = three_way.conflicts_among(decided.source.table, self.decision)
+            found = decided_rows.conflicts_among(decided.source.table, self.decision)
         else:
-            found = self.engine.fetch(three_way.in_conflict(self._reading(decided), self.decision))
+            found = self.engine.fetch(decided_rows.in_conflict(self._reading(decided), self.decision))
         return found if found.num_rows else None
 
     def used(self) -> Used:
@@ -286,7 +166,7 @@ class _RowMerge:
         keys = self.with_doubtful(self._all_keys())
         if keys is None or not keys.row_count:
             return Used()
-        query = three_way.used_cells(self._reading(self._decide(keys, None)), self.decision)
+        query = decided_rows.used_cells(self._reading(self._decide(keys, None)), self.decision)
         (told,) = self.engine.fetch(query).to_pylist()
         words = (three_way.UPDATED, three_way.FILLED)
         return Used(*(tuple(c for c in self.decision.cells if told[f"{c.id}{word}"]) for word in words))
@@ -424,7 +304,7 @@ class _RowMerge:
 
     @property
     def _key_pairs(self) -> list[tuple[str, Any]]:
-        return [(str(c.id), c.type) for c in self.schema.key_columns]
+        return list(column_types(self.schema.key_columns))
 
     @property
     def _columns(self) -> tuple[Column, ...]:
@@ -440,12 +320,12 @@ class _RowMerge:
         sides = (self._joined(self.sides.base, limited), self.sides.ours, self.sides.theirs)
         query = self._three_way(self.decision, sides, limited, sources)
         if settled is not None and settled.num_rows:
-            query = three_way.with_settled(query, sources.add(Rows(settled)), self.decision)
-        return self.place.keep(query, three_way.pairs(self.decision), self.schema.key_columns)
+            query = decided_rows.with_settled(query, sources.add(Rows(settled)), self.decision)
+        return self.place.keep(query, decided_rows.pairs(self.decision), self.schema.key_columns)
 
     def _three_way(self, how: Decision, sides: Sequence[TableState | _Virtual], keys: Keys, sources: Sources) -> Query:
         states = {
-            name: three_way.as_base(sources.add(side.kept.source), side.how, sources)
+            name: decided_rows.as_base(sources.add(side.kept.source), side.how, sources)
             if isinstance(side, _Virtual)
             else self._read(side, sources, keys)
             for name, side in zip(three_way.SIDES, sides, strict=True)
@@ -479,22 +359,22 @@ class _RowMerge:
         schemas = [base.first.schema]
         for n, other in enumerate(base.joined):
             younger = frozenset(c for c in self.decision.cells if not base.has(c))
-            lacking = _lacking(self.decision.cells, schemas, [other.theirs.schema])
+            lacking = lacking_columns(self.decision.cells, schemas, [other.theirs.schema])
             schemas.append(other.theirs.schema)
             doubt = {"has_unknown": bool(other.base.joined), "ours_has_unknown": n > 0}
             how = self.decision.for_base(younger, lacking, **doubt)
             query = self._three_way(how, (self._joined(other.base, keys), now, other.theirs), keys, Sources())
-            now = _Virtual(self.place.keep(query, three_way.pairs(how), self.schema.key_columns), how)
+            now = _Virtual(self.place.keep(query, decided_rows.pairs(how), self.schema.key_columns), how)
         return now
 
     def _reading(self, kept: Kept) -> Query:
-        return reading_of(kept.source, [name for name, _ in three_way.pairs(self.decision)])
+        return reading_of(kept.source, [name for name, _ in decided_rows.pairs(self.decision)])
 
     def _new_version(self, decided: Kept | None) -> MergedRows:
         """All rows under another key than ours has."""
         made: tuple[NewObject, ...] = ()
         if decided is not None:
-            query = three_way.staying(self._reading(decided), self.schema)
+            query = decided_rows.staying(self._reading(decided), self.schema)
             gives_up = bool(self.decision.policy.by_old_key)
             schema = replace(self.schema, key=()) if gives_up else self.schema
             layout = Layout((), new_write_id()) if gives_up else None
@@ -504,76 +384,16 @@ class _RowMerge:
 
     def _store_difference(self, decided: Kept) -> tuple[NewObject, ...]:
         """What the merged rows change on ours."""
-        query = three_way.against(self._reading(decided), OURS, self.decision)
+        query = decided_rows.against(self._reading(decided), OURS, self.decision)
         kept = self.place.keep(query, compared_pairs(self.schema, self._columns), self.schema.key_columns)
         return store_difference(self.ctx, self.engine, kept, self.schema, self._columns)
 
     def _store_exceptions(self, decided: Kept) -> NewObject | None:
         """What the merged rows change on theirs, in one object; rows that stay the same are told, too."""
-        query = three_way.against(self._reading(decided), THEIRS, self.decision)
+        query = decided_rows.against(self._reading(decided), THEIRS, self.decision)
         names = [*(str(k) for k in self.schema.key_ids), OP]
         names += [n for c in self.decision.cells for n in (str(c.id), c.before)]
         shaped = changes.picked_columns(query, {n: n for n in names})
         whole = Layout(tuple(str(k) for k in self.schema.key_ids), files=1)
         made = store(self.ctx, self.engine, shaped, ObjectForm("exceptions", self.schema, self.schema.columns), whole)
         return made[0] if made else None
-
-    # --- what is linked ---
-
-    @property
-    def _their_ids(self) -> set[ObjectId]:
-        return {x.object.id for x in self.sides.to_theirs or ()}
-
-    def _linked_steps(self, keys: Kept | None) -> list[Statement]:
-        """Theirs' changes in order: linked as they are, or rewritten without the rows that meet."""
-        path = self.sides.to_theirs or ()
-        touched = self._touched_by(keys, path)
-        steps = []
-        for turn in sorted({x.turn for x in path}):
-            inside = [x for x in path if x.turn == turn]
-            whole = [x for x in inside if x not in touched and self._fits(x)]
-            objects = [NewObject(x.object) for x in whole]
-            objects += self._rewritten([x for x in inside if x not in whole], keys)
-            if objects:
-                steps.append(Statement("update", tuple(objects), counts_of(objects)))
-        return steps
-
-    def _fits(self, layer: Layer) -> bool:
-        """Whether an object can be linked as it is: all that it holds is visible, and nothing in it is an exception."""
-        o = layer.object
-        if o.kind == "exceptions" or layer.without:
-            return False
-        if o.kind == "delete":
-            return True
-        held = {i for c in self.sides.theirs.schemas[o.schema_id] for i in c.ids} if o.kind == "rows" else {*o.touched}
-        seen = {i for s in (self.schema, self.sides.ours.schema) for c in s for i in c.ids}
-        return held.isdisjoint(self._given_up) and (o.kind == "rows" or seen.issuperset(held))
-
-    @cached_property
-    def _given_up(self) -> set[ColumnId]:
-        """The columns that theirs dropped and the merge shows: values that theirs gave them before don't count."""
-        return {i for c in self.decision.cells if not self.sides.theirs.schema.written_as(c) for i in c.ids}
-
-    def _touched_by(self, keys: Kept | None, path: Sequence[Layer]) -> list[Layer]:
-        """The objects that hold a row that met."""
-        if keys is None or not keys.row_count:
-            return []
-        near = [x for x in path if may_meet(x.object.key_range, keys.key_range)]
-        if len(near) < 2:  # One object is written again, whether it holds such a row or is only near one.
-            return near
-        sources = Sources()
-        state = self._as_merged(self.sides.theirs)
-        query = labelled_keys(state, dict(enumerate([x] for x in near)), self.access, sources, sources.add(keys.source))
-        found = self.engine.fetch(query)
-        return [near[n] for n in found.column(0).to_pylist()]
-
-    def _rewritten(self, layers: Sequence[Layer], keys: Kept | None) -> list[NewObject]:
-        """Changes of one step without the rows that meet, and without what nobody sees."""
-        made: list[NewObject] = []
-        state = self._as_merged(self.sides.theirs)
-        for layer in layers:
-            shown = [c for c in self.decision.cells if layer.object.kind != "update" or not c.ids & self._given_up]
-            pieces = without_keys(state, layer, shown, self.access, keys.source if keys else None)
-            for kind, touched, query in pieces:
-                made += store(self.ctx, self.engine, query, ObjectForm(kind, self.schema, touched))
-        return made

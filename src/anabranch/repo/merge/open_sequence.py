@@ -55,10 +55,23 @@ class SequenceRequest:
 def start_sequence(ctx: Context, asked: SequenceRequest, given: Sequence[Any] | None) -> OpenSequence:
     """Begin; all steps are made up to the first that has conflicts. The branch moves when it is finished."""
     check_rules(asked.rules)
-    with ctx.catalog.write() as cx:
-        lock_repository(cx, ctx.record.id)
+    with ctx.catalog.read() as cx:
         head = need_branch(ctx, cx, asked.branch or ctx.default_branch(cx))
         steps = _planned(ctx, cx, asked, head, given)
+    return _started(ctx, asked, head, steps)
+
+
+def start_carrying(ctx: Context, asked: SequenceRequest, commit: str) -> OpenSequence:
+    """Begin to put a commit that no branch shows on a branch: what it was made from is told as its own."""
+    with ctx.catalog.read() as cx:
+        head = need_branch(ctx, cx, asked.branch or ctx.default_branch(cx))
+        shown = _hash(cx, head.position)
+    return _started(ctx, asked, head, Steps(shown, shown, head.name, (), (TodoStep("carry", commit),)))
+
+
+def _started(ctx: Context, asked: SequenceRequest, head: BranchHead, steps: Steps) -> OpenSequence:
+    with ctx.catalog.write() as cx:
+        lock_repository(cx, ctx.record.id)
         record = MergeRecord(
             new_id("g"),
             head.name,

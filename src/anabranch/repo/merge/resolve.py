@@ -19,7 +19,7 @@ from anabranch.model.files import GIVEN, BlockRef
 from anabranch.model.ids import ThingId
 from anabranch.model.schema import Column, Schema
 from anabranch.proven.expression import Expression
-from anabranch.queries import three_way
+from anabranch.queries import decided_rows
 from anabranch.queries.query import Rows, reading_of
 from anabranch.queries.three_way import BASE, KIND, OURS, STAYS, THEIRS, conflict_of, there, value_of
 from anabranch.repo.context.context import Context
@@ -142,7 +142,7 @@ class _Resolving:
         for n, row in enumerate(rows):
             given = {c: column[n] for c, column in values.items()}
             count += self._settle(row, given)
-        names = [name for name, _ in three_way.pairs(self.table.decision)]
+        names = [name for name, _ in decided_rows.pairs(self.table.decision)]
         columns = {name: pa.array([row[name] for row in rows], chosen.schema.field(name).type) for name in names}
         return pa.table(columns), count
 
@@ -171,9 +171,9 @@ class _Resolving:
         what = f"resolve of {self.table.table!r}: set={{{column.name!r}: {expression.text!r}}}"
         engine = engine_for(self.ctx, self.table, unproven_rule(expression, column, what))
         tree = rule_tree(expression, column, engine, what)
-        query = three_way.computed(reading_of(Rows(rows), rows.column_names), column, tree, self.schema)
+        query = decided_rows.computed(reading_of(Rows(rows), rows.column_names), column, tree, self.schema)
         args = dict(expression.args)
-        found = engine.fetch(query if not args else three_way.with_args(query, args))
+        found = engine.fetch(query if not args else decided_rows.with_args(query, args))
         keys = [str(k) for k in self.schema.key_ids]
         by_key = dict(zip(tuples(found, keys), objects_of(found.column("v")), strict=True))
         return [by_key[key] for key in tuples(rows, keys)]

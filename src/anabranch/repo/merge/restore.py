@@ -36,7 +36,7 @@ def _attempt(attempts: Attempts, table: str, to: str, on: str | None, message: s
     with ctx.catalog.one_state(), ctx.catalog.read() as cx:
         target = read_target(ctx, cx, on)
         then = history.clock(cx, resolve(ctx, cx, to))
-        gathered, plan = _plan(ctx, cx, target, then, find_table(ctx, cx, then, table))
+        gathered, plan = _plan(ctx, cx, target, then, find_table(ctx, cx, then, table).id)
     found = apply_plan(ctx, target, gathered, How(), plan)
     merged = Merged(target, (target.parent,), Conflicts(), [], found.linked, found.made)
     return publish_content(attempts, merged, CommitWords(message, author), "restore")

@@ -28,7 +28,7 @@ from anabranch.queries.query import UPDATE, Rows, Sources
 from anabranch.queries.scan import Access, Keys
 from anabranch.repo.branches.refs import need_branch, resolve
 from anabranch.repo.context.context import Context
-from anabranch.repo.context.table_state import schema_of, table_state
+from anabranch.repo.context.table_state import schema_of, schemas_for, table_state
 from anabranch.repo.merge.apply import How
 from anabranch.repo.merge.pick import Picked, parent_of, pick, short
 from anabranch.repo.read.conditions import not_in_duck, reading
@@ -258,7 +258,6 @@ class _ChangedTable:
     def _state(self, layers: Sequence[Layer]) -> TableState:
         schema = self._schema(self.entry)
         assert schema is not None
-        ids = {x.object.schema_id for x in layers} | {o.schema_id for x in layers for o in x.without}
         with self.ctx.catalog.read() as cx:
-            known = schema_of(self.ctx, cx, ids)
+            known = schemas_for(self.ctx, cx, layers, {})
         return TableState(self.entry.thing_id, str(self.entry.thing_id), schema, 0, (), known)

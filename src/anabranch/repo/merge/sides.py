@@ -11,7 +11,7 @@ from anabranch.model.clock import Clock, Position
 from anabranch.model.commits import BranchHead, CommitHead
 from anabranch.model.files import FILES_NAME, files_schema, files_thing
 from anabranch.model.ids import ROOT_NAMESPACE, ColumnId, ObjectId, ThingId
-from anabranch.model.objects import Layer
+from anabranch.model.objects import Layer, contents_of
 from anabranch.model.tables import Entry, Operation, TableState, holds_rows
 from anabranch.plan.commit import Draft, ThingDraft, all_objects_of, draft_state, place_of
 from anabranch.plan.history import is_ancestor, merge_bases
@@ -42,7 +42,7 @@ class Target:
 def inline_bytes(draft: Draft) -> dict[ObjectId, bytes]:
     """The bytes of a draft's small objects."""
     made = [o for t in draft.things.values() for o in all_objects_of(t)]
-    return {o.stored.id: o.content for o in made if o.content is not None}
+    return contents_of(made)
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,6 @@ def open_table(ctx: Context, name: str, at: str | None, selection: Selection = E
     """Find the table at the commit; from here on it is fixed, whatever the branch does."""
     with ctx.catalog.read() as cx:
         clock = history.clock(cx, resolve(ctx, cx, at))
-        state = table_state(ctx, cx, clock, find_table(ctx, cx, clock, name), name)
+        state = table_state(ctx, cx, clock, *find_table(ctx, cx, clock, name))
     state.schema.select(selection.columns)
     return Table(ctx, lambda: state, selection)

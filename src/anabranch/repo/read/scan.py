@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from anabranch.model.ids import ObjectId
 from anabranch.model.objects import Layer
-from anabranch.model.schema import Column, Schema
+from anabranch.model.schema import Column, Schema, column_types
 from anabranch.model.tables import TableState
 from anabranch.model.types import DataType
 from anabranch.plan.read_strategy import QueryRead, Read, choose_strategy, join_strategy
@@ -113,7 +113,7 @@ class _Preparation:
 
     def _kept(self) -> Source | None:
         """Rows as changes leave them: in memory, or in a file for Spark; None if there is no room for that."""
-        columns = tuple((str(c.id), c.type) for c in self.plan.columns)
+        columns = column_types(self.plan.columns)
         name = ("applied", columns, layer_ids((*self.read.layers.changed, *self.read.layers.changes)))
         if self._for_spark:
             return self.ctx.held.made(self._applied.changed_rows, columns, name)

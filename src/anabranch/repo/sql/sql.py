@@ -48,7 +48,8 @@ def run_script(
     statements = _statements(text)
     staging = any(isinstance(x, (s.SqlCommit, s.Rollback)) for x in statements)
     session = SqlSession(ctx, on, staging=staging, at=at)
-    return session.run(statements, Given(args or {}, frames), message, author)[-1]
+    with _placed(text, statements):
+        return session.run(statements, Given(args or {}, frames), message, author)[-1]
 
 
 def run_in(tx: Transaction, text: str, args: Mapping[str, Any] | None, frames: Mapping[str, Any]) -> SqlResult:
@@ -91,7 +92,9 @@ class SqlSession:
         self, text: str, args: Mapping[str, Any] | None = None, *, message: str | None = None, **frames: Any
     ) -> list[SqlResult]:
         """Run a script; gives a result for each statement."""
-        return self.run(_statements(text), Given(args or {}, frames), message, self.author)
+        statements = _statements(text)
+        with _placed(text, statements):
+            return self.run(statements, Given(args or {}, frames), message, self.author)
 
     def run(
         self, statements: Sequence[s.SqlStatement], given: Given, message: str | None, author: str | None
@@ -103,11 +106,15 @@ class SqlSession:
         rest = list(statements)
         while rest:
             size = next((i for i, x in enumerate(rest) if isinstance(x, s.GoverningSql)), len(rest))
-            if size:
-                results += self._run_together(rest[:size], given, message, author)
-            else:
-                size = 1
-                results.append(self._govern(rest[0], given, author))
+            try:
+                if size:
+                    results += self._run_together(rest[:size], given, message, author)
+                else:
+                    size = 1
+                    results.append(self._govern(rest[0], given, author))
+            except AnabranchError as error:
+                error.facts["published"] = tuple(dict.fromkeys(r.commit for r in results if r.commit))
+                raise
             rest = rest[size:]
         return results
 
@@ -141,6 +148,10 @@ class SqlSession:
 
     def _govern(self, statement: s.SqlStatement, given: Given, author: str | None) -> SqlResult:
         """Run a statement that moves branches."""
+        with _told(statement):
+            return self._governed(statement, given, author)
+
+    def _governed(self, statement: s.SqlStatement, given: Given, author: str | None) -> SqlResult:
         from anabranch.repo.sql.version_statements import govern
 
         commit: Commit | None = None
@@ -215,7 +226,36 @@ def _told(statement: s.SqlStatement) -> Iterator[None]:
         yield
     except AnabranchError as error:
         error.facts.setdefault("statement", statement.text)
+        error.facts.setdefault("failed", statement)
         raise
+
+
+@contextmanager
+def _placed(text: str, statements: Sequence[s.SqlStatement]) -> Iterator[None]:
+    """Let the error of a script say its line, and what was published before it."""
+    try:
+        yield
+    except AnabranchError as error:
+        if len(statements) > 1 and "failed" in error.facts:
+            line = _line_of(text, statements, error.facts["failed"])
+            error.message = f"line {line}: {error.message}"
+            error.facts["line"] = line
+        if done := error.facts.get("published"):
+            told = ", ".join(f"{c.hash[:10]} ({c.message.splitlines()[0]})" for c in done)
+            hint = error.hint or "correct it"
+            error.hint = f"{hint}{'' if hint.endswith('?') else ';'} published before it: {told}"
+        raise
+
+
+def _line_of(text: str, statements: Sequence[s.SqlStatement], failed: s.SqlStatement) -> int:
+    """The line that a statement of a script begins in."""
+    at = 0
+    for statement in statements:
+        at = text.index(statement.text, at)
+        if statement is failed:
+            break
+        at += len(statement.text)
+    return text.count("\n", 0, at) + 1
 
 
 def _explained(place: SqlPlace, asked: s.Explain, given: Given) -> pa.Table:

@@ -39,7 +39,7 @@ _LOG = (
     ("provenance", STRINGS),
 )
 _BRANCHES = (("name", STRING), ("commit", STRING), ("created_at", TIMESTAMP), ("current", BOOLEAN))
-_TAGS = (("name", STRING), ("commit", STRING), ("created_at", TIMESTAMP), ("author", STRING))
+_TAGS = (("name", STRING), ("commit", STRING), ("created_at", TIMESTAMP), ("author", STRING), ("message", STRING))
 _TABLES = (("name", STRING), ("row_count", BIGINT), ("column_count", INT), ("key", STRINGS))
 _COLUMNS = (
     ("table", STRING),

@@ -16,8 +16,8 @@ from anabranch.errors import AnabranchError, OutcomeUnknown
 from anabranch.model.clock import Clock, Position
 from anabranch.model.content import LateView
 from anabranch.model.ids import ObjectId, ThingId, ViewId, new_id
-from anabranch.model.objects import Layer, NewObject, ObjectKind, StoredObject, ViewKind, size_of
-from anabranch.model.schema import Column
+from anabranch.model.objects import Layer, NewObject, ObjectKind, StoredObject, ViewKind, contents_of, size_of
+from anabranch.model.schema import Column, column_types
 from anabranch.model.tables import TableState
 from anabranch.model.types import DataType
 from anabranch.plan import folding
@@ -218,7 +218,7 @@ class Refit:
 
     @property
     def _pending(self) -> dict[ObjectId, bytes]:
-        return {o.stored.id: o.content for o in self.made if o.content is not None}
+        return contents_of(self.made)
 
     def _batches(self, chosen: Sequence[Layer]) -> list[list[Layer]]:
         """Files that are rewritten in one go: all of them on Spark, no more than fit into memory in the process."""
@@ -237,4 +237,4 @@ class Refit:
 
 def _pairs(key: Sequence[Column], cells: Sequence[Column]) -> list[tuple[str, DataType]]:
     values = [pair for c in cells for pair in ((str(c.id), c.type), (c.before, c.type))]
-    return [*((str(c.id), c.type) for c in key), *values, (OP, DataType("string"))]
+    return [*column_types(key), *values, (OP, DataType("string"))]

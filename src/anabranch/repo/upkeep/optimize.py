@@ -23,7 +23,7 @@ def optimize(ctx: Context, name: str, on: str | None) -> Optimized:
     """Write a view of the table at a ref that is read as fast as the table can be; history stays as it is."""
     with ctx.catalog.read() as cx:
         clock = history.clock(cx, resolve(ctx, cx, on))
-        place = find_place(ctx, cx, clock, find_table(ctx, cx, clock, name), name)
+        place = find_place(ctx, cx, clock, *find_table(ctx, cx, clock, name))
     if place is None:
         raise Corrupt(f"table {name!r} has no snapshot", hint="run `ana verify`")
     before, limits = place.state.layers, _whole(ctx)

@@ -64,9 +64,9 @@ def _check(ctx: Context, o: StoredObject, content: bytes | None, schema: Schema 
             yield Damage("object", where, "it is not what was written: its size or sha256 differs", affects, hint)
             return
     else:
-        where, hint = f"object {o.id} at {o.path}", RESTORE_FILE
+        where, hint = f"object {o.id} at {o.path or 'another location'}", RESTORE_FILE
         try:
-            ctx.root.check(o.path or "", o.size_bytes, o.sha256)
+            ctx.files.locate(o).check(o, deep=True)
         except Unavailable:
             raise
         except AnabranchError as error:
@@ -75,7 +75,7 @@ def _check(ctx: Context, o: StoredObject, content: bytes | None, schema: Schema 
     if schema is None:
         return
     try:
-        file: BinaryIO = io.BytesIO(content) if content is not None else ctx.root.open(o.path or "")
+        file: BinaryIO = io.BytesIO(content) if content is not None else ctx.files.locate(o).open()
         with file:
             for what in _contradictions(o, file, schema):
                 yield Damage("object", where, what, affects, RESTORE_CATALOG)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from anabranch.errors import InvalidRequest
-from anabranch.frames.input import Input, columns_of, key_names, read_input, read_schema_argument
+from anabranch.frames.input import Input, columns_of, key_names, read_input, read_schema_argument, refuse_key_in_index
 from anabranch.model.ids import SchemaId, ThingId, new_id
 from anabranch.model.schema import Column, Schema, make_schema
 from anabranch.model.types import DataType, can_store, can_widen
@@ -39,6 +39,8 @@ def create_table(ctx: Context, asked: NewTable) -> ThingDraft:
     """Make the draft of a table, with its first rows if there are any."""
     columns = read_schema_argument(asked.schema) if asked.schema is not None else ()
     given = read_input(asked.data, columns) if asked.data is not None else None
+    if given is not None:
+        refuse_key_in_index(given, key_names(asked.key))
     if asked.schema is None:
         columns = _columns(asked, given)
     _check_defaults(ctx, columns)

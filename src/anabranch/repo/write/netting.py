@@ -11,8 +11,8 @@ import pyarrow.compute as pc
 from anabranch.engines.engine import Engine
 from anabranch.model.changes import Counts
 from anabranch.model.ids import ObjectId
-from anabranch.model.objects import NewObject, around, may_meet, size_of
-from anabranch.model.schema import Column, Schema
+from anabranch.model.objects import NewObject, around, contents_of, may_meet, size_of
+from anabranch.model.schema import Column, Schema, column_types
 from anabranch.model.tables import TableState
 from anabranch.model.types import DataType
 from anabranch.objects.parquet import table_range
@@ -35,7 +35,7 @@ def net(ctx: Context, table: ThingDraft) -> ThingDraft:
     if not table.needs_netting or table.schema is None:
         return table
     objects, state = objects_of(table), draft_state(table)
-    pending = {o.stored.id: o.content for o in objects if o.content is not None}
+    pending = contents_of(objects)
     with reading(ctx, state):
         repeated = None if table.has_lost_cells else repeated_keys(ctx, objects, state, pending)
     if repeated is None or _are_most(repeated, objects):
@@ -61,7 +61,7 @@ def _compared(
     """Compare the states before and after at some keys, or at all that are touched, and store the difference."""
     schema, columns = after.schema, _touched(objects, after.schema)
     before = table.base if table.base and not table.replaced else replace(after, layers=(), row_count=0)
-    pending = {o.stored.id: o.content for o in objects if o.content is not None}
+    pending = contents_of(objects)
     engine = ctx.engines.pick(
         Work(size_of(after.layers), _has_files(objects), not_in_duck=not_in_duck(columns, table.name)),
         f"netting {table.name!r}",
@@ -177,7 +177,7 @@ def _has_files(objects: Sequence[NewObject]) -> bool:
 
 
 def _key_pairs(schema: Schema) -> tuple[tuple[str, DataType], ...]:
-    return tuple((str(c.id), c.type) for c in schema.key_columns)
+    return column_types(schema.key_columns)
 
 
 def compared_pairs(schema: Schema, columns: Sequence[Column]) -> list[tuple[str, DataType]]:

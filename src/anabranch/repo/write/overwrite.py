@@ -10,7 +10,7 @@ from anabranch.errors import InvalidRequest
 from anabranch.frames.input import read_input
 from anabranch.model.ids import ObjectId
 from anabranch.model.objects import NewObject
-from anabranch.model.schema import Schema
+from anabranch.model.schema import Schema, column_types
 from anabranch.model.tables import TableState
 from anabranch.model.types import DataType
 from anabranch.plan.commit import Statement
@@ -48,7 +48,7 @@ def overwrite(
     with scratch(ctx, engine) as place, reading(ctx, state):
         key = schema.key_columns if schema.has_key else ()
         with telling_defaults(ctx, schema, given.names, what):
-            pairs = [(str(c.id), c.type) for c in schema]
+            pairs = list(column_types(schema))
             incoming = place.keep(whole, pairs, key, unique=schema.has_key)
         refuse_null(engine, incoming.source, schema.columns, schema, what)
         if schema.has_key:
@@ -112,4 +112,4 @@ def _store_rows(write: Write, place: Scratch, compared: Query) -> tuple[NewObjec
 
 
 def _row_pairs(schema: Schema) -> list[tuple[str, DataType]]:
-    return [*((str(c.id), c.type) for c in schema.stored), (OP, DataType("string"))]
+    return [*column_types(schema.stored), (OP, DataType("string"))]

@@ -55,17 +55,24 @@ def refuse_repeated_anywhere(engine: Engine, source: Source, schema: Schema, wha
 
 def refuse_repeated(found: KeyRows, schema: Schema, what: str) -> None:
     """Refuse rows in which keys were found more than once."""
-    refuse_keys(found, schema, f"{what}: the rows have a key more than once")
+    if found:
+        keys = _named_keys(found, schema)
+        message = f"{what}: the rows have a key more than once: {listed(keys)}"
+        hint = "keep one row of each, or let another column be part of the key"
+        raise InvalidRequest(message, hint=hint, keys=keys, repeated=True)
 
 
 def refuse_keys(found: Sequence[dict[str, Any]], schema: Schema, problem: str) -> None:
     """Refuse if there are offending keys, naming some."""
     if found:
-        names = {c.id: c.name for c in schema.key_columns}
-        keys = [{names[ColumnId(k)]: v for k, v in row.items()} for row in found[:NAMED_AT_MOST]]
-        raise InvalidRequest(
-            f"{problem}: {listed(keys)}", hint="keys are unique; see upsert to replace rows", keys=keys
-        )
+        keys = _named_keys(found, schema)
+        hint = "keys are unique; see upsert to replace rows"
+        raise InvalidRequest(f"{problem}: {listed(keys)}", hint=hint, keys=keys)
+
+
+def _named_keys(found: Sequence[dict[str, Any]], schema: Schema) -> list[dict[str, Any]]:
+    names = {c.id: c.name for c in schema.key_columns}
+    return [{names[ColumnId(k)]: v for k, v in row.items()} for row in found[:NAMED_AT_MOST]]
 
 
 def listed(rows: Sequence[dict[str, Any]]) -> str:

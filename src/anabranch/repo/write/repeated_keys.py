@@ -64,9 +64,9 @@ def _keys_of(ctx: Context, o: StoredObject, state: TableState, pending: Mapping[
     names = [str(c.id) for c in key]
     if list(schema.key_ids) != [c.id for c in key]:
         return None
-    if o.path is None:
+    if o.place == "inline":
         rows = ctx.small_rows([o], pending)[o.id].select(names)
     else:
-        with ctx.root.open(o.path) as file:
+        with ctx.files.locate(o).open() as file:
             rows = read_columns(file, names)
     return rows.cast(arrow_fields(key))

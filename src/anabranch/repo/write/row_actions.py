@@ -8,7 +8,7 @@ from anabranch.engines.engine import Engine
 from anabranch.errors import InvalidRequest
 from anabranch.model.changes import Counts
 from anabranch.model.objects import NewObject
-from anabranch.model.schema import Column, Schema
+from anabranch.model.schema import Column, Schema, column_types
 from anabranch.model.tables import Operation
 from anabranch.model.types import DataType
 from anabranch.plan.commit import Statement
@@ -86,6 +86,6 @@ def _columns(schema: Schema) -> list[Column]:
 
 
 def _pairs(schema: Schema) -> list[tuple[str, DataType]]:
-    hidden = [] if schema.has_key else [(str(c.id), c.type) for c in schema.key_columns]
+    hidden = [] if schema.has_key else list(column_types(schema.key_columns))
     cells = [pair for c in schema for pair in ((str(c.id), c.type), (c.before, c.type))]
     return [(OP, DataType("string")), *hidden, *cells]

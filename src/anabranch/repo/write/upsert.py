@@ -10,7 +10,7 @@ from anabranch.errors import InvalidRequest
 from anabranch.frames.input import read_input
 from anabranch.model.changes import Counts
 from anabranch.model.objects import NewObject
-from anabranch.model.schema import Column, Schema
+from anabranch.model.schema import Column, Schema, column_types
 from anabranch.model.tables import TableState
 from anabranch.model.types import DataType
 from anabranch.plan.commit import Statement
@@ -106,7 +106,7 @@ def _any(engine: Engine, rows: Query | Rows) -> bool:
 
 
 def _pairs(columns: list[Column]) -> list[tuple[str, DataType]]:
-    return [(str(c.id), c.type) for c in columns]
+    return list(column_types(columns))
 
 
 def _matched_pairs(schema: Schema, columns: list[Column]) -> list[tuple[str, DataType]]:

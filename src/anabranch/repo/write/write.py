@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 
 from anabranch.engines.engine import Engine
 from anabranch.model.ids import ObjectId
-from anabranch.model.objects import Layer, NewObject, ObjectKind, around
-from anabranch.model.schema import Column, Schema
+from anabranch.model.objects import Layer, NewObject, ObjectKind, around, contents_of
+from anabranch.model.schema import Column, Schema, column_types
 from anabranch.model.tables import TableState
 from anabranch.queries.query import Query, Rows, Source, Sources
 from anabranch.queries.scan import Keys
@@ -66,7 +66,7 @@ class Write:
         """The same on the table as new objects leave it."""
         state = self.state
         layers = (*state.layers, *(Layer(state.next_turn, o.stored) for o in made))
-        own = {o.stored.id: o.content for o in made if o.content is not None}
+        own = contents_of(made)
         shown = replace(state, layers=layers, schemas={**state.schemas, state.schema.id: state.schema})
         return replace(self, state=shown, pending={**self.pending, **own})
 
@@ -76,7 +76,7 @@ class Write:
 
     def source_of(self, made: Sequence[NewObject], columns: Sequence[Column]) -> Source:
         """Columns of new objects of one kind."""
-        return source_of(made, self.ctx, [(str(c.id), c.type) for c in columns])
+        return source_of(made, self.ctx, list(column_types(columns)))
 
     def keys_of(self, made: Sequence[NewObject]) -> Keys:
         """The keys of new objects."""

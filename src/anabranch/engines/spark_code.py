@@ -1,0 +1,108 @@
+"""Our code on Spark's executors, which need not have it installed: sent with each job, and run over numbered work."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import zlib
+from collections.abc import Callable, Iterator, Sequence
+from functools import cache, partial
+from importlib.resources import files
+from importlib.resources.abc import Traversable
+from typing import Any
+from weakref import WeakKeyDictionary
+
+from py4j.protocol import Py4JJavaError
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, SparkSession
+
+from anabranch.engines import spark_sent
+from anabranch.engines.spark import translate
+from anabranch.engines.spark_sent import HOME, SentCode, look_around, packed, run_answers, run_rows, unpacked
+from anabranch.engines.spark_sessions import functions_of, quietly
+from anabranch.errors import Unavailable
+
+SENT = ("errors.py", "settings.py", "model", "arrow", "formats/rules", "formats/process")
+"""The rooms that are sent: they import nothing but each other, pyarrow and what comes with Python."""
+_PYARROW_FROM = 23
+_ANSWER = "number bigint, answer binary"
+_IMPORT = re.compile(rf"^(\s*(?:from|import)\s+){HOME}(?=[.\s])", re.MULTILINE)
+
+
+def ask_executors(
+    session: SparkSession, function: Callable[..., Any], arguments: Sequence[Any], count: int
+) -> list[Any]:
+    """Call a function of a sent room for the numbers up to `count`, one task each; gives the answers in order."""
+    answers = _mapped(session, run_answers, function, arguments, count, _ANSWER)
+    try:
+        with quietly():
+            found = answers.toArrow()
+    except (PySparkException, Py4JJavaError) as error:
+        raise translate(error) from error
+    told = dict(zip(found.column("number").to_pylist(), found.column("answer").to_pylist(), strict=True))
+    return [unpacked(told[number], sent_code().package, HOME) for number in range(count)]
+
+
+def frame_of(
+    session: SparkSession, function: Callable[..., Any], arguments: Sequence[Any], count: int, schema: str
+) -> DataFrame:
+    """Make a DataFrame of the batches that a function of a sent room gives for the numbers up to `count`."""
+    return _mapped(session, run_rows, function, arguments, count, schema)
+
+
+def _mapped(
+    session: SparkSession, run: Any, function: Callable[..., Any], arguments: Sequence[Any], count: int, schema: str
+) -> DataFrame:
+    from pyspark import cloudpickle
+
+    _check_executors(session)
+    cloudpickle.register_pickle_by_value(spark_sent)  # type: ignore[no-untyped-call]
+    numbers = session.range(0, count, 1, count)
+    return numbers.mapInArrow(partial(run, sent_code(), packed((function, tuple(arguments)))), schema)
+
+
+@cache
+def sent_code() -> SentCode:
+    """The sources of the sent rooms, in which they call each other by the name that they have over there."""
+    found = dict(pair for room in SENT for pair in _sources(files(HOME), room))
+    package = f"{HOME}_{hashlib.sha256(json.dumps(found, sort_keys=True).encode()).hexdigest()[:12]}"
+    renamed = {package + name[len(HOME) :]: _IMPORT.sub(rf"\g<1>{package}", source) for name, source in found.items()}
+    return SentCode(package, zlib.compress(json.dumps(renamed).encode()))
+
+
+def _sources(root: Traversable, path: str) -> Iterator[tuple[str, str]]:
+    """The modules at or below a path, by their names; what packages say at their door is left out."""
+    place = root.joinpath(path)
+    if place.is_dir():
+        for inner in place.iterdir():
+            if inner.name.endswith(".py") and inner.name != "__init__.py":
+                yield from _sources(root, f"{path}/{inner.name}")
+        return
+    yield f"{HOME}.{path.removesuffix('.py').replace('/', '.')}", place.read_text("utf-8")
+
+
+_LOOKED_AT: WeakKeyDictionary[Any, bool] = WeakKeyDictionary()
+"""Sessions whose executors were looked at."""
+
+
+def _check_executors(session: SparkSession) -> None:
+    """Refuse, once a session, executors without what our code needs: Spark itself would tell it as a failed task."""
+    if session in _LOOKED_AT:
+        return
+    from pyspark import cloudpickle
+
+    cloudpickle.register_pickle_by_value(spark_sent)  # type: ignore[no-untyped-call]
+    functions = functions_of(session)
+    look = functions.udf(lambda _: look_around(), "string", useArrow=False)
+    try:
+        with quietly():
+            (row,) = session.range(1).select(look("id")).collect()
+    except (PySparkException, Py4JJavaError) as error:
+        raise translate(error) from error
+    told = json.loads(row[0])
+    if int((told["pyarrow"] or "0").partition(".")[0]) < _PYARROW_FROM:
+        found = f"pyarrow {told['pyarrow']}" if told["pyarrow"] else "no pyarrow"
+        message = f"Spark's executors have {found} (Python {told['python']}), {_PYARROW_FROM} or newer was expected"
+        raise Unavailable(message, hint=f"pip install 'pyarrow>={_PYARROW_FROM}' there, or read with engine='duck'")
+    _LOOKED_AT[session] = True

@@ -1,0 +1,107 @@
+"""What runs first on Spark's executors: it makes code of ours importable there, under a name that nothing else has.
+
+This module is sent by value and imports nothing of ours. An anabranch that is installed there, or another version of
+it that was sent before, is left alone: the name has a hash of the code in it."""
+
+from __future__ import annotations
+
+import importlib.abc
+import importlib.util
+import io
+import json
+import pickle
+import sys
+import zlib
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+HOME = "anabranch"
+"""What the code is called where it comes from."""
+
+
+@dataclass(frozen=True)
+class SentCode:
+    """Modules that are sent along: the name of their package over there, and their sources."""
+
+    package: str
+    sources: bytes
+
+    def install(self) -> None:
+        """Make the modules importable, once in a process."""
+        if self.package not in sys.modules:
+            sys.meta_path.append(_SentFinder(self.package, json.loads(zlib.decompress(self.sources))))
+            __import__(self.package)
+
+
+class _SentFinder(importlib.abc.MetaPathFinder, importlib.abc.InspectLoader):
+    """Finds modules among sources, and what stands above them as packages without content."""
+
+    def __init__(self, package: str, sources: dict[str, str]) -> None:
+        self._package, self._sources = package, sources
+
+    def find_spec(self, name: str, path: Any = None, target: Any = None) -> Any:
+        if name != self._package and not name.startswith(f"{self._package}."):
+            return None
+        return importlib.util.spec_from_loader(name, self, is_package=self.is_package(name))
+
+    def is_package(self, name: str) -> bool:
+        return name not in self._sources
+
+    def get_source(self, name: str) -> str:
+        return self._sources.get(name, "")
+
+
+class _Elsewhere(pickle.Unpickler):
+    """Reads pickled values whose classes go by another name here."""
+
+    def __init__(self, content: bytes, there: str, here: str) -> None:
+        super().__init__(io.BytesIO(content))
+        self._there, self._here = there, here
+
+    def find_class(self, module: str, name: str) -> Any:
+        if module == self._there or module.startswith(f"{self._there}."):
+            module = self._here + module[len(self._there) :]
+        return super().find_class(module, name)
+
+
+def packed(value: Any) -> bytes:
+    """Pickle a value, for another process where our classes go by another name."""
+    return zlib.compress(pickle.dumps(value), 1)
+
+
+def unpacked(content: bytes, there: str, here: str) -> Any:
+    """Read what `packed` made where our package is called `there`."""
+    return _Elsewhere(zlib.decompress(content), there, here).load()
+
+
+def run_rows(code: SentCode, call: bytes, batches: Iterable[Any]) -> Iterator[Any]:
+    """Call a sent function for every number that comes in; it gives batches of rows."""
+    code.install()
+    function, arguments = unpacked(call, HOME, code.package)
+    for batch in batches:
+        for number in batch.column(0).to_pylist():
+            yield from function(number, *arguments)
+
+
+def run_answers(code: SentCode, call: bytes, batches: Iterable[Any]) -> Iterator[Any]:
+    """Call a sent function for every number that comes in; it gives one answer."""
+    import pyarrow as pa
+
+    code.install()
+    function, arguments = unpacked(call, HOME, code.package)
+    for batch in batches:
+        for number in batch.column(0).to_pylist():
+            answer = packed(function(number, *arguments))
+            yield pa.RecordBatch.from_pydict({"number": pa.array([number], pa.int64()), "answer": [answer]})
+
+
+def look_around() -> str:
+    """Tell what a process of Spark's has: which Python, and which pyarrow, if any."""
+    try:
+        import pyarrow as pa
+
+        found = str(pa.__version__)
+    except ImportError:
+        found = ""
+    return json.dumps({"python": sys.version.split()[0], "pyarrow": found})

@@ -1,0 +1,67 @@
+"""What a reader of files would tell who looked over one's shoulder: why a column is text, and how it need not be."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from anabranch.formats.process.row_places import RowPlaces
+from anabranch.formats.rules.guesses import delimiter_guess, null_guess
+from anabranch.formats.rules.text import value_pattern
+from anabranch.model.names import plain_name
+from anabranch.model.types import DataType
+
+_TYPES = tuple(map(DataType, ("bigint", "double", "date", "timestamp_ntz", "timestamp")))
+_GLANCE_ROWS = 1000
+_ODD_SHARE = 0.2
+_ODD_TEXTS = 3
+"""So many different texts at most are told as the odd ones out."""
+
+
+def notes(places: RowPlaces, names: Sequence[str]) -> list[str]:
+    """Say what may surprise in rows that were read; `names` are those that the files have for columns."""
+    return [*_of_names(names, places), *_of_texts(places)]
+
+
+def _of_names(names: Sequence[str], places: RowPlaces) -> Iterator[str]:
+    reading = places.reading
+    is_csv = any(file.format == "csv" for file, _ in places.files)
+    guess = delimiter_guess(names[0], reading.options) if len(names) == 1 and is_csv else None
+    if guess:
+        yield f"the files have one column, {names[0]!r}; {guess} takes it apart"
+    for name in names:
+        if reading.renamed(name) == plain_name(name) != name:
+            yield f"column {name!r} is called {plain_name(name)!r}; --rename {name!r}=NEW calls it otherwise"
+
+
+def _of_texts(places: RowPlaces) -> Iterator[str]:
+    known = places.reading.declared(places.rows.column_names)
+    if not all(file.format == "csv" for file, _ in places.files):
+        return  # in JSON, text has quotes
+    for name in places.rows.column_names:
+        column = places.rows.column(name)
+        found = None if name in known or not pa.types.is_string(column.type) else _odd_ones(column)
+        if found:
+            type_, texts, position = found
+            (place,) = places.named([position])
+            null = null_guess(texts)
+            advice = f"{null} makes it {type_}" if null else f"--schema '{name} {type_}' finds such rows"
+            yield f"column {name!r} is string because of {', '.join(map(repr, texts))} ({place}); {advice}"
+
+
+def _odd_ones(column: pa.ChunkedArray) -> tuple[DataType, list[str], int] | None:
+    """The type that almost all text of a column has, with the text that has not, and where the first of it is."""
+    for type_ in _TYPES:
+        pattern = value_pattern(type_, inferring=True) or ""
+        if _share(column.slice(0, _GLANCE_ROWS), pattern) > 1 - _ODD_SHARE and _share(column, pattern) > 1 - _ODD_SHARE:
+            odd = pc.indices_nonzero(pc.invert(pc.match_substring_regex(pc.ascii_trim(column, " \t"), pattern)))
+            texts = column.take(odd).unique().to_pylist()
+            return (type_, texts, odd[0].as_py()) if 0 < len(texts) <= _ODD_TEXTS else None
+    return None
+
+
+def _share(column: pa.ChunkedArray, pattern: str) -> float:
+    """How much of the text has a form."""
+    return pc.mean(pc.match_substring_regex(pc.ascii_trim(column, " \t"), pattern)).as_py() or 0.0

@@ -1,0 +1,132 @@
+"""Files of text that are read piece by piece elsewhere: what is told of the pieces, put together to one plan."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+
+import pyarrow as pa
+
+from anabranch import errors
+from anabranch.errors import Unavailable
+from anabranch.formats.process.inference import Shapes, Types, find_shapes, find_types, shape
+from anabranch.formats.process.parts import FilePart, Reading, empty_rows
+from anabranch.formats.process.pieces import PIECE_BYTES, FilePiece, cut, dealt
+from anabranch.formats.process.survey import Asked, PartSurvey, PieceSurvey
+from anabranch.formats.process.text_facts import Untold
+from anabranch.formats.rules.bad_rows import BadRows
+from anabranch.formats.rules.found_files import DataFile
+
+Works = Sequence[Sequence[FilePiece]]
+Ask = Callable[[Works, Asked], Sequence[Sequence[PieceSurvey]]]
+"""Has pieces looked through, wherever that is."""
+_SHARE = "put it where they see it at the same path, such as a shared mount, or read with engine='duck'"
+
+
+@dataclass(frozen=True)
+class ReadPlan:
+    """What is to be made of columns that are not declared, and the columns that all rows have in the end."""
+
+    shapes: Shapes
+    types: Types
+
+
+@dataclass
+class SurveyedFiles:
+    """Pieces of files, dealt to works, with what was told of them."""
+
+    ask: Ask
+    reading: Reading
+    works: list[list[FilePiece]]
+    names: dict[str, str]
+    """What users call the files, whose paths are absolute here: who reads them may be in another folder."""
+    told: dict[tuple[str, int, int | None], PieceSurvey] = field(default_factory=dict)
+    """By the places of pieces."""
+
+    @classmethod
+    def of(cls, files: Sequence[DataFile], reading: Reading, ask: Ask, size: int = PIECE_BYTES) -> SurveyedFiles:
+        """Have files looked through; those that can't be cut after all are looked through again, as one piece each."""
+        names = {os.path.abspath(file.path): file.path for file in files}
+        there = [replace(file, path=path) for path, file in zip(names, files, strict=True)]
+        made = cls(ask, reading, dealt(cut(there, reading.options, size)), names)
+        made._look(made.works, {})
+        doubtful = {p.file.path for p in made.pieces if p.end and not made._of(p).is_whole}
+        if doubtful:
+            kept = [p for p in made.pieces if p.file.path not in doubtful or p.start == 0]
+            pieces = [FilePiece(p.file) if p.file.path in doubtful else p for p in kept]
+            made._look([[p] for p in pieces if p.file.path in doubtful], {})
+            made.works = dealt(pieces)
+        return made
+
+    def _look(self, works: Works, asked: Asked) -> None:
+        if works:
+            pairs = zip(works, self.ask(works, asked), strict=True)
+            self.told |= {p.place: s for work, told in pairs for p, s in zip(work, told, strict=True)}
+
+    @property
+    def pieces(self) -> list[FilePiece]:
+        """All of them, in the order of the files."""
+        return [piece for work in self.works for piece in work]
+
+    @property
+    def parts(self) -> list[PartSurvey]:
+        """What is known of the rows."""
+        return [part for piece in self.pieces for part in self._of(piece).parts]
+
+    def _of(self, piece: FilePiece) -> PieceSurvey:
+        return self.told[piece.place]
+
+    def refuse_failures(self) -> None:
+        """Raise the error of the first piece that has one."""
+        for piece in self.pieces:
+            if failure := self._of(piece).failure:
+                kind, message, hint, facts = failure
+                path = self.names[piece.file.path]
+                if kind == "NotFound":
+                    message = f"Spark's executors can't see {path!r}, which is a file here"
+                    raise Unavailable(message, hint=_SHARE, file=path)
+                told = message.replace(piece.file.path, path)
+                raise getattr(errors, kind)(told, hint=hint, **{**facts, "file": path})
+
+    def tell_bad_rows(self, bad: BadRows) -> None:
+        """Hand on the bad rows of all pieces, with the lines of their files, and refuse them if they are not wanted."""
+        before: dict[str, int] = {}
+        for piece in self.pieces:
+            told, lines = self._of(piece), before.get(piece.file.path, 0)
+            rows = [replace(row, file=self.names[row.file], line=row.line + lines) for row in told.bad]
+            bad.add(rows, told.bad_count - len(rows))
+            before[piece.file.path] = lines + told.line_count
+        bad.refuse()
+
+    @property
+    def columns(self) -> dict[str, list[str]]:
+        """The columns of each file, as it calls them."""
+        found: dict[str, dict[str, None]] = {}
+        for piece in self.pieces:
+            names = found.setdefault(self.names[piece.file.path], {})
+            names.update(dict.fromkeys(self._of(piece).own_names))
+        return {path: list(some) for path, some in found.items()}
+
+    def plan(self, others: Sequence[PartSurvey] = ()) -> ReadPlan:
+        """Choose types for all columns; where what was told does not do, it is asked for again."""
+        while True:
+            every = [*self.parts, *others]
+            shapes = find_shapes([s.part for s in every], self.reading.options)
+            parts = [shape(s.part, shapes, self.reading, _as_text(s.part)) for s in every]
+            try:
+                types = find_types(parts, [s.facts for s in every])
+            except Untold as untold:
+                self._look(self.works, untold.columns)
+                continue
+            own = {name for part in self.parts for name in part.part.rows.column_names}
+            columns = pa.schema([f for f in types.columns if f.name in own])
+            if not own:  # an empty array names no columns
+                columns = empty_rows(self.reading.columns).schema
+            return ReadPlan(shapes, Types(types.texts, columns))
+
+
+def _as_text(part: FilePart) -> Callable[[], FilePart]:
+    """A part without rows, as if it was read as written."""
+    columns = {name: pa.array([], pa.string()) for name in part.rows.column_names}
+    return lambda: replace(part, rows=pa.table(columns))

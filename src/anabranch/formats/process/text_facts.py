@@ -1,0 +1,214 @@
+"""Which types the text of a column fits, looked at where the text is; and the type that follows for all of it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from decimal import Decimal
+from functools import cached_property
+from typing import Protocol
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from anabranch.formats.process.values import Misfit, convert, demand, with_point
+from anabranch.formats.rules.text import (
+    EXACT,
+    LONG,
+    LONG_FROM,
+    NUMBERS,
+    WHOLE,
+    TextOptions,
+    decimal_of,
+    looks_like,
+    value_pattern,
+)
+from anabranch.model.types import DataType
+
+_SAMPLE_ROWS = 1000
+_BIGINT, _DOUBLE, _TEXT = DataType("bigint"), DataType("double"), DataType("string")
+Digits = tuple[int, int]
+"""How many digits numbers have before the point, and after it."""
+
+
+class Untold(Exception):
+    """Somebody has to look again: what was told does not say whether columns fit the types that they are tried as."""
+
+    def __init__(self, columns: Mapping[str, tuple[DataType, ...]]) -> None:
+        super().__init__(", ".join(columns))
+        self.columns = columns
+
+
+class ColumnFacts(Protocol):
+    """What is known of the text of a column in one part of the files."""
+
+    @property
+    def has_values(self) -> bool:
+        """Whether there is any."""
+
+    @property
+    def digits(self) -> Digits:
+        """How many digits there are, of text that fits a decimal."""
+
+    def seems(self, type_: DataType) -> bool:
+        """Tell whether it may fit a type, at little cost."""
+
+    def fits(self, type_: DataType) -> bool:
+        """Tell whether all of it fits a type."""
+
+
+def choose_type(facts: Sequence[ColumnFacts], candidates: Sequence[DataType]) -> DataType:
+    """Find the first type that the text of a column fits in all parts; text itself fits always."""
+    if not any(part.has_values for part in facts):
+        return _TEXT
+    for type_ in candidates:
+        if all(part.seems(type_) for part in facts) and all(part.fits(type_) for part in facts):
+            sized = _with_digits(type_, facts) if type_.name == "decimal" else type_
+            if sized:
+                return sized
+    return _TEXT
+
+
+def _with_digits(type_: DataType, facts: Sequence[ColumnFacts]) -> DataType | None:
+    """The decimal that has room for all digits of all texts, if there is one."""
+    before, after = (max(part.digits[i] for part in facts) for i in (0, 1))
+    return decimal_of(before, 0 if type_.precision else after)
+
+
+class TextFacts:
+    """The text of a column at hand: looked at when it is asked."""
+
+    def __init__(self, texts: pa.ChunkedArray, options: TextOptions) -> None:
+        self.texts, self.options = texts, options
+        self.has_values = texts.null_count < len(texts)
+        self._known: dict[DataType, bool] = {}
+        self._newest: tuple[DataType, pa.ChunkedArray] | None = None
+
+    def values(self, type_: DataType) -> pa.ChunkedArray:
+        """The text as values of a type, which it fits."""
+        if self._newest and self._newest[0] == type_:
+            return self._newest[1]
+        return convert(self.texts, type_, self.options)
+
+    def seems(self, type_: DataType) -> bool:
+        """Look at the first values only, to spare whole columns a conversion that must fail."""
+        if self.options.decimal_comma or self.options.date_format or self.options.timestamp_format:
+            return True
+        return all(looks_like(text, type_) for text in self._sample)
+
+    def fits(self, type_: DataType) -> bool:
+        if type_ not in self._known:
+            self._known[type_] = self.seems(type_) and self._converts(type_)
+        return self._known[type_]
+
+    @cached_property
+    def _sample(self) -> list[str]:
+        return list({text for text in self.texts.slice(0, _SAMPLE_ROWS).to_pylist() if text is not None})
+
+    def _converts(self, type_: DataType) -> bool:
+        """Convert for inference: only the plain words are booleans, and a time without a zone is not one with."""
+        pattern = value_pattern(type_, inferring=True)
+        given = self.options.timestamp_format if type_.name.startswith("timestamp") else None
+        try:
+            if type_.name == "decimal":
+                if not self._known.get(_BIGINT):
+                    demand(self._numbers, pattern or "")
+                return True
+            if type_.name in ("boolean", "timestamp_ntz", "timestamp") and pattern and not given:
+                demand(self._plain, pattern)
+            if type_ == _DOUBLE:
+                _demand_kept(self._numbers)
+            self._newest = type_, convert(self.texts, type_, self.options)
+        except Misfit:
+            return False
+        return True
+
+    @property
+    def _plain(self) -> pa.ChunkedArray:
+        return pc.ascii_trim(self.texts, " \t")
+
+    @property
+    def _numbers(self) -> pa.ChunkedArray:
+        return with_point(self._plain, self.options)
+
+    @cached_property
+    def digits(self) -> Digits:
+        """How many digits there are, of text that fits a decimal."""
+        if self._known.get(_BIGINT):
+            return _whole_digits(self.values(_BIGINT)), 0
+        numbers = self._numbers
+        return _longest(numbers, r"^[+-]?0*([0-9]*).*$"), _longest(numbers, r"^[^.]*\.?(.*?)0*$")
+
+
+def _longest(texts: pa.ChunkedArray, pattern: str) -> int:
+    """The greatest length of what a pattern takes out of texts."""
+    return pc.max(pc.binary_length(pc.replace_substring_regex(texts, pattern, r"\1"))).as_py() or 0
+
+
+def _whole_digits(numbers: pa.ChunkedArray) -> int:
+    ends = [end for end in pc.min_max(numbers).as_py().values() if end]
+    return max((len(str(abs(end))) for end in ends), default=0)
+
+
+def _demand_kept(texts: pa.ChunkedArray) -> None:
+    """Refuse long numbers that a double would round."""
+    if (pc.max(pc.binary_length(texts)).as_py() or 0) > 15:
+        long = texts.filter(pc.match_substring_regex(texts, LONG))
+        if not all(_is_kept(text) for text in long.unique().to_pylist()):
+            raise ValueError("a number has more digits than a double")
+
+
+def _is_kept(text: str) -> bool:
+    whole, _, places = text.partition(".")
+    short = len(whole.lstrip("+-0")) <= 38 and not places.strip("0")
+    return short and Decimal(repr(float(whole))) == Decimal(whole)
+
+
+@dataclass(frozen=True)
+class ToldFacts:
+    """What was found out about a column somewhere else."""
+
+    has_values: bool
+    known: Mapping[DataType, bool] = field(default_factory=dict)
+    digits: Digits = (0, 0)
+
+    def seems(self, type_: DataType) -> bool:
+        return self.known.get(type_, True)
+
+    def fits(self, type_: DataType) -> bool:
+        if type_ not in self.known and self.has_values:
+            raise Untold({})
+        return self.known.get(type_, True)
+
+
+def tell(
+    column: pa.ChunkedArray, candidates: Collection[DataType], options: TextOptions, *, all_: bool = False
+) -> ToldFacts:
+    """Say which types a column fits: its text or, in JSON, its numbers.
+
+    Without `all_`, what takes long and is seldom asked for is left untold.
+    """
+    if not pa.types.is_string(column.type):
+        return _tell_numbers(column, options)
+    facts = TextFacts(column, options)
+    if not facts.has_values:
+        return ToldFacts(False)
+    known: dict[DataType, bool] = {}
+    for type_ in candidates:
+        if all_ or type_ != EXACT or not known.get(_DOUBLE) or known.get(_BIGINT):
+            known[type_] = facts.fits(type_)
+    return ToldFacts(True, known, facts.digits if known.get(WHOLE) or known.get(EXACT) else (0, 0))
+
+
+def _tell_numbers(column: pa.ChunkedArray, options: TextOptions) -> ToldFacts:
+    """What the text of numbers would tell that Arrow read from JSON; of other values nothing."""
+    if column.null_count == len(column):
+        return ToldFacts(False)
+    if pa.types.is_floating(column.type):  # some have a point or an exponent, and none is long
+        return ToldFacts(True, {_BIGINT: False, WHOLE: False, _DOUBLE: True})
+    if not pa.types.is_integer(column.type):
+        return ToldFacts(True)
+    ends = pc.min_max(column).as_py().values()
+    if max(map(abs, ends)) >= LONG_FROM:
+        return tell(column.cast(pa.string()), NUMBERS, options, all_=True)
+    return ToldFacts(True, dict.fromkeys(NUMBERS, True), (_whole_digits(column), 0))

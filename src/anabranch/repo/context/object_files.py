@@ -1,0 +1,101 @@
+"""Where the file of an object lies: in the store's own root, or elsewhere. Nothing else resolves that."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import BinaryIO
+
+from anabranch.catalog.places import places_of
+from anabranch.catalog.store import Catalog
+from anabranch.errors import AnabranchError, Corrupt
+from anabranch.model.ids import ObjectId
+from anabranch.model.layers import Layers
+from anabranch.model.objects import FileAddress, StoredObject
+from anabranch.objects.root import ObjectRoot
+
+
+@dataclass(frozen=True)
+class LocatedFile:
+    """The file of an object: a root, and its path in it."""
+
+    root: ObjectRoot
+    path: str
+
+    def open(self) -> BinaryIO:
+        """Open it for reading; Corrupt if it is gone."""
+        return self.root.open(self.path)
+
+    def check(self, o: StoredObject, *, deep: bool) -> None:
+        """Raise Corrupt if it is missing or, as far as one looks, not what was written."""
+        self.root.check(self.path, o.size_bytes, o.sha256 if deep else None)
+
+
+@dataclass(frozen=True)
+class ObjectFiles:
+    """Finds the files of objects. Objects never change, so one that was found and compared once stays so."""
+
+    catalog: Catalog
+    own: ObjectRoot
+    open_root: Callable[[str], ObjectRoot]
+    _roots: dict[str, ObjectRoot] = field(default_factory=dict)
+    _found: dict[ObjectId, LocatedFile] = field(default_factory=dict)
+
+    def locate(self, o: StoredObject) -> LocatedFile:
+        """Find the file of an object; of one that lies elsewhere the first copy that is whole, compared once."""
+        if o.path is not None:
+            return LocatedFile(self.own, o.path)
+        if o.id not in self._found:
+            self._found[o.id] = self._whole_copy(o)
+        return self._found[o.id]
+
+    def address(self, o: StoredObject) -> str:
+        """Say where engines find it; they compare files of our own root with what was written before they read."""
+        found = self.locate(o)
+        uri = found.root.uri(found.path)
+        return FileAddress.of(uri, o) if found.root is self.own else uri
+
+    def addresses(self, layers: Layers) -> Mapping[ObjectId, str]:
+        """The addresses of all files among layers."""
+        return Addresses(layers, self)
+
+    def _whole_copy(self, o: StoredObject) -> LocatedFile:
+        with self.catalog.read() as cx:
+            places = places_of(cx, [o.id]).get(o.id, [])
+        if not places:
+            raise Corrupt(f"object {o.id} lies elsewhere, and no location is known", hint="run `ana verify`")
+        problem: AnabranchError | None = None
+        for place in places:
+            found = LocatedFile(self._root(place.url), place.path)
+            try:
+                found.check(o, deep=True)
+            except AnabranchError as error:
+                problem = error
+            else:
+                return found
+        assert problem is not None
+        raise problem
+
+    def _root(self, url: str) -> ObjectRoot:
+        if url not in self._roots:
+            self._roots[url] = self.open_root(url)
+        return self._roots[url]
+
+
+class Addresses(Mapping[ObjectId, str]):
+    """Where the files among layers are, by the ids of their objects; made for those that are asked for."""
+
+    def __init__(self, layers: Layers, files: ObjectFiles) -> None:
+        self._layers, self._files = layers, files
+
+    def __getitem__(self, id_: ObjectId) -> str:
+        o = self._layers.objects[id_]
+        if o.place == "inline":
+            raise KeyError(id_)
+        return self._files.address(o)
+
+    def __iter__(self) -> Iterator[ObjectId]:
+        return (id_ for id_, o in self._layers.objects.items() if o.place != "inline")
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)

@@ -1,0 +1,33 @@
+"""carry over: merge what is staged with what the branch got meanwhile, so that nobody's work is thrown away."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from anabranch.catalog import history
+from anabranch.repo.branches.refs import need_branch
+from anabranch.repo.commit.open_commit import OpenCommit
+from anabranch.repo.context.arguments import check_words
+from anabranch.repo.context.context import Context
+from anabranch.repo.merge.open_sequence import OpenSequence, SequenceRequest, start_carrying
+from anabranch.repo.merge.staged_commit import commit_aside
+
+_STRICTNESS = "disjoint"
+"""What both touched is asked about, equal or not: as for two writers, no counter loses an increment."""
+
+
+def carry_over(ctx: Context, work: OpenCommit, message: str | None, author: str | None) -> OpenSequence:
+    """Make a commit of open work where it was begun, and begin to pick it onto the branch; all of it or nothing."""
+    words = work.message if message is None else message
+    check_words(words, author)
+    start = replace(work._start, message=words, author=author or work.author)
+    with ctx.catalog.alone(ctx.record.id):
+        with ctx.catalog.read() as cx:
+            head = need_branch(ctx, cx, work.branch)
+        position = commit_aside(ctx, work, start, head, start.branch.position)
+        with ctx.catalog.read() as cx:
+            made = history.head(cx, position)
+        assert made is not None
+        kept = start_carrying(ctx, SequenceRequest("cherry-pick", head.name, strictness=_STRICTNESS), made.hash)
+    work._closed = True
+    return kept

@@ -1,0 +1,99 @@
+"""Theirs' changes in a merge of rows: linked as they are, or written again without the rows that met."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from anabranch.engines.engine import Engine
+from anabranch.model.ids import ColumnId, ObjectId
+from anabranch.model.objects import Layer, NewObject, may_meet
+from anabranch.model.schema import Schema
+from anabranch.model.tables import TableState
+from anabranch.plan.commit import Statement
+from anabranch.queries.path_fold import labelled_keys, without_keys
+from anabranch.queries.query import Sources
+from anabranch.queries.scan import Access
+from anabranch.queries.three_way import Decision
+from anabranch.repo.context.context import Context
+from anabranch.repo.merge.row_sides import Sides
+from anabranch.repo.write.netting import counts_of
+from anabranch.repo.write.row_objects import ObjectForm, store
+from anabranch.repo.write.scratch import Kept
+
+
+@dataclass(frozen=True)
+class LinkedChanges:
+    """The changes on the way from the base to theirs, as the merged commit has them."""
+
+    ctx: Context
+    engine: Engine
+    sides: Sides
+    decision: Decision
+    access: Access
+
+    @property
+    def schema(self) -> Schema:
+        return self.decision.schema
+
+    def _as_merged(self, state: TableState) -> TableState:
+        return state.read_as(self.schema)
+
+    @property
+    def their_ids(self) -> set[ObjectId]:
+        return {x.object.id for x in self.sides.to_theirs or ()}
+
+    def steps(self, keys: Kept | None) -> list[Statement]:
+        """Theirs' changes in order: linked as they are, or rewritten without the rows that meet."""
+        path = self.sides.to_theirs or ()
+        touched = self._touched_by(keys, path)
+        steps = []
+        for turn in sorted({x.turn for x in path}):
+            inside = [x for x in path if x.turn == turn]
+            whole = [x for x in inside if x not in touched and self._fits(x)]
+            objects = [NewObject(x.object) for x in whole]
+            objects += self._rewritten([x for x in inside if x not in whole], keys)
+            if objects:
+                steps.append(Statement("update", tuple(objects), counts_of(objects)))
+        return steps
+
+    def _fits(self, layer: Layer) -> bool:
+        """Whether an object can be linked as it is: all that it holds is visible, and nothing in it is an exception."""
+        o = layer.object
+        if o.kind == "exceptions" or layer.without:
+            return False
+        if o.kind == "delete":
+            return True
+        held = {i for c in self.sides.theirs.schemas[o.schema_id] for i in c.ids} if o.kind == "rows" else {*o.touched}
+        seen = {i for s in (self.schema, self.sides.ours.schema) for c in s for i in c.ids}
+        return held.isdisjoint(self._given_up) and (o.kind == "rows" or seen.issuperset(held))
+
+    @cached_property
+    def _given_up(self) -> set[ColumnId]:
+        """The columns that theirs dropped and the merge shows: values that theirs gave them before don't count."""
+        return {i for c in self.decision.cells if not self.sides.theirs.schema.written_as(c) for i in c.ids}
+
+    def _touched_by(self, keys: Kept | None, path: Sequence[Layer]) -> list[Layer]:
+        """The objects that hold a row that met."""
+        if keys is None or not keys.row_count:
+            return []
+        near = [x for x in path if may_meet(x.object.key_range, keys.key_range)]
+        if len(near) < 2:  # One object is written again, whether it holds such a row or is only near one.
+            return near
+        sources = Sources()
+        state = self._as_merged(self.sides.theirs)
+        query = labelled_keys(state, dict(enumerate([x] for x in near)), self.access, sources, sources.add(keys.source))
+        found = self.engine.fetch(query)
+        return [near[n] for n in found.column(0).to_pylist()]
+
+    def _rewritten(self, layers: Sequence[Layer], keys: Kept | None) -> list[NewObject]:
+        """Changes of one step without the rows that meet, and without what nobody sees."""
+        made: list[NewObject] = []
+        state = self._as_merged(self.sides.theirs)
+        for layer in layers:
+            shown = [c for c in self.decision.cells if layer.object.kind != "update" or not c.ids & self._given_up]
+            pieces = without_keys(state, layer, shown, self.access, keys.source if keys else None)
+            for kind, touched, query in pieces:
+                made += store(self.ctx, self.engine, query, ObjectForm(kind, self.schema, touched))
+        return made

@@ -1,0 +1,85 @@
+"""What a merge of rows reads and makes: a table at base, ours and theirs, and the statements that come of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import pyarrow as pa
+
+from anabranch.model.ids import ObjectId
+from anabranch.model.objects import Layer, NewObject
+from anabranch.model.schema import Column
+from anabranch.model.tables import TableState
+from anabranch.plan.commit import Statement
+from anabranch.queries.three_way import Decision
+from anabranch.repo.merge.merge_base import BaseRows
+
+
+@dataclass(frozen=True)
+class Times:
+    """When objects were first committed, and when the two sides were, whose changes may not be told by objects."""
+
+    objects: Mapping[ObjectId, int]
+    """One that is not among them is made by this merge, and newer than all."""
+    ours: int
+    theirs: int
+
+    def ranks(self) -> dict[int, int]:
+        """The places of all times in their order, from 1."""
+        return {when: n for n, when in enumerate(sorted({*self.objects.values(), self.ours, self.theirs}), 1)}
+
+
+@dataclass(frozen=True)
+class Sides:
+    """A table at base, ours and theirs, and the changes from the base to each."""
+
+    base: BaseRows
+    ours: TableState
+    theirs: TableState
+    to_ours: tuple[Layer, ...] | None
+    """None if only the states can tell."""
+    to_theirs: tuple[Layer, ...] | None
+    pending: Mapping[ObjectId, bytes] = field(default_factory=dict)
+    times: Times | None = None
+    """When what was said, if a rule asks for it."""
+
+    @property
+    def told(self) -> bool:
+        return self.to_ours is not None and self.to_theirs is not None
+
+    @property
+    def paths(self) -> tuple[Layer, ...]:
+        return (*(self.to_ours or ()), *(self.to_theirs or ()), *self.base.layers)
+
+    @property
+    def states(self) -> tuple[TableState, ...]:
+        return (self.ours, self.theirs, *self.base.states)
+
+
+@dataclass(frozen=True)
+class MergedRows:
+    """What a merge makes of a table's rows: nothing of it is seen yet."""
+
+    statements: tuple[Statement, ...] = ()
+    """Steps against ours, in order; objects of theirs among them are linked."""
+    exceptions: NewObject | None = None
+    """What the rows that met have become, against theirs."""
+    told: bool = True
+    """Whether the changes tell the difference to theirs, so that it can be referred to."""
+    conflicts: pa.Table | None = None
+    """Decided rows that are in conflict."""
+    decision: Decision | None = None
+    made: tuple[NewObject, ...] = ()
+    replaced: bool = False
+    """Whether the statement holds all rows: the key is another than ours, so nothing that was written stays."""
+
+
+@dataclass(frozen=True)
+class Used:
+    """What a side really did with columns since the base."""
+
+    updated: tuple[Column, ...] = ()
+    """Some row that the base has, too, has another value."""
+    filled: tuple[Column, ...] = ()
+    """Some row that the base has not has a value."""

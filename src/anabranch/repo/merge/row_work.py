@@ -1,0 +1,78 @@
+"""Before rows are merged: the engine is chosen, and rules that are SQL are read for it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from anabranch.engines.engine import Engine
+from anabranch.model.objects import size_of
+from anabranch.model.schema import Column, Schema
+from anabranch.model.tables import TableState
+from anabranch.model.texts import shortened
+from anabranch.plan.engine import Work
+from anabranch.plan.merge.rules import RowPolicy, Rule
+from anabranch.proven.expression import Expression
+from anabranch.queries.three_way import OURS, THEIRS, Decision
+from anabranch.repo.context.context import Context
+from anabranch.repo.context.kept_expressions import kept
+from anabranch.repo.merge.row_sides import Sides
+from anabranch.repo.merge.rule_expressions import rule_tree, unproven_rule
+from anabranch.repo.read.conditions import not_in_duck
+
+
+@dataclass(frozen=True)
+class RowWork:
+    """What a merge of rows works with: the sides, how rows are decided, and the engine."""
+
+    sides: Sides
+    decision: Decision
+    engine: Engine
+
+    @property
+    def everything(self) -> TableState:
+        layers = (*self.sides.paths, *(x for s in self.sides.states for x in s.layers))
+        return replace(self.sides.ours, layers=layers)
+
+
+def _expression_of(rule: Rule) -> Expression:
+    """The SQL of a rule: as the user gave it, or as the catalogue may say it."""
+    text = rule.expression or ""
+    return kept(text, f"the rule {rule.given_as!r}") if rule.kept else Expression.of(text, {}, "rules=")
+
+
+def prepare(ctx: Context, sides: Sides, schema: Schema, policy: RowPolicy) -> RowWork:
+    """Choose the engine and let it read users' rules."""
+    cells = tuple(c for c in schema if c.id not in schema.key_ids)
+    name = sides.ours.name
+    rules = {c: policy.rules[c.id] for c in cells if _has_sql(policy, c)}
+    texts = {c: _expression_of(rule) for c, rule in rules.items()}
+    what = {c: f"the rule {r.given_as!r} ({shortened(str(r.expression))}) for {name!r}" for c, r in rules.items()}
+    strange = next((u for c, e in texts.items() if (u := unproven_rule(e, c, what[c]))), None)
+    read = size_of(sides.paths) if sides.told else sum(size_of(s.layers) for s in sides.states)
+    engine = ctx.engines.pick(
+        Work(read, unproven=strange, not_in_duck=not_in_duck(schema, name)), f"merging rows of {name!r}"
+    )
+    trees = {str(c.id): rule_tree(e, c, engine, what[c]) for c, e in texts.items()}
+    decision = Decision(
+        schema,
+        cells,
+        policy,
+        trees,
+        has_unknown=bool(sides.base.joined),
+        has_times=sides.times is not None and policy.goes_by_time,
+        lacking=lacking_columns(cells, [sides.ours.schema], [sides.theirs.schema]),
+    )
+    return RowWork(sides, decision, engine)
+
+
+def lacking_columns(
+    cells: Sequence[Column], ours: Iterable[Schema], theirs: Iterable[Schema]
+) -> frozenset[tuple[str, str]]:
+    """The columns that a side does not have, whichever of its schemas is asked."""
+    sides = ((OURS, list(ours)), (THEIRS, list(theirs)))
+    return frozenset((side, str(c.id)) for side, has in sides for c in cells if not any(s.written_as(c) for s in has))
+
+
+def _has_sql(policy: RowPolicy, column: Column) -> bool:
+    return column.id in policy.rules and policy.rules[column.id].word == "expression"

@@ -1,0 +1,115 @@
+"""objects: what a state is stored in, where each object lies, and having them on this machine or not."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from anabranch.catalog import history
+from anabranch.catalog import objects as object_rows
+from anabranch.catalog.store import Connection
+from anabranch.errors import InvalidRequest, NotFound
+from anabranch.model.clock import Clock
+from anabranch.model.listings import Listing
+from anabranch.model.objects import FileAddress, StoredObject
+from anabranch.repo.branches.refs import resolve
+from anabranch.repo.context.context import Context
+from anabranch.repo.context.table_state import files_state, find_table, list_tables, table_state
+
+_SHOWN = ("id", "name", "kind", "row_count", "size_bytes", "here", "where")
+FILES = "files"
+"""What objects of versioned files are listed under."""
+
+
+@dataclass(frozen=True)
+class ObjectPlace:
+    """One object of a state, and where it lies."""
+
+    id: str
+    name: str
+    """The table that it is read for; `files` for versioned files."""
+    kind: str
+    row_count: int
+    size_bytes: int
+    sha256: str
+    where: str
+    """The address in the object root, or `catalogue`."""
+    here: bool
+    """Whether it is on this machine: in the cache, in a folder, or in the catalogue."""
+
+
+@dataclass(frozen=True)
+class MovedCopies:
+    """What was fetched or removed."""
+
+    count: int
+    size_bytes: int
+
+
+class ObjectList(Listing[ObjectPlace]):
+    """The objects that a state is read from."""
+
+    def __init__(self, ctx: Context, found: Sequence[tuple[str, StoredObject]]) -> None:
+        self._ctx, self._found = ctx, found
+        here = ctx.root.here([o.path for _, o in found if o.path])
+        super().__init__((_place(ctx, name, o, here) for name, o in found), _SHOWN)
+
+    def find(self, start: str) -> ObjectPlace:
+        """Find an object by its id or the beginning of it."""
+        found = {p.id: p for p in self if p.id.startswith(start)}
+        if not found:
+            raise NotFound(f"this state is read from no object {start!r}", hint="`ana objects ls` lists them")
+        if len(found) > 1:
+            raise InvalidRequest(f"{len(found)} objects begin with {start!r}", hint="write more of the id")
+        return next(iter(found.values()))
+
+    def download(self) -> MovedCopies:
+        """Fetch what is not on this machine, compared with what was written, so that it can be read offline."""
+        missing = [FileAddress.of(self._ctx.root.uri(o.path or ""), o) for o in self._files() if not self._is_here(o)]
+        with self._ctx.root.at_hand(missing):
+            return MovedCopies(len(missing), sum(a.size_bytes for a in missing))
+
+    def evict(self) -> MovedCopies:
+        """Remove the copies on this machine that nobody reads just now; they are fetched again when they are read."""
+        sizes = self._ctx.root.evict([o.path for o in self._files() if o.path])
+        return MovedCopies(len(sizes), sum(sizes))
+
+    def _files(self) -> Iterator[StoredObject]:
+        return (o for o in {o.id: o for _, o in self._found}.values() if o.path)
+
+    def _is_here(self, o: StoredObject) -> bool:
+        return bool(self._ctx.root.here([o.path] if o.path else []))
+
+
+def list_objects(ctx: Context, at: str | None, table: str | None) -> ObjectList:
+    """List the objects that the tables and files of a commit are read from, or one table."""
+    with ctx.catalog.read() as cx:
+        clock = history.clock(cx, resolve(ctx, cx, at))
+        names = [table] if table is not None else [entry.name for entry in list_tables(ctx, cx, clock, None)]
+        found = [(name, o) for name in names for o in _of_table(ctx, cx, clock, name)]
+        if table is None:
+            layers = [layer.object for layer in files_state(ctx, cx, clock).layers]
+            found += [(FILES, o) for o in (*layers, *_packs(cx, layers))]
+    return ObjectList(ctx, found)
+
+
+def _of_table(ctx: Context, cx: Connection, at: Clock, name: str) -> Iterable[StoredObject]:
+    return (layer.object for layer in table_state(ctx, cx, at, *find_table(ctx, cx, at, name)).layers)
+
+
+def _packs(cx: Connection, objects: Sequence[StoredObject]) -> Iterable[StoredObject]:
+    """The packs that objects refer to, and those that these do."""
+    found: dict[str, StoredObject] = {}
+    wanted = [o.id for o in objects]
+    while wanted:
+        linked = {pack for packs in object_rows.packs_of(cx, wanted).values() for pack in packs} - found.keys()
+        new = object_rows.find(cx, sorted(linked))
+        found |= {str(id_): o for id_, o in new.items()}
+        wanted = list(new)
+    return found.values()
+
+
+def _place(ctx: Context, name: str, o: StoredObject, here: set[str]) -> ObjectPlace:
+    where = ctx.root.uri(o.path) if o.path else "catalogue"
+    is_here = not o.path or o.path in here
+    return ObjectPlace(o.id, name, o.kind, o.row_count, o.size_bytes, o.sha256, where, is_here)
