@@ -10,7 +10,7 @@ from pathlib import Path
 import pyarrow.parquet as pq
 
 import anabranch as ab
-from anabranch.engines.before_read import look_at_none
+from anabranch.engines.before_read import look_at_none, where_they_are
 from anabranch.objects import soundness
 from benchmarks import on_spark, orders
 from benchmarks.limits import LIMITS
@@ -26,7 +26,7 @@ READS: dict[str, Callable[[ab.Repository], object]] = {
 def in_process(scale: Scale, rows: int) -> Iterator[Measured]:
     """Read again and again, and as the first read of a process, which hashes the files."""
     with _orders(scale, rows) as place, ab.open(place, engine="duck") as repo, ab.open(place, engine="duck") as before:
-        before._ctx.engines.duck()._before_read = look_at_none
+        before._ctx.engines.duck()._at_hand = where_they_are
         for what, read in READS.items():
             tasks = {
                 "before": Task(lambda _, read=read: read(before)),

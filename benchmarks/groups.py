@@ -29,9 +29,12 @@ GROUPS = (
     Group("imports", "benchmarks.imports", ("import-spark",)),
     Group("merges", "benchmarks.merges", ("merge-process", "merge-by-size", "merge-rounds", "merge-spark")),
     Group("sources", "benchmarks.several_sources", ("nway",)),
+    Group("sharded", "benchmarks.shard_outputs", ("jobs",)),
+    Group("incremental", "benchmarks.incremental", ("pipelines",)),
     Group("commands", "benchmarks.commands", ("start",)),
     Group("queries", "benchmarks.tpch", ("tpch",)),
     Group("files", "benchmarks.file_counts", ("files-count",)),
+    Group("roots", "benchmarks.roots", ("roots-process", "roots-on-spark", "roots-counts")),
     Group("flat", "benchmarks.flat", ("commits", "branches", "tables")),
 )
 NAMES = tuple(name for group in GROUPS for name in (group.name, *group.benchmarks))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from decimal import Decimal
 from functools import cached_property
@@ -156,7 +156,7 @@ def _fresh(bench: Bench, name: str) -> Path:
 
 
 @contextmanager
-def _session(folder: Path) -> Iterator[SparkSession]:
+def _session(folder: Path, more: Mapping[str, str] | None = None) -> Iterator[SparkSession]:
     """Two cores and Spark's own defaults; the rest keeps it quiet and to itself."""
     from pyspark.sql import SparkSession
 
@@ -166,6 +166,7 @@ def _session(folder: Path) -> Iterator[SparkSession]:
         "spark.sql.warehouse.dir": str(folder / "warehouse"),
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
+        **(more or {}),
     }
     session = SparkSession.builder.master("local[2]").appName("anabranch-benchmarks").config(map=settings).getOrCreate()
     session.sparkContext.setLogLevel("ERROR")

@@ -6,6 +6,7 @@ use it are run: PySpark does not let a process have both kinds. `tests/repo/test
 
 from __future__ import annotations
 
+import dataclasses
 import logging
 import os
 import sys
@@ -79,11 +80,17 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     """Offer the choices of `selection.py`."""
     parser.addoption("--connect", action="store_true", help="run what uses Spark, on Spark Connect")
     parser.addoption("--all", action="store_true", help="run every proof, and every test on Spark that has a twin")
+    parser.addoption("--manifests", action="store_true", help="list every object of rows in a manifest")
     parser.addoption("--quick", action="store_true", help="run what needs neither a JVM nor a server")
 
 
 def pytest_configure(config: pytest.Config) -> None:
     """Make an exception for old PySparks; warnings are errors otherwise."""
+    if config.getoption("--manifests"):
+        names = [f.name for f in dataclasses.fields(ab.Settings)]
+        usual = list(ab.Settings.__init__.__defaults__ or ())
+        usual[names.index("manifest_object_limit")] = 0
+        ab.Settings.__init__.__defaults__ = tuple(usual)
     for line in warning_filters():
         config.addinivalue_line("filterwarnings", line)
 

@@ -19,6 +19,7 @@ from tests.maven import REPOSITORY, jar, jars
 KEY, SECRET = "anabranch-tests", "a-secret-that-no-message-shows"
 ENVIRONMENT = {"AWS_ACCESS_KEY_ID": KEY, "AWS_SECRET_ACCESS_KEY": SECRET, "AWS_REGION": "us-east-1"}
 PATIENCE_SECONDS = 60
+VERSITYGW = "v1.8.0"
 S3PROXY = "org.gaul:s3proxy:4.1.0:jar-with-dependencies"
 
 
@@ -30,7 +31,7 @@ class S3Server:
     bucket = "tests"
 
     def __init__(self) -> None:
-        self.endpoint = os.environ.get("ANABRANCH_TEST_S3", "")
+        self.endpoint = os.environ.get("ANABRANCH_TEST_S3", "") if type(self) is S3Server else ""
         if not self.endpoint:
             self._own()
 
@@ -40,7 +41,7 @@ class S3Server:
         self.port = free_port()
         self.endpoint = f"http://127.0.0.1:{self.port}"
         self._process = self._start()
-        self._end = weakref.finalize(self, _tear_down, self._process, self.folder, os.getpid())
+        self._end = weakref.finalize(self, tear_down, self._process, self.folder, os.getpid())
 
     def __enter__(self) -> Self:
         if not hasattr(self, "_process"):
@@ -75,6 +76,22 @@ class S3Server:
         return launch([*command, "--properties", str(settings)], self.folder / "log")
 
 
+class Versitygw(S3Server):
+    """Another server, a Go module: built once by the machine's Go, which takes some minutes."""
+
+    def _start(self) -> subprocess.Popen[bytes]:
+        command = [str(_versitygw()), "--access", KEY, "--secret", SECRET, "--port", f"127.0.0.1:{self.port}"]
+        return launch([*command, "posix", str(self.folder / "data")], self.folder / "log")
+
+
+def _versitygw() -> Path:
+    folder = REPOSITORY.parent / "anabranch-go"
+    if not (folder / "versitygw").exists():
+        command = ["go", "install", f"github.com/versity/versitygw/cmd/versitygw@{VERSITYGW}"]
+        subprocess.run(command, check=True, capture_output=True, env={**os.environ, "GOBIN": str(folder)})
+    return folder / "versitygw"
+
+
 def s3a_jars() -> str:
     """The jars by which Spark reaches S3: those that a user is told to take, fetched once."""
     from anabranch.engines.far_root import s3a_settings
@@ -84,17 +101,11 @@ def s3a_jars() -> str:
     return ",".join(map(str, jars(told["spark.jars.packages"].split(","), [told["spark.jars.excludes"]], folder)))
 
 
-def launch(command: list[str], log: Path, **more: str) -> subprocess.Popen[bytes]:
+def launch(command: list[str], log: Path, cwd: Path | None = None) -> subprocess.Popen[bytes]:
     """Start a server in a session of its own, so that Ctrl-C reaches the tests and not the server."""
     with log.open("wb") as out:
-        return subprocess.Popen(
-            command,
-            stdout=out,
-            stderr=out,
-            stdin=subprocess.DEVNULL,
-            start_new_session=True,
-            env={**os.environ, **more},
-        )
+        quiet = {"stdout": out, "stderr": out, "stdin": subprocess.DEVNULL}
+        return subprocess.Popen(command, start_new_session=True, cwd=cwd, **quiet)
 
 
 def free_port() -> int:
@@ -113,7 +124,8 @@ def answers(port: int) -> bool:
         return hasattr(error, "code")
 
 
-def _tear_down(process: subprocess.Popen[bytes], folder: Path, owner_pid: int) -> None:
+def tear_down(process: subprocess.Popen[bytes], folder: Path, owner_pid: int) -> None:
+    """End a server and remove its folder."""
     if os.getpid() == owner_pid:  # a forked child leaves the server to its parent
         process.kill()
         process.wait()

@@ -75,7 +75,7 @@ MANY_PARAMETERS = {
     # What users write: options of commands, keywords of the façade and of declarations.
     "cli/commands/*": "*",
     "repo/repository.py": "*",
-    "pipelines/declarations.py": "materialized_view",
+    "pipelines/declarations.py": "[mj]*",
     "pipelines/run.py": "run*",
     "repo/merge/open_conflicts.py": "resolve",
     # What one statement of SQL, or one row of a table, takes.

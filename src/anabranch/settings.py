@@ -80,6 +80,8 @@ class Settings:
     """Share of a file's rows that the overlay touches from which on a commit rewrites the file."""
     optimize_share: float = 0.005
     """The same for `optimize`."""
+    manifest_object_limit: int = 2000
+    """More objects of rows than this in a view or change are listed by manifests, each of up to so many."""
     overlay_turn_limit: int = 16
     """Turns of changes that a snapshot keeps at most for files that are not rewritten."""
     url_allow: tuple[str, ...] = ()

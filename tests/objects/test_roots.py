@@ -14,7 +14,10 @@ import anabranch as ab
 from anabranch.model.object_urls import read_object_url
 from anabranch.objects.locations import open_blobs, open_root
 from anabranch.objects.root import ObjectRoot
+from tests.hdfs import HdfsServer
+from tests.s3 import ENVIRONMENT, Versitygw
 
+SERVERS = {"versitygw": "versity", "hdfs": "hdfs"}
 STORE = "zaaaaaaaaaaaaaaaa"
 
 
@@ -36,12 +39,32 @@ class Place:
         place.write_bytes(content)
 
 
-@pytest.fixture(params=["folder", "s3proxy"])
-def place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Place]:
+@pytest.fixture(scope="module")
+def hdfs_server() -> Iterator[HdfsServer]:
+    with HdfsServer() as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+def versity_server() -> Iterator[Versitygw]:
+    with Versitygw() as server:
+        yield server
+
+
+KINDS = ["folder", "s3proxy", *(pytest.param(kind, marks=pytest.mark.more) for kind in ("versitygw", "hdfs"))]
+
+
+@pytest.fixture(params=KINDS)
+def place(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Place]:
     if request.param == "folder":
         yield Place(str(tmp_path / "objects"))
     elif request.param == "s3proxy":
         yield Place(request.getfixturevalue("s3").new_root())
+    else:
+        monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+        for name, value in ENVIRONMENT.items():
+            monkeypatch.setenv(name, value)
+        yield Place(request.getfixturevalue(f"{SERVERS[request.param]}_server").new_root())
 
 
 @pytest.fixture

@@ -270,3 +270,48 @@ def test_a_function_that_fails_is_named_and_publishes_nothing(repo: ab.Repositor
     with pytest.raises(ab.RunFailed, match=r"dataset 'broken' \(test_run.py\) failed: ZeroDivisionError: no"):
         dp.run(repo, dp.pipeline("sales", broken))
     assert repo.show("main").hash == head
+
+
+def test_what_came_out_the_same_moves_nothing_behind_it(repo: ab.Repository, tmp_path: Path) -> None:
+    more = "CREATE MATERIALIZED VIEW days KEY (n) AS SELECT count(*) AS n FROM daily;"
+    pipeline = sql_pipeline(tmp_path, DAILY.format(how="INCREMENTAL BY day") + more)
+    dp.run(repo, pipeline)
+    change(repo, "UPDATE orders SET id = 100 WHERE id = 3")
+    done = dp.run(repo, pipeline)
+    assert actions(done) == {"daily": "incremental", "days": "keep"}
+    assert done.steps[1].reason == "daily came out the same"
+    assert dp.run(repo, pipeline).run is None
+
+
+def test_a_job_of_a_pipeline_makes_rows_and_files_on_the_branch_of_the_run(repo: ab.Repository) -> None:
+    with repo.commit("main", "raw") as tx:
+        for n in range(3):
+            tx.files.put(f"raw/{n}", "x" * n)
+
+    @dp.expect_or_fail("known", "size >= 0")
+    @dp.job(inputs={"raw": dp.files("raw/*"), "orders": "orders"}, key="path", shards=2, local=True, version="1")
+    def sizes(shard: Any) -> Iterator[dict[str, Any]]:
+        for file in shard.files("raw"):
+            yield {"path": file.path, "size": file.size}
+        shard.append("report", f"{sum(1 for _ in shard.rows('orders'))}\n")
+
+    pipeline = dp.pipeline("sizes", sizes)
+    done = dp.run(repo, pipeline)
+    assert table(repo, "sizes") == [{"path": f"raw/{n}", "size": n} for n in range(3)]
+    assert sum(map(int, repo.files().read("report").split())) == len(ORDERS)
+    assert done.commit is not None
+    assert [p.hash for p in repo.provenance(done.commit.hash)] == [done.commit.parents[0]]
+    assert dp.run(repo, pipeline).run is None
+    with repo.commit("main", "more") as tx:
+        tx.files.put("raw/7", "seven")
+    assert [(s.action, s.reason) for s in dp.run(repo, pipeline).steps] == [("full", "files raw/* changed")]
+    assert repo.table("sizes").count() == 4
+
+
+def test_the_output_may_be_another_repository(repo: ab.Repository, tmp_path: Path) -> None:
+    ab.init(tmp_path / "shop", repository="marts", engine="duck").close()
+    text = "CREATE MATERIALIZED VIEW counted KEY (n) AS SELECT count(*) AS n FROM orders;"
+    more = {"output": "{repository: marts}", "inputs": "{orders: {table: orders, repository: shop}}"}
+    dp.run(repo, sql_pipeline(tmp_path, text, **more))
+    assert table(repo.sibling("marts"), "counted") == [{"n": 20}]
+    assert [t.name for t in repo.tables()] == ["orders"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import OrderedDict
 
 from anabranch.model.ids import ObjectId, ViewId
-from anabranch.model.layers import Layers
+from anabranch.model.layers import Layers, ReadManifest
 from anabranch.model.objects import StoredObject
 from anabranch.settings import KNOWN_OBJECTS_LIMIT
 
@@ -15,6 +15,8 @@ class ObjectCache(dict[ObjectId, StoredObject]):
 
     def __init__(self) -> None:
         super().__init__()
+        self.read_manifest: ReadManifest | None = None
+        """Reads the objects that a manifest lists; the catalogue does not hold their bytes."""
         self._views: OrderedDict[tuple[ViewId, int], Layers] = OrderedDict()
 
     def view(self, id_: ViewId, above: int) -> Layers | None:

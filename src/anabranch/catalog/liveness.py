@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, Select, or_, select, text, update
@@ -22,13 +22,25 @@ LINKS = (
     (t.open_merges, t.open_merges.c.conflicts_id),
     (t.object_links, t.object_links.c.pack_id),
 )
-"""Every table that links objects, and the column that does. An object is alive if one of them has it."""
+"""Every table that links objects, and the column that does. An object is alive if one of them has it, or if a manifest
+that is alive lists it."""
+_m = t.manifest_members.c
 
 
 def alive(cx: Connection, ids: Iterable[ObjectId], without: Doomed = _NOTHING) -> set[ObjectId]:
     """Tell which of some objects are linked, in any repository, when what is doomed does not count."""
+    wanted = list(ids)
+    found, listed = _linked(cx, wanted, without), list[tuple[ObjectId, ObjectId]]()
+    for chunk in chunks(wanted):
+        rows = cx.execute(select(_m.manifest_id, _m.object_id).where(_m.object_id.in_(chunk)))
+        listed += [(ObjectId(r.manifest_id), ObjectId(r.object_id)) for r in rows]
+    listing = _linked(cx, list({manifest for manifest, _ in listed}), without) if listed else set()
+    return found | {id_ for manifest, id_ in listed if manifest in listing}
+
+
+def _linked(cx: Connection, ids: Sequence[ObjectId], without: Doomed) -> set[ObjectId]:
     found: set[ObjectId] = set()
-    for chunk in chunks(list(ids)):
+    for chunk in chunks(ids):
         for table, link in LINKS:
             rows = cx.execute(select(*table.c).where(link.in_(chunk)))
             found.update(ObjectId(getattr(r, link.name)) for r in rows if not _is_doomed(r, without))
@@ -50,6 +62,10 @@ def linked_by(cx: Connection, doomed: Doomed) -> dict[ObjectId, Kind]:
         for table, link in _BY_COMMITS:
             end = (table.c.line_id == line) & (table.c.commit_index >= gone.start)
             found.update((ObjectId(x), "commits") for x in cx.scalars(select(link).where(end, link.is_not(None))))
+    for ids in chunks(sorted(found)):
+        rows = cx.execute(select(_m.manifest_id, _m.object_id).where(_m.manifest_id.in_(ids)))
+        for row in rows.all():
+            found.setdefault(ObjectId(row.object_id), found[ObjectId(row.manifest_id)])
     return found
 
 
@@ -60,7 +76,9 @@ def unlinked(cx: Connection) -> list[Loose]:
 
 
 def _all_links() -> list[Select[Any]]:
-    return [select(link).where(link.is_not(None)) for _, link in LINKS]
+    direct = [select(link).where(link.is_not(None)) for _, link in LINKS]
+    listing = (select(t.changes.c.object_id), select(t.view_objects.c.object_id))
+    return [*direct, select(_m.object_id).where(or_(*(_m.manifest_id.in_(q) for q in listing)))]
 
 
 def _none(links: Select[Any]) -> ColumnElement[bool]:
@@ -80,6 +98,7 @@ def linked_in(repository: RepositoryId) -> list[Select[Any]]:
         select(o.object_id).where(o.open_id.in_(opened)),
         select(m.conflicts_id).where(m.repository_id == repository, m.conflicts_id.is_not(None)),
     ]
+    direct.append(select(_m.object_id).where(or_(*(_m.manifest_id.in_(q) for q in direct))))
     p = t.object_links.c
     packs = select(p.pack_id).where(or_(*(p.object_id.in_(q) for q in direct))).cte("packs", recursive=True)
     packs = packs.union(select(p.pack_id).where(p.object_id == packs.c.pack_id))  # lists of blocks name other packs

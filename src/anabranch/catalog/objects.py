@@ -8,6 +8,7 @@ from typing import Any, TypeVar, get_args
 from sqlalchemy import Connection, Row, bindparam, delete, select, update
 
 from anabranch.catalog import tables as t
+from anabranch.catalog.manifests import CHANGED, CHANGED_ID, IN_ORDER
 from anabranch.catalog.remote_tables import object_places
 from anabranch.catalog.store import Prepared, now
 from anabranch.errors import Corrupt
@@ -15,6 +16,7 @@ from anabranch.model.clock import Position
 from anabranch.model.ids import ColumnId, ObjectId, SchemaId, ThingId, ViewId
 from anabranch.model.objects import (
     KeyRange,
+    Members,
     NewObject,
     ObjectKind,
     StoredObject,
@@ -31,8 +33,9 @@ _T = TypeVar("_T")
 def change_objects(cx: Connection, position: Position) -> list[tuple[ThingId, StoredObject]]:
     """List the change objects of one commit, with their tables."""
     c = t.changes.c
-    query = select(t.objects, c.thing_id).join(t.changes, c.object_id == t.objects.c.id)
-    query = query.where(c.line_id == position.line, c.commit_index == position.index).order_by(c.thing_id, c.number)
+    query = select(t.objects, c.thing_id).select_from(CHANGED.join(t.objects, t.objects.c.id == CHANGED_ID))
+    query = query.where(c.line_id == position.line, c.commit_index == position.index)
+    query = query.order_by(c.thing_id, *IN_ORDER)
     return [(ThingId(row.thing_id), stored(row)) for row in cx.execute(query)]
 
 
@@ -91,6 +94,9 @@ def insert(cx: Connection, objects: Iterable[NewObject], created_at: int | None 
     links = [{"object_id": o.stored.id, "pack_id": pack} for o in made for pack in o.packs]
     if links:
         cx.execute(t.object_links.insert(), links)
+    listed = [{"manifest_id": o.stored.id, "object_id": id_} for o in made for id_ in o.listed]
+    if listed:
+        cx.execute(t.manifest_members.insert(), listed)
 
 
 def packs_of(cx: Connection, ids: Sequence[ObjectId]) -> dict[ObjectId, list[ObjectId]]:
@@ -117,7 +123,10 @@ def remove(cx: Connection, ids: Sequence[ObjectId]) -> None:
     """Forget objects that nothing links any more; the packs that they needed are let go of now."""
     for chunk in chunks(ids):
         needed = select(t.object_links.c.pack_id).where(t.object_links.c.object_id.in_(chunk))
-        cx.execute(update(t.objects).where(t.objects.c.id.in_(needed)).values(created_at=now(cx)))
+        listed = select(t.manifest_members.c.object_id).where(t.manifest_members.c.manifest_id.in_(chunk))
+        for freed in (needed, listed):
+            cx.execute(update(t.objects).where(t.objects.c.id.in_(freed)).values(created_at=now(cx)))
+        cx.execute(delete(t.manifest_members).where(t.manifest_members.c.manifest_id.in_(chunk)))
         for table in (t.object_links, t.blocks, object_places):
             cx.execute(delete(table).where(table.c.object_id.in_(chunk)))
         cx.execute(delete(t.inline_objects).where(t.inline_objects.c.object_id.in_(chunk)))
@@ -158,6 +167,7 @@ def _values(o: StoredObject, created_at: int) -> Mapping[str, Any]:
         "touched": list(o.touched),
         "place": o.place,
         "path": o.path,
+        "members": [o.members.count, o.members.size_bytes, o.members.inline] if o.members else None,
         "created_at": created_at,
     }
 
@@ -178,6 +188,7 @@ def stored(row: Row[Any]) -> StoredObject:
         tuple(ColumnId(c) for c in row.touched),
         row.place,
         row.path,
+        Members(*row.members) if row.members else None,
     )
 
 
@@ -187,8 +198,13 @@ def _check(row: Row[Any]) -> None:
     is_own = row.kind in get_args(ObjectKind) and all(isinstance(n, int) and n >= 0 for n in sizes)
     is_own = is_own and all(isinstance(x, list) for x in lists) and len(lists[1]) == len(lists[2])
     is_own = is_own and (row.kind == "pack") == (row.schema_id is None)
+    is_own = is_own and (_is_members(row.members) if row.kind == "manifest" else row.members is None)
     in_root = row.place == "root" and is_object_path(str(row.path))
     is_placed = in_root or (row.place in ("inline", "elsewhere") and row.path is None)
     if not is_own or not is_placed:
         hint = "restore the catalogue from a backup"
         raise Corrupt(f"the catalogue describes object {row.id!r} as none can be (path {row.path!r})", hint=hint)
+
+
+def _is_members(value: Any) -> bool:
+    return isinstance(value, list) and len(value) == 3 and all(isinstance(n, int) and n >= 0 for n in value)

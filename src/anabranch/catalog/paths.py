@@ -11,6 +11,7 @@ from sqlalchemy import BindParameter, Connection, bindparam, func, select
 from anabranch.catalog import entries
 from anabranch.catalog import tables as t
 from anabranch.catalog.history import Lines, clock
+from anabranch.catalog.manifests import CHANGED, CHANGED_ID, IN_ORDER, linking
 from anabranch.catalog.views import KnownObjects, learn
 from anabranch.model.clock import Position
 from anabranch.model.ids import LineId, ObjectId, SchemaId, ThingId
@@ -45,7 +46,8 @@ def makers(cx: Connection, legs: Sequence[Leg], things: Sequence[ThingId]) -> di
     c = t.changes.c
     for ranges in _ranges(cx, legs, things):
         for line, low, high in ranges:
-            query = select(c.commit_index, c.object_id).where(c.thing_id.in_(things), c.line_id == line)
+            query = select(c.commit_index, CHANGED_ID).select_from(CHANGED)
+            query = query.where(c.thing_id.in_(things), c.line_id == line)
             for row in cx.execute(query.where(c.commit_index.between(low, high))):
                 found[ObjectId(row.object_id)] = Position(line, row.commit_index)
     return found
@@ -118,10 +120,11 @@ _REPLACED = (
     .limit(1)
 )
 _CHANGES = (
-    select(_c.commit_index, _c.step, _c.object_id)
+    select(_c.commit_index, _c.step, CHANGED_ID)
+    .select_from(CHANGED)
     .where(_c.thing_id.in_(_THINGS), _c.line_id == bindparam("line"))
     .where(_c.commit_index.between(bindparam("low"), bindparam("high")))
-    .order_by(_c.commit_index, _c.number)
+    .order_by(_c.commit_index, *IN_ORDER)
 )
 _OPERATIONS = (
     select(_e.operations)
@@ -195,14 +198,15 @@ def referred(cx: Connection, merge: Position) -> list[ThingId]:
 
 def times_of(cx: Connection, objects: Sequence[ObjectId]) -> dict[ObjectId, int]:
     """When the first commit that tells of each object was finished: a merge that links one makes it no younger."""
-    told = (
-        (t.changes, t.changes.c.object_id),
-        (t.change_references, t.change_references.c.exceptions_id),
-    )
+    r, finished = t.change_references.c, t.commits.c.finished_at
+    referring = select(r.exceptions_id, r.line_id, r.commit_index).where(r.exceptions_id.in_(objects))
     found: dict[ObjectId, int] = {}
-    for rows, object_id in told:
-        same = (t.commits.c.line_id == rows.c.line_id) & (t.commits.c.commit_index == rows.c.commit_index)
-        query = select(object_id, func.min(t.commits.c.finished_at)).join(t.commits, same)
-        for id_, finished_at in cx.execute(query.where(object_id.in_(objects)).group_by(object_id)):
-            found[ObjectId(id_)] = finished_at
+    for linked in (*linking(objects, t.changes.c.line_id, t.changes.c.commit_index), referring):
+        rows = linked.subquery()
+        id_, line, index = rows.c
+        same = (t.commits.c.line_id == line) & (t.commits.c.commit_index == index)
+        for row in cx.execute(
+            select(id_.label("id"), func.min(finished).label("at")).join(t.commits, same).group_by(id_)
+        ):
+            found[ObjectId(row.id)] = min(row.at, found.get(ObjectId(row.id), row.at))
     return found

@@ -259,9 +259,19 @@ objects = Table(
     Column("touched", JSON, nullable=False),
     Column("place", Text, nullable=False),
     Column("path", Text),
+    Column("members", JSON),
     Column("created_at", BigInteger, nullable=False),
     Index("ana_objects_by_path", "path"),
     Index("ana_objects_by_schema", "schema_id"),
+)
+
+manifest_members = Table(
+    "ana_manifest_members",
+    metadata,
+    Column("manifest_id", Text, primary_key=True),
+    Column("object_id", Text, primary_key=True),
+    Index("ana_manifest_members_by_object", "object_id"),
+    sqlite_with_rowid=False,
 )
 
 object_links = Table(

@@ -11,6 +11,7 @@ from sqlalchemy import Connection, select
 from anabranch.catalog import tables as t
 from anabranch.catalog.commits import LineNumbers
 from anabranch.catalog.history import to_datetime
+from anabranch.catalog.manifests import CHANGED, CHANGED_ID, IN_ORDER, linking
 from anabranch.model.clock import Position
 from anabranch.model.ids import LineId, ObjectId, RepositoryId, SchemaId, ThingId
 from anabranch.settings import IDS_PER_STATEMENT
@@ -87,8 +88,9 @@ def _linked(
     cx: Connection, line: LineId, low: int, high: int, things: Sequence[ThingId]
 ) -> dict[int, list[tuple[int, ObjectId]]]:
     c = t.changes.c
-    query = select(c.commit_index, c.step, c.object_id).where(c.thing_id.in_(things), c.line_id == line)
-    query = query.where(c.commit_index.between(low, high)).order_by(c.commit_index, c.number)
+    query = select(c.commit_index, c.step, CHANGED_ID).select_from(CHANGED)
+    query = query.where(c.thing_id.in_(things), c.line_id == line)
+    query = query.where(c.commit_index.between(low, high)).order_by(c.commit_index, *IN_ORDER)
     found: dict[int, list[tuple[int, ObjectId]]] = {}
     for row in cx.execute(query):
         found.setdefault(row.commit_index, []).append((row.step, ObjectId(row.object_id)))
@@ -99,11 +101,9 @@ def links(cx: Connection, objects: Sequence[ObjectId]) -> dict[ObjectId, list[Po
     """Find the commits that link objects as part of a change."""
     c, found = t.changes.c, dict[ObjectId, list[Position]]()
     for start in range(0, len(objects), IDS_PER_STATEMENT):
-        query = select(c.object_id, c.line_id, c.commit_index).where(
-            c.object_id.in_(objects[start : start + IDS_PER_STATEMENT])
-        )
-        for row in cx.execute(query.distinct()):
-            found.setdefault(ObjectId(row.object_id), []).append(Position(LineId(row.line_id), row.commit_index))
+        for query in linking(objects[start : start + IDS_PER_STATEMENT], c.line_id, c.commit_index):
+            for row in cx.execute(query.distinct()):
+                found.setdefault(ObjectId(row.object_id), []).append(Position(LineId(row.line_id), row.commit_index))
     return found
 
 

@@ -10,6 +10,7 @@ from anabranch.catalog import objects
 from anabranch.catalog import tables as t
 from anabranch.catalog.known import ObjectCache
 from anabranch.catalog.liveness import hold_objects
+from anabranch.catalog.manifests import CHANGED, CHANGED_ID, IN_ORDER
 from anabranch.catalog.store import Prepared, now
 from anabranch.errors import Corrupt, Unavailable
 from anabranch.model.clock import Clock, Position
@@ -44,6 +45,13 @@ _CHANGES_ON_LINE = Prepared(
     .where(_c.commit_index.between(bindparam("low"), bindparam("high")))
     .order_by(_c.commit_index, _c.number)
 )
+_LISTED_ON_LINE = Prepared(
+    select(_c.step, CHANGED_ID)
+    .select_from(CHANGED)
+    .where(_c.thing_id == bindparam("thing"), _c.line_id == bindparam("line"))
+    .where(_c.commit_index == bindparam("at"))
+    .order_by(*IN_ORDER)
+)
 
 
 def layers(cx: Connection, at: Clock, thing: ThingId, known: ObjectCache) -> Layers:
@@ -54,7 +62,7 @@ def layers(cx: Connection, at: Clock, thing: ThingId, known: ObjectCache) -> Lay
         found = Layers.over(found, _view(cx, newest[0], kind, max(found.top, 0), known))
     changes = _changes(cx, at, thing, newest[1] if newest else None, max(found.top, 0))
     learn(cx, [id_ for _, id_ in changes], known)
-    return Layers.over(found, [Layer(turn, known[id_]) for turn, id_ in changes])
+    return Layers.over(found, Layers((Layer(turn, known[id_]) for turn, id_ in changes), known.read_manifest))
 
 
 def _view(cx: Connection, view: ViewId, kind: ViewKind, above: int, known: ObjectCache) -> Layers:
@@ -66,7 +74,8 @@ def _view(cx: Connection, view: ViewId, kind: ViewKind, above: int, known: Objec
     if sum(id_ not in known for _, id_ in turned) > _MANY:
         known.update(objects.of_view(cx, view))
     learn(cx, [id_ for _, id_ in turned], known)
-    return known.keep_view(view, above, Layers(Layer(turn, known[id_], kind) for turn, id_ in turned))
+    linked = (Layer(turn, known[id_], kind) for turn, id_ in turned)
+    return known.keep_view(view, above, Layers(linked, known.read_manifest))
 
 
 _MANY = 200
@@ -113,7 +122,7 @@ def _changes(cx: Connection, at: Clock, thing: ThingId, base: Position | None, a
 
 def change_layers(cx: Connection, at: Position, thing: ThingId, first: int, known: KnownObjects) -> tuple[Layer, ...]:
     """The change of one commit, step by step, from a turn on."""
-    rows = _CHANGES_ON_LINE(cx, {"thing": thing, "line": at.line, "low": at.index, "high": at.index}).all()
+    rows = _LISTED_ON_LINE(cx, {"thing": thing, "line": at.line, "at": at.index}).all()
     learn(cx, [ObjectId(row.object_id) for row in rows], known)
     turns = {step: first + n for n, step in enumerate(sorted({row.step for row in rows}))}
     return tuple(Layer(turns[row.step], known[ObjectId(row.object_id)]) for row in rows)

@@ -23,7 +23,11 @@ _WAYS = ("continue", "skip", "abort")
 
 def ways_on(function: Callable[..., Any]) -> Callable[..., Any]:
     """Add --continue, --skip and --abort to a command."""
-    helps = ("Go on after conflicts were resolved.", "Leave this commit out, and go on.", "Give all of it up.")
+    helps = (
+        "Go on once the conflicts are resolved.",
+        "Skip this commit and go on.",
+        "Stop; the branch stays as it was.",
+    )
     for way, told in reversed(list(zip(_WAYS, helps, strict=True))):
         function = click.option(f"--{way}", f"{way}_", is_flag=True, help=told)(function)
     return function

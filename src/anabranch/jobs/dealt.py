@@ -62,20 +62,25 @@ class PinnedFiles:
     files: tuple[tuple[str, int, str], ...]
     """Path, size, and a hash of its content or of the blocks that it is made of."""
 
+    @property
+    def version(self) -> str:
+        """What tells these files from others."""
+        return hashlib.sha256(json.dumps(self.files).encode()).hexdigest()
+
 
 Pinned = Pin | PinnedFiles
 
 
-def pin(repo: Repository, given: JobInput, branch: str, job: str) -> Pinned:
+def pin(repo: Repository, given: JobInput, branch: str, reader: str) -> Pinned:
     """Find the commit at which an input is read."""
     if isinstance(given, DatasetInput):
-        return pin_input(repo, given, branch, f"job {job!r}")
+        return pin_input(repo, given, branch, reader)
     try:
         source = repo.sibling(given.repository) if given.repository else repo
         ref = given.at or (branch if source.name == repo.name else source.default_branch)
         commit = source.show(ref).hash
     except NotFound as error:
-        raise NotFound(f"job {job!r} reads {given.label!r}: {error.message}", hint=error.hint) from error
+        raise NotFound(f"{reader} reads {given.label!r}: {error.message}", hint=error.hint) from error
     tree = source.files(at=commit)
     rows = tree.rows_at([s.path for s in tree.glob(given.pattern) if not s.is_folder])
     known = tuple((path, row.size, _content_id(row)) for path, row in sorted(rows.items()))

@@ -82,7 +82,7 @@ class Job:
 
     def _run(self, resumed_key: str | None, force: bool) -> JobResult:
         asked = self.asked
-        pins = {n: pin(self.repo, i, asked.output, asked.name) for n, i in asked.inputs.items()}
+        pins = {n: pin(self.repo, i, asked.output, f"job {asked.name!r}") for n, i in asked.inputs.items()}
         code = code_hash(asked.function, asked.version)
         key = _key(self.repo.name, asked, pins, code)
         last = last_commit(self.repo, asked)

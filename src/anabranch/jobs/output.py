@@ -54,6 +54,8 @@ def publish_output(
             raise _IsPublished
         if rows is not None:
             _write_rows(tx, asked, rows, replace_all=replace_all)
+        elif replace_all and _has_table(tx, asked):
+            tx.table(str(asked.table)).delete()
         _write_files(tx, folder, files, replace_all=replace_all)
 
     message = f"job {asked.name}, {len(done)} shard{'' if len(done) == 1 else 's'}"
@@ -85,7 +87,7 @@ def _mapped(path: Path) -> pa.Table:
 def _write_rows(tx: Transaction, asked: JobRequest, rows: pa.Table, *, replace_all: bool) -> None:
     """Put rows into the output's table, which is made if it is not there."""
     assert asked.table is not None
-    if asked.table not in {name for name, kind, _ in tx.all_names() if kind == "table"}:
+    if not _has_table(tx, asked):
         tx.create_table(asked.table, rows, key=list(asked.key) or None)
     elif replace_all:
         tx.table(asked.table).overwrite(rows)
@@ -93,6 +95,10 @@ def _write_rows(tx: Transaction, asked: JobRequest, rows: pa.Table, *, replace_a
         tx.table(asked.table).upsert(rows)
     else:
         tx.table(asked.table).insert(rows)
+
+
+def _has_table(tx: Transaction, asked: JobRequest) -> bool:
+    return asked.table in {name for name, kind, _ in tx.all_names() if kind == "table"}
 
 
 def _write_files(

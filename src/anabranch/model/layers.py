@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import ChainMap
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property, reduce
+from typing import overload
 
 from anabranch.model.ids import ObjectId, SchemaId
 from anabranch.model.intervals import IntervalIndex
@@ -67,11 +68,22 @@ class LayerIndex:
         return found
 
 
-class Layers(tuple[Layer, ...]):
-    """Layers in their order. Those of a view are made once and stand below all states that are read from it."""
+ReadManifest = Callable[[StoredObject], Sequence[StoredObject]]
+"""Reads the objects that a manifest lists."""
 
-    below: Layers | None = None
-    """What these begin with, if that has answers of its own already."""
+
+class Layers(Sequence[Layer]):
+    """Layers in their order. Those of a view are made once and stand below all states that are read from it.
+
+    Objects that a manifest lists are layers like any other, but the manifest is read only when one of them may be
+    needed: what is asked for by key reads those whose range holds it. Whoever goes through all of them reads all.
+    """
+
+    def __init__(self, linked: Iterable[Layer] = (), read: ReadManifest | None = None) -> None:
+        self._linked, self._read = tuple(linked), read
+        self._inside: dict[int, Layers] = {}
+        self.below: Layers | None = None
+        """What these begin with, if that has answers of its own already."""
 
     @classmethod
     def over(cls, below: Sequence[Layer], more: Sequence[Layer]) -> Layers:
@@ -81,44 +93,98 @@ class Layers(tuple[Layer, ...]):
         first = as_layers(below)
         if not more:
             return first
-        made = cls((*first, *more))
-        made.below = first
+        added = as_layers(more)
+        made = cls(added._linked, added._read)
+        made.__dict__.update((name, known) for name, known in vars(added).items() if name in _OF_LINKED)
+        made.below = first if added.below is None else cls.over(first, added.below)
         return made
+
+    @property
+    def manifests(self) -> tuple[Layer, ...]:
+        """The manifests themselves, each as a layer."""
+        own = tuple(x for x in self._linked if x.object.members)
+        return (*self.below.manifests, *own) if self.below else own
+
+    def listed_in(self, manifest: ObjectId) -> Layers:
+        """The layers that a manifest among these lists."""
+        place = next((n for n, x in enumerate(self._linked) if x.object.id == manifest), None)
+        if place is not None:
+            return self._opened(place)
+        assert self.below is not None
+        return self.below.listed_in(manifest)
+
+    def _opened(self, place: int) -> Layers:
+        """The layers that the manifest at a place lists; it is read once."""
+        if place not in self._inside:
+            layer = self._linked[place]
+            assert self._read is not None
+            self._inside[place] = Layers(replace(layer, object=o) for o in self._read(layer.object))
+        return self._inside[place]
 
     @cached_property
     def _own(self) -> tuple[Layer, ...]:
-        return tuple(self) if self.below is None else tuple(self[len(self.below) :])
+        if not any(x.object.members for x in self._linked):
+            return self._linked
+        parts = (self._opened(n) if x.object.members else (x,) for n, x in enumerate(self._linked))
+        return tuple(layer for part in parts for layer in part)
+
+    @cached_property
+    def _all(self) -> tuple[Layer, ...]:
+        return self._own if self.below is None else (*self.below._all, *self._own)
+
+    def __iter__(self) -> Iterator[Layer]:
+        return iter(self._all)
+
+    @overload
+    def __getitem__(self, place: int) -> Layer: ...
+    @overload
+    def __getitem__(self, place: slice) -> tuple[Layer, ...]: ...
+    def __getitem__(self, place: int | slice) -> Layer | tuple[Layer, ...]:
+        return self._all[place]
+
+    @cached_property
+    def _count(self) -> int:
+        own = sum(x.object.members.count if x.object.members else 1 for x in self._linked)
+        return own + (len(self.below) if self.below else 0)
+
+    def __len__(self) -> int:
+        return self._count
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, Layers) and (self is other or (self._linked, self.below) == (other._linked, other.below)):
+            return True
+        return isinstance(other, Layers | tuple) and len(self) == len(other) and self._all == tuple(other)
+
+    def __hash__(self) -> int:
+        return hash((len(self), self.top, self.size_bytes))
 
     @cached_property
     def size_bytes(self) -> int:
         """The bytes that a scan may read."""
-        return sum(x.object.size_bytes for x in self._own) + (self.below.size_bytes if self.below else 0)
+        return sum(_bytes(x) for x in self._linked) + (self.below.size_bytes if self.below else 0)
 
     @cached_property
     def rows_bytes(self) -> int:
         """The bytes of the objects of rows."""
-        own = sum(x.object.size_bytes for x in self._own if x.object.kind == "rows")
+        own = sum(_bytes(x) for x in self._linked if x.object.kind in ("rows", "manifest"))
         return own + (self.below.rows_bytes if self.below else 0)
 
     @cached_property
     def schema_ids(self) -> frozenset[SchemaId]:
         """The schemas that the objects were written under."""
-        own = frozenset(x.object.schema_id for x in self._own)
+        own = frozenset(x.object.schema_id for x in self._linked)
         return own | self.below.schema_ids if self.below else own
 
     @cached_property
     def top(self) -> int:
         """The highest turn; -1 where there are no layers."""
-        return max((x.turn for x in self._own), default=-1) if self.below is None else max(self.below.top, self._top)
-
-    @property
-    def _top(self) -> int:
-        return max((x.turn for x in self._own), default=-1)
+        own = max((x.turn for x in self._linked), default=-1)
+        return own if self.below is None else max(self.below.top, own)
 
     @cached_property
     def loose_turns(self) -> frozenset[int]:
         """The turns of changes that no view holds."""
-        own = frozenset(x.turn for x in self._own if x.view is None)
+        own = frozenset(x.turn for x in self._linked if x.view is None)
         return own | self.below.loose_turns if self.below else own
 
     @cached_property
@@ -127,28 +193,65 @@ class Layers(tuple[Layer, ...]):
         own = {x.object.id: x.object for x in self._own}
         return own if self.below is None else ChainMap(own, self.below.objects)  # type: ignore[arg-type]
 
+    def find(self, id_: ObjectId) -> StoredObject | None:
+        """An object by its id; manifests that were not read yet are read only if no other place has it."""
+        return self._find_known(id_) or self.objects.get(id_)
+
+    def _find_known(self, id_: ObjectId) -> StoredObject | None:
+        found = self._directly.get(id_)
+        places = iter((*self._inside.values(), *((self.below,) if self.below else ())))
+        while found is None and (part := next(places, None)) is not None:
+            found = part._find_known(id_)
+        return found
+
+    @cached_property
+    def _directly(self) -> Mapping[ObjectId, StoredObject]:
+        return {x.object.id: x.object for x in self._linked if not x.object.members}
+
     @cached_property
     def inline(self) -> tuple[StoredObject, ...]:
         """The small objects, which the catalogue holds."""
-        own = tuple({x.object.id: x.object for x in self._own if x.object.place == "inline"}.values())
+        has_some = any(x.object.members.inline if x.object.members else True for x in self._linked)
+        among = self._own if has_some and any(x.object.members for x in self._linked) else self._linked
+        own = tuple({x.object.id: x.object for x in among if x.object.place == "inline"}.values())
         return (*self.below.inline, *own) if self.below else own
 
     @cached_property
     def _index(self) -> LayerIndex:
-        return LayerIndex(self._own)
+        return LayerIndex(self._linked)
 
-    def near(self, key_range: KeyRange | None, values: Sequence[KeyValue] | None = None) -> tuple[Layer, ...]:
+    def near(self, key_range: KeyRange | None, values: Sequence[KeyValue] | None = None) -> Sequence[Layer]:
         """The layers that may hold a key of a range; of `values`, only one that begins with one of them."""
         if key_range is None:
             return self
         places = self._index.places_near(key_range) if values is None else self._index.places_of(values)
-        own = tuple(self._own[n] for n in sorted(places))
+        own = self._chosen(places, lambda listed: listed.near(key_range, values))
         return (*self.below.near(key_range, values), *own) if self.below else own
 
     def within(self, bounds: Bounds) -> tuple[Layer, ...]:
         """The layers that may hold a key within bounds."""
-        own = tuple(self._own[n] for n in sorted(self._index.places_within(bounds)))
+        own = self._chosen(self._index.places_within(bounds), lambda listed: listed.within(bounds))
         return (*self.below.within(bounds), *own) if self.below else own
+
+    def _chosen(self, places: set[int], inside: Callable[[Layers], Sequence[Layer]]) -> tuple[Layer, ...]:
+        found: list[Layer] = []
+        for n in sorted(places):
+            found += inside(self._opened(n)) if self._linked[n].object.members else [self._linked[n]]
+        return tuple(found)
+
+
+_OF_LINKED = ("_inside", "_own", "_directly", "_index")
+"""What is worked out of the objects that are linked, whatever these lie on."""
+
+
+def chained(*parts: Sequence[Layer]) -> Layers:
+    """Layers one after the other; none of their manifests is read for it."""
+    return reduce(Layers.over, parts, Layers())
+
+
+def _bytes(layer: Layer) -> int:
+    """The bytes that a scan of a layer may read."""
+    return layer.object.members.size_bytes if layer.object.members else layer.object.size_bytes
 
 
 def as_layers(layers: Sequence[Layer]) -> Layers:

@@ -13,8 +13,8 @@ from anabranch.model.ids import ColumnId, ObjectId, SchemaId
 KeyValue = int | str | Decimal | bytes | bool
 """A key's value in comparable form: dates are days, times are microseconds since 1970."""
 
-ObjectKind = Literal["rows", "update", "delete", "exceptions", "pack"]
-"""What an object is of; a pack is bytes without a schema, which other objects need."""
+ObjectKind = Literal["rows", "update", "delete", "exceptions", "pack", "manifest"]
+"""What an object is of; a pack is bytes without a schema, a manifest a list of very many objects of rows."""
 Place = Literal["inline", "root", "elsewhere"]
 """In the catalogue, in the store's own root, or at a location that the catalogue names."""
 
@@ -73,12 +73,22 @@ def around(ranges: Iterable[KeyRange | None]) -> KeyRange | None:
 
 
 @dataclass(frozen=True)
+class Members:
+    """What is known of the objects that a manifest lists, all of one schema, without reading it."""
+
+    count: int
+    size_bytes: int
+    inline: int
+    """How many of them live in the catalogue."""
+
+
+@dataclass(frozen=True)
 class StoredObject:
     """One object as the catalogue describes it.
 
     `rows` holds full rows (an insert, or part of a snapshot), `update` the key and the touched
     columns before and after, `delete` the keys. `exceptions` tells all of this of the rows that met in a merge.
-    A `pack` holds bytes of files, which rows refer to.
+    A `pack` holds bytes of files, which rows refer to. A `manifest` lists objects of rows, whose rows and range it has.
     """
 
     id: ObjectId
@@ -92,6 +102,8 @@ class StoredObject:
     touched: tuple[ColumnId, ...]
     place: Place
     path: str | None
+    members: Members | None = None
+    """Of a manifest."""
 
 
 class FileAddress(str):
@@ -118,6 +130,8 @@ class NewObject:
     content: bytes | None = None
     packs: tuple[ObjectId, ...] = ()
     """The packs that its rows refer to, which stay as long as it does."""
+    listed: tuple[ObjectId, ...] = ()
+    """Of a manifest: the objects that it lists, which stay as long as it does."""
 
 
 def contents_of(made: Iterable[NewObject]) -> dict[ObjectId, bytes]:

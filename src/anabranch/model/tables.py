@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
@@ -60,7 +60,7 @@ class TableState:
     name: str
     schema: Schema
     row_count: int
-    layers: tuple[Layer, ...] = ()
+    layers: Sequence[Layer] = ()
     schemas: Mapping[str, Schema] = field(default_factory=dict)
     """Every schema that some layer was written under, by id."""
     attributes: Mapping[str, Any] = field(default_factory=dict)
@@ -94,7 +94,7 @@ class TableState:
     def dropped(self, columns: Iterable[Column]) -> tuple[Column, ...]:
         """Those of some columns that the table does not show, although objects of it may hold values of them."""
         lacking = [c for c in columns if self.schema.written_as(c) is None]
-        written = [self.schemas[i] for i in {x.object.schema_id for x in self.layers}] if lacking else []
+        written = [self.schemas[i] for i in as_layers(self.layers).schema_ids] if lacking else []
         return tuple(c for c in lacking if any(s.written_as(c) for s in written))
 
     def holds_as_now(self, o: StoredObject, columns: Iterable[Column]) -> bool:

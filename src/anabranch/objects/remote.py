@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import threading
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -37,6 +38,7 @@ class RemoteRoot:
         self._blobs, self._store, self._is_claimed = blobs, store_id, not store_id
         self.cache, self.where = cache, blobs.where
         self._id = hashlib.sha256(blobs.where.encode()).hexdigest()[:16]
+        self._lock = threading.Lock()
         self._aside = FarAside(blobs, _ASIDE)
 
     def put(self, content: bytes, suffix: str = ".parquet") -> SealedFile:
@@ -186,13 +188,14 @@ class RemoteRoot:
 
     def claim(self) -> None:
         """Say that our store writes here, once; Unavailable if another one does."""
-        if self._is_claimed:
-            return
-        if self._owner() is None:
-            self._blobs.create(MARKER, json.dumps({"store_id": self._store}).encode())
-        self._check_owner()
-        self._blobs.put(f"{_STORES}/{self._store}", b"")
-        self._is_claimed = True
+        with self._lock:
+            if self._is_claimed:
+                return
+            if self._owner() is None:
+                self._blobs.create(MARKER, json.dumps({"store_id": self._store}).encode())
+            self._check_owner()
+            self._blobs.put(f"{_STORES}/{self._store}", b"")
+            self._is_claimed = True
 
     def _check_owner(self) -> None:
         owner = self._owner()

@@ -69,7 +69,11 @@ class ObjectRoot(Protocol):
         """Make the files below a prefix stay; Unavailable if some of them were collected meanwhile."""
 
     def work_folder(self, name: str) -> Path:
-        """Where executors of Spark may work: a folder that they see, which is no place of objects."""
+        """Where executors of Spark may work: a folder that they see, which is no place of objects.
+
+        The contract: of several who hard-link one name there, one succeeds, also over a mount. A root that has no such
+        folder raises Unavailable.
+        """
 
     def discard(self, path: str) -> None:
         """Remove a file or prefix that nobody saw."""

@@ -7,11 +7,14 @@ import json
 import os
 import time
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from typing import Any
 from urllib.parse import quote, urlencode
 
 from anabranch.errors import Unavailable
+from anabranch.model.ids import new_id
 from anabranch.model.object_urls import ObjectUrl
+from anabranch.objects import found_files
 from anabranch.objects.blobs import Blob
 from anabranch.settings import BUCKET_RETRIES, HDFS_TIMEOUT_SECONDS, RANGE_BYTES
 
@@ -37,18 +40,19 @@ class WebHdfs:
         self._pool = urllib3.PoolManager(timeout=HDFS_TIMEOUT_SECONDS, retries=_ONCE, maxsize=16)
 
     def put(self, name: str, content: bytes | Iterable[bytes]) -> None:
-        """Write under another name, then rename: a file that is being written can be seen."""
-        temporary = f"{name.rpartition('.')[0] or name}.tmp"
-        try:
-            self._write(temporary, content, overwrite=True)
-            self._rename(temporary, name)
-        except BaseException:
-            self._delete(temporary, recursive=False)
-            raise
+        """Write under another name, then rename: a file that is being written can be seen.
+
+        A rename never overwrites; what is put again, as a note is, is gone for a moment."""
+        with self._written(name, content) as temporary:
+            if not self._renamed(temporary, name):
+                self._delete(name, recursive=False)
+                if not self._renamed(temporary, name):
+                    raise Unavailable(f"{self.where} can't be written: a rename was refused", hint=_HINT)
 
     def create(self, name: str, content: bytes) -> None:
-        """Write if there is nothing yet, which the name node decides."""
-        self._write(name, content, overwrite=False)
+        """Write under another name, and rename it if there is nothing yet, which the name node decides."""
+        with self._written(name, content) as temporary:
+            self._renamed(temporary, name)
 
     def read(self, name: str) -> Iterator[bytes]:
         """Read in pieces."""
@@ -104,18 +108,27 @@ class WebHdfs:
         """The address says all."""
         return {}
 
-    def _write(self, name: str, content: bytes | Iterable[bytes], *, overwrite: bool) -> None:
-        place = self._at_data_node("PUT", name, "CREATE", overwrite=str(overwrite).lower())
+    @contextmanager
+    def _written(self, name: str, content: bytes | Iterable[bytes]) -> Iterator[str]:
+        """A file under another name, gone afterwards; gc knows that of an object by the object's own."""
+        own = found_files.own_name(name)
+        temporary = f"{name.partition('.')[0]}.tmp" if own else f"{name}.{new_id('o')}.tmp"
+        try:
+            self._write(temporary, content)
+            yield temporary
+        finally:
+            with suppress(Unavailable):
+                self._delete(temporary, recursive=False)
+
+    def _write(self, name: str, content: bytes | Iterable[bytes]) -> None:
+        place = self._at_data_node("PUT", name, "CREATE", overwrite="true")
         body: Any = content if isinstance(content, bytes) else iter(content)
         reply = self._send("PUT", place, body=body, headers={"Content-Type": "application/octet-stream"})
-        if not overwrite and reply.status == _FORBIDDEN and _exception(reply) == "FileAlreadyExistsException":
-            return
         self._check(reply, "written")
 
-    def _rename(self, name: str, final: str) -> None:
+    def _renamed(self, name: str, final: str) -> bool:
         told = self._ask("PUT", name, "RENAME", destination=f"/{self._path(final)}")
-        if not told["boolean"]:
-            raise Unavailable(f"{self.where} can't be written: a rename was refused", hint=_HINT)
+        return bool(told["boolean"])
 
     def _delete(self, name: str, *, recursive: bool) -> None:
         reply = self._send("DELETE", self._link(name, "DELETE", recursive=str(recursive).lower()))

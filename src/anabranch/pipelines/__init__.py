@@ -1,5 +1,6 @@
 """Pipelines: tables that are computed from tables, checked on a branch of their own and published in one commit."""
 
+from anabranch.jobs.dealt import files
 from anabranch.jobs.inputs import DatasetInput
 from anabranch.pipelines.datasets import Dataset, Expectation, Pipeline
 from anabranch.pipelines.declarations import (
@@ -9,6 +10,7 @@ from anabranch.pipelines.declarations import (
     expect_or_fail,
     expect_query,
     expect_unique,
+    job,
     materialized_view,
     read,
     table,
@@ -30,6 +32,8 @@ __all__ = [
     "expect_or_fail",
     "expect_query",
     "expect_unique",
+    "files",
+    "job",
     "load",
     "materialized_view",
     "pipeline",

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from anabranch.errors import InvalidRequest, NotFound
-from anabranch.jobs.inputs import DatasetInput, Pin, repository_of
+from anabranch.jobs.inputs import DatasetInput, repository_of
 from anabranch.pipelines.datasets import Dataset
 from anabranch.pipelines.sources import RunState, in_form, rows_of
 from anabranch.sql.references import find_references, splice
@@ -119,7 +119,7 @@ def _since(state: RunState, given: DatasetInput, since: Since) -> tuple[Any, str
     """The repository and table of an input, what was read last and what is read now."""
     if state.pipeline.is_inside(given):
         return state.repo, given.table, since.commit, state.branch
-    pin: Pin = state.pins[given.label]
+    pin = state.pin(given)
     old = since.pins.get(given.label)
     if old is None:
         raise NeedsAll(f"it is not known what was read of {given.label}")
@@ -214,11 +214,20 @@ def session_tables(state: RunState, dataset: Dataset) -> Iterator[None]:
     names: list[str] = []
     session = state.repo.spark_session
     try:
-        for given in state.pipeline.inputs_of(dataset).values():
-            rows = in_form(_whole(state, given, dataset), "spark")
-            rows.createOrReplaceTempView(given.table)
-            names.append(given.table)
+        _name_in_session(state, dataset, names)
         yield
     finally:
         for name in names:
             session.catalog.dropTempView(name)
+
+
+def _name_in_session(state: RunState, dataset: Dataset, names: list[str]) -> None:
+    """Name the inputs of a dataset, and first those of views: on Connect names are looked up when it runs."""
+    for given in state.pipeline.inputs_of(dataset).values():
+        if given.table in names:
+            continue
+        if state.is_view(given):
+            _name_in_session(state, state.pipeline.by_name[given.table], names)
+        rows = in_form(_whole(state, given, dataset), "spark")
+        rows.createOrReplaceTempView(given.table)
+        names.append(given.table)

@@ -8,8 +8,10 @@ from functools import cached_property
 from typing import Any, Literal
 
 from anabranch.errors import InvalidRequest
+from anabranch.jobs.dealt import FilesInput
 from anabranch.jobs.inputs import DatasetInput
 from anabranch.plan.pipeline import Refresh, in_order
+from anabranch.plan.shards import ShardBy
 
 DatasetKind = Literal["materialized_view", "temporary_view"]
 FrameKind = Literal["spark", "arrow", "pandas", "polars", "rows"]
@@ -24,6 +26,18 @@ class Expectation:
     condition: str
     verdict: Verdict = "count"
     kind: Literal["condition", "unique", "query"] = "condition"
+
+
+@dataclass(frozen=True)
+class Sharded:
+    """How a dataset is made by a job: its function gets shards, and may also make files."""
+
+    shards: int = 1
+    shard_by: ShardBy = field(default_factory=ShardBy)
+    params: Mapping[str, Any] = field(default_factory=dict)
+    files: Mapping[str, FilesInput] = field(default_factory=dict)
+    """The files that it reads, by name."""
+    local: bool = False
 
 
 @dataclass(frozen=True)
@@ -51,7 +65,18 @@ class Dataset:
     reads_session: bool = False
     """Whether its function reads tables by their names in a Spark session, as those of `pyspark.pipelines` do."""
 
+    sharded: Sharded | None = None
+    """Set if its function runs over shards."""
+
+    @property
+    def files(self) -> tuple[FilesInput, ...]:
+        """The files that it reads."""
+        return tuple(self.sharded.files.values()) if self.sharded else ()
+
     def __post_init__(self) -> None:
+        if self.sharded and any(e.verdict == "drop" for e in self.expectations):
+            hint = "leave such rows out in the function, or use expect and expect_or_fail"
+            raise InvalidRequest(f"dataset {self.name!r} is made by a job, whose rows can't be dropped", hint=hint)
         if self.refresh in ("changes", "incremental_by") and not self.key:
             hint = "give key=, so that rows can be replaced"
             raise InvalidRequest(f"dataset {self.name!r} is refreshed by {self.refresh} and has no key", hint=hint)

@@ -18,9 +18,11 @@ from pathlib import Path
 from typing import Any, TypeVar, get_args
 
 from anabranch.errors import InvalidRequest
+from anabranch.jobs.dealt import FilesInput, read_inputs
 from anabranch.jobs.inputs import DatasetInput
-from anabranch.pipelines.datasets import Dataset, DatasetKind, Expectation, FrameKind, Verdict
+from anabranch.pipelines.datasets import Dataset, DatasetKind, Expectation, FrameKind, Sharded, Verdict
 from anabranch.plan.pipeline import Refresh
+from anabranch.plan.shards import read_shard_by
 
 F = TypeVar("F", bound=Callable[..., Any])
 _EXPECTED = "_anabranch_expectations"
@@ -117,6 +119,35 @@ def temporary_view(
         return _declare(f, replace(_dataset(f, "temporary_view", name, inputs, frames), comment=comment))
 
     return decorate if function is None else decorate(function)
+
+
+def job(
+    *,
+    inputs: Mapping[str, str | DatasetInput | FilesInput],
+    name: str | None = None,
+    key: str | Sequence[str] = (),
+    shards: int = 1,
+    shard_by: Any = None,
+    params: Mapping[str, Any] | None = None,
+    local: bool = False,
+    version: str | None = None,
+) -> Callable[[F], F]:
+    """Declare what a function over shards makes: the rows that it gives are a table, and files that it puts.
+
+    `inputs` are tables and `dp.files("raw/**")`. Shards run on Spark's executors; with `local` in this process.
+    """
+    found = read_inputs(inputs)
+
+    def decorate(f: F) -> F:
+        tables = {n: i for n, i in found.items() if isinstance(i, DatasetInput)}
+        paths = {n: i for n, i in found.items() if isinstance(i, FilesInput)}
+        origin = Path(inspect.getsourcefile(f) or "?").name
+        how = Sharded(shards, read_shard_by(shard_by), dict(params or {}), paths, local)
+        made = Dataset(name or f.__name__, "materialized_view", f, inputs=tables, origin=origin, sharded=how)
+        keyed = replace(made, key=(key,) if isinstance(key, str) else tuple(key))
+        return _declare(f, replace(keyed, version=version))
+
+    return decorate
 
 
 def expect(name: str, condition: str) -> Callable[[F], F]:

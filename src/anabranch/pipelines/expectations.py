@@ -98,6 +98,8 @@ def _keep_dropped(state: RunState, dataset: Dataset, rows: Any) -> None:
 
 def check_dataset(state: RunState, dataset: Dataset, dropped: dict[str, int]) -> tuple[Checked, ...]:
     """Look at a dataset on the run's branch; all conditions in one query."""
+    if not dataset.expectations:
+        return ()
     checked = [
         Checked(dataset.name, e.name, "drop", dropped[e.name], None, e.condition) for e in _drops(dataset) if dropped
     ]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from anabranch.jobs.dealt import FilesInput, JobInput
 from anabranch.pipelines.datasets import Dataset, Pipeline
 
 
@@ -14,14 +15,25 @@ def as_text(pipeline: Pipeline) -> str:
 
 def _lines(pipeline: Pipeline, dataset: Dataset) -> Iterator[str]:
     yield f"{dataset.name}  ({', '.join(_told(dataset))})"
-    inputs = list(pipeline.inputs_of(dataset).values())
+    inputs = _inputs(pipeline, dataset)
     for n, given in enumerate(inputs):
-        outside = "" if pipeline.is_inside(given) else "  (outside)"
+        outside = "  (outside)" if _is_outside(pipeline, given) else ""
         yield f"{'└─' if n == len(inputs) - 1 else '├─'} {given.label}{outside}"
+
+
+def _inputs(pipeline: Pipeline, dataset: Dataset) -> list[JobInput]:
+    return [*pipeline.inputs_of(dataset).values(), *dataset.files]
+
+
+def _is_outside(pipeline: Pipeline, given: JobInput) -> bool:
+    return isinstance(given, FilesInput) or not pipeline.is_inside(given)
 
 
 def _told(dataset: Dataset) -> list[str]:
     told = ["view" if dataset.kind == "temporary_view" else "SQL" if dataset.query else "Python"]
+    if dataset.sharded:
+        count = dataset.sharded.shards
+        told = [f"job of {count} shard{'s' if count > 1 else ''}"]
     if dataset.key:
         told.append(f"key {', '.join(dataset.key)}")
     if dataset.refresh != "full":
@@ -44,8 +56,8 @@ def as_mermaid(pipeline: Pipeline) -> str:
         opened, closed = ("[/", "/]") if dataset.kind == "temporary_view" else ("[", "]")
         lines.append(f'  {node(dataset.name)}{opened}"{_safe(dataset.name)}"{closed}')
     for dataset in pipeline.ordered:
-        for given in pipeline.inputs_of(dataset).values():
-            label = given.table if pipeline.is_inside(given) else given.label
+        for given in _inputs(pipeline, dataset):
+            label = given.label
             if label not in names:
                 lines.append(f'  {node(label)}(["{_safe(label)}"])')
             lines.append(f"  {node(label)} --> {node(dataset.name)}")

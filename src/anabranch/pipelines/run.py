@@ -11,15 +11,17 @@ from typing import TYPE_CHECKING, Any
 
 from anabranch.errors import AnabranchError, InvalidRequest, NotFound, RunFailed
 from anabranch.jobs.code import code_hash, text_hash
-from anabranch.jobs.inputs import Pin, last_touch
+from anabranch.jobs.dealt import Pinned
+from anabranch.jobs.inputs import last_touch
 from anabranch.jobs.lease import only_one
 from anabranch.pipelines.compute import Computed, NeedsAll, Since, compute, compute_new, session_tables
 from anabranch.pipelines.datasets import Dataset, Pipeline
 from anabranch.pipelines.expectations import Checked, check_dataset, check_queries, without_dropped
 from anabranch.pipelines.past_runs import FACT, LastState, last_state
+from anabranch.pipelines.sharded import run_job
 from anabranch.pipelines.sources import RunState, pin_inputs, rows_of
 from anabranch.pipelines.write import write_rows
-from anabranch.plan.pipeline import DatasetState, PipelineStep, plan_run
+from anabranch.plan.pipeline import DatasetState, PipelineStep, plan_run, spared
 
 if TYPE_CHECKING:
     from anabranch.catalog.runs import RunRecord
@@ -87,10 +89,17 @@ def run(
 
     `full_refresh` names datasets to compute anew, or is "all". A dry run says what would be done.
     """
-    with nullcontext() if dry_run else only_runner(repo, pipeline.name):
+    into = output_repository(repo, pipeline)
+    with nullcontext() if dry_run else only_runner(into, pipeline.name):
         return run_alone(
-            repo, pipeline, on=on, full_refresh=full_refresh, dry_run=dry_run, author=author, notify=notify
+            into, pipeline, on=on, full_refresh=full_refresh, dry_run=dry_run, author=author, notify=notify
         )
+
+
+def output_repository(repo: Repository, pipeline: Pipeline) -> Repository:
+    """The repository that a pipeline writes to: the one that it names, else this one."""
+    named = pipeline.output.repository
+    return repo if named in (None, repo.name) else repo.sibling(str(named))
 
 
 def only_runner(repo: Repository, pipeline: str) -> AbstractContextManager[None]:
@@ -143,9 +152,10 @@ def _read_session_inputs(pipeline: Pipeline) -> None:
                 raise InvalidRequest(message, hint="give it a name without dots in `inputs`, and read that")
 
 
-def _wanted(pipeline: Pipeline, dataset: Dataset, pins: Mapping[str, Pin]) -> DatasetState:
+def _wanted(pipeline: Pipeline, dataset: Dataset, pins: Mapping[str, Pinned]) -> DatasetState:
     inputs = pipeline.inputs_of(dataset).values()
-    outside = {i.label: pins[i.label].version for i in inputs if not pipeline.is_inside(i)}
+    labels = [i.label for i in inputs if not pipeline.is_inside(i)] + [f.label for f in dataset.files]
+    outside = {label: pins[label].version for label in labels}
     inside = tuple(dict.fromkeys(i.table for i in inputs if pipeline.is_inside(i)))
     return DatasetState(dataset.name, dataset.refresh, _code(pipeline, dataset), outside, inside)
 
@@ -154,7 +164,9 @@ def _code(pipeline: Pipeline, dataset: Dataset) -> str:
     """What tells whether a dataset would be computed, or judged, otherwise than before."""
     own = text_hash(dataset.query) if dataset.query is not None else code_hash(_function(dataset), dataset.version)
     expected = [text for e in (*dataset.expectations, *pipeline.expectations) for text in (e.condition, e.verdict)]
-    return text_hash(own, *dataset.key, dataset.refresh, dataset.group or "", *expected)
+    how = dataset.sharded
+    dealt = [repr((how.shards, how.shard_by, sorted(how.params.items())))] if how else []
+    return text_hash(own, *dealt, *dataset.key, dataset.refresh, dataset.group or "", *expected)
 
 
 def _function(dataset: Dataset) -> Callable[..., Any]:
@@ -168,7 +180,8 @@ def _edited(repo: Repository, pipeline: Pipeline, output: str, last: LastState |
         return set()
     there = {t.name for t in repo.tables(output)}
     stored = [d.name for d in pipeline.datasets if d.kind == "materialized_view"]
-    return {n for n in stored if n not in there or last_touch(repo, n, output) not in last.commits}
+    gone = {n for n in stored if n not in there and not pipeline.by_name[n].sharded}  # a job may make files alone
+    return gone | {n for n in stored if n in there and last_touch(repo, n, output) not in last.commits}
 
 
 @dataclass
@@ -178,7 +191,7 @@ class _RunUnderWay:
     repo: Repository
     pipeline: Pipeline
     output: str
-    pins: Mapping[str, Pin]
+    pins: Mapping[str, Pinned]
     last: LastState | None
     wanted: Mapping[str, DatasetState]
     author: str | None
@@ -221,13 +234,16 @@ class _RunUnderWay:
         self.repo.workbook.end_run(record, state, steps, [c.as_row() for c in checked], commit=commit, error=failure)
 
     def _step(self, state: RunState, step: PipelineStep) -> StepResult:
-        dataset = self.pipeline.by_name[step.name]
+        dataset, step = self.pipeline.by_name[step.name], spared(step, state.unchanged)
+        head = self.repo.show(state.branch).hash
         started = time.monotonic()
         counts: Mapping[str, int] = {}
         checked: tuple[Checked, ...] = ()
         if step.action != "keep" and dataset.kind == "materialized_view":
             step, counts, dropped = self._store(state, dataset, step)
             checked = check_dataset(state, dataset, dropped)
+        if self.repo.show(state.branch).hash == head and (dataset.kind != "temporary_view" or step.action == "keep"):
+            state.unchanged.add(step.name)
         result = StepResult(step, counts, time.monotonic() - started, checked)
         log.info("%s: %s (%s)", step.name, step.action, step.reason)
         self.notify(result)
@@ -237,6 +253,8 @@ class _RunUnderWay:
         self, state: RunState, dataset: Dataset, step: PipelineStep
     ) -> tuple[PipelineStep, Mapping[str, int], dict[str, int]]:
         """Compute a dataset and commit it on the run's branch."""
+        if dataset.sharded:
+            return step, run_job(state, dataset, self.author), {}
         tables = session_tables(state, dataset) if dataset.reads_session else nullcontext()
         with _told_of(dataset), tables:
             step, found = self._computed(state, dataset, step)
@@ -261,16 +279,20 @@ class _RunUnderWay:
             raise RunFailed(message, hint=hint, branch=record.branch)
 
     def _publish(self, record: RunRecord, checked: tuple[Checked, ...]) -> Commit:
-        merged = self.repo.merge(
-            record.branch,
-            into=self.output,
-            message=f"run {record.number} of pipeline {record.pipeline}",
-            mode="squash",
-            author=self.author,
-            provenance={label: f"{pin.repository}@{pin.commit}" for label, pin in self.pins.items()},
-            facts=self._facts(record, checked),
-        )
-        return merged.commit
+        """Squash the run's branch into the output; a run that changed no row is noted there, too, by a commit."""
+        said: dict[str, Any] = {
+            "message": f"run {record.number} of pipeline {record.pipeline}",
+            "author": self.author,
+            "provenance": {label: f"{pin.repository}@{pin.commit}" for label, pin in self.pins.items()},
+            "facts": self._facts(record, checked),
+        }
+        made = self.repo.merge(record.branch, into=self.output, mode="squash", **said).commit
+        if made.facts.get(FACT) == said["facts"][FACT]:
+            return made
+        with self.repo.commit(self.output, allow_empty=True, **said) as tx:
+            pass
+        assert tx.commit is not None
+        return tx.commit
 
     def _facts(self, record: RunRecord, checked: tuple[Checked, ...]) -> dict[str, Any]:
         datasets = {w.name: {"code": w.code, "versions": dict(w.versions)} for w in self.wanted.values()}

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from anabranch.errors import InvalidRequest
+from anabranch.jobs.dealt import Pinned, pin
 from anabranch.jobs.inputs import DatasetInput, Pin, pin_input, repository_of
 from anabranch.pipelines.datasets import Dataset, Pipeline
 
@@ -15,14 +16,16 @@ if TYPE_CHECKING:
     from anabranch.repo.repository import Repository
 
 
-def pin_inputs(repo: Repository, pipeline: Pipeline, branch: str) -> dict[str, Pin]:
-    """Find the commit at which each table outside is read, all at one moment."""
-    found: dict[str, Pin] = {}
+def pin_inputs(repo: Repository, pipeline: Pipeline, branch: str) -> dict[str, Pinned]:
+    """Find the commit at which each table and file outside is read, all at one moment."""
+    found: dict[str, Pinned] = {}
     with repo.one_state():
         for dataset in pipeline.ordered:
             for given in pipeline.inputs_of(dataset).values():
                 if not pipeline.is_inside(given) and given.label not in found:
                     found[given.label] = pin_input(repo, given, branch, f"dataset {dataset.name!r}")
+            for files in dataset.files:
+                found[files.label] = pin(repo, files, branch, f"dataset {dataset.name!r}")
     return found
 
 
@@ -32,18 +35,26 @@ class RunState:
 
     repo: Repository
     pipeline: Pipeline
-    pins: Mapping[str, Pin]
+    pins: Mapping[str, Pinned]
     branch: str
     """The branch of the run."""
     computed: dict[str, Any] = field(default_factory=dict)
     """Rows of temporary views, by name."""
+    unchanged: set[str] = field(default_factory=set)
+    """Datasets that this run did not change."""
 
     def table(self, given: DatasetInput, **chosen: Any) -> Table:
         """An input as a table: of the run so far, or as it is pinned."""
         if self.pipeline.is_inside(given):
             return self.repo.table(given.table, at=self.branch, **chosen)
-        pin = self.pins[given.label]
-        return repository_of(self.repo, pin).table(pin.table, at=pin.commit, **chosen)
+        pinned = self.pin(given)
+        return repository_of(self.repo, pinned).table(pinned.table, at=pinned.commit, **chosen)
+
+    def pin(self, given: DatasetInput) -> Pin:
+        """Where a table outside is read."""
+        found = self.pins[given.label]
+        assert isinstance(found, Pin)
+        return found
 
     def is_view(self, given: DatasetInput) -> bool:
         """Tell whether an input is a temporary view."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from anabranch.errors import AnabranchError
 from anabranch.pipelines.datasets import Pipeline
-from anabranch.pipelines.run import RunResult, only_runner, run_alone
+from anabranch.pipelines.run import RunResult, only_runner, output_repository, run_alone
 
 if TYPE_CHECKING:
     from anabranch.repo.repository import Repository
@@ -28,6 +28,7 @@ def watch(
 
     One runner at a time: another one is refused as long as this one lives.
     """
+    repo = output_repository(repo, pipeline)
     with only_runner(repo, pipeline.name):
         while not stop():
             try:

@@ -70,6 +70,8 @@ class PipelineStep:
     reason: str
     moved: tuple[str, ...] = ()
     """The inputs that are not as they were read last."""
+    by_move: bool = False
+    """Whether it is computed for no other reason."""
 
 
 @dataclass
@@ -94,12 +96,23 @@ def plan_run(
     return steps
 
 
+def spared(step: PipelineStep, unchanged: Collection[str]) -> PipelineStep:
+    """Keep a dataset after all if what it reads was computed anew and came out as it was."""
+    if step.by_move and set(step.moved) <= set(unchanged):
+        return PipelineStep(step.name, "keep", f"{', '.join(step.moved)} came out the same")
+    return step
+
+
 def _step(w: DatasetState, last: LastRun | None, edited: bool, full: bool, progress: _MovedDatasets) -> PipelineStep:
     moved = _moved(w, last, progress)
-    action, reason = _decided(w, last, edited, full, moved)
-    if action != "keep":
-        progress.moved.add(w.name)
-    return PipelineStep(w.name, action, reason, moved)
+    why = _why_full(w, last, edited, full, moved)
+    if why is None and not moved:
+        return PipelineStep(w.name, "keep", "nothing that it reads changed")
+    progress.moved.add(w.name)
+    if why is not None:
+        return PipelineStep(w.name, "full", why, moved)
+    action: Action = "full" if w.refresh == "full" else "incremental"
+    return PipelineStep(w.name, action, f"{', '.join(moved)} changed", moved, by_move=True)
 
 
 def _moved(w: DatasetState, last: LastRun | None, progress: _MovedDatasets) -> tuple[str, ...]:
@@ -108,24 +121,18 @@ def _moved(w: DatasetState, last: LastRun | None, progress: _MovedDatasets) -> t
     return (*outside, *(name for name in w.reads if name in progress.moved))
 
 
-def _decided(
-    w: DatasetState, last: LastRun | None, edited: bool, full: bool, moved: Sequence[str]
-) -> tuple[Action, str]:
+def _why_full(w: DatasetState, last: LastRun | None, edited: bool, full: bool, moved: Sequence[str]) -> str | None:
+    """Why a dataset is computed whole, whatever changed in what it reads."""
     if full:
-        return "full", "a full refresh was asked for"
+        return "a full refresh was asked for"
     if last is None:
-        return "full", "it was not computed before"
+        return "it was not computed before"
     if edited:
-        return "full", "it was changed by somebody else, or is gone"
+        return "it was changed by somebody else, or is gone"
     if last.code != w.code:
-        return "full", "its code changed"
+        return "its code changed"
     gone = [name for name in last.versions if name not in w.versions and name not in w.reads]
     if gone:
-        return "full", f"it no longer reads {', '.join(gone)}"
-    if not moved:
-        return "keep", "nothing that it reads changed"
-    changed = f"{', '.join(moved)} changed"
+        return f"it no longer reads {', '.join(gone)}"
     new = [name for name in moved if name in w.versions and name not in last.versions]
-    if new:
-        return "full", f"it reads {', '.join(new)} for the first time"
-    return ("full" if w.refresh == "full" else "incremental"), changed
+    return f"it reads {', '.join(new)} for the first time" if new else None

@@ -74,7 +74,7 @@ class PreparedRead:
     joined: Sequence[ChangedRows] = ()
 
 
-def near_layers(state: TableState, keys: Keys) -> tuple[Layer, ...]:
+def near_layers(state: TableState, keys: Keys) -> Sequence[Layer]:
     """The layers of a table that may hold one of some keys: few keys are looked for one by one."""
     layers = as_layers(state.layers)
     if not isinstance(keys.source, Rows) or not 1 < keys.source.table.num_rows <= KEYS_ONE_BY_ONE_LIMIT:

@@ -74,7 +74,8 @@ def _object(known: LookUps, row: CatalogRow, is_inline: bool) -> Iterator[Damage
 
 def _is_published(known: LookUps, row: CatalogRow) -> bool:
     """Whether a commit or view links an object; an open commit keeps schemas that it makes to itself."""
-    links = (t.changes.c.object_id, t.view_objects.c.object_id, t.change_references.c.exceptions_id)
+    listed = t.manifest_members.c.object_id
+    links = (t.changes.c.object_id, t.view_objects.c.object_id, t.change_references.c.exceptions_id, listed)
     return any(known.is_there(link.table, link == row.id) for link in links)
 
 
@@ -96,7 +97,7 @@ def _links(known: LookUps, view: CatalogRow, own: list[CatalogRow]) -> Iterator[
         for what in _link(view, row, number):
             affects = known.affected(view.line_id, view.commit_index, thing=view.thing_id, object_=row.object_id)
             yield row.damage(what, affects, DROP_VIEW)
-    rows = sum(r.object_rows or 0 for r in own if r.object_kind == "rows")
+    rows = sum(r.object_rows or 0 for r in own if r.object_kind in ("rows", "manifest"))
     is_plain = not any(r.object_kind == "delete" for r in own)
     if view.kind == "snapshot" and (rows < view.row_count or (is_plain and rows != view.row_count)):
         affects = known.affected(view.line_id, view.commit_index, thing=view.thing_id)

@@ -16,6 +16,7 @@ NAMED: Mapping[str, Column[str]] = {
     "repository_id": t.repositories.c.id,
     "object_id": t.objects.c.id,
     "pack_id": t.objects.c.id,
+    "manifest_id": t.objects.c.id,
     "schema_id": t.schemas.c.id,
     "thing_id": t.entries.c.thing_id,
     "column_id": t.schema_columns.c.column_id,

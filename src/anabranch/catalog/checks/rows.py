@@ -40,6 +40,7 @@ _KINDS: Mapping[Table, DamageKind] = {
     t.tags: "tag",
     t.lines: "line",
     t.object_links: "object",
+    t.manifest_members: "object",
     t.blocks: "object",
     t.schema_columns: "schema",
     t.entries: "table",

@@ -49,7 +49,8 @@ def _row_count(on: OnLine, said: Said, row: CatalogRow) -> Iterator[str]:
     if not holds_rows(row.kind):
         return
     changes = said.changes_of(row.thing_id)
-    came, went = (sum(c.object_rows or 0 for c in changes if c.object_kind == k) for k in ("rows", "delete"))
+    kinds = (("rows", "manifest"), ("delete",))
+    came, went = (sum(c.object_rows or 0 for c in changes if c.object_kind in k) for k in kinds)
     before = on.entry(row.thing_id)
     is_new = row.replaced or "create" in row.operations or before is None or before.dropped
     rows = (0 if is_new or before is None else before.row_count or 0) + came - went
@@ -148,7 +149,7 @@ def _change(row: CatalogRow, number: int, told: set[str]) -> Iterator[str]:
         yield f"its step is {row.step}"
     if row.sha256 is None:
         yield f"its object {row.object_id!r} is not there"
-    elif row.object_kind not in ("rows", "update", "delete"):
+    elif row.object_kind not in ("rows", "manifest", "update", "delete"):
         yield f"its object is of kind {row.object_kind!r}"
 
 

@@ -15,7 +15,7 @@ from anabranch.cli.staging import writing
 from anabranch.documents.records import commit_document
 
 
-@make_command("add", short_help="Take changed files of a folder in.")
+@make_command("add", short_help="Stage the changed files of a folder.")
 @click.argument("folder")
 @click.option("-m", "--message", metavar="TEXT", help="Publish at once, with this message.")
 def command(session: Session, folder: str, message: str | None) -> None:

@@ -14,16 +14,16 @@ from anabranch.cli.sequences import begin, go_on, way_of, ways_on
 from anabranch.cli.session import Session
 
 
-@make_command("cherry-pick", short_help="Make the changes of commits again here.")
+@make_command("cherry-pick", short_help="Apply the changes of commits to this branch.")
 @click.argument("commits", metavar="[COMMIT]...", nargs=-1, shell_complete=refs)
 @click.option("--on", metavar="BRANCH", shell_complete=branches, help="The branch that moves (the current one).")
-@click.option("-m", "--message", multiple=True, callback=paragraphs, help="Else what the commit says.")
+@click.option("-m", "--message", multiple=True, callback=paragraphs, help="Replace the commit's own message.")
 @click.option("--parent", type=click.IntRange(min=1), metavar="N", help="Of a merge: the parent to compare with.")
 @click.option("--rule", metavar="TABLE[.COLUMN]=RULE", multiple=True, callback=rules, help="Decide cells by a rule.")
 @click.option("--strictness", type=click.Choice(STRICTNESSES), default="cell", help="What conflicts (cell).")
 @ways_on
 def command(session: Session, commits: tuple[str, ...], on: str | None, rule: dict[str, str], **chosen: Any) -> None:
-    """Make the change of each COMMIT again on the current branch, under its author and message.
+    """Apply the change of each COMMIT to the current branch, as a new commit with its author and message.
 
     A range such as main..dev stands for its commits, oldest first. At conflicts it stops (exit code 1): settle them
     with `ana resolve`, then go on with --continue, or leave the commit out with --skip. The branch moves when all are

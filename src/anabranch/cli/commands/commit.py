@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 @make_command("commit")
 @click.option("-m", "--message", multiple=True, callback=paragraphs, help="What it does and why.")
 @click.option("--author", metavar="NAME", help="The commit's author (you).")
-@click.option("--date", metavar="TIME", help="When the work was done (now).")
-@click.option("--amend", is_flag=True, help="Make the newest commit again, with what is staged in it.")
+@click.option("--date", metavar="TIME", help="When the work was done, if not now.")
+@click.option("--amend", is_flag=True, help="Replace the newest commit, with what is staged added.")
 @click.option("--no-edit", is_flag=True, help="Accepted, as in git: --amend without -m keeps the message.")
 @click.option("-a", "--all", "everything", is_flag=True, help="Accepted, as in git: all that is staged is published.")
 def command(
@@ -35,9 +35,11 @@ def command(
 ) -> None:
     """Publish what is staged on the current branch. Exit code 1: there is nothing to commit.
 
-    --amend puts a new commit in the place of the newest: with its parents, its message and author unless others are
-    given, and what is staged in it. The old one is still in `ana reflog`. Where others changed the same rows since they
-    were staged, what is staged is merged with that, and conflicts stay open as those of `ana cherry-pick` do.
+    If others have changed the same rows since you staged yours, your work is merged with theirs; conflicts stay open,
+    as with `ana cherry-pick`.
+
+    --amend replaces the newest commit: same parents, what is staged added, and the same message and author unless you
+    give others. `ana reflog` still has the old one.
 
     \b
     $ ana commit -m 'new prices'

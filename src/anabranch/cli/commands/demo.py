@@ -53,7 +53,7 @@ class Act:
     """What a user waits for meanwhile."""
 
 
-@make_command("demo", short_help="Show the main job from end to end.")
+@make_command("demo", short_help="Run a short demonstration.")
 @click.option("--path", metavar="DIR", help="Where the repository goes; else a new temporary folder.")
 @click.option("--rows", type=click.IntRange(min=1000), default=200_000, metavar="N", help="Rows to load (200,000).")
 def command(session: Session, path: str | None, rows: int) -> None:

@@ -24,7 +24,7 @@ _WHAT = {
 }
 
 
-@make_command("gc", short_help="Remove what nothing needs any more.")
+@make_command("gc", short_help="Remove what is no longer needed.")
 @click.option("-n", "--dry-run", is_flag=True, help="Only tell what would be removed.")
 @click.option(
     "--grace",

@@ -35,10 +35,10 @@ if TYPE_CHECKING:
 @click.option("--rule", metavar="TABLE[.COLUMN]=RULE", multiple=True, callback=rules, help="Decide cells by a rule.")
 @click.option("--strictness", type=click.Choice(STRICTNESSES), default="cell", help="What conflicts (cell).")
 @click.option("--ours", is_flag=True, help="Where both changed something, keep what is here.")
-@click.option("--theirs", is_flag=True, help="Where both changed something, take what comes.")
-@click.option("--dry-run", is_flag=True, help="Only tell what would happen.")
+@click.option("--theirs", is_flag=True, help="Where both changed something, take what comes in.")
+@click.option("--dry-run", is_flag=True, help="Only show what would happen.")
 @click.option("--continue", "goes_on", is_flag=True, help="Publish the open merge.")
-@click.option("--abort", is_flag=True, help="Give the open merge up.")
+@click.option("--abort", is_flag=True, help="Abandon the open merge.")
 def command(session: Session, sources: tuple[str, ...], into: str | None, **chosen: Any) -> None:
     """Merge SOURCE into the current branch, row by row and cell by cell; several make one commit.
 

@@ -280,7 +280,8 @@ def _show_step(step: StepResult) -> None:
 
 
 def _counts(counts: Any) -> str:
-    told = ", ".join(f"{number(n)} {word}" for word, n in dict(counts).items() if n)
+    words = {1: {"rows": "row", "files": "file"}}
+    told = ", ".join(f"{number(n)} {words.get(n, {}).get(word, word)}" for word, n in dict(counts).items() if n)
     return f"  {told}" if told else ""
 
 

@@ -17,16 +17,16 @@ from anabranch.cli.staging import NOTHING, tell_commits
 from anabranch.errors import InvalidRequest, MergeConflict
 
 
-@make_command("rebase", short_help="Make a branch's commits again on top of another.")
+@make_command("rebase", short_help="Replay a branch's commits on top of another.")
 @click.argument("onto", required=False, shell_complete=refs)
 @click.argument("branch", required=False, shell_complete=branches)
-@click.option("-i", "--interactive", is_flag=True, help="Choose in an editor what becomes of each commit.")
+@click.option("-i", "--interactive", is_flag=True, help="Choose in an editor what to do with each commit.")
 @click.option("--rule", metavar="TABLE[.COLUMN]=RULE", multiple=True, callback=rules, help="Decide cells by a rule.")
 @click.option("--strictness", type=click.Choice(STRICTNESSES), default="cell", help="What conflicts (cell).")
 @click.option("--on", metavar="BRANCH", shell_complete=branches, help="With --continue: the branch (the current one).")
 @ways_on
 def command(session: Session, onto: str | None, branch: str | None, on: str | None, **chosen: Any) -> None:
-    """Make the commits that BRANCH (the current one) has and ONTO lacks again on top of ONTO.
+    """Replay the commits that BRANCH (the current one) has and ONTO lacks on top of ONTO.
 
     At conflicts it stops (exit code 1): settle them with `ana resolve`, then go on with --continue, or leave the commit
     out with --skip. The branch moves when all are made; until then --abort leaves everything as it was.

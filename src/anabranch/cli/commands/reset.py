@@ -11,7 +11,7 @@ from anabranch.cli.output.text import emit, emit_json, plural, short
 from anabranch.cli.session import Session
 
 
-@make_command("reset", short_help="Give up what is staged; move the branch.")
+@make_command("reset", short_help="Discard what is staged; move the branch.")
 @click.argument("ref", required=False, shell_complete=refs)
 @click.option("--hard", is_flag=True, help="Needed: what is staged is given up.")
 def command(session: Session, ref: str | None, hard: bool) -> None:

@@ -16,7 +16,7 @@ from anabranch.errors import InvalidRequest, NotFound
 ALL = "."
 
 
-@make_command("restore", short_help="Give up what is staged of a table, or go back to a ref.")
+@make_command("restore", short_help="Discard staged changes, or bring a table back.")
 @click.argument("tables", metavar="TABLE...|.", nargs=-1, required=True, shell_complete=tables)
 @click.option(
     "--to", "-s", "--source", "to", metavar="REF", shell_complete=refs, help="What it was there, as a new commit."

@@ -13,16 +13,16 @@ from anabranch.cli.sequences import begin, go_on, way_of, ways_on
 from anabranch.cli.session import Session
 
 
-@make_command("revert", short_help="Undo commits by new ones.")
+@make_command("revert", short_help="Undo commits with new ones.")
 @click.argument("commits", metavar="[COMMIT]...", nargs=-1, shell_complete=refs)
 @click.option("--on", metavar="BRANCH", shell_complete=branches, help="The branch that moves (the current one).")
 @click.option("-m", "--message", multiple=True, callback=paragraphs, help="What the new commit says.")
 @click.option("--parent", type=click.IntRange(min=1), metavar="N", help="Of a merge: the parent to go back to.")
-@click.option("--three-way", is_flag=True, help="Merge it out where later commits changed the same rows.")
+@click.option("--three-way", is_flag=True, help="Undo it by a merge, even if later commits changed the same rows.")
 @click.option("--rule", metavar="TABLE[.COLUMN]=RULE", multiple=True, callback=rules, help="Decide cells by a rule.")
 @ways_on
 def command(session: Session, commits: tuple[str, ...], on: str | None, rule: dict[str, str], **chosen: Any) -> None:
-    """Undo what each COMMIT did, as a new commit. Refused where later commits build on it, unless merged out.
+    """Undo each COMMIT with a new commit. Refused if later commits build on it; see --three-way.
 
     A range such as HEAD~3..HEAD stands for its commits, newest first. With --three-way it stops at conflicts (exit code
     1): settle them with `ana resolve`, then --continue, or --skip the commit. The branch moves when all are undone.

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from anabranch import Damage, Verification
 
 
-@make_command("verify", short_help="Check that the store is whole.")
+@make_command("verify", short_help="Check the store for damage.")
 @click.option("--deep", is_flag=True, help="Also read all rows, and compare each change with the states around it.")
 def command(session: Session, deep: bool) -> None:
     """Check the whole store: that the catalogue contradicts itself nowhere, that every object is what was written,

@@ -27,6 +27,7 @@ from anabranch.repo.branches.refs import need_branch
 from anabranch.repo.commit.transaction import Start, Transaction
 from anabranch.repo.context.arguments import check_date, check_facts, check_words
 from anabranch.repo.context.context import Context
+from anabranch.repo.write.manifests import with_manifests
 from anabranch.settings import PUBLISH_ATTEMPTS
 
 log = logging.getLogger("anabranch.repo.commit.commit")
@@ -165,8 +166,14 @@ def _attempt(ctx: Context, publication: Publication) -> tuple[CommitHead, str]:
 
 def publish_checked(ctx: Context, cx: Connection, publication: Publication) -> CommitHead:
     """Publish; files that were collected meanwhile are not linked."""
-    made = publish(cx, publication, ctx.store_id, ctx.settings.clock_depth_limit, ctx.move_listeners)
-    ctx.check_there(publication.content.objects)
+    content, manifests = with_manifests(ctx, publication.content)
+    try:
+        said = replace(publication, content=content)
+        made = publish(cx, said, ctx.store_id, ctx.settings.clock_depth_limit, ctx.move_listeners)
+        ctx.check_there(content.objects)
+    except BaseException:
+        ctx.discard(manifests)
+        raise
     return made
 
 

@@ -13,6 +13,7 @@ import pyarrow as pa
 from anabranch.engines.engine import Engine
 from anabranch.errors import InvalidRequest
 from anabranch.frames.output import to_dicts
+from anabranch.model.layers import chained
 from anabranch.model.objects import Layer, may_meet
 from anabranch.model.schema import ROW_ID, Column, Schema
 from anabranch.model.tables import TableState
@@ -437,12 +438,12 @@ class RowChanges:
 
     def _access(self) -> Any:
         exceptions = [Layer(0, o) for x in self.ends.layers for o in x.without]
-        layers = (*self.ends.before.layers, *self.ends.after.layers, *self.ends.layers, *exceptions)
+        layers = chained(self.ends.before.layers, self.ends.after.layers, self.ends.layers, exceptions)
         return self.ctx.access(layers, self.ends.pending)
 
     def _all_layers(self) -> TableState:
         """Everything that may be read, to say which file is damaged if one is."""
-        layers = (*self.ends.layers, *self.ends.before.layers, *self.ends.after.layers)
+        layers = chained(self.ends.layers, self.ends.before.layers, self.ends.after.layers)
         return replace(self.ends.after, layers=layers)
 
 

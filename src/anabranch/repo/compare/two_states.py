@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from anabranch.model.ids import ObjectId
+from anabranch.model.layers import chained
 from anabranch.model.objects import Layer, size_of
 from anabranch.model.schema import Schema
 from anabranch.model.tables import TableState
@@ -56,7 +57,7 @@ class Ends:
 
     @property
     def size_bytes(self) -> int:
-        states = (*self.before.layers, *self.after.layers)
+        states = chained(self.before.layers, self.after.layers)
         return size_of(self.layers) if self.told else size_of(states)
 
 

@@ -6,12 +6,13 @@ import getpass
 import hashlib
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from anabranch.catalog import manifests as manifest_rows
 from anabranch.catalog import migrations, moves, repositories
 from anabranch.catalog import objects as object_rows
 from anabranch.catalog.known import ObjectCache
@@ -82,7 +83,7 @@ class SmallRows(Mapping[ObjectId, "pa.Table"]):
         return self._rows[id_]
 
     def __contains__(self, id_: object) -> bool:
-        found = self._layers.objects.get(id_)  # type: ignore[call-overload]
+        found = self._layers.find(id_)  # type: ignore[arg-type]
         return found is not None and found.place == "inline"
 
     def __iter__(self) -> Iterator[ObjectId]:
@@ -117,6 +118,22 @@ class Context:
     def files(self) -> ObjectFiles:
         """The files of objects, wherever they lie."""
         return ObjectFiles(self.catalog, self.root, lambda url: open_root(url, self.store_id, self.settings))
+
+    def __post_init__(self) -> None:
+        self.known_objects.read_manifest = self.read_manifest
+
+    def read_manifest(self, o: StoredObject) -> tuple[StoredObject, ...]:
+        """Read the objects that a manifest lists, and compare it with what was written."""
+        from anabranch.objects.manifests import decode_manifest
+
+        with self.files.locate(o).open() as file:
+            content = file.read()
+        if len(content) != o.size_bytes or hashlib.sha256(content).hexdigest() != o.sha256:
+            message = f"manifest {o.id} at {o.path} is not what was written: its size or sha256 differs"
+            raise Corrupt(message, hint="restore the file from a backup; other tables are not affected")
+        with self.catalog.read() as cx:
+            moved = manifest_rows.lying_elsewhere(cx, o.id)
+        return tuple(_placed(x, moved) for x in decode_manifest(content, o.id))
 
     def default_branch(self, cx: Connection) -> str:
         """The branch that reads and writes mean when none is named; renaming it does not lose it."""
@@ -224,6 +241,11 @@ class Context:
             self.cache.put(o.id, rows)
             found[o.id] = rows
         return {id_: rows for id_, rows in found.items() if rows is not None}
+
+
+def _placed(o: StoredObject, moved: Set[ObjectId]) -> StoredObject:
+    """An object of a manifest, which may have been moved since that was written."""
+    return replace(o, place="elsewhere", path=None) if o.id in moved else o
 
 
 def _checked(o: StoredObject, content: bytes | None) -> bytes:

@@ -89,8 +89,8 @@ class Addresses(Mapping[ObjectId, str]):
         self._layers, self._files = layers, files
 
     def __getitem__(self, id_: ObjectId) -> str:
-        o = self._layers.objects[id_]
-        if o.place == "inline":
+        o = self._layers.find(id_)
+        if o is None or o.place == "inline":
             raise KeyError(id_)
         return self._files.address(o)
 

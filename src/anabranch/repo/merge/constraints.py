@@ -16,6 +16,7 @@ from anabranch.arrow.types import arrow_type
 from anabranch.engines.engine import Engine
 from anabranch.frames.output import to_dicts
 from anabranch.model.ids import ObjectId
+from anabranch.model.layers import chained
 from anabranch.model.objects import Layer, NewObject, contents_of, size_of
 from anabranch.model.schema import Column, Schema
 from anabranch.model.tables import TableState
@@ -203,7 +204,7 @@ class _Checking:
         sides = self.merged.sides
         exceptions = [Layer(0, o) for x in sides.paths for o in x.without]
         made: dict[ObjectId, bytes] = contents_of(self.merged.made)
-        layers = (*self.merged.state.layers, *sides.paths, *exceptions)
+        layers = chained(self.merged.state.layers, sides.paths, exceptions)
         return self.ctx.access(layers, {**sides.pending, **made})
 
 

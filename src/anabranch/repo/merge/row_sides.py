@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import pyarrow as pa
 
 from anabranch.model.ids import ObjectId
+from anabranch.model.layers import chained
 from anabranch.model.objects import Layer, NewObject
 from anabranch.model.schema import Column
 from anabranch.model.tables import TableState
@@ -49,8 +50,8 @@ class Sides:
         return self.to_ours is not None and self.to_theirs is not None
 
     @property
-    def paths(self) -> tuple[Layer, ...]:
-        return (*(self.to_ours or ()), *(self.to_theirs or ()), *self.base.layers)
+    def paths(self) -> Sequence[Layer]:
+        return chained(self.to_ours or (), self.to_theirs or (), self.base.layers)
 
     @property
     def states(self) -> tuple[TableState, ...]:

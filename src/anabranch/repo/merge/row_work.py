@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from anabranch.engines.engine import Engine
+from anabranch.model.layers import chained
 from anabranch.model.objects import size_of
 from anabranch.model.schema import Column, Schema
 from anabranch.model.tables import TableState
@@ -31,7 +32,7 @@ class RowWork:
 
     @property
     def everything(self) -> TableState:
-        layers = (*self.sides.paths, *(x for s in self.sides.states for x in s.layers))
+        layers = chained(self.sides.paths, *(s.layers for s in self.sides.states))
         return replace(self.sides.ours, layers=layers)
 
 

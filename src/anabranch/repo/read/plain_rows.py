@@ -25,7 +25,10 @@ def plain_rows(
     if len(small) < len(state.layers) or any(c.type.only_spark for c in columns):
         return None
     layers = sort_layers(state.layers, columns)
-    if not all(state.holds_as_now(x.object, columns) for x in (*layers.plain, *layers.changed)):
+    with_key = (*columns, *state.schema.key_columns)
+    if not all(state.holds_as_now(x.object, columns) for x in layers.plain):
+        return None
+    if not all(state.holds_as_now(x.object, with_key) for x in layers.changed):
         return None
     cells = changed_cells(state, columns, layers)
     if layers.changes and not can_fold_in_memory(state, layers.changes, cells):

@@ -236,7 +236,7 @@ def _placed(text: str, statements: Sequence[s.SqlStatement]) -> Iterator[None]:
     try:
         yield
     except AnabranchError as error:
-        if len(statements) > 1 and "failed" in error.facts:
+        if len(statements) > 1 and "failed" in error.facts and "\n" in text.strip():
             line = _line_of(text, statements, error.facts["failed"])
             error.message = f"line {line}: {error.message}"
             error.facts["line"] = line

@@ -16,6 +16,7 @@ from anabranch.errors import AnabranchError, OutcomeUnknown
 from anabranch.model.clock import Clock, Position
 from anabranch.model.content import LateView
 from anabranch.model.ids import ObjectId, ThingId, ViewId, new_id
+from anabranch.model.layers import as_layers
 from anabranch.model.objects import Layer, NewObject, ObjectKind, StoredObject, ViewKind, contents_of, size_of
 from anabranch.model.schema import Column, column_types
 from anabranch.model.tables import TableState
@@ -31,6 +32,7 @@ from anabranch.repo.context.table_state import table_state
 from anabranch.repo.read.applied import whole_rows
 from anabranch.repo.read.conditions import not_in_duck, reading
 from anabranch.repo.read.scan import scan
+from anabranch.repo.write.manifests import gathered, unchanged_manifests
 from anabranch.repo.write.netting import touched_columns
 from anabranch.repo.write.row_objects import Layout, ObjectForm, layout_of, store
 from anabranch.repo.write.scratch import scratch
@@ -139,10 +141,14 @@ class Refit:
         """Write the view; False if another was quicker."""
         shown = [x for x in layers if kind == "snapshot" or x.view != "snapshot"]
         ranks = {turn: n for n, turn in enumerate(sorted({x.turn for x in shown}), kind == "fold")}
-        links = tuple((ranks[x.turn], x.object.id) for x in shown)
         state, place = self.place.state, self.place
+        kept, rest = unchanged_manifests(as_layers(state.layers), shown)
+        direct = [(ranks[x.turn], x.object.id) for x in rest]
+        links, manifests = gathered(self.ctx, direct, {x.object.id: x.object for x in rest})
+        links = (*((ranks[x.turn], x.object.id) for x in kept), *links)
+        self.made += manifests
         since = place.since if kind == "fold" else None
-        wanted = {id_ for _, id_ in links}
+        wanted = {id_ for _, id_ in links} | {x.object.id for x in shown}
         new = tuple(o for o in self.made if o.stored.id in wanted)
         view = LateView(ViewId(new_id("v")), state.id, kind, place.at, since, links, state.row_count, new)
         written = self._write(view)

@@ -39,7 +39,7 @@ def optimize(ctx: Context, name: str, on: str | None) -> Optimized:
         return _described(place, layers, chosen, after if kind else before, kind)
 
 
-def _folded(work: Refit, layers: tuple[Layer, ...], limits: Limits) -> tuple[Layer, ...]:
+def _folded(work: Refit, layers: Sequence[Layer], limits: Limits) -> Sequence[Layer]:
     """Fold, unless rewriting leaves nothing to fold."""
     left = folding.kept_beside(layers, _chosen(layers, limits))
     groups = folding.groups(folding.runs(layers), limits)

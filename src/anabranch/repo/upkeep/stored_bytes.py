@@ -5,8 +5,10 @@ from __future__ import annotations
 import hashlib
 import io
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import BinaryIO
 
+from anabranch.catalog import manifests, objects
 from anabranch.catalog.checks.object_pages import is_there, object_page, settled_page
 from anabranch.catalog.checks.rows import MISSHAPEN
 from anabranch.errors import AnabranchError, Corrupt, Unavailable
@@ -14,6 +16,7 @@ from anabranch.model.objects import KeyRange, StoredObject
 from anabranch.model.schema import Schema
 from anabranch.model.verification import RESTORE_CATALOG, RESTORE_FILE, Affected, Damage
 from anabranch.repo.context.context import Context
+from anabranch.repo.write.manifests import totals
 from anabranch.settings import VERIFIED_AT_ONCE
 
 
@@ -72,6 +75,9 @@ def _check(ctx: Context, o: StoredObject, content: bytes | None, schema: Schema 
         except AnabranchError as error:
             yield Damage("object", where, error.message, affects, hint)
             return
+    if o.kind == "manifest":
+        yield from (Damage("object", where, what, affects, RESTORE_CATALOG) for what in _differences(ctx, o))
+        return
     if schema is None:
         return
     try:
@@ -82,6 +88,25 @@ def _check(ctx: Context, o: StoredObject, content: bytes | None, schema: Schema 
     except MISSHAPEN as error:
         said = error.message if isinstance(error, AnabranchError) else f"{type(error).__name__}: {error}"
         yield Damage("object", where, said, affects, hint)
+
+
+def _differences(ctx: Context, manifest: StoredObject) -> Iterator[str]:
+    """What a manifest says otherwise than the catalogue, of itself and of the objects that it lists."""
+    try:
+        listed = ctx.read_manifest(manifest)
+    except Corrupt as error:
+        yield error.message
+        return
+    with ctx.catalog.read() as cx:
+        known = objects.find(cx, [o.id for o in listed])
+        members = manifests.members_of(cx, manifest.id)
+    if members != {o.id for o in listed}:
+        yield f"it lists {len(listed)} objects, the catalogue others or {len(members)}"
+    for o in listed:
+        if known.get(o.id) != o:
+            yield f"it says other things of object {o.id} than the catalogue, or that is not there"
+    if manifest != replace(manifest, **totals(listed)):
+        yield "the catalogue says other rows, sizes or keys of it than its objects have"
 
 
 def _contradictions(o: StoredObject, file: BinaryIO, schema: Schema) -> Iterator[str]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from anabranch.engines.engine import Engine
 from anabranch.model.ids import ObjectId
+from anabranch.model.layers import Layers
 from anabranch.model.objects import Layer, NewObject, ObjectKind, around, contents_of
 from anabranch.model.schema import Column, Schema, column_types
 from anabranch.model.tables import TableState
@@ -65,7 +66,7 @@ class Write:
     def after(self, made: Sequence[NewObject]) -> Write:
         """The same on the table as new objects leave it."""
         state = self.state
-        layers = (*state.layers, *(Layer(state.next_turn, o.stored) for o in made))
+        layers = Layers.over(state.layers, [Layer(state.next_turn, o.stored) for o in made])
         own = contents_of(made)
         shown = replace(state, layers=layers, schemas={**state.schemas, state.schema.id: state.schema})
         return replace(self, state=shown, pending={**self.pending, **own})

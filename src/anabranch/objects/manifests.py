@@ -1,0 +1,82 @@
+"""Manifests: Parquet files that list very many objects of rows, each with all that the catalogue says of it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+import pyarrow as pa
+
+from anabranch.errors import Corrupt
+from anabranch.model.ids import ColumnId, ObjectId, SchemaId
+from anabranch.model.objects import KeyRange, KeyValue, StoredObject, is_object_path, key_document, read_key
+from anabranch.objects.parquet import decode, encode
+
+_SCHEMA = pa.schema(
+    {
+        "id": pa.string(),
+        "sha256": pa.string(),
+        "size_bytes": pa.int64(),
+        "row_count": pa.int64(),
+        "schema_id": pa.string(),
+        "key_low": pa.string(),
+        "key_high": pa.string(),
+        "touched": pa.string(),
+        "place": pa.string(),
+        "path": pa.string(),
+    }
+)
+
+
+def encode_manifest(objects: Sequence[StoredObject]) -> bytes:
+    """Write a manifest."""
+    return encode(pa.Table.from_pylist([_row(o) for o in objects], _SCHEMA), max(1, len(objects)))
+
+
+def decode_manifest(content: bytes, id_: ObjectId) -> tuple[StoredObject, ...]:
+    """Read a manifest; Corrupt if it describes what can be no object of rows."""
+    try:
+        return tuple(_object(row) for row in decode(content).select(_SCHEMA.names).to_pylist())
+    except (KeyError, TypeError, ValueError) as error:
+        raise Corrupt(f"manifest {id_} can't be read: {error}", hint="restore the file from a backup") from error
+
+
+def _row(o: StoredObject) -> dict[str, str | int | None]:
+    low, high = (o.key_range.low, o.key_range.high) if o.key_range else (None, None)
+    return {
+        "id": o.id,
+        "sha256": o.sha256,
+        "size_bytes": o.size_bytes,
+        "row_count": o.row_count,
+        "schema_id": o.schema_id,
+        "key_low": _end(low),
+        "key_high": _end(high),
+        "touched": json.dumps(list(o.touched)),
+        "place": o.place,
+        "path": o.path,
+    }
+
+
+def _end(values: tuple[KeyValue, ...] | None) -> str | None:
+    return None if values is None else json.dumps([key_document(v) for v in values])
+
+
+def _object(row: dict[str, Any]) -> StoredObject:
+    path, ends = row["path"], (row["key_low"], row["key_high"])
+    is_in_root = row["place"] == "root" and path is not None and is_object_path(path)
+    if not is_in_root and (path is not None or row["place"] not in ("inline", "elsewhere")):
+        raise ValueError(f"{path!r} is no place of an object")
+    low_high = [tuple(read_key(v) for v in json.loads(end)) for end in ends if end is not None]
+    return StoredObject(
+        ObjectId(row["id"]),
+        "rows",
+        row["sha256"],
+        row["size_bytes"],
+        row["row_count"],
+        SchemaId(row["schema_id"]),
+        KeyRange(*low_high) if low_high else None,
+        tuple(ColumnId(c) for c in json.loads(row["touched"])),
+        row["place"],
+        path,
+    )

@@ -1,0 +1,116 @@
+"""Very many objects of rows are linked by manifests: few rows of the catalogue to open a table, one to find a key."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from anabranch.model.content import Change, Content, View
+from anabranch.model.ids import ObjectId, new_id
+from anabranch.model.layers import Layers
+from anabranch.model.objects import Layer, Members, NewObject, StoredObject, around
+from anabranch.objects.manifests import encode_manifest
+from anabranch.repo.context.context import Context
+
+Turned = tuple[int, ObjectId]
+"""An object with its turn, or step."""
+
+
+def with_manifests(ctx: Context, content: Content) -> tuple[Content, list[NewObject]]:
+    """What a commit says, with manifests where it would link too many objects; and those that were made for it."""
+    made: list[NewObject] = []
+    changes, views = [], {v.thing_id: v for v in content.views}
+    for change in content.changes:
+        steps = change.steps or (0,) * len(change.objects)
+        linked, new = gathered(ctx, list(zip(steps, change.objects, strict=True)), content.described)
+        made += new
+        changes.append(_linking(change, linked) if new else change)
+        if new and change.thing_id in views:
+            views[change.thing_id] = _viewing(views[change.thing_id], linked)
+    if not made:
+        return content, made
+    told = {o.stored.id: o.stored for o in made}
+    return (
+        replace(
+            content,
+            changes=tuple(changes),
+            views=tuple(views.values()),
+            objects=(*content.objects, *made),
+            described={**content.described, **told},
+        ),
+        made,
+    )
+
+
+def gathered(
+    ctx: Context, linked: Sequence[Turned], described: Mapping[ObjectId, StoredObject]
+) -> tuple[tuple[Turned, ...], list[NewObject]]:
+    """Links with manifests in the places of objects of rows, where one turn has too many of them."""
+    limit = ctx.settings.manifest_object_limit
+    turns: dict[int, list[StoredObject]] = {}
+    for turn, id_ in linked:
+        if described[id_].kind == "rows":
+            turns.setdefault(turn, []).append(described[id_])
+    inside: dict[Turned, ObjectId] = {}
+    made: list[NewObject] = []
+    try:
+        for turn, objects in turns.items():
+            for part in _parts(objects, limit) if len(objects) > limit else ():
+                made.append(_manifest(ctx, part))
+                inside |= {(turn, o.id): made[-1].stored.id for o in part}
+    except BaseException:
+        ctx.discard(made)
+        raise
+    return tuple(dict.fromkeys((turn, inside.get((turn, id_), id_)) for turn, id_ in linked)), made
+
+
+def unchanged_manifests(before: Layers, shown: Sequence[Layer]) -> tuple[list[Layer], list[Layer]]:
+    """The manifests of a state all of whose objects are still shown as they were, and the other layers that are."""
+    turns = {x.object.id: (x.turn, x.view) for x in shown}
+    kept: list[Layer] = []
+    for manifest in before.manifests:
+        inside = before.listed_in(manifest.object.id)
+        if all(turns.get(x.object.id) == (manifest.turn, manifest.view) for x in inside):
+            kept.append(manifest)
+            for x in inside:
+                del turns[x.object.id]
+    return kept, [x for x in shown if x.object.id in turns]
+
+
+def _parts(objects: Sequence[StoredObject], limit: int) -> Iterable[list[StoredObject]]:
+    """Objects of one schema, neighbours by key, so many at a time."""
+    alike: dict[tuple[object, ...], list[StoredObject]] = {}
+    for o in objects:
+        alike.setdefault((o.schema_id, o.touched, o.key_range is None), []).append(o)
+    for group in alike.values():
+        group.sort(key=lambda o: o.key_range.low if o.key_range else ())
+        yield from (group[n : n + max(limit, 1)] for n in range(0, len(group), max(limit, 1)))
+
+
+def _manifest(ctx: Context, objects: list[StoredObject]) -> NewObject:
+    file = ctx.root.put(encode_manifest(objects))
+    first = objects[0]
+    described = (ObjectId(new_id("o")), "manifest", file.sha256, file.size_bytes, 0)
+    stored = StoredObject(*described, first.schema_id, None, first.touched, "root", file.path)  # type: ignore[arg-type]
+    return NewObject(replace(stored, **totals(objects)), listed=tuple(o.id for o in objects))
+
+
+def totals(objects: Sequence[StoredObject]) -> dict[str, Any]:
+    """What a manifest's row of the catalogue says of all its objects together."""
+    inline = sum(o.place == "inline" for o in objects)
+    return {
+        "row_count": sum(o.row_count for o in objects),
+        "key_range": around(o.key_range for o in objects),
+        "members": Members(len(objects), sum(o.size_bytes for o in objects), inline),
+    }
+
+
+def _linking(change: Change, linked: Sequence[Turned]) -> Change:
+    steps = tuple(step for step, _ in linked)
+    return replace(change, objects=tuple(id_ for _, id_ in linked), steps=steps if change.steps else ())
+
+
+def _viewing(view: View, linked: Sequence[Turned]) -> View:
+    turns = tuple(turn for turn, _ in linked)
+    return replace(view, objects=tuple(id_ for _, id_ in linked), turns=turns if view.turns else ())
