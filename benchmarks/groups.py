@@ -33,7 +33,8 @@ GROUPS = (
     Group("incremental", "benchmarks.incremental", ("pipelines",)),
     Group("commands", "benchmarks.commands", ("start",)),
     Group("queries", "benchmarks.tpch", ("tpch",)),
-    Group("files", "benchmarks.file_counts", ("files-count",)),
+    Group("objects", "benchmarks.file_counts", ("files-count",)),
+    Group("files", "benchmarks.versioned_files", ("file-puts", "file-paths", "file-appends", "file-insert")),
     Group("roots", "benchmarks.roots", ("roots-process", "roots-on-spark", "roots-counts")),
     Group("flat", "benchmarks.flat", ("commits", "branches", "tables")),
 )

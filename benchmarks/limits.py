@@ -14,6 +14,8 @@ LIMITS: Mapping[str, float] = {
     "branch": 3.0,
     "flat": 2.0,
     "files-count": 4.0,
+    "file-puts": 1.0,
+    "file-paths": 2.0,
     "fold-commit": 1.5,
     "fold-slowest": 15.0,
     "fold-scan": 1.5,

@@ -87,7 +87,11 @@ class FarServer:
 
     def __enter__(self) -> FarServer:
         command = [*_ALONE, 'mount -t tmpfs none "$1" && exec "$2" -m tests.connect', "-", self._hidden, sys.executable]
-        env = {**os.environ, "SPARK_CONNECT_AUTHENTICATE_TOKEN": self._token, "PYTHONPATH": str(ROOT)}
+        env = {
+            **os.environ,
+            "SPARK_CONNECT_AUTHENTICATE_TOKEN": self._token,
+            "PYTHONPATH": os.pathsep.join((str(ROOT / "src"), str(ROOT))),
+        }
         self._process = subprocess.Popen(
             command,
             stdin=subprocess.PIPE,

@@ -35,8 +35,8 @@ def test_a_thousand_appends_leave_few_references_and_few_lists() -> None:
     lists, refs = Lists(), ()
     for number in range(1600):
         refs = folded((*refs, ref(number)), lists.put)
-        assert len(refs) <= 45
-    assert len(lists.kept) == 100 + 6
+        assert len(refs) <= 18
+    assert len(lists.kept) == 400 + 100 + 25 + 6 + 1
     assert [r.number for r in leaves(refs, lists.read)] == list(range(1600))
 
 

@@ -23,11 +23,17 @@ class Progress(Protocol):
     def phase(self, text: str) -> None:
         """Say what comes next."""
 
+    def so_far(self, done: int, of: int | None = None) -> None:
+        """Say how much of it is done, of how much if that is known."""
+
 
 class Quiet:
     """Shows nothing."""
 
     def phase(self, text: str) -> None:
+        return None
+
+    def so_far(self, done: int, of: int | None = None) -> None:
         return None
 
 
@@ -62,12 +68,23 @@ class _Spinner:
         self.phase(phase)
 
     def phase(self, text: str) -> None:
-        self._text, self._since = text, time.monotonic()
+        self._text, self._since, self._done = text, time.monotonic(), ""
+
+    def so_far(self, done: int, of: int | None = None) -> None:
+        self._done = f", {done:,}" + ("" if of is None else f" of {of:,} {_bar(done, of)}")
 
     def __rich__(self) -> RenderableType:
         done = ""
         with suppress(Exception):  # whatever it is, the work itself will tell
             found = self._tasks()
             done = f", task {found[0]:,} of {found[1]:,}" if found else ""
-        self._spinner.update(text=f"{self._text} … {time.monotonic() - self._since:.0f} s{done}")
+        self._spinner.update(text=f"{self._text} … {time.monotonic() - self._since:.0f} s{self._done}{done}")
         return self._spinner
+
+
+_BAR_WIDTH = 20
+
+
+def _bar(done: int, of: int) -> str:
+    full = _BAR_WIDTH * done // max(of, 1)
+    return "━" * full + "╌" * (_BAR_WIDTH - full)

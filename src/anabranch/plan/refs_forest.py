@@ -1,4 +1,4 @@
-"""References of a file as a forest: sixteen full neighbours become one list, so that a thousand appends stay small."""
+"""References of a file as a forest: four full neighbours become one list, so that a thousand appends stay small."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from anabranch.errors import Corrupt
 from anabranch.model.files import BlockRef
 
-WIDTH = 16
+WIDTH = 4
 MAX_LEVEL = 12
 """Deeper than any file that was ever written; a list that claims more was made to harm."""
 

@@ -30,9 +30,10 @@ def command(session: Session, table: str | None, into: str | None, limit: int) -
     $ ana conflicts
     $ ana conflicts orders
 
-    JSON: branch, sources, count, tables (list of table, count), schema, objects, violations (each a list of table,
-    kind and more); of one table: table, count, rows (list of key, kind, column, base, ours, theirs), things (of the
-    table and its columns), violations.
+    JSON: branch, sources, count, tables (list of table, count), files (list of path, kind, column, moved_to, base,
+    ours, theirs), schema, objects, violations (each a list of table, kind and more); of one table:
+    table, count, rows (list of key, kind, column, base, ours, theirs), things (of the table and its columns),
+    violations.
     """
     branch = into or session.branch
     kept = session.open_work(branch)

@@ -155,6 +155,11 @@ def _show_versions(telling: StepOutput, names: Names) -> None:
     telling.table(headings, rows)
 
 
+def _show_lines(telling: StepOutput, names: Names) -> None:
+    for line in names["lines"]:
+        telling.say(f"   logs/day.log: {line}")
+
+
 def _show_history(telling: StepOutput, names: Names) -> None:
     repo, commits = names["repo"], names["commits"]
     branches = {b.commit: [b.name] for b in repo.branches()}
@@ -244,6 +249,17 @@ refs = ["main", "main~1", f"main@{{{loaded_at}}}", "v1", "dev"]
 found = {ref: repo.table("orders", at=ref).get({"id": 7}) for ref in refs}""",
         _show_versions,
         "looking up an order",
+    ),
+    Act(
+        "Files live in the same history: both branches append to a log, and merge",
+        """
+for branch in ("main", "dev"):
+    with repo.commit(branch, f"a line from {branch}") as tx:
+        tx.files.append("logs/day.log", f"{branch} was here\\n")
+repo.merge("dev", into="main")
+lines = list(repo.files("main").lines("logs/day.log"))""",
+        _show_lines,
+        "writing and merging files",
     ),
     Act(
         "History",

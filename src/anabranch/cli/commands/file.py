@@ -20,6 +20,7 @@ from anabranch.documents.records import commit_document
 from anabranch.errors import InvalidRequest
 
 if TYPE_CHECKING:
+    from anabranch.cli.progress import Progress
     from anabranch.model.files import FileStat
     from anabranch.repo.files.tree import FileTree
     from anabranch.repo.files.writer import FilesWriter
@@ -50,17 +51,17 @@ def put(session: Session, source: str, path: str, message: str | None) -> None:
 
     JSON: branch, path, files (how many), commit (as in log, or null if it is staged).
     """
-    _write(session, message, path, lambda files: _put(files, source, path))
+    _write(session, message, path, lambda files, told: _put(files, source, path, told))
 
 
-def _put(files: FilesWriter, source: str, path: str) -> int:
+def _put(files: FilesWriter, source: str, path: str, told: Progress) -> int:
     place = Path(source)
     if source == "-":
         files.put(path, sys.stdin.buffer)
     elif place.is_file():
         files.put(f"{path}{place.name}" if path.endswith("/") or not path else path, place)
     else:
-        return files.put_all(path, source)
+        return files.put_all(path, source, tell=told.so_far)
     return 1
 
 
@@ -78,7 +79,7 @@ def append(session: Session, source: str, path: str, message: str | None) -> Non
     JSON: branch, path, files, commit.
     """
 
-    def write(files: FilesWriter) -> int:
+    def write(files: FilesWriter, _told: Progress) -> int:
         files.append(path, sys.stdin.buffer if source == "-" else Path(source))
         return 1
 
@@ -99,7 +100,7 @@ def fetch(session: Session, url: str, path: str, message: str | None) -> None:
 
     JSON: branch, path, files, commit.
     """
-    _write(session, message, path, lambda files: _one(files.fetch, path, url))
+    _write(session, message, path, lambda files, _: _one(files.fetch, path, url))
 
 
 @command.command("rm")
@@ -115,7 +116,7 @@ def remove(session: Session, path: str, recursive: bool, message: str | None) ->
 
     JSON: branch, path, files, commit.
     """
-    _write(session, message, path, lambda files: files.delete(path, recursive=recursive))
+    _write(session, message, path, lambda files, _: files.delete(path, recursive=recursive))
 
 
 @command.command("mv")
@@ -131,7 +132,7 @@ def move(session: Session, source: str, target: str, message: str | None) -> Non
 
     JSON: branch, path, files, commit.
     """
-    _write(session, message, target, lambda files: _one(files.move, source, target))
+    _write(session, message, target, lambda files, _: _one(files.move, source, target))
 
 
 @command.command("cp")
@@ -147,7 +148,7 @@ def copy(session: Session, source: str, target: str, message: str | None) -> Non
 
     JSON: branch, path, files, commit.
     """
-    _write(session, message, target, lambda files: _one(files.copy, source, target))
+    _write(session, message, target, lambda files, _: _one(files.copy, source, target))
 
 
 def _one(verb: Callable[[str, str], None], one: str, other: str) -> int:
@@ -321,10 +322,10 @@ def document(found: FileStat) -> dict[str, Any]:
     return {name: value for name, value in vars(found).items() if name != "whole"}
 
 
-def _write(session: Session, message: str | None, path: str, write: Callable[[FilesWriter], int]) -> None:
+def _write(session: Session, message: str | None, path: str, write: Callable[[FilesWriter, Progress], int]) -> None:
     """Change files in the working set, or in a commit, and tell it."""
-    with session.progress(f"writing {path}"), writing(session, message, None) as made:
-        count = write(made.transaction.files)
+    with session.progress(f"writing {path}") as told, writing(session, message, None) as made:
+        count = write(made.transaction.files, told)
     _tell(session, made, path, count)
 
 

@@ -15,10 +15,11 @@ STRICTNESSES = ("cell", "row", "disjoint", "table", "operations")
 
 
 def conflicts_document(conflicts: Conflicts) -> dict[str, Any]:
-    """How many conflicts there are and where: count, tables (list of table, count), schema, objects, violations."""
+    """How many conflicts there are and where: count, tables (table, count), files, schema, objects, violations."""
     return {
         "count": conflicts.count(),
         "tables": [{"table": name, "count": table.count()} for name, table in conflicts.items()],
+        "files": conflicts.files.rows(),
         "schema": conflicts.schema,
         "objects": conflicts.objects,
         "violations": conflicts.violations,
@@ -29,10 +30,17 @@ def conflict_lines(conflicts: Conflicts) -> Iterator[str]:
     """A line for each table or thing that is in conflict."""
     rows = [(clean(name), _kinds(table.rows())) for name, table in conflicts.items()]
     rows += [(_place(thing), thing_text(thing)) for thing in (*conflicts.objects, *conflicts.schema)]
+    rows += [(clean(file["path"]), _file_text(file)) for file in conflicts.files.rows()]
     for (table, kind, name), count in Counter((v["table"], v["kind"], v["name"]) for v in conflicts.violations).items():
         rows.append((clean(table), f"{plural(count, 'merged row')} would break {kind} {clean(name)}"))
     for line in columns(rows) if rows else []:
         yield f"  {line}"
+
+
+def _file_text(file: Mapping[str, Any]) -> str:
+    """What each side did to a file: `file (replace/append)`, and where it was moved to."""
+    moved = f", moved to {clean(file['moved_to'])}" if file["moved_to"] else ""
+    return f"file ({' '.join(filter(None, [file['kind'], file['column']]))}){moved}"
 
 
 def thing_text(thing: Mapping[str, Any]) -> str:
@@ -44,9 +52,12 @@ def next_steps(conflicts: Conflicts, into: str, current: str, verb: str = "merge
     """What can be done about an open merge, or about what stopped at a commit."""
     there = "" if into == current else f" --into {into}"
     on = "" if into == current else f" --on {into}"
-    yield f"`ana conflicts TABLE{there}` shows them,"
+    if len(conflicts.files) < conflicts.count():
+        yield f"`ana conflicts TABLE{there}` shows them,"
     if conflicts.tables or conflicts.things:
         yield f"`ana resolve TABLE --ours{there}` (or --theirs, --base, --set) settles them;"
+    if len(conflicts.files):
+        yield f"`ana resolve --file PATH --ours{there}` (or --theirs, --base, --content) settles files;"
     if any(v.kind != "key" for v in conflicts.broken):
         yield f"rows that would break a constraint are given values with `ana resolve TABLE --key … --set …{there}`,"
         yield f"or changed on {into} first;"

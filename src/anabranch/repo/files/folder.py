@@ -8,8 +8,9 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 import stat as kinds
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -23,7 +24,8 @@ from anabranch.repo.files.tree import FileTree
 from anabranch.repo.files.writer import FilesWriter
 
 MANIFEST, IGNORE = ".ana-manifest", ".anaignore"
-_READ = 4 * 1024 * 1024
+_OURS = re.compile(r"\.ana-(?:manifest\.)?t[0-9a-z]{16}")
+"""What a file is called while it is written; one that is left was of a process that died."""
 
 
 @dataclass(frozen=True)
@@ -67,6 +69,10 @@ class FolderStatus:
         return bool(self.added or self.changed or self.removed)
 
 
+Tell = Callable[[int, int], None]
+"""Hears how many files are done, of how many."""
+
+
 class _Takes(Protocol):
     @property
     def files(self) -> FilesWriter: ...
@@ -106,19 +112,31 @@ class LocalFolder:
         self._write_manifest(self.ref, {**kept, **new})
         return found
 
-    def checkout(self, tree: FileTree, ref: str | None, *, force: bool = False) -> int:
-        """Write all files of a tree, remove those that it has not; what was changed here is lost only by `force`."""
+    def checkout(self, tree: FileTree, ref: str | None, *, force: bool = False, tell: Tell | None = None) -> int:
+        """Write all files of a tree, remove those that it has not; what was changed here is lost only by `force`.
+
+        `tell` hears after each file how many are there, of how many. One that broke off is gone on with.
+        """
         wanted = {_checked(s): s for s in tree.walk() if not s.is_folder}
         _refuse_twins(self._place, wanted)
-        self._refuse_lost(force)
+        self._refuse_lost(tree, wanted, force)
         self._place.mkdir(parents=True, exist_ok=True)
         manifest, kept = self._manifest(), dict[str, KnownFile]()
         for path in sorted(manifest.files.keys() - wanted.keys()):
             self._remove(path)
         for path, stat in sorted(wanted.items()):
             kept[path] = self._unmoved(manifest, path, stat) or self._write(tree, path, stat)
+            if tell is not None:
+                tell(len(kept), len(wanted))
         self._write_manifest(ref, kept)
+        self._remove_remnants()
         return len(wanted)
+
+    def _remove_remnants(self) -> None:
+        """Remove what a process left that died while it wrote."""
+        for folder, _, names in os.walk(self._place):
+            for name in filter(_OURS.fullmatch, names):
+                Path(folder, name).unlink(missing_ok=True)
 
     # --- looking ---
 
@@ -133,7 +151,8 @@ class LocalFolder:
             below[:] = sorted(d for d in below if not ignored(f"{lead}{d}", True))
             for name in sorted(names):
                 path, found = f"{lead}{name}", os.lstat(os.path.join(folder, name))
-                if path not in (MANIFEST, IGNORE) and kinds.S_ISREG(found.st_mode) and not ignored(path, False):
+                is_own = path in (MANIFEST, IGNORE) or _OURS.fullmatch(name)
+                if not is_own and kinds.S_ISREG(found.st_mode) and not ignored(path, False):
                     yield check_path(path), found
 
     def _ignored(self) -> _Ignore:
@@ -175,16 +194,21 @@ class LocalFolder:
 
     # --- writing ---
 
-    def _refuse_lost(self, force: bool) -> None:
-        """Refuse to write over what nobody has taken in."""
+    def _refuse_lost(self, tree: FileTree, wanted: Mapping[str, FileStat], force: bool) -> None:
+        """Refuse to write over what nobody has taken in; what is there as it is to be was written before."""
         if force or not self._place.is_dir():
             return
         found = self.status()
-        lost = (*found.added, *found.changed)
+        lost = [p for p in (*found.added, *found.changed) if not self._is_as(tree, p, wanted.get(p))]
         if lost:
             hint = "add them to a commit, use force=True, or another folder"
             message = f"{str(self._place)!r} has {len(lost)} files that would be lost, such as {lost[0]!r}"
             raise AlreadyExists(message, hint=hint)
+
+    def _is_as(self, tree: FileTree, path: str, stat: FileStat | None) -> bool:
+        if stat is None or os.lstat(self._place / path).st_size != stat.size:
+            return False
+        return self._hash(path) == (stat.sha256 or _hashed(tree, path))
 
     def _unmoved(self, manifest: Manifest, path: str, stat: FileStat) -> KnownFile | None:
         """A file that is there already, as it is to be."""
@@ -199,7 +223,7 @@ class LocalFolder:
         """Write one file under another name and rename it, so that it is there whole or not at all."""
         target = self._place / path
         self._make_folders(path)
-        temporary, digest = target.parent / f".{new_id('t')}", hashlib.sha256()
+        temporary, digest = target.parent / f".ana-{new_id('t')}", hashlib.sha256()
         try:
             with open(temporary, "xb", opener=_no_links) as file:
                 for chunk in tree.stream(path):
@@ -243,6 +267,13 @@ class _Ignore:
     def __call__(self, path: str, is_folder: bool) -> bool:
         names = [line.removesuffix("/").removeprefix("/") for line in self.lines if is_folder or not line.endswith("/")]
         return any(pattern_of(name, anywhere=True).fullmatch(path) for name in names)
+
+
+def _hashed(tree: FileTree, path: str) -> str:
+    found = hashlib.sha256()
+    for chunk in tree.stream(path):
+        found.update(chunk)
+    return found.hexdigest()
 
 
 def _no_links(path: str, flags: int) -> int:
