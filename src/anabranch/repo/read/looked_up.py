@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -17,16 +14,11 @@ from anabranch.model.objects import Layer
 from anabranch.model.schema import Column
 from anabranch.objects.parquet import read_columns
 from anabranch.plan.read_strategy import width_bytes
+from anabranch.queries.key_search import SEARCHED, Places, marked, places_of
 from anabranch.queries.query import Rows
 from anabranch.queries.scan import Access, Keys, Scan
 from anabranch.repo.context.context import Context
 from anabranch.settings import LOOKED_UP_KEYS_LIMIT, LOOKED_UP_ROWS_PER_KEY
-
-Places = np.ndarray[Any, np.dtype[np.intp]]
-_SORTED = b"ana.sorted"
-_NUMBERS = {"tinyint": pa.int8(), "smallint": pa.int16(), "int": pa.int32(), "bigint": pa.int64()}
-_AS_NUMBERS = {**_NUMBERS, "date": pa.int32(), "timestamp": pa.int64(), "timestamp_ntz": pa.int64()}
-"""Types that are searched as the whole numbers that they are stored as."""
 
 
 def with_rows_at(ctx: Context, plan: Scan, keys: Keys) -> Scan:
@@ -55,7 +47,7 @@ def _wanted(ctx: Context, plan: Scan, keys: Keys) -> pa.Array | None:
     """The values of the first key column to look for; None where an engine finds them as fast, or must."""
     if ctx.engines.setting == "spark" or not isinstance(keys.source, Rows):
         return None
-    if plan.key[0].type.name not in (*_AS_NUMBERS, "string") or any(c.type.only_spark for c in plan.columns):
+    if plan.key[0].type.name not in SEARCHED or any(c.type.only_spark for c in plan.columns):
         return None
     column = keys.source.table.column(plan.key[0].id)
     return None if len(column) > LOOKED_UP_KEYS_LIMIT else pc.unique(column.combine_chunks()).drop_null()
@@ -86,7 +78,7 @@ class _LookUp:
     def places_in(self, id_: ObjectId) -> Places:
         """Where a file has rows at the keys."""
         (key,) = self._decoded(id_, [self.first])
-        return _places(key, self.wanted, self.first)
+        return places_of(key, self.wanted, self.first)
 
     def rows_at(self, id_: ObjectId, places: Places) -> pa.Table:
         """The rows of a file at some places."""
@@ -103,56 +95,10 @@ class _LookUp:
             with open(self.paths[id_], "rb") as file:
                 read = plain(read_columns(file, [str(c.id) for c in missing])).combine_chunks()
             for c in missing:
-                known[c] = _marked(read.select([str(c.id)]), c == self.first)
+                known[c] = marked(read.select([str(c.id)]), c == self.first)
                 cache.put(_name(id_, c), known[c])
         return [rows for rows in known.values() if rows is not None]
 
 
 def _name(id_: ObjectId, column: Column) -> tuple[str, str, str]:
     return "decoded", id_, str(column.id)
-
-
-def _marked(rows: pa.Table, is_key: bool) -> pa.Table:
-    """A column with a mark if it is sorted, so that it can be searched."""
-    column = rows.column(0)
-    if not is_key or column.null_count or not column.num_chunks:
-        return rows
-    is_sorted = len(column) < 2 or pc.all(pc.less_equal(column[:-1], column[1:])).as_py()
-    return rows.replace_schema_metadata({_SORTED: b"1"}) if is_sorted else rows
-
-
-def _places(rows: pa.Table, wanted: pa.Array, column: Column) -> Places:
-    """Where a column has one of these values."""
-    values = rows.column(0)
-    if _SORTED not in (rows.schema.metadata or {}):
-        return np.flatnonzero(pc.is_in(values, wanted.cast(values.type)).to_numpy())
-    first, last = _ranges(values, wanted, column)
-    if np.all(last - first <= 1):
-        return first[last > first]
-    return np.concatenate([np.arange(a, b) for a, b in zip(first, last, strict=True)])
-
-
-def _ranges(values: pa.ChunkedArray, wanted: pa.Array, column: Column) -> tuple[Places, Places]:
-    """From where to where a sorted column has each of these values."""
-    if column.type.name == "string":
-        sought = wanted.to_pylist()
-        held = _Texts(values)
-        return np.array([bisect_left(held, v) for v in sought]), np.array([bisect_right(held, v) for v in sought])
-    number = _AS_NUMBERS[column.type.name]
-    inside = values.chunk(0).view(number).to_numpy()
-    searched = wanted.cast(values.type).view(number).to_numpy()
-    return np.searchsorted(inside, searched, "left"), np.searchsorted(inside, searched, "right")
-
-
-@dataclass(frozen=True)
-class _Texts(Sequence[str]):
-    """A sorted column of texts, to be searched: Python and Parquet have them in one order."""
-
-    values: pa.ChunkedArray
-
-    def __len__(self) -> int:
-        return len(self.values)
-
-    def __getitem__(self, place: int) -> str:  # type: ignore[override]
-        found: str = self.values[place].as_py()
-        return found
