@@ -14,7 +14,7 @@ from tests.cli.conftest import Ana
 def test_the_demo_tells_its_story_and_leaves_a_repository(ana: Ana, folder: Path) -> None:
     done = ana("demo", "--path", "shop", "--rows", "2000")
     titles = [line for line in done.out.splitlines() if line.partition(".")[0].isdigit()]
-    assert len(titles) == 11
+    assert len(titles) == 12
     assert "merge.resolve(" in done.out
     assert 'with repo.commit("main", "load orders") as tx:' in done.out
     assert "   cd shop\n" in done.out
