@@ -19,7 +19,6 @@ from tests.maven import REPOSITORY, jar, jars
 KEY, SECRET = "anabranch-tests", "a-secret-that-no-message-shows"
 ENVIRONMENT = {"AWS_ACCESS_KEY_ID": KEY, "AWS_SECRET_ACCESS_KEY": SECRET, "AWS_REGION": "us-east-1"}
 PATIENCE_SECONDS = 60
-VERSITYGW = "v1.8.0"
 S3PROXY = "org.gaul:s3proxy:4.1.0:jar-with-dependencies"
 
 
@@ -31,7 +30,7 @@ class S3Server:
     bucket = "tests"
 
     def __init__(self) -> None:
-        self.endpoint = os.environ.get("ANABRANCH_TEST_S3", "") if type(self) is S3Server else ""
+        self.endpoint = os.environ.get("ANABRANCH_TEST_S3", "")
         if not self.endpoint:
             self._own()
 
@@ -74,22 +73,6 @@ class S3Server:
         settings.write_text("".join(f"{k}={v}\n" for k, v in facts.items()), encoding="utf-8")
         command = ["java", "-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-jar", str(jar(S3PROXY))]
         return launch([*command, "--properties", str(settings)], self.folder / "log")
-
-
-class Versitygw(S3Server):
-    """Another server, a Go module: built once by the machine's Go, which takes some minutes."""
-
-    def _start(self) -> subprocess.Popen[bytes]:
-        command = [str(_versitygw()), "--access", KEY, "--secret", SECRET, "--port", f"127.0.0.1:{self.port}"]
-        return launch([*command, "posix", str(self.folder / "data")], self.folder / "log")
-
-
-def _versitygw() -> Path:
-    folder = REPOSITORY.parent / "anabranch-go"
-    if not (folder / "versitygw").exists():
-        command = ["go", "install", f"github.com/versity/versitygw/cmd/versitygw@{VERSITYGW}"]
-        subprocess.run(command, check=True, capture_output=True, env={**os.environ, "GOBIN": str(folder)})
-    return folder / "versitygw"
 
 
 def s3a_jars() -> str:

@@ -39,6 +39,7 @@ LIBRARIES = {
     "numpy": [
         "engines/file_reading.py",
         "engines/java_math.py",
+        "queries/key_search.py",
         "queries/overlay_fold.py",
         "queries/overlay_places.py",
     ],

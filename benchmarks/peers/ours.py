@@ -105,7 +105,7 @@ class OnSpark(Anabranch):
 
     def _open(self) -> ab.Repository:
         self._session = open_session(self._folder)
-        return ab.init(self._folder / "repo", spark=self._session, engine="spark")
+        return ab.init(self._folder / "repo", spark=self._session)
 
     def _read(self, path: str) -> Any:
         return self._session.read.parquet(path)

@@ -119,6 +119,8 @@ KNOWN_OBJECTS_LIMIT = 100_000
 # Objects
 HASHING_THREADS = 4
 """Threads that hash files."""
+ENCODING_THREADS = 2
+"""Threads that encode and write the files of one statement: each holds one file in memory."""
 FETCHING_THREADS = 8
 """Threads that fetch files of far object roots."""
 LEFT_BEHIND_SECONDS = 24 * 60 * 60
@@ -161,6 +163,16 @@ REWRITTEN_FILES_AT_ONCE = 8
 """Files that are rewritten together."""
 
 # Memory and reading
+LOOKED_UP_KEYS_LIMIT = 65_536
+"""Up to so many keys are looked up in files without an engine."""
+LOOKED_UP_ROWS_PER_KEY = 4
+"""That is so as long as no more rows than this, for each key, share the first column of the key."""
+DOOR_ROW_LIMIT = 10_000
+"""DataFrames of up to so many rows come into the process before anything is done with them."""
+DOOR_LIMIT_BYTES = 8 * 1024 * 1024
+"""Where Spark expects a DataFrame to be no larger, it is asked for its first rows."""
+DOOR_INPUT_LIMIT_BYTES = 256 * 1024 * 1024
+"""Where a DataFrame is shuffled, it is asked so only if it reads no more than this: it may have to run twice."""
 BATCH_ROWS = 64 * 1024
 """Rows of a batch that `batches()` gives."""
 SPARK_COPY_FILES_LIMIT = 4096

@@ -1,4 +1,4 @@
-"""The contract of object roots: the same in a folder, on S3 (s3proxy, versitygw) and on HDFS."""
+"""The contract of object roots: the same in a folder, on S3 (s3proxy) and on HDFS."""
 
 from __future__ import annotations
 
@@ -15,9 +15,7 @@ from anabranch.model.object_urls import read_object_url
 from anabranch.objects.locations import open_blobs, open_root
 from anabranch.objects.root import ObjectRoot
 from tests.hdfs import HdfsServer
-from tests.s3 import ENVIRONMENT, Versitygw
 
-SERVERS = {"versitygw": "versity", "hdfs": "hdfs"}
 STORE = "zaaaaaaaaaaaaaaaa"
 
 
@@ -45,13 +43,7 @@ def hdfs_server() -> Iterator[HdfsServer]:
         yield server
 
 
-@pytest.fixture(scope="module")
-def versity_server() -> Iterator[Versitygw]:
-    with Versitygw() as server:
-        yield server
-
-
-KINDS = ["folder", "s3proxy", *(pytest.param(kind, marks=pytest.mark.more) for kind in ("versitygw", "hdfs"))]
+KINDS = ["folder", "s3proxy", pytest.param("hdfs", marks=pytest.mark.more)]
 
 
 @pytest.fixture(params=KINDS)
@@ -62,9 +54,7 @@ def place(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.Mo
         yield Place(request.getfixturevalue("s3").new_root())
     else:
         monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-        for name, value in ENVIRONMENT.items():
-            monkeypatch.setenv(name, value)
-        yield Place(request.getfixturevalue(f"{SERVERS[request.param]}_server").new_root())
+        yield Place(request.getfixturevalue("hdfs_server").new_root())
 
 
 @pytest.fixture

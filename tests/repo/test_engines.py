@@ -12,6 +12,7 @@ import pyarrow as pa
 import pytest
 
 import anabranch as ab
+from anabranch.repo.write import incoming
 
 pytestmark = pytest.mark.contract
 
@@ -42,6 +43,29 @@ def test_metadata_verbs_load_no_engine(tmp_path: Path) -> None:
     assert (done.stdout.strip(), done.stderr) == ("[]", "")
 
 
+SMALL_READ = """
+import sys
+import anabranch as ab
+
+repo = ab.open(sys.argv[1])
+rows = repo.table("t").arrow().to_pylist()
+assert rows == [{"id": 0, "v": 0}, {"id": 1, "v": 10}], rows
+assert repo.table("t", at="main~1").arrow().num_rows == 3
+print([name for name in ("pyspark", "duckdb", "sqlglot") if name in sys.modules])
+"""
+
+
+def test_a_small_table_with_changes_is_read_without_an_engine(tmp_path: Path) -> None:
+    with ab.init(tmp_path, engine="duck") as repo:
+        load(repo)
+        with repo.commit("main", "change") as tx:
+            tx.table("t").update({"v": "10"}, where="id = 1")
+            tx.table("t").delete(where="id = 2")
+    command = [sys.executable, "-c", SMALL_READ, str(tmp_path)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (done.stdout.strip(), done.stderr) == ("[]", "")
+
+
 def test_small_work_runs_in_the_process_and_the_log_says_why(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.DEBUG, logger="anabranch.engines"), ab.init(tmp_path) as repo:
         load(repo)
@@ -51,9 +75,10 @@ def test_small_work_runs_in_the_process_and_the_log_says_why(tmp_path: Path, cap
 
 
 def test_spark_takes_large_work_foreign_functions_and_frames(
-    tmp_path: Path, spark: Any, caplog: pytest.LogCaptureFixture
+    tmp_path: Path, spark: Any, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     settings = ab.Settings(spark_threshold_bytes=10)
+    monkeypatch.setattr(incoming, "DOOR_ROW_LIMIT", 0)  # else a frame of one row comes into the process
     with (
         caplog.at_level(logging.DEBUG, logger="anabranch.engines"),
         ab.init(tmp_path, spark=spark, settings=settings) as repo,

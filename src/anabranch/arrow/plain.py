@@ -6,7 +6,9 @@ import pyarrow as pa
 
 
 def plain(rows: pa.Table) -> pa.Table:
-    """Bring every column to its plain type; the values stay as they are."""
+    """Bring every column to its plain type, which may be null; the values stay as they are."""
+    if not all(field.nullable for field in rows.schema):
+        rows = pa.Table.from_arrays(rows.columns, names=rows.column_names)
     for i, field in enumerate(rows.schema):
         wanted = plain_type(field.type)
         if not _same(wanted, field.type):

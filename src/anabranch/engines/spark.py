@@ -57,7 +57,7 @@ __all__ = [
 ]
 
 
-_FAILURES = (PySparkException, Py4JJavaError)
+FAILURES = (PySparkException, Py4JJavaError)
 """PySpark leaves some of Spark's errors as Java has them."""
 
 
@@ -70,7 +70,7 @@ def frame_types(frame: DataFrame) -> dict[str, DataType]:
     """The columns of a DataFrame with their types; one of nothing but nulls is VOID."""
     try:
         fields = frame.schema.fields
-    except _FAILURES as error:  # Spark Connect looks at a DataFrame only now.
+    except FAILURES as error:  # Spark Connect looks at a DataFrame only now.
         raise translate(error) from error
     return {field.name: data_type(field.dataType) for field in fields}
 
@@ -80,7 +80,7 @@ def frame_types_of(frame: DataFrame) -> tuple[tuple[str, DataType | None], ...]:
     try:
         with quietly():
             fields = frame.schema.fields
-    except _FAILURES as error:  # Spark Connect looks at a DataFrame only now.
+    except FAILURES as error:  # Spark Connect looks at a DataFrame only now.
         raise translate(error) from error
     types = [(field.name, data_type(field.dataType)) for field in fields]
     return tuple((name, None if type_ == VOID else type_) for name, type_ in types)
@@ -103,7 +103,7 @@ def frame_to_memory(frame: DataFrame) -> pa.Table:
     try:
         with quietly():
             return plain(_for_memory(frame).toArrow())
-    except _FAILURES as error:
+    except FAILURES as error:
         raise translate(error) from error
 
 
@@ -168,7 +168,7 @@ class SparkEngine:
         try:
             bound = {name: self._bind(source) for name, source in query.sources.items()}
             return self.session.sql(spark_sql(query), args=self._arguments(query.args) or None, **bound)
-        except _FAILURES as error:
+        except FAILURES as error:
             raise translate(error) from error
 
     def run_text(self, text: str, frames: Mapping[str, DataFrame], args: Mapping[str, Any]) -> DataFrame:
@@ -181,7 +181,7 @@ class SparkEngine:
         try:
             with quietly():
                 return self.session.sql(braced, args=self._arguments(args) or None, **frames)
-        except _FAILURES as error:
+        except FAILURES as error:
             raise translate(error) from error
 
     @property
@@ -189,7 +189,7 @@ class SparkEngine:
         """Whether the session's settings change what SQL means."""
         try:
             return any(self.session.conf.get(name, usual) != usual for name, usual in _USUAL.items())
-        except _FAILURES:
+        except FAILURES:
             return True
 
     @property
@@ -197,14 +197,14 @@ class SparkEngine:
         """The session's time zone."""
         try:
             return str(self.session.conf.get("spark.sql.session.timeZone"))
-        except _FAILURES:
+        except FAILURES:
             return None
 
     def has_table(self, name: str) -> bool:
         """Tell whether the session has a table or view of this name."""
         try:
             return bool(self.session.catalog.tableExists(name))
-        except _FAILURES:
+        except FAILURES:
             return False
 
     def read(self, files: Files, names: Sequence[tuple[str, str]]) -> DataFrame:
@@ -221,7 +221,7 @@ class SparkEngine:
             return
         try:
             _ = self.session.read.options(**self._reading).text(_address(uri)).schema
-        except _FAILURES as error:
+        except FAILURES as error:
             raise self._unseen(uri, error) from error
         self.sees_files = True
 
@@ -238,14 +238,14 @@ class SparkEngine:
         frame = self.frame(query)
         try:
             return plain(_for_memory(frame).toArrow())
-        except _FAILURES as error:
+        except FAILURES as error:
             raise translate(error) from error
 
     def types(self, query: Query) -> list[DataType | None]:
         """Let Spark analyse the query and read the types off."""
         try:
             found = frame_types(self.frame(query))
-        except _FAILURES as error:
+        except FAILURES as error:
             raise translate(error) from error
         return [None if type_ == VOID else type_ for type_ in found.values()]
 
@@ -265,7 +265,7 @@ class SparkEngine:
         try:
             frame = self._with_field_ids(frame)
             frame.write.mode("error").options(**options).parquet(_address(uri))
-        except _FAILURES as error:
+        except FAILURES as error:
             raise translate(error) from error
 
     def _with_field_ids(self, frame: DataFrame) -> DataFrame:

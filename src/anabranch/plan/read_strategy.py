@@ -55,6 +55,12 @@ def sort_layers(layers: Sequence[Layer], columns: Sequence[Column]) -> SortedLay
     return SortedLayers(plain, changed, acting)
 
 
+def changed_cells(state: TableState, columns: Sequence[Column], layers: SortedLayers) -> tuple[Column, ...]:
+    """The columns whose cells changes may replace."""
+    touched = {c for d in layers.changes if d.object.kind == "update" for c in d.object.touched}
+    return tuple(c for c in columns if touched & c.ids and c.id not in state.schema.key_ids)
+
+
 def _may_change(layer: Layer, column_ids: Set[ColumnId]) -> bool:
     o = layer.object
     return o.kind == "delete" or (o.kind == "update" and not column_ids.isdisjoint(o.touched))
@@ -96,8 +102,7 @@ class Read:
     @cached_property
     def cells(self) -> tuple[Column, ...]:
         """The columns wanted whose cells changes may replace."""
-        touched = {c for d in self.layers.changes if d.object.kind == "update" for c in d.object.touched}
-        return tuple(c for c in self.columns if touched & c.ids and c.id not in self.state.schema.key_ids)
+        return changed_cells(self.state, self.columns, self.layers)
 
     @cached_property
     def may_prepare(self) -> bool:
@@ -133,13 +138,13 @@ def _is_worth_keeping(read: Read, query: QueryRead) -> bool:
     if any(c.type.only_spark for c in read.columns) or size_of(layers.changes) > settings.broadcast_limit_bytes:
         return False
     rows = sum(x.object.row_count for x in layers.changed)
-    size = rows * sum(map(_width_bytes, read.columns))
+    size = rows * sum(map(width_bytes, read.columns))
     if not query.in_process:
         return size <= settings.overlay_file_limit_bytes
     return rows <= settings.overlay_row_limit or (query.all_rows and size <= settings.cache_limit_bytes // 2)
 
 
-def _width_bytes(column: Column) -> int:
+def width_bytes(column: Column) -> int:
     """Guess how many bytes a value takes in memory."""
     is_wide = column.type.is_nested or column.type.name in ("string", "binary")
     return WIDE_VALUE_BYTES if is_wide else NARROW_VALUE_BYTES

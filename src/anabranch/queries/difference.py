@@ -10,7 +10,7 @@ from anabranch.model.schema import Column, Schema, column_types
 from anabranch.model.types import DataType
 from anabranch.queries import query as q
 from anabranch.queries.nested import differs
-from anabranch.queries.object_groups import turn_of
+from anabranch.queries.overlay_columns import turn_of
 from anabranch.queries.path_fold import AGAIN, STRING
 from anabranch.queries.query import DELETE, INSERT, OP, SAME, UPDATE, Query, Sources
 
@@ -29,6 +29,16 @@ def of_one_side(path: Query, schema: Schema, cells: Sequence[Column]) -> Query:
         *(q.col(n) for c in cells for n in (c.id, c.before)),
     ]
     return path.over(q.select(picked, q.subquery(path.expression, "f")))
+
+
+def first_keys(sides: Sequence[Query], schema: Schema, count: int) -> Query:
+    """The first keys of some queries over the same sources, once each, in their order."""
+    keys = [str(k) for k in schema.key_ids]
+    whole = q.union_all([q.select([q.col(k) for k in keys], q.subquery(side.expression, "s")) for side in sides])
+    once = q.select([q.col(k) for k in keys], q.subquery(whole, "k"), limit=count)
+    once.set("distinct", exp.Distinct())
+    once.set("order", exp.Order(expressions=[exp.Ordered(this=q.col(k)) for k in keys]))
+    return sides[0].over(once)
 
 
 def of_two_sides(ours: Query, theirs: Query, schema: Schema, cells: Sequence[Column], sources: Sources) -> Query:

@@ -12,9 +12,9 @@ from anabranch.model.schema import Column, Schema, column_types
 from anabranch.model.types import DataType
 from anabranch.queries.initial_values import initial_value
 from anabranch.queries.nested import differs
+from anabranch.queries.overlay_columns import GONE, turn_of
 from anabranch.queries.query import OP, TURN, Source, aliased, any_of, cast_to, choose, col, is_null
 
-GONE = "_ana_gone"
 INT = DataType("int")
 
 
@@ -80,10 +80,6 @@ class Overlay:
 
     def _older(self, turn: str) -> list[exp.Expr]:
         return [exp.LTE(this=col(turn, "d"), expression=col(TURN, "r"))] if self.has_turns else []
-
-
-def turn_of(column: Column) -> str:
-    return f"{column.id}_t"
 
 
 def physical(o: StoredObject, schema: Schema) -> tuple[tuple[str, DataType], ...]:

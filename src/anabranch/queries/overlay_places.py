@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 
 from anabranch.model.objects import Layer
 from anabranch.model.schema import Column
-from anabranch.queries.object_groups import GONE, turn_of
+from anabranch.queries.overlay_columns import GONE, turn_of
 
 PLACE = "_ana_place_among_rows"
 _FOUND = "_ana_found"
@@ -22,6 +22,12 @@ _STRETCHES_AT_MOST = 64
 
 Turns = Callable[[Any], Any]
 """The turns of the rows at some places."""
+
+
+def places_name(rows: Sequence[Layer], changes: Sequence[Layer], cells: Sequence[Column]) -> Hashable:
+    """What the places of these changes among these rows are remembered by."""
+    ids = [tuple((x.turn, x.object.id) for x in layers) for layers in (rows, changes)]
+    return (PLACE, *ids, tuple((str(c.id), str(c.type)) for c in cells))
 
 
 def turns_by_place(layers: Sequence[Layer]) -> Turns:

@@ -284,6 +284,16 @@ def test_the_layout_lists_the_objects_that_a_read_touches(shop: ab.Repository) -
     assert sum(r["rows"] for r in told if r["kind"] == "rows") == 3
 
 
+def test_objects_tell_where_each_of_them_lies(shop: ab.Repository) -> None:
+    told = rows(shop, "ana.objects", "orders", branch="dev")
+    assert [(r["id"], r["where"], r["here"]) for r in told] == [
+        (o.id, o.where, o.here) for o in shop.objects("dev", table="orders")
+    ]
+    assert {r["name"] for r in rows(shop, "ana.objects", branch="dev")} >= {"orders"}
+    with pytest.raises(ab.NotFound, match="nothing"):
+        rows(shop, "ana.objects", "nothing")
+
+
 def test_provenance_is_told_both_ways(shop: ab.Repository) -> None:
     base = shop.show("main")
     given = [{"orders": "dev"}, base, ab.external("s3://b/k@1")]

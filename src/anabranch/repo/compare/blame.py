@@ -24,7 +24,7 @@ from anabranch.objects.parquet import table_range
 from anabranch.plan.engine import Work
 from anabranch.proven.expression import Expression
 from anabranch.queries.blame import COLUMN, Attribution
-from anabranch.queries.object_groups import turn_of
+from anabranch.queries.overlay_columns import turn_of
 from anabranch.queries.query import TURN, Query, Rows, Sources, aliased, col, first, select
 from anabranch.queries.scan import Keys, named
 from anabranch.queries.writes import ordered as in_order

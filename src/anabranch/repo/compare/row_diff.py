@@ -23,7 +23,7 @@ from anabranch.plan.engine import Work
 from anabranch.proven.expression import Expression
 from anabranch.queries import difference
 from anabranch.queries import writes as changes
-from anabranch.queries.path_fold import Path, folded_path
+from anabranch.queries.path_fold import Path, folded_path, touched_keys
 from anabranch.queries.query import (
     OP,
     UPDATE,
@@ -271,10 +271,37 @@ class RowChanges:
         condition = _condition(where, args)
         engine = self._pick(f"the changed rows of {self.ends.after.name!r}", condition)
         with reading(self.ctx, self._all_layers()):
+            if limit is not None and self.ends.told and self.ends.layers and key is None and condition is None:
+                return self._first_rows(engine, limit), [*self.schema.key_columns, *self.plain], True
             query, columns, keyed = self._chosen(engine, key, condition)
             wanted = self._ordered(query, keyed)
             found = engine.fetch(limited(wanted, limit) if limit is not None else wanted)
         return found, columns, keyed
+
+    def _first_rows(self, engine: Engine, limit: int) -> pa.Table:
+        """The first rows that differ: only their keys are looked up, and more where what changed was taken back."""
+        count = max(limit, 1)
+        while True:
+            keys = self._first_keys(engine, count)
+            rows = changes.changed_only(self._at_keys(keys, self.plain, Sources(), whole=True))
+            found = engine.fetch(limited(self._ordered(rows, keyed=True), limit))
+            if found.num_rows >= limit or (keys.row_count or 0) < count:
+                return found
+            count *= 8
+
+    def _first_keys(self, engine: Engine, count: int) -> Keys:
+        """The first of the keys that were touched on the way, in their order."""
+        sources = Sources()
+        sides = [
+            touched_keys(Path(layers, None, state), self._access(), sources)
+            for layers, state in (
+                (self.ends.to_before, replace(self.ends.before, schema=self.schema)),
+                (self.ends.to_after, self._after),
+            )
+            if layers
+        ]
+        found = engine.fetch(difference.first_keys(sides, self.schema, count))
+        return Keys(Rows(found), table_range(found, self.schema.key_columns))
 
     def _ordered(self, query: Query, keyed: bool) -> Query:
         return changes.ordered(query, [str(k) for k in self.schema.key_ids]) if keyed else query

@@ -19,7 +19,7 @@ from anabranch.model.schema import Column
 from anabranch.model.tables import TableState
 from anabranch.plan.read_strategy import Read, SortedLayers, can_fold_in_memory
 from anabranch.queries.overlay_fold import folded_in_memory
-from anabranch.queries.overlay_places import PLACE, acting_on, lay, turns_by_place
+from anabranch.queries.overlay_places import acting_on, lay, places_name, turns_by_place
 from anabranch.queries.query import TURN, Query
 from anabranch.queries.scan import Access, Scan
 from anabranch.repo.context.context import Context
@@ -76,8 +76,7 @@ class AppliedRows:
             read.append(self._read(groups, tuple(dict.fromkeys((*plan.columns, *plan.key)))))
             return acting_on(read[0].select(plan.key_ids), turns_by_place(below), folding(), self.cells)
 
-        name = (PLACE, layer_ids(below), layer_ids(changes), _types(self.cells))
-        acting = self.ctx.remembered(find, name)
+        acting = self.ctx.remembered(find, places_name(below, changes, self.cells))
         rows = read[0] if read else self._read(groups, plan.columns)
         return lay(rows.select([str(c.id) for c in plan.columns]), acting, self.cells)
 

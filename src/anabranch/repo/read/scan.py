@@ -17,12 +17,14 @@ from anabranch.model.schema import Column, Schema, column_types
 from anabranch.model.tables import TableState
 from anabranch.model.types import DataType
 from anabranch.plan.read_strategy import QueryRead, Read, choose_strategy, join_strategy
-from anabranch.queries.object_groups import GONE, INT, physical, turn_of
+from anabranch.queries.object_groups import INT, physical
 from anabranch.queries.overlay_by_file import acting, can_tell
+from anabranch.queries.overlay_columns import GONE, turn_of
 from anabranch.queries.query import TURN, Query, Rows, Source, Sources, col, joined, same_key, select, subquery, table
 from anabranch.queries.scan import Access, ChangedRows, Keys, PreparedRead, Scan
 from anabranch.repo.context.context import Context
 from anabranch.repo.read.applied import AppliedRows, folded_changes, layer_ids
+from anabranch.repo.read.looked_up import with_rows_at
 from anabranch.settings import SPARK_COPIES_PER_READ_LIMIT
 
 
@@ -73,6 +75,7 @@ def scan_as(
 
 def _prepared(ctx: Context, plan: Scan, keys: Keys | None, query: QueryRead | None = None) -> Query:
     """Choose how rows and changes come together, do what comes before the query, and plan it."""
+    plan = plan if keys is None else with_rows_at(ctx, plan, keys)
     key_rows = keys.row_count if keys else None
     read = Read(
         plan.state, plan.columns, ctx.engines.setting, ctx.settings, query, key_rows, is_look_up=keys is not None

@@ -16,6 +16,7 @@ from anabranch.repo.commit.draft_listing import draft_namespaces, draft_schemas,
 from anabranch.repo.commit.open_commit import working_set
 from anabranch.repo.context.table_state import list_schemas
 from anabranch.repo.merge.open_merge import list_merges
+from anabranch.repo.read.object_list import list_objects
 from anabranch.repo.sql.system_relation import (
     BIGINT,
     BOOLEAN,
@@ -58,6 +59,16 @@ _REFLOG = (
     ("moved_at", TIMESTAMP),
     ("author", STRING),
     ("verb", STRING),
+)
+_OBJECTS = (
+    ("id", STRING),
+    ("name", STRING),
+    ("kind", STRING),
+    ("row_count", BIGINT),
+    ("size_bytes", BIGINT),
+    ("sha256", STRING),
+    ("where", STRING),
+    ("here", BOOLEAN),
 )
 _STATUS = (
     ("name", STRING),
@@ -154,3 +165,9 @@ def _merges(asked: SystemRequest) -> Iterator[dict[str, Any]]:
     nothing = {"inserted": None, "updated": None, "deleted": None}
     for merge in list_merges(asked.ctx, asked.branch):
         yield {"name": ", ".join(merge.sources), "kind": "merge", "state": "open", "operations": [], **nothing}
+
+
+def objects(asked: SystemRequest) -> SystemTable:
+    """The objects that the branch or a ref is read from, all or those of one table, and where each lies."""
+    found = list_objects(asked.ctx, asked.pinned(asked.ref), asked.text(0, "the name of a table"))
+    return asked.listed(_OBJECTS, map(vars, found))

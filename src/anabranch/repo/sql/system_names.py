@@ -46,6 +46,7 @@ _KNOWN = {
     "columns": _SystemName(listings.columns, "table", 0, 1),
     "reflog": _SystemName(listings.reflog, "branch", 0, 1),
     "status": _SystemName(listings.status),
+    "objects": _SystemName(listings.objects, "table", 0, 1),
     "provenance": _SystemName(origins.provenance, "ref", 0, 1),
     "derived": _SystemName(origins.derived, "ref", 0, 1),
     "jobs": _SystemName(origins.jobs, "name", 0, 1),

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from anabranch.engines.engine import Engine
+from anabranch.errors import Unavailable
 from anabranch.frames.input import Input, fitted, match_columns
 from anabranch.model.objects import size_of
 from anabranch.model.schema import Column, Schema
@@ -14,12 +15,13 @@ from anabranch.plan.engine import Work
 from anabranch.proven.expression import Expression
 from anabranch.queries import writes as changes
 from anabranch.queries.nested import needs_spark_to_take
-from anabranch.queries.query import Query, Rows
+from anabranch.queries.query import Frame, Query, Rows, limited
 from anabranch.repo.context.context import Context
 from anabranch.repo.context.kept_expressions import kept
 from anabranch.repo.read.conditions import not_in_duck, unproven
 from anabranch.repo.write.checks import checks_on
 from anabranch.repo.write.defaults import default_expressions, default_values, unproven_defaults
+from anabranch.settings import DOOR_ROW_LIMIT
 
 
 @dataclass(frozen=True)
@@ -51,8 +53,34 @@ class Incoming:
         return changes.narrowed(self.given.source, self.given.types, self.names, columns)
 
 
-def take_in(state: TableState, given: Input, what: str, *, partial: bool = False) -> Incoming:
+def take_in(ctx: Context, state: TableState, given: Input, what: str, *, partial: bool = False) -> Incoming:
     """Match rows with a table's columns; `partial` ones may lack a column that has no default and is never null."""
+    return _at_hand(ctx, _matched(state, given, what, partial), state.schema)
+
+
+def _at_hand(ctx: Context, rows: Incoming, schema: Schema) -> Incoming:
+    """Bring a DataFrame of few rows into the process, cast to the columns' types by Spark: one job instead of many."""
+    frame, columns = rows.given.source, rows.columns(schema)
+    if not isinstance(frame, Frame) or ctx.engines.setting == "spark":
+        return rows
+    if any(needs_spark_to_take(c.type) for c in columns):
+        return rows
+    from anabranch.engines.spark_sizes import may_be_few_rows
+
+    if not may_be_few_rows(frame.frame):
+        return rows
+    query = changes.narrowed(frame, rows.given.types, rows.names, columns)
+    try:
+        found = ctx.engines.spark().fetch(limited(query, DOOR_ROW_LIMIT + 1))
+    except Unavailable:  # Few rows may be too large for the driver; whatever else it is will be told again.
+        return rows
+    if found.num_rows > DOOR_ROW_LIMIT:
+        return rows
+    types = {str(c.id): c.type for c in columns}
+    return replace(rows, given=Input(types, Rows(found), found.num_rows), names={c.id: str(c.id) for c in columns})
+
+
+def _matched(state: TableState, given: Input, what: str, partial: bool) -> Incoming:
     schema = state.schema
     names = match_columns(given, schema, what)
     if partial:

@@ -34,7 +34,7 @@ def insert(ctx: Context, state: TableState, rows: Any, pending: Pending) -> Stat
 def insert_input(ctx: Context, state: TableState, given: Input, pending: Pending) -> Statement:
     """Store the rows of an input that was taken in already: it may be read only once."""
     what = f"insert into {state.name!r}"
-    rows = take_in(state, given, what)
+    rows = take_in(ctx, state, given, what)
     write = Write(ctx, engine_for(ctx, state, rows, what), state, pending, what)
     query = rows.whole(write.engine, state.schema)
     with telling_defaults(ctx, state.schema, rows.names, what):

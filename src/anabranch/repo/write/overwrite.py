@@ -41,7 +41,7 @@ def overwrite(
     """Compare the rows with those that `where` selects, by key or else as whole rows, and store what differs."""
     what, schema = f"overwrite of {state.name!r}", state.schema
     condition = None if where is None else Expression.of(where, args, f"{what}: where=")
-    given = take_in(state, read_input(rows, schema.columns), what)
+    given = take_in(ctx, state, read_input(rows, schema.columns), what)
     engine = engine_for(ctx, state, given, what, condition)
     whole = given.whole(engine, schema)
     write = Write(ctx, engine, state, pending, what)

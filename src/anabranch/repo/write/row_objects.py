@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass
 
 import pyarrow as pa
@@ -20,11 +21,12 @@ from anabranch.model.types import DataType
 from anabranch.objects import parquet
 from anabranch.objects.looks import repeated_keys
 from anabranch.queries import writes as changes
+from anabranch.queries.nested import needs_spark_to_take
 from anabranch.queries.query import Files, Query, Rows, Source, reading_of
 from anabranch.repo.context.context import Context
 from anabranch.repo.write.refusals import NAMED_AT_MOST, KeyRows
 from anabranch.repo.write.sealing import LookedFile, seal
-from anabranch.settings import INLINE_MEMORY_LIMIT_BYTES
+from anabranch.settings import DOOR_ROW_LIMIT, ENCODING_THREADS, INLINE_MEMORY_LIMIT_BYTES
 
 
 def repeats_in(files: Sequence[LookedFile], key: Sequence[Column]) -> KeyRows:
@@ -70,7 +72,8 @@ def store_checked(
     ctx: Context, engine: Engine, query: Query | Rows, form: ObjectForm, layout: Layout, *, unique: bool
 ) -> tuple[tuple[NewObject, ...], KeyRows]:
     """Store rows; if they are sorted by key and to be `unique`, gives keys that come more than once, too."""
-    if engine.in_process:
+    held = [(str(c.id), c.type) for c in form.schema.stored]
+    if engine.in_process or (isinstance(query, Rows) and fits_memory(ctx, query, held)):
         found = query.table if isinstance(query, Rows) else engine.fetch(query)
         rows = _numbered(sorted_rows(found, layout.cluster), layout)
         most = max(rows.num_rows, 1) if layout.files == 1 else layout.file_rows or ctx.settings.file_row_limit
@@ -82,6 +85,16 @@ def store_checked(
         query = reading_of(query, query.table.column_names)
     files = _written(ctx, engine, query, layout, form.key, NAMED_AT_MOST if unique else 0)
     return _store_files(ctx, files, form), repeats_in(files, form.key)
+
+
+def fits_memory(
+    ctx: Context, query: Query | Rows, columns: Sequence[tuple[str, DataType]], most: int | None = None
+) -> bool:
+    """Whether rows are few, and Arrow holds them as Spark does: then Spark need not write them, unless asked to."""
+    count = query.table.num_rows if isinstance(query, Rows) else most
+    few = count is not None and count <= DOOR_ROW_LIMIT
+    is_free = ctx.engines.setting != "spark"
+    return few and is_free and not any(needs_spark_to_take(type_) for _, type_ in columns)
 
 
 def _written(
@@ -178,15 +191,21 @@ def _rises(column: pa.ChunkedArray) -> bool:
 
 
 def _store_rows(ctx: Context, rows: pa.Table, form: ObjectForm, limit: int) -> tuple[NewObject, ...]:
-    made: list[NewObject] = []
     size = _even_part(rows.num_rows, limit)
-    try:
-        for start in range(0, rows.num_rows, size):
-            made.append(_store_part(ctx, rows.slice(start, size), form))
-    except BaseException:
-        ctx.discard(made)  # no disk is left with the first files of what did not fit
-        raise
-    return tuple(made)
+    parts = [rows.slice(start, size) for start in range(0, rows.num_rows, size)]
+    if len(parts) < 2:
+        return tuple(_store_part(ctx, part, form) for part in parts)
+    with ThreadPoolExecutor(ENCODING_THREADS) as pool:
+        running = [pool.submit(_store_part, ctx, part, form) for part in parts]
+        try:
+            return tuple(each.result() for each in running)
+        except BaseException:
+            for each in running:
+                each.cancel()
+            wait(running)
+            # No disk is left with some files of what did not fit.
+            ctx.discard([each.result() for each in running if not each.cancelled() and not each.exception()])
+            raise
 
 
 def _store_part(ctx: Context, part: pa.Table, form: ObjectForm) -> NewObject:

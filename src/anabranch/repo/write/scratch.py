@@ -18,7 +18,7 @@ from anabranch.queries import writes as changes
 from anabranch.queries.query import OP, Files, Query, Rows, Source, reading_of
 from anabranch.repo.context.context import Context
 from anabranch.repo.write.refusals import NAMED_AT_MOST, KeyRows
-from anabranch.repo.write.row_objects import Layout, repeats_in, sorted_rows, write_files
+from anabranch.repo.write.row_objects import Layout, fits_memory, repeats_in, sorted_rows, write_files
 from anabranch.repo.write.sealing import LookedFile, seal
 
 
@@ -42,7 +42,7 @@ class Kept:
 
 @dataclass
 class Scratch:
-    """Keeps intermediate rows: in memory for DuckDB, in files that are removed afterwards for Spark."""
+    """Keeps intermediate rows: in memory for DuckDB, or if they are few, else in files that are removed afterwards."""
 
     ctx: Context
     engine: Engine
@@ -62,7 +62,7 @@ class Scratch:
         If they are to be `unique`, keys that come twice are looked for on the way.
         """
         cluster = [str(c.id) for c in key]
-        if self.engine.in_process:
+        if self.engine.in_process or fits_memory(self.ctx, query, columns, most):
             found = query.table if isinstance(query, Rows) else self.engine.fetch(query)
             rows = sorted_rows(found, cluster)
             repeats = parquet.equal_rows(rows, key, NAMED_AT_MOST) if unique else []

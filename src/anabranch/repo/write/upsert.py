@@ -35,7 +35,7 @@ def upsert(ctx: Context, state: TableState, rows: Any, pending: Pending) -> Stat
     if not schema.has_key:
         hint = "insert rows, or give the table a key: set_key"
         raise InvalidRequest(f"{what}: the table has no key to match rows by", hint=hint)
-    given = take_in(state, read_input(rows, schema.columns), what, partial=True)
+    given = take_in(ctx, state, read_input(rows, schema.columns), what, partial=True)
     columns = given.columns(schema)
     engine = engine_for(ctx, state, given, what)
     write = Write(ctx, engine, state, pending, what)
