@@ -94,9 +94,9 @@ class LineNumbers:
         way = select(c.id, c.parent_line, c.depth).where(c.id.in_(lines)).cte("way", recursive=True)
         up = select(above.c.id, above.c.parent_line, above.c.depth).join(way, above.c.id == way.c.parent_line)
         way = way.union(up.where(way.c.depth > 0))
-        told = select(c.id, c.repository_id, c.name, c.parent_line, c.parent_index, c.start, c.depth)
-        told = told.add_columns(b.name.label("branch")).join(way, way.c.id == c.id)
-        return self.cx.execute(told.outerjoin(t.branches, b.id == c.branch_id)).all()
+        described = select(c.id, c.repository_id, c.name, c.parent_line, c.parent_index, c.start, c.depth)
+        described = described.add_columns(b.name.label("branch")).join(way, way.c.id == c.id)
+        return self.cx.execute(described.outerjoin(t.branches, b.id == c.branch_id)).all()
 
     def _named_after(self) -> dict[str, str]:
         """The branch that each line began on: by the name it has, or had when it was deleted."""

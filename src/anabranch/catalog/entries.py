@@ -200,8 +200,8 @@ def entries_between(
 
 
 def _entry(row: Row[tuple[object, ...]]) -> Entry:
-    told = row.attributes
-    texts = [told.get(name, {}) for name in ("properties", "checks")]
+    described = row.attributes
+    texts = [described.get(name, {}) for name in ("properties", "checks")]
     if not all(isinstance(value, str) for found in texts for value in found.values()):
         raise ValueError(f"the attributes of {row.thing_id} are not text")
     return Entry(

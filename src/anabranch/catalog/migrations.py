@@ -75,8 +75,8 @@ def _to_4(cx: Connection) -> None:
         _take_over(cx, made.name.removeprefix("ana_"), made)
     _number_lines(cx)
     for row in cx.execute(select(t.schemas)).all():
-        told = [{"schema_id": row.id, "column_id": x["id"]} for x in row.document["columns"]]
-        cx.execute(t.schema_columns.insert(), told)
+        described = [{"schema_id": row.id, "column_id": x["id"]} for x in row.document["columns"]]
+        cx.execute(t.schema_columns.insert(), described)
 
 
 _HISTORY_OF_3 = (t.store, t.repositories, t.lines, t.commits, t.merge_edges, t.provenance, t.branches, t.branch_moves)

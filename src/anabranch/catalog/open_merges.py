@@ -74,8 +74,8 @@ def settled(cx: Connection, id_: str) -> dict[ThingId, bytes]:
 def resolve(cx: Connection, record: MergeRecord, decisions: Mapping[str, str], rows: Mapping[ThingId, bytes]) -> bool:
     """Keep what was resolved; False if the merge was changed or ended elsewhere."""
     c, s = t.open_merges.c, t.settled_rows.c
-    told = update(t.open_merges).where(c.id == record.id, c.version == record.version)
-    found = cx.execute(told.values(decisions=dict(decisions), version=record.version + 1))
+    described = update(t.open_merges).where(c.id == record.id, c.version == record.version)
+    found = cx.execute(described.values(decisions=dict(decisions), version=record.version + 1))
     if found.rowcount != 1:
         return False
     for thing, content in rows.items():
@@ -87,8 +87,8 @@ def resolve(cx: Connection, record: MergeRecord, decisions: Mapping[str, str], r
 def advance(cx: Connection, record: MergeRecord, sources: tuple[str, ...]) -> bool:
     """Go on to the next of several steps, with nothing resolved yet; False if it was changed or ended elsewhere."""
     c = t.open_merges.c
-    told = update(t.open_merges).where(c.id == record.id, c.version == record.version)
-    found = cx.execute(told.values(sources=list(sources), decisions={}, version=record.version + 1))
+    described = update(t.open_merges).where(c.id == record.id, c.version == record.version)
+    found = cx.execute(described.values(sources=list(sources), decisions={}, version=record.version + 1))
     cx.execute(delete(t.settled_rows).where(t.settled_rows.c.open_id == record.id))
     return found.rowcount == 1
 
@@ -115,5 +115,9 @@ def rename_branch(cx: Connection, repository: RepositoryId, old: str, new: str) 
 def _record(row: Any) -> MergeRecord:
     values = {name: getattr(row, name) for name in _PLAIN}
     mode, _, ff = row.mode.partition(" ")
-    told: dict[str, Any] = {"sources": tuple(row.sources), "rules": dict(row.rules), "decisions": dict(row.decisions)}
-    return MergeRecord(**values, **told, mode=mode, ff=ff or "auto")
+    described: dict[str, Any] = {
+        "sources": tuple(row.sources),
+        "rules": dict(row.rules),
+        "decisions": dict(row.decisions),
+    }
+    return MergeRecord(**values, **described, mode=mode, ff=ff or "auto")

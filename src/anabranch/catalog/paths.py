@@ -35,8 +35,8 @@ def operations(cx: Connection, legs: Sequence[Leg], things: Sequence[ThingId]) -
     for ranges in _ranges(cx, legs, things):
         for line, low, high in ranges:
             where = {"line": line, "low": low, "high": high, "things": list(things)}
-            for told in cx.scalars(_OPERATIONS, where):
-                found += [o for o in told if found[-1:] != [o]]
+            for described in cx.scalars(_OPERATIONS, where):
+                found += [o for o in described if found[-1:] != [o]]
     return tuple(found)
 
 
@@ -65,8 +65,8 @@ def tellers(cx: Connection, legs: Sequence[Leg], things: Sequence[ThingId]) -> l
 
 def schema_runs(cx: Connection, base: Position, legs: Sequence[Leg], things: Sequence[ThingId]) -> list[list[SchemaId]]:
     """List the schemas that a table had from a commit on, in order: on the way, and on those that it refers to."""
-    told = entries.find_entries(cx, clock(cx, base), things).values()
-    run = [e.schema_id for e in told if e.schema_id and not e.dropped]
+    described = entries.find_entries(cx, clock(cx, base), things).values()
+    run = [e.schema_id for e in described if e.schema_id and not e.dropped]
     inner: list[list[SchemaId]] = []
     for leg in legs:
         if isinstance(leg, Stretch):

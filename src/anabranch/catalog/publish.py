@@ -305,14 +305,14 @@ def _carry(cx: Connection, publication: Publication, before: Clock, position: Po
     """Write the whole state of names and entries at the start of a line, so that look-ups end here."""
     repository, at = publication.repository, {"line_id": position.line, "commit_index": position.index}
     named = {(n.parent_id, n.name) for n in publication.content.names}
-    told = {e.thing_id for e in publication.content.entries}
-    bindings, found = carried_state(cx, repository, before, named, told)
+    described = {e.thing_id for e in publication.content.entries}
+    bindings, found = carried_state(cx, repository, before, named, described)
     _insert(cx, t.names, [_name_values(repository, at, b, carried=True) for b in bindings])
     _insert(cx, t.entries, [_entry_values(at, e, carried=True) for e in found])
 
 
 def carried_state(
-    cx: Connection, repository: RepositoryId, before: Clock, named: Set[tuple[ThingId, str]], told: Set[ThingId]
+    cx: Connection, repository: RepositoryId, before: Clock, named: Set[tuple[ThingId, str]], described: Set[ThingId]
 ) -> tuple[list[NameBinding], list[Entry]]:
     """All names and entries at a commit, but for those that the next one says itself."""
     bindings: list[NameBinding] = []
@@ -325,8 +325,8 @@ def carried_state(
             bindings.append(NameBinding(parent, found.name, found.kind, found.thing_id))  # type: ignore[arg-type]
             if found.kind == "namespace":
                 parents.append(found.thing_id)
-    things = [ThingId(b.thing_id) for b in bindings if b.thing_id and b.thing_id not in told]
-    things += {files_thing(repository)} - told
+    things = [ThingId(b.thing_id) for b in bindings if b.thing_id and b.thing_id not in described]
+    things += {files_thing(repository)} - described
     state = entries.find_entries(cx, before, things).values()
     kept = [b for b in bindings if (b.parent_id, b.name) not in named]
     return kept, [replace(e, operations=()) for e in state]

@@ -53,8 +53,8 @@ def touches(cx: Connection, ranges: Iterable[tuple[LineId, int, int]], things: S
     for line, low, high in ranges:
         linked = _linked(cx, line, low, high, things)
         e = t.entries.c
-        told = (e.commit_index, e.thing_id, e.schema_id, e.replaced, e.dropped, e.operations)
-        query = select(*told).where(e.line_id == line)
+        described = (e.commit_index, e.thing_id, e.schema_id, e.replaced, e.dropped, e.operations)
+        query = select(*described).where(e.line_id == line)
         query = query.where(e.commit_index.between(low, high), e.thing_id.in_(things), ~e.carried)
         by_index: dict[int, Touch] = {}
         for row in cx.execute(query.order_by(e.commit_index, e.dropped)):

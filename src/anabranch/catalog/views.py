@@ -151,15 +151,15 @@ def write(cx: Connection, view: LateView) -> bool:
     No row that a publishing writer waits for is locked.
     """
     same = (_v.thing_id == view.thing_id) & (_v.line_id == view.at.line) & (_v.commit_index == view.at.index)
-    twins = cx.execute(select(_v.kind, _v.since_line, _v.since_index, _v.created_at).where(same)).all()
+    duplicates = cx.execute(select(_v.kind, _v.since_line, _v.since_index, _v.created_at).where(same)).all()
     since = (view.since.line, view.since.index) if view.since else (None, None)
-    if view.kind == "fold" and any((r.kind, r.since_line, r.since_index) == ("fold", *since) for r in twins):
+    if view.kind == "fold" and any((r.kind, r.since_line, r.since_index) == ("fold", *since) for r in duplicates):
         return False
     _check(cx, view)
     objects.insert(cx, view.objects)
     values = {"id": view.id, "thing_id": view.thing_id, "kind": view.kind, "row_count": view.row_count}
     at = {"line_id": view.at.line, "commit_index": view.at.index, "since_line": since[0], "since_index": since[1]}
-    made_at = max(now(cx), *(r.created_at + 1 for r in twins), 0)
+    made_at = max(now(cx), *(r.created_at + 1 for r in duplicates), 0)
     cx.execute(t.views.insert(), {**values, **at, "created_at": made_at})
     links = [{"view_id": view.id, "number": n, "turn": u, "object_id": o} for n, (u, o) in enumerate(view.links)]
     if links:

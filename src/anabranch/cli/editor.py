@@ -50,8 +50,8 @@ def edited_message(message: str) -> str:
 def edited_steps(commits: Sequence[Commit], branch: str, onto: str) -> list[tuple[str, ...]]:
     """Let the user choose what a rebase does with each commit."""
     lines = [f"pick {commit.hash[:10]} {subject(commit.message)}\n" for commit in commits]
-    told = _HELP.format(count=plural(len(commits), "commit"), branch=branch, onto=onto)
-    found = edited("".join(lines) + told, "the list of steps")
+    described = _HELP.format(count=plural(len(commits), "commit"), branch=branch, onto=onto)
+    found = edited("".join(lines) + described, "the list of steps")
     return [_step(number, line, commits) for number, line in enumerate(found.splitlines(), 1) if line.strip()]
 
 

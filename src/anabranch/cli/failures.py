@@ -70,16 +70,16 @@ def _report_error(error: BaseException, session: Session) -> int:
     if isinstance(error, click.exceptions.NoArgsIsHelpError):
         error.show()
         return BAD_USAGE
-    told = _told(error, session)
+    described = _told(error, session)
     if session.json:
-        _say_document(error, told)
-        return told.exit_code
-    first, *place = told.message.split("\n") if _LINED & told.facts.keys() else [told.message]
+        _say_document(error, described)
+        return described.exit_code
+    first, *place = described.message.split("\n") if _LINED & described.facts.keys() else [described.message]
     say(f"error: {first}", None)
     for line in place:  # of SQL: the line that can't be read, and a mark below it; of files: a place each
         print(clean(masked(line)), file=sys.stderr)
-    say("", told.hint)
-    return told.exit_code
+    say("", described.hint)
+    return described.exit_code
 
 
 @dataclass(frozen=True)
@@ -109,12 +109,12 @@ def _told_usage(error: click.ClickException) -> _Failure:
     return _Failure(first + message[1:], hint, error.exit_code)
 
 
-def _say_document(error: BaseException, told: _Failure) -> None:
+def _say_document(error: BaseException, described: _Failure) -> None:
     """Print the error as one JSON document on stderr: whoever asked for JSON reads no prose."""
     kind = type(error).__name__ if isinstance(error, AnabranchError) else "InvalidRequest"
-    kind = "Unexpected" if told.exit_code == UNEXPECTED else kind
-    document = {"kind": kind, "message": masked(told.message), "hint": told.hint and masked(told.hint)}
-    print(json.dumps({"error": {**document, "exit_code": told.exit_code}}, ensure_ascii=False), file=sys.stderr)
+    kind = "Unexpected" if described.exit_code == UNEXPECTED else kind
+    document = {"kind": kind, "message": masked(described.message), "hint": described.hint and masked(described.hint)}
+    print(json.dumps({"error": {**document, "exit_code": described.exit_code}}, ensure_ascii=False), file=sys.stderr)
 
 
 def say(line: str, hint: str | None) -> None:

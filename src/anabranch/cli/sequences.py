@@ -28,8 +28,8 @@ def ways_on(function: Callable[..., Any]) -> Callable[..., Any]:
         "Skip this commit and go on.",
         "Stop; the branch stays as it was.",
     )
-    for way, told in reversed(list(zip(_WAYS, helps, strict=True))):
-        function = click.option(f"--{way}", f"{way}_", is_flag=True, help=told)(function)
+    for way, described in reversed(list(zip(_WAYS, helps, strict=True))):
+        function = click.option(f"--{way}", f"{way}_", is_flag=True, help=described)(function)
     return function
 
 

@@ -109,10 +109,10 @@ def frame_to_memory(frame: DataFrame) -> pa.Table:
 
 def explained(frame: DataFrame) -> str:
     """How Spark would run a DataFrame, as it tells it."""
-    told = io.StringIO()
-    with redirect_stdout(told):
+    described = io.StringIO()
+    with redirect_stdout(described):
         frame.explain()
-    return told.getvalue().strip()
+    return described.getvalue().strip()
 
 
 def frame_to_arrow(frame: DataFrame) -> pa.Table:

@@ -40,8 +40,8 @@ def ask_executors(
             found = answers.toArrow()
     except (PySparkException, Py4JJavaError) as error:
         raise translate(error) from error
-    told = dict(zip(found.column("number").to_pylist(), found.column("answer").to_pylist(), strict=True))
-    return [unpacked(told[number], sent_code().package, HOME) for number in range(count)]
+    described = dict(zip(found.column("number").to_pylist(), found.column("answer").to_pylist(), strict=True))
+    return [unpacked(described[number], sent_code().package, HOME) for number in range(count)]
 
 
 def frame_of(
@@ -100,9 +100,11 @@ def _check_executors(session: SparkSession) -> None:
             (row,) = session.range(1).select(look("id")).collect()
     except (PySparkException, Py4JJavaError) as error:
         raise translate(error) from error
-    told = json.loads(row[0])
-    if int((told["pyarrow"] or "0").partition(".")[0]) < _PYARROW_FROM:
-        found = f"pyarrow {told['pyarrow']}" if told["pyarrow"] else "no pyarrow"
-        message = f"Spark's executors have {found} (Python {told['python']}), {_PYARROW_FROM} or newer was expected"
+    described = json.loads(row[0])
+    if int((described["pyarrow"] or "0").partition(".")[0]) < _PYARROW_FROM:
+        found = f"pyarrow {described['pyarrow']}" if described["pyarrow"] else "no pyarrow"
+        message = (
+            f"Spark's executors have {found} (Python {described['python']}), {_PYARROW_FROM} or newer was expected"
+        )
         raise Unavailable(message, hint=f"pip install 'pyarrow>={_PYARROW_FROM}' there, or read with engine='duck'")
     _LOOKED_AT[session] = True

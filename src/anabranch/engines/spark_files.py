@@ -45,5 +45,5 @@ def files_on_executors(
         reader = session.read.format("binaryFile").options(__globPaths__="false", **options)
         frame = reader.load(list(uris)).select("path", "content").mapInArrow(partial(by_content, names), _RESULT)
     found = frame.toArrow()
-    told = dict(zip(found.column("place").to_pylist(), found.column("told").to_pylist(), strict=True))
-    return [told[place] for place in range(len(uris))]
+    described = dict(zip(found.column("place").to_pylist(), found.column("told").to_pylist(), strict=True))
+    return [described[place] for place in range(len(uris))]

@@ -56,9 +56,9 @@ def read_files(engines: Engines, request: FilesRequest, tell: Tell = lambda _: N
 
             read = read_on_spark(engines.spark().session, files, reading, request, bad, tell)
             return FileRows(read.frame, tuple(read.frame.columns), read.row_count, bad.count)
-        places, told = read_in_process(files, reading, request, bad, tell)
+        places, described = read_in_process(files, reading, request, bad, tell)
         found = places.rows
-        return FileRows(found, tuple(found.column_names), found.num_rows, bad.count, told, places)
+        return FileRows(found, tuple(found.column_names), found.num_rows, bad.count, described, places)
 
 
 def _options_for(files: Sequence[DataFile], request: FilesRequest) -> TextOptions:
@@ -91,9 +91,9 @@ def read_in_process(
     if not rows.num_columns:
         rows = empty_rows(reading.columns)  # an empty array names no columns
     places = RowPlaces(rows, tuple((part.file, part.rows.num_rows) for part in parts), reading)
-    told = tuple(notes(places, names))
+    described = tuple(notes(places, names))
     wrong = rows_with_bad_keys(places, request.key) if bad.set_aside else {}
-    return places.without(wrong, bad) if wrong else places, told
+    return places.without(wrong, bad) if wrong else places, described
 
 
 def _needs_spark(engines: Engines, files: Sequence[DataFile]) -> bool:

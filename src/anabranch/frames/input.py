@@ -140,8 +140,8 @@ def one_value(value: Any, column: Column) -> pa.ChunkedArray:
     (type_,) = given.types.values()
     problem = misfit(type_, column.type, from_memory=True) if type_ else None
     if problem:
-        told = problem if problem.startswith(str(column.type)) else f"{column.type}: {problem}"
-        raise DoesNotFit(f"column {column.name!r} is {told}")
+        described = problem if problem.startswith(str(column.type)) else f"{column.type}: {problem}"
+        raise DoesNotFit(f"column {column.name!r} is {described}")
     assert isinstance(given.source, Rows)
     try:
         return fit_column(given.source.table.column(0), column.type)
@@ -205,7 +205,7 @@ def _to_arrow(value: Any, columns: tuple[Column, ...]) -> pa.Table:
     if isinstance(value, Iterable) and not isinstance(value, (str, bytes, Mapping)):
         return _from_dicts(list(value), columns)
     hint = "give a Spark, pandas, Polars or Arrow frame, or a list of dicts"
-    if isinstance(value, Mapping) and all(isinstance(told, str) for told in value.values()):
+    if isinstance(value, Mapping) and all(isinstance(described, str) for described in value.values()):
         hint = "names and types of columns go in schema=, such as schema='id bigint, item string'"
     raise InvalidRequest(f"rows can't be taken from a {type(value).__name__}", hint=hint)
 

@@ -51,20 +51,20 @@ class ShardAttempts:
         return [self._entry(n, begun[n] + failed[n], last.get(n), n in waiting) for n in range(self.task.count)]
 
     def _entry(self, n: int, attempts: int, failure: Mapping[str, Any] | None, waits: bool) -> dict[str, Any]:
-        told = {} if waits else json.loads(Path(manifest_path(self.task.prefix, n)).read_bytes())
+        described = {} if waits else json.loads(Path(manifest_path(self.task.prefix, n)).read_bytes())
         state = "finished" if not waits else "failed" if failure else "waiting"
         return {
             "number": n,
             "state": state,
             "attempts": attempts,
-            "path": told.get("folder"),
+            "path": described.get("folder"),
             "inputs": self.paths(n)[:PATHS_KEPT],
-            "counts": _counts(told) if told else None,
+            "counts": _counts(described) if described else None,
             "error": failure and {"message": failure["error"], "trace": failure["trace"], "log": failure["log"]},
         }
 
 
-def _counts(told: Mapping[str, Any]) -> dict[str, Any]:
-    files: Sequence[Mapping[str, Any]] = told["files"]
-    sizes = {"rows": told["rows"], "files": len(files), "bytes": sum(f["size"] for f in files)}
-    return {**sizes, "seconds": told["seconds"], "log": told["log"]}
+def _counts(described: Mapping[str, Any]) -> dict[str, Any]:
+    files: Sequence[Mapping[str, Any]] = described["files"]
+    sizes = {"rows": described["rows"], "files": len(files), "bytes": sum(f["size"] for f in files)}
+    return {**sizes, "seconds": described["seconds"], "log": described["log"]}

@@ -90,8 +90,8 @@ def pin(repo: Repository, given: JobInput, branch: str, reader: str) -> Pinned:
 def _content_id(row: Any) -> str:
     if row.sha256 is not None:
         return str(row.sha256.hex())
-    told = [(b.sha256.hex(), b.size) for b in row.blocks]
-    return hashlib.sha256(json.dumps(told).encode()).hexdigest()
+    described = [(b.sha256.hex(), b.size) for b in row.blocks]
+    return hashlib.sha256(json.dumps(described).encode()).hexdigest()
 
 
 def identity(pinned: Pinned) -> Any:
@@ -129,9 +129,9 @@ def rows_since(repo: Repository, now: Pin, commit: str) -> tuple[Any, list[Any]]
         return table.arrow(), []
     if found.schema:
         raise InvalidRequest(f"the columns of {now.table!r} changed", hint="run the job once with incremental=False")
-    told = found.arrow()
-    kinds = told.column("_change_type").to_pylist()
+    described = found.arrow()
+    kinds = described.column("_change_type").to_pylist()
     came = [n for n, kind in enumerate(kinds) if kind in ("insert", "update_postimage")]
     went = [n for n, kind in enumerate(kinds) if kind == "delete"]
-    plain = told.drop_columns(["_change_type"])
+    plain = described.drop_columns(["_change_type"])
     return plain.take(came), plain.take(went).to_pylist()

@@ -163,12 +163,12 @@ class Job:
         from anabranch.engines.spark_shards import is_failure_of_spark, run_on_executors
 
         try:
-            told = run_on_executors(self.repo.spark_session, runner.run_shards, task, waiting, [runner])
+            described = run_on_executors(self.repo.spark_session, runner.run_shards, task, waiting, [runner])
         except Exception as error:
             if isinstance(error, AnabranchError) or not is_failure_of_spark(error):
                 raise
             raise self._failed(attempts, str(error).splitlines()[0]) from error
-        if any(t == runner.UNSEEN for t in told):
+        if any(t == runner.UNSEEN for t in described):
             message = f"the executors of Spark do not see {task.prefix}, where shards work"
             raise Unavailable(message, hint="mount the store's object folder there under the same path")
 
@@ -223,8 +223,18 @@ def _key(repository: str, asked: JobRequest, pins: Mapping[str, Pinned], code: s
     """What tells whether a job would make the same output again."""
     read = {name: identity(p) for name, p in sorted(pins.items())}
     by = [asked.shard_by.files, asked.shard_by.rows, asked.shard_by.column]
-    told = [asked.name, code, dict(asked.params), read, asked.shards, by, asked.table, asked.key, asked.incremental]
-    return hashlib.sha256(json.dumps([repository, asked.output, *told], sort_keys=True).encode()).hexdigest()
+    described = [
+        asked.name,
+        code,
+        dict(asked.params),
+        read,
+        asked.shards,
+        by,
+        asked.table,
+        asked.key,
+        asked.incremental,
+    ]
+    return hashlib.sha256(json.dumps([repository, asked.output, *described], sort_keys=True).encode()).hexdigest()
 
 
 def _hash(*parts: object) -> str:

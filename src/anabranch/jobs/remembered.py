@@ -32,8 +32,8 @@ def to_remember(asked: JobRequest, code: str, pins: Mapping[str, Pinned]) -> dic
 
 def _input(given: JobInput, pinned: Pinned) -> dict[str, Any]:
     own = {"pattern": given.pattern} if isinstance(given, FilesInput) else {"table": given.table}
-    told = {"label": given.label, **own, "repository": pinned.repository, "commit": pinned.commit}
-    return {**told, "files": len(pinned.files)} if isinstance(pinned, PinnedFiles) else told
+    described = {"label": given.label, **own, "repository": pinned.repository, "commit": pinned.commit}
+    return {**described, "files": len(pinned.files)} if isinstance(pinned, PinnedFiles) else described
 
 
 def request_of(record: JobRecord, function: Any) -> JobRequest:

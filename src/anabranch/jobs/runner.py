@@ -157,8 +157,10 @@ def run_shards(task: ShardTask, numbers: Sequence[int], batches: Iterable[Any]) 
     for batch in batches:
         for place in batch.column(0).to_pylist():
             number = numbers[place]
-            told = run_shard(task, number)
-            yield pa.RecordBatch.from_pydict({"shard": pa.array([number], pa.int64()), "manifest": [json.dumps(told)]})
+            described = run_shard(task, number)
+            yield pa.RecordBatch.from_pydict(
+                {"shard": pa.array([number], pa.int64()), "manifest": [json.dumps(described)]}
+            )
 
 
 def run_shard(task: ShardTask, number: int) -> dict[str, Any]:
@@ -178,8 +180,14 @@ def run_shard(task: ShardTask, number: int) -> dict[str, Any]:
         shutil.rmtree(folder, ignore_errors=True)
         raise
     took = {"seconds": round(time.monotonic() - began, 3), "log": shard._log}
-    told = {"shard": number, "folder": os.path.basename(folder), "rows": row_count, "files": shard._written, **took}
-    return _won(manifest, told, folder)
+    described = {
+        "shard": number,
+        "folder": os.path.basename(folder),
+        "rows": row_count,
+        "files": shard._written,
+        **took,
+    }
+    return _won(manifest, described, folder)
 
 
 def _note_failure(task: ShardTask, shard: JobShard, error: Exception) -> None:
@@ -193,10 +201,10 @@ def manifest_path(prefix: str, number: int) -> str:
     return os.path.join(prefix, f"shard-{number:05}.json")
 
 
-def _won(manifest: str, told: dict[str, Any], folder: str) -> dict[str, Any]:
+def _won(manifest: str, described: dict[str, Any], folder: str) -> dict[str, Any]:
     """Make the manifest, whole or not at all; if another attempt was faster, that one counts."""
     draft = f"{manifest}.{uuid.uuid4().hex}"
-    _write_synced(draft, json.dumps(told).encode())
+    _write_synced(draft, json.dumps(described).encode())
     try:
         os.link(draft, manifest)
     except FileExistsError:
@@ -205,7 +213,7 @@ def _won(manifest: str, told: dict[str, Any], folder: str) -> dict[str, Any]:
     finally:
         os.unlink(draft)
     _sync_folder(os.path.dirname(manifest))
-    return told
+    return described
 
 
 def _write_rows(task: ShardTask, shard: JobShard, path: str) -> int:

@@ -50,12 +50,12 @@ class Commit:
     def _repr_html_(self) -> str:
         from anabranch.model import html
 
-        told: dict[str, object] = {name: value for name, value in vars(self).items() if value not in ((), "", {})}
-        told["hash"] = html.short(self.hash)
+        described: dict[str, object] = {name: value for name, value in vars(self).items() if value not in ((), "", {})}
+        described["hash"] = html.short(self.hash)
         for name in ("parents", "provenance"):
-            if name in told:
-                told[name] = html.shorts(getattr(self, name))
-        return html.block(html.facts((name.replace("_", " "), value) for name, value in told.items()))
+            if name in described:
+                described[name] = html.shorts(getattr(self, name))
+        return html.block(html.facts((name.replace("_", " "), value) for name, value in described.items()))
 
 
 @dataclass(frozen=True)

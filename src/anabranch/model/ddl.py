@@ -228,9 +228,9 @@ def _starts(words: Sequence[str]) -> Iterator[int]:
     depth = 0
     for at, (before, word, after) in enumerate(zip(["", *words], words, [*words[1:], ""], strict=False)):
         depth += (word in ("(", "[")) - (word in (")", "]"))
-        firm = word == "NOT" and after == "NULL" and before != "IS"
-        told = word == "COMMENT" and after[:1] in ("'", '"')
-        if depth == 0 and (firm or told or (word == "DEFAULT" and word not in words[:at])):
+        not_null = word == "NOT" and after == "NULL" and before != "IS"
+        described = word == "COMMENT" and after[:1] in ("'", '"')
+        if depth == 0 and (not_null or described or (word == "DEFAULT" and word not in words[:at])):
             yield at
 
 

@@ -215,8 +215,8 @@ def make_schema(columns: Sequence[Column], key: Sequence[str]) -> Schema:
             hint = "choose integers, decimals, strings, dates, times or binary"
             raise InvalidRequest(f"column {column.name!r} of type {column.type} can't be a key", hint=hint)
     ids = tuple(c.id for c in chosen)
-    firm = tuple(_not_null(c) if c.id in ids else c for c in columns)
-    return Schema(draft.id, firm, ids)
+    not_null = tuple(_not_null(c) if c.id in ids else c for c in columns)
+    return Schema(draft.id, not_null, ids)
 
 
 def new_column(name: str, type_: DataType, *, nullable: bool = True, default: str | None = None) -> Column:
@@ -266,7 +266,7 @@ def schema_document(schema: Schema) -> dict[str, Any]:
 
 
 def _column_document(column: Column) -> dict[str, Any]:
-    told = {
+    described = {
         "id": column.id,
         "name": column.name,
         "type": str(column.type),
@@ -275,13 +275,13 @@ def _column_document(column: Column) -> dict[str, Any]:
         "initial_default": column.initial_default,
     }
     more = {"also": list(column.also), "comment": column.comment}
-    return told | {name: value for name, value in more.items() if value}
+    return described | {name: value for name, value in more.items() if value}
 
 
 def read_schema(id_: str, document: dict[str, Any]) -> Schema:
     """Turn plain values back into a schema; Corrupt if they are none that a schema was turned into."""
     try:
-        columns = tuple(_read_column(told) for told in document["columns"])
+        columns = tuple(_read_column(described) for described in document["columns"])
         found = Schema(SchemaId(id_), columns, tuple(ColumnId(k) for k in document["key"]))
         _refuse_twins([check_part(c.name, "column") for c in columns])
         _ = found.key_columns
@@ -291,13 +291,13 @@ def read_schema(id_: str, document: dict[str, Any]) -> Schema:
     return found
 
 
-def _read_column(told: dict[str, Any]) -> Column:
-    also = tuple(_read_id(i) for i in told.get("also", ()))
-    type_ = parse_type(told["type"])
-    described = told["nullable"], told["default"], told["initial_default"], also, told.get("comment")
+def _read_column(details: dict[str, Any]) -> Column:
+    also = tuple(_read_id(i) for i in details.get("also", ()))
+    type_ = parse_type(details["type"])
+    described = details["nullable"], details["default"], details["initial_default"], also, details.get("comment")
     if not all(text is None or isinstance(text, str) for text in (*described[1:3], described[4])):
-        raise ValueError(f"column {told['name']!r} has a default or comment that is no text")
-    return Column(_read_id(told["id"]), told["name"], type_, *described)
+        raise ValueError(f"column {details['name']!r} has a default or comment that is no text")
+    return Column(_read_id(details["id"]), details["name"], type_, *described)
 
 
 def _read_id(text: str) -> ColumnId:

@@ -43,8 +43,8 @@ class Affected:
     @property
     def parts(self) -> dict[str, str]:
         """Those that are known, by what they are."""
-        told = {"repository": self.repository, "branches": ", ".join(self.branches), "commit": self.commit}
-        return {k: v for k, v in {**told, "table": self.table, "object": self.object}.items() if v}
+        described = {"repository": self.repository, "branches": ", ".join(self.branches), "commit": self.commit}
+        return {k: v for k, v in {**described, "table": self.table, "object": self.object}.items() if v}
 
 
 @dataclass(frozen=True)
@@ -89,6 +89,6 @@ class Verification:
         """Raise Corrupt if anything is damaged, naming the first; returns itself otherwise."""
         if self.damages:
             first, more = self.damages[0], len(self.damages) - 1
-            told = f" (and {more} more)" if more else ""
-            raise Corrupt(f"{first}{told}", hint=first.hint, damages=self.damages)
+            described = f" (and {more} more)" if more else ""
+            raise Corrupt(f"{first}{described}", hint=first.hint, damages=self.damages)
         return self

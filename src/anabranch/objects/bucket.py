@@ -172,8 +172,8 @@ def _profile() -> Callable[[], Any] | None:
 
     def keys() -> Any:
         found = _section("AWS_SHARED_CREDENTIALS_FILE", "credentials", name)
-        told = {"access_key_id": found["aws_access_key_id"], "secret_access_key": found["aws_secret_access_key"]}
-        return told | {"token": found.get("aws_session_token"), "expires_at": None}
+        described = {"access_key_id": found["aws_access_key_id"], "secret_access_key": found["aws_secret_access_key"]}
+        return described | {"token": found.get("aws_session_token"), "expires_at": None}
 
     return keys
 

@@ -50,9 +50,9 @@ class RemoteRoot:
 
     def put_stream(self, chunks: Iterable[bytes], suffix: str) -> SealedFile:
         """Upload what comes in pieces; if it fails half-way, there is nothing under the name."""
-        path, told = self._new_path(suffix), _Told(chunks)
-        self._blobs.put(path, told)
-        return SealedFile(path, told.size, told.digest.hexdigest())
+        path, described = self._new_path(suffix), _Told(chunks)
+        self._blobs.put(path, described)
+        return SealedFile(path, described.size, described.digest.hexdigest())
 
     def put_as(self, path: str, chunks: Iterable[bytes]) -> None:
         """Upload under a given path."""
@@ -205,8 +205,8 @@ class RemoteRoot:
 
     def _owner(self) -> str | None:
         try:
-            told: Any = json.loads(b"".join(self._blobs.read(MARKER)))
-            return str(told["store_id"])
+            described: Any = json.loads(b"".join(self._blobs.read(MARKER)))
+            return str(described["store_id"])
         except FileNotFoundError:
             return None
         except (ValueError, KeyError, TypeError):
@@ -250,10 +250,10 @@ class RemoteRoot:
             return self._blobs.read_range(path, start, size)
 
     def _digest(self, path: str) -> tuple[int, str]:
-        told = _Told(self._reading(_checked(path))())
-        for _ in told:
+        described = _Told(self._reading(_checked(path))())
+        for _ in described:
             pass
-        return told.size, told.digest.hexdigest()
+        return described.size, described.digest.hexdigest()
 
     @contextmanager
     def _missing(self, path: str) -> Iterator[None]:

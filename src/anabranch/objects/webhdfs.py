@@ -78,10 +78,10 @@ class WebHdfs:
     def below(self, folder: str) -> Iterator[Blob]:
         """List a folder, and those in it; none if it is not there."""
         try:
-            told = self._ask("GET", folder, "LISTSTATUS")["FileStatuses"]["FileStatus"]
+            described = self._ask("GET", folder, "LISTSTATUS")["FileStatuses"]["FileStatus"]
         except FileNotFoundError:
             return
-        for found in told:
+        for found in described:
             if not found["pathSuffix"]:  # it is a file itself
                 return
             name = f"{folder}/{found['pathSuffix']}" if folder else found["pathSuffix"]
@@ -127,8 +127,8 @@ class WebHdfs:
         self._check(reply, "written")
 
     def _renamed(self, name: str, final: str) -> bool:
-        told = self._ask("PUT", name, "RENAME", destination=f"/{self._path(final)}")
-        return bool(told["boolean"])
+        described = self._ask("PUT", name, "RENAME", destination=f"/{self._path(final)}")
+        return bool(described["boolean"])
 
     def _delete(self, name: str, *, recursive: bool) -> None:
         reply = self._send("DELETE", self._link(name, "DELETE", recursive=str(recursive).lower()))
@@ -137,8 +137,8 @@ class WebHdfs:
 
     def _at_data_node(self, method: str, name: str, op: str, **more: Any) -> str:
         """Where the name node sends us for the bytes."""
-        told = self._ask(method, name, op, noredirect="true", **more)
-        return str(told["Location"])
+        described = self._ask(method, name, op, noredirect="true", **more)
+        return str(described["Location"])
 
     def _ask(self, method: str, name: str, op: str, **more: Any) -> Any:
         reply = self._check(self._send(method, self._link(name, op, **more)), "reached")

@@ -30,18 +30,18 @@ def _is_outside(pipeline: Pipeline, given: JobInput) -> bool:
 
 
 def _told(dataset: Dataset) -> list[str]:
-    told = ["view" if dataset.kind == "temporary_view" else "SQL" if dataset.query else "Python"]
+    described = ["view" if dataset.kind == "temporary_view" else "SQL" if dataset.query else "Python"]
     if dataset.sharded:
         count = dataset.sharded.shards
-        told = [f"job of {count} shard{'s' if count > 1 else ''}"]
+        described = [f"job of {count} shard{'s' if count > 1 else ''}"]
     if dataset.key:
-        told.append(f"key {', '.join(dataset.key)}")
+        described.append(f"key {', '.join(dataset.key)}")
     if dataset.refresh != "full":
-        told.append(f"incremental by {dataset.group}" if dataset.group else dataset.refresh)
+        described.append(f"incremental by {dataset.group}" if dataset.group else dataset.refresh)
     if dataset.expectations:
         count = len(dataset.expectations)
-        told.append(f"{count} expectation{'s' if count > 1 else ''}")
-    return told
+        described.append(f"{count} expectation{'s' if count > 1 else ''}")
+    return described
 
 
 def as_mermaid(pipeline: Pipeline) -> str:

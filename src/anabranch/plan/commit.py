@@ -196,17 +196,17 @@ class Draft:
 def content_of(draft: Draft, registered: Iterable[ObjectId] = ()) -> Content:
     """Turn a draft, its tables already netted, into what the commit says. A no-op is not a change."""
     known = set(registered)
-    told = [t for t in draft.things.values() if _says_something(t)]
-    objects = [o for t in told if not t.dropped for o in objects_of(t)]
-    packs = [o for t in told if not t.dropped for o in packs_of(t)]
+    described = [t for t in draft.things.values() if _says_something(t)]
+    objects = [o for t in described if not t.dropped for o in objects_of(t)]
+    packs = [o for t in described if not t.dropped for o in packs_of(t)]
     brought = {o.stored.id for o in packs}
     spoken_of = {p for o in (*objects, *packs) if o.stored.id not in known for p in o.packs} - brought
     return Content(
-        entries=tuple(_entry(t) for t in told),
+        entries=tuple(_entry(t) for t in described),
         names=tuple(_bindings(draft)),
-        changes=tuple(_change(t) for t in told if not t.dropped and objects_of(t)),
-        views=tuple(_first_view(t) for t in told if holds_rows(t.kind) and _is_new_version(t)),
-        schemas=tuple(s for t in told for s in _new_schemas(t)),
+        changes=tuple(_change(t) for t in described if not t.dropped and objects_of(t)),
+        views=tuple(_first_view(t) for t in described if holds_rows(t.kind) and _is_new_version(t)),
+        schemas=tuple(s for t in described for s in _new_schemas(t)),
         objects=tuple(o for o in (*objects, *packs) if o.stored.id not in known),
         linked=(*(o.stored.id for o in (*objects, *packs) if o.stored.id in known), *sorted(spoken_of)),
         described={o.stored.id: o.stored for o in objects},

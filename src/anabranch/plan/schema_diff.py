@@ -61,8 +61,8 @@ def _altered(was: Column, now: Column) -> list[SchemaChange]:
 
 def _told(column: Column) -> str:
     """A column as a schema in text has it."""
-    firm = "" if column.nullable else " NOT NULL"
-    return f"{column.type}{firm}" + (f" DEFAULT {column.default}" if column.default is not None else "")
+    not_null = "" if column.nullable else " NOT NULL"
+    return f"{column.type}{not_null}" + (f" DEFAULT {column.default}" if column.default is not None else "")
 
 
 def attribute_changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> tuple[SchemaChange, ...]:

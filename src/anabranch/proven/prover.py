@@ -72,9 +72,9 @@ class Prover:
     args: Mapping[str, ParameterValue]
 
     def visit(self, node: exp.Expr) -> Value:
-        strange = [name for name, value in node.args.items() if value and name not in UNDERSTOOD]
-        if strange:
-            raise Unproven(f"{_describe(node)} with {', '.join(strange)}")
+        unknown = [name for name, value in node.args.items() if value and name not in UNDERSTOOD]
+        if unknown:
+            raise Unproven(f"{_describe(node)} with {', '.join(unknown)}")
         if type(node) in COMPARISONS:
             return self.comparison(node)
         if type(node) in SYMBOLS:

@@ -163,8 +163,8 @@ class Shape:
         An update that changes nothing that users see is left out.
         """
         one = {str(c.id) for c in keys}
-        told = q.col(NUMBER) if commit is None else q.aliased(q.cast_to(q.number(commit), INT), NUMBER)
-        picked = [told, q.aliased(q.cast_to(q.col(OP), STRING), OP)]
+        described = q.col(NUMBER) if commit is None else q.aliased(q.cast_to(q.number(commit), INT), NUMBER)
+        picked = [described, q.aliased(q.cast_to(q.col(OP), STRING), OP)]
         for c in self.columns:
             sides = (str(c.id), str(c.id) if c.id in one else c.before)
             gone = (DELETE, INSERT)  # A row that is not there has no key, either.

@@ -135,8 +135,8 @@ def long_form(query: Query, key_ids: Sequence[str], shown: Sequence[Column], los
 
 
 def _part(query: Query, picked: Sequence[exp.Expr], op: str, word: str) -> exp.Select:
-    told = q.aliased(q.cast_to(q.text(word), STRING), CHANGE_TYPE)
-    return q.select([*picked, told], q.subquery(query.expression.copy(), "x"), where=_is(OP, op))
+    described = q.aliased(q.cast_to(q.text(word), STRING), CHANGE_TYPE)
+    return q.select([*picked, described], q.subquery(query.expression.copy(), "x"), where=_is(OP, op))
 
 
 def pairs(schema: Schema, cells: Sequence[Column]) -> list[tuple[str, DataType]]:

@@ -26,10 +26,10 @@ def initial_text(value: Any, type_: DataType) -> str:
 
 def initial_value(column: Column) -> exp.Expr:
     """The value of a column in rows that are older than it."""
-    told, type_ = column.initial_default, column.type
-    if told is None:
+    described, type_ = column.initial_default, column.type
+    if described is None:
         return null_of(type_)
-    return cast_to(_built(json.loads(told), type_), type_) if type_.is_nested else _leaf(told, type_)
+    return cast_to(_built(json.loads(described), type_), type_) if type_.is_nested else _leaf(described, type_)
 
 
 def written_out(value: Any, type_: DataType) -> exp.Expr:
@@ -61,14 +61,14 @@ def _leaf_text(value: Any) -> str:
     return str(value // timedelta(microseconds=1)) if isinstance(value, timedelta) else str(value)
 
 
-def _built(told: Any, type_: DataType) -> exp.Expr:
-    if told is None:
+def _built(described: Any, type_: DataType) -> exp.Expr:
+    if described is None:
         return null_of(type_)
     if type_.name == "array":
-        return _array([_built(element, type_.parts[0]) for element in told], type_)
+        return _array([_built(element, type_.parts[0]) for element in described], type_)
     if type_.name == "map":
-        return _map(told, type_)
-    return _struct(told, type_) if type_.name == "struct" else _leaf(told, type_)
+        return _map(described, type_)
+    return _struct(described, type_) if type_.name == "struct" else _leaf(described, type_)
 
 
 def _array(elements: list[exp.Expr], type_: DataType) -> exp.Expr:
@@ -81,18 +81,18 @@ def _map(pairs: Sequence[Sequence[Any]], type_: DataType) -> exp.Expr:
     return exp.Anonymous(this="map_from_entries", expressions=[_array(entries, array_of(entry))])
 
 
-def _struct(told: Mapping[str, Any], type_: DataType) -> exp.Expr:
-    return struct_built({f.name: _built(told[f.name], f.type) for f in type_.fields})
+def _struct(described: Mapping[str, Any], type_: DataType) -> exp.Expr:
+    return struct_built({f.name: _built(described[f.name], f.type) for f in type_.fields})
 
 
-def _leaf(told: str, type_: DataType) -> exp.Expr:
+def _leaf(described: str, type_: DataType) -> exp.Expr:
     if type_.name == "binary":
-        return exp.Unhex(this=text(told))
+        return exp.Unhex(this=text(described))
     if type_.is_months:
-        return from_memory(cast_to(text(told), DataType("int")), type_)
+        return from_memory(cast_to(text(described), DataType("int")), type_)
     if type_.is_interval:
-        return cast_to(cast_to(cast_to(text(_seconds(int(told))), _SECONDS), DataType("interval second")), type_)
-    return from_memory(text(told), type_) if type_.name == "variant" else cast_to(text(told), type_)
+        return cast_to(cast_to(cast_to(text(_seconds(int(described))), _SECONDS), DataType("interval second")), type_)
+    return from_memory(text(described), type_) if type_.name == "variant" else cast_to(text(described), type_)
 
 
 def _seconds(microseconds: int) -> str:

@@ -23,11 +23,11 @@ def folded_in_memory(keys: list[str], cells: Sequence[Column], changes: Sequence
     said = said.combine_chunks()
     turns = np.repeat(np.array([x.turn for x, _ in held], dtype=np.int32), [rows.num_rows for _, rows in held])
     deletes = np.repeat([x.object.kind == "delete" for x, _ in held], [rows.num_rows for _, rows in held])
-    told = {k: said.column(k) for k in keys} | {GONE: pa.array(turns, mask=~deletes)}
+    described = {k: said.column(k) for k in keys} | {GONE: pa.array(turns, mask=~deletes)}
     numbers = pa.array(np.arange(len(turns)))
     for c in cells:
-        told[turn_of(c)] = pc.if_else(_changes(said.column(c.before), said.column(str(c.id))), numbers, None)
-    last = pa.table(told).group_by(keys, use_threads=False)
+        described[turn_of(c)] = pc.if_else(_changes(said.column(c.before), said.column(str(c.id))), numbers, None)
+    last = pa.table(described).group_by(keys, use_threads=False)
     last = last.aggregate([(name, "max") for name in (GONE, *map(turn_of, cells))])
     found = {k: last.column(k) for k in keys} | {GONE: last.column(f"{GONE}_max")}
     for c in cells:

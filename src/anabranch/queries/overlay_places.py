@@ -107,8 +107,8 @@ def lay(rows: pa.Table, acting: pa.Table, cells: Sequence[Column]) -> pa.Table:
         at = places.filter(acts).to_numpy()
         columns[id_] = _replaced(columns[id_], at, acting.column(id_).filter(acts)) if len(at) else columns[id_]
     gone = places.filter(acting.column(GONE)).to_numpy()
-    laid = pa.table(columns)
-    return _without(laid, gone) if len(gone) else laid
+    applied = pa.table(columns)
+    return _without(applied, gone) if len(gone) else applied
 
 
 def _replaced(column: pa.ChunkedArray, places: Any, values: pa.ChunkedArray) -> pa.ChunkedArray:

@@ -61,10 +61,10 @@ def prepared(table: str, changes: Sequence[SchemaChange], schema: Schema) -> Ite
 
 def finished(table: str, changes: Sequence[SchemaChange], schema: Schema) -> Iterator[str]:
     """The statements that hold the rows to NOT NULL and checks again."""
-    firm = {c.name for c in schema if not c.nullable and c.initial_default is None}
+    not_null = {c.name for c in schema if not c.nullable and c.initial_default is None}
     for change in changes:
         name = _name(change.name or "")
-        if (change.change == "nullable" and not change.after) or (change.change == "add" and change.name in firm):
+        if (change.change == "nullable" and not change.after) or (change.change == "add" and change.name in not_null):
             yield _alter(table, f"ALTER COLUMN {name} SET NOT NULL")
         elif change.change == "check" and change.after is not None:
             yield _alter(table, f"ADD CONSTRAINT {name} CHECK ({closed(change.after)})")
@@ -112,11 +112,17 @@ def _added(column: Column) -> tuple[str, ...]:
 
 def _initial(column: Column) -> str | None:
     """What older rows show of a column, as SQL."""
-    told, type_ = column.initial_default, column.type
-    if told is None or type_.is_nested or type_.is_interval:
-        return None if told is None else column.default
-    value = int(told) if type_.name in ("int", "bigint") else bytes.fromhex(told) if type_.name == "binary" else told
-    return literal(told == "true" if type_.name == "boolean" else value, type_).sql(_DIALECT)
+    described, type_ = column.initial_default, column.type
+    if described is None or type_.is_nested or type_.is_interval:
+        return None if described is None else column.default
+    value = (
+        int(described)
+        if type_.name in ("int", "bigint")
+        else bytes.fromhex(described)
+        if type_.name == "binary"
+        else described
+    )
+    return literal(described == "true" if type_.name == "boolean" else value, type_).sql(_DIALECT)
 
 
 def inserted(table: str, columns: Sequence[Column], row: Mapping[str, Any]) -> str:
@@ -168,10 +174,10 @@ def _equals(column: Column, value: Any) -> exp.Expr:
 
 
 def _defined(column: Column) -> str:
-    firm = "" if column.nullable else " NOT NULL"
+    not_null = "" if column.nullable else " NOT NULL"
     default = f" DEFAULT {closed(column.default)}" if column.default is not None else ""
     comment = f" COMMENT {_text(column.comment)}" if column.comment else ""
-    return f"{_name(column.name)} {column.type}{firm}{default}{comment}"
+    return f"{_name(column.name)} {column.type}{not_null}{default}{comment}"
 
 
 def _default(text: str | None) -> str:

@@ -188,5 +188,5 @@ class Cursor:
         """The error of this place."""
         wanted = list(dict.fromkeys((*self._expected, *expected)))
         found = f"found {shortened(self.token.text)!r}" if self.token.text else "the text ends"
-        told = f", expected {' or '.join(wanted)}" if wanted else ""
-        return syntax_error(self.source, self.token.start, f"{found}{told}")
+        described = f", expected {' or '.join(wanted)}" if wanted else ""
+        return syntax_error(self.source, self.token.start, f"{found}{described}")

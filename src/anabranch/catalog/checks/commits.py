@@ -157,8 +157,8 @@ def parents(known: LookUps, on: OnLine, said: Said) -> Iterator[Damage]:
             yield source.damage(f"its number is {source.number}, {number} comes next", known.affected(*where))
     for number, edge in enumerate(said.edges, 1):
         parent = known.commit(edge.parent_line, edge.parent_index)
-        told = (edge.number, edge.generation, edge.parent_generation)
-        if parent is None or told != (number, row.generation, parent.generation):
+        described = (edge.number, edge.generation, edge.parent_generation)
+        if parent is None or described != (number, row.generation, parent.generation):
             yield edge.damage("it contradicts the commits that it joins", known.affected(*where))
         elif parent.repository_id != row.repository_id:
             yield edge.damage("it leads to another repository", known.affected(*where))

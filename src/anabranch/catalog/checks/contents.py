@@ -55,8 +55,8 @@ def _object(known: LookUps, row: CatalogRow, is_inline: bool) -> Iterator[Damage
     if row.created_at <= 0:
         yield row.damage(f"created_at is {row.created_at}, before any store", affects)
     if (row.place == "inline") != is_inline:
-        told = "are" if is_inline else "are not"
-        yield row.damage(f"its place is {row.place!r}, its bytes {told} in the catalogue", affects)
+        described = "are" if is_inline else "are not"
+        yield row.damage(f"its place is {row.place!r}, its bytes {described} in the catalogue", affects)
     found = stored(row)  # type: ignore[arg-type]
     if row.schema_id is None and row.kind == "pack":
         return

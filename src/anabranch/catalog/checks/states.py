@@ -75,17 +75,17 @@ def carried(known: LookUps, on: OnLine, said: Said) -> Iterator[Damage]:
         for row in (*entries, *names):
             yield row.damage("it repeats a state that its line does not carry", affected_by(known, said, row.thing_id))
         return
-    bindings, told = _expected_state(known, on, said)
+    bindings, described = _expected_state(known, on, said)
     yield from _same_rows(known, said, {(n.parent_id, n.name): n for n in names}, _binding, bindings)
-    yield from _same_rows(known, said, {e.thing_id: e for e in entries}, entry_of, told)
+    yield from _same_rows(known, said, {e.thing_id: e for e in entries}, entry_of, described)
 
 
 def _expected_state(known: LookUps, on: OnLine, said: Said) -> tuple[dict[object, NameBinding], dict[object, Entry]]:
     origin = on.origin
     assert origin is not None
     named = {(ThingId(n.parent_id), n.name) for n in said.names if not n.carried}
-    told = {ThingId(e.thing_id) for e in said.entries if not e.carried}
-    bindings, found = carried_state(known.reader.cx, RepositoryId(said.commit.repository_id), origin, named, told)
+    described = {ThingId(e.thing_id) for e in said.entries if not e.carried}
+    bindings, found = carried_state(known.reader.cx, RepositoryId(said.commit.repository_id), origin, named, described)
     return {(b.parent_id, b.name): b for b in bindings}, {e.thing_id: e for e in found}
 
 
@@ -132,16 +132,16 @@ def _name(on: OnLine, now: dict[str, Entry], said: Said, row: CatalogRow) -> Ite
 
 def changes_said(known: LookUps, on: OnLine, said: Said) -> Iterator[Damage]:
     """Changes are of things that the commit speaks of, numbered, and their objects are there."""
-    told = {e.thing_id for e in said.entries if not e.carried and not e.dropped}
+    described = {e.thing_id for e in said.entries if not e.carried and not e.dropped}
     numbers: dict[str, int] = {}
     for row in said.changes:
         number = numbers[row.thing_id] = numbers.get(row.thing_id, -1) + 1
-        for what in _change(row, number, told):
+        for what in _change(row, number, described):
             yield row.damage(what, affected_by(known, said, row.thing_id, row.object_id))
 
 
-def _change(row: CatalogRow, number: int, told: set[str]) -> Iterator[str]:
-    if row.thing_id not in told:
+def _change(row: CatalogRow, number: int, described: set[str]) -> Iterator[str]:
+    if row.thing_id not in described:
         yield "the commit does not speak of its table"
     if row.number != number:
         yield f"its number is {row.number}, {number} comes next"

@@ -117,30 +117,34 @@ def _open_entry(known: LookUps, opened: CatalogRow, row: CatalogRow, linked: set
 
 
 def _read_tables(row: CatalogRow) -> Iterator[str]:
-    told = row.document.get(_READS) if isinstance(row.document, dict) else None
-    if row.thing_id != _READS or not isinstance(told, dict) or not all(is_id(k, "t") for k in told):
+    described = row.document.get(_READS) if isinstance(row.document, dict) else None
+    if row.thing_id != _READS or not isinstance(described, dict) or not all(is_id(k, "t") for k in described):
         yield "the tables that it has read can't be read"
 
 
 def _document(known: LookUps, row: CatalogRow, linked: set[str]) -> Iterator[str]:
-    told: dict[str, Any] = row.document
-    wrong = [name for name, kind in _DOCUMENT.items() if not isinstance(told.get(name, ...), kind)]
+    described: dict[str, Any] = row.document
+    wrong = [name for name, kind in _DOCUMENT.items() if not isinstance(described.get(name, ...), kind)]
     if wrong:
         yield f"it does not say {', '.join(wrong)} as it should"
         return
-    if told["id"] != row.thing_id or told["kind"] not in get_args(ThingKind):
-        yield f"it is of {told['kind']!r} {told['id']!r}"
-    if not set(told["operations"]) <= set(get_args(Operation)):
-        yield f"operations are {told['operations']!r}"
-    for id_, schema in told["schemas"].items():
+    if described["id"] != row.thing_id or described["kind"] not in get_args(ThingKind):
+        yield f"it is of {described['kind']!r} {described['id']!r}"
+    if not set(described["operations"]) <= set(get_args(Operation)):
+        yield f"operations are {described['operations']!r}"
+    for id_, schema in described["schemas"].items():
         read_schema(id_, schema)
-    if told["schema"] and told["schema"] not in told["schemas"] and not known.knows_schema(told["schema"]):
-        yield f"its schema {told['schema']!r} is not there"
-    objects = {o for s in told["statements"] for o in s["objects"]}
+    if (
+        described["schema"]
+        and described["schema"] not in described["schemas"]
+        and not known.knows_schema(described["schema"])
+    ):
+        yield f"its schema {described['schema']!r} is not there"
+    objects = {o for s in described["statements"] for o in s["objects"]}
     missing = [o for o in sorted(objects - linked) if not known.is_there(t.objects, t.objects.c.id == o)]
     if missing:
         yield f"its object {missing[0]!r} is not there"
-    if not all(isinstance(n, int) and n >= 0 for s in told["statements"] for n in s["counts"]):
+    if not all(isinstance(n, int) and n >= 0 for s in described["statements"] for n in s["counts"]):
         yield "its statements do not count rows"
 
 
@@ -169,9 +173,9 @@ def _merge_texts(known: LookUps, row: CatalogRow) -> Iterator[str]:
         yield f"{row.id!r} is no merge, or not of mode {row.mode!r}"
     yield from refused(lambda: check_strictness(row.strictness))
     for name in ("rules", "decisions"):
-        told = row.values[name]
-        if not isinstance(told, dict) or not all(isinstance(v, str) for v in told.values()):
-            yield f"{name} are {told!r}"
+        described = row.values[name]
+        if not isinstance(described, dict) or not all(isinstance(v, str) for v in described.values()):
+            yield f"{name} are {described!r}"
     if not isinstance(row.sources, list) or not row.sources:
         yield f"sources are {row.sources!r}"
         return

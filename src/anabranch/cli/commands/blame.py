@@ -52,9 +52,9 @@ def command(
     shown, more = found[:limit], len(found) > limit
     if session.json:
         commits = {c.hash: c for entry in shown for c in (entry.commit, *entry.cells.values())}
-        told = {hash_: commit_document(commit) for hash_, commit in commits.items()}
+        described = {hash_: commit_document(commit) for hash_, commit in commits.items()}
         facts = {"table": table, "ref": ref, "rows": [_document(entry, cells) for entry in shown]}
-        emit_json({**facts, "commits": told, "more": more})
+        emit_json({**facts, "commits": described, "more": more})
         return
     if cells:
         _tell_cells(shown)
@@ -64,8 +64,8 @@ def command(
 
 
 def _document(entry: BlameEntry, cells: bool) -> dict[str, Any]:
-    told: dict[str, Any] = {"key": entry.key, "row": entry.row, "commit": entry.commit.hash}
-    return {**told, "cells": {name: c.hash for name, c in entry.cells.items()}} if cells else told
+    described: dict[str, Any] = {"key": entry.key, "row": entry.row, "commit": entry.commit.hash}
+    return {**described, "cells": {name: c.hash for name, c in entry.cells.items()}} if cells else described
 
 
 def _tell_rows(shown: Sequence[BlameEntry], columns: Sequence[Column]) -> None:

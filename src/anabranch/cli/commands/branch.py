@@ -65,8 +65,8 @@ def _list(session: Session, verbose: bool) -> None:
     found = session.repo.branches()
     said = {b.commit: session.repo.show(b.commit).message for b in found} if verbose else {}
     if session.json:
-        told = [{"message": said[b.commit]} if verbose else {} for b in found]
-        emit_json({"branches": [branch_document(b, session.branch) | t for b, t in zip(found, told, strict=True)]})
+        described = [{"message": said[b.commit]} if verbose else {} for b in found]
+        emit_json({"branches": [branch_document(b, session.branch) | t for b, t in zip(found, described, strict=True)]})
         return
     cells = [(b.name, short(b.commit), *([subject(said[b.commit])] if verbose else [])) for b in found]
     for branch, line in zip(found, columns(cells), strict=True):

@@ -91,23 +91,23 @@ def command(session: Session, refs: tuple[str, ...], stat: bool, summary: bool, 
         asked = DiffRequest(picked, () if tables else found.namespaces, wanted, stat, summary)
         files = () if tables else tuple(found.files)
         differs = asked.differs or bool(files)
-        told = {**named, **_document(asked)} if format == "json" else _lines(format, asked)
+        described = {**named, **_document(asked)} if format == "json" else _lines(format, asked)
         if files:
-            told = _with_files(told, files, text=format == "table" and not (stat or summary))
+            described = _with_files(described, files, text=format == "table" and not (stat or summary))
     session.exit_code = DIFFERENT if chosen["exit_code"] and differs else 0
-    if isinstance(told, dict):
-        emit_json(told)
+    if isinstance(described, dict):
+        emit_json(described)
     else:
-        show_lines(told, paged=chosen["pager"] and (format == "table" or stat or summary))
+        show_lines(described, paged=chosen["pager"] and (format == "table" or stat or summary))
 
 
-def _with_files(told: dict[str, Any] | list[str], files: Sequence[FileDiff], *, text: bool) -> Any:
+def _with_files(described: dict[str, Any] | list[str], files: Sequence[FileDiff], *, text: bool) -> Any:
     """What differs in files, after what differs in tables."""
-    if isinstance(told, dict):
-        return {**told, "files": file_documents(files)}
+    if isinstance(described, dict):
+        return {**described, "files": file_documents(files)}
     from anabranch.cli.output.file_diffs import file_lines
 
-    return [*told, *file_lines(files, text=text)]
+    return [*described, *file_lines(files, text=text)]
 
 
 def _document(asked: DiffRequest) -> dict[str, Any]:

@@ -51,17 +51,17 @@ def put(session: Session, source: str, path: str, message: str | None) -> None:
 
     JSON: branch, path, files (how many), commit (as in log, or null if it is staged).
     """
-    _write(session, message, path, lambda files, told: _put(files, source, path, told))
+    _write(session, message, path, lambda files, described: _put(files, source, path, described))
 
 
-def _put(files: FilesWriter, source: str, path: str, told: Progress) -> int:
+def _put(files: FilesWriter, source: str, path: str, described: Progress) -> int:
     place = Path(source)
     if source == "-":
         files.put(path, sys.stdin.buffer)
     elif place.is_file():
         files.put(f"{path}{place.name}" if path.endswith("/") or not path else path, place)
     else:
-        return files.put_all(path, source, tell=told.so_far)
+        return files.put_all(path, source, tell=described.so_far)
     return 1
 
 
@@ -178,8 +178,8 @@ def get(session: Session, path: str, target: str | None, at: str | None) -> None
     with session.progress(f"reading {path}"), place.open("wb") as file:
         for chunk in tree.stream(path):
             file.write(chunk)
-    told = {"path": path, "target": str(place), "size": place.stat().st_size}
-    emit_json(told) if session.json else emit(f"{clean(path)} → {clean(str(place))} ({_size(told['size'])})")
+    described = {"path": path, "target": str(place), "size": place.stat().st_size}
+    emit_json(described) if session.json else emit(f"{clean(path)} → {clean(str(place))} ({_size(described['size'])})")
 
 
 @command.command("cat")
@@ -247,11 +247,11 @@ def stat(session: Session, path: str, at: str | None, since: str | None) -> None
     JSON: path, size, is_folder, sha256, mode, written_at, media_type, properties, whole.
     """
     found = opened(session, at).stat(path, session.ref(since) if since else None)
-    told = {**document(found), "whole": found.whole}
+    described = {**document(found), "whole": found.whole}
     if session.json:
-        emit_json(told)
+        emit_json(described)
         return
-    for line in columns([(name, clean(str(value))) for name, value in told.items() if value not in (None, {})]):
+    for line in columns([(name, clean(str(value))) for name, value in described.items() if value not in (None, {})]):
         emit(line)
 
 
@@ -296,8 +296,8 @@ def history(session: Session, path: str, at: str | None, limit: int | None) -> N
     ref = session.ref(at)
     found = session.repo.history(file=path, at=ref, limit=limit)
     if session.json:
-        told = [{"commit": commit_document(e.commit), "change": e.change, "size": _after(e.after)} for e in found]
-        emit_json({"path": path, "ref": ref, "entries": told})
+        described = [{"commit": commit_document(e.commit), "change": e.change, "size": _after(e.after)} for e in found]
+        emit_json({"path": path, "ref": ref, "entries": described})
         return
     for e in found:
         size = "" if e.after is None else f", {_size(e.after.size)}"
@@ -324,8 +324,8 @@ def document(found: FileStat) -> dict[str, Any]:
 
 def _write(session: Session, message: str | None, path: str, write: Callable[[FilesWriter, Progress], int]) -> None:
     """Change files in the working set, or in a commit, and tell it."""
-    with session.progress(f"writing {path}") as told, writing(session, message, None) as made:
-        count = write(made.transaction.files, told)
+    with session.progress(f"writing {path}") as described, writing(session, message, None) as made:
+        count = write(made.transaction.files, described)
     _tell(session, made, path, count)
 
 

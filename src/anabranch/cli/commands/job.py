@@ -90,13 +90,13 @@ def logs(session: Session, job: str) -> None:
     JSON: logs (list of shard, state, lines, error).
     """
     found = [_said(s) for s in session.repo.find_job(job)["shards"]]
-    told = [s for s in found if s["lines"] or s["error"]]
+    described = [s for s in found if s["lines"] or s["error"]]
     if session.json:
-        emit_json({"logs": told})
+        emit_json({"logs": described})
         return
-    if not told:
+    if not described:
         emit("No shard said anything.")
-    for shard in told:
+    for shard in described:
         for line in shard["lines"]:
             emit(f"{shard['shard']:>5}  {clean(line)}")
         if shard["error"]:
@@ -127,8 +127,8 @@ def resume(session: Session, job: str) -> None:
     if done.reused:
         emit(f"{clean(done.name)} was published already, as {done.commit.hash[:10]}")
         return
-    told = f"{number(done.shards)} shards ran, {number(done.resumed)} were finished before"
-    emit(f"{told}; {number(done.rows)} rows, {number(done.files)} files")
+    described = f"{number(done.shards)} shards ran, {number(done.resumed)} were finished before"
+    emit(f"{described}; {number(done.rows)} rows, {number(done.files)} files")
     emit(f"[{done.commit.hash[:10]}] {clean(done.commit.message)}")
 
 
@@ -174,8 +174,8 @@ def _shard_row(shard: Mapping[str, Any]) -> tuple[str, ...]:
     counts = shard["counts"] or {}
     paths = [clean(p) for p in shard["inputs"]]
     read = ", ".join(paths[:2]) + (" …" if len(paths) > 2 else "")
-    told = [number(counts[n]) if n in counts else "" for n in ("rows", "files")]
-    return (str(shard["shard"]), shard["state"], number(shard["attempts"]), *told, read)
+    described = [number(counts[n]) if n in counts else "" for n in ("rows", "files")]
+    return (str(shard["shard"]), shard["state"], number(shard["attempts"]), *described, read)
 
 
 def _said(shard: Mapping[str, Any]) -> dict[str, Any]:

@@ -105,8 +105,8 @@ def command(
     if session.json:
         emit_json({"commits": [_document(commit, names) for commit in commits]})
         return
-    told = partial(changed_lines, session.repo, rows=patch) if stat or patch else None
-    text = CommitText(names, oneline, told, origins)
+    described = partial(changed_lines, session.repo, rows=patch) if stat or patch else None
+    text = CommitText(names, oneline, described, origins)
     show_lines(graph_lines(commits, edges, text) if graph else plain_lines(commits, text), paged=pager)
 
 
@@ -145,18 +145,18 @@ class CommitText:
         return [*found, *([""] if changed and not self.oneline else []), *changed]
 
 
-def plain_lines(commits: Sequence[Commit], told: CommitText) -> Iterator[str]:
+def plain_lines(commits: Sequence[Commit], described: CommitText) -> Iterator[str]:
     """Every commit's text, one after another."""
     for i, commit in enumerate(commits):
-        yield from ([""] if i and not told.oneline else [])
-        yield from told.lines(commit)
+        yield from ([""] if i and not described.oneline else [])
+        yield from described.lines(commit)
 
 
-def graph_lines(commits: Sequence[Commit], edges: Edges, told: CommitText) -> Iterator[str]:
+def graph_lines(commits: Sequence[Commit], edges: Edges, described: CommitText) -> Iterator[str]:
     """Every commit's text beside the graph."""
     last = len(commits) - 1
     for i, (commit, part) in enumerate(zip(commits, draw([c.hash for c in commits], edges), strict=True)):
-        yield from part.beside([*told.lines(commit), *([""] if i < last and not told.oneline else [])])
+        yield from part.beside([*described.lines(commit), *([""] if i < last and not described.oneline else [])])
 
 
 def changed_lines(repo: Repository, commit: Commit, *, rows: bool) -> list[str]:

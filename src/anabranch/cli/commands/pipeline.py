@@ -281,8 +281,8 @@ def _show_step(step: StepResult) -> None:
 
 def _counts(counts: Any) -> str:
     words = {1: {"rows": "row", "files": "file"}}
-    told = ", ".join(f"{number(n)} {words.get(n, {}).get(word, word)}" for word, n in dict(counts).items() if n)
-    return f"  {told}" if told else ""
+    described = ", ".join(f"{number(n)} {words.get(n, {}).get(word, word)}" for word, n in dict(counts).items() if n)
+    return f"  {described}" if described else ""
 
 
 def _expectation(checked: Any) -> str:

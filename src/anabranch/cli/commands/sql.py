@@ -115,8 +115,8 @@ def _tell(session: Session, shown: Sequence[tuple[SqlResult, Any]], commit: Comm
     from anabranch.cli.output.sql_results import document, show_result
 
     if form == "json":
-        told = [document(result, rows) for result, rows in shown]
-        emit_json({"results": told, "commit": commit.hash if commit else None})
+        described = [document(result, rows) for result, rows in shown]
+        emit_json({"results": described, "commit": commit.hash if commit else None})
         return
     for result, rows in shown:
         show_result(result, rows, form)

@@ -51,7 +51,7 @@ def _print(found: Verification) -> None:
 
 def _print_damage(damage: Damage) -> None:
     emit(f"damaged {damage.kind}: {damage}")
-    told = "; ".join(f"{name} {value}" for name, value in damage.affects.parts.items())
-    if told:
-        emit(f"  affects {told}")
+    described = "; ".join(f"{name} {value}" for name, value in damage.affects.parts.items())
+    if described:
+        emit(f"  affects {described}")
     emit(f"  hint: {damage.hint}")

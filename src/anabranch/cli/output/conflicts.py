@@ -77,8 +77,8 @@ def goes_on(verb: str, where: str = "") -> str:
 def _kinds(rows: Sequence[Mapping[str, Any]]) -> str:
     """`2 conflicts: price (update/update), row (delete/update)`."""
     parts = Counter((row["column"] or "row", row["kind"]) for row in rows)
-    told = ", ".join(f"{clean(column)} ({kind})" for column, kind in parts)
-    return f"{plural(len(rows), 'conflict')}: {told}"
+    described = ", ".join(f"{clean(column)} ({kind})" for column, kind in parts)
+    return f"{plural(len(rows), 'conflict')}: {described}"
 
 
 def _place(thing: Mapping[str, Any]) -> str:

@@ -58,13 +58,13 @@ def _lines(result: SqlResult, rows: Any, form: str) -> Iterator[str]:
 def table_text(result: SqlResult, rows: Any, width: int) -> Iterator[str]:
     """A result for people: rows as a table, anything else in a line."""
     if isinstance(result.statement, WritingSql):
-        told = counts_text(result.counts) if result.counts and _is_of_rows(result) else "done"
-        yield f"{_word(result)}: {told}"
+        described = counts_text(result.counts) if result.counts and _is_of_rows(result) else "done"
+        yield f"{_word(result)}: {described}"
         return
     if isinstance(result.statement, GoverningSql) and rows.num_rows == 1:
         facts = zip(rows.column_names, next(_rows(rows)), strict=True)
-        told = ", ".join(f"{name} {_fact(name, value)}" for name, value in facts if value is not None)
-        yield f"{_word(result)}: {told}"
+        described = ", ".join(f"{name} {_fact(name, value)}" for name, value in facts if value is not None)
+        yield f"{_word(result)}: {described}"
         return
     if isinstance(result.statement, (ShowCreate, Explain)):
         yield from _long_text(rows)

@@ -78,10 +78,10 @@ def read_quickly(path: str, names: Sequence[str], line_count: int, options: Text
         return None
     # A row with a field too many at the end is noticed, unless a quote that is not closed swallows it.
     last = options.delimiter * len(names)
-    strange: list[str] = []
+    odd: list[str] = []
 
     def note(row: pyarrow.csv.InvalidRow) -> str:
-        strange.append(row.text)
+        odd.append(row.text)
         return "skip"
 
     parse = _parse_options(options, note)
@@ -92,10 +92,10 @@ def read_quickly(path: str, names: Sequence[str], line_count: int, options: Text
             with open_utf8(path, options.encoding) as stream:
                 followed = ExtendedStream(stream, f"\n{last}".encode())
                 found = pyarrow.csv.read_csv(followed, read, parse, _as_bytes(names))
-            return _null_texts(_decoded(found), options) if strange == [last] else None
+            return _null_texts(_decoded(found), options) if odd == [last] else None
         except pa.ArrowInvalid:
             # A record may be larger than a block; text that is not UTF-8 is not, and is looked for.
-            if strange or size >= _LARGEST_BLOCK_BYTES:
+            if odd or size >= _LARGEST_BLOCK_BYTES:
                 return None
             size = min(size * 16, _LARGEST_BLOCK_BYTES)
 
@@ -120,23 +120,23 @@ def _chunk(path: str, taken: Sequence[Record], names: Sequence[str], options: Te
     left = [BadRow(path, r.line, error, _shown(r.text)) for r, error in zip(taken, errors, strict=True) if error]
     if not records:
         return Chunk(pa.table({name: pa.array([], pa.string()) for name in names}), [], [], left)
-    strange: dict[int, str] = {}
+    odd: dict[int, str] = {}
 
     def note(row: pyarrow.csv.InvalidRow) -> str:
-        strange[row.number - 1] = f"it has {row.actual_columns} of {row.expected_columns} fields"
+        odd[row.number - 1] = f"it has {row.actual_columns} of {row.expected_columns} fields"
         return "skip"
 
     content = "".join(doubled(record.text, options) or "" for record in records).encode("latin-1")
     read = pyarrow.csv.ReadOptions(column_names=list(names), use_threads=False, block_size=len(content) + 1)
     found = pyarrow.csv.read_csv(pa.BufferReader(content), read, _parse_options(options, note), _as_bytes(names))
-    if found.num_rows + len(strange) != len(records):
+    if found.num_rows + len(odd) != len(records):
         raise InvalidRequest(f"{path!r} can't be read as csv: its quotes do not match", hint="check quote and escape")
-    kept = [i for i in range(len(records)) if i not in strange]
+    kept = [i for i in range(len(records)) if i not in odd]
     undecodable = _undecodable(found)
-    strange |= {kept[i]: error for i, error in undecodable.items()}
+    odd |= {kept[i]: error for i, error in undecodable.items()}
     columns = _null_texts(_decoded(without(found, undecodable)), options)
-    bad = [BadRow(path, records[i].line, error, _shown(records[i].text)) for i, error in sorted(strange.items())]
-    whole = [records[i] for i in range(len(records)) if i not in strange]
+    bad = [BadRow(path, records[i].line, error, _shown(records[i].text)) for i, error in sorted(odd.items())]
+    whole = [records[i] for i in range(len(records)) if i not in odd]
     return Chunk(columns, [record.line for record in whole], [_shown(record.text) for record in whole], [*bad, *left])
 
 

@@ -76,8 +76,8 @@ def again_of(part: FilePart, reading: Reading) -> Callable[[], FilePart]:
 def shape(part: FilePart, shapes: Shapes, reading: Reading, again: Callable[[], FilePart]) -> FilePart:
     """A part whose columns of JSON have the types that the shape of all values tells, or are text to be tried."""
     times = inferred(reading.options, times_only=True)
-    told = {str(place[0]) for place, _ in part.kinds if len(place) == 1}
-    for name in [name for name in shapes.by_name if name in told]:
+    described = {str(place[0]) for place, _ in part.kinds if len(place) == 1}
+    for name in [name for name in shapes.by_name if name in described]:
         if name in shapes.written and not pa.types.is_string(part.rows.schema.field(name).type):
             part = _with_column(part, name, again().rows.column(name))
         found = shapes.by_name[name]
@@ -181,5 +181,5 @@ def _united(schemas: Iterable[pa.Schema], long: Collection[str]) -> pa.Schema:
     except pa.ArrowException as error:
         message = f"the files have columns of different types: {first_line(error)}"
         raise InvalidRequest(message, hint=_APART) from error
-    firm = [f.with_type(pa.string()) if pa.types.is_null(f.type) else f for f in whole]
-    return pa.schema(firm)
+    not_null = [f.with_type(pa.string()) if pa.types.is_null(f.type) else f for f in whole]
+    return pa.schema(not_null)

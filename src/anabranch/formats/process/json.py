@@ -207,11 +207,11 @@ def _row(number: int, content: bytes) -> JsonRow:
     return _checked(number, shown, value, objects.twin)
 
 
-def _checked(number: int, shown: str, value: Any, twin: str | None) -> JsonRow:
+def _checked(number: int, shown: str, value: Any, duplicate: str | None) -> JsonRow:
     if not isinstance(value, dict):
         return JsonRow(number, shown, None, f"{_KINDS.get(type(value), 'null')}, an object was expected")
-    if twin is not None:
-        return JsonRow(number, shown, None, f"it has the key {twin!r} twice")
+    if duplicate is not None:
+        return JsonRow(number, shown, None, f"it has the key {duplicate!r} twice")
     if "\\u" in shown and _has_half(value):
         return JsonRow(number, shown, None, "it has half of a character that is two escapes")
     return JsonRow(number, shown, value)

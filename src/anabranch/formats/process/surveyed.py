@@ -62,7 +62,7 @@ class SurveyedFiles:
     def _look(self, works: Works, asked: Asked) -> None:
         if works:
             pairs = zip(works, self.ask(works, asked), strict=True)
-            self.told |= {p.place: s for work, told in pairs for p, s in zip(work, told, strict=True)}
+            self.told |= {p.place: s for work, described in pairs for p, s in zip(work, described, strict=True)}
 
     @property
     def pieces(self) -> list[FilePiece]:
@@ -86,17 +86,17 @@ class SurveyedFiles:
                 if kind == "NotFound":
                     message = f"Spark's executors can't see {path!r}, which is a file here"
                     raise Unavailable(message, hint=_SHARE, file=path)
-                told = message.replace(piece.file.path, path)
-                raise getattr(errors, kind)(told, hint=hint, **{**facts, "file": path})
+                described = message.replace(piece.file.path, path)
+                raise getattr(errors, kind)(described, hint=hint, **{**facts, "file": path})
 
     def tell_bad_rows(self, bad: BadRows) -> None:
         """Hand on the bad rows of all pieces, with the lines of their files, and refuse them if they are not wanted."""
         before: dict[str, int] = {}
         for piece in self.pieces:
-            told, lines = self._of(piece), before.get(piece.file.path, 0)
-            rows = [replace(row, file=self.names[row.file], line=row.line + lines) for row in told.bad]
-            bad.add(rows, told.bad_count - len(rows))
-            before[piece.file.path] = lines + told.line_count
+            described, lines = self._of(piece), before.get(piece.file.path, 0)
+            rows = [replace(row, file=self.names[row.file], line=row.line + lines) for row in described.bad]
+            bad.add(rows, described.bad_count - len(rows))
+            before[piece.file.path] = lines + described.line_count
         bad.refuse()
 
     @property

@@ -83,8 +83,10 @@ def _trios(id_: str, columns: Sequence[list[Column]], judge: Judge) -> Iterable[
     yield Trio(id_, base, ours, theirs)
     if len(columns[1]) > 1 or len(columns[2]) > 1:
         kind = "two columns/one column" if len(columns[1]) > 1 else "one column/two columns"
-        told = tuple([c.name for c in found] for found in columns)
-        judge.choose("schema", kind, told, told[1][0], [c.id for found in columns for c in found], can_decide=False)
+        described = tuple([c.name for c in found] for found in columns)
+        judge.choose(
+            "schema", kind, described, described[1][0], [c.id for found in columns for c in found], can_decide=False
+        )
         yield from (Trio(f"{id_}+{c.id}", None, c, None) for c in columns[1][1:])
 
 

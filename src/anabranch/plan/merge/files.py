@@ -156,15 +156,15 @@ def _only(refs: Sequence[BlockRef], *others: Sequence[BlockRef]) -> list[BlockRe
 
 def _described(base: FileRow | None, ours: FileRow, theirs: FileRow, merged: FileRow, rule: FileRule) -> MergedFile:
     """Merge what is said of a file besides its content: each cell as the side that changed it has it."""
-    told: dict[str, Any] = {"written_at": max(ours.written_at, theirs.written_at)}
+    described: dict[str, Any] = {"written_at": max(ours.written_at, theirs.written_at)}
     for column in ("mode", "media_type", "properties"):
         before, mine, other = (getattr(row, column) if row else None for row in (base, ours, theirs))
         if mine != other and other != before:
             if mine != before and rule not in ("ours", "theirs", "newest"):
                 return MergedFile(ours, "update/update", column)
             is_theirs = mine == before or rule == "theirs" or (rule == "newest" and theirs.written_at > ours.written_at)
-            told[column] = other if is_theirs else mine
-    return MergedFile(_sized(merged._replace(**told)))
+            described[column] = other if is_theirs else mine
+    return MergedFile(_sized(merged._replace(**described)))
 
 
 def _sized(row: FileRow) -> FileRow:

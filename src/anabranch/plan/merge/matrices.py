@@ -46,11 +46,15 @@ NOTES = {
 def _read(text: str) -> Matrix:
     """Read a matrix as it is drawn: `ok` no conflict, `X` conflict, `?` a conflict on a condition, `-` left open."""
     head, *lines = [[part.strip() for part in line.split("|")] for line in text.strip().splitlines()]
-    return {(line[0], there): _cell(told) for line in lines for there, told in zip(head[1:], line[1:], strict=True)}
+    return {
+        (line[0], there): _cell(described)
+        for line in lines
+        for there, described in zip(head[1:], line[1:], strict=True)
+    }
 
 
-def _cell(told: str) -> Cell:
-    sign, _, note = told.partition(" ")
+def _cell(described: str) -> Cell:
+    sign, _, note = described.partition(" ")
     verdicts: dict[str, Verdict] = {"ok": "none", "-": "none", "X": "conflict", "?": "maybe"}
     return Cell(verdicts[sign], note or None, sign == "-")
 

@@ -99,10 +99,10 @@ class _SchemaWork:
 
     def merge_checks(self) -> dict[str, str]:
         """Merge checks by name, and leave none that speaks of a column that is gone or has another name."""
-        told = [s.told("checks") if s else {} for s in (self.base, self.ours, self.theirs)]
-        merged, both = merge_named(*told)
+        described = [s.told("checks") if s else {} for s in (self.base, self.ours, self.theirs)]
+        merged, both = merge_named(*described)
         for name in both if self.strictness != "operations" else ():
-            values = tuple(side.get(name) for side in told)
+            values = tuple(side.get(name) for side in described)
             kind = "/".join(_check_verb(values[0], text) for text in values[1:])
             if self.judge.choose("schema", kind, values, None, [name]) == "ours":
                 merged = _with(merged, name, values[1])
@@ -292,8 +292,8 @@ class _SchemaWork:
         return tuple(str(self.columns[i].id) for i in chosen if i in self.columns)
 
     def _cluster(self, side: ThingSide | None) -> list[str]:
-        told: Iterable[str] = side.attributes.get("cluster_by", ()) if side else ()
-        return [self.of.get(i, i) for i in told]
+        described: Iterable[str] = side.attributes.get("cluster_by", ()) if side else ()
+        return [self.of.get(i, i) for i in described]
 
     def _key(self, side: ThingSide) -> tuple[str, ...]:
         return tuple(self.of[i] for i in self.schema_of(side).key)
@@ -306,8 +306,8 @@ class _SchemaWork:
 def spoken_columns(side: ThingSide, check: str) -> Iterator[Column]:
     """The columns that a check speaks of; of a check that is not told, all."""
     assert side.schema is not None
-    told = side.check_columns.get(check)
-    return (c for c in side.schema if told is None or c.ids & told)
+    described = side.check_columns.get(check)
+    return (c for c in side.schema if described is None or c.ids & described)
 
 
 def _order(side: ThingSide | None, of: Mapping[str, str]) -> list[str]:

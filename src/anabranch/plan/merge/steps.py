@@ -64,12 +64,12 @@ class Steps:
 
 def read_steps(kept: Iterable[str]) -> Steps:
     """Read what `Steps.kept` wrote."""
-    told = [found for text in kept if (found := _KEPT.fullmatch(text))]
-    ends = {found["word"]: found for found in told if found["word"] in ("head", "onto")}
-    made = tuple(found["commit"] for found in told if found["word"] == "made")
+    described = [found for text in kept if (found := _KEPT.fullmatch(text))]
+    ends = {found["word"]: found for found in described if found["word"] in ("head", "onto")}
+    made = tuple(found["commit"] for found in described if found["word"] == "made")
     todo = tuple(
         TodoStep(f["word"], f["commit"], int(f["parent"]) if f["parent"] else None, f["text"])
-        for f in told
+        for f in described
         if f["word"] not in ("head", "onto", "made")
     )
     return Steps(ends["head"]["commit"], ends["onto"]["commit"], ends["onto"]["text"] or "", made, todo)

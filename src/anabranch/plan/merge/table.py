@@ -67,8 +67,8 @@ def _merge_dropped_by_ours(
     verb = next((m.source for m in met if m.cell.verdict == "conflict"), None)
     if verb is None:
         return MergedThing(None)
-    told = theirs.path if verb == "alter name" else _told(theirs)
-    chosen = judge.choose("objects", f"drop/{verb}", (base.path, None, told))
+    described = theirs.path if verb == "alter name" else _told(theirs)
+    chosen = judge.choose("objects", f"drop/{verb}", (base.path, None, described))
     return MergedThing(theirs if chosen == "theirs" else None, was_asked=True)
 
 

@@ -186,8 +186,8 @@ class _ThingsWork:
 
     def _ask_about_several(self, id_: str, sides: list[list[ThingSide]]) -> None:
         kind = "two things/one thing" if len(sides[1]) > 1 else "one thing/two things"
-        told = [[t.path for t in found] for found in sides]
-        self.things[id_].judge.choose("objects", kind, told, can_decide=False)
+        described = [[t.path for t in found] for found in sides]
+        self.things[id_].judge.choose("objects", kind, described, can_decide=False)
 
     # --- namespaces ---
 
@@ -211,9 +211,9 @@ class _ThingsWork:
         if not all(t.was_asked for t in inside):
             verb = "create" if any(t.base is None for t in inside) else "update"
             names = [t.result.path for t in inside if t.result]
-            told = (names, None) if keeper == "ours" else (None, names)
+            described = (names, None) if keeper == "ours" else (None, names)
             kind = f"{verb}/drop" if keeper == "ours" else f"drop/{verb}"
-            chosen = thing.judge.choose("objects", kind, (_path(thing.base), *told))
+            chosen = thing.judge.choose("objects", kind, (_path(thing.base), *described))
         thing.was_asked = True
         if chosen == keeper:
             thing.result = thing.ours or thing.theirs or thing.base
@@ -225,8 +225,8 @@ class _ThingsWork:
         were_some = False
         for id_, thing in self.things.items():
             if thing.result and thing.ours and not self._is_put_by_ours(id_) and self._is_above_itself(id_):
-                told = (_path(thing.base), _path(thing.ours), _path(thing.theirs))
-                thing.judge.choose("objects", "alter name/alter name", told, can_decide=False)
+                described = (_path(thing.base), _path(thing.ours), _path(thing.theirs))
+                thing.judge.choose("objects", "alter name/alter name", described, can_decide=False)
                 self._put_back(thing, "ours")
                 were_some = True
         return were_some

@@ -50,12 +50,12 @@ def remove_job(ctx: Context, which: str) -> dict[str, Any]:
     """Forget a job and remove what its shards left; what it published stays."""
     record = find_record(ctx, which)
     with ctx.catalog.write() as cx:
-        told = _document(ctx, record, job_rows.lease_holders(cx, ctx.record.id))
-        if told["state"] == "running":
+        described = _document(ctx, record, job_rows.lease_holders(cx, ctx.record.id))
+        if described["state"] == "running":
             raise Unavailable(f"job {record.id} ({record.name}) is running", hint="end the process that runs it first")
         job_rows.remove_job(cx, record.id)
     shutil.rmtree(ctx.root.work_folder(record.prefix), ignore_errors=True)
-    return told
+    return described
 
 
 def lease_of(name: str, branch: str) -> str:

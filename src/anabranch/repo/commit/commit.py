@@ -222,7 +222,7 @@ def _published(ctx: Context, publication: Publication, found: Position) -> Commi
 
 def _described(publication: Publication, draft: Draft, made: CommitHead, id_: str) -> Commit:
     """The commit as users see it, from what is at hand."""
-    told = {e.thing_id for e in publication.content.entries if e.kind == "table"}
+    described = {e.thing_id for e in publication.content.entries if e.kind == "table"}
     return Commit(
         made.hash,
         id_,
@@ -231,7 +231,7 @@ def _described(publication: Publication, draft: Draft, made: CommitHead, id_: st
         history.to_datetime(publication.started_at),
         history.to_datetime(made.finished_at),
         tuple(p.hash for p in publication.parents),
-        tuple(sorted(t.name for t in draft.things.values() if t.id in told)),
+        tuple(sorted(t.name for t in draft.things.values() if t.id in described)),
         tuple(map(str, publication.provenance)),
         publication.facts,
     )
@@ -270,13 +270,13 @@ def _onto(
         raise BranchMoved(f"branch {name!r} was reset meanwhile", hint=hint, branch=name)
     from anabranch.repo.commit.concurrent_commits import look_beside, on_top
 
-    beside = look_beside(ctx, cx, draft, publication.content, base, clock, strict)
-    if beside.clash:
-        tables = beside.names or tuple(beside.rows)
-        message = f"branch {name!r} moved: {beside.told()}"
+    concurrent = look_beside(ctx, cx, draft, publication.content, base, clock, strict)
+    if concurrent.clash:
+        tables = concurrent.names or tuple(concurrent.rows)
+        message = f"branch {name!r} moved: {concurrent.told()}"
         raise BranchMoved(message, hint="read the branch again and retry", branch=name, tables=tables, found=head.hash)
     log.debug("branch %s moved to %s; the commit goes on it", name, head.hash)
-    content, draft = on_top(publication.content, draft, beside)
+    content, draft = on_top(publication.content, draft, concurrent)
     return _reparented(replace(publication, content=content), found, head), draft
 
 

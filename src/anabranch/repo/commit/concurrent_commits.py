@@ -136,17 +136,17 @@ def _met(ctx: Context, cx: Connection, table: ThingDraft, others: tuple[Layer, .
     return [{names[k]: v for k, v in row.items()} for row in to_dicts(found)] if state.schema.has_key else []
 
 
-def on_top(content: Content, draft: Draft, beside: Beside) -> tuple[Content, Draft]:
+def on_top(content: Content, draft: Draft, concurrent: Beside) -> tuple[Content, Draft]:
     """What the commit says on the new head: tables that others changed, too, have their rows as well."""
-    if beside.files is not None:
-        draft = replace(draft, things={**draft.things, beside.files.id: beside.files})
+    if concurrent.files is not None:
+        draft = replace(draft, things={**draft.things, concurrent.files.id: concurrent.files})
         content = content_of(draft, content.linked)
-    told = []
+    described = []
     for entry in content.entries:
-        if entry.thing_id in beside.counts:
+        if entry.thing_id in concurrent.counts:
             done = draft.things[entry.thing_id].counts
-            rows = beside.counts[entry.thing_id] + done.inserted - done.deleted
+            rows = concurrent.counts[entry.thing_id] + done.inserted - done.deleted
             entry = replace(entry, row_count=rows)
-        told.append(entry)
-    views = tuple(v for v in content.views if v.thing_id not in beside.counts)
-    return replace(content, entries=tuple(told), views=views), draft
+        described.append(entry)
+    views = tuple(v for v in content.views if v.thing_id not in concurrent.counts)
+    return replace(content, entries=tuple(described), views=views), draft

@@ -220,7 +220,7 @@ class OpenCommit(Transaction):
         base = (
             table_state(self._ctx, cx, self._start.clock, thing, document["name"]) if has_rows and not created else None
         )
-        made = {id_: read_schema(id_, told) for id_, told in document["schemas"].items()}
+        made = {id_: read_schema(id_, described) for id_, described in document["schemas"].items()}
         schema = made.get(document["schema"]) or (base.schemas.get(document["schema"], base.schema) if base else None)
         ids = [ObjectId(o) for s in document["statements"] for o in (*s["objects"], *s.get("packs", ()))]
         found = objects.find(cx, ids)

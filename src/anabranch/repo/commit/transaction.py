@@ -360,9 +360,16 @@ class Transaction:
         if known is None:
             with self._ctx.catalog.read() as cx:
                 entry = entries.find_entry(cx, self._start.clock, thing)
-            told = entry.attributes if entry else {}
+            described = entry.attributes if entry else {}
             known = ThingDraft(
-                thing, "namespace", path[-2].thing_id, name, None, attributes=told, base_name=name, base_attributes=told
+                thing,
+                "namespace",
+                path[-2].thing_id,
+                name,
+                None,
+                attributes=described,
+                base_name=name,
+                base_attributes=described,
             )
         return known
 

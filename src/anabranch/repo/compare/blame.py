@@ -123,8 +123,8 @@ class Blame(Relation):
         schema = self._state.schema
         shown = schema.key_columns if schema.has_key else schema.columns
         cell = [(COLUMN, DataType("string"))] if self._asked.cells else []
-        told = ((n, DataType("timestamp" if n == "_commit_timestamp" else "string")) for n in BLAME_COLUMNS)
-        return (*((c.name, c.type) for c in shown), *cell, *told)
+        described = ((n, DataType("timestamp" if n == "_commit_timestamp" else "string")) for n in BLAME_COLUMNS)
+        return (*((c.name, c.type) for c in shown), *cell, *described)
 
     def rows(self) -> list[BlameEntry]:
         """List the rows in the order of the key, each with its commit; with cells, each cell's too."""
@@ -195,9 +195,9 @@ class Blame(Relation):
 
     def _engine(self) -> Engine:
         schema, where = self._state.schema, self._asked.where
-        strange = unproven([where] if where else [], schema)
+        spark_reason = unproven([where] if where else [], schema)
         work = Work(
-            size_of(self._story.top.layers), unproven=strange, not_in_duck=not_in_duck(schema, self._state.name)
+            size_of(self._story.top.layers), unproven=spark_reason, not_in_duck=not_in_duck(schema, self._state.name)
         )
         return self._ctx.engines.pick(work, f"blaming {self._state.name!r}")
 
@@ -209,8 +209,8 @@ class Blame(Relation):
             return BlameEntry(key, commits[row[TURN]], shown)
         if self._asked.column is not None:
             (only,) = self._columns
-            told = commits[row[turn_of(only)]]
-            return BlameEntry(key, told, shown, {only.name: told})
+            described = commits[row[turn_of(only)]]
+            return BlameEntry(key, described, shown, {only.name: described})
         ranks = self._story.ranks
         newest = max((row[t] for t in self._turns if row[t] in ranks), key=lambda turn: ranks[turn])
         return BlameEntry(key, commits[newest], shown, {c.name: commits[row[turn_of(c)]] for c in self._columns})
@@ -245,8 +245,8 @@ class Blame(Relation):
     def _commit_rows(self) -> pa.Table:
         makers = self._labels
         with self._ctx.catalog.read() as cx:
-            told = touching.tell(cx, makers.values())
-        found = [told[p] for p in makers.values()]
+            described = touching.tell(cx, makers.values())
+        found = [described[p] for p in makers.values()]
         return pa.table(
             {
                 TURN: pa.array(makers, pa.int32()),

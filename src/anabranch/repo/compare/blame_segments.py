@@ -215,9 +215,9 @@ class _SegmentReader:
             assert at is not None
             turns = tuple(m.layer.turn for m in made if m.own == at)
             parents = history.further_parents(self.past.cx, at)
-            told = {r.number: r for r in touching.references(self.past.cx, at, self.past.ids)}
+            described = {r.number: r for r in touching.references(self.past.cx, at, self.past.ids)}
             for number, parent in enumerate(parents, 1):
-                reference = told.get(number)
+                reference = described.get(number)
                 if (reference and not reference.told) or self.past.at(parent) is None:
                     continue  # Only states could tell whose a row is: it counts as the merge's.
                 yield Merge(turns, parent, self._object(reference.exceptions if reference else None))

@@ -134,9 +134,9 @@ def _range(past: Past, start: Position | None) -> Range:
         legs = find_path(history.Lines(past.cx), start, past.clock.head)
     before = past.at(start) if start else None
     steps = _unless_hidden(past, before, [step for leg in legs for step in _steps(past, leg)])
-    told = touching.tell(past.cx, [s.position for s in steps])
+    described = touching.tell(past.cx, [s.position for s in steps])
     pieces = _pieces(past, before, steps)
-    return Range(tuple(told[s.position] for s in steps), tuple(pieces), past.state)
+    return Range(tuple(described[s.position] for s in steps), tuple(pieces), past.state)
 
 
 def _steps(past: Past, leg: Leg) -> list[_CommitStep]:
@@ -145,9 +145,9 @@ def _steps(past: Past, leg: Leg) -> list[_CommitStep]:
     if not isinstance(leg, Stretch):
         theirs = history.parent(past.cx, leg.merge, leg.number + 1)
         old, new = past.at(theirs) if theirs else None, past.at(leg.merge)
-        told = old and new and are_one(old, new)
+        described = old and new and are_one(old, new)
         ids = tuple(dict.fromkeys((*ids_of(new), *ids_of(old)))) if old and new else ()
-        layers = paths.layers_along(past.cx, [leg], ids, known) if told else None
+        layers = paths.layers_along(past.cx, [leg], ids, known) if described else None
         return [_CommitStep(leg.merge, layers, new.schema.id if new else None, theirs)]
     found = past.touches(leg.ranges)
     views.learn(past.cx, [o for f in found for _, o in f.objects], known)
@@ -247,8 +247,8 @@ class Changes(Relation):
     @property
     def columns(self) -> tuple[tuple[str, DataType], ...]:
         """The names and types of the columns of the feed."""
-        told = (DataType("string"), DataType("string"), DataType("timestamp"))
-        return (*((c.name, c.type) for c in self._shape.shown), *zip(FEED_COLUMNS, told, strict=True))
+        described = (DataType("string"), DataType("string"), DataType("timestamp"))
+        return (*((c.name, c.type) for c in self._shape.shown), *zip(FEED_COLUMNS, described, strict=True))
 
     def arrow(self) -> pa.Table:
         """Read as an Arrow table, commit by commit, in the order of the key."""
@@ -310,11 +310,11 @@ class Changes(Relation):
 
     def _engine(self, what: str) -> Engine:
         name = self._range.state.name
-        strange = unproven([self._where] if self._where else [], self._schema)
+        spark_reason = unproven([self._where] if self._where else [], self._schema)
         layers = [x for p in self._range.pieces if isinstance(p, KeyedChanges) for x in p.layers]
         states = [s for p in self._range.pieces if isinstance(p, ComparedStates) for s in (p.before, p.after) if s]
         size = size_of(layers) + sum(size_of(s.layers) for s in states)
-        work = Work(size, unproven=strange, not_in_duck=not_in_duck(self._shape.columns, name))
+        work = Work(size, unproven=spark_reason, not_in_duck=not_in_duck(self._shape.columns, name))
         return self._ctx.engines.pick(work, f"{what} the changes of {name!r}")
 
     @cached_property

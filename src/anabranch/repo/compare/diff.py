@@ -80,8 +80,8 @@ def compared(ctx: Context, cx: Connection, sides: DiffSides, table: str | None =
     found = _tables(ctx, cx, sides, _of_kind(old, "table"), _of_kind(new, "table"))
     files = _files(ctx, cx, sides) if table is None and files_thing(ctx.record.id) in things else None
     reader = BlockReader(ctx, sides.staged.packs, sides.staged.pending)
-    told = FilesDiff(files.rows if files else None, reader)
-    return Diff(tuple(sorted(found, key=lambda t: t.name)), spaces, lambda name: _one(ctx, sides, name), told)
+    described = FilesDiff(files.rows if files else None, reader)
+    return Diff(tuple(sorted(found, key=lambda t: t.name)), spaces, lambda name: _one(ctx, sides, name), described)
 
 
 def _files(ctx: Context, cx: Connection, sides: DiffSides) -> TableDiff:

@@ -80,8 +80,8 @@ def table_history(
 
 
 def _with_united(cx: Connection, at: Position, things: Sequence[ThingId]) -> tuple[ThingId, ...]:
-    told = entries.find_entries(cx, history.clock(cx, at), things)
-    united = [ThingId(i) for e in told.values() for i in e.attributes.get("united", ())]
+    described = entries.find_entries(cx, history.clock(cx, at), things)
+    united = [ThingId(i) for e in described.values() for i in e.attributes.get("united", ())]
     return tuple(dict.fromkeys((*things, *united)))
 
 
@@ -114,9 +114,9 @@ def _rows(objects: Sequence[StoredObject], kind: str) -> int:
 
 def _decided(ctx: Context, cx: Connection, touch: Touch, things: Sequence[ThingId]) -> list[StoredObject]:
     """The objects with what a merge decided: of its last step, where rows met, and linked nowhere else."""
-    told = touching.references(cx, touch.position, things)
-    met = any(r.exceptions for r in told)
-    if touch.replaced or not touch.objects or (not met and all(r.told for r in told)):
+    described = touching.references(cx, touch.position, things)
+    met = any(r.exceptions for r in described)
+    if touch.replaced or not touch.objects or (not met and all(r.told for r in described)):
         return []
     last = max(step for step, _ in touch.objects)
     linked = touching.links(cx, [o for _, o in touch.objects])
@@ -175,9 +175,9 @@ class _Row:
         for page in self._pages():
             for touch in self._holding(page):
                 step = self._step(touch, author)
-                told = self._told(step) if step is not None else None
-                if told is not None:
-                    yield told
+                described = self._told(step) if step is not None else None
+                if described is not None:
+                    yield described
 
     @contextmanager
     def _reading(self) -> Iterator[Past]:

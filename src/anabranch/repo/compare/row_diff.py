@@ -124,9 +124,9 @@ class RowChanges:
         return tuple(c for c in self.plain if touched & c.ids)
 
     def _pick(self, what: str, where: Expression | None = None) -> Engine:
-        strange = unproven([where] if where else [], self.schema)
+        spark_reason = unproven([where] if where else [], self.schema)
         spark_only = not_in_duck(self.schema, self.ends.after.name)
-        return self.ctx.engines.pick(Work(self.ends.size_bytes, unproven=strange, not_in_duck=spark_only), what)
+        return self.ctx.engines.pick(Work(self.ends.size_bytes, unproven=spark_reason, not_in_duck=spark_only), what)
 
     @property
     def sure(self) -> bool:
@@ -222,13 +222,13 @@ class RowChanges:
             updates = difference.of_kind(compared.query, UPDATE)
             found = to_dicts(engine.fetch(self._ordered(updates, compared.keyed)))
         keys = [c for c in self.schema.key_columns if self.schema.has_key]
-        told = (
+        described = (
             {"key": {k.name: row[k.id] for k in keys}, "column": c.name, "before": row[c.before], "after": row[c.id]}
             for row in found
             for c in compared.cells
             if not are_equal(row[c.before], row[c.id])
         )
-        return list(islice(told, limit))
+        return list(islice(described, limit))
 
     def repeated(self) -> list[tuple[dict[str, Any], int]]:
         """The rows that the state before has more than once, as the later schema shows them, and how often."""

@@ -12,9 +12,9 @@ from anabranch.repo.compare.table_diff import NamespaceDiff, TableDiff
 
 def around(namespaces: Sequence[NamespaceDiff], inner: Sequence[str]) -> list[str]:
     """Statements of tables between those that make their namespaces and those that drop them."""
-    told = [(n.change, script.namespace(n.name, n.change, n.renamed_from)) for n in namespaces]
-    first = [text for change, text in told if change != "dropped"]
-    return [*first, *inner, *(text for change, text in reversed(told) if change == "dropped")]
+    described = [(n.change, script.namespace(n.name, n.change, n.renamed_from)) for n in namespaces]
+    first = [text for change, text in described if change != "dropped"]
+    return [*first, *inner, *(text for change, text in reversed(described) if change == "dropped")]
 
 
 def statements(table: TableDiff, key: Any, where: str | None, limit: int | None) -> Iterator[str]:

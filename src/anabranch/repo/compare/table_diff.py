@@ -61,13 +61,13 @@ class TableDiff(Relation):
 
         renamed = f", renamed from {self.renamed_from}" if self.renamed_from else ""
         counts = self.counts()
-        told = [", ".join(f"{n:,} {word}" for word, n in counts.items())]
-        told += [f"{c.change} {c.name or ''}: {c.before} → {c.after}" for c in self.schema]
+        described = [", ".join(f"{n:,} {word}" for word, n in counts.items())]
+        described += [f"{c.change} {c.name or ''}: {c.before} → {c.after}" for c in self.schema]
         title, total = (
             f"{self.name}: {self.change}{renamed}",
             sum(counts[w] for w in ("inserted", "updated", "deleted")),
         )
-        return DifferenceShown(title, tuple(told), self.columns, self.rows(limit=ROWS), total)
+        return DifferenceShown(title, tuple(described), self.columns, self.rows(limit=ROWS), total)
 
     @property
     def change(self) -> Word:

@@ -93,8 +93,8 @@ def _taken_over(ctx: Context, cx: Connection, at: Clock, ids: Sequence[ThingId])
     if clock is None or place is None or earlier is None:
         return None
     thing = entries.last_named(cx, ctx.record.id, history.clock(cx, earlier), *place)
-    told = entries.find_entry(cx, clock, thing) if thing and thing not in ids else None
-    return told if told and told.dropped else None
+    described = entries.find_entry(cx, clock, thing) if thing and thing not in ids else None
+    return described if described and described.dropped else None
 
 
 def ids_of(state: TableState) -> tuple[ThingId, ...]:

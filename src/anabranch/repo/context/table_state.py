@@ -154,10 +154,10 @@ def list_schemas(ctx: Context, cx: Connection, at: Clock, namespace: str | None)
     start = path[-1].thing_id if path else ROOT_NAMESPACE
     below = names_below(ctx, cx, at, start, "".join(f"{part.name}." for part in path))
     found = [(name, named.thing_id) for name, named in below if named.kind == "table"]
-    told = entries.find_entries(cx, at, [thing for _, thing in found])
-    known = objects.schemas(cx, [e.schema_id for e in told.values() if e.schema_id])
+    described = entries.find_entries(cx, at, [thing for _, thing in found])
+    known = objects.schemas(cx, [e.schema_id for e in described.values() if e.schema_id])
     return [
-        describe_table(name, thing, told[thing].row_count or 0, known[told[thing].schema_id or ""])
+        describe_table(name, thing, described[thing].row_count or 0, known[described[thing].schema_id or ""])
         for name, thing in sorted(found)
     ]
 

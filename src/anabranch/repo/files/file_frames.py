@@ -59,8 +59,8 @@ class FileFrames:
 
     def arrow(self, form: str) -> pa.Table:
         """Read all of them in the process."""
-        told = [(row.path, 0, 0, row.mode, self._leaves(row)) for row in self._rows]
-        found = file_reading.read_task(told, form, lambda path, ref: self._blocks.read(ref, path))  # type: ignore[arg-type]
+        described = [(row.path, 0, 0, row.mode, self._leaves(row)) for row in self._rows]
+        found = file_reading.read_task(described, form, lambda path, ref: self._blocks.read(ref, path))  # type: ignore[arg-type]
         return pa.Table.from_batches(found, file_reading.arrow_schema(_FORMS[form]))
 
     def spark(self, form: str) -> DataFrame:
@@ -72,7 +72,7 @@ class FileFrames:
         taken = {path for paths in whole.values() for path in paths}
         rest = FileFrames(self._ctx, self._blocks, [row for row in self._rows if row.path not in taken])
         tasks = rest._tasks(form)
-        places = [*whole, *(file for task in tasks for told in task for file, *_ in told[-1] if file)]
+        places = [*whole, *(file for task in tasks for described in task for file, *_ in described[-1] if file)]
         if places:
             engine.look(places[0])
         frames = [text_frame(engine.session, whole, self._ctx.root.spark_options())] if whole else []
@@ -123,11 +123,11 @@ class FileFrames:
         tasks: list[list[Told]] = []
         size = 0
         for row in self._rows:
-            for told, more in self._cut(row, form):
+            for described, more in self._cut(row, form):
                 if not tasks or size + more > _TASK_BYTES or len(tasks[-1]) >= _TASK_FILES:
                     tasks.append([])
                     size = 0
-                tasks[-1].append(told)
+                tasks[-1].append(described)
                 size += more
         return tasks
 

@@ -175,9 +175,9 @@ class LocalFolder:
 
     def _manifest(self) -> Manifest:
         try:
-            told = json.loads((self._place / MANIFEST).read_bytes())
-            files = {check_path(p): KnownFile(*known) for p, known in told["files"].items()}
-            return Manifest(told["ref"], files, told["written_ns"])
+            described = json.loads((self._place / MANIFEST).read_bytes())
+            files = {check_path(p): KnownFile(*known) for p, known in described["files"].items()}
+            return Manifest(described["ref"], files, described["written_ns"])
         except FileNotFoundError:
             return Manifest()
         except (ValueError, TypeError, KeyError, AnabranchError) as error:
@@ -185,11 +185,11 @@ class LocalFolder:
             raise Corrupt(message, hint=f"remove {MANIFEST} there, and check out into an empty folder") from error
 
     def _write_manifest(self, ref: str | None, files: Mapping[str, KnownFile]) -> None:
-        told = {p: [k.size, k.mtime_ns, k.inode, k.sha256] for p, k in sorted(files.items())}
+        described = {p: [k.size, k.mtime_ns, k.inode, k.sha256] for p, k in sorted(files.items())}
         place, temporary = self._place / MANIFEST, self._place / f"{MANIFEST}.{new_id('t')}"
         temporary.touch()
         now = temporary.stat().st_mtime_ns  # of the clock that the files' times are of
-        temporary.write_text(json.dumps({"ref": ref, "written_ns": now, "files": told}), "utf-8")
+        temporary.write_text(json.dumps({"ref": ref, "written_ns": now, "files": described}), "utf-8")
         temporary.replace(place)
 
     # --- writing ---

@@ -41,9 +41,9 @@ def pieces_of(frame: Any) -> Iterator[Piece]:
 def _check_column(name: str, type_: str | None) -> None:
     if name in _PASSED_OVER or (name in _KNOWN and type_ in (None, *_KNOWN[name])):
         return
-    told = f"is {type_}" if name in _KNOWN else "is none that files have"
+    described = f"is {type_}" if name in _KNOWN else "is none that files have"
     hint = "columns are path (string), content (binary or string) or line (string), and mode (int)"
-    raise InvalidRequest(f"files: column {name!r} {told}", hint=hint, column=name)
+    raise InvalidRequest(f"files: column {name!r} {described}", hint=hint, column=name)
 
 
 def _spark_rows(source: Any) -> Iterator[dict[str, Any]]:

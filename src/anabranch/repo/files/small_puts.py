@@ -60,7 +60,7 @@ def compared_rows(puts: Mapping[str, SmallPut], write: str, schema: Schema) -> p
     refs += [pa.array(objects, pa.string()), pa.array(starts, pa.int64()), size, pa.array(digests, pa.binary())]
     structs = pa.StructArray.from_arrays(refs, fields=list(_BLOCKS.value_type))
     offsets = pa.array(range(len(puts) + 1), pa.int32())
-    told = {
+    described = {
         "parent": pa.array(folders, pa.string()),
         "name": pa.array(names, pa.string()),
         "size": size,
@@ -68,7 +68,7 @@ def compared_rows(puts: Mapping[str, SmallPut], write: str, schema: Schema) -> p
         "written_at": pa.array(micros, pa.int64()).view(pa.timestamp("us", "UTC")),
         "blocks": pa.ListArray.from_arrays(offsets, structs, type=_BLOCKS),
     }
-    columns = {str(c.id): told.get(c.name, pa.nulls(len(puts), arrow_type(c.type))) for c in schema.columns}
+    columns = {str(c.id): described.get(c.name, pa.nulls(len(puts), arrow_type(c.type))) for c in schema.columns}
     before = {c.before: pa.nulls(len(puts), arrow_type(c.type)) for c in schema.plain_columns}
     return pa.table({**columns, **before, OP: _same(INSERT, pa.string(), len(puts))})
 

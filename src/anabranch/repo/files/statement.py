@@ -57,14 +57,14 @@ class FileChange(NamedTuple):
         if self.refs is None:
             return None
         parent, name = split_path(path)
-        refs, told = self.refs, (self.mode, self.written_at, self.media_type, self.properties)
+        refs, described = self.refs, (self.mode, self.written_at, self.media_type, self.properties)
         is_single = len(refs) == 1 and refs[0].level == 0
         if row is None and is_single:
-            return FileRow(parent, name, refs[0].size, None, *told, refs)
+            return FileRow(parent, name, refs[0].size, None, *described, refs)
         size = sum(r.size for r in refs) if self.size is None else self.size
         if row is None or self.fresh:
             digest = None if is_single and refs[0].sha256 == self.sha256 else self.sha256
-            made = FileRow(parent, name, size, digest, *told, blocks.fold(refs))
+            made = FileRow(parent, name, size, digest, *described, blocks.fold(refs))
             return row if row is not None and _is_same(row, made, digest_of) else made
         if not size:
             return row

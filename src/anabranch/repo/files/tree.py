@@ -296,9 +296,9 @@ def stat_of(row: FileRow) -> FileStat:
         return FileStat(row.parent, 0, is_folder=True, written_at=row.written_at)
     digest = row.digest
     kind = row.media_type or mimetypes.guess_type(row.name)[0]
-    told = properties_of(row)
+    described = properties_of(row)
     sha256 = digest.hex() if digest else None
-    return FileStat(row.path, row.size, False, sha256, row.mode, row.written_at, kind, told)
+    return FileStat(row.path, row.size, False, sha256, row.mode, row.written_at, kind, described)
 
 
 class _BlockFile(io.RawIOBase):

@@ -90,13 +90,13 @@ class FilesWriter(FileTree):
                 return
         if chunking is not None:
             check_chunking(chunking)
-        told, bits = properties_text(properties), check_mode(mode)
+        described, bits = properties_text(properties), check_mode(mode)
         with _opened(content) as stream:
             old = self._before(path) if _is_large(content) else ()
             refs, digest = self._blocks_out.write(stream, "p", split_path(path)[1], chunking, old)
         if mode is None and isinstance(content, os.PathLike):
             bits = os.stat(content).st_mode & 0o777
-        self._change(path, FileChange(True, refs, digest, now(), bits, media_type, told))
+        self._change(path, FileChange(True, refs, digest, now(), bits, media_type, described))
 
     def append(self, path: str, content: Content) -> None:
         """Write at the end of a file, which is made if it is not there."""

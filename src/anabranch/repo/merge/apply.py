@@ -165,7 +165,7 @@ class _Merging:
         schemas = dict(draft.schemas)
         if result.schema is not None and draft.schema is not None:
             schemas |= {str(s.id): s for s in (draft.schema, result.schema)}
-        told = operations_after(result.operations)
+        described = operations_after(result.operations)
         return replace(
             draft,
             parent_id=result.parent_id,
@@ -173,7 +173,7 @@ class _Merging:
             attributes=result.attributes,
             schema=result.schema,
             schemas=schemas,
-            operations=tuple(dict.fromkeys((*draft.operations, *told))),
+            operations=tuple(dict.fromkeys((*draft.operations, *described))),
             linked_schemas=draft.linked_schemas | _in_catalogue(thing),
         )
 
@@ -335,9 +335,9 @@ class _Merging:
         merged = self.merged.get(thing.ours.id)
         if layers == () and (merged is None or merged.exceptions is None):
             return
-        told = layers is not None and (merged is None or merged.told)
+        described = layers is not None and (merged is None or merged.told)
         exceptions = merged.exceptions.stored.id if merged and merged.exceptions else None
-        base = self.gathered.bases[0] if told else None
+        base = self.gathered.bases[0] if described else None
         self.references.append(ChangeReference(thing.ours.id, self.number, base, exceptions))
 
     # --- names ---
@@ -403,9 +403,9 @@ def _shows_again(thing: ThingMerge) -> bool:
 
 def operations_after(done: Iterable[Operation]) -> tuple[Operation, ...]:
     """What theirs did, as the merge does it again; what has no effect is left out when the commit is made."""
-    told = [o for o in done if o not in ("create", "drop")]
+    described = [o for o in done if o not in ("create", "drop")]
     wanted: list[Operation] = ["alter name", "alter properties", "alter column", "alter partition"]
-    return tuple(dict.fromkeys((*told, *wanted)))
+    return tuple(dict.fromkeys((*described, *wanted)))
 
 
 def _with_merged(draft: ThingDraft, merged: MergedRows) -> ThingDraft:

@@ -70,16 +70,18 @@ class StepMaker:
         step = steps.todo[0]
         position = self.at(step.commit)
         with self.ctx.catalog.read() as cx:
-            told = commits.describe(cx, [position])[0]
-            what = f"{self.verb} of {short(told)}"
+            described = commits.describe(cx, [position])[0]
+            what = f"{self.verb} of {short(described)}"
             before = parent_of(cx, position, step.parent, what)
         where = steps.onto_ref if self.verb == "rebase" else None
         place = (how, self.branch, not steps.made, where)
         if step.word == "revert":
-            words = (step.message or undoing(told), self.author, self.verb, (told.hash,))
+            words = (step.message or undoing(described), self.author, self.verb, (described.hash,))
             return Picked(position, before, what, *words, *place)
-        origins = told.provenance if self.verb == "revert" else () if step.word == "carry" else (told.hash,)
-        return Picked(before, position, what, step.message or told.message, told.author, self.verb, origins, *place)
+        origins = described.provenance if self.verb == "revert" else () if step.word == "carry" else (described.hash,)
+        return Picked(
+            before, position, what, step.message or described.message, described.author, self.verb, origins, *place
+        )
 
     def _check_undo(self, step: TodoStep, top: Position) -> None:
         position = self.at(step.commit)
@@ -95,15 +97,17 @@ class StepMaker:
         """One commit of the one before and of one that was made on top of it."""
         old, tip = self.at(before), self.at(made.hash)
         with self.ctx.catalog.read() as cx:
-            told = commits.describe(cx, [old])[0]
+            described = commits.describe(cx, [old])[0]
             origins = origins_at(cx, [old, tip])
-        message = told.message if step.word == "fixup" else step.message or f"{told.message}\n\n{made.message}"
-        return remake(self.ctx, old, tip, self.branch, _words(told, message, origins), self.verb)
+        message = (
+            described.message if step.word == "fixup" else step.message or f"{described.message}\n\n{made.message}"
+        )
+        return remake(self.ctx, old, tip, self.branch, _words(described, message, origins), self.verb)
 
 
-def _words(told: Commit, message: str, origins: tuple[Origin, ...]) -> CommitWords:
-    started_at = history.to_micros(told.started_at)
-    return CommitWords(message, told.author, started_at, origins, dict(told.facts))
+def _words(described: Commit, message: str, origins: tuple[Origin, ...]) -> CommitWords:
+    started_at = history.to_micros(described.started_at)
+    return CommitWords(message, described.author, started_at, origins, dict(described.facts))
 
 
 def carried(steps: Steps, head: str) -> Steps:

@@ -26,11 +26,18 @@ def cherry_pick(
     """Make a commit's change again; the new commit says what the old one said, and names it as its provenance."""
     with ctx.catalog.read() as cx:
         position = resolve(ctx, cx, commit)
-        told = commits.describe(cx, [position])[0]
-        what = f"cherry-pick of {short(told)}"
+        described = commits.describe(cx, [position])[0]
+        what = f"cherry-pick of {short(described)}"
         base = parent_of(cx, position, parent, what)
     how = How(check_strictness(strictness), rules)
     asked = Picked(
-        base, position, what, message or told.message, author or told.author, "cherry-pick", (told.hash,), how
+        base,
+        position,
+        what,
+        message or described.message,
+        author or described.author,
+        "cherry-pick",
+        (described.hash,),
+        how,
     )
     return pick(ctx, on, asked)

@@ -55,9 +55,9 @@ def _test(ctx: Context, table: RowsInConflict, rows: pa.Table, where: Expression
     return pa.array([key in hits for key in tuples(rows, keys)], pa.bool_())
 
 
-def engine_for(ctx: Context, table: RowsInConflict, strange: str | None) -> Engine:
+def engine_for(ctx: Context, table: RowsInConflict, spark_reason: str | None) -> Engine:
     """Pick the engine that computes an expression over rows in conflict; `strange` is what only Spark may do."""
-    work = Work(0, unproven=strange, not_in_duck=not_in_duck(table.decision.schema, table.table))
+    work = Work(0, unproven=spark_reason, not_in_duck=not_in_duck(table.decision.schema, table.table))
     return ctx.engines.pick(work, f"conflicts of {table.table!r}")
 
 

@@ -57,7 +57,7 @@ class TableConflicts(Relation):
         from anabranch.frames.output import to_dicts
 
         chosen = self._chosen(key, where, args)
-        return list(islice((told for row in to_dicts(chosen) for told in self._told(row)), limit))
+        return list(islice((described for row in to_dicts(chosen) for described in self._told(row)), limit))
 
     def _chosen(self, key: Any, where: str | None, args: Mapping[str, Any] | None) -> pa.Table:
         if key is None and where is None:
@@ -204,8 +204,8 @@ class FileConflicts:
             kind, _, more = row["kind"].partition(" ")
             moved = more.removeprefix(MOVED) if more.startswith(MOVED) else None
             sides = {side: row[side] and vars(stat_of(row_of(row[side]))) for side in _SIDES}
-            told = {"kind": kind, "column": None if moved else more or None, "moved_to": moved}
-            found.append({"path": join_path(**row["key"]), **told, **sides})
+            described = {"kind": kind, "column": None if moved else more or None, "moved_to": moved}
+            found.append({"path": join_path(**row["key"]), **described, **sides})
         return found
 
 

@@ -95,8 +95,8 @@ def unfit_keys(ctx: Context, sides: Sides, schema: Schema, name: str) -> list[Vi
             twice = engine.fetch(changes.repeated_keys(query, schema, _SHOWN_AT_MOST))
             null = engine.fetch(changes.missing_values(query, schema.key_columns, (), _SHOWN_AT_MOST))
         for row in (*to_dicts(twice), *to_dicts(null)):
-            told = {c.name: row[c.id] for c in schema.key_columns}
-            found.append(Violation(name, "key", ", ".join(schema.key_names), told, told))
+            described = {c.name: row[c.id] for c in schema.key_columns}
+            found.append(Violation(name, "key", ", ".join(schema.key_names), described, described))
     return found
 
 

@@ -216,7 +216,7 @@ class _FileLevel:
     def _read(self, row: FileRow) -> bytes:
         return b"".join(self.reader.read(ref, row.path) for ref in row.blocks)
 
-    def _stored(self, merged: MergedFile, ours: FileRow | None, told: FileRow | None) -> FileRow | None:
+    def _stored(self, merged: MergedFile, ours: FileRow | None, described: FileRow | None) -> FileRow | None:
         """The row as it is stored: its references in lists again; those that ours has are kept."""
         row = merged.row
         if row is None or merged.conflict is not None:
@@ -225,8 +225,8 @@ class _FileLevel:
             refs, digest = self.writer.write_bytes(merged.content, row.name)
             size = len(merged.content)
             return row._replace(blocks=self.writer.fold(refs), size=size, sha256=None if len(refs) == 1 else digest)
-        known = len(told.blocks) if told else 0
-        if ours and told and row.blocks[:known] == told.blocks:
+        known = len(described.blocks) if described else 0
+        if ours and described and row.blocks[:known] == described.blocks:
             return row._replace(blocks=self.writer.fold((*ours.blocks, *row.blocks[known:])))
         return row._replace(blocks=self.writer.fold(row.blocks))
 

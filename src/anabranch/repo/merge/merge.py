@@ -196,7 +196,7 @@ def publish_merge(attempts: Attempts, merged: Merged, asked: MergeRequest, open_
         provenance=_provenance(attempts.ctx, merged, asked) if squash else (),
         facts=asked.facts or {},
     )
-    told = replace(merged, parents=merged.parents[:1]) if squash else merged
-    made = publish_content(attempts, told, says, "merge", allow_empty=True, open_merge=open_merge)
+    described = replace(merged, parents=merged.parents[:1]) if squash else merged
+    made = publish_content(attempts, described, says, "merge", allow_empty=True, open_merge=open_merge)
     assert made is not None
     return made

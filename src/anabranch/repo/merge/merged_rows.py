@@ -168,9 +168,9 @@ class _RowMerge:
         if keys is None or not keys.row_count:
             return Used()
         query = decided_rows.used_cells(self._reading(self._decide(keys, None)), self.decision)
-        (told,) = self.engine.fetch(query).to_pylist()
+        (described,) = self.engine.fetch(query).to_pylist()
         words = (three_way.UPDATED, three_way.FILLED)
-        return Used(*(tuple(c for c in self.decision.cells if told[f"{c.id}{word}"]) for word in words))
+        return Used(*(tuple(c for c in self.decision.cells if described[f"{c.id}{word}"]) for word in words))
 
     @property
     def engine(self) -> Engine:

@@ -33,8 +33,8 @@ def start_merge(ctx: Context, asked: MergeRequest) -> OpenMerge:
         lock_repository(cx, ctx.record.id)
         head = need_branch(ctx, cx, asked.into or ctx.default_branch(cx))
         fixed = [(resolve(ctx, cx, ref), ref) for ref in asked.sources]
-        told = commits.describe(cx, [p for p, _ in fixed])
-        sources = tuple(f"{c.hash} {ref}" for c, (_, ref) in zip(told, fixed, strict=True))
+        described = commits.describe(cx, [p for p, _ in fixed])
+        sources = tuple(f"{c.hash} {ref}" for c, (_, ref) in zip(described, fixed, strict=True))
         record = MergeRecord(
             new_id("g"),
             head.name,
@@ -112,8 +112,8 @@ class OpenMerge(OpenConflicts):
         merged = work_out(self._ctx, target, sources, replace(self._how(), earlier=attempts.rows))
         if merged.conflicts:
             self._ctx.discard(merged.made)
-            told = replace(asked, sources=self.sources)
-            raise_conflict(told, target, merged.conflicts, self._hint(merged.conflicts))
+            described = replace(asked, sources=self.sources)
+            raise_conflict(described, target, merged.conflicts, self._hint(merged.conflicts))
         commit = publish_merge(attempts, merged, asked, self.id)
         return MergeResult(commit, _diff=diff_since(self._ctx, target, commit))
 

@@ -98,8 +98,8 @@ class _Asking:
         """The rules of these columns: a base that is merged itself follows them."""
         assert side.schema is not None
         rules = read_rules(self.rules, [{side.path: side.schema}], partly=True)
-        told = side.told("properties")
-        return RowPolicy(rules={c.id: rules.of_column([side.path], [c.name], c.type, told) for c in columns})
+        described = side.told("properties")
+        return RowPolicy(rules={c.id: rules.of_column([side.path], [c.name], c.type, described) for c in columns})
 
 
 def _may_be_missed(column: Column, side: ThingSide, old: ThingSide, other: ThingSide) -> bool:

@@ -88,10 +88,13 @@ class _Copying:
         """Make commits again, for a branch that is to show them."""
         for position in todo:
             with self.ctx.catalog.read() as cx:
-                told = commits.describe(cx, [position])[0]
+                described = commits.describe(cx, [position])[0]
                 before = history.parent(cx, position, 1)
             assert before is not None
-            what, says = f"{self.verb} of {short(told)}", (told.message, told.author, self.verb, (told.hash,))
+            what, says = (
+                f"{self.verb} of {short(described)}",
+                (described.message, described.author, self.verb, (described.hash,)),
+            )
             asked = Picked(before, position, what, *says, self.how, branch, not self.made, self.where)
             commit = pick(self.ctx, self.to, asked)
             self.done.append(position)

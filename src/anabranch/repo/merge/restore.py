@@ -27,8 +27,8 @@ def restore(
     ctx: Context, table: str, to: str, on: str | None, message: str | None, author: str | None
 ) -> Commit | None:
     """Make a table what it was; None if it is so already. Its name and properties come back, too."""
-    told = message or f"restore {table} to {to}"
-    return Attempts(ctx).run(lambda attempts: _attempt(attempts, table, to, on, told, author or ctx.author))
+    described = message or f"restore {table} to {to}"
+    return Attempts(ctx).run(lambda attempts: _attempt(attempts, table, to, on, described, author or ctx.author))
 
 
 def _attempt(attempts: Attempts, table: str, to: str, on: str | None, message: str, author: str) -> Commit | None:

@@ -54,8 +54,8 @@ def revert(ctx: Context, asked: RevertRequest) -> Commit | None:
     """Make the opposite of a commit's change, as a new commit."""
     with ctx.catalog.read() as cx:
         position = resolve(ctx, cx, asked.commit)
-        told = commits.describe(cx, [position])[0]
-        what = f"revert of {short(told)}"
+        described = commits.describe(cx, [position])[0]
+        what = f"revert of {short(described)}"
         before = parent_of(cx, position, asked.parent, what)
         head = need_branch(ctx, cx, asked.on or ctx.default_branch(cx))
         if not is_ancestor(history.Lines(cx), position, head.position):
@@ -63,10 +63,12 @@ def revert(ctx: Context, asked: RevertRequest) -> Commit | None:
             raise InvalidRequest(f"{what}: branch {head.name!r} does not have this commit", hint=hint)
     if not asked.three_way:
         refuse_dependents(ctx, what, before, position, head.position)
-    message = asked.message or undoing(told)
+    message = asked.message or undoing(described)
     author = asked.author or ctx.author
     return pick(
-        ctx, asked.on, Picked(position, before, what, message, author, "revert", (told.hash,), How(rules=asked.rules))
+        ctx,
+        asked.on,
+        Picked(position, before, what, message, author, "revert", (described.hash,), How(rules=asked.rules)),
     )
 
 
@@ -95,12 +97,12 @@ def dependents(ctx: Context, before: Position, commit: Position, head: Position)
         own, later = find_path(lines, before, commit), find_path(lines, commit, head)
         said = [(entry, _later(ctx, cx, entry, later, head)) for entry in entries.entries_of(cx, commit)]
     found: dict[Position, None] = {}
-    for entry, told in said:
+    for entry, described in said:
         work = _ChangedTable(ctx, entry, own, later, commit, head)
         if "create" in entry.operations:
-            found.update((p, None) for p, _ in told if entry.kind == "namespace" or not work.is_as_left())
+            found.update((p, None) for p, _ in described if entry.kind == "namespace" or not work.is_as_left())
         elif holds_rows(entry.kind) and not entry.dropped:
-            found.update((p, None) for p in (*work.on_rows(), *work.on_columns(before, told)))
+            found.update((p, None) for p in (*work.on_rows(), *work.on_columns(before, described)))
     with ctx.catalog.read() as cx:
         ordered = sorted(found, key=history.Lines(cx).generation, reverse=True)
         return commits.describe(cx, ordered)
@@ -160,14 +162,14 @@ class _ChangedTable:
             found = [after[n] for n in engine.fetch(labels).column(0).to_pylist()]
         return list(dict.fromkeys(makers[x.object.id] for x in found if x.object.id in makers))
 
-    def on_columns(self, before: Position, told: Sequence[tuple[Position, Entry]]) -> list[Position]:
+    def on_columns(self, before: Position, described: Sequence[tuple[Position, Entry]]) -> list[Position]:
         """The later commits that wrote to a column that the commit made, or changed the schema on top of it."""
         schema, old = self._schema(self.entry), self._schema_at(before)
         if schema is None or old is None or schema.id == old.id:
             return []
         made = [c for c in schema if old.written_as(c) is None]
         ids = {i for c in made for i in c.ids}
-        found = [] if self._has_same_columns() else [p for p, e in told if "alter column" in e.operations]
+        found = [] if self._has_same_columns() else [p for p, e in described if "alter column" in e.operations]
         makers = self._makers()
         touching = [x for x in self._layers(self.later) or () if ids & set(x.object.touched)]
         touching = [x for x in touching if x.object.kind == "update"]

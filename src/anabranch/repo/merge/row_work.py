@@ -49,10 +49,10 @@ def prepare(ctx: Context, sides: Sides, schema: Schema, policy: RowPolicy) -> Ro
     rules = {c: policy.rules[c.id] for c in cells if _has_sql(policy, c)}
     texts = {c: _expression_of(rule) for c, rule in rules.items()}
     what = {c: f"the rule {r.given_as!r} ({shortened(str(r.expression))}) for {name!r}" for c, r in rules.items()}
-    strange = next((u for c, e in texts.items() if (u := unproven_rule(e, c, what[c]))), None)
+    spark_reason = next((u for c, e in texts.items() if (u := unproven_rule(e, c, what[c]))), None)
     read = size_of(sides.paths) if sides.told else sum(size_of(s.layers) for s in sides.states)
     engine = ctx.engines.pick(
-        Work(read, unproven=strange, not_in_duck=not_in_duck(schema, name)), f"merging rows of {name!r}"
+        Work(read, unproven=spark_reason, not_in_duck=not_in_duck(schema, name)), f"merging rows of {name!r}"
     )
     trees = {str(c.id): rule_tree(e, c, engine, what[c]) for c, e in texts.items()}
     decision = Decision(

@@ -84,15 +84,15 @@ class _Uniting:
         old, mine = base.states(wanted), ours.states(wanted)
         if names or not len(wanted) == len(old) == len(mine):
             return None
-        told = [entry for _, entry in paths.tellers(self.cx, (Stretch(way),), wanted)]
-        if not all(_is_plain(entry, old[entry.thing_id]) for entry in told):
+        described = [entry for _, entry in paths.tellers(self.cx, (Stretch(way),), wanted)]
+        if not all(_is_plain(entry, old[entry.thing_id]) for entry in described):
             return None
         found = []
         for thing in wanted:
             layers = self._layers(way, old[thing]) if _described(old[thing]) == _described(mine[thing]) else None
             if layers is None:
                 return None
-            done = tuple(o for entry in told if entry.thing_id == thing for o in entry.operations)
+            done = tuple(o for entry in described if entry.thing_id == thing for o in entry.operations)
             found.append(Shard(old[thing], done, layers))
         return found
 

@@ -65,8 +65,8 @@ class SideReader:
         new = [t for t in wanted if t not in self.draft.things and t not in self._committed]
         if new:
             with self.ctx.catalog.one_state(), self.ctx.catalog.read() as cx:
-                told = entries.find_entries(cx, self.clock, new)
-                self._committed.update((thing, self._told(cx, thing, told.get(thing))) for thing in new)
+                described = entries.find_entries(cx, self.clock, new)
+                self._committed.update((thing, self._told(cx, thing, described.get(thing))) for thing in new)
         drafted = self.draft.things
         sides = ((t, self._drafted(drafted[t]) if t in drafted else self._committed[t]) for t in wanted)
         return {thing: side for thing, side in sides if side is not None}

@@ -256,8 +256,8 @@ class Table(Relation):
 
     def _work(self) -> Work:
         where, state = self._where(), self._state
-        strange = unproven([where] if where else [], state.schema)
-        return Work(size_of(state.layers), unproven=strange, not_in_duck=not_in_duck(self._shown, state.name))
+        spark_reason = unproven([where] if where else [], state.schema)
+        return Work(size_of(state.layers), unproven=spark_reason, not_in_duck=not_in_duck(self._shown, state.name))
 
     def _query(self, engine: Engine, all_rows: bool = False) -> Query:
         """The rows selected, for an engine; `all_rows` if the query around them looks at all of them."""

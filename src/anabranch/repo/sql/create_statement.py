@@ -44,10 +44,10 @@ def _after(table: Table) -> Iterator[str]:
 
 
 def _column(column: Column) -> str:
-    firm = "" if column.nullable else " NOT NULL"
+    not_null = "" if column.nullable else " NOT NULL"
     default = "" if column.default is None else f" DEFAULT {closed(column.default)}"
     comment = "" if column.comment is None else f" COMMENT {_text(column.comment)}"
-    return f"{_name(column.name)} {column.type}{firm}{default}{comment}"
+    return f"{_name(column.name)} {column.type}{not_null}{default}{comment}"
 
 
 def _names(names: Iterable[str]) -> str:

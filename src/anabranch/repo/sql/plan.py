@@ -164,9 +164,9 @@ def plan_query(
     """
     query, engines = _resolved(place, text, args, frames), place.ctx.engines
     by_session = engines.differs and not (to_write and not query.relations)
-    proven, strange = _proof(query, engines, by_session)
+    proven, spark_reason = _proof(query, engines, by_session)
     size = sum(r.size_bytes for r in query.named.values())
-    work = Work(size, by_session, strange, query.only_spark)
+    work = Work(size, by_session, spark_reason, query.only_spark)
     engine = engines.pick(work, query.what)
     plan = Plan(place, query, engine, proven if engine.in_process else None)
     _ = plan.columns  # Spark analyses the query only now, if it runs on a server.
@@ -193,7 +193,7 @@ def find_relations(
     now = cache(lambda: to_datetime(place.ctx.catalog.now()))
     timed = {r: _timed(place, r, args, now) for r in wanted if r not in place.known}
     with place.ctx.catalog.one_state():
-        place.known.update((r, find_relation(place, told, args, frames)) for r, told in timed.items())
+        place.known.update((r, find_relation(place, described, args, frames)) for r, described in timed.items())
     return [place.known[r] for r in wanted]
 
 

@@ -241,9 +241,9 @@ def _placed(text: str, statements: Sequence[s.SqlStatement]) -> Iterator[None]:
             error.message = f"line {line}: {error.message}"
             error.facts["line"] = line
         if done := error.facts.get("published"):
-            told = ", ".join(f"{c.hash[:10]} ({c.message.splitlines()[0]})" for c in done)
+            described = ", ".join(f"{c.hash[:10]} ({c.message.splitlines()[0]})" for c in done)
             hint = error.hint or "correct it"
-            error.hint = f"{hint}{'' if hint.endswith('?') else ';'} published before it: {told}"
+            error.hint = f"{hint}{'' if hint.endswith('?') else ';'} published before it: {described}"
         raise
 
 

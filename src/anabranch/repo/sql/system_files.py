@@ -72,9 +72,9 @@ def file_history_of(asked: SystemRequest) -> SystemTable:
     def rows() -> Iterator[dict[str, Any]]:
         for entry in file_history(asked.ctx, path, None, ref):
             c, after = entry.commit, entry.after
-            told = {"commit": c.hash, "author": c.author, "message": c.message, "finished_at": c.finished_at}
+            described = {"commit": c.hash, "author": c.author, "message": c.message, "finished_at": c.finished_at}
             size, digest = (after.size, after.sha256) if after else (None, None)
-            yield {**told, "change": entry.change, "size": size, "sha256": digest}
+            yield {**described, "change": entry.change, "size": size, "sha256": digest}
 
     return asked.in_memory(_HISTORY, rows)
 

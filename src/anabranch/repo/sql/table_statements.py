@@ -48,9 +48,9 @@ def create_table(place: SqlPlace, asked: s.CreateTable, given: Given) -> Counts:
 
 
 def _described(column: s.ColumnText) -> str:
-    firm = "" if column.nullable else " NOT NULL"
+    not_null = "" if column.nullable else " NOT NULL"
     default = f" DEFAULT {column.default}" if column.default is not None else ""
-    return f"{column.type}{firm}{default}"
+    return f"{column.type}{not_null}{default}"
 
 
 def _rows(place: SqlPlace, asked: s.CreateTable, given: Given) -> object:

@@ -170,8 +170,8 @@ class _GoverningRun:
             count = kept.resolve(file=asked.file, take=take, content=asked.content)
         else:
             count = kept.resolve(asked.table, take=take, set=values, where=asked.where, args=self.args)
-        told = {"table": asked.file or asked.table, "resolved": count, "left": kept.conflicts.count()}
-        return rows_table(_RESOLVED, [told])
+        described = {"table": asked.file or asked.table, "resolved": count, "left": kept.conflicts.count()}
+        return rows_table(_RESOLVED, [described])
 
     def finish(self, asked: sql.FinishMerge) -> pa.Table:
         return _merged(self.branch, self._finish(self._kept(), asked.message))

@@ -53,8 +53,12 @@ def gc(ctx: Context, ages: Ages, dry_run: bool) -> Collected:
         for name, _ in copies:
             ctx.root.remove_left_behind(name)
         ctx.catalog.compact()
-    told = (*_told(found, before), _sum("files", [f.size_bytes for f in files]), _sum("copies", [n for _, n in copies]))
-    return Collected(told, dry_run, tuple(_shared(name) for name in others))
+    described = (
+        *_told(found, before),
+        _sum("files", [f.size_bytes for f in files]),
+        _sum("copies", [n for _, n in copies]),
+    )
+    return Collected(described, dry_run, tuple(_shared(name) for name in others))
 
 
 def _find(ctx: Context, cx: Connection, ages: Ages, moment: int) -> Found:

@@ -60,8 +60,8 @@ def _tables(ctx: Context, cx: Connection, position: Position, affects: Affected)
         try:
             table_state(ctx, cx, clock, table.id, table.name)
         except MISSHAPEN as error:
-            told = Affected(affects.repository, affects.branches, table=table.name)
-            yield Damage("table", f"{table.name} on {where}", f"it can't be read: {_said(error)}", told)
+            described = Affected(affects.repository, affects.branches, table=table.name)
+            yield Damage("table", f"{table.name} on {where}", f"it can't be read: {_said(error)}", described)
     yield len(listed)
 
 

@@ -110,12 +110,12 @@ def _first_with_variants(ctx: Context, default: Expression, column: Column) -> s
     """Variants are kept as JSON: one with values that JSON does not tell, such as dates, is refused."""
     engine = _engine(ctx, default, column)
     type_, value = column.type, _fitted(engine, default, column)
-    found, told = (x[0].as_py() for x in engine.fetch(changes.beside_its_form(value, type_)).columns)
+    found, described = (x[0].as_py() for x in engine.fetch(changes.beside_its_form(value, type_)).columns)
     if found is None:
         return None
     text = initial_text(found, type_)
     kept = comparable(type_, initial_value(replace(column, initial_default=text)))
-    if engine.fetch(changes.in_a_row(kept)).column(0)[0].as_py() != told:
+    if engine.fetch(changes.in_a_row(kept)).column(0)[0].as_py() != described:
         message = "it has a variant with values that JSON does not tell, such as dates or doubles"
         raise InvalidRequest(message, hint="make the variant with parse_json('…'), or leave the default out")
     return text

@@ -30,14 +30,14 @@ def with_manifests(ctx: Context, content: Content) -> tuple[Content, list[NewObj
             views[change.thing_id] = _viewing(views[change.thing_id], linked)
     if not made:
         return content, made
-    told = {o.stored.id: o.stored for o in made}
+    described = {o.stored.id: o.stored for o in made}
     return (
         replace(
             content,
             changes=tuple(changes),
             views=tuple(views.values()),
             objects=(*content.objects, *made),
-            described={**content.described, **told},
+            described={**content.described, **described},
         ),
         made,
     )

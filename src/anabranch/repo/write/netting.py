@@ -120,8 +120,8 @@ def touched_columns(engine: Engine, kept: Kept, columns: Sequence[Column]) -> li
         updated = rows.filter(pc.equal(rows.column(OP), UPDATE))
         return [c for c in columns if updated.num_rows and _differs(updated, c)]
     names = [OP, *(n for c in columns for n in (str(c.id), c.before))]
-    (told,) = engine.fetch(changes.differing(reading_of(kept.source, names), columns)).to_pylist()
-    return [c for c in columns if told[str(c.id)]]
+    (described,) = engine.fetch(changes.differing(reading_of(kept.source, names), columns)).to_pylist()
+    return [c for c in columns if described[str(c.id)]]
 
 
 def _differs(rows: pa.Table, column: Column) -> bool:

@@ -24,14 +24,14 @@ KeyRows = list[dict[str, Any]]
 
 def refuse_null(engine: Engine, source: Source, columns: Sequence[Column], schema: Schema, what: str) -> None:
     """Refuse nulls in columns that may not have them, naming some rows."""
-    firm = [c for c in columns if not c.nullable]
+    not_null = [c for c in columns if not c.nullable]
     if isinstance(source, Rows):
-        firm = [c for c in firm if source.table.column(c.id).null_count]
-    if not firm:
+        not_null = [c for c in not_null if source.table.column(c.id).null_count]
+    if not not_null:
         return
     key = schema.key_columns if schema.has_key else ()  # rows that come in have no row id yet
-    query = reading_of(source, [c.id for c in dict.fromkeys((*key, *firm))])
-    found = engine.fetch(changes.missing_values(query, firm, key, NAMED_AT_MOST))
+    query = reading_of(source, [c.id for c in dict.fromkeys((*key, *not_null))])
+    found = engine.fetch(changes.missing_values(query, not_null, key, NAMED_AT_MOST))
     refuse_nulls_found(found, schema, what)
 
 
@@ -41,8 +41,8 @@ def refuse_nulls_found(found: pa.Table, schema: Schema, what: str) -> None:
         names = {c.id: c.name for c in schema}
         rows = [{names[ColumnId(k)]: v for k, v in row.items() if k in names} for row in found.to_pylist()]
         nulls = sorted({name for row in rows for name, value in row.items() if value is None})
-        told = {*nulls, *(c.name for c in schema.key_columns)}
-        shown = [{name: value for name, value in row.items() if name in told} for row in rows]
+        described = {*nulls, *(c.name for c in schema.key_columns)}
+        shown = [{name: value for name, value in row.items() if name in described} for row in rows]
         message = f"{what}: null in column {', '.join(map(repr, nulls))}, which may not be null: {listed(shown)}"
         raise InvalidRequest(message, hint="give a value, or leave these rows out", rows=shown)
 

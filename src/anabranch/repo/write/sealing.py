@@ -53,10 +53,10 @@ def _look(ctx: Context, files: Sequence[WrittenFile], task: LookTask) -> list[Lo
     by_path, by_content = partial(looks.look_by_path, task), partial(looks.look_by_content, task)
     try:
         uris = [ctx.root.uri(f.path) for f in files]
-        told = files_on_executors(
+        described = files_on_executors(
             ctx.engines.spark().session, uris, by_path, by_content, [looks], ctx.root.spark_options()
         )
-        return [looks.read_told(content) for content in told]
+        return [looks.read_told(content) for content in described]
     except EXECUTOR_FAILURES as error:
         _log.warning("Spark's executors can't hash the files that they wrote, so this process does: %s", error)
         return look_in_process(ctx, files, task)
