@@ -81,7 +81,7 @@ def test_no_error_text_can_act_on_the_terminal(ana: Ana, monkeypatch: pytest.Mon
         (["stauts"], "there is no command 'stauts'", "did you mean `ana status`?"),
         (["frobnicate"], "there is no command 'frobnicate'", "see `ana --help` for all commands"),
         (["log", "--xyz"], "no such option '--xyz'", "see `ana log --help`"),
-        (["commit"], "missing option '-m' / '--message'", "see `ana commit --help`"),
+        (["commit"], "a commit needs a message", "say what it does and why: ana commit -m MESSAGE"),
         (["table", "orders"], "`ana table` has no command 'orders'", "did you mean `ana table show orders`?"),
         (["stash", "pup"], "`ana stash` has no command 'pup'", "did you mean `ana stash pop`?"),
         (["stash", "away"], "`ana stash` has no command 'away'", "it has push, list, pop, drop, clear, show"),

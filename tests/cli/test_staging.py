@@ -130,14 +130,15 @@ def test_others_may_commit_other_tables_meanwhile(staged: Ana, folder: Path) -> 
     assert [c["message"] for c in staged("log", "--json").json["commits"]][:2] == ["mine", "other"]
 
 
-def test_work_on_a_table_that_others_changed_is_refused_and_can_be_given_up(staged: Ana, folder: Path) -> None:
+def test_work_on_rows_that_others_changed_is_merged_with_theirs_and_can_be_left(staged: Ana, folder: Path) -> None:
     with ab.open(folder) as repo, repo.commit("main", "theirs") as tx:
         tx.table("orders").upsert([{"id": 3, "price": 8.0}])
-    done = staged("commit", "-m", "mine", fails=5)
-    assert "'orders'" in done.err
-    assert "`ana reset --hard`" in done.err
-    assert len(staged("status", "--json").json["staged"]) == 2
-    assert staged("reset", "--hard").out.endswith("; 2 staged changes given up\n")
+    done = staged("commit", "-m", "mine", fails=1)
+    assert "'orders' (id=3)" in done.out
+    assert "`ana cherry-pick --continue`" in done.out
+    staged("cherry-pick", "--abort")
+    with ab.open(folder) as repo:
+        assert repo.show("main").message == "theirs"
     staged("import", "orders", "more.csv", "--upsert", "-m", "mine")
 
 

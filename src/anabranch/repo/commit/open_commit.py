@@ -103,7 +103,7 @@ class OpenCommit(Transaction):
                 self._ctx, start, self._draft, registered=tuple(self._registered), open_commit=(self.id, self._version)
             )
         except BranchMoved as error:
-            if error.tables:
+            if error.facts.get("tables"):
                 error.hint = "repo.carry_over(…) merges this with what came meanwhile; abort() gives it up"
             raise
         if made is None:
