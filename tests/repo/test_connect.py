@@ -47,7 +47,7 @@ def attempt(what, verb):
 
 def create(repo):
     with repo.commit("main", "new") as tx:
-        return tx.create_table("new", repo.spark_session.range(3), key="id")
+        return tx.create_table("new", repo.spark_session.range(20_000), key="id")
 
 def count_files():
     return len([p for p in Path(folder, ".anabranch", "objects").rglob("*") if p.is_file()])

@@ -95,7 +95,8 @@ SELECT id, NAME FROM C;
 --| id: int | NAME: string
 --| 1 | x
 SELECT * FROM c;
---! NotFound: there is no table 'c' at this commit
+--| ID: int | Name: string
+--| 1 | x
 INSERT INTO C (iD, nAME) VALUES (2, 'y');
 --| inserted: bigint | updated: bigint | deleted: bigint
 --| 1 | 0 | 0
