@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 import anabranch as ab
-from anabranch.settings import Settings
+from anabranch.settings import FoldingSettings, ObjectSettings, Settings
 from benchmarks.limits import LIMITS
 from benchmarks.measure import Measured, Scale, Task, compared, side_by_side, tell
 
@@ -28,13 +28,16 @@ class Filed:
         self.rows = files * FILE_ROWS
         self.folder = scale.folder / f"files-{files}"
         # A fold costs what the files of a table cost, and is measured by `folds`.
-        settings = Settings(file_row_limit=FILE_ROWS, inline_limit_bytes=0, fold_commit_limit=0)
+        settings = Settings(
+            objects=ObjectSettings(file_row_limit=FILE_ROWS, inline_limit_bytes=0),
+            folding=FoldingSettings(commit_limit=0),
+        )
         self.repo = ab.init(self.folder, engine="duck", settings=settings)
         rows = pa.table({"id": np.arange(self.rows), "v": np.zeros(self.rows, dtype=np.int64)})
         with _unsynced(), self.repo.commit("main", "load") as tx:
             tx.create_table("t", rows, key="id")
         self.repo.close()
-        self.repo = ab.open(self.folder, engine="duck", settings=Settings(fold_commit_limit=0))
+        self.repo = ab.open(self.folder, engine="duck", settings=Settings(folding=FoldingSettings(commit_limit=0)))
         self.repo.branch("changed")
         self._change("changed", 0)
 

@@ -22,7 +22,7 @@ from benchmarks.limits import LIMITS
 from benchmarks.measure import Measured, Scale, Task, compared, run_each, side_by_side
 
 COMMITS, BLOCK, KEYS = 1000, 100, 100
-LOOSE = ab.Settings().fold_commit_limit - 1
+LOOSE = ab.Settings().folding.commit_limit - 1
 """Commits that follow, which nothing folds any more: a scan meets as many of them as there may be."""
 FEW = ["status", "price", "quantity"]
 

@@ -87,10 +87,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     """Make an exception for old PySparks; warnings are errors otherwise."""
     if config.getoption("--manifests"):
-        names = [f.name for f in dataclasses.fields(ab.Settings)]
-        usual = list(ab.Settings.__init__.__defaults__ or ())
+        names = [f.name for f in dataclasses.fields(ab.ObjectSettings)]
+        usual = list(ab.ObjectSettings.__init__.__defaults__ or ())
         usual[names.index("manifest_object_limit")] = 0
-        ab.Settings.__init__.__defaults__ = tuple(usual)
+        ab.ObjectSettings.__init__.__defaults__ = tuple(usual)
+        ab.Settings.__init__.__defaults__ = (ab.ObjectSettings(), *(ab.Settings.__init__.__defaults__ or ())[1:])
     for line in warning_filters():
         config.addinivalue_line("filterwarnings", line)
 

@@ -51,7 +51,7 @@ CLASSES = {
     "result of SQL": SqlResult,
     "session of SQL": SqlSession,
 }
-SETTINGS = (ab.Settings, ab.ServerSettings, ab.DamageSettings)
+SETTINGS = (ab.Settings, *(type(getattr(ab.Settings(), f.name)) for f in fields(ab.Settings)))
 VALUES = (
     ab.Commit,
     ab.Branch,

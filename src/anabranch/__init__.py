@@ -23,7 +23,16 @@ from anabranch.model.commits import Branch, BranchMove, Commit, Tag
 from anabranch.model.garbage import Collected, Garbage
 from anabranch.model.verification import Affected, Damage, Verification
 from anabranch.repo.above import bring
-from anabranch.settings import DamageSettings, ServerSettings, Settings
+from anabranch.settings import (
+    DamageSettings,
+    FileSettings,
+    FoldingSettings,
+    MemorySettings,
+    ObjectSettings,
+    ServerSettings,
+    Settings,
+    SparkSettings,
+)
 
 if TYPE_CHECKING:
     from anabranch.frames.relation import Relation
@@ -60,11 +69,15 @@ __all__ = [
     "Damage",
     "DamageSettings",
     "Diff",
+    "FileSettings",
+    "FoldingSettings",
     "Garbage",
     "InvalidRequest",
+    "MemorySettings",
     "MergeConflict",
     "MergeResult",
     "NotFound",
+    "ObjectSettings",
     "OpenCommit",
     "OpenMerge",
     "OpenSequence",
@@ -75,6 +88,7 @@ __all__ = [
     "RunFailed",
     "ServerSettings",
     "Settings",
+    "SparkSettings",
     "SqlResult",
     "StoreCopy",
     "Table",

@@ -39,55 +39,95 @@ class DamageSettings:
 
 
 @dataclass(frozen=True)
-class Settings:
-    """Limits and thresholds; the defaults suit one machine."""
+class ObjectSettings:
+    """How rows become objects, and where objects are kept."""
 
     inline_limit_bytes: int = 128 * 1024
     """Objects up to this size live in the catalogue."""
-    spark_threshold_bytes: int = 512 * 1024 * 1024
-    """`auto` takes Spark when more bytes than this must be read."""
     file_row_limit: int = 122_880
     """Rows per Parquet file that the in-process engine writes: a commit rewrites whole files by the way."""
-    spark_file_row_limit: int = 262_144
-    """Rows per Parquet file that Spark writes for a table: few enough for a commit in the process to rewrite one."""
-    seal_in_process_limit_bytes: int = 16 * 1024 * 1024
-    """What Spark wrote is hashed and described by its executors, unless it is smaller than this."""
     row_group_rows: int = 122_880
     """Rows per Parquet row group that the in-process engine writes."""
-    broadcast_limit_bytes: int = 64 * 1024 * 1024
-    """Overlays up to this size are sent to every Spark executor."""
-    spark_copy_row_limit: int = 1024
-    """From this many rows on, folded changes are a file for Spark; fewer are sent along with each job."""
-    spark_copy_limit_bytes: int = 1024 * 1024 * 1024
-    """Room in the object root that one process takes for copies for Spark at most."""
-    overlay_row_limit: int = 131_072
-    """Up to this many rows, changes are applied in memory before a query; above it, only for full scans."""
-    overlay_file_limit_bytes: int = 24 * 1024 * 1024
-    """Tables up to this size are written into a file for Spark with their changes applied; Spark joins larger ones."""
-    cache_limit_bytes: int = 256 * 1024 * 1024
-    """Rows kept in memory by one repository: small objects, folded changes, tables that queries read again."""
-    object_cache_limit_bytes: int = 20 * 1024 * 1024 * 1024
+    manifest_object_limit: int = 2000
+    """More objects of rows than this in a view or change are listed by manifests, each of up to so many."""
+    cache_limit_bytes: int = 20 * 1024 * 1024 * 1024
     """Bytes of objects on S3 or HDFS that are kept on this machine, for all processes of a user."""
-    clock_depth_limit: int = 32
-    """Line hops after which a new line carries the whole state (a checkpoint)."""
-    fold_commit_limit: int = 8
+
+
+@dataclass(frozen=True)
+class FoldingSettings:
+    """How much commits put together of what earlier ones wrote, so that reading stays quick."""
+
+    commit_limit: int = 8
     """Commits on a table since its newest view after which a commit folds them; 0 leaves all folding to `optimize`."""
-    fold_row_limit: int = 131_072
+    row_limit: int = 131_072
     """Rows that one commit folds into one run at most."""
+    turn_limit: int = 16
+    """Turns of changes that a snapshot keeps at most for files that are not rewritten."""
     rewrite_row_limit: int = 327_680
     """Rows of the largest file that one commit rewrites; bigger ones are left to `optimize`."""
     rewrite_share: float = 0.02
     """Share of a file's rows that the overlay touches from which on a commit rewrites the file."""
     optimize_share: float = 0.005
     """The same for `optimize`."""
-    manifest_object_limit: int = 2000
-    """More objects of rows than this in a view or change are listed by manifests, each of up to so many."""
-    overlay_turn_limit: int = 16
-    """Turns of changes that a snapshot keeps at most for files that are not rewritten."""
+    clock_depth_limit: int = 32
+    """Line hops after which a new line carries the whole state (a checkpoint)."""
+
+
+@dataclass(frozen=True)
+class MemorySettings:
+    """What one repository keeps and does in the memory of the process."""
+
+    cache_limit_bytes: int = 256 * 1024 * 1024
+    """Rows that are kept: small objects, folded changes, tables that queries read again."""
+    overlay_row_limit: int = 131_072
+    """Up to this many rows, changes are applied in memory before a query; above it, only for full scans."""
+
+
+@dataclass(frozen=True)
+class SparkSettings:
+    """When Spark is taken, and what is made for it."""
+
+    threshold_bytes: int = 512 * 1024 * 1024
+    """`auto` takes Spark when more bytes than this must be read."""
+    file_row_limit: int = 262_144
+    """Rows per Parquet file that Spark writes for a table: few enough for a commit in the process to rewrite one."""
+    seal_in_process_limit_bytes: int = 16 * 1024 * 1024
+    """What Spark wrote is hashed and described by its executors, unless it is smaller than this."""
+    broadcast_limit_bytes: int = 64 * 1024 * 1024
+    """Overlays up to this size are sent to every executor."""
+    overlay_file_limit_bytes: int = 24 * 1024 * 1024
+    """Tables up to this size are written into a file for Spark with their changes applied; Spark joins larger ones."""
+    copy_row_limit: int = 1024
+    """From this many rows on, folded changes are a file for Spark; fewer are sent along with each job."""
+    copy_limit_bytes: int = 1024 * 1024 * 1024
+    """Room in the object root that one process takes for such files at most."""
+
+
+@dataclass(frozen=True)
+class FileSettings:
+    """Where versioned files may be fetched from."""
+
     url_allow: tuple[str, ...] = ()
-    """Places that files may be fetched from, such as `https://example.com`; none unless named here."""
+    """Places such as `https://example.com`; none unless named here."""
     url_limit_bytes: int = 1024 * 1024 * 1024
     """The largest file that is fetched."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Limits and thresholds in groups; the defaults suit one machine."""
+
+    objects: ObjectSettings = ObjectSettings()
+    """How rows become objects, and where objects are kept."""
+    folding: FoldingSettings = FoldingSettings()
+    """How much commits put together of what earlier ones wrote."""
+    memory: MemorySettings = MemorySettings()
+    """What one repository keeps and does in memory."""
+    spark: SparkSettings = SparkSettings()
+    """When Spark is taken, and what is made for it."""
+    files: FileSettings = FileSettings()
+    """Where versioned files may be fetched from."""
     server: ServerSettings = ServerSettings()
     """How long a catalogue on a server is waited for."""
     damage: DamageSettings = DamageSettings()
@@ -139,8 +179,6 @@ HDFS_TIMEOUT_SECONDS = 60
 """How long a server of HDFS is waited for."""
 INLINE_MEMORY_LIMIT_BYTES = 1 << 30
 """Rows that take more memory are never kept in the catalogue."""
-FILES_PARTITIONS = 256
-"""Tasks in which executors look at the files of a load, at most."""
 PLAIN_WRITE_LIMIT_BYTES = 64 * 1024
 """Rows up to this size are written plainly, without zstd and dictionaries."""
 ENCODING_SAMPLE_ROWS = 1024
@@ -150,9 +188,9 @@ COLLECTED_AT_ONCE = 1000
 VERIFIED_AT_ONCE = 200
 """Objects that verify reads at a time."""
 
+# Versioned files
 FETCH_TIMEOUT_SECONDS = 30
 """How long a server that a file is fetched from may be silent."""
-
 GIVEN_CONTENT_LIMIT_BYTES = 16 * 1024 * 1024
 """Bytes that a conflict of a file can be resolved with: the catalogue keeps them until the merge is finished."""
 
@@ -175,10 +213,6 @@ DOOR_INPUT_LIMIT_BYTES = 256 * 1024 * 1024
 """Where a DataFrame is shuffled, it is asked so only if it reads no more than this: it may have to run twice."""
 BATCH_ROWS = 64 * 1024
 """Rows of a batch that `batches()` gives."""
-SPARK_COPY_FILES_LIMIT = 4096
-"""Files that one process makes for Spark at most."""
-SPARK_COPY_THREADS = 4
-"""Threads that write files for Spark."""
 WIDE_CHANGE_COLUMNS = 64
 """Changes of so many columns are applied in memory: an engine takes longer to plan a join with them than to run it."""
 APPLIED_AT_ONCE_LIMIT_BYTES = 64 * 1024 * 1024
@@ -189,11 +223,19 @@ SINGLE_CORE_ROWS = 122_880
 """So many rows DuckDB reads with one thread, so that another core is free."""
 KEYS_ONE_BY_ONE_LIMIT = 4096
 """Up to so many keys are compared with key ranges one by one, more as one range."""
-SPARK_COPIES_PER_READ_LIMIT = 16
-"""Small objects of rows that are copied into files for one read by Spark at most."""
 UNIQUE_CHECK_ROWS_LIMIT = 8_000_000
 """More keys than this are left to an engine to compare."""
 FEED_KEYS_LIMIT = 1_000_000
 """Above this, the state before is joined with the changes instead of being looked up at their keys."""
+
+# Spark
+SPARK_COPY_FILES_LIMIT = 4096
+"""Files that one process makes for Spark at most."""
+SPARK_COPY_THREADS = 4
+"""Threads that write files for Spark."""
+SPARK_COPIES_PER_READ_LIMIT = 16
+"""Small objects of rows that are copied into files for one read by Spark at most."""
 SPARK_PLANS_LIMIT = 256
 """Expressions whose analysis by Spark is remembered."""
+FILES_PARTITIONS = 256
+"""Tasks in which executors look at the files of a load, at most."""

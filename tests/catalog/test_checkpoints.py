@@ -20,7 +20,7 @@ from tests.catalog.stores import another, ids, make_table, put
 store = stores.store
 repo = stores.repo
 
-SHALLOW = ab.Settings(clock_depth_limit=3)
+SHALLOW = ab.Settings(folding=ab.FoldingSettings(clock_depth_limit=3))
 
 
 @pytest.fixture
@@ -161,7 +161,7 @@ def test_a_checkpoint_made_meanwhile_does_not_count_as_a_change_of_every_table(s
 
 
 def test_a_limit_of_one_makes_every_new_line_a_checkpoint(store: stores.Store) -> None:
-    with store.init(settings=ab.Settings(clock_depth_limit=1)) as repo:
+    with store.init(settings=ab.Settings(folding=ab.FoldingSettings(clock_depth_limit=1))) as repo:
         make_table(repo, "t")
         chain(repo, 3)
         with repo._ctx.catalog.read() as cx:
@@ -193,7 +193,7 @@ def test_random_histories_over_checkpoints_show_what_a_dict_would(
     repo: ab.Repository, steps: list[tuple[str, Any]]
 ) -> None:
     own = another(repo)
-    own = ab.Repository(replace(own._ctx, settings=ab.Settings(clock_depth_limit=2)))
+    own = ab.Repository(replace(own._ctx, settings=ab.Settings(folding=ab.FoldingSettings(clock_depth_limit=2))))
     states: dict[str, dict[str, int]] = {"main": {}}
     branch = "main"
     for number, (kind, what) in enumerate(steps):

@@ -22,7 +22,7 @@ def test_types_that_spark_cannot_read_are_read_in_the_process(
     made = pa.table({"id": [1], "x": pa.array([1], pa.int64()).cast(type_) if "time" in what else pa.array([1], type_)})
     path = str(tmp_path / "t.parquet")
     pq.write_table(made, path)
-    settings = ab.Settings(spark_threshold_bytes=1)
+    settings = ab.Settings(spark=ab.SparkSettings(threshold_bytes=1))
     with ab.init(tmp_path / "store", spark=spark, settings=settings) as repo:
         assert repo.read_files(path).row_count == 1
     refused = pytest.raises(InvalidRequest, match=f"Spark can't read {what} in")

@@ -347,7 +347,7 @@ def test_large_input_goes_to_spark_by_itself(tmp_path: Path, spark: Any, folder:
     (folder / "t.csv.gz").write_bytes(gzip.compress(b"id\n" + b"\n".join(b"%d" % i for i in range(5000))))
     size = (folder / "t.csv.gz").stat().st_size
     for threshold, on_spark in ((size * 4, True), (size * 6, False)):
-        settings = ab.Settings(spark_threshold_bytes=threshold)
+        settings = ab.Settings(spark=ab.SparkSettings(threshold_bytes=threshold))
         with ab.init(tmp_path / f"s{threshold}", spark=spark, settings=settings) as repo:
             found = repo.read_files("t.csv.gz")
             assert isinstance(found.rows, pa.Table) is not on_spark

@@ -53,7 +53,9 @@ def test_rows_that_are_read_do_not_show_them(type_: str) -> None:
 
 
 def test_files_with_and_without_ids_are_one_table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with ab.init(tmp_path, settings=ab.Settings(inline_limit_bytes=0, file_row_limit=5)) as repo:
+    with ab.init(
+        tmp_path, settings=ab.Settings(objects=ab.ObjectSettings(inline_limit_bytes=0, file_row_limit=5))
+    ) as repo:
         with monkeypatch.context() as before:
             before.setattr(parquet, "with_field_ids", lambda table: table)
             with repo.commit("main", "old") as tx:

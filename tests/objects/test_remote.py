@@ -66,7 +66,7 @@ def test_bytes_that_came_damaged_are_fetched_again_and_damage_at_the_server_is_t
 
 
 def test_the_cache_is_bounded_and_keeps_what_is_read(address: str, tmp_path: Path) -> None:
-    root = open_root(address, OURS, ab.Settings(object_cache_limit_bytes=2500))
+    root = open_root(address, OURS, ab.Settings(objects=ab.ObjectSettings(cache_limit_bytes=2500)))
     assert isinstance(root, RemoteRoot)
     first, *more = [root.put(bytes([n]) * 1000) for n in range(4)]
     assert len(kept(tmp_path)) == 2

@@ -53,8 +53,12 @@ def read(*layers: Layer, columns: int = 2, **given: Any) -> Read:
 ROWS, LATER = layer(0, "rows", 0, 99), layer(2, "rows", 100, 199)
 UPDATE = layer(1, "update", 5, 7)
 DUCK, SPARK = QueryRead(in_process=True), QueryRead(in_process=False)
-LARGE = replace(Settings(), overlay_row_limit=0, overlay_file_limit_bytes=0)
-NO_MEMORY = replace(Settings(), broadcast_limit_bytes=10)
+LARGE = replace(
+    Settings(),
+    memory=replace(Settings().memory, overlay_row_limit=0),
+    spark=replace(Settings().spark, overlay_file_limit_bytes=0),
+)
+NO_MEMORY = replace(Settings(), spark=replace(Settings().spark, broadcast_limit_bytes=10))
 
 
 @pytest.mark.parametrize(

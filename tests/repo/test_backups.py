@@ -14,7 +14,7 @@ import anabranch as ab
 from tests.catalog.kept_store import tell
 from tests.catalog.processes import Child, die
 
-FILES = ab.Settings(inline_limit_bytes=0)
+FILES = ab.Settings(objects=ab.ObjectSettings(inline_limit_bytes=0))
 
 
 @pytest.fixture

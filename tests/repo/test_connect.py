@@ -74,7 +74,7 @@ def test_a_server_that_can_not_see_the_store_is_told_apart(tmp_path: Path) -> No
     with ab.init(folder, engine="duck") as repo, repo.commit("main", "load") as tx:
         tx.create_table("inline", [{"id": 1}], key="id")
     with (
-        ab.open(folder, engine="duck", settings=ab.Settings(inline_limit_bytes=0)) as repo,
+        ab.open(folder, engine="duck", settings=ab.Settings(objects=ab.ObjectSettings(inline_limit_bytes=0))) as repo,
         repo.commit("main", "x") as tx,
     ):
         tx.create_table("files", [{"id": 1}], key="id")

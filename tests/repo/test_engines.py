@@ -77,7 +77,7 @@ def test_small_work_runs_in_the_process_and_the_log_says_why(tmp_path: Path, cap
 def test_spark_takes_large_work_foreign_functions_and_frames(
     tmp_path: Path, spark: Any, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    settings = ab.Settings(spark_threshold_bytes=10)
+    settings = ab.Settings(spark=ab.SparkSettings(threshold_bytes=10))
     monkeypatch.setattr(incoming, "DOOR_ROW_LIMIT", 0)  # else a frame of one row comes into the process
     with (
         caplog.at_level(logging.DEBUG, logger="anabranch.engines"),

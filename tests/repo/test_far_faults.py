@@ -16,7 +16,7 @@ import anabranch as ab
 from tests.s3 import ENVIRONMENT
 from tests.tiny_s3 import TinyS3
 
-ALL_FAR = ab.Settings(inline_limit_bytes=0)
+ALL_FAR = ab.Settings(objects=ab.ObjectSettings(inline_limit_bytes=0))
 SOURCE = str(Path(ab.__file__).parents[1])
 
 
@@ -45,7 +45,7 @@ def insert(repo: ab.Repository, key: int) -> None:
 INSERT = """
 import sys
 import anabranch as ab
-with ab.open(sys.argv[1], engine="duck", settings=ab.Settings(inline_limit_bytes=0)) as repo:
+with ab.open(sys.argv[1], engine="duck", settings=ab.Settings(objects=ab.ObjectSettings(inline_limit_bytes=0))) as repo:
     with repo.commit("main", "more") as tx:
         tx.table("t").insert([{"id": 1000, "v": 1}])
 """

@@ -14,7 +14,7 @@ from anabranch.model.object_urls import read_object_url
 from anabranch.objects.locations import open_blobs
 from tests.s3 import KEY, SECRET, S3Server
 
-ALL_FAR = ab.Settings(inline_limit_bytes=0)
+ALL_FAR = ab.Settings(objects=ab.ObjectSettings(inline_limit_bytes=0))
 
 
 @pytest.fixture

@@ -22,7 +22,9 @@ ROOT = Path(__file__).parents[2]
 def test_spark_and_the_process_read_and_write_the_same_objects(
     tmp_path: Path, s3: S3Server, spark: SparkSession
 ) -> None:
-    far = ab.Settings(inline_limit_bytes=0, seal_in_process_limit_bytes=0)
+    far = ab.Settings(
+        objects=ab.ObjectSettings(inline_limit_bytes=0), spark=ab.SparkSettings(seal_in_process_limit_bytes=0)
+    )
     with ab.init(tmp_path / "s", objects=s3.new_root(), engine="spark", spark=spark, settings=far) as repo:
         with repo.commit("main", "load") as tx:
             frame = spark.range(1000).selectExpr("id", "concat('v', id) AS v")

@@ -15,7 +15,7 @@ from tests.catalog.stores import Store, ids, make_table, put
 store = stores.store
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="there are no forks here")
-FILES_ONLY = ab.Settings(inline_limit_bytes=0)
+FILES_ONLY = ab.Settings(objects=ab.ObjectSettings(inline_limit_bytes=0))
 
 
 def test_a_fork_reads_and_commits_beside_its_parent(store: Store) -> None:

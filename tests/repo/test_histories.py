@@ -20,7 +20,7 @@ class Histories(RuleBasedStateMachine):
     """Branches of one table, written by every statement in any order."""
 
     branches = Bundle("branches")
-    chosen = ab.Settings(fold_commit_limit=0)
+    chosen = ab.Settings(folding=ab.FoldingSettings(commit_limit=0))
 
     @initialize(target=branches)
     def start(self) -> str:
@@ -131,7 +131,8 @@ class FoldedHistories(Histories):
     """The same with files of a few rows, folded and rewritten all the time, and now and then at once."""
 
     chosen = ab.Settings(
-        fold_commit_limit=2, fold_row_limit=8, file_row_limit=4, rewrite_row_limit=6, inline_limit_bytes=1000
+        objects=ab.ObjectSettings(file_row_limit=4, inline_limit_bytes=1000),
+        folding=ab.FoldingSettings(commit_limit=2, row_limit=8, rewrite_row_limit=6),
     )
 
     @rule(branch=Histories.branches)

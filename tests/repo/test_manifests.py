@@ -18,7 +18,10 @@ from anabranch.catalog import tables as t
 from anabranch.model.layers import Layers
 from tests.connect import ROOT
 
-SMALL = ab.Settings(manifest_object_limit=3, file_row_limit=5, fold_commit_limit=0, inline_limit_bytes=0)
+SMALL = ab.Settings(
+    objects=ab.ObjectSettings(manifest_object_limit=3, file_row_limit=5, inline_limit_bytes=0),
+    folding=ab.FoldingSettings(commit_limit=0),
+)
 
 
 @pytest.fixture

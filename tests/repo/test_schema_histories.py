@@ -51,7 +51,10 @@ class SchemaHistories(RuleBasedStateMachine):
     @initialize()
     def start(self) -> None:
         self.folder = tempfile.TemporaryDirectory()
-        chosen = ab.Settings(fold_commit_limit=2, file_row_limit=4, rewrite_row_limit=6, inline_limit_bytes=1000)
+        chosen = ab.Settings(
+            objects=ab.ObjectSettings(file_row_limit=4, inline_limit_bytes=1000),
+            folding=ab.FoldingSettings(commit_limit=2, rewrite_row_limit=6),
+        )
         self.repo = ab.init(self.folder.name, engine="duck", settings=chosen)
         with self.repo.commit("main", "make") as tx:
             tx.create_table("t", schema={"id": "int", "a": "int"}, key="id")

@@ -21,7 +21,7 @@ from tests.postgres import PostgresServer
 store = stores.store
 repo = stores.repo
 
-FILES_ONLY = ab.Settings(inline_limit_bytes=0)
+FILES_ONLY = ab.Settings(objects=ab.ObjectSettings(inline_limit_bytes=0))
 
 
 def catalog_of(store: Store) -> Catalog:

@@ -19,7 +19,7 @@ from anabranch.cli.preferences import preferred
 from anabranch.cli.refs import translate
 from anabranch.errors import AnabranchError, InvalidRequest, NotFound, Unavailable
 from anabranch.model.addresses import masked, read_address
-from anabranch.settings import Settings
+from anabranch.settings import FileSettings, Settings
 
 if TYPE_CHECKING:
     from anabranch import Repository
@@ -92,7 +92,7 @@ class Session:
 
         name = self.choices.repository or self.place.state.repository
         engine = self.choices.engine or self.preferences["engine"]
-        settings = Settings(url_allow=tuple(self.preferences["url_allow"].split()))
+        settings = Settings(files=FileSettings(url_allow=tuple(self.preferences["url_allow"].split())))
         return anabranch.open(self.place.store, repository=name, engine=engine, author=self.author, settings=settings)
 
     @cached_property

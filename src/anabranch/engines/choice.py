@@ -44,7 +44,7 @@ class Engines:
 
     def pick(self, work: Work, what: str) -> Engine:
         """Choose, and tell the debug log what and why."""
-        name, why = choose(self.setting, work, self._settings.spark_threshold_bytes, self.has_spark)
+        name, why = choose(self.setting, work, self._settings.spark.threshold_bytes, self.has_spark)
         log.debug("%s runs on %s: %s", what, name, why)
         if name == "spark":
             self.tell_of_start(what, why)
@@ -52,7 +52,7 @@ class Engines:
 
     def ready(self, work: Work, what: str) -> Engine | None:
         """Choose for work that nobody asked for: None where Spark would have to be started for it."""
-        name, _ = choose(self.setting, work, self._settings.spark_threshold_bytes, self.has_spark)
+        name, _ = choose(self.setting, work, self._settings.spark.threshold_bytes, self.has_spark)
         if name == "spark" and self._session is None and self._spark is None:
             return None
         return self.pick(work, what)
@@ -101,7 +101,7 @@ class Engines:
 
         with self._lock:
             if self._duck is None:
-                self._duck = DuckEngine(self._settings.row_group_rows, self._at_hand)
+                self._duck = DuckEngine(self._settings.objects.row_group_rows, self._at_hand)
             return self._duck
 
     def spark(self) -> SparkEngine:
@@ -117,7 +117,7 @@ class Engines:
                     if self._session is not None
                     else local_session(self._far.own_settings if self._far else {})
                 )
-                rows, pages = self._settings.spark_file_row_limit, self._settings.damage.page_checksums
+                rows, pages = self._settings.spark.file_row_limit, self._settings.damage.page_checksums
                 self._spark = SparkEngine(session, rows, self._before_spark, pages, self._far)
             return self._spark
 

@@ -14,7 +14,7 @@ from anabranch.settings import Settings
 def open_root(location: str, store_id: str = "", settings: Settings | None = None) -> ObjectRoot:
     """Open an object root by its location, for a store that puts files there."""
     if "://" in location and not location.startswith("file://"):
-        limit = (settings or Settings()).object_cache_limit_bytes
+        limit = (settings or Settings()).objects.cache_limit_bytes
         return RemoteRoot(open_blobs(read_object_url(location)), store_id, FileCache(cache_folder(), limit))
     return Folder(location.removeprefix("file://"), store_id)
 

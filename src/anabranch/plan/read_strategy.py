@@ -113,7 +113,7 @@ class Read:
     def has_few_changes(self) -> bool:
         """Whether all changes of the table fit into the memory of every executor."""
         layers = as_layers(self.state.layers)
-        return layers.size_bytes - layers.rows_bytes <= self.settings.broadcast_limit_bytes
+        return layers.size_bytes - layers.rows_bytes <= self.settings.spark.broadcast_limit_bytes
 
 
 def choose_strategy(read: Read) -> ReadStrategy:
@@ -135,13 +135,15 @@ def join_strategy(read: Read) -> ReadStrategy:
 
 def _is_worth_keeping(read: Read, query: QueryRead) -> bool:
     layers, settings = read.layers, read.settings
-    if any(c.type.only_spark for c in read.columns) or size_of(layers.changes) > settings.broadcast_limit_bytes:
+    if any(c.type.only_spark for c in read.columns) or size_of(layers.changes) > settings.spark.broadcast_limit_bytes:
         return False
     rows = sum(x.object.row_count for x in layers.changed)
     size = rows * sum(map(width_bytes, read.columns))
     if not query.in_process:
-        return size <= settings.overlay_file_limit_bytes
-    return rows <= settings.overlay_row_limit or (query.all_rows and size <= settings.cache_limit_bytes // 2)
+        return size <= settings.spark.overlay_file_limit_bytes
+    return rows <= settings.memory.overlay_row_limit or (
+        query.all_rows and size <= settings.memory.cache_limit_bytes // 2
+    )
 
 
 def width_bytes(column: Column) -> int:

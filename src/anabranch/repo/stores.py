@@ -191,7 +191,7 @@ def _context(
         facts["store_id"],
         Engines(options.engine, options.spark, options.settings, sound.at_hand, sound.before_spark, far),
         options.settings,
-        RowCache(options.settings.cache_limit_bytes),
+        RowCache(options.settings.memory.cache_limit_bytes),
         HeldFiles(root, options.settings),
         options.author or default_author(),
         _run_sql,

@@ -19,7 +19,7 @@ from tests.catalog.stores import ids, make_table, own_objects, put
 store = stores.store
 repo = stores.repo
 
-FILES_ONLY = ab.Settings(inline_limit_bytes=0)
+FILES_ONLY = ab.Settings(objects=ab.ObjectSettings(inline_limit_bytes=0))
 
 
 @pytest.fixture

@@ -21,7 +21,10 @@ from tests.catalog.stores import Store, ids, make_table
 
 store = stores.store
 
-SMALL_FILES = ab.Settings(inline_limit_bytes=600, fold_commit_limit=2, file_row_limit=50, rewrite_row_limit=100)
+SMALL_FILES = ab.Settings(
+    objects=ab.ObjectSettings(inline_limit_bytes=600, file_row_limit=50),
+    folding=ab.FoldingSettings(commit_limit=2, rewrite_row_limit=100),
+)
 """Small enough that some objects lie in files and others in the catalogue, and that something is always due."""
 ENOUGH = 200
 VERIFY_EVERY = 5

@@ -21,8 +21,8 @@ from tests.catalog.stores import Store, ids, make_table, own_objects, put
 
 store = stores.store
 
-FILES_ONLY = ab.Settings(inline_limit_bytes=0)
-INLINE_ONLY = ab.Settings(inline_limit_bytes=10**9)
+FILES_ONLY = ab.Settings(objects=ab.ObjectSettings(inline_limit_bytes=0))
+INLINE_ONLY = ab.Settings(objects=ab.ObjectSettings(inline_limit_bytes=10**9))
 BIG = 250_000
 """Rows that do not fit on a small disk."""
 

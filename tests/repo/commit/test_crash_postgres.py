@@ -16,7 +16,7 @@ import anabranch as ab
 from tests.catalog.stores import Store, ids, make_table, put
 from tests.postgres import PostgresServer
 
-FILES_ONLY = ab.Settings(inline_limit_bytes=0)
+FILES_ONLY = ab.Settings(objects=ab.ObjectSettings(inline_limit_bytes=0))
 
 
 @pytest.fixture(scope="module")

@@ -18,7 +18,7 @@ from sqlalchemy import Connection, event
 import anabranch as ab
 from tests.catalog.stores import ids, make_table, put
 
-FILES_ONLY = ab.Settings(inline_limit_bytes=0)
+FILES_ONLY = ab.Settings(objects=ab.ObjectSettings(inline_limit_bytes=0))
 HERE = Path(__file__).parent
 
 

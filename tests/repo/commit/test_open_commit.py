@@ -243,7 +243,7 @@ def open_and_delete_the_branch(repo: ab.Repository) -> None:
     "work", [open_and_abort, open_and_net, open_and_net_to_nothing, open_and_be_refused, open_and_delete_the_branch]
 )
 def test_files_of_open_commits_are_there_as_long_as_the_catalogue_says_so(store: stores.Store, work: Any) -> None:
-    with store.init(settings=ab.Settings(inline_limit_bytes=0)) as repo:
+    with store.init(settings=ab.Settings(objects=ab.ObjectSettings(inline_limit_bytes=0))) as repo:
         make_table(repo, "t")
         work(repo)
         repo.verify().raise_damages()

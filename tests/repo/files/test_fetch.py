@@ -11,7 +11,7 @@ from typing import ClassVar
 import pytest
 
 import anabranch as ab
-from anabranch.settings import Settings
+from anabranch.settings import FileSettings, Settings
 
 
 class Pages(BaseHTTPRequestHandler):
@@ -47,7 +47,7 @@ def server() -> Iterator[str]:
 
 
 def opened(tmp_path: Path, *allowed: str, limit: int = 1000) -> ab.Repository:
-    return ab.init(tmp_path / "store", settings=Settings(url_allow=allowed, url_limit_bytes=limit))
+    return ab.init(tmp_path / "store", settings=Settings(files=FileSettings(url_allow=allowed, url_limit_bytes=limit)))
 
 
 def test_a_file_is_fetched_from_a_place_that_is_named_also_by_a_redirect(tmp_path: Path, server: str) -> None:

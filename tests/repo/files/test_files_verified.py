@@ -6,7 +6,10 @@ from pathlib import Path
 
 import anabranch as ab
 
-SMALL = ab.Settings(inline_limit_bytes=2000, fold_commit_limit=2, file_row_limit=50, rewrite_row_limit=100)
+SMALL = ab.Settings(
+    objects=ab.ObjectSettings(inline_limit_bytes=2000, file_row_limit=50),
+    folding=ab.FoldingSettings(commit_limit=2, rewrite_row_limit=100),
+)
 
 
 def test_a_sound_store_with_files_has_no_damages(tmp_path: Path) -> None:

@@ -390,17 +390,22 @@ def _plain(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 SETTINGS = (
     ab.Settings(),
-    ab.Settings(fold_commit_limit=3, file_row_limit=3, rewrite_row_limit=6),
-    ab.Settings(clock_depth_limit=2, fold_commit_limit=0),
-    ab.Settings(inline_limit_bytes=0, fold_commit_limit=5, clock_depth_limit=3),
+    ab.Settings(
+        objects=ab.ObjectSettings(file_row_limit=3), folding=ab.FoldingSettings(commit_limit=3, rewrite_row_limit=6)
+    ),
+    ab.Settings(folding=ab.FoldingSettings(clock_depth_limit=2, commit_limit=0)),
+    ab.Settings(
+        objects=ab.ObjectSettings(inline_limit_bytes=0), folding=ab.FoldingSettings(commit_limit=5, clock_depth_limit=3)
+    ),
 )
 
 
 def settings_of(seed: int, lanes: int) -> ab.Settings:
     """Folds, checkpoints and files: mostly none, so that most histories are quick."""
     found = SETTINGS[(0, 0, 1, 0, 2, 0, 1, 0, 0, 3)[seed % 10]]
-    limits = {"file_row_limit": found.file_row_limit, "rewrite_row_limit": found.rewrite_row_limit}
-    return replace(found, **{name: limit * lanes for name, limit in limits.items()})
+    objects = replace(found.objects, file_row_limit=found.objects.file_row_limit * lanes)
+    folding = replace(found.folding, rewrite_row_limit=found.folding.rewrite_row_limit * lanes)
+    return replace(found, objects=objects, folding=folding)
 
 
 @contextmanager

@@ -240,7 +240,7 @@ def stored(repo: ab.Repository, folder: Path) -> tuple[set[str], int, int]:
     return files, count, size
 
 
-SMALL = ab.Settings(inline_limit_bytes=600)
+SMALL = ab.Settings(objects=ab.ObjectSettings(inline_limit_bytes=600))
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ import anabranch as ab
 from anabranch.objects.folder import Folder
 from tests.catalog.stores import make_table, put
 
-FILES_ONLY = ab.Settings(inline_limit_bytes=0)
+FILES_ONLY = ab.Settings(objects=ab.ObjectSettings(inline_limit_bytes=0))
 TRUSTING = replace(FILES_ONLY, damage=ab.DamageSettings(hashes=False))
 ROWS = [{"id": n, "v": n * 7, "w": f"row {n % 13}"} for n in range(400)]
 CHANGED = {3, 50, 51, 52, 53, 200, 300}
@@ -173,7 +173,7 @@ def test_who_trusts_the_disks_reads_without_hashing_but_nothing_is_written_anew_
 
 
 def test_a_commit_does_not_fold_damage_into_a_view(tmp_path: Path, fold_failures: list[str]) -> None:
-    settings = replace(FILES_ONLY, fold_commit_limit=4)
+    settings = replace(FILES_ONLY, folding=replace(FILES_ONLY.folding, commit_limit=4))
     with ab.init(tmp_path / "store", engine="duck", settings=settings) as repo:
         make_table(repo, "t", ROWS)
         change(repo, "t")

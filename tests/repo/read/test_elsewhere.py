@@ -36,7 +36,9 @@ def moved(repo: ab.Repository, *folders: Path) -> str:
 
 @pytest.fixture
 def store(tmp_path: Path) -> Path:
-    with ab.init(tmp_path / "store", settings=ab.Settings(inline_limit_bytes=0), engine="duck") as repo:
+    with ab.init(
+        tmp_path / "store", settings=ab.Settings(objects=ab.ObjectSettings(inline_limit_bytes=0)), engine="duck"
+    ) as repo:
         with repo.commit("main", "load") as tx:
             tx.create_table("t", ROWS, key="id")
         repo.branch("dev")

@@ -14,7 +14,7 @@ import pytest
 import anabranch as ab
 from anabranch.engines.duck import DuckEngine
 from anabranch.queries.query import Files
-from anabranch.settings import Settings
+from anabranch.settings import MemorySettings, ObjectSettings, Settings
 
 ROWS = 3000
 KEYS: dict[str, Any] = {
@@ -43,7 +43,7 @@ def files_read(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Files]]:
 @pytest.fixture
 def repo(tmp_path: Path) -> Iterator[ab.Repository]:
     """A repository in which every object is a file, of no more than 1,000 rows."""
-    settings = Settings(inline_limit_bytes=0, file_row_limit=1000)
+    settings = Settings(objects=ObjectSettings(inline_limit_bytes=0, file_row_limit=1000))
     with ab.init(tmp_path / "store", engine="duck", settings=settings) as repo:
         yield repo
 
@@ -99,7 +99,7 @@ def test_files_of_an_older_schema_are_searched_by_an_engine(repo: ab.Repository)
 
 
 def test_what_takes_too_much_memory_is_left_to_an_engine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    settings = Settings(inline_limit_bytes=0, cache_limit_bytes=1000)
+    settings = Settings(objects=ObjectSettings(inline_limit_bytes=0), memory=MemorySettings(cache_limit_bytes=1000))
     with ab.init(tmp_path / "store", engine="duck", settings=settings) as repo:
         with repo.commit("main", "load") as tx:
             tx.create_table("t", [{"k": i, "a": i} for i in range(ROWS)], key="k")

@@ -40,13 +40,13 @@ CELLS: dict[str, tuple[Any, Any, Any]] = {
     "struct<a:int,b:string>": ({"a": 1, "b": None}, None, {"a": None, "b": ""}),
     "map<string,double>": ({"k": 1.5}, {}, None),
 }
-SMALL = ab.Settings(inline_limit_bytes=0, file_row_limit=2)
+SMALL = ab.Settings(objects=ab.ObjectSettings(inline_limit_bytes=0, file_row_limit=2))
 """Every object is a file, so that an engine folds."""
 
 
 def by_join(path: Path, columns: list[str] | None = None) -> pa.Table:
     """The table as the engine joins it."""
-    with ab.open(path, engine="duck", settings=ab.Settings(overlay_row_limit=0)) as repo:
+    with ab.open(path, engine="duck", settings=ab.Settings(memory=ab.MemorySettings(overlay_row_limit=0))) as repo:
         return repo.table("t", columns=columns, where="1 = 1").arrow()
 
 
@@ -161,7 +161,7 @@ def test_columns_that_came_later_or_grew_are_laid_over(tmp_path: Path) -> None:
 
 
 def test_many_and_scattered_deletes_leave_the_others(tmp_path: Path) -> None:
-    with ab.init(tmp_path, engine="duck", settings=ab.Settings(fold_commit_limit=0)) as repo:
+    with ab.init(tmp_path, engine="duck", settings=ab.Settings(folding=ab.FoldingSettings(commit_limit=0))) as repo:
         with repo.commit("main", "load") as tx:
             tx.create_table("t", [{"id": n, "a": n} for n in range(1000)], key="id")
         for rest in (1, 3, 5):

@@ -19,17 +19,16 @@ from anabranch.queries.query import Files, Query
 
 SCHEMA = {"id": "int", "name": "string", "g": "string", "a": "int", "b": "string", "c": "double"}
 FILES = ab.Settings(
-    fold_commit_limit=3,
-    file_row_limit=5,
-    rewrite_row_limit=8,
-    fold_row_limit=12,
-    rewrite_share=0.2,
-    inline_limit_bytes=0,
-    spark_copy_row_limit=1,
+    objects=ab.ObjectSettings(file_row_limit=5, inline_limit_bytes=0),
+    folding=ab.FoldingSettings(commit_limit=3, rewrite_row_limit=8, row_limit=12, rewrite_share=0.2),
+    spark=ab.SparkSettings(copy_row_limit=1),
 )
-MIXED = ab.Settings(fold_commit_limit=3, file_row_limit=8, rewrite_row_limit=16, inline_limit_bytes=1165)
+MIXED = ab.Settings(
+    objects=ab.ObjectSettings(file_row_limit=8, inline_limit_bytes=1165),
+    folding=ab.FoldingSettings(commit_limit=3, rewrite_row_limit=16),
+)
 
-LARGE: dict[str, Any] = {"engine": "duck", "settings": ab.Settings(overlay_row_limit=0)}
+LARGE: dict[str, Any] = {"engine": "duck", "settings": ab.Settings(memory=ab.MemorySettings(overlay_row_limit=0))}
 """How a table is read that is too large to be kept whole in memory."""
 
 Rows = dict[int, dict[str, Any]]
@@ -134,7 +133,9 @@ def test_spark_reads_what_was_folded_in_the_process(tmp_path: Path, spark: Any) 
 @pytest.mark.parametrize("key", ["id", ("g", "id"), None])
 def test_spark_reads_small_objects_along_with_files(tmp_path: Path, spark: Any, key: Any) -> None:
     with ab.init(
-        tmp_path, spark=spark, settings=replace(MIXED, overlay_file_limit_bytes=0, spark_copy_row_limit=0)
+        tmp_path,
+        spark=spark,
+        settings=replace(MIXED, spark=replace(MIXED.spark, overlay_file_limit_bytes=0, copy_row_limit=0)),
     ) as repo:
         walk = Walk(repo, key, seed=13)
         for _ in range(10):
@@ -147,7 +148,10 @@ def test_spark_reads_small_objects_along_with_files(tmp_path: Path, spark: Any, 
 def test_spark_joins_one_scan_with_the_changes(
     tmp_path: Path, spark: Any, monkeypatch: pytest.MonkeyPatch, may_write: bool
 ) -> None:
-    settings = ab.Settings(overlay_file_limit_bytes=0, inline_limit_bytes=10_000, row_group_rows=3)
+    settings = ab.Settings(
+        objects=ab.ObjectSettings(inline_limit_bytes=10_000, row_group_rows=3),
+        spark=ab.SparkSettings(overlay_file_limit_bytes=0),
+    )
     with ab.init(tmp_path, spark=spark, settings=settings) as repo:
         with repo.commit("main", "load") as tx:
             tx.create_table("t", pa.table({"id": range(5000), "a": range(5000)}), key="id")
@@ -172,7 +176,7 @@ def refuse_to_write(*_: Any) -> Any:
 def test_spark_finds_equal_keys_over_the_border_of_two_files(tmp_path: Path, spark: Any) -> None:
     rows = spark.range(0, 20, numPartitions=1).selectExpr("id - (id % 20 DIV 10) AS k").coalesce(1)
     with (
-        ab.init(tmp_path, spark=spark, settings=ab.Settings(spark_file_row_limit=10)) as repo,
+        ab.init(tmp_path, spark=spark, settings=ab.Settings(spark=ab.SparkSettings(file_row_limit=10))) as repo,
         pytest.raises(ab.InvalidRequest, match="more than once"),
         repo.commit("main", "load") as tx,
     ):
@@ -180,7 +184,11 @@ def test_spark_finds_equal_keys_over_the_border_of_two_files(tmp_path: Path, spa
 
 
 def test_spark_writes_files_that_a_commit_can_rewrite(tmp_path: Path, spark: Any) -> None:
-    settings = ab.Settings(spark_file_row_limit=100, file_row_limit=100, inline_limit_bytes=0, fold_commit_limit=2)
+    settings = ab.Settings(
+        objects=ab.ObjectSettings(file_row_limit=100, inline_limit_bytes=0),
+        folding=ab.FoldingSettings(commit_limit=2),
+        spark=ab.SparkSettings(file_row_limit=100),
+    )
     with ab.init(tmp_path, spark=spark, settings=settings) as repo:
         with repo.commit("main", "load") as tx:
             tx.create_table("t", spark.range(0, 250, numPartitions=1).coalesce(1), key="id")
@@ -221,7 +229,11 @@ def test_a_condition_on_the_key_reads_only_files_that_may_hold_its_rows(
         read.update(uri for s in query.sources.values() if isinstance(s, Files) for uri in s.uris)
         return fetch(self, query)
 
-    with ab.init(tmp_path, engine="duck", settings=ab.Settings(file_row_limit=100, inline_limit_bytes=0)) as repo:
+    with ab.init(
+        tmp_path,
+        engine="duck",
+        settings=ab.Settings(objects=ab.ObjectSettings(file_row_limit=100, inline_limit_bytes=0)),
+    ) as repo:
         with repo.commit("main", "load") as tx:
             tx.create_table("t", [{"id": n, "v": n % 7} for n in range(1000)], key="id")
         assert len(repo.table("t").layout()) == 10

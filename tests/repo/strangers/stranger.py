@@ -8,7 +8,7 @@ from typing import Any
 
 import anabranch as ab
 
-FILES = ab.Settings(inline_limit_bytes=0)
+FILES = ab.Settings(objects=ab.ObjectSettings(inline_limit_bytes=0))
 """Every object is a file."""
 
 

@@ -20,11 +20,14 @@ from tests.catalog import processes, stores
 from tests.catalog.stores import Store
 
 SCHEMA = {"id": "int", "a": "int", "b": "string", "c": "double"}
-NO_REWRITING = ab.Settings(fold_commit_limit=2, rewrite_share=1e9)
-TINY = ab.Settings(fold_commit_limit=2, file_row_limit=4, rewrite_row_limit=8, fold_row_limit=12, inline_limit_bytes=0)
+NO_REWRITING = ab.Settings(folding=ab.FoldingSettings(commit_limit=2, rewrite_share=1e9))
+TINY = ab.Settings(
+    objects=ab.ObjectSettings(file_row_limit=4, inline_limit_bytes=0),
+    folding=ab.FoldingSettings(commit_limit=2, rewrite_row_limit=8, row_limit=12),
+)
 SETTINGS = {
     "folds": NO_REWRITING,
-    "rewriting": ab.Settings(fold_commit_limit=3),
+    "rewriting": ab.Settings(folding=ab.FoldingSettings(commit_limit=3)),
     "tiny files": TINY,
 }
 
@@ -118,7 +121,9 @@ def test_folds_say_what_their_changes_said(tmp_path: Path) -> None:
     """Step by step, so that folds are folded again; and all changes in one go."""
     found = []
     for limit in (0, 2, 4):
-        with opened(tmp_path / f"store{limit}", replace(NO_REWRITING, fold_commit_limit=limit)) as repo:
+        with opened(
+            tmp_path / f"store{limit}", replace(NO_REWRITING, folding=replace(NO_REWRITING.folding, commit_limit=limit))
+        ) as repo:
             cases(repo)
             found.append(told(repo))
             assert repo.table("t").count() == len(found[-1][0])
@@ -129,10 +134,13 @@ def test_folds_say_what_their_changes_said(tmp_path: Path) -> None:
 
 
 def test_an_engine_folds_as_the_other_reads(tmp_path: Path, engine: dict[str, Any]) -> None:
-    with opened(tmp_path / "store", ab.Settings(fold_commit_limit=0)) as repo:
+    with opened(tmp_path / "store", ab.Settings(folding=ab.FoldingSettings(commit_limit=0))) as repo:
         cases(repo)
         before = told(repo)
-        folds_only = ab.Settings(optimize_share=1e9, file_row_limit=8, inline_limit_bytes=0)
+        folds_only = ab.Settings(
+            objects=ab.ObjectSettings(file_row_limit=8, inline_limit_bytes=0),
+            folding=ab.FoldingSettings(optimize_share=1e9),
+        )
         with ab.open(tmp_path / "store", settings=folds_only, **engine) as folding:
             assert folding.optimize("t").view == "fold"
             assert [{k: repr(v) for k, v in row.items()} for row in shown(folding)] == before[0]
@@ -147,11 +155,11 @@ def test_an_engine_folds_as_the_other_reads(tmp_path: Path, engine: dict[str, An
 def test_random_histories_read_alike_with_views_and_without(kind: str, tmp_path: Path) -> None:
     for seed in range(3):
         histories = []
-        for settings in (ab.Settings(fold_commit_limit=0), SETTINGS[kind]):
-            with opened(tmp_path / f"{seed}-{settings.fold_commit_limit}", settings) as repo:
+        for settings in (ab.Settings(folding=ab.FoldingSettings(commit_limit=0)), SETTINGS[kind]):
+            with opened(tmp_path / f"{seed}-{settings.folding.commit_limit}", settings) as repo:
                 make(repo, 12)
                 histories.append(list(written(repo, random.Random(seed))))
-                assert settings.fold_commit_limit == 0 or views(repo).count(None) < 3
+                assert settings.folding.commit_limit == 0 or views(repo).count(None) < 3
                 repo.verify().raise_damages()
         assert histories[0] == histories[1]
 
@@ -162,7 +170,7 @@ def written(repo: ab.Repository, chance: random.Random) -> Iterator[list[dict[st
     for _ in range(40):
         branch = chance.choice(["main", "main", "dev"])
         commit(repo, random_statement(chance), branch)
-        if chance.random() < 0.1 and repo._ctx.settings.fold_commit_limit:
+        if chance.random() < 0.1 and repo._ctx.settings.folding.commit_limit:
             repo.optimize("t", on=branch)
         if chance.random() < 0.05:
             repo.reset("dev", to="main")
@@ -201,7 +209,9 @@ def test_a_key_of_several_columns_folds(tmp_path: Path, engine: dict[str, Any]) 
 
 def test_files_of_both_engines_are_read_as_one(tmp_path: Path, spark: Any) -> None:
     """Spark writes times in another form; folds and rewritten files stand beside its files."""
-    settings = ab.Settings(inline_limit_bytes=0, fold_commit_limit=2, rewrite_share=1e9)
+    settings = ab.Settings(
+        objects=ab.ObjectSettings(inline_limit_bytes=0), folding=ab.FoldingSettings(commit_limit=2, rewrite_share=1e9)
+    )
     made = spark.range(6).selectExpr(
         "id", "timestamp_seconds(id * 86400) AS at", "timestamp_ntz'2020-01-01 10:00:00' AS local", "date(now()) AS d"
     )
@@ -240,15 +250,15 @@ def test_the_same_commits_have_the_same_hashes_with_folding_and_without(
         with monkeypatch.context() as patch:
             patch.setattr(secrets, "token_bytes", numbered)
             patch.setattr(fold, "keep_readable", unnumbered)
-            with opened(tmp_path / f"store-{settings.fold_commit_limit}", settings) as repo:
+            with opened(tmp_path / f"store-{settings.folding.commit_limit}", settings) as repo:
                 make(repo, 12)
                 chance = random.Random(5)
                 for _ in range(20):
                     commit(repo, random_statement(chance))
-                assert settings.fold_commit_limit == 0 or views(repo).count(None) < 3
+                assert settings.folding.commit_limit == 0 or views(repo).count(None) < 3
                 return [c.hash for c in repo.log()]
 
-    without = hashes(ab.Settings(fold_commit_limit=0))
+    without = hashes(ab.Settings(folding=ab.FoldingSettings(commit_limit=0)))
     assert hashes(SETTINGS["rewriting"]) == without
 
 
@@ -269,7 +279,7 @@ def test_views_serve_branches_that_spring_off_later_and_not_those_from_before(tm
 
 def test_a_snapshot_written_beside_writers_serves_what_they_publish(tmp_path: Path) -> None:
     """Also where a fold that reaches over it was written first: that one is no use any more."""
-    with opened(tmp_path / "store", ab.Settings(fold_commit_limit=0)) as repo:
+    with opened(tmp_path / "store", ab.Settings(folding=ab.FoldingSettings(commit_limit=0))) as repo:
         make(repo)
         for n in range(4):
             commit(repo, set_a(n, 10 + n))
@@ -290,7 +300,9 @@ def test_a_snapshot_written_beside_writers_serves_what_they_publish(tmp_path: Pa
 
 
 def test_optimize_leaves_small_files_that_can_not_be_put_together(tmp_path: Path) -> None:
-    settings = ab.Settings(fold_commit_limit=0, file_row_limit=100, inline_limit_bytes=0)
+    settings = ab.Settings(
+        objects=ab.ObjectSettings(file_row_limit=100, inline_limit_bytes=0), folding=ab.FoldingSettings(commit_limit=0)
+    )
     with opened(tmp_path / "store", settings, engine="duck") as repo:
         with repo.commit("main", "make") as tx:
             tx.create_table("t", [{"id": n} for n in range(300)], key="id")
@@ -303,7 +315,9 @@ def test_optimize_leaves_small_files_that_can_not_be_put_together(tmp_path: Path
 
 
 def test_optimize_rewrites_what_is_worth_it_and_keeps_the_rest(tmp_path: Path, engine: dict[str, Any]) -> None:
-    settings = ab.Settings(fold_commit_limit=0, file_row_limit=100, inline_limit_bytes=0)
+    settings = ab.Settings(
+        objects=ab.ObjectSettings(file_row_limit=100, inline_limit_bytes=0), folding=ab.FoldingSettings(commit_limit=0)
+    )
     with opened(tmp_path / "store", settings, **engine) as repo:
         rows = [{"id": n, "a": n, "b": "x", "c": 0.0} for n in range(400)]
         with repo.commit("main", "make") as tx:
@@ -331,7 +345,9 @@ def test_optimize_rewrites_what_is_worth_it_and_keeps_the_rest(tmp_path: Path, e
 
 
 def test_files_that_shrank_to_little_are_rewritten(tmp_path: Path) -> None:
-    settings = ab.Settings(fold_commit_limit=2, file_row_limit=100, inline_limit_bytes=0)
+    settings = ab.Settings(
+        objects=ab.ObjectSettings(file_row_limit=100, inline_limit_bytes=0), folding=ab.FoldingSettings(commit_limit=2)
+    )
     with opened(tmp_path / "store", settings) as repo:
         make(repo, 400)
         kept = {x["path"] for x in repo.table("t").layout()[1:]}
@@ -344,10 +360,16 @@ def test_files_that_shrank_to_little_are_rewritten(tmp_path: Path) -> None:
 
 
 def test_files_that_spark_wrote_keep_their_size(tmp_path: Path) -> None:
-    settings = ab.Settings(fold_commit_limit=2, file_row_limit=200, inline_limit_bytes=0)
+    settings = ab.Settings(
+        objects=ab.ObjectSettings(file_row_limit=200, inline_limit_bytes=0), folding=ab.FoldingSettings(commit_limit=2)
+    )
     with opened(tmp_path / "store", settings) as repo:
         make(repo, 800)
-    smaller = replace(settings, file_row_limit=100, spark_file_row_limit=200)
+    smaller = replace(
+        settings,
+        objects=replace(settings.objects, file_row_limit=100),
+        spark=replace(settings.spark, file_row_limit=200),
+    )
     with ab.open(tmp_path / "store", settings=smaller) as repo:
         before = {x["path"] for x in repo.table("t").layout()}
         for n in range(2):
@@ -355,26 +377,31 @@ def test_files_that_spark_wrote_keep_their_size(tmp_path: Path) -> None:
         layout = repo.table("t").layout()
         assert [x["rows"] for x in layout if x["kind"] == "rows"] == [200] * 4
         assert len(before - {x["path"] for x in layout}) == 1
-    with ab.open(tmp_path / "store", settings=replace(smaller, spark_file_row_limit=50)) as repo:
+    with ab.open(
+        tmp_path / "store", settings=replace(smaller, spark=replace(smaller.spark, file_row_limit=50))
+    ) as repo:
         for n in range(2):
             commit(repo, lambda t, n=n: t.update({"a": -n}, where="id >= 700"))
         assert sorted(x["rows"] for x in repo.table("t").layout() if x["kind"] == "rows") == [100, 100, 200, 200, 200]
 
 
 def test_rows_that_trickle_in_become_files_of_proper_size(tmp_path: Path) -> None:
-    settings = ab.Settings(fold_commit_limit=4, file_row_limit=64, fold_row_limit=64, inline_limit_bytes=0)
+    settings = ab.Settings(
+        objects=ab.ObjectSettings(file_row_limit=64, inline_limit_bytes=0),
+        folding=ab.FoldingSettings(commit_limit=4, row_limit=64),
+    )
     with opened(tmp_path / "store", settings) as repo:
         make(repo, 4)
         for n in range(60):
             commit(repo, lambda t, n=n: t.insert([{"id": 10 * n + i + 10, "a": n} for i in range(4)]))
         sizes = [x["rows"] for x in repo.table("t").layout()]
-        assert all(size >= settings.file_row_limit // 4 for size in sizes[1:]), sizes
+        assert all(size >= settings.objects.file_row_limit // 4 for size in sizes[1:]), sizes
         assert [r["id"] for r in shown(repo)] == [0, 1, 2, 3, *(10 * n + i + 10 for n in range(60) for i in range(4))]
         assert repo.optimize("t").view is None
 
 
 def test_nothing_is_folded_where_it_is_switched_off(tmp_path: Path) -> None:
-    with opened(tmp_path / "store", ab.Settings(fold_commit_limit=0)) as repo:
+    with opened(tmp_path / "store", ab.Settings(folding=ab.FoldingSettings(commit_limit=0))) as repo:
         make(repo)
         for n in range(40):
             commit(repo, set_a(1, 100 + n))
@@ -387,7 +414,7 @@ def test_a_fold_that_fails_fails_no_commit_and_leaves_no_file(
     def broken(*_: Any) -> bool:
         raise ab.Unavailable("no room", hint="wait")
 
-    settings = replace(NO_REWRITING, inline_limit_bytes=0)
+    settings = replace(NO_REWRITING, objects=replace(NO_REWRITING.objects, inline_limit_bytes=0))
     with opened(tmp_path / "store", settings) as repo:
         make(repo)
         with monkeypatch.context() as patch:
@@ -406,7 +433,7 @@ def test_a_fold_that_fails_fails_no_commit_and_leaves_no_file(
 
 
 def test_folding_never_starts_spark(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    settings = replace(NO_REWRITING, spark_threshold_bytes=1)
+    settings = replace(NO_REWRITING, spark=replace(NO_REWRITING.spark, threshold_bytes=1))
     with opened(tmp_path / "store", NO_REWRITING) as repo:
         make(repo)
         commit(repo, set_a(1, 5))
@@ -424,7 +451,9 @@ store = stores.store
 
 
 def write_many(store: Store, name: str, table: str, count: int) -> int:
-    with store.open(name, settings=ab.Settings(fold_commit_limit=2, rewrite_row_limit=64)) as repo:
+    with store.open(
+        name, settings=ab.Settings(folding=ab.FoldingSettings(commit_limit=2, rewrite_row_limit=64))
+    ) as repo:
         for number in range(count):
             with repo.commit("main", "change") as tx:
                 tx.table(table).upsert([{"id": number % 7, "v": number}])

@@ -18,9 +18,12 @@ from tests.catalog import processes
 from tests.catalog.stores import Store, make_table, put
 from tests.postgres import PostgresServer
 
-FILES = ab.Settings(inline_limit_bytes=400, fold_commit_limit=2, file_row_limit=50, rewrite_row_limit=100)
+FILES = ab.Settings(
+    objects=ab.ObjectSettings(inline_limit_bytes=400, file_row_limit=50),
+    folding=ab.FoldingSettings(commit_limit=2, rewrite_row_limit=100),
+)
 """Some objects lie in files and others in the catalogue, and every other commit makes a view."""
-ALL_FILES = ab.Settings(inline_limit_bytes=0, fold_commit_limit=0)
+ALL_FILES = ab.Settings(objects=ab.ObjectSettings(inline_limit_bytes=0), folding=ab.FoldingSettings(commit_limit=0))
 Rows = list[dict[str, Any]]
 
 
@@ -501,7 +504,12 @@ def test_an_open_commit_whose_file_was_collected_keeps_what_it_had(
 def test_a_view_whose_objects_were_collected_is_not_written(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     from anabranch.repo.upkeep.fold import Refit
 
-    with store.init("shop", settings=ab.Settings(inline_limit_bytes=0, fold_commit_limit=0)) as repo:
+    with store.init(
+        "shop",
+        settings=ab.Settings(
+            objects=ab.ObjectSettings(inline_limit_bytes=0), folding=ab.FoldingSettings(commit_limit=0)
+        ),
+    ) as repo:
         make_table(repo, "t", [{"id": n, "v": n} for n in range(20)])
         for n in range(3):
             put(repo, "t", n, 9)

@@ -11,7 +11,9 @@ from anabranch.catalog import tables as t
 
 
 def test_a_view_of_another_state_is_found_by_reading_its_rows(tmp_path: Path) -> None:
-    with ab.init(tmp_path / "s", engine="duck", settings=ab.Settings(fold_commit_limit=0)) as repo:
+    with ab.init(
+        tmp_path / "s", engine="duck", settings=ab.Settings(folding=ab.FoldingSettings(commit_limit=0))
+    ) as repo:
         with repo.commit("main", "make") as tx:
             tx.create_table("t", [{"id": n, "v": 1} for n in range(3)], key="id")
         with repo.commit("main", "change all") as tx:

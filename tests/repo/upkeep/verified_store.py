@@ -7,8 +7,10 @@ from pathlib import Path
 
 import anabranch as ab
 
-SETTINGS = ab.Settings(clock_depth_limit=2, fold_commit_limit=3, inline_limit_bytes=2000)
-FOLDING = replace(SETTINGS, rewrite_share=1e9)
+SETTINGS = ab.Settings(
+    objects=ab.ObjectSettings(inline_limit_bytes=2000), folding=ab.FoldingSettings(clock_depth_limit=2, commit_limit=3)
+)
+FOLDING = replace(SETTINGS, folding=replace(SETTINGS.folding, rewrite_share=1e9))
 """Nothing is written anew, so that folds stay."""
 ROWS = [{"id": n, "v": n, "w": f"row {n}"} for n in range(40)]
 

@@ -87,7 +87,7 @@ def test_small_intermediates_of_spark_are_not_written(
     tmp_path: Path, spark: SparkSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Where the table is for Spark to read, only what it finds at the keys comes into the process."""
-    settings = ab.Settings(spark_threshold_bytes=0)
+    settings = ab.Settings(spark=ab.SparkSettings(threshold_bytes=0))
     with ab.init(tmp_path / "shop", spark=spark, settings=settings) as repo:
         with repo.commit("main", "load") as tx:
             tx.create_table("t", spark.range(50).selectExpr("id", "id AS a"), key="id")

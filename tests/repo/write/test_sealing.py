@@ -22,7 +22,7 @@ pytestmark = [pytest.mark.connect, pytest.mark.contract]
 def repo(tmp_path: Path, spark: Any) -> Iterator[ab.Repository]:
     """A repository whose loads are sealed by executors, however small they are."""
     settings = ab.Settings(
-        seal_in_process_limit_bytes=0, spark_file_row_limit=40, damage=ab.DamageSettings(hashes=False)
+        spark=ab.SparkSettings(seal_in_process_limit_bytes=0, file_row_limit=40), damage=ab.DamageSettings(hashes=False)
     )
     with ab.init(tmp_path / "store", author="ann", spark=spark, engine="spark", settings=settings) as made:
         yield made

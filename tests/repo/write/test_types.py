@@ -128,7 +128,7 @@ def test_every_value_comes_in_and_goes_out_as_it_is(repo: ab.Repository) -> None
 
 
 def test_the_other_engine_reads_what_one_wrote(tmp_path: Path, spark: Any) -> None:
-    settings = ab.Settings(inline_limit_bytes=0)
+    settings = ab.Settings(objects=ab.ObjectSettings(inline_limit_bytes=0))
     for writer, reader in (("duck", "spark"), ("spark", "duck")):
         folder = tmp_path / writer
         with ab.init(folder, engine=writer, spark=spark, settings=settings) as repo:
@@ -355,7 +355,7 @@ def test_a_session_that_writes_the_old_calendar_is_refused(tmp_path: Path, spark
 @pytest.mark.parametrize("writer", ["duck", "spark"])
 def test_filters_find_nan_and_both_zeros(tmp_path: Path, spark: Any, writer: str) -> None:
     rows = [{"id": 1, "d": 1.0, "z": 0.0}, {"id": 2, "d": NAN, "z": -0.0}, {"id": 3, "d": 1.0, "z": -0.0}]
-    settings = ab.Settings(inline_limit_bytes=0)
+    settings = ab.Settings(objects=ab.ObjectSettings(inline_limit_bytes=0))
     with ab.init(tmp_path, spark=spark, engine=writer, settings=settings) as repo:
         load(repo, rows, {"id": "int", "d": "double", "z": "float"})
     for reader in ("duck", "spark"):

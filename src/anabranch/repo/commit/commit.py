@@ -112,7 +112,7 @@ def keep_draft_readable(ctx: Context, branch: str, draft: Draft) -> None:
     Not while the commit is part of a greater transaction: nobody is to wait for it, the next commit will see to it."""
     if ctx.catalog.is_alone:
         return
-    limit = ctx.settings.fold_commit_limit
+    limit = ctx.settings.folding.commit_limit
     changed = [t for t in draft.things.values() if t.base and t.statements and not t.dropped]
     due = {t.id: t.name for t in changed if t.base and is_due(t.base.layers, limit, pending=1)}
     if due:
@@ -169,7 +169,7 @@ def publish_checked(ctx: Context, cx: Connection, publication: Publication) -> C
     content, manifests = with_manifests(ctx, publication.content)
     try:
         said = replace(publication, content=content)
-        made = publish(cx, said, ctx.store_id, ctx.settings.clock_depth_limit, ctx.move_listeners)
+        made = publish(cx, said, ctx.store_id, ctx.settings.folding.clock_depth_limit, ctx.move_listeners)
         ctx.check_there(content.objects)
     except BaseException:
         ctx.discard(manifests)

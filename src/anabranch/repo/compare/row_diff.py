@@ -174,7 +174,7 @@ class RowChanges:
         """The difference, one row per key. In this process it is made once, whatever is asked of it."""
         if not self.ends.told:
             return self.compared_in_full(engine)
-        if not engine.in_process or self.ends.size_bytes > self.ctx.settings.cache_limit_bytes:
+        if not engine.in_process or self.ends.size_bytes > self.ctx.settings.memory.cache_limit_bytes:
             return self._compared_by_changes(engine)
         if not self._made:
             made = self._compared_by_changes(engine)

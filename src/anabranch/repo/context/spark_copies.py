@@ -50,9 +50,9 @@ class HeldFiles:
         if not self._has_room:
             return None
         rows = make()
-        if rows.num_rows < self._settings.spark_copy_row_limit:
+        if rows.num_rows < self._settings.spark.copy_row_limit:
             return Rows(rows)
-        size = self._settings.row_group_rows
+        size = self._settings.objects.row_group_rows
         parts = [rows.slice(start, size) for start in range(0, max(rows.num_rows, 1), size)]
         return self._write(parts, columns, key) or Rows(rows)
 
@@ -83,7 +83,7 @@ class HeldFiles:
         held = list(self._files.values())
         return (
             len(held) < SPARK_COPY_FILES_LIMIT
-            and sum(f.size_bytes for f in held) <= self._settings.spark_copy_limit_bytes
+            and sum(f.size_bytes for f in held) <= self._settings.spark.copy_limit_bytes
         )
 
     def _write(self, parts: Sequence[pa.Table], columns: Columns, key: Hashable) -> Files | None:
@@ -102,5 +102,5 @@ class HeldFiles:
     def _put_aside(self, rows: pa.Table) -> tuple[str, int]:
         from anabranch.objects.parquet import encode
 
-        content = encode(rows, self._settings.row_group_rows, quick=True)
+        content = encode(rows, self._settings.objects.row_group_rows, quick=True)
         return self._root.put_aside(content), len(content)

@@ -30,7 +30,7 @@ class BlockWriter:
 
     def __init__(self, ctx: Context) -> None:
         self.ctx = ctx
-        self.packs = PackWriter(ctx.root, ctx.settings.inline_limit_bytes)
+        self.packs = PackWriter(ctx.root, ctx.settings.objects.inline_limit_bytes)
         self._write, self._number = new_write_id(), 0
         self._writes = {verb: verb + self._write for verb in "pa"}
         self._known: dict[bytes, Place] = {}

@@ -54,8 +54,8 @@ def _checked(url: str, settings: Settings) -> SplitResult:
         raise InvalidRequest(f"{masked(url)!r} can't be fetched", hint="give a URL with http:// or https://")
     if found.username or found.password:
         raise InvalidRequest(f"{masked(url)!r} has a password in it", hint="fetch it yourself, then put the file")
-    if place not in {_place(text) for text in settings.url_allow}:
-        hint = f"let Settings(url_allow=…), or `ana config --global url_allow`, name {found.scheme}://{found.netloc}"
+    if place not in {_place(text) for text in settings.files.url_allow}:
+        hint = f"let Settings(files=FileSettings(url_allow=…)), or `ana config --global url_allow`, name {found.scheme}://{found.netloc}"
         raise InvalidRequest(f"{found.scheme}://{found.netloc} is no place to fetch from", hint=hint, url=masked(url))
     return found
 
@@ -108,14 +108,15 @@ def _read(answer: http.client.HTTPResponse, at: str, settings: Settings) -> _Bou
         raise NotFound(f"there is nothing at {masked(at)}", hint="check the address")
     if answer.status != 200:
         raise Unavailable(f"{masked(at)} answered {answer.status} {answer.reason}", hint="try again later")
-    if (answer.length or 0) > settings.url_limit_bytes:
-        raise _too_large(at, settings.url_limit_bytes)
-    return _Bounded(answer, at, settings.url_limit_bytes)
+    if (answer.length or 0) > settings.files.url_limit_bytes:
+        raise _too_large(at, settings.files.url_limit_bytes)
+    return _Bounded(answer, at, settings.files.url_limit_bytes)
 
 
 def _too_large(at: str, limit: int) -> InvalidRequest:
     return InvalidRequest(
-        f"{masked(at)} has more than {limit:,} bytes", hint="let Settings(url_limit_bytes=…) allow it"
+        f"{masked(at)} has more than {limit:,} bytes",
+        hint="let Settings(files=FileSettings(url_limit_bytes=…)) allow it",
     )
 
 

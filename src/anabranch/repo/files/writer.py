@@ -129,7 +129,7 @@ class FilesWriter(FileTree):
         return count
 
     def fetch(self, path: str, url: str) -> None:
-        """Put what a URL gives; its scheme and host must be among `Settings(url_allow=…)`, which names none by itself.
+        """Put what a URL gives; its scheme and host must be among `FileSettings.url_allow`, which names none by itself.
 
         Redirects are checked again, private addresses and more than `url_limit_bytes` are refused.
         """

@@ -186,7 +186,7 @@ class OpenConflicts(ABC):
     ) -> None:
         from anabranch.objects.parquet import encode
 
-        content = {thing: encode(table, self._ctx.settings.row_group_rows) for thing, table in rows.items()}
+        content = {thing: encode(table, self._ctx.settings.objects.row_group_rows) for thing, table in rows.items()}
         with self._ctx.catalog.write() as cx:
             lock_repository(cx, self._ctx.record.id)
             if not open_merges.resolve(cx, self._record, decisions, content):

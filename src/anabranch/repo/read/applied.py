@@ -32,7 +32,7 @@ def whole_rows(ctx: Context, state: TableState, columns: Sequence[Column], acces
     """Read columns under their ids; None where a plain scan does as well, or the changes are too many for memory."""
     read = Read(state, tuple(columns), ctx.engines.setting, ctx.settings)
     layers = read.layers
-    if not layers.changed or size_of(layers.changes) > ctx.settings.broadcast_limit_bytes:
+    if not layers.changed or size_of(layers.changes) > ctx.settings.spark.broadcast_limit_bytes:
         return None
     return AppliedRows(ctx, Scan.of(state, columns, access), layers, read.cells).all_rows()
 

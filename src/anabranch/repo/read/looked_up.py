@@ -64,7 +64,7 @@ def _files(ctx: Context, plan: Scan) -> list[Layer]:
         and plan.state.holds_as_now(x.object, columns)
     ]
     size = sum(x.object.row_count for x in found) * sum(map(width_bytes, columns))
-    return found if size <= ctx.settings.cache_limit_bytes // 2 else []
+    return found if size <= ctx.settings.memory.cache_limit_bytes // 2 else []
 
 
 @dataclass(frozen=True)

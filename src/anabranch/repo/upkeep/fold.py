@@ -64,7 +64,7 @@ def _keep_table(ctx: Context, branch: str, table: ThingId, name: str) -> None:
     with ctx.catalog.read() as cx:
         head = branches.find(cx, ctx.record.id, branch)
         place = find_place(ctx, cx, history.clock(cx, head.position), table, name) if head else None
-    if place is None or not folding.is_due(place.state.layers, ctx.settings.fold_commit_limit):
+    if place is None or not folding.is_due(place.state.layers, ctx.settings.folding.commit_limit):
         return
     limits = automatic(ctx)
     groups = folding.groups(folding.runs(place.state.layers), limits)
@@ -76,7 +76,9 @@ def _keep_table(ctx: Context, branch: str, table: ThingId, name: str) -> None:
     with Refit(ctx, engine, place) as refit:
         layers = refit.fold(groups)
         spent = sum(run.row_count for group in groups if len(group) > 1 for run in group)
-        chosen = folding.bite(layers, replace(limits, rewrite_rows=max(0, ctx.settings.rewrite_row_limit - spent)))
+        chosen = folding.bite(
+            layers, replace(limits, rewrite_rows=max(0, ctx.settings.folding.rewrite_row_limit - spent))
+        )
         if chosen or folding.outgrown(layers, limits):
             refit.publish(refit.rewrite(layers, chosen), "snapshot")
         else:
@@ -95,7 +97,13 @@ def find_place(ctx: Context, cx: Connection, at: Clock, table: ThingId, name: st
 def automatic(ctx: Context) -> Limits:
     """What one commit may fold and rewrite by the way."""
     s = ctx.settings
-    return Limits(s.fold_row_limit, s.file_row_limit, s.rewrite_row_limit, s.rewrite_share, s.overlay_turn_limit)
+    return Limits(
+        s.folding.row_limit,
+        s.objects.file_row_limit,
+        s.folding.rewrite_row_limit,
+        s.folding.rewrite_share,
+        s.folding.turn_limit,
+    )
 
 
 @dataclass
@@ -216,7 +224,7 @@ class Refit:
         state = self.place.state
         by_key = tuple(str(k) for k in state.schema.key_ids)
         cluster = (layout_of(state).cluster if kind == "rows" else ()) or by_key
-        proper = max(self.ctx.settings.file_row_limit, min(file_rows, self.ctx.settings.spark_file_row_limit))
+        proper = max(self.ctx.settings.objects.file_row_limit, min(file_rows, self.ctx.settings.spark.file_row_limit))
         layout = Layout(cluster, files=max(1, -(-most // proper)), file_rows=proper)
         new = store(self.ctx, self.engine, rows, ObjectForm(kind, state.schema, touched), layout)
         self.made += new
@@ -230,7 +238,7 @@ class Refit:
         """Files that are rewritten in one go: all of them on Spark, no more than fit into memory in the process."""
         found: list[list[Layer]] = []
         rows = 0
-        most = REWRITTEN_FILES_AT_ONCE * self.ctx.settings.file_row_limit
+        most = REWRITTEN_FILES_AT_ONCE * self.ctx.settings.objects.file_row_limit
         # Small files come last, so that they end up in one batch.
         for layer in sorted(chosen, key=lambda x: -x.object.row_count):
             rows += layer.object.row_count

@@ -54,7 +54,7 @@ def _chosen(layers: Sequence[Layer], limits: Limits) -> tuple[Layer, ...]:
 
 def _whole(ctx: Context) -> Limits:
     """No limit on what is folded and rewritten."""
-    return replace(automatic(ctx), fold_rows=None, rewrite_rows=None, share=ctx.settings.optimize_share)
+    return replace(automatic(ctx), fold_rows=None, rewrite_rows=None, share=ctx.settings.folding.optimize_share)
 
 
 def _described(

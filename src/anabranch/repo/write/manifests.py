@@ -47,7 +47,7 @@ def gathered(
     ctx: Context, linked: Sequence[Turned], described: Mapping[ObjectId, StoredObject]
 ) -> tuple[tuple[Turned, ...], list[NewObject]]:
     """Links with manifests in the places of objects of rows, where one turn has too many of them."""
-    limit = ctx.settings.manifest_object_limit
+    limit = ctx.settings.objects.manifest_object_limit
     turns: dict[int, list[StoredObject]] = {}
     for turn, id_ in linked:
         if described[id_].kind == "rows":

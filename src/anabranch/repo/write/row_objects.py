@@ -76,7 +76,7 @@ def store_checked(
     if engine.in_process or (isinstance(query, Rows) and fits_memory(ctx, query, held)):
         found = query.table if isinstance(query, Rows) else engine.fetch(query)
         rows = _numbered(sorted_rows(found, layout.cluster), layout)
-        most = max(rows.num_rows, 1) if layout.files == 1 else layout.file_rows or ctx.settings.file_row_limit
+        most = max(rows.num_rows, 1) if layout.files == 1 else layout.file_rows or ctx.settings.objects.file_row_limit
         repeats = parquet.equal_rows(rows, form.key, NAMED_AT_MOST) if unique else []
         return _store_rows(ctx, rows, form, most), repeats
     if isinstance(query, Rows):
@@ -211,7 +211,7 @@ def _store_rows(ctx: Context, rows: pa.Table, form: ObjectForm, limit: int) -> t
 def _store_part(ctx: Context, part: pa.Table, form: ObjectForm) -> NewObject:
     content = parquet.encode(part, _even_part(part.num_rows, _group_rows(ctx, part)))
     key_range, packs = parquet.table_range(part, form.key), packs_in(part)
-    if len(content) <= ctx.settings.inline_limit_bytes and part.nbytes <= INLINE_MEMORY_LIMIT_BYTES:
+    if len(content) <= ctx.settings.objects.inline_limit_bytes and part.nbytes <= INLINE_MEMORY_LIMIT_BYTES:
         digest = hashlib.sha256(content).hexdigest()
         found = _ObjectBytes(digest, len(content), part.num_rows, key_range, packs)
         new = _object(form, found, inline=content)
@@ -261,7 +261,7 @@ _TREE_GROUP_ROWS = 8192
 
 
 def _group_rows(ctx: Context, rows: pa.Table) -> int:
-    limit = ctx.settings.row_group_rows
+    limit = ctx.settings.objects.row_group_rows
     return min(limit, _TREE_GROUP_ROWS) if str(BLOCKS.id) in rows.column_names else limit
 
 

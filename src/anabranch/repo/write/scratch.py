@@ -79,7 +79,7 @@ class Scratch:
 
 def one_file(ctx: Context, rows: int | None) -> int | None:
     """How many files Spark is to write for so many rows: one for few, for which it need not sample the key first."""
-    return 1 if rows is not None and rows <= ctx.settings.spark_file_row_limit // 4 else None
+    return 1 if rows is not None and rows <= ctx.settings.spark.file_row_limit // 4 else None
 
 
 @contextmanager

@@ -46,7 +46,7 @@ def seal(ctx: Context, prefix: str, key: Sequence[Column], *, hashes: bool, repe
 
 
 def _look(ctx: Context, files: Sequence[WrittenFile], task: LookTask) -> list[Look]:
-    if sum(f.size_bytes for f in files) <= ctx.settings.seal_in_process_limit_bytes:
+    if sum(f.size_bytes for f in files) <= ctx.settings.spark.seal_in_process_limit_bytes:
         return look_in_process(ctx, files, task)
     from anabranch.engines.spark_files import EXECUTOR_FAILURES, files_on_executors
 
