@@ -80,16 +80,18 @@ class AnabranchFileSystem(AbstractFileSystem):  # type: ignore[misc]
         """Tell name, size and kind of a file or folder."""
         tree, rest, lead = self._find(path)
         with _as_os_errors(path):
-            return _told(tree.stat(rest), lead) if rest else _told(FileStat("", 0, is_folder=True), lead)
+            return (
+                _listing_entry(tree.stat(rest), lead) if rest else _listing_entry(FileStat("", 0, is_folder=True), lead)
+            )
 
     def ls(self, path: str, detail: bool = True, **_: Any) -> list[Any]:
         """List a folder; of a file, the file."""
         tree, rest, lead = self._find(path)
         with _as_os_errors(path):
             if rest and rest in tree:
-                found = [_told(tree.stat(rest), lead)]
+                found = [_listing_entry(tree.stat(rest), lead)]
             else:
-                found = [_told(stat, lead) for stat in tree.list(rest)]
+                found = [_listing_entry(stat, lead) for stat in tree.list(rest)]
         return found if detail else [f["name"] for f in found]
 
     def modified(self, path: str) -> datetime:
@@ -163,7 +165,7 @@ class _as_os_errors:
             raise error
 
 
-def _told(stat: FileStat, lead: str) -> dict[str, Any]:
+def _listing_entry(stat: FileStat, lead: str) -> dict[str, Any]:
     name = f"{lead}/{stat.path}".rstrip("/")
     kind = "directory" if stat.is_folder else "file"
     return {"name": name, "size": stat.size, "type": kind, "mtime": stat.written_at, "sha256": stat.sha256}

@@ -56,7 +56,7 @@ def read_in_pieces(paths: Sequence[str], reading: Reading, size: int) -> Found:
             size,
         )
         found.refuse_failures()
-        found.tell_bad_rows(bad)
+        found.report_bad_rows(bad)
         plan = found.plan()
     except AnabranchError as error:
         return str(error)

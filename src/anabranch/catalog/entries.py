@@ -239,7 +239,7 @@ def last_named(cx: Connection, repository: RepositoryId, at: Clock, parent: Thin
     return None
 
 
-def first_told(cx: Connection, at: Clock, things: Sequence[ThingId]) -> Position | None:
+def first_entry(cx: Connection, at: Clock, things: Sequence[ThingId]) -> Position | None:
     """Find the commit on the way to another that first says something of these things."""
     e = t.entries.c
     for line, index in reversed(at.positions):

@@ -158,7 +158,7 @@ def upgrade(cx: Connection, *, latest: int = FORMAT_VERSION, migrations: Mapping
         if step not in migrations:
             raise Corrupt(f"no way leads on from format version {step}", hint="restore the store from a backup")
         migrations[step](cx)
-        store = _told_by(cx)
+        store = _store_table(cx)
         cx.execute(update(store).where(store.c.key == "format_version").values(value=str(step + 1)))
 
 
@@ -168,7 +168,7 @@ _UPGRADING = 4162618327
 
 def found_version(cx: Connection) -> int:
     """Read the version that the store was written with."""
-    store = _told_by(cx)
+    store = _store_table(cx)
     found = cx.scalar(select(store.c.value).where(store.c.key == "format_version"))
     if found is None or not re.fullmatch("[0-9]{1,9}", found):
         hint = "restore it from a backup"
@@ -176,7 +176,7 @@ def found_version(cx: Connection) -> int:
     return int(found)
 
 
-def _told_by(cx: Connection) -> Table | TableClause:
+def _store_table(cx: Connection) -> Table | TableClause:
     found = _store_of(cx)
     if found is None:
         raise Corrupt("the catalogue does not say which store it is of", hint="restore it from a backup")

@@ -112,7 +112,7 @@ class MergeEdge:
     """How a merge relates a table to a further parent."""
 
     number: int
-    told: bool
+    by_changes: bool
     """Whether changes tell the difference; else only states can."""
     exceptions: ObjectId | None
     """The rows that met, if there are some."""
@@ -129,7 +129,7 @@ def references(cx: Connection, merge: Position, things: Sequence[ThingId]) -> li
     ]
 
 
-def tell(cx: Connection, positions: Iterable[Position]) -> dict[Position, CommitFacts]:
+def commit_facts(cx: Connection, positions: Iterable[Position]) -> dict[Position, CommitFacts]:
     """Read what rows of a result say of commits, a line at a time."""
     wanted: dict[LineId, list[int]] = {}
     for line, index in dict.fromkeys(positions):
@@ -161,7 +161,7 @@ def tables_of(cx: Connection, repository: RepositoryId) -> list[ThingId]:
     return [ThingId(x) for x in cx.scalars(query)]
 
 
-def told_at(cx: Connection, repository: RepositoryId, thing: ThingId) -> list[Position]:
+def positions_naming(cx: Connection, repository: RepositoryId, thing: ThingId) -> list[Position]:
     """List the commits that speak of a table or have a view of it, line by line."""
     own = select(t.lines.c.id).where(t.lines.c.repository_id == repository)
     e, v = t.entries.c, t.views.c

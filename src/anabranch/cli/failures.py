@@ -70,7 +70,7 @@ def _report_error(error: BaseException, session: Session) -> int:
     if isinstance(error, click.exceptions.NoArgsIsHelpError):
         error.show()
         return BAD_USAGE
-    described = _told(error, session)
+    described = _failure_of(error, session)
     if session.json:
         _say_document(error, described)
         return described.exit_code
@@ -92,16 +92,16 @@ class _Failure:
     facts: Mapping[str, Any] = field(default_factory=dict)
 
 
-def _told(error: BaseException, session: Session) -> _Failure:
+def _failure_of(error: BaseException, session: Session) -> _Failure:
     if isinstance(error, AnabranchError):
         return _Failure(error.message, session.hint_for(error), exit_code(error), error.facts)
     if isinstance(error, click.ClickException):
-        return _told_usage(error)
+        return _usage_failure(error)
     what = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
     return _Failure(f"unexpected {what}", "this is a bug; --debug shows where it happened", UNEXPECTED)
 
 
-def _told_usage(error: click.ClickException) -> _Failure:
+def _usage_failure(error: click.ClickException) -> _Failure:
     ctx = getattr(error, "ctx", None)
     hint = getattr(error, "hint", None) or f"see `{ctx.command_path if ctx else 'ana'} --help`"
     message = error.format_message().rstrip(".")

@@ -12,7 +12,7 @@ from anabranch.cli.failures import BadUsage
 from anabranch.cli.output.conflicts import conflict_lines, conflicts_document, next_steps
 from anabranch.cli.output.text import emit, emit_json, paint, plural
 from anabranch.cli.session import Session
-from anabranch.cli.staging import tell_commits
+from anabranch.cli.staging import report_commits
 from anabranch.errors import InvalidRequest, MergeConflict
 
 if TYPE_CHECKING:
@@ -75,15 +75,15 @@ def end(session: Session, kept: OpenSequence, nothing: str) -> None:
         with session.progress(f"finishing the {kept.verb}"):
             made = kept.finish()
     except MergeConflict as error:
-        _tell_conflicts(session, kept, error)
+        _report_conflicts(session, kept, error)
     except InvalidRequest:
         kept.abort()
         raise
     else:
-        tell_commits(session, kept.into, made, nothing)
+        report_commits(session, kept.into, made, nothing)
 
 
-def _tell_conflicts(session: Session, kept: OpenSequence, error: MergeConflict) -> None:
+def _report_conflicts(session: Session, kept: OpenSequence, error: MergeConflict) -> None:
     session.exit_code = CONFLICTS
     conflicts, made, left = error.conflicts, len(kept.made), len(kept.steps)
     if session.json:

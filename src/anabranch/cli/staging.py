@@ -63,7 +63,7 @@ def staged_documents(opened: OpenCommit | None) -> list[dict[str, Any]]:
     return staged_things(opened) if opened else []
 
 
-def tell_commits(session: Session, branch: str, made: list[Commit], nothing: str) -> None:
+def report_commits(session: Session, branch: str, made: list[Commit], nothing: str) -> None:
     """Print new commits with what they did; or why there is none."""
     session.exit_code = 0 if made else NOTHING
     if session.json:

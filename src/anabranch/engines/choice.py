@@ -47,7 +47,7 @@ class Engines:
         name, why = choose(self.setting, work, self._settings.spark.threshold_bytes, self.has_spark)
         log.debug("%s runs on %s: %s", what, name, why)
         if name == "spark":
-            self.tell_of_start(what, why)
+            self.log_start(what, why)
         return self.spark() if name == "spark" else self.duck()
 
     def ready(self, work: Work, what: str) -> Engine | None:
@@ -86,7 +86,7 @@ class Engines:
 
         return system_zone()
 
-    def tell_of_start(self, what: str, why: str) -> None:
+    def log_start(self, what: str, why: str) -> None:
         """Let the log say why Spark is started, which takes a while."""
         if not self.is_open:
             log.info("Spark starts for %s: %s", what, why)

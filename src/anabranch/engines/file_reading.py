@@ -16,7 +16,7 @@ Stretch = tuple[str, int, int, bytes, bytes]
 """A file, where in it, how many bytes, the bytes themselves where there is no file, their sha256."""
 Read = Callable[[str, Any], bytes]
 """Gives the bytes of a stretch of the file at a path."""
-Told = tuple[str, int, int, int | None, Sequence[Stretch]]
+FileStretches = tuple[str, int, int, int | None, Sequence[Stretch]]
 """A path, where in that file the stretches begin and the number of the first of them, its mode, the stretches."""
 BATCH_BYTES = 8 * 1024 * 1024
 CONTENT = "path string, size bigint, mode int, content binary"
@@ -24,7 +24,7 @@ LINES = "path string, line string"
 BLOCKS = "path string, number bigint, start bigint, size bigint, sha256 string, content binary"
 
 
-def packed(files: Sequence[Told]) -> bytes:
+def packed(files: Sequence[FileStretches]) -> bytes:
     """A task as it travels."""
     return zlib.compress(pickle.dumps(files), 1)
 
@@ -36,12 +36,12 @@ def run_tasks(tasks: Sequence[bytes], form: str, batches: Iterable[Any]) -> Iter
             yield from read_task(pickle.loads(zlib.decompress(tasks[number])), form)
 
 
-def read_task(files: Iterable[Told], form: str, read: Read | None = None) -> Iterator[Any]:
+def read_task(files: Iterable[FileStretches], form: str, read: Read | None = None) -> Iterator[Any]:
     """Read files as rows: `content`, `lines` or `blocks`; a process that has the catalogue may `read` by that."""
     return {"content": _contents, "lines": _lines, "blocks": _blocks}[form](files, read or read_stretch)
 
 
-def _contents(files: Iterable[Told], read: Read) -> Iterator[Any]:
+def _contents(files: Iterable[FileStretches], read: Read) -> Iterator[Any]:
     rows: list[tuple[Any, ...]] = []
     for path, _, _, mode, stretches in files:
         content = b"".join(read(path, stretch) for stretch in stretches)
@@ -53,7 +53,7 @@ def _contents(files: Iterable[Told], read: Read) -> Iterator[Any]:
         yield _batch(rows, CONTENT)
 
 
-def _blocks(files: Iterable[Told], read: Read) -> Iterator[Any]:
+def _blocks(files: Iterable[FileStretches], read: Read) -> Iterator[Any]:
     for path, start, first, _, stretches in files:
         for number, stretch in enumerate(stretches, first):
             content = read(path, stretch)
@@ -80,7 +80,7 @@ def _batch(rows: Sequence[tuple[Any, ...]], form: str) -> Any:
 # --- lines ---
 
 
-def _lines(files: Iterable[Told], read: Read) -> Iterator[Any]:
+def _lines(files: Iterable[FileStretches], read: Read) -> Iterator[Any]:
     import pyarrow as pa
 
     for path, _, _, _, stretches in files:

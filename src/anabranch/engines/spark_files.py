@@ -17,16 +17,16 @@ from anabranch.settings import FILES_PARTITIONS
 EXECUTOR_FAILURES = (PySparkException, Py4JJavaError)
 """What a session raises that can't run our function: no Python or no pyarrow on the executors, other disks."""
 
-Told = Callable[[Sequence[str], Iterable[Any]], Iterator[Any]]
+ExecutorFunction = Callable[[Sequence[str], Iterable[Any]], Iterator[Any]]
 """Takes names and batches of Arrow, gives batches of places among the names and bytes."""
-_RESULT = "place bigint, told binary"
+_RESULT = "place bigint, answer binary"
 
 
 def files_on_executors(
     session: SparkSession,
     uris: Sequence[str],
-    by_path: Told,
-    by_content: Told,
+    by_path: ExecutorFunction,
+    by_content: ExecutorFunction,
     modules: Sequence[Any],
     options: Mapping[str, str] = MappingProxyType({}),
 ) -> list[bytes]:
@@ -45,5 +45,5 @@ def files_on_executors(
         reader = session.read.format("binaryFile").options(__globPaths__="false", **options)
         frame = reader.load(list(uris)).select("path", "content").mapInArrow(partial(by_content, names), _RESULT)
     found = frame.toArrow()
-    described = dict(zip(found.column("place").to_pylist(), found.column("told").to_pylist(), strict=True))
+    described = dict(zip(found.column("place").to_pylist(), found.column("answer").to_pylist(), strict=True))
     return [described[place] for place in range(len(uris))]

@@ -100,9 +100,9 @@ class quietly:
     _local = threading.local()
 
     def __enter__(self) -> None:
-        for logger in map(PySparkLogger.getLogger, _TELLERS):
-            if _is_told not in logger.filters:
-                logger.addFilter(_is_told)
+        for logger in map(PySparkLogger.getLogger, _ERROR_LOGGERS):
+            if _is_reported not in logger.filters:
+                logger.addFilter(_is_reported)
         self._local.depth = getattr(self._local, "depth", 0) + 1
 
     def __exit__(self, *_: object) -> None:
@@ -114,18 +114,18 @@ class quietly:
         return getattr(cls._local, "depth", 0) > 0
 
 
-_TELLERS = ("SQLQueryContextLogger", "DataFrameQueryContextLogger")
+_ERROR_LOGGERS = ("SQLQueryContextLogger", "DataFrameQueryContextLogger")
 """PySpark's loggers of errors in queries."""
 
 
-def _is_told(_record: logging.LogRecord) -> bool:
+def _is_reported(_record: logging.LogRecord) -> bool:
     return not quietly.now()
 
 
 def _start(more: Mapping[str, str]) -> SparkSession:
     """Start a session of our own, which lives as long as the process."""
     log.debug("starting a local Spark session")
-    for logger in map(PySparkLogger.getLogger, _TELLERS):
+    for logger in map(PySparkLogger.getLogger, _ERROR_LOGGERS):
         logger.setLevel(logging.CRITICAL)
     settings: dict[str, Any] = {
         "spark.master": "local[*]",

@@ -26,7 +26,7 @@ def may_be_few_rows(frame: DataFrame) -> bool:
 
     That costs little where nothing is shuffled, since each task stops early; else if what is read is little.
     """
-    logical, _, physical = _told(frame).partition("== Physical Plan ==")
+    logical, _, physical = _cost_plan(frame).partition("== Physical Plan ==")
     lines = [line for line in logical.splitlines() if "Statistics(" in line]
     if not lines:
         return False
@@ -37,15 +37,15 @@ def may_be_few_rows(frame: DataFrame) -> bool:
     return not {_node(line) for line in lines} <= _PLAIN
 
 
-def _told(frame: DataFrame) -> str:
-    """The plan with Spark's estimates, which classic sessions and Connect tell alike."""
-    told = io.StringIO()
+def _cost_plan(frame: DataFrame) -> str:
+    """The plan with Spark's estimates, which classic sessions and Connect print alike."""
+    printed = io.StringIO()
     try:
-        with redirect_stdout(told):
+        with redirect_stdout(printed):
             frame.explain("cost")
     except FAILURES as error:
         raise translate(error) from error
-    return told.getvalue()
+    return printed.getvalue()
 
 
 def _leaves(lines: list[str]) -> list[str]:

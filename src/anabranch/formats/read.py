@@ -24,7 +24,7 @@ from anabranch.formats.rules.request import FilesRequest, check_columns, check_r
 from anabranch.formats.rules.text import TextOptions, check_options
 from anabranch.plan.engine import Work
 
-Tell = Callable[[str], None]
+Progress = Callable[[str], None]
 """Takes a line about what comes next."""
 
 
@@ -41,12 +41,12 @@ class FileRows:
     places: RowPlaces | None = field(default=None, repr=False)
     """Where each row stands; None where they were read on Spark."""
 
-    def telling_places(self) -> AbstractContextManager[None]:
+    def naming_places(self) -> AbstractContextManager[None]:
         """Let errors of a write of these rows name their files and lines, as far as they are known."""
-        return self.places.told() if self.places else nullcontext()
+        return self.places.naming_places() if self.places else nullcontext()
 
 
-def read_files(engines: Engines, request: FilesRequest, tell: Tell = lambda _: None) -> FileRows:
+def read_files(engines: Engines, request: FilesRequest, progress: Progress = lambda _: None) -> FileRows:
     """Read files as one table: in the process, or on Spark if there is much to read."""
     files = find_files(request.paths, request.format)
     reading = Reading(request.columns, _options_for(files, request), request.rename)
@@ -54,9 +54,9 @@ def read_files(engines: Engines, request: FilesRequest, tell: Tell = lambda _: N
         if _needs_spark(engines, files):
             from anabranch.formats.spark.read import read_on_spark
 
-            read = read_on_spark(engines.spark().session, files, reading, request, bad, tell)
+            read = read_on_spark(engines.spark().session, files, reading, request, bad, progress)
             return FileRows(read.frame, tuple(read.frame.columns), read.row_count, bad.count)
-        places, described = read_in_process(files, reading, request, bad, tell)
+        places, described = read_in_process(files, reading, request, bad, progress)
         found = places.rows
         return FileRows(found, tuple(found.column_names), found.num_rows, bad.count, described, places)
 
@@ -75,12 +75,16 @@ def _options_for(files: Sequence[DataFile], request: FilesRequest) -> TextOption
 
 
 def read_in_process(
-    files: Sequence[DataFile], reading: Reading, request: FilesRequest, bad: BadRows, tell: Tell = lambda _: None
+    files: Sequence[DataFile],
+    reading: Reading,
+    request: FilesRequest,
+    bad: BadRows,
+    progress: Progress = lambda _: None,
 ) -> tuple[RowPlaces, tuple[str, ...]]:
     """Read files into one Arrow table, which knows where its rows stand; and say what may surprise in it."""
     parts = []
     for number, file in enumerate(files, 1):
-        tell(f"reading file {number:,} of {len(files):,}")
+        progress(f"reading file {number:,} of {len(files):,}")
         parts.append(read_part(file, reading, bad))
     bad.refuse()
     check_renames({p.file.path: p.rows.column_names for p in parts}, request)

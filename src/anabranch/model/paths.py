@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from functools import lru_cache
 
 from anabranch.errors import InvalidRequest
-from anabranch.model.texts import told
+from anabranch.model.texts import shown_value
 
 MAX_PART_BYTES, MAX_PATH_BYTES = 255, 4096
 HIDDEN = "_ana_"
@@ -60,7 +60,7 @@ def _part_problem(part: str) -> str | None:
 
 def _refused(path: object, problem: str) -> InvalidRequest:
     hint = "give a relative path such as 'raw/a.csv', with / between its parts"
-    return InvalidRequest(f"{told(path)} is no path of a file: {problem}", hint=hint)
+    return InvalidRequest(f"{shown_value(path)} is no path of a file: {problem}", hint=hint)
 
 
 def check_folder(path: str) -> str:

@@ -24,7 +24,7 @@ def refuse_long_number(digits: int, what: str) -> None:
         raise InvalidRequest(f"{what} has a number of {digits} digits", hint="38 digits are the most that a type holds")
 
 
-def told(value: object) -> str:
+def shown_value(value: object) -> str:
     """A value as a message shows it; Python does not even write the longest numbers."""
     try:
         return shortened(repr(value))

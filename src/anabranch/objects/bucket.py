@@ -39,19 +39,19 @@ class Bucket:
         What comes in pieces is gathered first: it may be read by requests of its own, which can't be made meanwhile,
         and if it ends in an error nothing was sent."""
         if isinstance(content, bytes):
-            with self._told("written"):
+            with self._translated_errors("written"):
                 obstore.put(self._store, name, content)
             return
         with TemporaryFile(prefix="anabranch-") as gathered:
             for piece in content:
                 gathered.write(piece)
             gathered.seek(0)
-            with self._told("written"):
+            with self._translated_errors("written"):
                 obstore.put(self._store, name, gathered)
 
     def create(self, name: str, content: bytes) -> None:
         """Upload on the condition that there is nothing yet; who ignores conditions overwrites."""
-        with self._told("written"):
+        with self._translated_errors("written"):
             try:
                 obstore.put(self._store, name, content, mode="create")
             except AlreadyExistsError:
@@ -59,22 +59,22 @@ class Bucket:
 
     def read(self, name: str) -> Iterator[bytes]:
         """Download in pieces."""
-        with self._told("read"):
+        with self._translated_errors("read"):
             yield from (bytes(piece) for piece in obstore.get(self._store, name).stream())
 
     def read_range(self, name: str, start: int, size: int) -> bytes:
         """Download a part."""
-        with self._told("read"):
+        with self._translated_errors("read"):
             return bytes(obstore.get_range(self._store, name, start=start, length=size)) if size else b""
 
     def size(self, name: str) -> int:
         """Ask for the size."""
-        with self._told("read"):
+        with self._translated_errors("read"):
             return int(obstore.head(self._store, name)["size"])
 
     def below(self, folder: str) -> Iterator[Blob]:
         """List page by page."""
-        with self._told("listed"):
+        with self._translated_errors("listed"):
             for page in obstore.list(self._store, folder or None):
                 for found in page:
                     yield Blob(found["path"], found["size"], int(found["last_modified"].timestamp() * 1_000_000))
@@ -82,7 +82,7 @@ class Bucket:
     def delete(self, names: Iterable[str]) -> None:
         """Remove up to a thousand with one request."""
         wanted = list(names)
-        with self._told("removed"):
+        with self._translated_errors("removed"):
             for start in range(0, len(wanted), BUCKET_DELETED_AT_ONCE):
                 obstore.delete(self._store, wanted[start : start + BUCKET_DELETED_AT_ONCE])
 
@@ -105,7 +105,7 @@ class Bucket:
         return options
 
     @contextmanager
-    def _told(self, what: str) -> Iterator[None]:
+    def _translated_errors(self, what: str) -> Iterator[None]:
         """Tell errors by their class, without a cause: what servers answer may repeat parts of a request."""
         try:
             yield

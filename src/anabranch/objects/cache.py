@@ -57,7 +57,7 @@ class FileCache:
     def holding(self, wanted: Sequence[WantedFile]) -> Iterator[list[Path]]:
         """Have files at hand, fetched if need be; none of them is evicted as long as the block lasts."""
         with ExitStack() as stack:
-            with self._told():
+            with self._translated_errors():
                 stack.enter_context(self._noted([w.name for w in wanted]))
                 self._fetch_all([w for w in wanted if not self._is_sound(w)])
             yield [self._folder / w.name for w in wanted]
@@ -87,7 +87,7 @@ class FileCache:
 
     def evict(self, names: Iterable[str]) -> list[int]:
         """Remove files that nobody reads; returns the bytes that each took."""
-        with self._told(), self._locked(fcntl.LOCK_EX):
+        with self._translated_errors(), self._locked(fcntl.LOCK_EX):
             held = self._held()
             wanted = [name for name in names if name not in held and self.has(name)]
             return [self._remove(self._folder / name) for name in wanted]
@@ -225,7 +225,7 @@ class FileCache:
             os.close(handle)
 
     @contextmanager
-    def _told(self) -> Iterator[None]:
+    def _translated_errors(self) -> Iterator[None]:
         try:
             yield
         except OSError as error:

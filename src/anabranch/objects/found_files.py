@@ -60,10 +60,10 @@ def _in_shard(root: Path, shard: os.DirEntry[str]) -> Iterator[FoundFile]:
         if found and found["shard"] == shard.name and entry.is_dir(follow_symlinks=False) == (found["kind"] is None):
             groups.setdefault(entry.name.partition(".")[0], []).append(entry)
     for entries in groups.values():
-        yield from _told(root, entries)
+        yield from _files_below(root, entries)
 
 
-def _told(root: Path, entries: list[os.DirEntry[str]]) -> Iterator[FoundFile]:
+def _files_below(root: Path, entries: list[os.DirEntry[str]]) -> Iterator[FoundFile]:
     below = [e for entry in entries for e in (entry, *_below(entry))]
     sizes = [(e, stat) for e in below for stat in _stat(e)]
     newest = max((stat.st_mtime_ns for _, stat in sizes), default=0) // 1000

@@ -170,7 +170,7 @@ def look_by_path(task: LookTask, paths: Sequence[str], batches: Iterable[Any]) -
         for place in batch.column(0).to_pylist():
             with open(paths[place], "rb") as file:
                 sync(file)
-                yield _told(place, look_at(file, task))
+                yield _answer(place, look_at(file, task))
 
 
 def look_by_content(task: LookTask, names: Sequence[str], batches: Iterable[Any]) -> Iterator[Any]:
@@ -179,16 +179,16 @@ def look_by_content(task: LookTask, names: Sequence[str], batches: Iterable[Any]
     for batch in batches:
         for path, content in zip(batch.column(0).to_pylist(), batch.column(1), strict=True):
             file = io.BytesIO(content.as_buffer())
-            yield _told(places[path.rpartition("/")[2]], look_at(file, task))
+            yield _answer(places[path.rpartition("/")[2]], look_at(file, task))
 
 
-def _told(place: int, look: Look) -> Any:
+def _answer(place: int, look: Look) -> Any:
     import pyarrow as pa
 
     fields = (look.size_bytes, look.sha256, look.row_count, look.nulls, look.ranges, look.ends, look.repeats)
-    return pa.RecordBatch.from_pydict({"place": pa.array([place], pa.int64()), "told": [pickle.dumps(fields)]})
+    return pa.RecordBatch.from_pydict({"place": pa.array([place], pa.int64()), "answer": [pickle.dumps(fields)]})
 
 
-def read_told(content: bytes) -> Look:
-    """Read what an executor of the same user told."""
+def read_answer(content: bytes) -> Look:
+    """Read what an executor of the same user answered."""
     return Look(*pickle.loads(content))

@@ -50,7 +50,7 @@ class RemoteRoot:
 
     def put_stream(self, chunks: Iterable[bytes], suffix: str) -> SealedFile:
         """Upload what comes in pieces; if it fails half-way, there is nothing under the name."""
-        path, described = self._new_path(suffix), _Told(chunks)
+        path, described = self._new_path(suffix), _Measured(chunks)
         self._blobs.put(path, described)
         return SealedFile(path, described.size, described.digest.hexdigest())
 
@@ -250,7 +250,7 @@ class RemoteRoot:
             return self._blobs.read_range(path, start, size)
 
     def _digest(self, path: str) -> tuple[int, str]:
-        described = _Told(self._reading(_checked(path))())
+        described = _Measured(self._reading(_checked(path))())
         for _ in described:
             pass
         return described.size, described.digest.hexdigest()
@@ -267,7 +267,7 @@ _WHOLE_BYTES = 64 * 1024 * 1024
 """Packs up to this size are fetched whole: their blocks are read one by one."""
 
 
-class _Told:
+class _Measured:
     """Pieces that pass, with their size and hash."""
 
     def __init__(self, chunks: Iterable[bytes]) -> None:

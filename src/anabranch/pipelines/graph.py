@@ -14,7 +14,7 @@ def as_text(pipeline: Pipeline) -> str:
 
 
 def _lines(pipeline: Pipeline, dataset: Dataset) -> Iterator[str]:
-    yield f"{dataset.name}  ({', '.join(_told(dataset))})"
+    yield f"{dataset.name}  ({', '.join(_caption(dataset))})"
     inputs = _inputs(pipeline, dataset)
     for n, given in enumerate(inputs):
         outside = "  (outside)" if _is_outside(pipeline, given) else ""
@@ -29,7 +29,7 @@ def _is_outside(pipeline: Pipeline, given: JobInput) -> bool:
     return isinstance(given, FilesInput) or not pipeline.is_inside(given)
 
 
-def _told(dataset: Dataset) -> list[str]:
+def _caption(dataset: Dataset) -> list[str]:
     described = ["view" if dataset.kind == "temporary_view" else "SQL" if dataset.query else "Python"]
     if dataset.sharded:
         count = dataset.sharded.shards

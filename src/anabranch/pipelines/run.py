@@ -256,7 +256,7 @@ class _RunUnderWay:
         if dataset.sharded:
             return step, run_job(state, dataset, self.author), {}
         tables = session_tables(state, dataset) if dataset.reads_session else nullcontext()
-        with _told_of(dataset), tables:
+        with _naming_dataset(dataset), tables:
             step, found = self._computed(state, dataset, step)
             with without_dropped(state, dataset, rows_of(found.rows, dataset)) as (rows, dropped):
                 counts = write_rows(state, dataset, Computed(rows, found.is_all, found.where, found.args))
@@ -303,8 +303,8 @@ class _RunUnderWay:
 
 
 @contextmanager
-def _told_of(dataset: Dataset) -> Iterator[None]:
-    """A block in which a failure of a user's function is told with the dataset it is of."""
+def _naming_dataset(dataset: Dataset) -> Iterator[None]:
+    """A block in which a failure of a user's function names the dataset it is of."""
     try:
         yield
     except AnabranchError as error:

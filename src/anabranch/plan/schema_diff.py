@@ -29,10 +29,12 @@ def schema_changes(before: Schema, after: Schema) -> tuple[SchemaChange, ...]:
     found: list[SchemaChange] = []
     for column in before:
         if after.written_as(column) is None:
-            found.append(SchemaChange("drop", column.name, _told(column), None))
+            found.append(SchemaChange("drop", column.name, _column_text(column), None))
     for column in after:
         was = before.written_as(column)
-        found += [SchemaChange("add", column.name, None, _told(column))] if was is None else _altered(was, column)
+        found += (
+            [SchemaChange("add", column.name, None, _column_text(column))] if was is None else _altered(was, column)
+        )
     if [c.id for c in after] != [c.id for c in _appended(before, after)]:
         found.append(SchemaChange("order", None, list(before.names), list(after.names)))
     old, new = list(before.key_names), list(after.key_names)
@@ -59,7 +61,7 @@ def _altered(was: Column, now: Column) -> list[SchemaChange]:
     return [SchemaChange(kind, now.name, one, other) for kind, one, other in sides if one != other]
 
 
-def _told(column: Column) -> str:
+def _column_text(column: Column) -> str:
     """A column as a schema in text has it."""
     not_null = "" if column.nullable else " NOT NULL"
     return f"{column.type}{not_null}" + (f" DEFAULT {column.default}" if column.default is not None else "")

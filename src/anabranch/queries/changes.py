@@ -54,7 +54,7 @@ def whole_changes(
     plan = _Whole(part, tuple(cells), sources)
     events = path_events(part.state, part.layers, cells, access, sources, keys)
     rows = q.union_all([plan.shaped(events), plan.first(before)]) if before else plan.shaped(events)
-    return plan.told(plan.paired(plan.last_of_each(plan.carried(rows))))
+    return plan.outcomes(plan.paired(plan.last_of_each(plan.carried(rows))))
 
 
 @dataclass(frozen=True)
@@ -114,7 +114,7 @@ class _Whole:
             picked.append(q.aliased(_unboxed(self._over(exp.Lag(this=q.col(c.id)))), c.before))
         return q.select(picked, q.subquery(events, "s"))
 
-    def told(self, changes: exp.Select) -> exp.Select:
+    def outcomes(self, changes: exp.Select) -> exp.Select:
         """What became of each key; what is as it was is left out, and so are the rows before."""
         was, live = _is(_WAS, INSERT), _is(_LIVE, INSERT)
         there = exp.Coalesce(this=was, expressions=[exp.false()])
@@ -210,7 +210,7 @@ def only_key(feed: exp.Select | exp.Union, key: Sequence[Column], rows: str) -> 
     return q.select([exp.Star()], q.subquery(feed, "f"), join=q.joined(q.table(rows, "k"), on, "left semi"))
 
 
-def as_spark_tells(
+def in_spark_words(
     feed: exp.Select | exp.Union, shape: Shape, commits: str, sources: Sources, *, ordered: bool
 ) -> exp.Select:
     """One row for each side of each change, in Spark's words, under the names that users know."""

@@ -25,7 +25,7 @@ def acting(folded: pa.Table, files: Sequence[Layer], key: Sequence[str], turns: 
     return pa.concat_tables(parts)
 
 
-def can_tell(files: Sequence[Layer], key_columns: int) -> bool:
+def can_assign_changes(files: Sequence[Layer], key_columns: int) -> bool:
     """Whether turns and key ranges tell which changes act on which files."""
     return len({x.turn for x in files}) == 1 or _apart_by(files, key_columns) is not None
 

@@ -365,7 +365,7 @@ def repeated_rows(query: Query, columns: Sequence[Column], count: str) -> Query:
     return query.over(found)
 
 
-def told_apart(query: Query, schema: Schema, columns: Sequence[Column]) -> Query:
+def with_unique_keys(query: Query, schema: Schema, columns: Sequence[Column]) -> Query:
     """The rows whose key no other row has."""
     rows = exp.Window(this=exp.Count(this=exp.Star()), partition_by=[col(k) for k in schema.key_ids])
     inner = select([*(col(c.id) for c in columns), aliased(rows, _NUMBER)], subquery(query.expression, "k"))

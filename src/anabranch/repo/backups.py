@@ -76,7 +76,7 @@ def _copy(location: str, catalog: Catalog, root: ObjectRoot, facts: dict[str, st
         place.publish(made, {**note, "made_at": datetime.now(UTC).isoformat()})
     named = {file.path for file in files}
     target.collect([f.path for f in target.files() if f.path not in named])
-    return _told(location, place.shown, files, copied)
+    return _store_copy(location, place.shown, files, copied)
 
 
 def _copied(catalog: Catalog, root: ObjectRoot, target: ObjectRoot, files: Sequence[SealedFile]) -> list[int]:
@@ -143,10 +143,10 @@ def _restore(place: BackupPlace, file: Path, location: str, objects: str) -> Sto
     finally:
         source.close()
         target.close()
-    return _told(location, place.shown, files, copied)
+    return _store_copy(location, place.shown, files, copied)
 
 
-def _told(location: str, place: str, files: list[SealedFile], copied: list[int]) -> StoreCopy:
+def _store_copy(location: str, place: str, files: list[SealedFile], copied: list[int]) -> StoreCopy:
     written = [n for n in copied if n]
     return StoreCopy(
         shown_location(location), place, len(files), sum(f.size_bytes for f in files), len(written), sum(written)

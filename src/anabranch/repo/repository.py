@@ -363,7 +363,7 @@ class Repository:
         return log_verbs.merge_base(self._ctx, ours, theirs)
 
     def is_ancestor(self, old: str, new: str) -> bool:
-        """Tell whether one ref is an ancestor of another, or the same."""
+        """Progress whether one ref is an ancestor of another, or the same."""
         return log_verbs.ancestor(self._ctx, old, new)
 
     def provenance(self, ref: str | None = None, *, direct: bool = False) -> list[ProvenanceEntry]:
@@ -477,7 +477,7 @@ class Repository:
         needed: Sequence[str] = (),
         rename: Mapping[str, str] | None = None,
         key: str | Sequence[str] | None = None,
-        tell: Callable[[str], None] = lambda _: None,
+        progress: Callable[[str], None] = lambda _: None,
         **options: Any,
     ) -> FileRows:
         """Read files, folders or patterns to insert their `.rows`; options are those of `TextOptions`.
@@ -491,7 +491,7 @@ class Repository:
 
         names = key_names(key)
         request = make_request(paths, format, schema, bad_rows, equal_columns, needed, rename or {}, names, options)
-        return read_files(self._ctx.engines, request, tell)
+        return read_files(self._ctx.engines, request, progress)
 
     def diff(self, before: str | None = None, after: str | None = None, *, table: str | None = None) -> Diff:
         """Compare two refs: `diff("main", "dev")`, `diff("main..dev")`, or since their base, `diff("main...dev")`."""
@@ -860,7 +860,7 @@ class Repository:
         return self._ctx.engines.spark().session
 
     def progress(self) -> tuple[int, int] | None:
-        """Tell how many tasks of running Spark jobs are done, of how many; None where nothing can be told."""
+        """Progress how many tasks of running Spark jobs are done, of how many; None where nothing can be told."""
         return self._ctx.engines.progress()
 
     def optimize(self, table: str, on: str | None = None) -> Optimized:

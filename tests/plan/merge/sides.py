@@ -102,7 +102,7 @@ def check(name: str, text: str | None, *columns: str) -> Edit:
     """Add, change or drop a check that speaks of columns."""
 
     def edit(thing: ThingSide) -> ThingSide:
-        known = {n: t for n, t in thing.told("checks").items() if n != name} | ({name: text} if text else {})
+        known = {n: t for n, t in thing.texts("checks").items() if n != name} | ({name: text} if text else {})
         spoken = {n: ids for n, ids in thing.check_columns.items() if n != name}
         if text:
             spoken[name] = frozenset(schema_of(thing).column(c).id for c in columns)
@@ -123,7 +123,7 @@ def put(**properties: str | None) -> Edit:
     """Set properties, or unset them with None."""
 
     def edit(thing: ThingSide) -> ThingSide:
-        known = {k: v for k, v in {**thing.told("properties"), **properties}.items() if v is not None}
+        known = {k: v for k, v in {**thing.texts("properties"), **properties}.items() if v is not None}
         rest = {k: v for k, v in thing.attributes.items() if k != "properties"}
         return did(thing, "alter properties", attributes={**rest, **({"properties": known} if known else {})})
 

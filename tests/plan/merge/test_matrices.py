@@ -190,7 +190,7 @@ def test_names_properties_and_layout_are_the_sources() -> None:
     (thing,) = merge_things([base], [ours], [theirs], "operations").things
     assert thing.result
     assert thing.result.name == "source_name"
-    assert thing.result.told("properties") == {"owner": "source"}
+    assert thing.result.texts("properties") == {"owner": "source"}
     assert thing.result.attributes["cluster_by"] == theirs.attributes["cluster_by"]
 
 

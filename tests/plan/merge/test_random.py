@@ -82,7 +82,7 @@ def is_sound(thing: ThingSide) -> bool:
         return False
     if any(c.nullable or not c.type.can_be_key for c in schema.key_columns if schema.key):
         return False
-    spoken = [text.split()[0] for text in thing.told("checks").values()]
+    spoken = [text.split()[0] for text in thing.texts("checks").values()]
     return all(schema.find(name) is not None for name in spoken) and checks_mean_the_same(thing)
 
 
@@ -95,7 +95,7 @@ def only_grows(before: ThingSide, after_: ThingSide) -> bool:
 def checks_mean_the_same(thing: ThingSide) -> bool:
     """A column under a check is neither dropped nor renamed."""
     schema = schema_of(thing)
-    pairs = [(thing.check_columns[name], schema.find(text.split()[0])) for name, text in thing.told("checks").items()]
+    pairs = [(thing.check_columns[name], schema.find(text.split()[0])) for name, text in thing.texts("checks").items()]
     return all(column is not None and column.ids & ids for ids, column in pairs)
 
 
@@ -113,7 +113,7 @@ def settled(
         decisions |= new
     if merged.conflicts:
         return ours
-    mine = {n: ids for n, ids in ours.check_columns.items() if ours.told("checks")[n] == merged.checks.get(n)}
+    mine = {n: ids for n, ids in ours.check_columns.items() if ours.texts("checks")[n] == merged.checks.get(n)}
     spoken = {**theirs.check_columns, **mine}
     told = {**ours.attributes, "checks": dict(merged.checks)}
     return replace(ours, schema=merged.schema, attributes=told, check_columns=spoken)
@@ -141,9 +141,9 @@ def test_a_side_that_did_nothing_takes_nothing_away(work: list[Edit], keyed: boo
     base = table(key=("id",) if keyed else ())
     changed = worked(base, work)
     kept = merge_schema(base, changed, base)
-    assert (kept.conflicts, kept.schema, kept.checks) == ((), changed.schema, changed.told("checks"))
+    assert (kept.conflicts, kept.schema, kept.checks) == ((), changed.schema, changed.texts("checks"))
     taken = merge_schema(base, base, changed)
-    assert (taken.conflicts, taken.checks) == ((), changed.told("checks"))
+    assert (taken.conflicts, taken.checks) == ((), changed.texts("checks"))
     assert taken.schema.columns == schema_of(changed).columns
     assert taken.schema.key == schema_of(changed).key
 

@@ -124,7 +124,7 @@ def test_what_the_source_renamed_or_set_and_the_target_dropped_is_a_conflict(
     taken = one(case.base, dropped, changed, strictness, {found.id: "theirs"})
     assert taken.action == "take"
     assert taken.result
-    assert (taken.result.path, taken.result.told("properties")) == (changed.path, changed.told("properties"))
+    assert (taken.result.path, taken.result.texts("properties")) == (changed.path, changed.texts("properties"))
 
 
 @pytest.mark.parametrize("thing", [table(), namespace()], ids=lambda t: t.kind)
@@ -205,10 +205,10 @@ def test_properties_are_made_again_on_the_target_one_by_one() -> None:
     theirs = after(base, put(a="3", c=None, e="5"))
     result = one(base, ours, theirs).result
     assert result
-    assert result.told("properties") == {"a": "3", "d": "4", "e": "5"}
+    assert result.texts("properties") == {"a": "3", "d": "4", "e": "5"}
     back = one(base, theirs, ours).result
     assert back
-    assert back.told("properties") == {"a": "2", "d": "4", "e": "5"}
+    assert back.texts("properties") == {"a": "2", "d": "4", "e": "5"}
 
 
 def test_a_table_follows_its_namespace_and_says_its_full_name() -> None:

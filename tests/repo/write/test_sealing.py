@@ -64,8 +64,8 @@ def test_files_that_python_cannot_open_are_read_by_spark_and_seen_alike(repo: ab
     by_path, by_content = partial(looks.look_by_path, task), partial(looks.look_by_content, task)
     one = files_on_executors(spark, uris, by_path, by_content, [looks])
     other = files_on_executors(spark, [f"file://{uri}" for uri in uris], by_path, by_content, [looks])
-    assert [looks.read_told(t) for t in one] == [looks.read_told(t) for t in other]
-    assert sum(looks.read_told(t).row_count for t in other) == 100
+    assert [looks.read_answer(t) for t in one] == [looks.read_answer(t) for t in other]
+    assert sum(looks.read_answer(t).row_count for t in other) == 100
 
 
 def _broken(task: LookTask, paths: Any, batches: Iterable[Any]) -> Iterator[Any]:

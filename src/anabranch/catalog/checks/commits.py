@@ -96,14 +96,14 @@ def check_commits(known: LookUps, checks: Sequence[Check]) -> None:
     on = OnLine(known, "")
     for commit in reader.rows(t.commits, t.commits.c.line_id, t.commits.c.commit_index):
         found = [rows.of((commit.line_id, commit.commit_index)) for rows in beside]
-        _tell_lost(known, [row for _, lost in found for row in lost])
+        _report_lost(known, [row for _, lost in found for row in lost])
         said = Said(commit, *(rows for rows, _ in found))
         if commit.line_id != on.line:
             on = OnLine(known, commit.line_id)
         for check in (place, parents, *checks):
             reader.check(commit, check(known, on, said))
         on.advance(said)
-    _tell_lost(known, [row for rows in beside for row in rows.rest()])
+    _report_lost(known, [row for rows in beside for row in rows.rest()])
 
 
 def _rows(reader: CatalogReader, table: Table) -> Iterator[CatalogRow]:
@@ -115,7 +115,7 @@ def _rows(reader: CatalogReader, table: Table) -> Iterator[CatalogRow]:
     return reader.rows(table, *order, source=joined, more=_OBJECT)
 
 
-def _tell_lost(known: LookUps, rows: list[CatalogRow]) -> None:
+def _report_lost(known: LookUps, rows: list[CatalogRow]) -> None:
     for row in rows:
         name = known.commit_name(row.line_id, row.commit_index)
         known.reader.damages.append(row.damage(f"it belongs to commit {name}, which is not there"))

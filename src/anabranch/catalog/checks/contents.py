@@ -39,12 +39,12 @@ def check_objects(known: LookUps) -> None:
     )
     for row in known.reader.rows(t.objects, t.objects.c.id):
         bytes_, lost = inline.of((row.id,))
-        _tell_lost(known, lost)
+        _report_lost(known, lost)
         known.reader.check(row, _object(known, row, bool(bytes_)))
-    _tell_lost(known, inline.rest())
+    _report_lost(known, inline.rest())
 
 
-def _tell_lost(known: LookUps, rows: list[CatalogRow]) -> None:
+def _report_lost(known: LookUps, rows: list[CatalogRow]) -> None:
     known.reader.damages += [r.damage("it has the bytes of an object that is not there") for r in rows]
 
 

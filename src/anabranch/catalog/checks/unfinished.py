@@ -45,17 +45,17 @@ def check_open_commits(known: LookUps) -> None:
     objects = Companions(known.reader.rows(t.open_objects, x.open_id, x.object_id, source=joined, more=more), "open_id")
     for row in known.reader.rows(t.open_commits, o.id):
         (own, lost), (linked, loose) = (rows.of((row.id,)) for rows in (entries, objects))
-        _tell_lost(known, [*lost, *loose])
+        _report_lost(known, [*lost, *loose])
         known.reader.check(row, _open_commit(known, row))
         for entry in own:
             known.reader.check(entry, _open_entry(known, row, entry, {x.object_id for x in linked}))
         gone = [x for x in linked if x.sha256 is None]
         affects = _affects(known, row)
         known.reader.damages += [x.damage(f"object {x.object_id!r} is not there", affects, _ABORT) for x in gone]
-    _tell_lost(known, [*entries.rest(), *objects.rest()])
+    _report_lost(known, [*entries.rest(), *objects.rest()])
 
 
-def _tell_lost(known: LookUps, rows: list[CatalogRow]) -> None:
+def _report_lost(known: LookUps, rows: list[CatalogRow]) -> None:
     known.reader.damages += [r.damage("what it belongs to is not open", hint=_ABORT) for r in rows]
 
 
@@ -154,11 +154,11 @@ def check_open_merges(known: LookUps) -> None:
     settled = Companions(known.reader.rows(t.settled_rows, s.open_id, s.thing_id), "open_id")
     for row in known.reader.rows(t.open_merges, t.open_merges.c.id):
         own, lost = settled.of((row.id,))
-        _tell_lost(known, lost)
+        _report_lost(known, lost)
         known.reader.check(row, _open_merge(known, row))
         for rows in own:
             known.reader.check(rows, _settled(known, row, rows))
-    _tell_lost(known, settled.rest())
+    _report_lost(known, settled.rest())
 
 
 def _open_merge(known: LookUps, row: CatalogRow) -> Iterator[Damage]:

@@ -57,9 +57,9 @@ def command(
         emit_json({**facts, "commits": described, "more": more})
         return
     if cells:
-        _tell_cells(shown)
+        _report_cells(shown)
     else:
-        _tell_rows(shown, columns)
+        _report_rows(shown, columns)
     emit(f"{plural(len(shown), 'row')}, and there are more (--limit)" if more else plural(len(shown), "row"))
 
 
@@ -68,13 +68,13 @@ def _document(entry: BlameEntry, cells: bool) -> dict[str, Any]:
     return {**described, "cells": {name: c.hash for name, c in entry.cells.items()}} if cells else described
 
 
-def _tell_rows(shown: Sequence[BlameEntry], columns: Sequence[Column]) -> None:
+def _report_rows(shown: Sequence[BlameEntry], columns: Sequence[Column]) -> None:
     headings = [Heading(name) for name in ("commit", "author", "date", "message")]
     headings += [Heading(column.name, right=column.type.is_number) for column in columns]
     print_table(headings, [[*_who(entry.commit), *(entry.row[c.name] for c in columns)] for entry in shown])
 
 
-def _tell_cells(shown: Sequence[BlameEntry]) -> None:
+def _report_cells(shown: Sequence[BlameEntry]) -> None:
     keys = list(shown[0].key) if shown else []
     headings = [*keys, "column", "value", "commit", "author", "date", "message"]
     rows = [

@@ -35,7 +35,7 @@ def _write(session: Session, folder: str, ref: str, force: bool) -> None:
     """Write the files of a commit into a folder."""
     with session.progress(f"writing {folder}") as described:
         tree = session.repo.files(ref)
-        count = session.repo.folder(folder).checkout(tree, ref, force=force, tell=described.so_far)
+        count = session.repo.folder(folder).checkout(tree, ref, force=force, progress=described.so_far)
     if session.json:
         emit_json({"folder": folder, "ref": ref, "files": count})
     else:

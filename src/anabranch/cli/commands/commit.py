@@ -63,7 +63,7 @@ def command(
             raise
         _carry_over(session, opened, message, author, moved)
         return
-    _tell(session, made, staged, amend)
+    _report(session, made, staged, amend)
 
 
 def _carry_over(
@@ -77,7 +77,7 @@ def _carry_over(
     end(session, kept, f"all of it is on {session.branch} already")
 
 
-def _tell(session: Session, made: Commit | None, staged: list[dict[str, Any]], amend: bool) -> None:
+def _report(session: Session, made: Commit | None, staged: list[dict[str, Any]], amend: bool) -> None:
     session.exit_code = 0 if made else NOTHING
     if session.json:
         emit_json({"branch": session.branch, "commit": commit_document(made) if made else None, "staged": staged})

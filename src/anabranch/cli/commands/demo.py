@@ -62,35 +62,35 @@ def command(session: Session, path: str | None, rows: int) -> None:
     JSON: path, rows, steps (list of step, seconds), branches (names).
     """
     with _folder(path) as folder, ab.init(folder, repository="shop", author="ann") as repo:
-        telling = StepOutput(session, repo)
-        telling.say(f"Version control for {number(rows)} orders: Spark on this machine, SQLite, a folder.")
+        output = StepOutput(session, repo)
+        output.say(f"Version control for {number(rows)} orders: Spark on this machine, SQLite, a folder.")
         names: Names = {"repo": repo, "rows": rows, "columns": _COLUMNS, "new_orders": _new_orders(rows, 200)}
-        _start_spark(telling, folder, names)
+        _start_spark(output, folder, names)
         for act in _ACTS:
-            _play(telling, act, names)
+            _play(output, act, names)
         state.save(folder, state.State(repo.name, {repo.name: "main"}))
-        _end(telling, folder, rows)
+        _end(output, folder, rows)
 
 
-def _start_spark(telling: StepOutput, folder: Path, names: Names) -> None:
+def _start_spark(output: StepOutput, folder: Path, names: Names) -> None:
     """The first step needs what the others have: its lines are those that a user would write."""
     code = f"""
 import anabranch as ab
 repo = ab.init("{folder}", repository="shop", author="ann")
 spark = SparkSession.builder.getOrCreate()"""
     with (
-        telling.step("A repository, and a Spark session", code),
-        telling.timed("starting Spark"),
-        _jvm_log(telling, folder),
+        output.step("A repository, and a Spark session", code),
+        output.timed("starting Spark"),
+        _jvm_log(output, folder),
     ):
-        names["spark"] = telling.repo.spark_session
+        names["spark"] = output.repo.spark_session
 
 
-def _play(telling: StepOutput, act: Act, names: Names) -> None:
-    with telling.step(act.title, act.code):
-        with telling.timed(act.waiting):
+def _play(output: StepOutput, act: Act, names: Names) -> None:
+    with output.step(act.title, act.code):
+        with output.timed(act.waiting):
             exec(act.code, names)
-        act.show(telling, names)
+        act.show(output, names)
 
 
 @contextmanager
@@ -107,66 +107,66 @@ def _folder(path: str | None) -> Iterator[Path]:
         raise
 
 
-def _show_first_orders(telling: StepOutput, names: Names) -> None:
+def _show_first_orders(output: StepOutput, names: Names) -> None:
     rows = names["repo"].table("orders", where="id < 3").head()
     numbers = ("id", "customer", "price", "quantity")
-    telling.table([Heading(name, right=name in numbers) for name in rows[0]], [list(r.values()) for r in rows])
+    output.table([Heading(name, right=name in numbers) for name in rows[0]], [list(r.values()) for r in rows])
     names["loaded_at"] = datetime.now(UTC).isoformat(timespec="milliseconds")
 
 
-def _show_nothing(telling: StepOutput, names: Names) -> None:
+def _show_nothing(output: StepOutput, names: Names) -> None:
     """A branch is there, and that is all."""
 
 
-def _show_counts(telling: StepOutput, names: Names) -> None:
+def _show_counts(output: StepOutput, names: Names) -> None:
     counts = names["counts"]
     found = counts if isinstance(counts, dict) else {k: getattr(counts, k) for k in ("inserted", "updated", "deleted")}
-    telling.table([Heading(k, right=True) for k in found], [[number(n) for n in found.values()]])
+    output.table([Heading(k, right=True) for k in found], [[number(n) for n in found.values()]])
 
 
-def _show_turnover(telling: StepOutput, names: Names) -> None:
+def _show_turnover(output: StepOutput, names: Names) -> None:
     found = {ref: {row["status"]: row for row in names[ref].collect()} for ref in ("main", "dev")}
     headings = [Heading(f"{word} {ref}", right=True) for ref in found for word in ("orders", "turnover")]
     rows = [
         [status, *(f"{by_status[status][word]:,}" for by_status in found.values() for word in ("orders", "turnover"))]
         for status in _STATUSES
     ]
-    telling.table([Heading("status"), *headings], rows)
+    output.table([Heading("status"), *headings], rows)
 
 
-def _show_cells(telling: StepOutput, names: Names) -> None:
-    _show_counts(telling, names)
-    telling.say()
+def _show_cells(output: StepOutput, names: Names) -> None:
+    _show_counts(output, names)
+    output.say()
     rows = [(cell["key"]["id"], cell["column"], f"{cell['before']} → {cell['after']}") for cell in names["cells"]]
-    telling.table([Heading("id", right=True), Heading("column"), Heading("main → dev")], rows)
+    output.table([Heading("id", right=True), Heading("column"), Heading("main → dev")], rows)
 
 
-def _show_conflict(telling: StepOutput, names: Names) -> None:
+def _show_conflict(output: StepOutput, names: Names) -> None:
     sides = ("base", "ours", "theirs")
     headings = [Heading("id", right=True), Heading("column"), *(Heading(s, right=True) for s in sides)]
     merged = names["repo"].table("orders").get({"id": 7})["quantity"]
     rows = [(c["key"]["id"], c["column"], *(c[s] for s in sides), merged) for c in names["conflicts"]]
-    telling.table([*headings, Heading("merged", right=True)], rows)
+    output.table([*headings, Heading("merged", right=True)], rows)
 
 
-def _show_versions(telling: StepOutput, names: Names) -> None:
+def _show_versions(output: StepOutput, names: Names) -> None:
     headings = [Heading("ref"), Heading("quantity", right=True), Heading("price", right=True), Heading("status")]
     rows = [(ref, row["quantity"], row["price"], row["status"]) for ref, row in names["found"].items()]
-    telling.table(headings, rows)
+    output.table(headings, rows)
 
 
-def _show_lines(telling: StepOutput, names: Names) -> None:
+def _show_lines(output: StepOutput, names: Names) -> None:
     for line in names["lines"]:
-        telling.say(f"   logs/day.log: {line}")
+        output.say(f"   logs/day.log: {line}")
 
 
-def _show_history(telling: StepOutput, names: Names) -> None:
+def _show_history(output: StepOutput, names: Names) -> None:
     repo, commits = names["repo"], names["commits"]
     branches = {b.commit: [b.name] for b in repo.branches()}
     edges = {commit.hash: commit.parents for commit in commits}
     tags = {tag.commit: [tag.name] for tag in repo.tags()}
     for line in graph_lines(commits, edges, CommitText(ShownNames("main", branches, tags), oneline=True)):
-        telling.say(f"   {line}")
+        output.say(f"   {line}")
 
 
 _ACTS = (
@@ -275,12 +275,12 @@ def _reach_ana() -> tuple[str, ...]:
     return () if shutil.which("ana") else (f'export PATH="{Path(sys.executable).parent}:$PATH"',)
 
 
-def _end(telling: StepOutput, folder: Path, rows: int) -> None:
-    if telling.session.json:
-        emit_json({"path": str(folder), "rows": rows, "steps": telling.times, "branches": ["dev", "main"]})
+def _end(output: StepOutput, folder: Path, rows: int) -> None:
+    if output.session.json:
+        emit_json({"path": str(folder), "rows": rows, "steps": output.times, "branches": ["dev", "main"]})
         return
-    telling.say()
-    telling.say(paint("The repository is yours to play with:", "bold"))
+    output.say()
+    output.say(paint("The repository is yours to play with:", "bold"))
     for line in (
         *_reach_ana(),
         f"cd {folder}",
@@ -289,13 +289,13 @@ def _end(telling: StepOutput, folder: Path, rows: int) -> None:
         "ana table show orders --at main --where 'id = 7'",
         "ana switch -c mine && ana log --graph",
     ):
-        telling.say(f"   {line}")
+        output.say(f"   {line}")
 
 
 @contextmanager
-def _jvm_log(telling: StepOutput, folder: Path) -> Iterator[None]:
+def _jvm_log(output: StepOutput, folder: Path) -> Iterator[None]:
     """Send what the JVM says of itself to a file: it keeps the stderr that it is started with."""
-    if telling.session.choices.debug:
+    if output.session.choices.debug:
         yield
         return
     sys.stderr.flush()

@@ -61,7 +61,7 @@ def _put(files: FilesWriter, source: str, path: str, described: Progress) -> int
     elif place.is_file():
         files.put(f"{path}{place.name}" if path.endswith("/") or not path else path, place)
     else:
-        return files.put_all(path, source, tell=described.so_far)
+        return files.put_all(path, source, progress=described.so_far)
     return 1
 
 
@@ -79,7 +79,7 @@ def append(session: Session, source: str, path: str, message: str | None) -> Non
     JSON: branch, path, files, commit.
     """
 
-    def write(files: FilesWriter, _told: Progress) -> int:
+    def write(files: FilesWriter, _progress: Progress) -> int:
         files.append(path, sys.stdin.buffer if source == "-" else Path(source))
         return 1
 
@@ -326,10 +326,10 @@ def _write(session: Session, message: str | None, path: str, write: Callable[[Fi
     """Change files in the working set, or in a commit, and tell it."""
     with session.progress(f"writing {path}") as described, writing(session, message, None) as made:
         count = write(made.transaction.files, described)
-    _tell(session, made, path, count)
+    _report(session, made, path, count)
 
 
-def _tell(session: Session, made: Writing, path: str, count: int) -> None:
+def _report(session: Session, made: Writing, path: str, count: int) -> None:
     if session.json:
         commit = commit_document(made.commit) if made.commit else None
         emit_json({"branch": session.branch, "path": path, "files": count, "commit": commit})

@@ -43,9 +43,9 @@ def command(session: Session, table: str, key: tuple[str, ...], at: str | None, 
     if session.json:
         emit_json({"table": table, "ref": ref, "entries": [_document(entry) for entry in found]})
     elif wanted is None:
-        _tell_table(found)
+        _report_table(found)
     else:
-        _tell_row(found)
+        _report_row(found)
 
 
 def key_of(session: Session, table: str, ref: str, given: tuple[str, ...]) -> dict[str, Any] | None:
@@ -61,7 +61,7 @@ def _document(entry: RowHistoryEntry | TableHistoryEntry) -> dict[str, Any]:
     return {**vars(entry), "commit": commit_document(entry.commit)}
 
 
-def _tell_table(found: Sequence[TableHistoryEntry]) -> None:
+def _report_table(found: Sequence[TableHistoryEntry]) -> None:
     rows = [
         (
             short(e.commit.hash),
@@ -77,7 +77,7 @@ def _tell_table(found: Sequence[TableHistoryEntry]) -> None:
         emit(line)
 
 
-def _tell_row(found: Sequence[RowHistoryEntry]) -> None:
+def _report_row(found: Sequence[RowHistoryEntry]) -> None:
     """A line for each commit, and below what it did to the row."""
     from anabranch.cli.output.tables import cell
 

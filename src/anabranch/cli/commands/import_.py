@@ -140,7 +140,7 @@ def command(
             table, named, key, format, schema, bad_rows, mode, replace_where, rename, text_options(options)
         )
         outcome = load(session, made.transaction, request, progress)
-    _tell(session, request, outcome, made, committed=message is not None)
+    _report(session, request, outcome, made, committed=message is not None)
 
 
 @contextmanager
@@ -169,12 +169,12 @@ def load(session: Session, tx: Transaction, request: Request, progress: Progress
         needed=request.key or (),
         rename=request.rename,
         key=found.key if found else request.key,
-        tell=progress.phase,
+        progress=progress.phase,
         **request.options,
     )
     _check_columns(read.columns, found, request)
     progress.phase(f"writing {plural(read.row_count, 'row')} to {request.table}")
-    with _advising(request), read.telling_places():
+    with _advising(request), read.naming_places():
         counts = _create(tx, request, read.rows) if found is None else _write(found, request, read.rows)
     return ImportOutcome(found is None, counts, read.bad_count, read.notes)
 
@@ -261,7 +261,7 @@ def _need_namespace(tx: Transaction, name: str) -> None:
         return
 
 
-def _tell(session: Session, request: Request, outcome: ImportOutcome, made: Writing, *, committed: bool) -> None:
+def _report(session: Session, request: Request, outcome: ImportOutcome, made: Writing, *, committed: bool) -> None:
     if session.json:
         commit = commit_document(made.commit) if made.commit else None
         counts = counts_document(outcome.counts)

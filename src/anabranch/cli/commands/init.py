@@ -60,7 +60,7 @@ def _init_folder(session: Session, folder: Path, objects: str | None, branch: st
         raise
     with repo:
         _remember(folder, repo, remembered)
-        _tell(session, str(folder.resolve() / FOLDER), repo.name, branch, made=True)
+        _report(session, str(folder.resolve() / FOLDER), repo.name, branch, made=True)
 
 
 def _init_server(session: Session, url: str, objects: str | None, branch: str) -> None:
@@ -74,7 +74,7 @@ def _init_server(session: Session, url: str, objects: str | None, branch: str) -
         repo, made = anabranch.init(url, repository=name, objects=objects, branch=branch, author=_author()), True
     with repo:
         _remember(folder, repo, state.State(store=safe))
-        _tell(session, safe, repo.name, repo.default_branch, made=made)
+        _report(session, safe, repo.name, repo.default_branch, made=made)
     if read_address(url).has_secrets:
         say("note: the password is not kept", "give it in PGPASSWORD or in ~/.pgpass")
 
@@ -89,7 +89,7 @@ def _remember(folder: Path, repo: anabranch.Repository, before: state.State) -> 
     state.save(folder, after.on_branch(repo.name, repo.default_branch))
 
 
-def _tell(session: Session, store: str, repository: str, branch: str, *, made: bool) -> None:
+def _report(session: Session, store: str, repository: str, branch: str, *, made: bool) -> None:
     if session.json:
         emit_json({"store": store, "repository": repository, "branch": branch, "made": made})
         return

@@ -99,9 +99,9 @@ def _merge(session: Session, branch: str, sources: list[str], chosen: dict[str, 
             kept = session.repo.start_merge(sources, branch, **settings)
             result = _taken(kept, chosen["take"])
     if result:
-        _tell(session, branch, result)
+        _report(session, branch, result)
     else:
-        _tell_conflicts(session, kept)
+        _report_conflicts(session, kept)
 
 
 def _taken(kept: OpenMerge, side: Any) -> MergeResult | None:
@@ -127,9 +127,9 @@ def _go_on(session: Session, branch: str, message: str | None) -> None:
         left = kept.conflicts
         result = None if left else kept.finish(message)
     if result:
-        _tell(session, branch, result)
+        _report(session, branch, result)
     else:
-        _tell_conflicts(session, kept)
+        _report_conflicts(session, kept)
 
 
 def _abort(session: Session, branch: str) -> None:
@@ -160,7 +160,7 @@ def _dry_run(session: Session, branch: str, sources: list[str], chosen: dict[str
         _emit_counts(counts)
 
 
-def _tell(session: Session, branch: str, result: MergeResult) -> None:
+def _report(session: Session, branch: str, result: MergeResult) -> None:
     if session.json:
         facts = {"fast_forward": result.fast_forward, "up_to_date": result.up_to_date, "counts": result.counts}
         emit_json({"branch": branch, "commit": commit_document(result.commit), **facts, "open": False})
@@ -174,7 +174,7 @@ def _tell(session: Session, branch: str, result: MergeResult) -> None:
         _emit_counts(result.counts)
 
 
-def _tell_conflicts(session: Session, kept: OpenMerge) -> None:
+def _report_conflicts(session: Session, kept: OpenMerge) -> None:
     session.exit_code = CONFLICTS
     conflicts = kept.conflicts
     if session.json:

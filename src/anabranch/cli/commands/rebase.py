@@ -13,7 +13,7 @@ from anabranch.cli.output.conflicts import STRICTNESSES
 from anabranch.cli.output.text import emit
 from anabranch.cli.sequences import begin, go_on, way_of, ways_on
 from anabranch.cli.session import Session
-from anabranch.cli.staging import NOTHING, tell_commits
+from anabranch.cli.staging import NOTHING, report_commits
 from anabranch.errors import InvalidRequest, MergeConflict
 
 
@@ -68,7 +68,7 @@ def _rebase(session: Session, moved: str, onto: str, interactive: bool, rule: di
         begin(session, moved, lambda: session.repo.start_rebase(moved, top, steps=steps, **how), said)
         return
     said = said if session.repo.show(moved).hash != before else f"{moved} is on top of {onto} already"
-    tell_commits(session, moved, made, said)
+    report_commits(session, moved, made, said)
     session.exit_code = 0
 
 

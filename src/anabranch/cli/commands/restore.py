@@ -10,7 +10,7 @@ from anabranch.cli.options import command as make_command
 from anabranch.cli.options import paragraphs
 from anabranch.cli.output.text import clean, emit, emit_json
 from anabranch.cli.session import Session
-from anabranch.cli.staging import tell_commits
+from anabranch.cli.staging import report_commits
 from anabranch.errors import InvalidRequest, NotFound
 
 ALL = "."
@@ -52,7 +52,7 @@ def _go_back(session: Session, tables: tuple[str, ...], to: str, message: str | 
     with session.progress(f"restoring {', '.join(tables)}"):
         made = [session.repo.restore(name, to, session.branch, message=message) for name in tables]
     names = clean(", ".join(tables))
-    tell_commits(session, session.branch, [commit for commit in made if commit], f"{names}: as at {to} already")
+    report_commits(session, session.branch, [commit for commit in made if commit], f"{names}: as at {to} already")
 
 
 def _discard(session: Session, tables: tuple[str, ...]) -> None:

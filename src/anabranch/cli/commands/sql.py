@@ -78,7 +78,7 @@ def command(
         results = opened.execute(text, _args(args))
         commit = _publish(session, opened, message, author)
         shown = [(result, result.arrow()) for result in results]
-    _tell(session, shown, commit, "json" if session.json else form)
+    _report(session, shown, commit, "json" if session.json else form)
 
 
 def _text(statements: str | None, file: Any) -> str | None:
@@ -111,7 +111,7 @@ def _publish(session: Session, opened: SqlSession, message: str | None, author: 
     return publish(staged, message, author) if staged is not None and message is not None else None
 
 
-def _tell(session: Session, shown: Sequence[tuple[SqlResult, Any]], commit: Commit | None, form: str) -> None:
+def _report(session: Session, shown: Sequence[tuple[SqlResult, Any]], commit: Commit | None, form: str) -> None:
     from anabranch.cli.output.sql_results import document, show_result
 
     if form == "json":

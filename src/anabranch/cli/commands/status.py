@@ -31,7 +31,7 @@ def command(session: Session, folder: str | None) -> None:
     removed.
     """
     if folder is not None:
-        _tell_folder(session, folder)
+        _report_folder(session, folder)
         return
     with session.repo.one_state():
         head, opened = session.repo.show(session.branch), session.working_set()
@@ -51,7 +51,7 @@ def command(session: Session, folder: str | None) -> None:
     _list(staged)
 
 
-def _tell_folder(session: Session, place: str) -> None:
+def _report_folder(session: Session, place: str) -> None:
     with session.progress(f"reading {place}"):
         folder = session.repo.folder(place)
         found = folder.status()

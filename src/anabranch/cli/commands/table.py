@@ -57,7 +57,7 @@ def drop(session: Session, name: str, message: str | None) -> None:
     """
     with writing(session, message, None) as made:
         made.transaction.table(name).drop()
-    _tell_made(session, made, {"table": name, "dropped": True}, f"{clean(name)}: dropped")
+    _report_made(session, made, {"table": name, "dropped": True}, f"{clean(name)}: dropped")
 
 
 @command.command("rename")
@@ -75,10 +75,10 @@ def rename(session: Session, name: str, new: str, message: str | None) -> None:
     """
     with writing(session, message, None) as made:
         made.transaction.table(name).rename(new)
-    _tell_made(session, made, {"table": name, "renamed": new}, f"{clean(name)}: renamed to {clean(new)}")
+    _report_made(session, made, {"table": name, "renamed": new}, f"{clean(name)}: renamed to {clean(new)}")
 
 
-def _tell_made(session: Session, made: Writing, facts: dict[str, Any], said: str) -> None:
+def _report_made(session: Session, made: Writing, facts: dict[str, Any], said: str) -> None:
     if session.json:
         emit_json({"branch": session.branch, **facts, "commit": commit_document(made.commit) if made.commit else None})
     elif made.commit:
@@ -129,12 +129,12 @@ def show(
         "columns": columns_document(shown, whole.key),
     }
     if schema:
-        _tell_schema(session, facts, whole)
+        _report_schema(session, facts, whole)
         return
     with session.progress(f"reading {name}"):
         rows = chosen.head(limit + 1)
     facts |= {"row_count": whole.count(), "rows": rows[:limit], "more": len(rows) > limit}
-    _tell_rows(session, facts, shown, filtered=where is not None)
+    _report_rows(session, facts, shown, filtered=where is not None)
 
 
 def opener(session: Session, name: str, at: str | None) -> Callable[..., Table]:
@@ -143,7 +143,7 @@ def opener(session: Session, name: str, at: str | None) -> Callable[..., Table]:
     return partial(staged.table, name) if staged else partial(session.repo.table, name, session.ref(at))
 
 
-def _tell_schema(session: Session, facts: dict[str, Any], table: Table) -> None:
+def _report_schema(session: Session, facts: dict[str, Any], table: Table) -> None:
     if session.json:
         emit_json({**facts, "row_count": table.count()})
         return
@@ -164,7 +164,7 @@ def _tell_schema(session: Session, facts: dict[str, Any], table: Table) -> None:
     emit(plural(table.count(), "row"))
 
 
-def _tell_rows(session: Session, facts: dict[str, Any], shown: Sequence[Column], *, filtered: bool) -> None:
+def _report_rows(session: Session, facts: dict[str, Any], shown: Sequence[Column], *, filtered: bool) -> None:
     if session.json:
         emit_json(facts)
         return

@@ -35,7 +35,7 @@ def overview(tables: Sequence[TableDiff], namespaces: Sequence[NamespaceDiff], *
     """A line for each table: exact counts, or what the commits between touched."""
     yield from _spaces(namespaces)
     shown = [t for t in tables if not (exact and t.is_empty)]
-    rows = [(t.change, clean(_name(t)), _told(t, exact)) for t in shown]
+    rows = [(t.change, clean(_name(t)), _summary(t, exact)) for t in shown]
     for table, line in zip(shown, columns(rows) if rows else [], strict=True):
         yield paint(line, _COLOURS[table.change])
     if not shown and not namespaces:
@@ -133,7 +133,7 @@ def _what(table: TableDiff) -> str:
     return f"renamed from {clean(table.renamed_from)}" if table.renamed_from else table.change
 
 
-def _told(table: TableDiff, exact: bool) -> str:
+def _summary(table: TableDiff, exact: bool) -> str:
     if exact:
         return summary_line(table.counts(), table.schema)
     counts = table.touched

@@ -15,7 +15,7 @@ from pyarrow.types import is_decimal
 from anabranch.arrow.fitting import fit_column
 from anabranch.errors import InvalidRequest
 from anabranch.formats.process.parts import FilePart, Reading, as_written
-from anabranch.formats.process.text_facts import ColumnFacts, TextFacts, Untold, choose_type
+from anabranch.formats.process.text_facts import ColumnFacts, TextFacts, UnknownFacts, choose_type
 from anabranch.formats.process.values import convert
 from anabranch.formats.rules.encodings import first_line
 from anabranch.formats.rules.json_shapes import JsonShape, shapes_of
@@ -87,8 +87,8 @@ def shape(part: FilePart, shapes: Shapes, reading: Reading, again: Callable[[], 
 
 def _have_one_type(parts: Sequence[FilePart], name: str, shape_: JsonShape) -> bool:
     """Whether all numbers are of one type already; what has no type but text always is."""
-    telling = [part for part in parts if any(place == (name,) for place, _ in part.kinds)]
-    types = {part.rows.schema.field(name).type for part in telling} - {pa.null()}
+    with_kinds = [part for part in parts if any(place == (name,) for place, _ in part.kinds)]
+    types = {part.rows.schema.field(name).type for part in with_kinds} - {pa.null()}
     return len(types) == 1 and (shape_.is_number or types == {pa.string()})
 
 
@@ -120,7 +120,7 @@ def find_types(
 ) -> Types:
     """Choose a type for every column that is still text, by the facts of each part; then unite the parts' types."""
     texts: dict[str, DataType] = {}
-    untold: dict[str, tuple[DataType, ...]] = {}
+    unknown: dict[str, tuple[DataType, ...]] = {}
     long = set(long_decimals)
     for name in dict.fromkeys(name for part in parts for name in part.texts):
         places = [i for i, part in enumerate(parts) if name in part.texts]
@@ -128,19 +128,19 @@ def find_types(
         try:
             found = [_known(facts[i], name) for i in places]
             texts[name] = choose_type(found, candidates)
-        except Untold:
-            untold[name] = candidates
+        except UnknownFacts:
+            unknown[name] = candidates
             continue
         if texts[name].name == "decimal" and any(part.digits[0] >= LONG_DIGITS for part in found):
             long.add(name)
-    if untold:
-        raise Untold(untold)
+    if unknown:
+        raise UnknownFacts(unknown)
     return Types(texts, _united([_typed_schema(part, texts) for part in parts], long))
 
 
 def _known(facts: Mapping[str, ColumnFacts], name: str) -> ColumnFacts:
     if name not in facts:
-        raise Untold({})
+        raise UnknownFacts({})
     return facts[name]
 
 

@@ -33,12 +33,14 @@ def _repeated(places: RowPlaces, columns: Sequence[str], others: dict[int, str])
     later = joined.filter(pc.greater(joined.column("_ana_row"), joined.column("_ana_row_min")))
     pairs = {row["_ana_row"]: row for row in later.to_pylist() if row["_ana_row"] not in others}
     named = dict(zip(sorted({r["_ana_row_min"] for r in pairs.values()}), _named(places, pairs), strict=True))
-    return {place: f"the key {_told(row, columns)} is in {named[row['_ana_row_min']]}" for place, row in pairs.items()}
+    return {
+        place: f"the key {_key_text(row, columns)} is in {named[row['_ana_row_min']]}" for place, row in pairs.items()
+    }
 
 
 def _named(places: RowPlaces, pairs: dict[int, dict[str, int]]) -> list[str]:
     return places.named(sorted({row["_ana_row_min"] for row in pairs.values()}))
 
 
-def _told(row: dict[str, object], columns: Sequence[str]) -> str:
+def _key_text(row: dict[str, object], columns: Sequence[str]) -> str:
     return ", ".join(f"{name}={row[name]}" for name in columns)

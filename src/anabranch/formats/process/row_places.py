@@ -35,7 +35,7 @@ class RowPlaces:
     """Which of the rows of the files these are, if not all."""
 
     @contextmanager
-    def told(self) -> Iterator[None]:
+    def naming_places(self) -> Iterator[None]:
         """Let an error that names rows or keys say where in the files they are."""
         try:
             yield

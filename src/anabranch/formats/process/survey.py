@@ -14,7 +14,7 @@ from anabranch.errors import AnabranchError
 from anabranch.formats.process.inference import Shapes, Types, fit_part, shape, typed
 from anabranch.formats.process.parts import FilePart, Reading
 from anabranch.formats.process.pieces import FilePiece, NotSeparable, PiecePart, count_lines, range_content, read_piece
-from anabranch.formats.process.text_facts import ToldFacts, tell
+from anabranch.formats.process.text_facts import KnownFacts, find_facts
 from anabranch.formats.rules.bad_rows import BadRow, BadRows
 from anabranch.formats.rules.json_shapes import shapes_of
 from anabranch.formats.rules.text import inferred
@@ -30,7 +30,7 @@ class PartSurvey:
     """What is known of some rows: they themselves are left out."""
 
     part: FilePart
-    facts: Mapping[str, ToldFacts]
+    facts: Mapping[str, KnownFacts]
     row_count: int
 
 
@@ -89,12 +89,12 @@ def _survey_part(found: PiecePart, reading: Reading, asked: Asked) -> _Surveyed:
     part, options = found.part, reading.options
     times = inferred(options, times_only=True)
     tried = {**part.texts, **{name: shape_.tried(times) for name, shape_ in shapes_of(part.kinds).items()}}
-    facts = {name: tell(part.rows.column(name), types, options) for name, types in tried.items()}
+    facts = {name: find_facts(part.rows.column(name), types, options) for name, types in tried.items()}
     for name in asked.keys() & tried.keys():
         text = part.rows.column(name)
         if not pa.types.is_string(text.type):
             text = found.again().rows.column(name)
-        facts[name] = tell(text, asked[name], options, all_=True)
+        facts[name] = find_facts(text, asked[name], options, all_=True)
     empty = FilePart(part.file, part.rows.slice(0, 0), part.texts, part.kinds)
     return _Surveyed(PartSurvey(empty, facts, part.rows.num_rows), found.own_names)
 

@@ -14,7 +14,7 @@ from anabranch.formats.process.inference import Shapes, Types, find_shapes, find
 from anabranch.formats.process.parts import FilePart, Reading, empty_rows
 from anabranch.formats.process.pieces import PIECE_BYTES, FilePiece, cut, dealt
 from anabranch.formats.process.survey import Asked, PartSurvey, PieceSurvey
-from anabranch.formats.process.text_facts import Untold
+from anabranch.formats.process.text_facts import UnknownFacts
 from anabranch.formats.rules.bad_rows import BadRows
 from anabranch.formats.rules.found_files import DataFile
 
@@ -41,7 +41,7 @@ class SurveyedFiles:
     works: list[list[FilePiece]]
     names: dict[str, str]
     """What users call the files, whose paths are absolute here: who reads them may be in another folder."""
-    told: dict[tuple[str, int, int | None], PieceSurvey] = field(default_factory=dict)
+    surveys: dict[tuple[str, int, int | None], PieceSurvey] = field(default_factory=dict)
     """By the places of pieces."""
 
     @classmethod
@@ -62,7 +62,7 @@ class SurveyedFiles:
     def _look(self, works: Works, asked: Asked) -> None:
         if works:
             pairs = zip(works, self.ask(works, asked), strict=True)
-            self.told |= {p.place: s for work, described in pairs for p, s in zip(work, described, strict=True)}
+            self.surveys |= {p.place: s for work, described in pairs for p, s in zip(work, described, strict=True)}
 
     @property
     def pieces(self) -> list[FilePiece]:
@@ -75,7 +75,7 @@ class SurveyedFiles:
         return [part for piece in self.pieces for part in self._of(piece).parts]
 
     def _of(self, piece: FilePiece) -> PieceSurvey:
-        return self.told[piece.place]
+        return self.surveys[piece.place]
 
     def refuse_failures(self) -> None:
         """Raise the error of the first piece that has one."""
@@ -89,7 +89,7 @@ class SurveyedFiles:
                 described = message.replace(piece.file.path, path)
                 raise getattr(errors, kind)(described, hint=hint, **{**facts, "file": path})
 
-    def tell_bad_rows(self, bad: BadRows) -> None:
+    def report_bad_rows(self, bad: BadRows) -> None:
         """Hand on the bad rows of all pieces, with the lines of their files, and refuse them if they are not wanted."""
         before: dict[str, int] = {}
         for piece in self.pieces:
@@ -116,8 +116,8 @@ class SurveyedFiles:
             parts = [shape(s.part, shapes, self.reading, _as_text(s.part)) for s in every]
             try:
                 types = find_types(parts, [s.facts for s in every])
-            except Untold as untold:
-                self._look(self.works, untold.columns)
+            except UnknownFacts as unknown:
+                self._look(self.works, unknown.columns)
                 continue
             own = {name for part in self.parts for name in part.part.rows.column_names}
             columns = pa.schema([f for f in types.columns if f.name in own])

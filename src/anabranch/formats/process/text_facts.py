@@ -31,7 +31,7 @@ Digits = tuple[int, int]
 """How many digits numbers have before the point, and after it."""
 
 
-class Untold(Exception):
+class UnknownFacts(Exception):
     """Somebody has to look again: what was told does not say whether columns fit the types that they are tried as."""
 
     def __init__(self, columns: Mapping[str, tuple[DataType, ...]]) -> None:
@@ -165,7 +165,7 @@ def _is_kept(text: str) -> bool:
 
 
 @dataclass(frozen=True)
-class ToldFacts:
+class KnownFacts:
     """What was found out about a column somewhere else."""
 
     has_values: bool
@@ -177,38 +177,38 @@ class ToldFacts:
 
     def fits(self, type_: DataType) -> bool:
         if type_ not in self.known and self.has_values:
-            raise Untold({})
+            raise UnknownFacts({})
         return self.known.get(type_, True)
 
 
-def tell(
+def find_facts(
     column: pa.ChunkedArray, candidates: Collection[DataType], options: TextOptions, *, all_: bool = False
-) -> ToldFacts:
+) -> KnownFacts:
     """Say which types a column fits: its text or, in JSON, its numbers.
 
-    Without `all_`, what takes long and is seldom asked for is left untold.
+    Without `all_`, what takes long and is seldom asked for is left out.
     """
     if not pa.types.is_string(column.type):
-        return _tell_numbers(column, options)
+        return _number_facts(column, options)
     facts = TextFacts(column, options)
     if not facts.has_values:
-        return ToldFacts(False)
+        return KnownFacts(False)
     known: dict[DataType, bool] = {}
     for type_ in candidates:
         if all_ or type_ != EXACT or not known.get(_DOUBLE) or known.get(_BIGINT):
             known[type_] = facts.fits(type_)
-    return ToldFacts(True, known, facts.digits if known.get(WHOLE) or known.get(EXACT) else (0, 0))
+    return KnownFacts(True, known, facts.digits if known.get(WHOLE) or known.get(EXACT) else (0, 0))
 
 
-def _tell_numbers(column: pa.ChunkedArray, options: TextOptions) -> ToldFacts:
+def _number_facts(column: pa.ChunkedArray, options: TextOptions) -> KnownFacts:
     """What the text of numbers would tell that Arrow read from JSON; of other values nothing."""
     if column.null_count == len(column):
-        return ToldFacts(False)
+        return KnownFacts(False)
     if pa.types.is_floating(column.type):  # some have a point or an exponent, and none is long
-        return ToldFacts(True, {_BIGINT: False, WHOLE: False, _DOUBLE: True})
+        return KnownFacts(True, {_BIGINT: False, WHOLE: False, _DOUBLE: True})
     if not pa.types.is_integer(column.type):
-        return ToldFacts(True)
+        return KnownFacts(True)
     ends = pc.min_max(column).as_py().values()
     if max(map(abs, ends)) >= LONG_FROM:
-        return tell(column.cast(pa.string()), NUMBERS, options, all_=True)
-    return ToldFacts(True, dict.fromkeys(NUMBERS, True), (_whole_digits(column), 0))
+        return find_facts(column.cast(pa.string()), NUMBERS, options, all_=True)
+    return KnownFacts(True, dict.fromkeys(NUMBERS, True), (_whole_digits(column), 0))

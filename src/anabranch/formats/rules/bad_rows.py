@@ -56,7 +56,9 @@ class BadRows:
         """Raise if there are bad rows that were not set aside."""
         if self.count and self._writer is None:
             places = [f"{row.file}:{row.line}" for row in self.first]
-            raise InvalidRequest(_told(self.first, self.count), hint=_hint(self.first), count=self.count, places=places)
+            raise InvalidRequest(
+                _rows_text(self.first, self.count), hint=_hint(self.first), count=self.count, places=places
+            )
 
 
 _HINT = "correct the file, or set such rows aside (--bad-rows FILE, bad_rows=)"
@@ -71,7 +73,7 @@ def _hint(rows: Sequence[BadRow]) -> str:
     return "; or ".join([*guesses, _HINT])
 
 
-def _told(first: Sequence[BadRow], total: int) -> str:
+def _rows_text(first: Sequence[BadRow], total: int) -> str:
     """Name rows, each on a line of its own."""
     if total == 1:
         return f"1 bad row: {first[0]}"

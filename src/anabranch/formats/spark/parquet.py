@@ -20,7 +20,7 @@ from anabranch.engines.spark_sessions import functions_of
 from anabranch.errors import InvalidRequest
 from anabranch.formats.process.parts import FilePart, Reading, with_folder_values
 from anabranch.formats.process.survey import PartSurvey
-from anabranch.formats.process.text_facts import tell
+from anabranch.formats.process.text_facts import find_facts
 from anabranch.formats.process.values import convert
 from anabranch.formats.rules.encodings import translated
 from anabranch.formats.rules.found_files import DataFile
@@ -39,7 +39,7 @@ def survey_parquet(files: Sequence[DataFile], reading: Reading) -> list[PartSurv
             names = footer.schema.to_arrow_schema().names
         # A row of nulls under the file's names: only what comes from folders is looked at.
         part = with_folder_values(FilePart(file, pa.table({name: pa.nulls(1) for name in names})), reading)
-        facts = {name: tell(part.rows.column(name), types, reading.options) for name, types in part.texts.items()}
+        facts = {name: find_facts(part.rows.column(name), types, reading.options) for name, types in part.texts.items()}
         found.append(PartSurvey(part, facts, footer.num_rows))
     return found
 

@@ -39,17 +39,17 @@ def read_on_spark(
     reading: Reading,
     request: FilesRequest,
     bad: BadRows,
-    tell: Callable[[str], None],
+    progress: Callable[[str], None],
 ) -> SparkRows:
     """Read files as one DataFrame; bad rows are named as in the process."""
 
     def ask(works: Works, asked: Asked) -> list[list[PieceSurvey]]:
         return ask_executors(session, survey_work, (works, reading, bad.set_aside, asked), len(works))
 
-    tell(f"looking through {len(files):,} files on Spark")
+    progress(f"looking through {len(files):,} files on Spark")
     texts = SurveyedFiles.of([f for f in files if f.format != "parquet"], reading, ask)
     texts.refuse_failures()
-    texts.tell_bad_rows(bad)
+    texts.report_bad_rows(bad)
     parquet = survey_parquet([f for f in files if f.format == "parquet"], reading)
     names = _names(
         files, texts.columns | {s.part.file.path: s.part.rows.column_names for s in parquet}, request, reading

@@ -264,6 +264,6 @@ def _verb(base: Column, column: Column) -> str | None:
 
 
 def _is_in_new_check(case: _Case, side: ThingSide, column: Column) -> bool:
-    old = case.base.told("checks") if case.base else {}
-    new = [name for name, text in side.told("checks").items() if old.get(name) != text]
+    old = case.base.texts("checks") if case.base else {}
+    new = [name for name, text in side.texts("checks").items() if old.get(name) != text]
     return any(name not in side.check_columns or column.ids & side.check_columns[name] for name in new)

@@ -99,7 +99,7 @@ class _SchemaWork:
 
     def merge_checks(self) -> dict[str, str]:
         """Merge checks by name, and leave none that speaks of a column that is gone or has another name."""
-        described = [s.told("checks") if s else {} for s in (self.base, self.ours, self.theirs)]
+        described = [s.texts("checks") if s else {} for s in (self.base, self.ours, self.theirs)]
         merged, both = merge_named(*described)
         for name in both if self.strictness != "operations" else ():
             values = tuple(side.get(name) for side in described)
@@ -123,8 +123,8 @@ class _SchemaWork:
 
     def _spoken(self, name: str, text: str) -> tuple[Side, list[Column]]:
         """Who wrote a check since the base, and of which columns; one that is older could lose none of its."""
-        whose: Side = "ours" if self.ours.told("checks").get(name) == text else "theirs"
-        is_old = self.base is not None and self.base.told("checks").get(name) == text
+        whose: Side = "ours" if self.ours.texts("checks").get(name) == text else "theirs"
+        is_old = self.base is not None and self.base.texts("checks").get(name) == text
         return whose, [] if is_old else list(spoken_columns(getattr(self, whose), name))
 
     def _keeps_name(self, column: Column, whose: Side, check: str, text: str) -> bool:
@@ -197,10 +197,10 @@ class _SchemaWork:
         sides: tuple[Side, ...] = ("ours", "theirs")
         if self.base is None:
             return frozenset()
-        old = self._told_by(self.base)
-        return frozenset(s for s in sides if self._told_by(getattr(self, s)) != old)
+        old = self._row_identity(self.base)
+        return frozenset(s for s in sides if self._row_identity(getattr(self, s)) != old)
 
-    def _told_by(self, side: ThingSide) -> tuple[str, ...]:
+    def _row_identity(self, side: ThingSide) -> tuple[str, ...]:
         """What tells rows apart: the key, or hidden ids of one numbering."""
         return self._key(side) or (side.attributes.get(ROW_IDS, ""),)
 
@@ -236,7 +236,12 @@ class _SchemaWork:
     def _rows_without_key(self) -> Side | None:
         """Whose rows stay where both gave the key up and changed some: both, as long as it still tells them apart."""
         key = self._key(self.base) if self.base and self.strictness != "operations" else ()
-        if key and self.ours.told_by_old_key and self.theirs.told_by_old_key and all(i in self.columns for i in key):
+        if (
+            key
+            and self.ours.has_unique_old_key
+            and self.theirs.has_unique_old_key
+            and all(i in self.columns for i in key)
+        ):
             self.old_key = tuple(self.columns[i].id for i in key)
             return None
         return self._ask_about_key("key/key")

@@ -39,7 +39,7 @@ class ThingSide:
     """Whether rows may differ from the base's although nothing changed them since the first commit that it is of."""
     rows_inserted: bool = False
     """Whether rows may have been inserted, where the operations alone do not say so: an upsert is an update."""
-    told_by_old_key: bool = False
+    has_unique_old_key: bool = False
     """Whether the key that both sides gave up still tells all rows apart: then they are merged by it."""
     touched: frozenset[ColumnId] = frozenset()
     """The columns of which a cell may have been updated since the base."""
@@ -59,7 +59,7 @@ class ThingSide:
     def has_inserts(self) -> bool:
         return self.rows_inserted or bool({"insert", "overwrite"} & set(self.operations))
 
-    def told(self, attribute: str) -> dict[str, str]:
+    def texts(self, attribute: str) -> dict[str, str]:
         """An attribute that is texts by name: properties or checks."""
         return dict(self.attributes.get(attribute, {}))
 

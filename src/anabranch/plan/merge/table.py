@@ -53,7 +53,7 @@ def _merge_dropped_by_theirs(base: ThingSide, ours: ThingSide, strictness: Stric
     lost = _lost(base, ours) if strictness != "operations" else None
     if lost is None:
         return MergedThing(None)
-    chosen = judge.choose("objects", f"{lost}/drop", (base.path, _told(ours), None))
+    chosen = judge.choose("objects", f"{lost}/drop", (base.path, _operations_text(ours), None))
     return MergedThing(ours if chosen == "ours" else None, was_asked=True)
 
 
@@ -67,7 +67,7 @@ def _merge_dropped_by_ours(
     verb = next((m.source for m in met if m.cell.verdict == "conflict"), None)
     if verb is None:
         return MergedThing(None)
-    described = theirs.path if verb == "alter name" else _told(theirs)
+    described = theirs.path if verb == "alter name" else _operations_text(theirs)
     chosen = judge.choose("objects", f"drop/{verb}", (base.path, None, described))
     return MergedThing(theirs if chosen == "theirs" else None, was_asked=True)
 
@@ -82,7 +82,7 @@ def _lost(base: ThingSide, there: ThingSide) -> str | None:
 def _done(base: ThingSide, there: ThingSide, moved: bool) -> tuple[str, ...]:
     """What differs from the base, in the words of the matrix, the weightiest first."""
     named = ("alter name",) if moved else ()
-    before, after = base.told("properties"), there.told("properties")
+    before, after = base.texts("properties"), there.texts("properties")
     if there.kind != "table":
         return (*named, *matrices.namespace_operations(before, after))
     lost = _lost(base, there)
@@ -93,7 +93,7 @@ def _done(base: ThingSide, there: ThingSide, moved: bool) -> tuple[str, ...]:
 
 def has_other_columns(base: ThingSide, there: ThingSide) -> bool:
     """Tell whether columns, key or checks differ from the base's."""
-    return not have_equal_columns(base.schema, there.schema) or base.told("checks") != there.told("checks")
+    return not have_equal_columns(base.schema, there.schema) or base.texts("checks") != there.texts("checks")
 
 
 # --- on both sides ---
@@ -136,7 +136,7 @@ def _merged_properties(
     base: ThingSide | None, ours: ThingSide, theirs: ThingSide, strictness: Strictness, judge: Judge
 ) -> dict[str, str]:
     """Make theirs' changes of properties again on ours; by the letter, a namespace's can't be unset twice."""
-    old, mine, other = (s.told("properties") if s else {} for s in (base, ours, theirs))
+    old, mine, other = (s.texts("properties") if s else {} for s in (base, ours, theirs))
     merged, _ = merge_named(old, mine, other)
     if strictness == "operations" and ours.kind == "namespace":
         for name in sorted(old.keys() - mine.keys() - other.keys()):
@@ -166,7 +166,9 @@ def _merged_rows(
     if strictness == "operations":
         return _replayed_rows(policy, ours, theirs, judge)
     if not merged.schema.key and all("overwrite" in s.operations for s in (ours, theirs)):
-        chosen = judge.choose("objects", "overwrite/overwrite", (None, _told(ours), _told(theirs)))
+        chosen = judge.choose(
+            "objects", "overwrite/overwrite", (None, _operations_text(ours), _operations_text(theirs))
+        )
         return replace(policy, replaces_all=True) if chosen == "theirs" else None
     return policy
 
@@ -176,7 +178,7 @@ def _replayed_rows(policy: RowPolicy, ours: ThingSide, theirs: ThingSide, judge:
     for met in matrices.judge(matrices.TABLES, theirs.operations, ours.operations):
         if met.cell.verdict == "conflict":
             kind = f"{met.destination}/{met.source}"
-            if judge.choose("objects", kind, (None, _told(ours), _told(theirs))) == "ours":
+            if judge.choose("objects", kind, (None, _operations_text(ours), _operations_text(theirs))) == "ours":
                 return None
     return replace(
         policy,
@@ -188,7 +190,7 @@ def _replayed_rows(policy: RowPolicy, ours: ThingSide, theirs: ThingSide, judge:
 
 def _whole_table(ours: ThingSide, theirs: ThingSide, judge: Judge, kind: str) -> MergedThing:
     """Ask which side's columns and rows the table has."""
-    if judge.choose("objects", kind, (None, _told(ours), _told(theirs))) == "ours":
+    if judge.choose("objects", kind, (None, _operations_text(ours), _operations_text(theirs))) == "ours":
         return MergedThing(ours)
     # Against ours as its own base, all that theirs has is new, and columns keep ours' ids.
     mine = replace(ours, operations=(), rows_changed=False, rows_inserted=False, touched=frozenset())
@@ -219,7 +221,7 @@ def _with_rules(
     return replace(policy, rule=rules.of_table(paths, properties), rules=found)
 
 
-def _told(thing: ThingSide | None) -> str | None:
+def _operations_text(thing: ThingSide | None) -> str | None:
     """What a side did, as people read it."""
     if thing is None:
         return None

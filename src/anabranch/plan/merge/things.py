@@ -291,7 +291,7 @@ class _ThingsWork:
 
     def _choose_place(self, mine: _Thing, other: _Thing, *, can_decide: bool) -> Side:
         kind = f"{self._verb(mine, 'ours')}/{self._verb(other, 'theirs')}"
-        values = (None, _told(mine.ours or mine.result), _told(other.theirs or other.result))
+        values = (None, _description(mine.ours or mine.result), _description(other.theirs or other.result))
         about = [t.id for m in (mine, other) for t in (m.ours, m.theirs) if t]
         return mine.judge.choose("objects", kind, values, None, about, can_decide=can_decide)
 
@@ -357,7 +357,7 @@ def _path(thing: ThingSide | None) -> str | None:
     return thing.path if thing else None
 
 
-def _told(thing: ThingSide | None) -> str | None:
+def _description(thing: ThingSide | None) -> str | None:
     """A thing as people read it: its kind, name and columns."""
     if thing is None:
         return None

@@ -273,7 +273,7 @@ def _onto(
     concurrent = look_beside(ctx, cx, draft, publication.content, base, clock, strict)
     if concurrent.clash:
         tables = concurrent.names or tuple(concurrent.rows)
-        message = f"branch {name!r} moved: {concurrent.told()}"
+        message = f"branch {name!r} moved: {concurrent.description()}"
         raise BranchMoved(message, hint="read the branch again and retry", branch=name, tables=tables, found=head.hash)
     log.debug("branch %s moved to %s; the commit goes on it", name, head.hash)
     content, draft = on_top(publication.content, draft, concurrent)

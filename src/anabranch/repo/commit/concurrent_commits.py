@@ -54,16 +54,16 @@ class Beside:
     def clash(self) -> bool:
         return bool(self.names or self.rows)
 
-    def told(self) -> str:
+    def description(self) -> str:
         """Say what both touched."""
         if self.names:
             named = ("files" if n == FILES_NAME else repr(n) for n in self.names)
             return f"others changed {', '.join(named)}, which this commit also touches"
-        parts = [_told(table, keys) for table, keys in self.rows.items()]
+        parts = [_table_text(table, keys) for table, keys in self.rows.items()]
         return f"others changed rows that this commit also changes: {', '.join(parts)}"
 
 
-def _told(table: str, keys: list[dict[str, Any]]) -> str:
+def _table_text(table: str, keys: list[dict[str, Any]]) -> str:
     if table == FILES_NAME:
         return ", ".join(repr(join_path(**key)) for key in keys)
     return f"{table!r} ({'; '.join(_shown(k) for k in keys) or 'rows'})"

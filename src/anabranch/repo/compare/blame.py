@@ -142,19 +142,19 @@ class Blame(Relation):
         """Read as an Arrow table: the key (all columns, where there is none), then the commit; with cells, by cell."""
         engine = self._engine()
         with reading(self._ctx, self._everything):
-            return engine.fetch(self._told(engine, ordered=True))
+            return engine.fetch(self._entries_query(engine, ordered=True))
 
     def head(self, rows: int = 20) -> pa.Table:
         """Read the first rows as an Arrow table, in the order of `arrow`."""
         engine = self._engine()
         with reading(self._ctx, self._everything):
-            return engine.fetch(first(self._told(engine, ordered=True), rows))
+            return engine.fetch(first(self._entries_query(engine, ordered=True), rows))
 
     def spark(self) -> DataFrame:
         """Read as a Spark DataFrame, in any order."""
         engine = self._ctx.engines.spark()
         with reading(self._ctx, self._everything):
-            return engine.frame(self._told(engine, ordered=False))
+            return engine.frame(self._entries_query(engine, ordered=False))
 
     @cached_property
     def _everything(self) -> TableState:
@@ -224,7 +224,7 @@ class Blame(Relation):
 
     # --- the query ---
 
-    def _told(self, engine: Engine, *, ordered: bool) -> Query:
+    def _entries_query(self, engine: Engine, *, ordered: bool) -> Query:
         schema, sources, cells = self._state.schema, Sources(), self._asked.cells
         shown = schema.key_columns if schema.has_key else schema.columns
         if cells and not schema.has_key:
@@ -245,7 +245,7 @@ class Blame(Relation):
     def _commit_rows(self) -> pa.Table:
         makers = self._labels
         with self._ctx.catalog.read() as cx:
-            described = touching.tell(cx, makers.values())
+            described = touching.commit_facts(cx, makers.values())
         found = [described[p] for p in makers.values()]
         return pa.table(
             {

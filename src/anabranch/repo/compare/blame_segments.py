@@ -218,7 +218,7 @@ class _SegmentReader:
             described = {r.number: r for r in touching.references(self.past.cx, at, self.past.ids)}
             for number, parent in enumerate(parents, 1):
                 reference = described.get(number)
-                if (reference and not reference.told) or self.past.at(parent) is None:
+                if (reference and not reference.by_changes) or self.past.at(parent) is None:
                     continue  # Only states could tell whose a row is: it counts as the merge's.
                 yield Merge(turns, parent, self._object(reference.exceptions if reference else None))
 

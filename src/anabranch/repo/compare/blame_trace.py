@@ -33,7 +33,7 @@ class Trace:
     """The schema that rows are compared under."""
     columns: tuple[Column, ...]
     """The columns whose cells are asked for."""
-    told: dict[Position, pa.Table] = field(default_factory=dict)
+    turns: dict[Position, pa.Table] = field(default_factory=dict)
     """The turns of rows that merges had from commits."""
 
     def attribution(self, segment: Segment) -> Attribution:
@@ -47,7 +47,7 @@ class Trace:
             if segment.head in asked:
                 inner = Sources()
                 query = Query(self._expression(segment, asked[segment.head], inner), inner.named)
-                self.told[segment.head] = self.engine.fetch(query)
+                self.turns[segment.head] = self.engine.fetch(query)
         return self._expression(self.story.top, wanted, sources)
 
     def newest(self, wanted: Keys | None, sources: Sources) -> Any:
@@ -128,9 +128,9 @@ class Trace:
 
     def _through(self, asked: Attribution, merge: Merge, sources: Sources) -> Followed | None:
         """Who changed the rows that a merge wrote again, by its further parent."""
-        if merge.theirs not in self.told:
+        if merge.theirs not in self.turns:
             return None
-        found = sources.add(Rows(self.told[merge.theirs]))
+        found = sources.add(Rows(self.turns[merge.theirs]))
         if merge.exceptions is None:
             return Followed(merge.turns, found)
         met = Layer(1, merge.exceptions)

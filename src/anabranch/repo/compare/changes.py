@@ -31,7 +31,7 @@ from anabranch.queries.changes import (
     NUMBER,
     ChangePart,
     Shape,
-    as_spark_tells,
+    in_spark_words,
     only_key,
     only_where,
     whole_changes,
@@ -134,7 +134,7 @@ def _range(past: Past, start: Position | None) -> Range:
         legs = find_path(history.Lines(past.cx), start, past.clock.head)
     before = past.at(start) if start else None
     steps = _unless_hidden(past, before, [step for leg in legs for step in _steps(past, leg)])
-    described = touching.tell(past.cx, [s.position for s in steps])
+    described = touching.commit_facts(past.cx, [s.position for s in steps])
     pieces = _pieces(past, before, steps)
     return Range(tuple(described[s.position] for s in steps), tuple(pieces), past.state)
 
@@ -184,7 +184,7 @@ def _pieces(past: Past, before: TableState | None, steps: Sequence[_CommitStep])
 
     def finish(after: TableState | None) -> None:
         if pending and after is not None:
-            found.append(_told(past, before, after, pending))
+            found.append(_keyed_changes(past, before, after, pending))
         pending.clear()
 
     for number, step in enumerate(steps, 1):
@@ -200,7 +200,7 @@ def _pieces(past: Past, before: TableState | None, steps: Sequence[_CommitStep])
     return found
 
 
-def _told(
+def _keyed_changes(
     past: Past, before: TableState | None, after: TableState, steps: Sequence[tuple[int, _CommitStep]]
 ) -> KeyedChanges:
     layers: list[Layer] = []
@@ -334,7 +334,7 @@ class Changes(Relation):
             read = self._where.columns(self._schema)
             feed = only_where(feed, shape, read, rendered_test(self._where, engine, self._schema))
         commits = sources.add(Rows(self._numbered()))
-        whole = as_spark_tells(feed, shape, commits, sources, ordered=ordered)
+        whole = in_spark_words(feed, shape, commits, sources, ordered=ordered)
         query = Query(whole, sources.named, dict(self._where.args) if self._where else {})
         return query if self._selection.limit is None else first(query, self._selection.limit)
 

@@ -97,7 +97,7 @@ class FilesDiff:
         pairs = [(_row(row["before"]), _row(row["after"])) for row in self._rows()] if self._rows else []
         gone = {before.blocks: before for before, after in pairs if before and before.blocks and not after}
         found = [
-            _told(before, after, gone, self._reader)
+            _file_diff(before, after, gone, self._reader)
             for before, after in pairs
             if any(r and r.name for r in (before, after))
         ]
@@ -112,7 +112,9 @@ def _row(record: dict[str, Any] | None) -> FileRow | None:
     return None if record is None else row_of(record)
 
 
-def _told(before: FileRow | None, after: FileRow | None, gone: Mapping[Any, FileRow], reader: BlockReader) -> FileDiff:
+def _file_diff(
+    before: FileRow | None, after: FileRow | None, gone: Mapping[Any, FileRow], reader: BlockReader
+) -> FileDiff:
     from anabranch.repo.files.tree import stat_of
 
     old, new = (stat_of(row) if row else None for row in (before, after))

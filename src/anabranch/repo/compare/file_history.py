@@ -49,7 +49,7 @@ def file_history(ctx: Context, path: str, limit: int | None, at: str | None) -> 
         for position in touching(ctx, cx, [resolve(ctx, cx, at)], PathFilter(path)):
             if limit is not None and len(found) >= limit:
                 break
-            found += _told(ctx, cx, position, path)
+            found += _entries_at(ctx, cx, position, path)
     return found
 
 
@@ -101,7 +101,7 @@ def _may_hold(new: NewObject, path: str) -> bool:
     return str(box.low[0]) <= f"{path}0" and str(box.high[0]) >= parent
 
 
-def _told(ctx: Context, cx: Connection, position: Position, path: str) -> list[FileHistoryEntry]:
+def _entries_at(ctx: Context, cx: Connection, position: Position, path: str) -> list[FileHistoryEntry]:
     clock = history.clock(cx, position)
     before = clock.back(1)
     now = tree_at(ctx, cx, clock)

@@ -90,7 +90,7 @@ def _table_entries(
 ) -> Iterator[TableHistoryEntry]:
     while page := list(islice(found, _PAGE)):
         for touch in touching.touches_at(cx, page, things):
-            objects = _told_objects(ctx, cx, touch, things)
+            objects = _own_objects(ctx, cx, touch, things)
             if objects is None:
                 continue
             counts = [0 if touch.replaced else _rows(objects, kind) for kind in ("rows", "update", "delete")]
@@ -98,7 +98,7 @@ def _table_entries(
             yield TableHistoryEntry(commit, touch.operations, counts[0], counts[1], counts[2])
 
 
-def _told_objects(
+def _own_objects(
     ctx: Context, cx: Connection, touch: Touch, things: Sequence[ThingId]
 ) -> Sequence[StoredObject] | None:
     """The objects whose rows count as a commit's own; None for a merge that decided nothing."""
@@ -116,7 +116,7 @@ def _decided(ctx: Context, cx: Connection, touch: Touch, things: Sequence[ThingI
     """The objects with what a merge decided: of its last step, where rows met, and linked nowhere else."""
     described = touching.references(cx, touch.position, things)
     met = any(r.exceptions for r in described)
-    if touch.replaced or not touch.objects or (not met and all(r.told for r in described)):
+    if touch.replaced or not touch.objects or (not met and all(r.by_changes for r in described)):
         return []
     last = max(step for step, _ in touch.objects)
     linked = touching.links(cx, [o for _, o in touch.objects])
@@ -175,7 +175,7 @@ class _Row:
         for page in self._pages():
             for touch in self._holding(page):
                 step = self._step(touch, author)
-                described = self._told(step) if step is not None else None
+                described = self._entry_of(step) if step is not None else None
                 if described is not None:
                     yield described
 
@@ -258,7 +258,7 @@ class _Row:
             further = [past.at(parent) for parent in history.further_parents(past.cx, touch.position)]
             return _TouchingCommit(commit, past.before(touch.position), past.at(touch.position), tuple(further))
 
-    def _told(self, step: _TouchingCommit) -> RowHistoryEntry | None:
+    def _entry_of(self, step: _TouchingCommit) -> RowHistoryEntry | None:
         after_state, before_state = step.after, step.before
         there = after_state or before_state
         if there is None:

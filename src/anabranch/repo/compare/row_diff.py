@@ -38,7 +38,7 @@ from anabranch.queries.query import (
     union_all,
 )
 from anabranch.queries.scan import Keys
-from anabranch.repo.compare.row_diff_output import are_equal, telling, wide_table
+from anabranch.repo.compare.row_diff_output import are_equal, row_diff_columns, wide_table
 from anabranch.repo.compare.table_past import refuse_taken_names
 from anabranch.repo.compare.two_states import Ends
 from anabranch.repo.context.context import Context
@@ -135,12 +135,12 @@ class RowChanges:
         shown = {i for c in self.schema for i in c.ids}
         # A step may have written nothing but cells of a column that was dropped after it.
         is_seen = any(x.object.kind != "update" or shown & set(x.object.touched) for x in path)
-        return self.ends.to_before == () and self.ends.told and len({x.turn for x in path}) == 1 and is_seen
+        return self.ends.to_before == () and self.ends.by_changes and len({x.turn for x in path}) == 1 and is_seen
 
     @property
     def _nothing(self) -> bool:
         """Whether nothing differs for certain, known without reading."""
-        return self.ends.told and not self.ends.layers
+        return self.ends.by_changes and not self.ends.layers
 
     def is_empty(self) -> bool:
         """Tell whether nothing differs."""
@@ -172,7 +172,7 @@ class RowChanges:
 
     def compared(self, engine: Engine) -> Compared:
         """The difference, one row per key. In this process it is made once, whatever is asked of it."""
-        if not self.ends.told:
+        if not self.ends.by_changes:
             return self.compared_in_full(engine)
         if not engine.in_process or self.ends.size_bytes > self.ctx.settings.memory.cache_limit_bytes:
             return self._compared_by_changes(engine)
@@ -207,7 +207,7 @@ class RowChanges:
         found, columns, keyed = self._whole(key, where, args, limit)
         ids = [c for c in self.schema.key_columns if keyed and self.schema.has_key]
         had = [c for c in columns if self._was_shown(c)] + self._lost_of(found)
-        return telling(found, ids, columns, had, self.schema.key_ids).rows(found)
+        return row_diff_columns(found, ids, columns, had, self.schema.key_ids).rows(found)
 
     def _lost_of(self, found: pa.Table) -> list[Column]:
         return [c for c in self.lost if c.before in found.column_names]
@@ -271,7 +271,7 @@ class RowChanges:
         condition = _condition(where, args)
         engine = self._pick(f"the changed rows of {self.ends.after.name!r}", condition)
         with reading(self.ctx, self._all_layers()):
-            if limit is not None and self.ends.told and self.ends.layers and key is None and condition is None:
+            if limit is not None and self.ends.by_changes and self.ends.layers and key is None and condition is None:
                 return self._first_rows(engine, limit), [*self.schema.key_columns, *self.plain], True
             query, columns, keyed = self._chosen(engine, key, condition)
             wanted = self._ordered(query, keyed)
@@ -308,12 +308,12 @@ class RowChanges:
 
     def _chosen(self, engine: Engine, key: Any, where: Expression | None) -> tuple[Query, list[Column], bool]:
         """Both states where they differ: at one key, where a condition holds before or after, or everywhere."""
-        if not self.ends.told and (key is not None or where is not None):
+        if not self.ends.by_changes and (key is not None or where is not None):
             self._refuse_without_key(engine, "key=" if key is not None else "where=")
         if key is not None:
             rows = key_row(self._after, key)
             keys = Keys(Rows(rows), table_range(rows, self.schema.key_columns))
-        elif self.ends.told:
+        elif self.ends.by_changes:
             keys = self._changed_keys(engine)
         else:
             found = self.compared_in_full(engine, whole=True)

@@ -31,9 +31,9 @@ class RowDiffColumns:
 
     def rows(self, found: pa.Table) -> list[dict[str, Any]]:
         """One dict for each change."""
-        return [self._told(row) for row in to_dicts(found)]
+        return [self._changed_row(row) for row in to_dicts(found)]
 
-    def _told(self, row: dict[str, Any]) -> dict[str, Any]:
+    def _changed_row(self, row: dict[str, Any]) -> dict[str, Any]:
         op = row[OP]
         differ = [name for name, before, after in self.cells if not are_equal(row[before], row[after])]
         return {
@@ -45,7 +45,7 @@ class RowDiffColumns:
         }
 
 
-def telling(
+def row_diff_columns(
     found: pa.Table,
     key: Sequence[Column],
     columns: Sequence[Column],

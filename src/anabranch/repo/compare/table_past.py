@@ -54,13 +54,13 @@ class Past:
 
     def touches(self, ranges: Iterable[tuple[LineId, int, int]]) -> list[Touch]:
         """The commits in ranges that touched the table; where it took another's place, no key relates their rows."""
-        return [self._told(touch) for touch in touching.touches(self.cx, ranges, self.ids)]
+        return [self._with_replacement(touch) for touch in touching.touches(self.cx, ranges, self.ids)]
 
     def touches_at(self, positions: Sequence[Position]) -> list[Touch]:
         """What some commits did to the table."""
-        return [self._told(touch) for touch in touching.touches_at(self.cx, positions, self.ids)]
+        return [self._with_replacement(touch) for touch in touching.touches_at(self.cx, positions, self.ids)]
 
-    def _told(self, touch: Touch) -> Touch:
+    def _with_replacement(self, touch: Touch) -> Touch:
         follows = touch.thing_id in self.followers and "create" in touch.operations and not touch.dropped
         return replace(touch, replaced=True) if follows else touch
 
@@ -86,7 +86,7 @@ def open_past(ctx: Context, cx: Connection, table: str, at: str | None) -> Past:
 
 def _taken_over(ctx: Context, cx: Connection, at: Clock, ids: Sequence[ThingId]) -> Entry | None:
     """The last that is told of the table whose name a table was given when it was made, if that was dropped."""
-    made = entries.first_told(cx, at, ids)
+    made = entries.first_entry(cx, at, ids)
     clock = history.clock(cx, made) if made else None
     place = next((p for i in ids if clock and (p := entries.place_of(cx, clock, i))), None)
     earlier = clock.back(1) if clock else None

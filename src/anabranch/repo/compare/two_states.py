@@ -35,14 +35,14 @@ class Ends:
     """Whose initial defaults the state before shows for columns that it lacks; None: those of the state after."""
 
     @property
-    def told(self) -> bool:
+    def by_changes(self) -> bool:
         """Whether the changes tell the difference, so that the states need not be compared."""
         return self.to_before is not None and self.to_after is not None
 
     @property
     def touched(self) -> dict[str, int] | None:
         """The rows that the changes speak of, one that was changed twice counted twice; None if only states tell."""
-        if not self.told:
+        if not self.by_changes:
             return None
         kinds = {"rows": "inserted", "update": "updated", "delete": "deleted"}
         counts = dict.fromkeys(kinds.values(), 0)
@@ -58,7 +58,7 @@ class Ends:
     @property
     def size_bytes(self) -> int:
         states = chained(self.before.layers, self.after.layers)
-        return size_of(self.layers) if self.told else size_of(states)
+        return size_of(self.layers) if self.by_changes else size_of(states)
 
 
 def ends_of(before: TableState | None, after: TableState | None) -> Ends:

@@ -26,7 +26,7 @@ def check_changes(ctx: Context) -> Iterator[Damage]:
         tables = touching.tables_of(cx, ctx.record.id)
     for table in tables:
         with ctx.catalog.read() as cx:
-            places = touching.told_at(cx, ctx.record.id, table)
+            places = touching.positions_naming(cx, ctx.record.id, table)
         for place in places:
             yield from _check(ctx, table, place)
 
@@ -93,7 +93,7 @@ def _contradictions(
 def _unlike(by_states: RowChanges, by_change: RowChanges) -> str | None:
     one, other = by_states.counts(), by_change.counts()
     if one != other:
-        return f"its states differ by {_told(one)}, its change says {_told(other)}"
+        return f"its states differ by {_counts_text(one)}, its change says {_counts_text(other)}"
     if _cells(by_states) != _cells(by_change):
         return "its change tells other values before or after than its states have"
     return None
@@ -109,12 +109,15 @@ def _counted(by_states: RowChanges, change: Sequence[Layer]) -> Iterator[tuple[s
     found = {word: count for word, count in by_states.counts().items() if word in stored}
     keys = {"inserted", "deleted"} <= {w for w, n in stored.items() if n}
     if found != stored and not keys:
-        yield f"its states differ by {_told(found)}, its change has rows for {_told(stored)}", RESTORE_CATALOG
+        yield (
+            f"its states differ by {_counts_text(found)}, its change has rows for {_counts_text(stored)}",
+            RESTORE_CATALOG,
+        )
 
 
 def _cells(changes: RowChanges) -> list[str]:
     return sorted(repr(cell) for cell in changes.cells(None))
 
 
-def _told(counts: dict[str, int]) -> str:
+def _counts_text(counts: dict[str, int]) -> str:
     return ", ".join(f"{count} {word}" for word, count in counts.items())

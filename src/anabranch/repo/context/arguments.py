@@ -12,7 +12,7 @@ from anabranch.catalog.history import to_datetime, to_micros
 from anabranch.errors import InvalidRequest
 from anabranch.model.names import is_clean
 from anabranch.model.refs import parse_time
-from anabranch.model.texts import told
+from anabranch.model.texts import shown_value
 
 
 def check_words(message: str, author: str | None) -> None:
@@ -39,7 +39,7 @@ def check_date(date: str | datetime, today: int) -> int:
     moment = to_micros(parse_time(date, "date="))
     if moment > today:
         hint = f"give a time up to now, {to_datetime(today):%FT%TZ}, or leave it out"
-        raise InvalidRequest(f"date= is {told(str(date))}, which is still to come", hint=hint)
+        raise InvalidRequest(f"date= is {shown_value(str(date))}, which is still to come", hint=hint)
     return moment
 
 
@@ -47,7 +47,9 @@ def check_limit(limit: Any) -> int | None:
     """A limit is a number from 0 up, or None for all."""
     if limit is None or (isinstance(limit, int) and not isinstance(limit, bool) and 0 <= limit < 1 << 63):
         return limit
-    raise InvalidRequest(f"limit= is {told(limit)}, a number from 0 up was expected", hint="leave it out for all")
+    raise InvalidRequest(
+        f"limit= is {shown_value(limit)}, a number from 0 up was expected", hint="leave it out for all"
+    )
 
 
 _FACT = re.compile(r"[a-z][a-z0-9_.-]{0,63}")
@@ -57,13 +59,15 @@ def check_facts(facts: Mapping[str, Any]) -> dict[str, Any]:
     """Facts are JSON by key; numbers are whole, since others have no one text that a hash could cover."""
     hint = "such as facts={'source': {'file': 'a.csv', 'rows': 3}}"
     if not isinstance(facts, Mapping):
-        raise InvalidRequest(f"facts= is {told(facts)}, values by key were expected", hint=hint)
+        raise InvalidRequest(f"facts= is {shown_value(facts)}, values by key were expected", hint=hint)
     for key, value in facts.items():
         if not isinstance(key, str) or not _FACT.fullmatch(key):
-            raise InvalidRequest(f"facts= has the key {told(key)}", hint="use lower-case letters, digits and _ . -")
+            raise InvalidRequest(
+                f"facts= has the key {shown_value(key)}", hint="use lower-case letters, digits and _ . -"
+            )
         if not _is_fact(value):
             what = "which is not made of text, whole numbers, true, false, null, lists and objects"
-            raise InvalidRequest(f"facts[{key!r}] is {told(value)}, {what}", hint=hint)
+            raise InvalidRequest(f"facts[{key!r}] is {shown_value(value)}, {what}", hint=hint)
     return {key: json.loads(json.dumps(value)) for key, value in facts.items()}
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal, get_args
 import pyarrow as pa
 
 from anabranch.engines import file_reading
-from anabranch.engines.file_reading import Stretch, Told
+from anabranch.engines.file_reading import FileStretches, Stretch
 from anabranch.errors import InvalidRequest
 from anabranch.model.files import BlockRef, FileRow, FileStat
 from anabranch.objects.chunks import WHOLE_BYTES
@@ -118,9 +118,9 @@ class FileFrames:
     def _leaves(self, row: FileRow) -> tuple[BlockRef, ...]:
         return tuple(ref for ref in self._blocks.leaves(row.blocks, row.path) if ref.size)
 
-    def _tasks(self, form: str) -> list[list[Told]]:
+    def _tasks(self, form: str) -> list[list[FileStretches]]:
         """Files in parts of about as many bytes; large ones are cut between blocks, for lines at their ends."""
-        tasks: list[list[Told]] = []
+        tasks: list[list[FileStretches]] = []
         size = 0
         for row in self._rows:
             for described, more in self._cut(row, form):
@@ -131,7 +131,7 @@ class FileFrames:
                 size += more
         return tasks
 
-    def _cut(self, row: FileRow, form: str) -> Iterator[tuple[Told, int]]:
+    def _cut(self, row: FileRow, form: str) -> Iterator[tuple[FileStretches, int]]:
         leaves = self._leaves(row)
         first = start = size = 0
         for n, ref in enumerate(leaves):

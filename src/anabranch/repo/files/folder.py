@@ -69,7 +69,7 @@ class FolderStatus:
         return bool(self.added or self.changed or self.removed)
 
 
-Tell = Callable[[int, int], None]
+Progress = Callable[[int, int], None]
 """Hears how many files are done, of how many."""
 
 
@@ -93,7 +93,7 @@ class LocalFolder:
         return self._manifest().ref
 
     def status(self) -> FolderStatus:
-        """Tell what was added, changed and removed since; only what moved is read."""
+        """Progress what was added, changed and removed since; only what moved is read."""
         manifest, found = self._manifest(), dict(self._walk())
         added = [p for p in found if p not in manifest.files]
         changed = [p for p, s in found.items() if p in manifest.files and self._differs(manifest, p, s)]
@@ -112,7 +112,9 @@ class LocalFolder:
         self._write_manifest(self.ref, {**kept, **new})
         return found
 
-    def checkout(self, tree: FileTree, ref: str | None, *, force: bool = False, tell: Tell | None = None) -> int:
+    def checkout(
+        self, tree: FileTree, ref: str | None, *, force: bool = False, progress: Progress | None = None
+    ) -> int:
         """Write all files of a tree, remove those that it has not; what was changed here is lost only by `force`.
 
         `tell` hears after each file how many are there, of how many. One that broke off is gone on with.
@@ -126,8 +128,8 @@ class LocalFolder:
             self._remove(path)
         for path, stat in sorted(wanted.items()):
             kept[path] = self._unmoved(manifest, path, stat) or self._write(tree, path, stat)
-            if tell is not None:
-                tell(len(kept), len(wanted))
+            if progress is not None:
+                progress(len(kept), len(wanted))
         self._write_manifest(ref, kept)
         self._remove_remnants()
         return len(wanted)

@@ -43,7 +43,7 @@ from anabranch.repo.read.table import Table, make_selection
 if TYPE_CHECKING:
     from anabranch.engines.spark import DataFrame
 
-_TOLD = ("parent", "name", "size", "sha256", "mode", "written_at", "media_type", "properties")
+_STAT_COLUMNS = ("parent", "name", "size", "sha256", "mode", "written_at", "media_type", "properties")
 Stats: TypeAlias = list[FileStat]
 TreeRows: TypeAlias = list[FileRow]
 Find = Callable[[str], "FileTree"]
@@ -219,7 +219,7 @@ class FileTree:
     def list(self, folder: str = "", *, missing_ok: bool = False) -> Stats:
         """List what is in a folder: files, and folders below it, by name."""
         folder = check_folder(folder)
-        files = [stat_of(row) for row in self._told("parent = :p", {"p": folder})]
+        files = [stat_of(row) for row in self._rows_where("parent = :p", {"p": folder})]
         inside = [s for s in files if not s.is_folder]
         below = {path.removeprefix(f"{folder}/" if folder else "").split("/")[0] for path in self._folders(folder)}
         found = [*inside, *(FileStat(join_path(folder, name), 0, is_folder=True) for name in below)]
@@ -251,10 +251,10 @@ class FileTree:
 
     def _below(self, folder: str) -> TreeRows:
         where, args = _range(folder)
-        return self._told(where, args)
+        return self._rows_where(where, args)
 
-    def _told(self, where: str | None, args: dict[str, str]) -> TreeRows:
-        table = self._select((*_TOLD, "blocks"), where, args).arrow()
+    def _rows_where(self, where: str | None, args: dict[str, str]) -> TreeRows:
+        table = self._select((*_STAT_COLUMNS, "blocks"), where, args).arrow()
         return rows_of(table)
 
     def _folders(self, folder: str) -> set[str]:

@@ -105,7 +105,9 @@ class FilesWriter(FileTree):
             refs, _ = self._blocks_out.write(stream, "a", split_path(path)[1], None)
         self._change(path, FileChange(False, refs, None, now()))
 
-    def put_all(self, folder: str, source: str | os.PathLike[str], *, tell: Callable[[int], None] | None = None) -> int:
+    def put_all(
+        self, folder: str, source: str | os.PathLike[str], *, progress: Callable[[int], None] | None = None
+    ) -> int:
         """Put local files below a folder: those that a pattern finds, or all of a local folder; tells how many.
 
         `tell` hears after each file how many there are.
@@ -124,8 +126,8 @@ class FilesWriter(FileTree):
             else:
                 self._change(path, FileChange(True, refs, digest, now(), mode=mode))
             count += 1
-            if tell is not None:
-                tell(count)
+            if progress is not None:
+                progress(count)
         return count
 
     def fetch(self, path: str, url: str) -> None:

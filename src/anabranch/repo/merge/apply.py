@@ -335,7 +335,7 @@ class _Merging:
         merged = self.merged.get(thing.ours.id)
         if layers == () and (merged is None or merged.exceptions is None):
             return
-        described = layers is not None and (merged is None or merged.told)
+        described = layers is not None and (merged is None or merged.by_changes)
         exceptions = merged.exceptions.stored.id if merged and merged.exceptions else None
         base = self.gathered.bases[0] if described else None
         self.references.append(ChangeReference(thing.ours.id, self.number, base, exceptions))

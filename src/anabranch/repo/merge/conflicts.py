@@ -57,7 +57,7 @@ class TableConflicts(Relation):
         from anabranch.frames.output import to_dicts
 
         chosen = self._chosen(key, where, args)
-        return list(islice((described for row in to_dicts(chosen) for described in self._told(row)), limit))
+        return list(islice((described for row in to_dicts(chosen) for described in self._conflicts_of_row(row)), limit))
 
     def _chosen(self, key: Any, where: str | None, args: Mapping[str, Any] | None) -> pa.Table:
         if key is None and where is None:
@@ -133,7 +133,7 @@ class TableConflicts(Relation):
         schema = self.decision.schema
         return schema.key_columns if schema.has_key else ()
 
-    def _told(self, row: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    def _conflicts_of_row(self, row: dict[str, Any]) -> Iterator[dict[str, Any]]:
         from anabranch.queries.three_way import BASE, KIND, OURS, THEIRS, conflict_of, there, value_of
 
         key = {k.name: row[k.id] for k in self._keys}
@@ -301,7 +301,7 @@ class Conflicts(Mapping[str, TableConflicts]):
         rows = {t.table: t.rows() for t in self.values()}
         return conflicts_html(rows, [*self.objects, *self.schema], self.violations)
 
-    def told(self) -> str:
+    def headline(self) -> str:
         """Say in a line how many conflicts there are, and where."""
         total = self.count()
         return f"{total} conflict{'' if total == 1 else 's'} in {self.summary()}"

@@ -119,7 +119,7 @@ def _wanted(state: TableState, thing: ThingMerge) -> Iterator[_Constraint]:
     for name, text in state.attributes.get("checks", {}).items():
         check = kept(text, f"check {name!r}")
         read = check.columns(state.schema)
-        held = [s.told("checks").get(name) == text and not is_retyped(s.schema, read) for s in (ours, theirs)]
+        held = [s.texts("checks").get(name) == text and not is_retyped(s.schema, read) for s in (ours, theirs)]
         for side in _breakers(*held):
             yield _Constraint("check", name, side, check)
     for column in state.schema:
@@ -184,7 +184,7 @@ class _Checking:
     def _keys(self, touched_by: str) -> Keys | None:
         """The keys that a side changed, or that both did; None for all."""
         sides = self.merged.sides
-        if not sides.told or touched_by == "all":
+        if not sides.by_changes or touched_by == "all":
             return None
         as_merged = replace(sides.theirs.read_as(self.schema), schemas=self.merged.state.schemas)
         sources = Sources()

@@ -163,12 +163,12 @@ class _FileLevel:
         rule, others = rule_for(self.rules, path), (self._taken_apart(base), self._taken_apart(theirs))
         merged = merge_file(others[0], apart, others[1], rule, self._read, sure=sure)
         if merged.conflict and (ours is None or theirs is None):
-            merged = self._told_of_move(row, merged, others[0], apart or others[1], rule)
+            merged = self._with_move(row, merged, others[0], apart or others[1], rule)
         self._settle(row, self._stored(merged, ours, apart), merged)
 
     # --- files that one side moved ---
 
-    def _told_of_move(
+    def _with_move(
         self, row: dict[str, Any], merged: MergedFile, base: FileRow | None, there: FileRow | None, rule: FileRule
     ) -> MergedFile:
         """A conflict of a file that is gone on one side, which may have moved it; by rule, the rest follows."""

@@ -170,7 +170,7 @@ def raise_conflict(asked: MergeRequest, target: Target, conflicts: Conflicts, hi
     """Refuse, with the conflicts as data."""
     names = ", ".join(map(repr, asked.sources))
     raise MergeConflict(
-        f"{names} can't be merged into {target.branch.name!r}: {conflicts.told()}",
+        f"{names} can't be merged into {target.branch.name!r}: {conflicts.headline()}",
         hint=hint,
         conflicts=conflicts,
         branch=target.branch.name,

@@ -50,12 +50,12 @@ def merge_rows(
 
     With conflicts nothing is written; with `go_on` it is, as if ours were taken.
     """
-    work = prepare(ctx, sides, _told_by(schema, policy), policy)
+    work = prepare(ctx, sides, _merging_schema(schema, policy), policy)
     with scratch(ctx, work.engine) as place, reading(ctx, work.everything):
         return _RowMerge(ctx, work, place).run(_fitting(settled, work.decision), go_on)
 
 
-def _told_by(schema: Schema, policy: RowPolicy) -> Schema:
+def _merging_schema(schema: Schema, policy: RowPolicy) -> Schema:
     """The schema that rows are merged under: with the key that was given up, where it tells them apart."""
     return replace(schema, key=policy.by_old_key) if policy.by_old_key else schema
 
@@ -64,7 +64,7 @@ def decide_at(
     ctx: Context, sides: Sides, schema: Schema, policy: RowPolicy, keys: pa.Table, settled: pa.Table | None
 ) -> tuple[pa.Table, Decision]:
     """Decide the rows at some keys, to look at them; nothing is written."""
-    work = prepare(ctx, sides, _told_by(schema, policy), policy)
+    work = prepare(ctx, sides, _merging_schema(schema, policy), policy)
     with scratch(ctx, work.engine) as place, reading(ctx, work.everything):
         merge = _RowMerge(ctx, work, place)
         kept = merge._keep_keys(reading_of(Rows(keys), keys.column_names))
@@ -151,9 +151,9 @@ class _RowMerge:
             last = self._store_difference(decided)
             made += last
             steps += [Statement("update", last, counts_of(last))] if last else []
-            exceptions = self._store_exceptions(decided) if self.sides.told else None
+            exceptions = self._store_exceptions(decided) if self.sides.by_changes else None
             made += [exceptions] if exceptions else []
-        return MergedRows(tuple(steps), exceptions, self.sides.told, conflicts, self.decision, tuple(made))
+        return MergedRows(tuple(steps), exceptions, self.sides.by_changes, conflicts, self.decision, tuple(made))
 
     def _conflicts(self, decided: Kept) -> pa.Table | None:
         if isinstance(decided.source, Rows):
@@ -181,7 +181,7 @@ class _RowMerge:
         """Whether objects of theirs can stand for themselves, but for rows that meet."""
         p = self.decision.policy
         special = p.full or p.only_new_rows or p.replaces_all
-        return self.sides.told and not special
+        return self.sides.by_changes and not special
 
     @property
     def _is_new_version(self) -> bool:
@@ -291,7 +291,7 @@ class _RowMerge:
         query = scan_as(self.ctx, state, self.schema, columns, self.access, sources, keys)
         if self._as_merged(state).schema.key_ids == self.schema.key_ids:
             return query
-        return changes.told_apart(query, self.schema, columns)
+        return changes.with_unique_keys(query, self.schema, columns)
 
     def _with_settled(self, keys: Kept | None, settled: pa.Table) -> Kept:
         names = [str(k) for k in self.schema.key_ids]

@@ -107,7 +107,7 @@ def _refuse_narrower(cx: Connection, gathered: Gathered, picked: Picked) -> None
 def _refused(picked: Picked, target: Target, conflicts: Conflicts) -> MergeConflict:
     name = _shown(picked, target)
     return MergeConflict(
-        f"{picked.what} can't be made on {(picked.where or name)!r}: {conflicts.told()}",
+        f"{picked.what} can't be made on {(picked.where or name)!r}: {conflicts.headline()}",
         hint="give rules=, or change the rows first",
         conflicts=conflicts,
         branch=name,

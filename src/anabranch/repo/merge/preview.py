@@ -32,7 +32,7 @@ class Preview:
     _into: str
 
     def __repr__(self) -> str:
-        return f"Preview({self.ref[:12]}, {self.conflicts.told() if self.conflicts else 'no conflicts'})"
+        return f"Preview({self.ref[:12]}, {self.conflicts.headline() if self.conflicts else 'no conflicts'})"
 
     def table(self, name: str, **chosen: Any) -> Table:
         """Open a table of the merged state."""

@@ -68,7 +68,7 @@ class _Asking:
         by_key = replace(side.schema, key=tuple(c.id for c in key if c))
         sides = self._sides(side, old, None)
         apart = not unfit_keys(self.ctx, sides, by_key, side.path)
-        return replace(side, rows_changed=rows_differ(self.ctx, sides, by_key), told_by_old_key=apart)
+        return replace(side, rows_changed=rows_differ(self.ctx, sides, by_key), has_unique_old_key=apart)
 
     def _without_undone(self, side: ThingSide, old: ThingSide) -> ThingSide:
         """A table whose making is undone: rows that were changed and changed back are as they were."""
@@ -98,7 +98,7 @@ class _Asking:
         """The rules of these columns: a base that is merged itself follows them."""
         assert side.schema is not None
         rules = read_rules(self.rules, [{side.path: side.schema}], partly=True)
-        described = side.told("properties")
+        described = side.texts("properties")
         return RowPolicy(rules={c.id: rules.of_column([side.path], [c.name], c.type, described) for c in columns})
 
 

@@ -46,7 +46,7 @@ class Sides:
     """When what was said, if a rule asks for it."""
 
     @property
-    def told(self) -> bool:
+    def by_changes(self) -> bool:
         return self.to_ours is not None and self.to_theirs is not None
 
     @property
@@ -66,7 +66,7 @@ class MergedRows:
     """Steps against ours, in order; objects of theirs among them are linked."""
     exceptions: NewObject | None = None
     """What the rows that met have become, against theirs."""
-    told: bool = True
+    by_changes: bool = True
     """Whether the changes tell the difference to theirs, so that it can be referred to."""
     conflicts: pa.Table | None = None
     """Decided rows that are in conflict."""

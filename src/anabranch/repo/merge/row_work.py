@@ -50,7 +50,7 @@ def prepare(ctx: Context, sides: Sides, schema: Schema, policy: RowPolicy) -> Ro
     texts = {c: _expression_of(rule) for c, rule in rules.items()}
     what = {c: f"the rule {r.given_as!r} ({shortened(str(r.expression))}) for {name!r}" for c, r in rules.items()}
     spark_reason = next((u for c, e in texts.items() if (u := unproven_rule(e, c, what[c]))), None)
-    read = size_of(sides.paths) if sides.told else sum(size_of(s.layers) for s in sides.states)
+    read = size_of(sides.paths) if sides.by_changes else sum(size_of(s.layers) for s in sides.states)
     engine = ctx.engines.pick(
         Work(read, unproven=spark_reason, not_in_duck=not_in_duck(schema, name)), f"merging rows of {name!r}"
     )

@@ -66,7 +66,7 @@ class SideReader:
         if new:
             with self.ctx.catalog.one_state(), self.ctx.catalog.read() as cx:
                 described = entries.find_entries(cx, self.clock, new)
-                self._committed.update((thing, self._told(cx, thing, described.get(thing))) for thing in new)
+                self._committed.update((thing, self._thing_side(cx, thing, described.get(thing))) for thing in new)
         drafted = self.draft.things
         sides = ((t, self._drafted(drafted[t]) if t in drafted else self._committed[t]) for t in wanted)
         return {thing: side for thing, side in sides if side is not None}
@@ -78,7 +78,7 @@ class SideReader:
         made = ThingSide(thing.id, thing.kind, parent, name, thing.name, thing.attributes, thing.schema)
         return self._with_changes(made) if holds_rows(thing.kind) else made
 
-    def _told(self, cx: Connection, thing: ThingId, entry: Entry | None) -> ThingSide | None:
+    def _thing_side(self, cx: Connection, thing: ThingId, entry: Entry | None) -> ThingSide | None:
         if thing == files_thing(self.ctx.record.id):
             tree = files_schema(self.ctx.record.id)
             return self._with_changes(ThingSide(thing, "files", ROOT_NAMESPACE, FILES_NAME, FILES_NAME, schema=tree))
@@ -150,7 +150,7 @@ def _check_columns(made: ThingSide) -> dict[str, frozenset[ColumnId]]:
     if made.schema is None:
         return {}
     found = {}
-    for name, text in made.told("checks").items():
+    for name, text in made.texts("checks").items():
         columns = Expression.of(text, None, f"check {name!r}").columns(made.schema)
         found[name] = frozenset(i for c in columns for i in c.ids)
     return found

@@ -18,7 +18,7 @@ from anabranch.model.ids import ObjectId
 from anabranch.model.objects import size_of
 from anabranch.model.schema import Column, Schema
 from anabranch.model.tables import TableState
-from anabranch.model.texts import shortened, told
+from anabranch.model.texts import shortened, shown_value
 from anabranch.objects.parquet import table_range
 from anabranch.plan.engine import Work
 from anabranch.queries.query import Rows
@@ -71,7 +71,7 @@ def value_of_text(column: Column, text: str, table: str) -> Any:
     try:
         return pa.array([text], pa.string()).cast(arrow_type(column.type))[0].as_py()
     except pa.ArrowException as error:
-        message = f"{told(text)} is no {column.name} of {table!r}: {shortened(str(error))}"
+        message = f"{shown_value(text)} is no {column.name} of {table!r}: {shortened(str(error))}"
         raise InvalidRequest(message, hint="check its type") from error
 
 
@@ -100,5 +100,5 @@ def _key_value(value: Any, column: Column, table: str) -> Any:
         is_rounded = column.type.name == "decimal" and isinstance(value, float)
         return one_value(Decimal(str(value)) if is_rounded else value, column)[0].as_py()
     except DoesNotFit as error:
-        message = f"{told(value)} is not a key of {table!r}: {error}"
+        message = f"{shown_value(value)} is not a key of {table!r}: {error}"
         raise InvalidRequest(message, hint="check its type", table=table, column=column.name) from error

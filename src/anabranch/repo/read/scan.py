@@ -18,7 +18,7 @@ from anabranch.model.tables import TableState
 from anabranch.model.types import DataType
 from anabranch.plan.read_strategy import QueryRead, Read, choose_strategy, join_strategy
 from anabranch.queries.object_groups import INT, physical
-from anabranch.queries.overlay_by_file import acting, can_tell
+from anabranch.queries.overlay_by_file import acting, can_assign_changes
 from anabranch.queries.overlay_columns import GONE, turn_of
 from anabranch.queries.query import TURN, Query, Rows, Source, Sources, col, joined, same_key, select, subquery, table
 from anabranch.queries.scan import Access, ChangedRows, Keys, PreparedRead, Scan
@@ -161,7 +161,9 @@ class _Preparation:
         if not 0 < len(small) <= min(SPARK_COPIES_PER_READ_LIMIT, len(rows) - 1):
             return {}
         only_spark = any(c.type.only_spark for x in rows for c in self.plan.state.schemas[x.object.schema_id].stored)
-        return {} if only_spark or not can_tell(rows, len(self.plan.key)) else self.ctx.held.copies(small) or {}
+        return (
+            {} if only_spark or not can_assign_changes(rows, len(self.plan.key)) else self.ctx.held.copies(small) or {}
+        )
 
     def _together(self, plan: Scan) -> dict[tuple[ObjectId, ...], Source]:
         """Small objects of rows in one file for each group that is read together; keys are looked up in memory."""

@@ -138,7 +138,7 @@ class Plan:
             reason = "engine='duck' was asked for" if asked else "PySpark is not installed"
             hint = "use engine='auto' or 'spark'" if asked else "pip install 'anabranch[spark]'"
             raise InvalidRequest(f"{why} runs on Spark only, and {reason}", hint=hint) from error
-        engines.tell_of_start(self.resolved.what, error.message)
+        engines.log_start(self.resolved.what, error.message)
         return replace(self, engine=engines.spark(), proven=None)
 
     def _from_spark(self) -> pa.Table:

@@ -148,7 +148,7 @@ class SqlSession:
 
     def _govern(self, statement: s.SqlStatement, given: Given, author: str | None) -> SqlResult:
         """Run a statement that moves branches."""
-        with _told(statement):
+        with _naming_statement(statement):
             return self._governed(statement, given, author)
 
     def _governed(self, statement: s.SqlStatement, given: Given, author: str | None) -> SqlResult:
@@ -201,7 +201,7 @@ _WRITES: dict[type, Callable[[SqlPlace, Any, Given], Counts]] = {
 def _run(place: SqlPlace, statement: s.SqlStatement, given: Given) -> SqlResult:
     """Run one statement that reads or writes; all that it reads is of one moment."""
     place, ctx = place.for_one_statement(), place.ctx
-    with _told(statement):
+    with _naming_statement(statement):
         if isinstance(statement, s.SqlQuery):
             return SqlResult(statement, ctx, _plan=plan_query(place, statement.text, given.args, given.frames))
         if isinstance(statement, s.WritingSql):
@@ -220,7 +220,7 @@ def _run(place: SqlPlace, statement: s.SqlStatement, given: Given) -> SqlResult:
 
 
 @contextmanager
-def _told(statement: s.SqlStatement) -> Iterator[None]:
+def _naming_statement(statement: s.SqlStatement) -> Iterator[None]:
     """Let an error know which statement it came from."""
     try:
         yield

@@ -128,13 +128,13 @@ def conflicts(asked: SystemRequest) -> SystemTable:
     """What keeps the open merge into the branch from being published; or the rows of one table."""
     kept = newest_merge(asked.ctx, asked.branch)
     if not asked.arguments:
-        return asked.in_memory(_CONFLICTS, lambda: _told(kept.conflicts) if kept else ())
+        return asked.in_memory(_CONFLICTS, lambda: _conflict_counts(kept.conflicts) if kept else ())
     if kept is None:
         raise NotFound(f"no merge into {asked.branch!r} is open", hint="MERGE BRANCH keeps one open if it has to")
     return _of_table(asked, kept.conflicts)
 
 
-def _told(found: Conflicts) -> Iterator[dict[str, Any]]:
+def _conflict_counts(found: Conflicts) -> Iterator[dict[str, Any]]:
     """A row for each kind of conflict of each table, column or check."""
     for name, table in found.items():
         for (column, kind), count in Counter((row["column"], row["kind"]) for row in table.rows()).items():
@@ -159,12 +159,12 @@ def _of_table(asked: SystemRequest, found: Conflicts) -> SystemTable:
     keys = [key for key, _ in table.key_columns]
     at = [*({} for _ in things), *(dict(zip(keys, v["key"].values(), strict=True)) for v in broken)]
 
-    def told() -> pa.Table:
+    def with_things() -> pa.Table:
         first = table.arrow()
         more = [{**row, **key} for row, key in zip(rows, at, strict=True)]
         return pa.concat_tables([first, pa.Table.from_pylist(more, first.schema)])
 
-    return asked.of_arrow((*table.key_columns, *_THINGS), told)
+    return asked.of_arrow((*table.key_columns, *_THINGS), with_things)
 
 
 def _thing(thing: dict[str, Any]) -> dict[str, Any]:

@@ -54,7 +54,7 @@ def gc(ctx: Context, ages: Ages, dry_run: bool) -> Collected:
             ctx.root.remove_left_behind(name)
         ctx.catalog.compact()
     described = (
-        *_told(found, before),
+        *_garbage_of(found, before),
         _sum("files", [f.size_bytes for f in files]),
         _sum("copies", [n for _, n in copies]),
     )
@@ -113,7 +113,7 @@ def _remove_files(ctx: Context, paths: Sequence[str]) -> None:
             ctx.root.collect(sorted(chunk.difference(objects.paths(cx))))
 
 
-def _told(found: Found, before: int) -> Iterable[Garbage]:
+def _garbage_of(found: Found, before: int) -> Iterable[Garbage]:
     due = {x.object.id for x in found.due(before)}
     counts: dict[Kind, int] = {"commits": found.doomed.commit_count, "views": len(found.doomed.views)}
     kinds: tuple[Kind, ...] = ("commits", "views", "objects")

@@ -122,7 +122,7 @@ def _contradictions(o: StoredObject, file: BinaryIO, schema: Schema) -> Iterator
     if extra := sorted(names - _allowed(o, schema)):
         yield f"it has column {extra[0]}, which a {o.kind} object of its schema that touches {list(o.touched)} has not"
     if o.key_range and footer.key_range and not _same(o.key_range, footer.key_range):
-        yield f"its keys are in {_told(footer.key_range)}, the catalogue says {_told(o.key_range)}"
+        yield f"its keys are in {_range_text(footer.key_range)}, the catalogue says {_range_text(o.key_range)}"
 
 
 def _expected(o: StoredObject, schema: Schema) -> set[str]:
@@ -144,5 +144,5 @@ def _same(one: KeyRange, other: KeyRange) -> bool:
     return (one.low, one.high) == (other.low, other.high)
 
 
-def _told(found: KeyRange) -> str:
+def _range_text(found: KeyRange) -> str:
     return f"{list(found.low)} to {list(found.high)}"

@@ -137,7 +137,7 @@ def _fitted(engine: Engine, default: Expression, column: Column) -> Any:
 
 
 @contextmanager
-def telling_defaults(ctx: Context, schema: Schema, given: Mapping[str, str], what: str) -> Iterator[None]:
+def naming_defaults(ctx: Context, schema: Schema, given: Mapping[str, str], what: str) -> Iterator[None]:
     """Name the default that rows were refused for, if one can't be computed: an engine tells its value at most."""
     try:
         yield

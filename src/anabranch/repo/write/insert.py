@@ -13,7 +13,7 @@ from anabranch.plan.commit import Statement
 from anabranch.queries.query import Query, Rows, limited
 from anabranch.repo.context.context import Context
 from anabranch.repo.write.checks import checks_on, refuse_broken_checks
-from anabranch.repo.write.defaults import telling_defaults
+from anabranch.repo.write.defaults import naming_defaults
 from anabranch.repo.write.incoming import engine_for, take_in
 from anabranch.repo.write.refusals import (
     NAMED_AT_MOST,
@@ -37,7 +37,7 @@ def insert_input(ctx: Context, state: TableState, given: Input, pending: Pending
     rows = take_in(ctx, state, given, what)
     write = Write(ctx, engine_for(ctx, state, rows, what), state, pending, what)
     query = rows.whole(write.engine, state.schema)
-    with telling_defaults(ctx, state.schema, rows.names, what):
+    with naming_defaults(ctx, state.schema, rows.names, what):
         made = insert_rows(write, query)
     return Statement("insert", made, Counts(inserted=sum(o.stored.row_count for o in made)))
 

@@ -20,7 +20,7 @@ from anabranch.queries.query import DELETE, INSERT, OP, Query, Sources, reading_
 from anabranch.repo.context.context import Context
 from anabranch.repo.read.conditions import Condition, condition_for, reading, rendered_test
 from anabranch.repo.write.checks import checks_on, refuse_broken_checks
-from anabranch.repo.write.defaults import telling_defaults
+from anabranch.repo.write.defaults import naming_defaults
 from anabranch.repo.write.incoming import engine_for, take_in
 from anabranch.repo.write.insert import refuse_taken
 from anabranch.repo.write.netting import compared_pairs, counts_of, store_difference
@@ -47,7 +47,7 @@ def overwrite(
     write = Write(ctx, engine, state, pending, what)
     with scratch(ctx, engine) as place, reading(ctx, state):
         key = schema.key_columns if schema.has_key else ()
-        with telling_defaults(ctx, schema, given.names, what):
+        with naming_defaults(ctx, schema, given.names, what):
             pairs = list(column_types(schema))
             incoming = place.keep(whole, pairs, key, unique=schema.has_key)
         refuse_null(engine, incoming.source, schema.columns, schema, what)

@@ -77,10 +77,10 @@ def _named_keys(found: Sequence[dict[str, Any]], schema: Schema) -> list[dict[st
 
 def listed(rows: Sequence[dict[str, Any]]) -> str:
     """Rows as an error names them."""
-    return "; ".join(", ".join(f"{k}={_told(v)}" for k, v in row.items()) for row in rows)
+    return "; ".join(", ".join(f"{k}={_sql_text(v)}" for k, v in row.items()) for row in rows)
 
 
-def _told(value: Any) -> str:
+def _sql_text(value: Any) -> str:
     """A value as SQL shows it."""
     if value is None:
         return "NULL"

@@ -56,7 +56,7 @@ def _look(ctx: Context, files: Sequence[WrittenFile], task: LookTask) -> list[Lo
         described = files_on_executors(
             ctx.engines.spark().session, uris, by_path, by_content, [looks], ctx.root.spark_options()
         )
-        return [looks.read_told(content) for content in described]
+        return [looks.read_answer(content) for content in described]
     except EXECUTOR_FAILURES as error:
         _log.warning("Spark's executors can't hash the files that they wrote, so this process does: %s", error)
         return look_in_process(ctx, files, task)

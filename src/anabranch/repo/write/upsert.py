@@ -19,7 +19,7 @@ from anabranch.queries.query import INSERT, OP, UPDATE, Query, Rows, Sources, li
 from anabranch.queries.scan import Keys, near_layers
 from anabranch.repo.context.context import Context
 from anabranch.repo.write.checks import checks_on, refuse_broken_checks
-from anabranch.repo.write.defaults import default_expressions, default_values, telling_defaults
+from anabranch.repo.write.defaults import default_expressions, default_values, naming_defaults
 from anabranch.repo.write.incoming import engine_for, take_in
 from anabranch.repo.write.insert import insert_rows
 from anabranch.repo.write.netting import touched_columns
@@ -95,7 +95,7 @@ def _store_inserts(write: Write, matched: Kept, columns: list[Column]) -> tuple[
     elif isinstance(new, Rows):
         whole = Rows(new.table.select([str(c.id) for c in schema]))
     # Matching has shown that the table lacks these keys.
-    with telling_defaults(write.ctx, schema, names, write.what):
+    with naming_defaults(write.ctx, schema, names, write.what):
         return insert_rows(write.on_nothing(), whole)
 
 

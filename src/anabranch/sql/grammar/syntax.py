@@ -199,14 +199,14 @@ def _error(text: str, tokens: Sequence[Token], rule: str, at: int, expected: Key
         return syntax_error(text, tokens[at].start, f"found {tokens[at].text!r}", f"did you mean {word}?", what)
     token, before = tokens[at], tokens[at - 1] if at else None
     found = f"found {token.text!r}" if token.kind != "end" else "the text ends"
-    wanted = _told(expected)
+    wanted = _expected_text(expected)
     problem = f"{found}, expected {wanted}" if wanted else found
     after_comma = before is not None and before.is_symbol(",")
     hint = "leave the comma before it out" if after_comma and wanted else _hint(tokens, at)
     return syntax_error(text, token.start, problem, hint, what)
 
 
-def _told(expected: Keys) -> str:
+def _expected_text(expected: Keys) -> str:
     """What would have fit, in a few words."""
     if END in expected:
         return ""
