@@ -92,7 +92,7 @@ MANY_PARAMETERS = {
     "jobs/output.py": "publish_output",
     "plan/merge/table.py": "merge_thing",
     "repo/branches/runs.py": "end_run",
-    "repo/commit/concurrent_commits.py": "look_beside",
+    "repo/commit/concurrent_commits.py": "find_concurrent_changes",
     "repo/merge/file_level.py": "merge_file_rows",
     "repo/merge/publish.py": "publish_content",
     "repo/read/scan.py": "scan_as",

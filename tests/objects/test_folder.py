@@ -41,7 +41,7 @@ def test_equal_bytes_are_put_apart_and_nothing_temporary_stays(root: Folder, tmp
 
 
 def test_what_is_put_aside_is_read_back_and_is_no_file_of_the_root(root: Folder) -> None:
-    assert Path(root.put_aside(b"content")).read_bytes() == b"content"
+    assert Path(root.put_temporary(b"content")).read_bytes() == b"content"
     assert list(root.files()) == []
     assert root.left_behind() == [], "the process lives"
 
@@ -183,7 +183,7 @@ def test_folders_of_dead_processes_are_known_by_our_names_and_not_looked_for_beh
     aside.symlink_to(victim)
     assert root.left_behind() == []
     with pytest.raises(ab.Unavailable):
-        root.put_aside(b"x")
+        root.put_temporary(b"x")
     aside.unlink()
     victim.rename(aside)
     assert [name for name, _ in root.left_behind()] == ["oaaaaaaaaaaaaaaaa"]

@@ -171,7 +171,7 @@ def test_a_path_that_leads_elsewhere_is_refused(root: ObjectRoot, path: str) -> 
 
 
 def test_what_is_put_aside_is_no_file_of_the_root_and_not_left_behind_as_long_as_we_live(root: ObjectRoot) -> None:
-    assert root.put_aside(b"content")
+    assert root.put_temporary(b"content")
     assert list(root.files()) == []
     assert root.left_behind() == []
 

@@ -14,7 +14,7 @@ from anabranch.plan.folding import (
     groups,
     is_due,
     joining,
-    kept_beside,
+    kept_layers,
     neighbours,
     outgrown,
     runs,
@@ -98,9 +98,9 @@ def test_a_snapshot_keeps_other_files_and_only_changes_that_may_act_on_them() ->
     left, right, both = layer(1, "update", 5, 0, 9), layer(2, "delete", 5, 12, 15), layer(3, "update", 5, 0, 19)
     late = layer(4, "rows", 100, 0, 9)
     layers = [first, second, left, right, both, late]
-    assert kept_beside(layers, [first]) == (second, right, both, late)
-    assert kept_beside(layers, [second]) == (first, left, both, late)
-    assert kept_beside(layers, [first, second]) == (late,)
+    assert kept_layers(layers, [first]) == (second, right, both, late)
+    assert kept_layers(layers, [second]) == (first, left, both, late)
+    assert kept_layers(layers, [first, second]) == (late,)
 
 
 def test_files_with_a_kept_one_between_them_are_not_put_together() -> None:

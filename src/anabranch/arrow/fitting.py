@@ -142,7 +142,9 @@ def _refuse_broken_json(found: pa.Array) -> None:
     for text in found.to_pylist():
         try:
             json.loads(
-                "null" if text is None else text, parse_constant=_refuse_constant, object_pairs_hook=_refuse_twins
+                "null" if text is None else text,
+                parse_constant=_refuse_constant,
+                object_pairs_hook=_refuse_repeated_keys,
             )
         except ValueError as error:
             raise DoesNotFit(f"{text[:100]!r} is not JSON text: {error}") from error
@@ -150,7 +152,7 @@ def _refuse_broken_json(found: pa.Array) -> None:
             raise DoesNotFit(f"{text[:100]!r} is JSON text with too many parts inside each other") from None
 
 
-def _refuse_twins(pairs: list[tuple[str, object]]) -> None:
+def _refuse_repeated_keys(pairs: list[tuple[str, object]]) -> None:
     if len(dict(pairs)) < len(pairs):
         raise ValueError("an object has a key twice")
 

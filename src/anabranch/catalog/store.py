@@ -68,7 +68,7 @@ class Catalog:
         # SQLite's readers see one state anyway; a server is told to show one.
         self._reader = engine if self._in_file else engine.execution_options(isolation_level="REPEATABLE READ")
         self._described, self._begin_writing = described, begin_writing
-        self._held = threading.local()
+        self._joined = threading.local()
 
     @classmethod
     def at_file(cls, path: str) -> Catalog:
@@ -98,7 +98,7 @@ class Catalog:
     @contextmanager
     def read(self) -> Iterator[Connection]:
         """Open a transaction that sees one state: that of `one_state`, inside such a block."""
-        held: Connection | None = getattr(self._held, "cx", None)
+        held: Connection | None = getattr(self._joined, "cx", None)
         with self._readable():
             if held is not None:
                 with self._translated():
@@ -115,24 +115,24 @@ class Catalog:
     @contextmanager
     def one_state(self) -> Iterator[None]:
         """A block in which all reads of this thread see one state; until it writes itself, so that this is seen."""
-        if getattr(self._held, "cx", None) is not None:
+        if getattr(self._joined, "cx", None) is not None:
             yield
             return
         with self._reading() as cx:
-            self._held.cx = cx
+            self._joined.cx = cx
             try:
                 yield
             finally:
-                self._held.cx = None
+                self._joined.cx = None
 
     @contextmanager
     def write(self) -> Iterator[Connection]:
         """Open a transaction that is committed at the end, or leaves nothing; inside `alone` a part of that block's."""
         if self.is_alone:
-            with self._translated(), self._held.cx.begin_nested():
-                yield self._held.cx
+            with self._translated(), self._joined.cx.begin_nested():
+                yield self._joined.cx
             return
-        self._held.cx = None
+        self._joined.cx = None
         with self._readable(), self._translated(), self._writer.connect() as cx:
             transaction = self._begun(cx, self._begin_writing)
             try:
@@ -175,17 +175,17 @@ class Catalog:
 
     @contextmanager
     def _part_of(self, cx: Connection) -> Iterator[None]:
-        before = getattr(self._held, "cx", None), self.is_alone
-        self._held.cx, self._held.writes = cx, True
+        before = getattr(self._joined, "cx", None), self.is_alone
+        self._joined.cx, self._joined.writes = cx, True
         try:
             yield
         finally:
-            self._held.cx, self._held.writes = before
+            self._joined.cx, self._joined.writes = before
 
     @property
     def is_alone(self) -> bool:
         """Whether this thread is in a block of `alone` or `joined`: what it writes is committed later, if at all."""
-        return getattr(self._held, "writes", False)
+        return getattr(self._joined, "writes", False)
 
     def create(self, facts: dict[str, str]) -> None:
         """Make a new store here."""
@@ -249,7 +249,7 @@ class Catalog:
         """In a process that was forked off: leave the parent's connections alone, they must not even be closed."""
         _OF_PARENTS.append(self._engine.pool)
         self._engine.dispose(close=False)
-        self._held = threading.local()
+        self._joined = threading.local()
 
     @contextmanager
     def _steady(self, cx: Connection) -> Iterator[None]:
@@ -299,7 +299,7 @@ class Catalog:
         except sqlite3.Error as error:
             known = _translate_sqlite(error, self._described)
             raise known or Corrupt(
-                f"the catalogue {self._described} refused to begin: {error}", hint=_STRANGE
+                f"the catalogue {self._described} refused to begin: {error}", hint=_NOT_OURS
             ) from error
         except PoolTimeout as error:
             hint = "use fewer threads, or let each hold a connection for a shorter time"
@@ -450,7 +450,7 @@ _MISSHAPEN = (
     MissingRow,
 )
 """What Python says of a value that is missing, or of another type or form than was expected."""
-_STRANGE = "is it a store of Anabranch's?"
+_NOT_OURS = "is it a store of Anabranch's?"
 
 
 def _translate_sqlite(error: sqlite3.Error, described: str) -> AnabranchError | None:
@@ -460,7 +460,7 @@ def _translate_sqlite(error: sqlite3.Error, described: str) -> AnabranchError | 
         kind, what, hint = _SQLITE_KINDS[code & 0xFF]
         return kind(f"the catalogue {described} {what}", hint=hint)
     if code == sqlite3.SQLITE_ERROR:
-        return Corrupt(f"the catalogue {described} refused a statement: {error}", hint=_STRANGE)
+        return Corrupt(f"the catalogue {described} refused a statement: {error}", hint=_NOT_OURS)
     return None
 
 
@@ -487,4 +487,4 @@ def _translate(error: DBAPIError, described: str) -> AnabranchError:
     if isinstance(error, OperationalError) or error.connection_invalidated:
         hint = "check that the server runs and can be reached"
         return Unavailable(f"the catalogue {described} does not answer: {said}", hint=hint)
-    return Corrupt(f"the catalogue {described} refused a statement: {said}", hint=_STRANGE)
+    return Corrupt(f"the catalogue {described} refused a statement: {said}", hint=_NOT_OURS)

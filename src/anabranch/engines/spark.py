@@ -292,7 +292,7 @@ class SparkEngine:
         if isinstance(source, Files):
             return self._read_files(source)
         if isinstance(source, Rows):
-            return self._hold(source.table)
+            return self._local_frame(source.table)
         assert isinstance(source, Frame)
         refuse_foreign(self.session, source.frame.sparkSession)
         return source.frame  # type: ignore[no-any-return]
@@ -315,7 +315,7 @@ class SparkEngine:
         parts = [self._parquet(files, found).withColumn(TURN, literal(turn)) for turn, found in uris.items()]
         return reduce(DataFrame.unionAll, parts)
 
-    def _hold(self, rows: pa.Table) -> DataFrame:
+    def _local_frame(self, rows: pa.Table) -> DataFrame:
         # By itself, Spark takes times without a zone for local ones, and moves those that its zone skips.
         fields = from_arrow_schema(rows.schema, prefer_timestamp_ntz=True)
         if rows.num_rows:

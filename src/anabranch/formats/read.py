@@ -96,7 +96,7 @@ def read_in_process(
         rows = empty_rows(reading.columns)  # an empty array names no columns
     places = RowPlaces(rows, tuple((part.file, part.rows.num_rows) for part in parts), reading)
     described = tuple(notes(places, names))
-    wrong = rows_with_bad_keys(places, request.key) if bad.set_aside else {}
+    wrong = rows_with_bad_keys(places, request.key) if bad.are_set_aside else {}
     return places.without(wrong, bad) if wrong else places, described
 
 

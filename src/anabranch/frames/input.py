@@ -52,10 +52,10 @@ def read_input(value: Any, columns: Iterable[Column]) -> Input:
         from anabranch.engines.spark import frame_types
 
         found = frame_types(value)
-        _refuse_twins(value.columns)
+        _refuse_repeated_names(value.columns)
         return Input({name: None if t == VOID else t for name, t in found.items()}, Frame(value), None)
     rows = _to_arrow(value, tuple(columns))
-    _refuse_twins(rows.column_names)
+    _refuse_repeated_names(rows.column_names)
     types: dict[str, DataType | None] = {
         f.name: None if pa.types.is_null(f.type) else spark_type(f.type, f"column {f.name!r}") for f in rows.schema
     }
@@ -394,7 +394,7 @@ def _fit(values: pa.ChunkedArray, name: str, type_: DataType, what: str) -> pa.C
         raise InvalidRequest(message, hint="check the values", column=name) from error
 
 
-def _refuse_twins(names: Sequence[str]) -> None:
+def _refuse_repeated_names(names: Sequence[str]) -> None:
     if len({n.lower() for n in names}) < len(names):
         raise InvalidRequest(
             "two columns of the rows have the same name", hint="Spark does not tell names apart by case"

@@ -49,7 +49,7 @@ def _parts(function: FunctionType, seen: set[CodeType]) -> Iterator[Any]:
     yield [_value(function, name, v) for name, v in _closed_over(function)]
     for name in sorted(_names(function.__code__)):
         used = function.__globals__.get(name)
-        if isinstance(used, FunctionType) and _is_beside(used, function):
+        if isinstance(used, FunctionType) and _is_same_project(used, function):
             yield from _parts(used, seen)
         elif isinstance(used, _PLAIN) and name in function.__globals__:
             yield [name, repr(used)]
@@ -115,7 +115,7 @@ def _is_plain(value: Any) -> bool:
     return type(value).__module__.startswith("anabranch.") or isinstance(value, _PLAIN)
 
 
-def _is_beside(used: FunctionType, function: FunctionType) -> bool:
+def _is_same_project(used: FunctionType, function: FunctionType) -> bool:
     """Tell whether a function is of the same project: of one module, or of one in the same folder or below."""
     if used.__module__ == function.__module__:
         return True

@@ -201,7 +201,7 @@ def _also_called(column: Column, others: Sequence[Column]) -> Column:
 
 def make_schema(columns: Sequence[Column], key: Sequence[str]) -> Schema:
     """Check columns and key of a new table and give the schema its id."""
-    _refuse_twins([c.name for c in columns])
+    _refuse_repeated_names([c.name for c in columns])
     if not columns:
         raise InvalidRequest("a table needs at least one column", hint="give columns in schema= or in the data")
     if len({c.id for c in columns}) < len(columns):
@@ -251,7 +251,7 @@ def _not_null(column: Column) -> Column:
     return replace(column, nullable=False)
 
 
-def _refuse_twins(names: list[str]) -> None:
+def _refuse_repeated_names(names: list[str]) -> None:
     seen: dict[str, str] = {}
     for name in names:
         if name.lower() in seen:
@@ -283,7 +283,7 @@ def read_schema(id_: str, document: dict[str, Any]) -> Schema:
     try:
         columns = tuple(_read_column(described) for described in document["columns"])
         found = Schema(SchemaId(id_), columns, tuple(ColumnId(k) for k in document["key"]))
-        _refuse_twins([check_part(c.name, "column") for c in columns])
+        _refuse_repeated_names([check_part(c.name, "column") for c in columns])
         _ = found.key_columns
     except (InvalidRequest, TypeError, ValueError, LookupError, AttributeError) as error:
         hint = "restore the catalogue from a backup"

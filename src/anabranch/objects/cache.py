@@ -19,11 +19,11 @@ from pathlib import Path
 
 from anabranch.errors import Corrupt, Unavailable
 from anabranch.model.ids import new_id
-from anabranch.objects import aside
+from anabranch.objects import process_folder
 from anabranch.objects.stamps import stamp
 from anabranch.settings import FETCHING_THREADS, LEFT_BEHIND_SECONDS
 
-_HELD, _LOCK, _TMP = "held", "lock", ".tmp"
+_IN_USE, _LOCK, _TMP = "held", "lock", ".tmp"
 
 
 def cache_folder() -> Path:
@@ -48,7 +48,7 @@ class FileCache:
     def __init__(self, folder: Path, limit_bytes: int) -> None:
         self._folder, self._limit = folder, limit_bytes
         self._known: dict[tuple[str, str | None], Hashable] = {}
-        self._process: aside.ProcessFolder | None = None
+        self._process: process_folder.ProcessFolder | None = None
         self._guard = threading.Lock()
         self._size: int | None = None
         """Bytes in the cache as this process counts them; counted anew before anything is evicted."""
@@ -88,7 +88,7 @@ class FileCache:
     def evict(self, names: Iterable[str]) -> list[int]:
         """Remove files that nobody reads; returns the bytes that each took."""
         with self._translated_errors(), self._locked(fcntl.LOCK_EX):
-            held = self._held()
+            held = self._in_use()
             wanted = [name for name in names if name not in held and self.has(name)]
             return [self._remove(self._folder / name) for name in wanted]
 
@@ -155,7 +155,7 @@ class FileCache:
         with self._locked(fcntl.LOCK_EX):
             entries = sorted(self._entries(self._folder), key=lambda e: max(e[1].st_atime, e[1].st_mtime))
             left = sum(found.st_size for _, found in entries)
-            held = self._held() if left > wanted else set()
+            held = self._in_use() if left > wanted else set()
             for name, _ in entries:
                 if left <= wanted:
                     break
@@ -168,7 +168,7 @@ class FileCache:
         """The files of the cache; what a killed process left half fetched goes on the way."""
         for above, folders, files in os.walk(folder):
             if Path(above) == self._folder:
-                folders[:] = [f for f in folders if f != _HELD]
+                folders[:] = [f for f in folders if f != _IN_USE]
                 files = [f for f in files if f != _LOCK]
             for file in files:
                 place = Path(above) / file
@@ -193,7 +193,7 @@ class FileCache:
         with self._guard:
             if self._process is None or not self._process.is_own:
                 self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-                self._process = aside.ProcessFolder(self._folder / _HELD)
+                self._process = process_folder.ProcessFolder(self._folder / _IN_USE)
             note = self._process.path / new_id("o")
         with self._locked(fcntl.LOCK_SH):
             note.write_text("\n".join(names), encoding="utf-8")
@@ -203,11 +203,11 @@ class FileCache:
             with suppress(OSError):
                 note.unlink(missing_ok=True)
 
-    def _held(self) -> set[str]:
+    def _in_use(self) -> set[str]:
         """What any living process reads now."""
-        above = self._folder / _HELD
-        for name, _ in aside.left_behind(above):
-            aside.remove_left_behind(above, name)
+        above = self._folder / _IN_USE
+        for name, _ in process_folder.left_behind(above):
+            process_folder.remove_left_behind(above, name)
         held: set[str] = set()
         for note in above.glob("*/*"):
             with suppress(FileNotFoundError):

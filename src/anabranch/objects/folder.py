@@ -14,11 +14,11 @@ from typing import BinaryIO
 from anabranch.errors import Corrupt, Unavailable
 from anabranch.model.ids import new_id
 from anabranch.model.objects import is_object_path
-from anabranch.objects import aside, found_files
+from anabranch.objects import found_files, process_folder
 from anabranch.objects.root import FoundFile, SealedFile, WrittenFile, parquet_names
 from anabranch.objects.stamps import stamp
 
-_ASIDE, _STORES = "aside", "stores"
+_PROCESS_FOLDERS, _STORES = "aside", "stores"
 
 
 class Folder:
@@ -29,7 +29,7 @@ class Folder:
     def __init__(self, path: str, store_id: str = "") -> None:
         self._path, self._store, self._is_known = Path(path).absolute(), store_id, not store_id
         self.where = str(self._path)
-        self._aside: aside.ProcessFolder | None = None
+        self._process_folder: process_folder.ProcessFolder | None = None
         self._lock = threading.Lock()
 
     def claim(self) -> None:
@@ -71,13 +71,13 @@ class Folder:
             raise
         return SealedFile(path, size, digest.hexdigest())
 
-    def put_aside(self, content: bytes, suffix: str = ".parquet") -> str:
+    def put_temporary(self, content: bytes, suffix: str = ".parquet") -> str:
         """Write into the folder of this process."""
         try:
             with self._lock:
-                if self._aside is None or not self._aside.is_own:
-                    self._aside = aside.ProcessFolder(self._path / _ASIDE)
-            place = self._aside.path / f"{new_id('o')}{suffix}"
+                if self._process_folder is None or not self._process_folder.is_own:
+                    self._process_folder = process_folder.ProcessFolder(self._path / _PROCESS_FOLDERS)
+            place = self._process_folder.path / f"{new_id('o')}{suffix}"
             place.write_bytes(content)
         except OSError as error:
             raise _unavailable(error, self._path) from error
@@ -145,12 +145,12 @@ class Folder:
 
         It never leads out of this folder, whoever wrote the catalogue."""
         if not is_object_path(path):
-            raise Corrupt(f"{path!r} is no place of an object", hint=_STRANGE)
+            raise Corrupt(f"{path!r} is no place of an object", hint=_DAMAGED_OR_HARMFUL)
         place = str(self._path)
         for part in path.split("/"):
             place = f"{place}{os.sep}{part}"
             if os.path.islink(place):
-                raise Corrupt(f"{place} is a link, which is not followed in an object root", hint=_STRANGE)
+                raise Corrupt(f"{place} is a link, which is not followed in an object root", hint=_DAMAGED_OR_HARMFUL)
         return place
 
     def at_hand(self, addresses: Sequence[str]) -> AbstractContextManager[Mapping[str, str]]:
@@ -222,11 +222,11 @@ class Folder:
 
     def left_behind(self) -> list[tuple[str, int]]:
         """List the folders of dead processes."""
-        return list(aside.left_behind(self._path / _ASIDE))
+        return list(process_folder.left_behind(self._path / _PROCESS_FOLDERS))
 
     def remove_left_behind(self, name: str) -> None:
         """Remove the folder of a dead process."""
-        aside.remove_left_behind(self._path / _ASIDE, name)
+        process_folder.remove_left_behind(self._path / _PROCESS_FOLDERS, name)
 
     def _at(self, path: str) -> Path:
         return Path(self.uri(path))
@@ -256,7 +256,7 @@ class _Pieces:
 
 
 _RESTORE = "restore the file from a backup; other tables are not affected"
-_STRANGE = "the catalogue or the object root is damaged, or was made to harm; restore it from a backup"
+_DAMAGED_OR_HARMFUL = "the catalogue or the object root is damaged, or was made to harm; restore it from a backup"
 
 
 def _sync(folder: Path) -> None:

@@ -12,7 +12,7 @@ from anabranch.errors import Corrupt
 from anabranch.objects.root import FoundFile
 
 BEGUN = ".begun"
-"""Beside a prefix while an engine writes below it."""
+"""ConcurrentChanges a prefix while an engine writes below it."""
 _SHARD = re.compile("[a-z2-7]{2}")
 _OWN = re.compile(r"o(?P<shard>[a-z2-7]{2})[a-z2-7]{14}(?P<kind>\.parquet|\.pack(\.[a-z0-9]{1,12})?|\.tmp|\.begun)?")
 

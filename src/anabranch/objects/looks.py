@@ -110,7 +110,7 @@ def _walk(parquet: Any, task: LookTask) -> tuple[tuple[tuple[Any, ...], ...], tu
         keys = batch.select(list(task.key))
         rows = keys if last is None else _join(last, keys)
         if len(found) < task.repeats:
-            found |= dict.fromkeys(_values(twins(rows).slice(0, task.repeats)))
+            found |= dict.fromkeys(_values(repeats_in(rows).slice(0, task.repeats)))
         first = keys.slice(0, 1) if first is None else first
         last = rows.slice(rows.num_rows - 1)
     if first is None:
@@ -118,7 +118,7 @@ def _walk(parquet: Any, task: LookTask) -> tuple[tuple[tuple[Any, ...], ...], tu
     return tuple(dict.fromkeys((*_values(first), *_values(last)))), tuple(found)[: task.repeats]
 
 
-def twins(rows: Any) -> Any:
+def repeats_in(rows: Any) -> Any:
     """The rows of a batch that equal the one before, of several in a row the first."""
     import pyarrow as pa
     import pyarrow.compute as pc

@@ -16,7 +16,7 @@ from anabranch.arrow.types import key_value
 from anabranch.errors import Corrupt, InvalidRequest, Unavailable
 from anabranch.model.objects import KeyRange, KeyValue
 from anabranch.model.schema import Column
-from anabranch.objects.looks import Look, LookTask, footer_ranges, look_at, sync, twins
+from anabranch.objects.looks import Look, LookTask, footer_ranges, look_at, repeats_in, sync
 from anabranch.objects.memory import read_within_limit
 from anabranch.settings import ENCODING_SAMPLE_ROWS, PLAIN_WRITE_LIMIT_BYTES
 
@@ -176,4 +176,4 @@ def equal_rows(rows: pa.Table, key: Sequence[Column], limit: int) -> list[dict[s
     if rows.num_rows < 2:
         return []
     keys = rows.select([c.id for c in key]).combine_chunks().to_batches()
-    return [row for batch in keys for row in twins(batch).slice(0, limit).to_pylist()][:limit]
+    return [row for batch in keys for row in repeats_in(batch).slice(0, limit).to_pylist()][:limit]

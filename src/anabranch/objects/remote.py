@@ -18,7 +18,7 @@ from anabranch.model.objects import FileAddress, is_object_path
 from anabranch.objects import found_files
 from anabranch.objects.blobs import Blob, Blobs
 from anabranch.objects.cache import FileCache, WantedFile
-from anabranch.objects.far_aside import FarAside
+from anabranch.objects.far_process_folder import FarProcessFolder
 from anabranch.objects.ranged import RangedFile
 from anabranch.objects.root import FoundFile, SealedFile, WrittenFile, parquet_names
 from anabranch.settings import RANGE_BYTES
@@ -39,7 +39,7 @@ class RemoteRoot:
         self.cache, self.where = cache, blobs.where
         self._id = hashlib.sha256(blobs.where.encode()).hexdigest()[:16]
         self._lock = threading.Lock()
-        self._aside = FarAside(blobs, _ASIDE)
+        self._process_folder = FarProcessFolder(blobs, _ASIDE)
 
     def put(self, content: bytes, suffix: str = ".parquet") -> SealedFile:
         """Upload under a name that nobody has; a copy stays in the cache, since who writes often reads."""
@@ -59,10 +59,10 @@ class RemoteRoot:
         self.claim()
         self._blobs.put(_checked(path), chunks)
 
-    def put_aside(self, content: bytes, suffix: str = ".parquet") -> str:
+    def put_temporary(self, content: bytes, suffix: str = ".parquet") -> str:
         """Upload below a folder of this process."""
         self.claim()
-        return self._blobs.address(self._aside.put(content, suffix))
+        return self._blobs.address(self._process_folder.put(content, suffix))
 
     def new_prefix(self) -> str:
         """Name a prefix that nobody else writes to; a blob beside it says that it is wanted."""
@@ -180,11 +180,11 @@ class RemoteRoot:
 
     def left_behind(self) -> list[tuple[str, int]]:
         """List the folders of processes that have not been heard of for long."""
-        return self._aside.left_behind()
+        return self._process_folder.left_behind()
 
     def remove_left_behind(self, name: str) -> None:
         """Remove the folder of such a process."""
-        self._aside.remove(name)
+        self._process_folder.remove(name)
 
     def claim(self) -> None:
         """Say that our store writes here, once; Unavailable if another one does."""

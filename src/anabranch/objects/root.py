@@ -56,7 +56,7 @@ class ObjectRoot(Protocol):
     def put_as(self, path: str, chunks: Iterable[bytes]) -> None:
         """Store what comes in pieces under a path that another root gave to it."""
 
-    def put_aside(self, content: bytes, suffix: str = ".parquet") -> str:
+    def put_temporary(self, content: bytes, suffix: str = ".parquet") -> str:
         """Store bytes for this process alone, neither synced nor hashed; returns the address for engines."""
 
     def new_prefix(self) -> str:

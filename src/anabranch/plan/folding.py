@@ -95,7 +95,7 @@ def acts_on(change: Layer, rows: Layer) -> bool:
     return change.turn > rows.turn and may_meet(change.object.key_range, rows.object.key_range)
 
 
-def kept_beside(layers: Sequence[Layer], rewritten: Iterable[Layer]) -> tuple[Layer, ...]:
+def kept_layers(layers: Sequence[Layer], rewritten: Iterable[Layer]) -> tuple[Layer, ...]:
     """What a snapshot keeps when some files are rewritten: the other rows, and the changes that may act on them."""
     gone = {_place(x) for x in rewritten}
     rows = [x for x in _rows(layers) if _place(x) not in gone]
@@ -138,7 +138,7 @@ def small(layers: Sequence[Layer], limits: Limits) -> tuple[Layer, ...]:
 def joining(layers: Sequence[Layer], chosen: Sequence[Layer], crumbs: Sequence[Layer]) -> list[Layer]:
     """Small files to rewrite beside the chosen ones; none that would be written alone, which would gain nothing."""
     both = [*chosen, *(x for x in crumbs if x not in chosen)]
-    found = neighbours(both, kept_beside(layers, both)) if crumbs else ()
+    found = neighbours(both, kept_layers(layers, both)) if crumbs else ()
     return [x for group in found if len(group) > 1 for x in group if x not in chosen]
 
 
@@ -158,7 +158,7 @@ def bite(layers: Sequence[Layer], limits: Limits) -> tuple[Layer, ...]:
     if not chosen:
         return ()
     chosen += joining(layers, chosen, _crumbs(layers, chosen, limits))
-    return tuple(chosen) if turns_of_changes(kept_beside(layers, chosen)) <= limits.turns else ()
+    return tuple(chosen) if turns_of_changes(kept_layers(layers, chosen)) <= limits.turns else ()
 
 
 _MANY = 64
@@ -187,7 +187,7 @@ def outgrown(layers: Sequence[Layer], limits: Limits) -> bool:
     overlay = sum(x.view != "snapshot" for x in layers)
     if overlay <= max(_MANY, len(layers) - overlay):
         return False
-    return turns_of_changes(kept_beside(layers, ())) <= limits.turns
+    return turns_of_changes(kept_layers(layers, ())) <= limits.turns
 
 
 def turns_of_changes(layers: Iterable[Layer]) -> int:

@@ -77,8 +77,8 @@ def _steps(at: tuple[int, bool], known: Sequence[Conjunct], new: Sequence[Conjun
     last = max(n for n, c in enumerate(new) if _is_risky(c) and c.at == at)
     every = [*known, *new]
     below = [c for c in every if c.may_be_repeated and at[1] and c.at[0] <= at[0] and (c.at != at or c.is_key)]
-    beside = [c for c in every[: len(known) + last + 1] if c.at == at and (_is_risky(c) or c.may_be_repeated)]
-    return [*below, *(c for c in beside if c not in below)]
+    same_place = [c for c in every[: len(known) + last + 1] if c.at == at and (_is_risky(c) or c.may_be_repeated)]
+    return [*below, *(c for c in same_place if c not in below)]
 
 
 def _in_turn(steps: Sequence[Conjunct]) -> exp.Expr:

@@ -59,13 +59,13 @@ def typed_literals(values: Sequence[Value], zone: str | None) -> list[Value]:
     others = [v.type for v in values if v.type is not None and v.type != STRING]
     if not others or all(v.type != STRING for v in values):
         return list(values)
-    wanted = _beside(others[0]) if all(_beside(t) == _beside(others[0]) for t in others) else None
+    wanted = _read_as_with(others[0]) if all(_read_as_with(t) == _read_as_with(others[0]) for t in others) else None
     if wanted is None or any(v.type == STRING and v.literal is None for v in values):
         return list(values)
     return [_read(v, wanted, zone) if v.type == STRING else v for v in values]
 
 
-def _beside(type_: DataType) -> DataType | None:
+def _read_as_with(type_: DataType) -> DataType | None:
     """The type that Spark reads a text as beside one of this type."""
     if type_.is_integer:
         return DataType("bigint")

@@ -99,7 +99,7 @@ def _places_of_many(keys: pa.Table, changed: pa.Table) -> tuple[Any, Any]:
     return met.column(PLACE).to_numpy(), met.column(_FOUND).to_numpy()
 
 
-def lay(rows: pa.Table, acting: pa.Table, cells: Sequence[Column]) -> pa.Table:
+def apply_changes(rows: pa.Table, acting: pa.Table, cells: Sequence[Column]) -> pa.Table:
     """Rows with their new values, without those that went."""
     places = acting.column(PLACE)
     columns = dict(zip(rows.column_names, rows.columns, strict=True))

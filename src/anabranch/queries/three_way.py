@@ -149,8 +149,8 @@ class _Decide:
             picked += [_when(time_of(c, s), s) for s in times if by_time(c, self.how)]
         picked += [_when(ROW_TIME[s], s) for s in times]
         query = q.select(picked, keys)
-        beside = {**{f"s{s}": states[s] for s in SIDES}, **{f"w{s}": when for s, when in times.items()}}
-        for alias, rows in beside.items():
+        joined = {**{f"s{s}": states[s] for s in SIDES}, **{f"w{s}": when for s, when in times.items()}}
+        for alias, rows in joined.items():
             query.append(
                 "joins", q.joined(q.subquery(rows.expression, alias), q.same_key(self.key, "k", alias), "left")
             )

@@ -158,7 +158,7 @@ def in_a_row(value: exp.Expr) -> Query:
     return Query(select([aliased(value.copy(), "v"), col(_NUMBER)], subquery(row, "r")), {})
 
 
-def beside_its_form(value: exp.Expr, type_: DataType) -> Query:
+def with_its_form(value: exp.Expr, type_: DataType) -> Query:
     """A value, and the form of the same value that engines compare."""
     made = subquery(in_a_row(value).expression, "r")
     return Query(select([col("v"), aliased(comparable(type_, col("v")), "form")], made), {})

@@ -363,7 +363,7 @@ class Repository:
         return log_verbs.merge_base(self._ctx, ours, theirs)
 
     def is_ancestor(self, old: str, new: str) -> bool:
-        """Progress whether one ref is an ancestor of another, or the same."""
+        """Say whether one ref is an ancestor of another, or the same."""
         return log_verbs.ancestor(self._ctx, old, new)
 
     def provenance(self, ref: str | None = None, *, direct: bool = False) -> list[ProvenanceEntry]:
@@ -860,7 +860,7 @@ class Repository:
         return self._ctx.engines.spark().session
 
     def progress(self) -> tuple[int, int] | None:
-        """Progress how many tasks of running Spark jobs are done, of how many; None where nothing can be told."""
+        """Say how many tasks of running Spark jobs are done, of how many; None where nothing can be told."""
         return self._ctx.engines.progress()
 
     def optimize(self, table: str, on: str | None = None) -> Optimized:

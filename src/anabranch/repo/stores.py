@@ -23,7 +23,7 @@ from anabranch.plan.engine import EngineSetting
 from anabranch.repo.context.arguments import check_words
 from anabranch.repo.context.context import Context, RowCache, default_author
 from anabranch.repo.context.forks import start_anew_after_fork
-from anabranch.repo.context.spark_copies import HeldFiles
+from anabranch.repo.context.spark_copies import SparkCopies
 from anabranch.settings import Settings
 
 
@@ -192,7 +192,7 @@ def _context(
         Engines(options.engine, options.spark, options.settings, sound.at_hand, sound.before_spark, far),
         options.settings,
         RowCache(options.settings.memory.cache_limit_bytes),
-        HeldFiles(root, options.settings),
+        SparkCopies(root, options.settings),
         options.author or default_author(),
         _run_sql,
     )

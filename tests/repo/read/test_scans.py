@@ -127,7 +127,7 @@ def test_spark_reads_what_was_folded_in_the_process(tmp_path: Path, spark: Any) 
                 frame = repo.table("t").spark()
                 assert in_order(tuple(r) for r in frame.collect()) == walk.expected()
                 assert values(repo.table("t").rows()) == walk.expected()
-        assert repo._ctx.held, "changes were folded into files that Spark reads"
+        assert repo._ctx.spark_copies, "changes were folded into files that Spark reads"
 
 
 @pytest.mark.parametrize("key", ["id", ("g", "id"), None])
@@ -162,7 +162,7 @@ def test_spark_joins_one_scan_with_the_changes(
         with repo.commit("main", "insert more") as tx:
             tx.table("t").insert([{"id": 6000, "a": 6000}])
         if not may_write:  # By hand: the tests may run as root, whom no permission stops.
-            monkeypatch.setattr(Folder, "put_aside", refuse_to_write)
+            monkeypatch.setattr(Folder, "put_temporary", refuse_to_write)
         frame = repo.table("t").spark()
         assert ("Union" in explained(frame)) == (not may_write)
         expected = {n: -1 if n in (7, 5007) else n for n in (*range(5010), 6000)}

@@ -445,7 +445,7 @@ def test_folding_never_starts_spark(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         assert views(repo) == ["snapshot", None, None]
 
 
-# Beside other writers, and killed
+# ConcurrentChanges other writers, and killed
 
 store = stores.store
 

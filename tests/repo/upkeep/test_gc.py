@@ -418,7 +418,7 @@ def test_an_object_root_that_stores_share_loses_no_file_of_either(tmp_path: Path
 def hold(store: Store, told: Path) -> None:
     """Keep a copy aside, as a reader on Spark does, until the process is killed."""
     with store.open("shop") as repo:
-        told.write_text(repo._ctx.root.put_aside(b"a copy"))
+        told.write_text(repo._ctx.root.put_temporary(b"a copy"))
         time.sleep(processes.PATIENCE_SECONDS)
 
 
@@ -433,7 +433,7 @@ def wait_for(path: Path) -> str:
 def test_copies_go_when_their_reader_was_killed_and_stay_while_it_lives(
     store: Store, repo: ab.Repository, tmp_path: Path
 ) -> None:
-    own = repo._ctx.root.put_aside(b"mine")
+    own = repo._ctx.root.put_temporary(b"mine")
     children = [processes.Child(hold, store, tmp_path / name) for name in ("dead", "alive")]
     dead, alive = (wait_for(tmp_path / name) for name in ("dead", "alive"))
     children[0].kill()
@@ -446,7 +446,7 @@ def test_copies_go_when_their_reader_was_killed_and_stay_while_it_lives(
     assert [(store.objects / path).exists() for path in (alive, own)] == [False, True]
 
 
-# Beside writers
+# ConcurrentChanges writers
 
 
 def test_what_is_collected_before_it_is_published_is_never_linked(store: Store) -> None:

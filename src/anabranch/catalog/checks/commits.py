@@ -92,10 +92,10 @@ Check = Callable[[LookUps, OnLine, Said], Iterator[Damage]]
 def check_commits(known: LookUps, checks: Sequence[Check]) -> None:
     """Go through all commits, line by line, each with its rows; and tell rows that belong to none."""
     reader = known.reader
-    beside = [Companions(_rows(reader, table), "line_id", "commit_index") for table in _COMPANIONS]
+    companions = [Companions(_rows(reader, table), "line_id", "commit_index") for table in _COMPANIONS]
     on = OnLine(known, "")
     for commit in reader.rows(t.commits, t.commits.c.line_id, t.commits.c.commit_index):
-        found = [rows.of((commit.line_id, commit.commit_index)) for rows in beside]
+        found = [rows.of((commit.line_id, commit.commit_index)) for rows in companions]
         _report_lost(known, [row for _, lost in found for row in lost])
         said = Said(commit, *(rows for rows, _ in found))
         if commit.line_id != on.line:
@@ -103,7 +103,7 @@ def check_commits(known: LookUps, checks: Sequence[Check]) -> None:
         for check in (place, parents, *checks):
             reader.check(commit, check(known, on, said))
         on.advance(said)
-    _report_lost(known, [row for rows in beside for row in rows.rest()])
+    _report_lost(known, [row for rows in companions for row in rows.rest()])
 
 
 def _rows(reader: CatalogReader, table: Table) -> Iterator[CatalogRow]:

@@ -84,12 +84,12 @@ def check_views(known: LookUps) -> None:
     v, links = t.views.c, t.view_objects
     joined = links.outerjoin(t.objects, links.c.object_id == t.objects.c.id)
     rows = known.reader.rows(links, links.c.view_id, links.c.number, source=joined, more=_OBJECT)
-    beside = Companions(rows, "view_id")
+    companions = Companions(rows, "view_id")
     for view in known.reader.rows(t.views, v.id):
-        own, lost = beside.of((view.id,))
+        own, lost = companions.of((view.id,))
         known.reader.damages += [r.damage("its view is not there", hint=DROP_VIEW) for r in lost]
         known.reader.check(view, _links(known, view, own))
-    known.reader.damages += [r.damage("its view is not there", hint=DROP_VIEW) for r in beside.rest()]
+    known.reader.damages += [r.damage("its view is not there", hint=DROP_VIEW) for r in companions.rest()]
 
 
 def _links(known: LookUps, view: CatalogRow, own: list[CatalogRow]) -> Iterator[Damage]:

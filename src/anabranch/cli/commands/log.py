@@ -156,7 +156,7 @@ def graph_lines(commits: Sequence[Commit], edges: Edges, described: CommitText) 
     """Every commit's text beside the graph."""
     last = len(commits) - 1
     for i, (commit, part) in enumerate(zip(commits, draw([c.hash for c in commits], edges), strict=True)):
-        yield from part.beside([*described.lines(commit), *([""] if i < last and not described.oneline else [])])
+        yield from part.with_text([*described.lines(commit), *([""] if i < last and not described.oneline else [])])
 
 
 def changed_lines(repo: Repository, commit: Commit, *, rows: bool) -> list[str]:

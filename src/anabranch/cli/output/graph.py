@@ -21,7 +21,7 @@ class GraphRows:
     width: int = 0
     """How wide the commit and its parents are: where its text begins, as in git."""
 
-    def beside(self, text: Sequence[str]) -> Iterator[str]:
+    def with_text(self, text: Sequence[str]) -> Iterator[str]:
         """Put text beside the rows; text that is longer goes on beside the open columns."""
         rows = [*self.rows, *[self.below] * (len(text) - len(self.rows))]
         width = max([self.width, *map(len, rows[: len(text)])])

@@ -28,7 +28,7 @@ class Heading:
 
     title: str
     right: bool = False
-    firm: bool = False
+    cut_last: bool = False
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ def print_table(headings: Sequence[Heading], rows: Sequence[Sequence[Any]]) -> N
 
 def table_lines(headings: Sequence[Heading], rows: Sequence[Sequence[Any]], width: int) -> list[str]:
     """Draw a table; long cells are cut, columns that don't fit are left out, and that is said."""
-    widths = fit(_natural(headings, rows, width), width, [h.firm for h in headings])
+    widths = fit(_natural(headings, rows, width), width, [h.cut_last for h in headings])
     lines = _drawn(_table(headings, rows, widths))
     if len(widths) == len(headings):
         return lines

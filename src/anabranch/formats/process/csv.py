@@ -68,7 +68,7 @@ def read_head(path: str, options: TextOptions) -> Head:
     if not options.header:
         return Head(tuple(f"c{i}" for i in range(len(fields))), options.skip)
     names = tuple(name.strip() or f"c{i}" for i, name in enumerate(fields))
-    _refuse_twins(names, path)
+    _refuse_repeated_names(names, path)
     return Head(names, first.line - 1 + len(first.text.splitlines()))
 
 
@@ -252,7 +252,7 @@ def _null_texts(found: pa.Table, options: TextOptions) -> pa.Table:
     return pa.table(dict(zip(found.column_names, arrays, strict=True)))
 
 
-def _refuse_twins(names: Sequence[str], path: str) -> None:
+def _refuse_repeated_names(names: Sequence[str], path: str) -> None:
     for i, name in enumerate(names):
         if name.lower() in (other.lower() for other in names[:i]):
             raise InvalidRequest(f"{path!r} has two columns {name!r}", hint="rename one in its header", file=path)

@@ -185,13 +185,13 @@ class _Objects:
     """Makes objects of pairs, and remembers a key that is twice in one of them."""
 
     def __init__(self) -> None:
-        self.twin: str | None = None
+        self.repeated_key: str | None = None
 
     def __call__(self, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         found = dict(pairs)
         if len(found) < len(pairs):
             keys = [key for key, _ in pairs]
-            self.twin = next(k for k in keys if keys.count(k) > 1)
+            self.repeated_key = next(k for k in keys if keys.count(k) > 1)
         return found
 
 
@@ -204,7 +204,7 @@ def _row(number: int, content: bytes) -> JsonRow:
         return JsonRow(number, shown, None, NO_TEXT)
     except (ValueError, RecursionError) as error:
         return JsonRow(number, shown, None, f"not JSON: {error}")
-    return _checked(number, shown, value, objects.twin)
+    return _checked(number, shown, value, objects.repeated_key)
 
 
 def _checked(number: int, shown: str, value: Any, duplicate: str | None) -> JsonRow:
@@ -246,9 +246,9 @@ def _elements(path: str, encoding: str) -> Iterator[JsonRow]:
         while not is_over:
             line += content.count("\n", counted, place)
             counted = place
-            objects.twin = None
+            objects.repeated_key = None
             value, end = decoder.raw_decode(content, place)
-            yield _checked(line, content[place:end], value, objects.twin)
+            yield _checked(line, content[place:end], value, objects.repeated_key)
             place = _blank(content, end)
             if content[place : place + 1] not in (",", "]"):
                 raise json.JSONDecodeError("a comma or ] was expected", content, place)

@@ -42,7 +42,7 @@ class BadRows:
         self.first: list[BadRow] = []
 
     @property
-    def set_aside(self) -> bool:
+    def are_set_aside(self) -> bool:
         return self._writer is not None
 
     def add(self, rows: Sequence[BadRow], more: int = 0) -> None:

@@ -44,7 +44,7 @@ def read_on_spark(
     """Read files as one DataFrame; bad rows are named as in the process."""
 
     def ask(works: Works, asked: Asked) -> list[list[PieceSurvey]]:
-        return ask_executors(session, survey_work, (works, reading, bad.set_aside, asked), len(works))
+        return ask_executors(session, survey_work, (works, reading, bad.are_set_aside, asked), len(works))
 
     progress(f"looking through {len(files):,} files on Spark")
     texts = SurveyedFiles.of([f for f in files if f.format != "parquet"], reading, ask)

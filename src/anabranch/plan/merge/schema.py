@@ -144,7 +144,7 @@ class _SchemaWork:
     def settle_names(self) -> None:
         """Ask about columns that end up with one name, and give each the name of the side that was chosen."""
         asked: set[frozenset[str]] = set()
-        while pair := self._twins():
+        while pair := self._same_name():
             mine, other = pair
             again = frozenset(pair) in asked
             asked.add(frozenset(pair))
@@ -153,7 +153,7 @@ class _SchemaWork:
                 return
             self._rename_back(other if chosen == "ours" else mine, chosen)
 
-    def _twins(self) -> tuple[str, str] | None:
+    def _same_name(self) -> tuple[str, str] | None:
         """Two columns with one name: first the one that has it from ours, then the one that has it from theirs."""
         seen: dict[str, str] = {}
         for id_, column in self.columns.items():
@@ -217,7 +217,7 @@ class _SchemaWork:
             chosen = self._ask_about_key("key/key")
         if chosen in changed and not self._key(getattr(self, chosen)):
             chosen = self._give_up_key(chosen)
-        return self._firm_key(chosen)
+        return self._not_null_key(chosen)
 
     def _give_up_key(self, chosen: Side) -> Side:
         """Rows have new hidden ids: nothing tells which row of the other side they were."""
@@ -256,7 +256,7 @@ class _SchemaWork:
         names = [_key_names(s) for s in (self.base, self.ours, self.theirs)]
         return self.judge.choose("schema", kind, names)
 
-    def _firm_key(self, chosen: Side) -> Side:
+    def _not_null_key(self, chosen: Side) -> Side:
         """Where a column of the key was given up for the other side, so is the key."""
         key = self._key(getattr(self, chosen))
         if all(i in self.columns for i in key):

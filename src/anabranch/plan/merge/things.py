@@ -245,7 +245,7 @@ class _ThingsWork:
 
     def settle_places(self) -> None:
         """Ask about things that end up under one name, and leave the name to the side that was chosen."""
-        while pair := self._twins():
+        while pair := self._same_name():
             again = frozenset(pair) in self.asked
             self.asked.add(frozenset(pair))
             mine, other = pair
@@ -254,7 +254,7 @@ class _ThingsWork:
                 return
             self._put_back(self.things[other if chosen == "ours" else mine], chosen)
 
-    def _twins(self) -> tuple[str, str] | None:
+    def _same_name(self) -> tuple[str, str] | None:
         """Two things under one name: first the one that ours put there, then the one that theirs put there."""
         seen: dict[tuple[str, str], str] = {}
         for id_, thing in self.things.items():
@@ -323,7 +323,7 @@ class _ThingsWork:
             return None
         above = self.things.get(self.ids.of(thing.result.parent_id))
         if above is None or above.result is None:
-            path, parent = _path_beside(thing, thing.result), thing.result.parent_id
+            path, parent = _path_outside(thing, thing.result), thing.result.parent_id
         else:
             settled = self._settled(above)
             assert settled is not None
@@ -365,7 +365,7 @@ def _description(thing: ThingSide | None) -> str | None:
     return f"{thing.kind} {thing.path}{columns}"
 
 
-def _path_beside(thing: _Thing, result: ThingSide) -> str:
+def _path_outside(thing: _Thing, result: ThingSide) -> str:
     """The full name of a thing whose namespace is not part of the merge."""
     sides = (thing.ours, thing.theirs, thing.base)
     near = next((s for s in sides if s and s.parent_id == result.parent_id), result)

@@ -268,9 +268,9 @@ def _onto(
     if not clock.holds(base) or head is None:
         hint = "read the branch again and retry"
         raise BranchMoved(f"branch {name!r} was reset meanwhile", hint=hint, branch=name)
-    from anabranch.repo.commit.concurrent_commits import look_beside, on_top
+    from anabranch.repo.commit.concurrent_commits import find_concurrent_changes, on_top
 
-    concurrent = look_beside(ctx, cx, draft, publication.content, base, clock, strict)
+    concurrent = find_concurrent_changes(ctx, cx, draft, publication.content, base, clock, strict)
     if concurrent.clash:
         tables = concurrent.names or tuple(concurrent.rows)
         message = f"branch {name!r} moved: {concurrent.description()}"

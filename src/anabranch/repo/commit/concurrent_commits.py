@@ -38,7 +38,7 @@ _NAMED_AT_MOST = 3
 
 
 @dataclass(frozen=True)
-class Beside:
+class ConcurrentChanges:
     """What stands between a commit and a head that moved."""
 
     names: tuple[str, ...]
@@ -73,15 +73,15 @@ def _shown(key: Mapping[str, Any]) -> str:
     return ", ".join(f"{name}={value!r}" for name, value in key.items())
 
 
-def look_beside(
+def find_concurrent_changes(
     ctx: Context, cx: Connection, draft: Draft, content: Content, base: Position, at: Clock, strict: bool
-) -> Beside:
+) -> ConcurrentChanges:
     """Find what both this commit and those since its parent touched; rows are compared by key, cells are not."""
     things, names = entries.touched(cx, at.since(base))
     shared = {} if strict else _shared(cx, draft, content, base, at, things)
     both = clashes(draft, content, Moved(frozenset(things - shared.keys()), frozenset(names)), strict)
     if both:
-        return Beside(both, {}, {})
+        return ConcurrentChanges(both, {}, {})
     rows, counts, files = {}, {}, None
     for thing, layers in shared.items():
         table = draft.things[ThingId(thing)]
@@ -94,7 +94,7 @@ def look_beside(
             rows[table.name] = met
         entry = entries.find_entry(cx, at, table.id)
         counts[table.id] = (entry.row_count or 0) if entry else 0
-    return Beside((), rows, counts, files)
+    return ConcurrentChanges((), rows, counts, files)
 
 
 def _shared(
@@ -136,7 +136,7 @@ def _met(ctx: Context, cx: Connection, table: ThingDraft, others: tuple[Layer, .
     return [{names[k]: v for k, v in row.items()} for row in to_dicts(found)] if state.schema.has_key else []
 
 
-def on_top(content: Content, draft: Draft, concurrent: Beside) -> tuple[Content, Draft]:
+def on_top(content: Content, draft: Draft, concurrent: ConcurrentChanges) -> tuple[Content, Draft]:
     """What the commit says on the new head: tables that others changed, too, have their rows as well."""
     if concurrent.files is not None:
         draft = replace(draft, things={**draft.things, concurrent.files.id: concurrent.files})

@@ -40,7 +40,7 @@ class OpenCommit(Transaction):
         super().__init__(ctx, start)
         self._record_of, self._version = record, record.version
         self._registered: set[ObjectId] = set()
-        self._held: dict[ThingId, ThingDraft] | None = None
+        self._unsaved: dict[ThingId, ThingDraft] | None = None
         """What a block has recorded that is kept at its end."""
 
     _keeps_each_statement = True
@@ -149,22 +149,22 @@ class OpenCommit(Transaction):
     @contextmanager
     def all_or_nothing(self) -> Iterator[None]:
         """A block whose statements are kept in the catalogue together, at its end."""
-        if self._held is not None:
+        if self._unsaved is not None:
             with super().all_or_nothing():
                 yield
             return
-        self._held = {}
+        self._unsaved = {}
         try:
             with super().all_or_nothing():
                 yield
-            held = list(self._held.values())
+            held = list(self._unsaved.values())
         finally:
-            self._held = None
+            self._unsaved = None
         self._keep(held)
 
     def _record(self, thing: ThingDraft) -> None:
-        if self._held is not None:
-            self._held[thing.id] = thing
+        if self._unsaved is not None:
+            self._unsaved[thing.id] = thing
             super()._record(thing)
             return
         self._keep([thing])

@@ -87,12 +87,12 @@ def touching(ctx: Context, cx: Connection, starts: list[Position], wanted: PathF
 def _touches(ctx: Context, cx: Connection, position: Position, path: str) -> bool:
     thing, schema = files_thing(ctx.record.id), files_schema(ctx.record.id)
     made = [NewObject(o) for t, o in objects.change_objects(cx, position) if t == thing]
-    near = [o for o in made if _may_hold(o, path)]
+    near = [o for o in made if _may_contain(o, path)]
     paths = (join_path(*key) for key in keys_of(ctx, near, schema, {}))
     return any(p == path or is_below(p, path) for p in paths)
 
 
-def _may_hold(new: NewObject, path: str) -> bool:
+def _may_contain(new: NewObject, path: str) -> bool:
     """Whether the range of folders in an object reaches the one of a path, or what is below it."""
     box = new.stored.key_range
     if box is None:

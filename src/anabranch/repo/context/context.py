@@ -32,7 +32,7 @@ from anabranch.objects.locations import open_root
 from anabranch.objects.root import ObjectRoot
 from anabranch.objects.soundness import Soundness
 from anabranch.repo.context.object_files import ObjectFiles
-from anabranch.repo.context.spark_copies import HeldFiles
+from anabranch.repo.context.spark_copies import SparkCopies
 from anabranch.settings import Settings
 
 if TYPE_CHECKING:
@@ -105,7 +105,7 @@ class Context:
     engines: Engines
     settings: Settings
     cache: RowCache
-    held: HeldFiles
+    spark_copies: SparkCopies
     author: str
     run_sql: Callable[..., Any]
     """Runs statements inside an unfinished commit: (transaction, text, args, frames). SQL stands above commits."""

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 Columns = tuple[tuple[str, DataType], ...]
 
 
-class HeldFiles:
+class SparkCopies:
     """Folded changes, rows as they leave them, and copies of small objects, each written once.
 
     None is discarded before the process ends: a DataFrame may read it as long. So there is a limit to them, and who is
@@ -75,7 +75,7 @@ class HeldFiles:
                 hint = "read fewer at once, or put them with chunking='whole', so that they are read in place"
                 raise Unavailable("there is no room for more copies of files in this process", hint=hint)
             content = make()
-            self._files[key] = Files((self._root.put_aside(content, suffix),), (), size_bytes=len(content))
+            self._files[key] = Files((self._root.put_temporary(content, suffix),), (), size_bytes=len(content))
         return self._files[key].uris[0]
 
     @property
@@ -92,15 +92,15 @@ class HeldFiles:
 
         try:
             with ThreadPoolExecutor(SPARK_COPY_THREADS) as pool:
-                written = list(pool.map(self._put_aside, parts))
+                written = list(pool.map(self._put_temporary, parts))
         except Unavailable:
             return None
         uris = tuple(uri for uri, _ in written)
         self._files[key] = Files(uris, columns, size_bytes=sum(size for _, size in written))
         return self._files[key]
 
-    def _put_aside(self, rows: pa.Table) -> tuple[str, int]:
+    def _put_temporary(self, rows: pa.Table) -> tuple[str, int]:
         from anabranch.objects.parquet import encode
 
         content = encode(rows, self._settings.objects.row_group_rows, quick=True)
-        return self._root.put_aside(content), len(content)
+        return self._root.put_temporary(content), len(content)

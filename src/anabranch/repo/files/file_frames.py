@@ -111,7 +111,7 @@ class FileFrames:
         def content() -> bytes:
             return b"".join(self._blocks.read(ref, row.path) for ref in self._leaves(row))
 
-        return self._ctx.held.content(content, _suffix(row.path), (row.digest, row.blocks, _suffix(row.path)))
+        return self._ctx.spark_copies.content(content, _suffix(row.path), (row.digest, row.blocks, _suffix(row.path)))
 
     # --- work for executors ---
 
@@ -156,7 +156,7 @@ class FileFrames:
         self._sent += len(content)
         if self._sent <= _SENT_BYTES:
             return "", 0, ref.size, content, ref.sha256
-        held = self._ctx.held.content(lambda: content, ".block", ref.sha256)
+        held = self._ctx.spark_copies.content(lambda: content, ".block", ref.sha256)
         return held, 0, ref.size, b"", ref.sha256
 
     def stat(self, found: Sequence[FileStat]) -> DataFrame:

@@ -93,7 +93,7 @@ class LocalFolder:
         return self._manifest().ref
 
     def status(self) -> FolderStatus:
-        """Progress what was added, changed and removed since; only what moved is read."""
+        """Say what was added, changed and removed since; only what moved is read."""
         manifest, found = self._manifest(), dict(self._walk())
         added = [p for p in found if p not in manifest.files]
         changed = [p for p, s in found.items() if p in manifest.files and self._differs(manifest, p, s)]
@@ -120,7 +120,7 @@ class LocalFolder:
         `tell` hears after each file how many are there, of how many. One that broke off is gone on with.
         """
         wanted = {_checked(s): s for s in tree.walk() if not s.is_folder}
-        _refuse_twins(self._place, wanted)
+        _refuse_same_paths(self._place, wanted)
         self._refuse_lost(tree, wanted, force)
         self._place.mkdir(parents=True, exist_ok=True)
         manifest, kept = self._manifest(), dict[str, KnownFile]()
@@ -293,7 +293,7 @@ def _checked(stat: FileStat) -> str:
     return path
 
 
-def _refuse_twins(place: Path, wanted: Mapping[str, FileStat]) -> None:
+def _refuse_same_paths(place: Path, wanted: Mapping[str, FileStat]) -> None:
     """Refuse paths that differ in case only, where the folder can't tell them apart."""
     seen: dict[str, str] = {}
     for path in wanted:

@@ -16,7 +16,7 @@ from anabranch.repo.context.arguments import check_date, check_words
 from anabranch.repo.context.context import Context
 from anabranch.repo.merge.publish import CommitWords
 from anabranch.repo.merge.remake import remake
-from anabranch.repo.merge.staged_commit import commit_aside
+from anabranch.repo.merge.staged_commit import commit_unseen
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ def _check(head: BranchHead, work: OpenCommit | None) -> None:
 
 def _tip(ctx: Context, head: BranchHead, work: OpenCommit | None) -> Position:
     """A commit of the work on top of the one that is amended, which nobody will see; the latter, if there is none."""
-    return head.position if work is None else commit_aside(ctx, work, work._start, head, head.position)
+    return head.position if work is None else commit_unseen(ctx, work, work._start, head, head.position)
 
 
 def _said(ctx: Context, head: BranchHead, asked: AmendRequest) -> CommitWords:

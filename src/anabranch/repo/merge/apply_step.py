@@ -19,7 +19,7 @@ from anabranch.repo.merge.pick import Picked, parent_of, pick, read_target, shor
 from anabranch.repo.merge.publish import CommitWords, publish_content
 from anabranch.repo.merge.remake import remake
 from anabranch.repo.merge.revert import refuse_dependents, undoing
-from anabranch.repo.merge.side_branch import aside
+from anabranch.repo.merge.side_branch import side_branch
 
 
 @dataclass(frozen=True)
@@ -46,12 +46,12 @@ class StepMaker:
         return steps.done((*steps.made, made.hash))
 
     def _pick(self, steps: Steps, top: Position, how: How) -> Commit | None:
-        with aside(self.ctx, self.branch, top) as name:
+        with side_branch(self.ctx, self.branch, top) as name:
             return pick(self.ctx, name, self.picked(steps, how))
 
     def look(self, steps: Steps, how: How) -> tuple[str, Conflicts]:
         """Make the first step that is left where nobody sees it but by its hash, conflicts or not."""
-        with aside(self.ctx, self.branch, self.at(steps.top)) as name:
+        with side_branch(self.ctx, self.branch, self.at(steps.top)) as name:
             with self.ctx.catalog.read() as cx:
                 target = read_target(self.ctx, cx, name)
             picked = self.picked(steps, how)

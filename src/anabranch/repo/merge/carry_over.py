@@ -10,7 +10,7 @@ from anabranch.repo.commit.open_commit import OpenCommit
 from anabranch.repo.context.arguments import check_words
 from anabranch.repo.context.context import Context
 from anabranch.repo.merge.open_sequence import OpenSequence, SequenceRequest, start_carrying
-from anabranch.repo.merge.staged_commit import commit_aside
+from anabranch.repo.merge.staged_commit import commit_unseen
 
 _STRICTNESS = "disjoint"
 """What both touched is asked about, equal or not: as for two writers, no counter loses an increment."""
@@ -24,7 +24,7 @@ def carry_over(ctx: Context, work: OpenCommit, message: str | None, author: str 
     with ctx.catalog.alone(ctx.record.id):
         with ctx.catalog.read() as cx:
             head = need_branch(ctx, cx, work.branch)
-        position = commit_aside(ctx, work, start, head, start.branch.position)
+        position = commit_unseen(ctx, work, start, head, start.branch.position)
         with ctx.catalog.read() as cx:
             made = history.head(cx, position)
         assert made is not None

@@ -124,7 +124,7 @@ def _wanted(state: TableState, thing: ThingMerge) -> Iterator[_Constraint]:
             yield _Constraint("check", name, side, check)
     for column in state.schema:
         if not column.nullable and column.id not in state.schema.key:
-            for side in _breakers(_is_firm(ours.schema, column), _is_firm(theirs.schema, column)):
+            for side in _breakers(_was_not_null(ours.schema, column), _was_not_null(theirs.schema, column)):
                 if side != "both":  # Cells are merged one by one: none becomes null that was not.
                     yield _Constraint("not null", column.name, side, None, column)
 
@@ -142,7 +142,7 @@ def is_retyped(schema: Schema | None, columns: Iterable[Column]) -> bool:
     return any(old is not None and old.type != c.type for c, old in was)
 
 
-def _is_firm(schema: Schema, column: Column) -> bool:
+def _was_not_null(schema: Schema, column: Column) -> bool:
     was = schema.written_as(column)
     return was is not None and not was.nullable
 

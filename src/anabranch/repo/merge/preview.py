@@ -16,7 +16,7 @@ from anabranch.repo.merge.conflicts import Conflicts
 from anabranch.repo.merge.merge import may_forward, publish_merge, work_out
 from anabranch.repo.merge.pick import read_target
 from anabranch.repo.merge.request import MergeRequest, default_message, read_ends
-from anabranch.repo.merge.side_branch import aside
+from anabranch.repo.merge.side_branch import side_branch
 from anabranch.repo.read.open_table import open_table
 from anabranch.repo.read.table import Table, make_selection
 
@@ -54,7 +54,7 @@ def preview(ctx: Context, asked: MergeRequest, how: How | None = None) -> Previe
         shown = commits.describe(cx, sources[:1])[0].hash
     if may_forward(ctx, asked, target, sources):
         return Preview(shown, Conflicts(), ctx, into)
-    with aside(ctx, target.branch, target.clock.head) as name:
+    with side_branch(ctx, target.branch, target.clock.head) as name:
         with ctx.catalog.read() as cx:
             elsewhere = read_target(ctx, cx, name)
         how = replace(how or How(check_strictness(asked.strictness), asked.rules), go_on=True)

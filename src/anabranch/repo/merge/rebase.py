@@ -19,7 +19,7 @@ from anabranch.repo.merge.apply import How
 from anabranch.repo.merge.attempts import Attempts
 from anabranch.repo.merge.pick import Picked, pick, short
 from anabranch.repo.merge.request import MergeRequest, MergeResult, diff_since, read_ends
-from anabranch.repo.merge.side_branch import aside
+from anabranch.repo.merge.side_branch import side_branch
 
 _TRIES = 1
 """Copies take longer than commits: who tries again has more to copy each time."""
@@ -32,7 +32,7 @@ def rebase(ctx: Context, branch: str, onto: str, rules: Mapping[str, str], stric
         head, top = need_branch(ctx, cx, branch), resolve(ctx, cx, onto)
         if _is_on_top(cx, top, head.position):
             return []
-    with aside(ctx, head, top) as name:
+    with side_branch(ctx, head, top) as name:
         copying = _Copying(ctx, name, how, "rebase", onto)
         Attempts(ctx, _TRIES).run(lambda _: _catch_up(copying, branch, top))
     return copying.made
@@ -62,7 +62,7 @@ def _replay(ctx: Context, asked: MergeRequest) -> MergeResult:
     with ctx.catalog.read() as cx:
         target, sources = read_ends(ctx, cx, asked)
         todo = list(dict.fromkeys(p for s in sources for p in commits_to_copy(cx, target.clock.head, s)))
-    with aside(ctx, target.branch, target.clock.head) as name:
+    with side_branch(ctx, target.branch, target.clock.head) as name:
         copying = _Copying(ctx, name, how, "merge")
         copying.copy(todo, target.branch)
         shown = _move(ctx, target.branch, name, "merge")

@@ -15,7 +15,7 @@ from anabranch.repo.context.context import Context
 from anabranch.repo.merge.attempts import Attempts
 from anabranch.repo.merge.pick import Picked, read_target, work_out_pick
 from anabranch.repo.merge.publish import CommitLine, CommitWords, Merged, publish_content
-from anabranch.repo.merge.side_branch import aside
+from anabranch.repo.merge.side_branch import side_branch
 
 
 def remake(ctx: Context, old: Position, tip: Position, branch: BranchHead, says: CommitWords, verb: str) -> Commit:
@@ -30,7 +30,7 @@ def remake(ctx: Context, old: Position, tip: Position, branch: BranchHead, says:
     if first is None:
         raise InvalidRequest("the first commit of a repository can't be made again", hint="make a new commit")
     picked = Picked(first, tip, verb, says.message, says.author, verb)
-    with aside(ctx, branch, first) as name:
+    with side_branch(ctx, branch, first) as name:
         return Attempts(ctx).run(lambda attempts: _attempt(attempts, name, picked, merge, says, branch))
 
 

@@ -14,7 +14,7 @@ from anabranch.repo.context.context import Context
 
 
 @contextmanager
-def aside(ctx: Context, branch: BranchHead, onto: Position) -> Iterator[str]:
+def side_branch(ctx: Context, branch: BranchHead, onto: Position) -> Iterator[str]:
     """A branch to work on that goes at the end; until then nobody's branch moves."""
     name = f"{branch.name}.{new_id('x')[1:9]}"
     with ctx.catalog.write() as cx:

@@ -281,16 +281,16 @@ def around(ctx: Context, cx: Connection, target: Target, base: Clock, theirs: Cl
         SideReader(ctx, target.clock, to_ours, target.draft, exact=False),
         SideReader(ctx, theirs, between),
     )
-    things = _things(ctx, cx, (readers[0], readers[2]), target.draft, beside=(readers[1],))
+    things = _things(ctx, cx, (readers[0], readers[2]), target.draft, others=(readers[1],))
     return Gathered((base.head,), readers[0], readers[1], readers[2], tuple(things), Ancestor(readers[0]), not forward)
 
 
 def _things(
-    ctx: Context, cx: Connection, readers: Sequence[SideReader], draft: Draft, beside: Sequence[SideReader] = ()
+    ctx: Context, cx: Connection, readers: Sequence[SideReader], draft: Draft, others: Sequence[SideReader] = ()
 ) -> list[ThingId]:
     """What some side touched, the namespaces above, what is in them, and what has a name that was touched.
 
-    Of those `beside`, what they touched does not matter, only what they have there.
+    Of the `others`, what they touched does not matter, only what they have there.
     """
     things: set[str] = {str(t) for t in draft.things}
     names: set[tuple[str, str]] = {(str(p), n) for p, n in draft.names}
@@ -298,7 +298,7 @@ def _things(
         more, named = entries.touched_between(cx, readers[0].clock, reader.clock)
         things |= more
         names |= named
-    readers = (*readers, *beside)
+    readers = (*readers, *others)
     for parent, name in names:
         for reader in readers:
             bound = entries.find_name(cx, ctx.record.id, reader.clock, ThingId(parent), name)
@@ -307,14 +307,14 @@ def _things(
     todo = list(things)
     while todo:
         thing = ThingId(todo.pop())
-        near = {str(n) for reader in readers for n in _beside(cx, reader, thing, inside=thing in moved)}
+        near = {str(n) for reader in readers for n in _related(cx, reader, thing, inside=thing in moved)}
         new = near - things - {str(ROOT_NAMESPACE)}
         things |= new
         todo += new
     return [ThingId(t) for t in sorted(things)]
 
 
-def _beside(cx: Connection, reader: SideReader, thing: ThingId, *, inside: bool) -> list[ThingId]:
+def _related(cx: Connection, reader: SideReader, thing: ThingId, *, inside: bool) -> list[ThingId]:
     """The namespace above a thing, the ids that it goes by, and, if asked, what is in it."""
     entry = entries.find_entry(cx, reader.clock, thing)
     if entry is None:

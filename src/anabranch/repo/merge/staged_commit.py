@@ -11,16 +11,16 @@ from anabranch.repo.commit.commit import finish
 from anabranch.repo.commit.open_commit import OpenCommit
 from anabranch.repo.commit.transaction import Start
 from anabranch.repo.context.context import Context
-from anabranch.repo.merge.side_branch import aside
+from anabranch.repo.merge.side_branch import side_branch
 
 
-def commit_aside(ctx: Context, work: OpenCommit, start: Start, branch: BranchHead, at: Position) -> Position:
+def commit_unseen(ctx: Context, work: OpenCommit, start: Start, branch: BranchHead, at: Position) -> Position:
     """Publish open work on top of a commit, where nobody sees it; `start` has its words. The work is not open after.
 
     Rows that were touched since it was begun raise BranchMoved. Callers hold the repository, so that it can be undone.
     """
     work.flush()
-    with aside(ctx, branch, at) as name:
+    with side_branch(ctx, branch, at) as name:
         with ctx.catalog.read() as cx:
             found = branches.find(cx, ctx.record.id, name)
         assert found is not None

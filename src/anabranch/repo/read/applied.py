@@ -19,7 +19,7 @@ from anabranch.model.schema import Column
 from anabranch.model.tables import TableState
 from anabranch.plan.read_strategy import Read, SortedLayers, can_fold_in_memory
 from anabranch.queries.overlay_fold import folded_in_memory
-from anabranch.queries.overlay_places import acting_on, lay, places_name, turns_by_place
+from anabranch.queries.overlay_places import acting_on, apply_changes, places_name, turns_by_place
 from anabranch.queries.query import TURN, Query
 from anabranch.queries.scan import Access, Scan
 from anabranch.repo.context.context import Context
@@ -78,7 +78,7 @@ class AppliedRows:
 
         acting = self.ctx.remembered(find, places_name(below, changes, self.cells))
         rows = read[0] if read else self._read(groups, plan.columns)
-        return lay(rows.select([str(c.id) for c in plan.columns]), acting, self.cells)
+        return apply_changes(rows.select([str(c.id) for c in plan.columns]), acting, self.cells)
 
     def looked_up_rows(self) -> pa.Table:
         """Read the same for a plan that may be for some keys only; nothing of it is kept."""
@@ -87,7 +87,7 @@ class AppliedRows:
         rows = pa.concat_tables([self._turned(members, columns) for members in plan.alike(self.layers.changed)])
         turns = rows.column(TURN).to_numpy()
         acting = acting_on(rows.select(plan.key_ids), lambda places: turns[places], self._folded(), self.cells)
-        return lay(rows.select([str(c.id) for c in plan.columns]), acting, self.cells)
+        return apply_changes(rows.select([str(c.id) for c in plan.columns]), acting, self.cells)
 
     def _folded(self) -> pa.Table:
         """The changes as one row per key: in memory, if that can be."""

@@ -13,7 +13,7 @@ from anabranch.model.schema import Column
 from anabranch.model.tables import TableState
 from anabranch.plan.read_strategy import SortedLayers, can_fold_in_memory, changed_cells, sort_layers
 from anabranch.queries.overlay_fold import folded_in_memory
-from anabranch.queries.overlay_places import acting_on, lay, places_name, turns_by_place
+from anabranch.queries.overlay_places import acting_on, apply_changes, places_name, turns_by_place
 from anabranch.repo.context.context import Context
 
 
@@ -59,4 +59,4 @@ def _with_changes(
         return acting_on(keys, turns_by_place(layers.changed), folded, cells)
 
     acting = ctx.remembered(find, places_name(layers.changed, layers.changes, cells))
-    return lay(pa.concat_tables([each.select(fields.names).cast(fields) for each in below]), acting, cells)
+    return apply_changes(pa.concat_tables([each.select(fields.names).cast(fields) for each in below]), acting, cells)

@@ -116,7 +116,7 @@ class _Preparation:
         columns = column_types(self.plan.columns)
         name = ("applied", columns, layer_ids((*self.read.layers.changed, *self.read.layers.changes)))
         if self._for_spark:
-            return self.ctx.held.made(self._applied.changed_rows, columns, name)
+            return self.ctx.spark_copies.made(self._applied.changed_rows, columns, name)
         return Rows(self.ctx.remembered(self._applied.changed_rows, name))
 
     def _to_join(self, rows: Sequence[Layer]) -> list[ChangedRows]:
@@ -141,7 +141,7 @@ class _Preparation:
 
     def _in_file(self, rows: pa.Table, types: Mapping[str, DataType], made_of: Sequence[Layer]) -> Source:
         columns = tuple((name, types[name]) for name in rows.column_names)
-        return self.ctx.held.rows(rows, columns, (columns, layer_ids(made_of)))
+        return self.ctx.spark_copies.rows(rows, columns, (columns, layer_ids(made_of)))
 
     def _with_files(self) -> _Preparation:
         """The same with small objects of rows in files, which Spark reads again and again, where that can be."""
@@ -162,7 +162,9 @@ class _Preparation:
             return {}
         only_spark = any(c.type.only_spark for x in rows for c in self.plan.state.schemas[x.object.schema_id].stored)
         return (
-            {} if only_spark or not can_assign_changes(rows, len(self.plan.key)) else self.ctx.held.copies(small) or {}
+            {}
+            if only_spark or not can_assign_changes(rows, len(self.plan.key))
+            else self.ctx.spark_copies.copies(small) or {}
         )
 
     def _together(self, plan: Scan) -> dict[tuple[ObjectId, ...], Source]:

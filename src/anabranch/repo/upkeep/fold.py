@@ -138,7 +138,7 @@ class Refit:
         """Write the chosen files anew, as they are after all changes; the layers after that."""
         top = max((x.turn for x in layers), default=0) + 1
         deltas = [x for x in layers if x.object.kind != "rows"]
-        found = [*folding.kept_beside(layers, chosen)]
+        found = [*folding.kept_layers(layers, chosen)]
         for near in folding.neighbours(chosen, found):
             for batch in self._batches(near):
                 batch.sort(key=lambda x: x.object.key_range.low if x.object.key_range else ())

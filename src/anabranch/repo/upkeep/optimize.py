@@ -41,7 +41,7 @@ def optimize(ctx: Context, name: str, on: str | None) -> Optimized:
 
 def _folded(work: Refit, layers: Sequence[Layer], limits: Limits) -> Sequence[Layer]:
     """Fold, unless rewriting leaves nothing to fold."""
-    left = folding.kept_beside(layers, _chosen(layers, limits))
+    left = folding.kept_layers(layers, _chosen(layers, limits))
     groups = folding.groups(folding.runs(layers), limits)
     several = len(folding.runs(left)) > 1 and any(len(group) > 1 for group in groups)
     return work.fold(groups) if several else layers

@@ -110,7 +110,7 @@ def _first_with_variants(ctx: Context, default: Expression, column: Column) -> s
     """Variants are kept as JSON: one with values that JSON does not tell, such as dates, is refused."""
     engine = _engine(ctx, default, column)
     type_, value = column.type, _fitted(engine, default, column)
-    found, described = (x[0].as_py() for x in engine.fetch(changes.beside_its_form(value, type_)).columns)
+    found, described = (x[0].as_py() for x in engine.fetch(changes.with_its_form(value, type_)).columns)
     if found is None:
         return None
     text = initial_text(found, type_)

@@ -16,7 +16,7 @@ from anabranch.settings import LEFT_BEHIND_SECONDS, STILL_ALIVE_SECONDS
 _ALIVE = "alive"
 
 
-class FarAside:
+class FarProcessFolder:
     """A folder of this process below another, gone when it ends, made when it is first needed."""
 
     def __init__(self, blobs: Blobs, above: str) -> None:
