@@ -24,6 +24,7 @@ LINES = (
     ("orm", "pipelines", "build", "filesystem"),
     ("jobs",),
     ("repo",),
+    ("repo/verbs",),
     ("repo/sql",),
     ("repo/remotes",),
     ("repo/merge",),

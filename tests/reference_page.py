@@ -28,6 +28,7 @@ from anabranch.repo.merge.request import MergeResult
 from anabranch.repo.read.sql_result import SqlResult
 from anabranch.repo.read.table import Table
 from anabranch.repo.sql.sql import SqlSession
+from anabranch.repo.verbs.opened import OpenedRepository
 from anabranch.repo.write.table_writer import TableWriter
 
 PAGE = Path(__file__).parents[1] / "docs" / "reference.md"
@@ -94,8 +95,8 @@ def _lines() -> Iterator[str]:
 
 
 def _members(kind: type) -> Iterator[str]:
-    shared = vars(OpenConflicts) if issubclass(kind, OpenConflicts) else {}
-    for name, member in {**shared, **vars(kind)}.items():
+    members = {name: member for part in _parts(kind) for name, member in vars(part).items()}
+    for name, member in members.items():
         if name.startswith("_") or name in INNER.get(kind, ()):
             continue
         if isinstance(member, property):
@@ -103,6 +104,13 @@ def _members(kind: type) -> Iterator[str]:
             yield f"- `.{name}`{': ' + words if words else ''}"
         elif inspect.isfunction(member):
             yield f"- {_described(name, member, '.')}"
+
+
+def _parts(kind: type) -> tuple[type, ...]:
+    """The classes whose members are listed for one."""
+    if kind is ab.Repository:
+        return (OpenedRepository, kind, *kind.__bases__)
+    return (OpenConflicts, kind) if issubclass(kind, OpenConflicts) else (kind,)
 
 
 def _described(name: str, function: Any, prefix: str) -> str:

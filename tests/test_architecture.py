@@ -75,7 +75,7 @@ PARAMETERS_AT_MOST = 6
 MANY_PARAMETERS = {
     # What users write: options of commands, keywords of the façade and of declarations.
     "cli/commands/*": "*",
-    "repo/repository.py": "*",
+    "repo/verbs/*": "*",
     "pipelines/declarations.py": "[mj]*",
     "pipelines/run.py": "run*",
     "repo/merge/open_conflicts.py": "resolve",

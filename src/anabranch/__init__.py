@@ -22,7 +22,7 @@ from anabranch.model.changes import Counts, Optimized
 from anabranch.model.commits import Branch, BranchMove, Commit, Tag
 from anabranch.model.garbage import Collected, Garbage
 from anabranch.model.verification import Affected, Damage, Verification
-from anabranch.repo.above import bring
+from anabranch.repo.verbs.above import bring
 from anabranch.settings import (
     DamageSettings,
     FileSettings,

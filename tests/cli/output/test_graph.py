@@ -97,7 +97,7 @@ CASES: dict[str, tuple[Edges, str]] = {
 
 
 def drawn(edges: Edges) -> list[str]:
-    return [line for part, name in zip(draw(list(edges), edges), edges, strict=True) for line in part.beside([name])]
+    return [line for part, name in zip(draw(list(edges), edges), edges, strict=True) for line in part.with_text([name])]
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -109,7 +109,7 @@ def test_a_history_is_drawn_with_its_merges(name: str) -> None:
 def test_text_of_several_lines_stands_beside_the_columns_that_go_on() -> None:
     edges = {"m": "bc", "c": "a", "b": "a", "a": ""}
     merge = next(draw(list(edges), edges))
-    assert list(merge.beside(["one", "two", "three"])) == ["*   one", "|\\  two", "| | three"]
+    assert list(merge.with_text(["one", "two", "three"])) == ["*   one", "|\\  two", "| | three"]
 
 
 def test_what_is_not_shown_is_bridged() -> None:
@@ -124,7 +124,7 @@ def test_edges_that_lead_out_of_the_list_end() -> None:
 def test_what_a_limit_cut_off_stays_open_below() -> None:
     edges = {"m": "bc", "c": "a", "b": "a", "a": ""}
     parts = draw(["m", "c"], edges)
-    assert [line for part, name in zip(parts, "mc", strict=True) for line in part.beside([name])] == [
+    assert [line for part, name in zip(parts, "mc", strict=True) for line in part.with_text([name])] == [
         "*   m",
         "|\\",
         "| * c",

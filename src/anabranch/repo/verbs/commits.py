@@ -1,0 +1,144 @@
+"""Writing: the verbs of commits, open commits and stashes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import AbstractContextManager
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+from anabranch.model.commits import Commit
+from anabranch.repo.verbs.opened import OpenedRepository
+
+if TYPE_CHECKING:
+    from anabranch.repo.commit.commit import CommitBlock
+    from anabranch.repo.commit.open_commit import OpenCommit
+    from anabranch.repo.commit.stash import Stash
+    from anabranch.repo.merge.open_sequence import OpenSequence
+
+
+class CommitVerbs(OpenedRepository):
+    """Commits: finished at once, left open, staged or stashed."""
+
+    def commit(
+        self,
+        branch: str | None = None,
+        message: str = "",
+        *,
+        author: str | None = None,
+        strict: bool = False,
+        allow_empty: bool = False,
+        provenance: Any = (),
+        facts: Mapping[str, Any] | None = None,
+        retry: int = 0,
+        date: str | datetime | None = None,
+    ) -> CommitBlock:
+        """Start a commit on a branch: `with repo.commit("main", "load") as tx`.
+
+        `facts` are values by key that the commit says of itself, such as what it was made from; its hash covers them.
+        `date` is when the work was done, where that was not now: the commit's `started_at`.
+        With `retry` it is given a function instead, `repo.commit("main", "load", retry=3)(write)`: it calls `write(tx)`
+        and publishes, up to three times again on the new state where others changed the same rows; returns the Commit.
+        """
+        from anabranch.repo.commit.commit import CommitBlock, CommitRequest
+
+        flags = (strict, allow_empty)
+        asked = CommitRequest(branch, message, author, *flags, provenance, facts or {}, retry, date)
+        return CommitBlock(self._ctx, asked)
+
+    def amend(
+        self,
+        branch: str | None = None,
+        message: str | None = None,
+        *,
+        author: str | None = None,
+        date: str | datetime | None = None,
+        work: OpenCommit | None = None,
+    ) -> Commit:
+        """Make the newest commit of a branch again, with other words or more work in it; the branch moves to it.
+
+        What is staged on the branch is taken in, or the open commit `work`. Parents stay, and what is not given.
+        The old commit stays readable by its hash, and is in the reflog.
+        """
+        from anabranch.repo.merge.amend import AmendRequest, amend
+
+        return amend(self._ctx, AmendRequest(branch, message, author, date), work)
+
+    def carry_over(self, work: OpenCommit, message: str | None = None, *, author: str | None = None) -> OpenSequence:
+        """Merge open work with what its branch got meanwhile; conflicts stay open, `finish()` moves the branch.
+
+        For work that `finish()` refuses with BranchMoved. What both sides touched is a conflict, equal or not.
+        """
+        from anabranch.repo.merge.carry_over import carry_over
+
+        return carry_over(self._ctx, work, message, author)
+
+    def start(
+        self,
+        branch: str | None = None,
+        parent: str | None = None,
+        message: str = "",
+        *,
+        author: str | None = None,
+        provenance: Any = (),
+        strict: bool = False,
+        working: bool = False,
+        facts: Mapping[str, Any] | None = None,
+    ) -> OpenCommit:
+        """Open a commit that survives the process, until it is finished or aborted.
+
+        Without `branch` it goes on the branch that `parent` names, on the default branch if there is no `parent`, and
+        on a new one with a generated name if `parent` is no branch but a tag, a hash or the like.
+        With `working` it is the branch's working set: where the command line writes; a branch has one at most.
+        """
+        from anabranch.repo.commit.open_commit import start
+
+        return start(self._ctx, branch, parent, message, author, provenance, strict, working, facts)
+
+    def working_set(self, branch: str | None = None) -> OpenCommit | None:
+        """Find the working set of a branch, if it has one."""
+        from anabranch.repo.commit.open_commit import working_set
+
+        return working_set(self._ctx, branch or self.default_branch)
+
+    def staging(self, branch: str | None = None) -> AbstractContextManager[OpenCommit]:
+        """A block that writes to the working set of a branch; one that was made for it and stays empty is removed."""
+        from anabranch.repo.commit.working_set import staged_writes
+
+        return staged_writes(self._ctx, branch or self.default_branch)
+
+    def open_commits(self) -> list[OpenCommit]:
+        """List the open commits, oldest first."""
+        from anabranch.repo.commit.open_commit import list_open
+
+        return list_open(self._ctx)
+
+    def stash(self, branch: str | None = None, message: str | None = None) -> Stash:
+        """Set the working set of a branch aside."""
+        from anabranch.repo.commit.stash import push
+
+        return push(self._ctx, branch or self.default_branch, message)
+
+    def stashes(self) -> list[Stash]:
+        """List what was set aside, newest first."""
+        from anabranch.repo.commit.stash import list_stashes
+
+        return list_stashes(self._ctx)
+
+    def find_stash(self, number: int = 0) -> Stash:
+        """Find what was set aside by its number; 0 is the newest."""
+        from anabranch.repo.commit.stash import find_stash
+
+        return find_stash(self._ctx, number)
+
+    def pop_stash(self, number: int = 0, on: str | None = None) -> OpenCommit:
+        """Stage again what was set aside; on another branch only if nothing that it touched differs there."""
+        from anabranch.repo.commit.stash import pop
+
+        return pop(self._ctx, number, on or self.default_branch)
+
+    def drop_stash(self, number: int = 0) -> Stash:
+        """Give up what was set aside."""
+        from anabranch.repo.commit.stash import drop
+
+        return drop(self._ctx, number)

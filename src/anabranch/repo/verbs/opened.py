@@ -1,0 +1,22 @@
+"""What all groups of verbs stand on: a repository that is open."""
+
+from __future__ import annotations
+
+from anabranch.repo.context.context import Context
+
+
+class OpenedRepository:
+    """A repository's name, its default branch, and what its verbs work with."""
+
+    def __init__(self, ctx: Context) -> None:
+        self._ctx = ctx
+
+    @property
+    def name(self) -> str:
+        return self._ctx.record.name
+
+    @property
+    def default_branch(self) -> str:
+        """The branch that is meant where none is named."""
+        with self._ctx.catalog.read() as cx:
+            return self._ctx.default_branch(cx)

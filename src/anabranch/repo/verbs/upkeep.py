@@ -1,0 +1,124 @@
+"""The verbs of jobs and runs, of the Spark session, and of upkeep."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any
+
+from anabranch.model.changes import Optimized
+from anabranch.model.garbage import Ages, Collected
+from anabranch.model.verification import Verification
+from anabranch.repo.verbs.opened import OpenedRepository
+
+if TYPE_CHECKING:
+    from anabranch.repo.branches.workbook import Workbook
+
+
+class UpkeepVerbs(OpenedRepository):
+    """Jobs and runs, Spark, and keeping a store in order."""
+
+    def job(
+        self,
+        function: Callable[[Any], Any],
+        *,
+        inputs: Mapping[str, Any],
+        output: str | None = None,
+        name: str | None = None,
+        **options: Any,
+    ) -> Any:
+        """Make a job: a function over shards of its inputs, run on Spark's executors with `.run()`.
+
+        Options: `table=` and `key=` for rows that it gives, `schema=`, `shards=`, `shard_by=`, `params=`, `version=`,
+        `incremental=`, `keep_shards=`, `author=`.
+        """
+        from anabranch.repo.verbs.above import verb
+
+        return verb("make_job")(self, function, inputs, output, name, options)
+
+    def runs(self, pipeline: str | None = None, *, limit: int | None = None) -> list[dict[str, Any]]:
+        """List the runs of pipelines, newest first."""
+        from anabranch.repo.branches.runs import list_runs
+
+        return list_runs(self._ctx, pipeline, limit)
+
+    def find_run(self, pipeline: str, number: int | None = None) -> dict[str, Any]:
+        """Find a run of a pipeline, with what was expected in it; the newest, if no number is given."""
+        from anabranch.repo.branches.runs import find_run
+
+        return find_run(self._ctx, pipeline, number)
+
+    def jobs(self, name: str | None = None, *, limit: int | None = None) -> list[dict[str, Any]]:
+        """List the jobs, newest first."""
+        from anabranch.repo.branches.jobs import list_jobs
+
+        return list_jobs(self._ctx, name, limit)
+
+    def find_job(self, job: str) -> dict[str, Any]:
+        """Find a job with its shards, by its id or the beginning of it, or the newest of a name."""
+        from anabranch.repo.branches.jobs import find_job
+
+        return find_job(self._ctx, job)
+
+    def resume_job(self, job: str) -> Any:
+        """Go on with a job that failed or was interrupted; its function is read from the file that it was in."""
+        from anabranch.repo.verbs.above import verb
+
+        return verb("resume_job")(self, job)
+
+    def remove_job(self, job: str) -> dict[str, Any]:
+        """Forget a job and remove what its shards left; what it published stays."""
+        from anabranch.repo.branches.jobs import remove_job
+
+        return remove_job(self._ctx, job)
+
+    @property
+    def workbook(self) -> Workbook:
+        """What jobs and pipelines write down: for those who write such things themselves."""
+        from anabranch.repo.branches.workbook import Workbook
+
+        return Workbook(self._ctx)
+
+    @property
+    def spark_session(self) -> Any:
+        """The Spark session that is used; one is started if there is none."""
+        return self._ctx.engines.spark().session
+
+    def progress(self) -> tuple[int, int] | None:
+        """Say how many tasks of running Spark jobs are done, of how many; None where nothing can be told."""
+        return self._ctx.engines.progress()
+
+    def optimize(self, table: str, on: str | None = None) -> Optimized:
+        """Fold a table's changes at a branch or ref and rewrite the files that are worth it; history stays as it is."""
+        from anabranch.repo.upkeep.optimize import optimize
+
+        return optimize(self._ctx, table, on)
+
+    def gc(
+        self,
+        *,
+        dry_run: bool = False,
+        grace: str | timedelta | int = "7d",
+        keep: str | timedelta | int = 0,
+        reflog: str | timedelta | int = "90d",
+    ) -> Collected:
+        """Remove what nothing needs: commits that no ref reaches, views that none reads, files of crashes.
+
+        `grace` is for those who still read or write; `keep` keeps views by age or count, `reflog` commits by age.
+        """
+        from anabranch.model.durations import count_or_duration, duration_of
+        from anabranch.repo.upkeep.gc import gc
+
+        views = count_or_duration(keep, "keep=")
+        return gc(self._ctx, Ages(duration_of(grace, "grace="), duration_of(reflog, "reflog="), views), dry_run)
+
+    def verify(self, *, deep: bool = False) -> Verification:
+        """Check the whole store and list all damages: the catalogue, every object, every table of every branch.
+
+        `deep` also reads all rows, and compares each change with the two states that it lies between.
+        """
+        from anabranch.repo.compare.verify_changes import check_changes
+        from anabranch.repo.upkeep.verify import verify
+
+        found = verify(self._ctx)
+        return found.deepened(check_changes(self._ctx)) if deep else found
