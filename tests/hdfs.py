@@ -14,7 +14,7 @@ from typing import Self
 from urllib.request import urlopen
 
 from tests.maven import REPOSITORY, jars
-from tests.s3 import PATIENCE_SECONDS, free_port, launch, tear_down
+from tests.servers import PATIENCE_SECONDS, free_port, launch, tear_down
 
 PARTS = [
     "org.apache.hadoop:hadoop-client-minicluster:3.5.0",

@@ -9,7 +9,6 @@ import os
 import pwd
 import shutil
 import signal
-import socket
 import subprocess
 import tempfile
 import time
@@ -23,8 +22,9 @@ from typing import Any, Self
 import psycopg
 from psycopg import sql
 
+from tests.servers import PATIENCE_SECONDS, free_port, launch
+
 SUPERUSER = "anabranch"
-PATIENCE_SECONDS = 60
 PORT_ATTEMPTS = 5
 
 
@@ -73,7 +73,7 @@ class PostgresServer:
             self._launch(self.port)
             return
         for attempt in range(PORT_ATTEMPTS):  # somebody may take a free port before the server does
-            port = _free_port()
+            port = free_port()
             try:
                 self._launch(port)
             except RuntimeError:
@@ -106,10 +106,7 @@ class PostgresServer:
         options = {"listen_addresses": "127.0.0.1", "unix_socket_directories": "", "fsync": "off"}
         command = [str(self.binaries / "postgres"), "-D", str(self._data), "-p", str(port)]
         command += [part for name, value in options.items() for part in ("-c", f"{name}={value}")]
-        with self._log.open("wb") as log:
-            # In a session of its own, so that Ctrl-C reaches the tests and not the server.
-            apart: dict[str, Any] = {"cwd": self._data, "stdin": subprocess.DEVNULL, "start_new_session": True}
-            process = subprocess.Popen(command, stdout=log, stderr=log, **apart, **_as_owner())
+        process = launch(command, self._log, self._data, ended_by=signal.SIGQUIT, **_as_owner())
         self._processes.append(process)
         deadline = time.monotonic() + PATIENCE_SECONDS
         while not self._is_ready(process.pid):
@@ -189,12 +186,6 @@ def _owner() -> pwd.struct_passwd:
 
 def _as_owner() -> dict[str, Any]:
     return {"user": _owner().pw_uid, "group": _owner().pw_gid, "extra_groups": []} if _is_root() else {}
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 def _end(processes: list[subprocess.Popen[bytes]], how: signal.Signals) -> None:

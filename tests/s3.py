@@ -1,10 +1,9 @@
-"""Real S3 servers of the tests' own, each with a folder and a loopback port: s3proxy, a jar that Maven fetches."""
+"""Real S3 servers of the tests' own, each with a folder and a loopback port: s3proxy, a jar that Maven fetches, and
+versitygw, which Go builds."""
 
 from __future__ import annotations
 
 import os
-import shutil
-import socket
 import subprocess
 import tempfile
 import time
@@ -12,13 +11,13 @@ import uuid
 import weakref
 from pathlib import Path
 from typing import Self
-from urllib.request import urlopen
 
+from tests.golang import program
 from tests.maven import REPOSITORY, jar, jars
+from tests.servers import PATIENCE_SECONDS, answers, free_port, launch, tear_down
 
 KEY, SECRET = "anabranch-tests", "a-secret-that-no-message-shows"
 ENVIRONMENT = {"AWS_ACCESS_KEY_ID": KEY, "AWS_SECRET_ACCESS_KEY": SECRET, "AWS_REGION": "us-east-1"}
-PATIENCE_SECONDS = 60
 S3PROXY = "org.gaul:s3proxy:4.1.0:jar-with-dependencies"
 
 
@@ -75,6 +74,21 @@ class S3Server:
         return launch([*command, "--properties", str(settings)], self.folder / "log")
 
 
+class VersityServer(S3Server):
+    """The same by versitygw. Building it takes minutes, once; Missing if this machine can't."""
+
+    def __init__(self) -> None:
+        self._program = program("github.com/versity/versitygw", "v1.8.0", "cmd/versitygw")
+        self._own()
+
+    def _start(self) -> subprocess.Popen[bytes]:
+        keys = {"ROOT_ACCESS_KEY": KEY, "ROOT_SECRET_KEY": SECRET, "VGW_REGION": ENVIRONMENT["AWS_REGION"]}
+        beside = self.folder / "beside"  # what the folder's file system may have no room for: attributes
+        beside.mkdir()
+        command = [str(self._program), "--port", f"127.0.0.1:{self.port}", "posix", "--sidecar", str(beside)]
+        return launch([*command, str(self.folder / "data")], self.folder / "log", env={**os.environ, **keys})
+
+
 def s3a_jars() -> str:
     """The jars by which Spark reaches S3: those that a user is told to take, fetched once."""
     from anabranch.engines.far_root import s3a_settings
@@ -82,34 +96,3 @@ def s3a_jars() -> str:
     told = s3a_settings()
     folder = REPOSITORY.parent / "anabranch-s3a"
     return ",".join(map(str, jars(told["spark.jars.packages"].split(","), [told["spark.jars.excludes"]], folder)))
-
-
-def launch(command: list[str], log: Path, cwd: Path | None = None) -> subprocess.Popen[bytes]:
-    """Start a server in a session of its own, so that Ctrl-C reaches the tests and not the server."""
-    with log.open("wb") as out:
-        quiet = {"stdout": out, "stderr": out, "stdin": subprocess.DEVNULL}
-        return subprocess.Popen(command, start_new_session=True, cwd=cwd, **quiet)
-
-
-def free_port() -> int:
-    """A port that nobody listens on now."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
-
-
-def answers(port: int) -> bool:
-    """Tell whether something speaks HTTP there."""
-    try:
-        with urlopen(f"http://127.0.0.1:{port}/", timeout=5):
-            return True
-    except OSError as error:
-        return hasattr(error, "code")
-
-
-def tear_down(process: subprocess.Popen[bytes], folder: Path, owner_pid: int) -> None:
-    """End a server and remove its folder."""
-    if os.getpid() == owner_pid:  # a forked child leaves the server to its parent
-        process.kill()
-        process.wait()
-        shutil.rmtree(folder, ignore_errors=True)

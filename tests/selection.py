@@ -17,7 +17,7 @@ on Spark, a commit takes a second. The names choose, so that it is always the sa
 QUICK_SHARE = 4
 """One of so many tests of whole verbs runs with `--quick`."""
 
-SERVERS = {"postgres", "s3_server", "s3proxy", "hdfs"}
+SERVERS = {"postgres", "s3_server", "s3proxy", "versitygw", "hdfs"}
 """Fixtures and parameters that start a server."""
 
 WHOLE_VERBS = ("tests/repo/", "tests/cli/", "tests/formats/")

@@ -1,4 +1,4 @@
-"""The contract of object roots: the same in a folder, on S3 (s3proxy) and on HDFS."""
+"""The contract of object roots: the same in a folder, on S3 (s3proxy, versitygw) and on HDFS."""
 
 from __future__ import annotations
 
@@ -14,7 +14,9 @@ import anabranch as ab
 from anabranch.model.object_urls import read_object_url
 from anabranch.objects.locations import open_blobs, open_root
 from anabranch.objects.root import ObjectRoot
+from tests.golang import Missing
 from tests.hdfs import HdfsServer
+from tests.s3 import ENVIRONMENT, S3Server, VersityServer
 
 STORE = "zaaaaaaaaaaaaaaaa"
 
@@ -43,18 +45,30 @@ def hdfs_server() -> Iterator[HdfsServer]:
         yield server
 
 
-KINDS = ["folder", "s3proxy", pytest.param("hdfs", marks=pytest.mark.more)]
+@pytest.fixture(scope="module")
+def versity_server() -> Iterator[S3Server]:
+    try:
+        server = VersityServer()
+    except Missing as error:
+        pytest.skip(str(error))
+    with server:
+        yield server
+
+
+KINDS = ["folder", "s3proxy", *(pytest.param(kind, marks=pytest.mark.more) for kind in ("versitygw", "hdfs"))]
+
+
+SERVERS = {"s3proxy": "s3_server", "versitygw": "versity_server", "hdfs": "hdfs_server"}
+"""The fixtures that run them."""
 
 
 @pytest.fixture(params=KINDS)
-def place(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Place]:
+def place(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Place:
     if request.param == "folder":
-        yield Place(str(tmp_path / "objects"))
-    elif request.param == "s3proxy":
-        yield Place(request.getfixturevalue("s3").new_root())
-    else:
-        monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-        yield Place(request.getfixturevalue("hdfs_server").new_root())
+        return Place(str(tmp_path / "objects"))
+    for name, value in {**ENVIRONMENT, "XDG_CACHE_HOME": str(tmp_path / "cache")}.items():
+        monkeypatch.setenv(name, value)
+    return Place(request.getfixturevalue(SERVERS[request.param]).new_root())
 
 
 @pytest.fixture
