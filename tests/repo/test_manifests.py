@@ -96,6 +96,17 @@ def test_rows_by_key_read_the_one_manifest_that_may_hold_them(repo: ab.Repositor
     assert len(manifests_read) == len(set(manifests_read)) == 6
 
 
+def test_sql_with_a_key_reads_the_one_manifest_that_may_hold_it(repo: ab.Repository, manifests_read: list[str]) -> None:
+    assert repo.sql("SELECT v FROM t WHERE id = 50").rows() == [{"v": 50}]
+    assert len(manifests_read) == 1
+    asked = "SELECT count(*) AS n FROM t AS a JOIN {keys} k ON k.id = a.id WHERE a.id BETWEEN :low AND 53"
+    keys = [{"id": n} for n in range(100)]
+    assert repo.sql(asked, args={"low": 51}, keys=keys).rows() == [{"n": 3}]
+    assert len(manifests_read) == 1
+    assert repo.sql("SELECT count(*) AS n FROM t WHERE v >= 50").rows() == [{"n": 50}]
+    assert len(manifests_read) == 6
+
+
 def test_a_commit_of_few_rows_reads_the_manifests_of_their_keys(repo: ab.Repository, manifests_read: list[str]) -> None:
     put(repo, 50)
     assert len(manifests_read) == 1
@@ -177,14 +188,56 @@ def test_a_manifest_that_is_not_what_was_written_is_told(repo: ab.Repository) ->
     assert len(repo.verify().damages) == 1
 
 
-def test_a_forged_key_range_of_a_listed_object_changes_no_read_and_is_told(repo: ab.Repository) -> None:
+def listed_rows(repo: ab.Repository) -> int:
+    """How many objects have a row of their own though a manifest lists them."""
+    with repo._ctx.catalog.read() as cx:
+        members = select(t.manifest_members.c.object_id)
+        return cx.scalar(select(func.count()).select_from(t.objects).where(t.objects.c.id.in_(members))) or 0
+
+
+def test_what_a_manifest_lists_has_no_row_of_its_own(repo: ab.Repository) -> None:
+    assert count(repo, t.objects) == 6
+    assert listed_rows(repo) == 0
+    work = repo.start("main", message="in steps")
+    work.table("t").insert([{"id": n, "v": n} for n in range(200, 240)])
+    assert count(repo, t.objects) > 6, "what an open commit has made is found by its rows"
+    work.finish()
+    assert listed_rows(repo) == 0
+    assert len(values(repo)) == 140
+    repo.verify(deep=True).raise_damages()
+
+
+def test_what_is_linked_beside_its_manifest_gets_a_row(repo: ab.Repository) -> None:
+    put(repo, 0)
+    repo.optimize("t")
+    assert listed_rows(repo) == 2, "of the manifest with the file that was written anew"
+    repo.verify(deep=True).raise_damages()
+
+
+def test_damage_of_a_listed_file_is_told_and_its_objects_are_counted(repo: ab.Repository) -> None:
     (first, *_) = layers(repo)
-    with repo._ctx.catalog.write() as cx:
-        cx.execute(update(t.objects).where(t.objects.c.id == first.object.id).values(key_low=[90], key_high=[91]))
-    repo._ctx.known_objects.clear()
-    repo._ctx.known_objects._views.clear()
-    assert repo.table("t").get(1) == {"id": 1, "v": 1}
-    assert any("it says other things of object" in d.what for d in repo.verify().damages)
+    place = Path(repo._ctx.root.uri(first.object.path or ""))
+    content = place.read_bytes()
+    place.write_bytes(content[:-1] + b"x")
+    told = repo.verify()
+    assert [first.object.id in d.where for d in told.damages] == [True]
+    assert told.objects == 6 + 17
+    place.write_bytes(content)
+    assert repo.verify().damages == ()
+
+
+def test_what_a_manifest_lists_stays_for_the_time_of_grace(repo: ab.Repository) -> None:
+    repo.branch("aside")
+    with repo.commit("aside", "more") as tx:
+        tx.table("t").insert([{"id": n, "v": n} for n in range(200, 240)])
+    repo.delete_branch("aside", force=True)
+    files = len(list(repo._ctx.root.files()))
+    assert repo.gc(reflog=0).size_bytes == 0
+    assert len(list(repo._ctx.root.files())) == files
+    assert repo.gc(grace=0, reflog=0).size_bytes > 0
+    assert len(list(repo._ctx.root.files())) == 6 + 17
+    assert repo.gc(grace=0, reflog=0).size_bytes == 0
+    repo.verify(deep=True).raise_damages()
 
 
 def test_a_forged_range_of_a_manifest_breaks_the_hash_of_its_commit(repo: ab.Repository) -> None:

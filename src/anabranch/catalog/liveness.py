@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Select, or_, select, text, update
+from sqlalchemy import ColumnElement, Connection, Select, delete, or_, select, text, update
 
 from anabranch.catalog import tables as t
-from anabranch.catalog.objects import chunks, stored
+from anabranch.catalog.manifests import listing
+from anabranch.catalog.objects import chunks, find, insert_rows, stored
 from anabranch.catalog.store import now
 from anabranch.model.garbage import Doomed, Kind, Loose
 from anabranch.model.ids import ObjectId, RepositoryId
+from anabranch.model.objects import NewObject, StoredObject
 
 _NOTHING = Doomed()
 _BY_COMMITS = ((t.changes, t.changes.c.object_id), (t.change_references, t.change_references.c.exceptions_id))
@@ -110,6 +112,27 @@ def let_go(cx: Connection, ids: Iterable[ObjectId]) -> None:
     moment = now(cx)
     for chunk in chunks(list(ids)):
         cx.execute(update(t.objects).where(t.objects.c.id.in_(chunk)).values(created_at=moment))
+
+
+def link_rows(cx: Connection, wanted: Sequence[StoredObject]) -> set[ObjectId]:
+    """Give objects that are about to be linked directly rows of their own, if only a manifest tells of them.
+
+    Returns the ids of those that are gone."""
+    ids = [o.id for o in wanted]
+    rowless = set(ids) - find(cx, ids).keys()
+    listed = listing(cx, sorted(rowless)).keys() if rowless else set()
+    insert_rows(cx, [o for o in wanted if o.id in listed])
+    return rowless - listed
+
+
+def leave_to_manifests(cx: Connection, made: Iterable[NewObject]) -> None:
+    """Forget the rows of older objects that a new manifest lists, if nothing links them directly any more."""
+    brought = list(made)
+    new = {o.stored.id for o in brought}
+    listed = [id_ for o in brought for id_ in o.listed if id_ not in new]
+    linked = _linked(cx, listed, _NOTHING)
+    for chunk in chunks([id_ for id_ in listed if id_ not in linked]):
+        cx.execute(delete(t.objects).where(t.objects.c.id.in_(chunk)))
 
 
 def hold_objects(cx: Connection) -> None:

@@ -8,12 +8,10 @@ from typing import Any, TypeVar, get_args
 from sqlalchemy import Connection, Row, bindparam, delete, select, update
 
 from anabranch.catalog import tables as t
-from anabranch.catalog.manifests import CHANGED, CHANGED_ID, IN_ORDER
 from anabranch.catalog.remote_tables import object_places
 from anabranch.catalog.store import Prepared, now
 from anabranch.errors import Corrupt
-from anabranch.model.clock import Position
-from anabranch.model.ids import ColumnId, ObjectId, SchemaId, ThingId, ViewId
+from anabranch.model.ids import ColumnId, ObjectId, SchemaId, ViewId
 from anabranch.model.objects import (
     KeyRange,
     Members,
@@ -28,15 +26,6 @@ from anabranch.model.schema import Schema, read_schema, schema_document
 from anabranch.settings import OBJECTS_PER_STATEMENT
 
 _T = TypeVar("_T")
-
-
-def change_objects(cx: Connection, position: Position) -> list[tuple[ThingId, StoredObject]]:
-    """List the change objects of one commit, with their tables."""
-    c = t.changes.c
-    query = select(t.objects, c.thing_id).select_from(CHANGED.join(t.objects, t.objects.c.id == CHANGED_ID))
-    query = query.where(c.line_id == position.line, c.commit_index == position.index)
-    query = query.order_by(c.thing_id, *IN_ORDER)
-    return [(ThingId(row.thing_id), stored(row)) for row in cx.execute(query)]
 
 
 def _contents_of(count: int) -> Prepared:
@@ -74,8 +63,13 @@ def of_view(cx: Connection, view: ViewId) -> dict[ObjectId, StoredObject]:
     return {ObjectId(row.id): stored(row) for row in cx.execute(query)}
 
 
+def manifests(cx: Connection) -> list[StoredObject]:
+    """Find all manifests."""
+    return [stored(row) for row in cx.execute(select(t.objects).where(t.objects.c.kind == "manifest"))]
+
+
 def paths(cx: Connection) -> Iterator[str]:
-    """Yield the paths of all files that the catalogue names."""
+    """Yield the paths of all files that rows of the catalogue name; what its manifests name comes on top."""
     return iter(cx.scalars(select(t.objects.c.path).where(t.objects.c.path.is_not(None))))
 
 
@@ -83,11 +77,12 @@ _INSERT, _INSERT_INLINE = t.objects.insert(), t.inline_objects.insert()
 
 
 def insert(cx: Connection, objects: Iterable[NewObject], created_at: int | None = None) -> None:
-    """Register new objects, made now if nothing else is said, with the bytes of inline ones and the packs they need."""
+    """Register new objects, made now if nothing else is said, with the bytes of inline ones and the packs they need.
+
+    Those that a manifest among them lists get no row: it tells all of them."""
     made = list(objects)
-    if made:
-        at = now(cx) if created_at is None else created_at
-        cx.execute(_INSERT, [_values(o.stored, at) for o in made])
+    inside = {id_ for o in made for id_ in o.listed}
+    insert_rows(cx, [o.stored for o in made if o.stored.id not in inside], created_at)
     inline = [{"object_id": o.stored.id, "content": o.content} for o in made if o.content is not None]
     if inline:
         cx.execute(_INSERT_INLINE, inline)
@@ -97,6 +92,13 @@ def insert(cx: Connection, objects: Iterable[NewObject], created_at: int | None 
     listed = [{"manifest_id": o.stored.id, "object_id": id_} for o in made for id_ in o.listed]
     if listed:
         cx.execute(t.manifest_members.insert(), listed)
+
+
+def insert_rows(cx: Connection, objects: Sequence[StoredObject], created_at: int | None = None) -> None:
+    """Describe objects in rows of their own, made now if nothing else is said."""
+    if objects:
+        at = now(cx) if created_at is None else created_at
+        cx.execute(_INSERT, [_values(o, at) for o in objects])
 
 
 def packs_of(cx: Connection, ids: Sequence[ObjectId]) -> dict[ObjectId, list[ObjectId]]:

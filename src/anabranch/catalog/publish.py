@@ -11,15 +11,16 @@ from sqlalchemy import Connection, Table, bindparam, select, update
 
 from anabranch.catalog import branches, entries, history, moves, objects, open_commits, open_merges
 from anabranch.catalog import tables as t
-from anabranch.catalog.liveness import hold_objects
+from anabranch.catalog.liveness import hold_objects, leave_to_manifests, link_rows
+from anabranch.catalog.manifests import listing
 from anabranch.catalog.moves import HeadMoved, Move, MoveListener
 from anabranch.catalog.store import is_ahead, lock_repository, next_time, now
 from anabranch.errors import AlreadyExists, BranchMoved, Unavailable
 from anabranch.model.clock import Clock, Position
 from anabranch.model.commits import BranchHead, CommitHead
-from anabranch.model.content import NameBinding, Publication
+from anabranch.model.content import Content, NameBinding, Publication
 from anabranch.model.files import files_thing
-from anabranch.model.ids import ROOT_NAMESPACE, LineId, RepositoryId, ThingId, new_id
+from anabranch.model.ids import ROOT_NAMESPACE, LineId, ObjectId, RepositoryId, ThingId, new_id
 from anabranch.model.tables import Entry
 from anabranch.plan.hashing import RECIPE, commit_hash
 
@@ -118,6 +119,7 @@ def write_commit(cx: Connection, publication: Publication, made: CommitHead) -> 
     content = publication.content
     objects.insert_schemas(cx, content.schemas)
     objects.insert(cx, content.objects, made.finished_at)
+    leave_to_manifests(cx, content.objects)
     cx.execute(
         _INSERTS[t.commits],
         {
@@ -219,7 +221,7 @@ def _check_links(cx: Connection, publication: Publication) -> None:
     wanted = publication.content.linked
     if wanted:
         hold_objects(cx)
-    gone = set(wanted) - set(objects.find(cx, wanted)) if wanted else set()
+    gone = _link_rows(cx, publication.content) if wanted else set()
     hint = "the work was open for too long; start it again"
     if gone:
         message = f"{len(gone)} objects of this commit were collected: {', '.join(sorted(gone)[:3])}"
@@ -330,3 +332,13 @@ def carried_state(
     state = entries.find_entries(cx, before, things).values()
     kept = [b for b in bindings if (b.parent_id, b.name) not in named]
     return kept, [replace(e, operations=()) for e in state]
+
+
+def _link_rows(cx: Connection, content: Content) -> set[ObjectId]:
+    """Give what is linked directly a row; what a manifest of this commit lists needs none. Returns what is gone."""
+    linked = set(content.linked)
+    direct = {id_ for c in content.changes for id_ in c.objects} | {id_ for v in content.views for id_ in v.objects}
+    direct &= linked & content.described.keys()
+    gone = link_rows(cx, [content.described[id_] for id_ in sorted(direct)])
+    others = sorted(linked - direct)
+    return gone | (set(others) - objects.find(cx, others).keys() - listing(cx, others).keys())

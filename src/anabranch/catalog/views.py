@@ -9,8 +9,8 @@ from sqlalchemy import Connection, bindparam, func, select
 from anabranch.catalog import objects
 from anabranch.catalog import tables as t
 from anabranch.catalog.known import ObjectCache
-from anabranch.catalog.liveness import hold_objects
-from anabranch.catalog.manifests import CHANGED, CHANGED_ID, IN_ORDER
+from anabranch.catalog.liveness import hold_objects, leave_to_manifests, link_rows
+from anabranch.catalog.manifests import CHANGED, CHANGED_ID, IN_ORDER, listing
 from anabranch.catalog.store import Prepared, now
 from anabranch.errors import Corrupt, Unavailable
 from anabranch.model.clock import Clock, Position
@@ -21,7 +21,7 @@ from anabranch.model.objects import Layer, StoredObject, ViewKind
 if TYPE_CHECKING:
     from anabranch.model.content import LateView
 
-KnownObjects = dict[ObjectId, StoredObject]
+KnownObjects = ObjectCache
 """Objects that were read before; they never change."""
 Turned = list[tuple[int, ObjectId]]
 
@@ -128,6 +128,14 @@ def change_layers(cx: Connection, at: Position, thing: ThingId, first: int, know
     return tuple(Layer(turns[row.step], known[ObjectId(row.object_id)]) for row in rows)
 
 
+def change_objects(cx: Connection, at: Position, known: KnownObjects) -> list[tuple[ThingId, StoredObject]]:
+    """List the change objects of one commit, with their tables."""
+    query = select(_c.thing_id, CHANGED_ID).select_from(CHANGED).order_by(_c.thing_id, *IN_ORDER)
+    rows = cx.execute(query.where(_c.line_id == at.line, _c.commit_index == at.index)).all()
+    learn(cx, [ObjectId(row.object_id) for row in rows], known)
+    return [(ThingId(row.thing_id), known[ObjectId(row.object_id)]) for row in rows]
+
+
 def _ranges(at: Clock, base: Position | None) -> list[tuple[LineId, int, int]]:
     """The stretches of lines since the view, oldest first; all of the path where there is none."""
     if base is not None:
@@ -138,11 +146,21 @@ def _ranges(at: Clock, base: Position | None) -> list[tuple[LineId, int, int]]:
 def learn(cx: Connection, wanted: list[ObjectId], known: KnownObjects) -> None:
     """Read what is not known yet of objects."""
     missing = [id_ for id_ in wanted if id_ not in known]
-    if missing:
-        known.update(objects.find(cx, missing))
+    known.update(described(cx, missing, known))
     gone = [id_ for id_ in missing if id_ not in known]
     if gone:
         raise Corrupt(f"the catalogue links object {gone[0]} but does not have it", hint="restore it from a backup")
+
+
+def described(cx: Connection, ids: list[ObjectId], known: KnownObjects) -> dict[ObjectId, StoredObject]:
+    """Find objects by rows of their own, or in the manifests that list them; those that are gone are left out."""
+    found = objects.find(cx, ids)
+    listed = listing(cx, [id_ for id_ in ids if id_ not in found])
+    for manifest in objects.find(cx, sorted(set(listed.values()))).values():
+        assert known.read_manifest is not None
+        inside = {o.id: o for o in known.read_manifest(manifest)}
+        found |= {id_: inside[id_] for id_, by in listed.items() if by == manifest.id and id_ in inside}
+    return found
 
 
 def write(cx: Connection, view: LateView) -> bool:
@@ -157,6 +175,7 @@ def write(cx: Connection, view: LateView) -> bool:
         return False
     _check(cx, view)
     objects.insert(cx, view.objects)
+    leave_to_manifests(cx, view.objects)
     values = {"id": view.id, "thing_id": view.thing_id, "kind": view.kind, "row_count": view.row_count}
     at = {"line_id": view.at.line, "commit_index": view.at.index, "since_line": since[0], "since_index": since[1]}
     made_at = max(now(cx), *(r.created_at + 1 for r in duplicates), 0)
@@ -175,8 +194,7 @@ def _check(cx: Connection, view: LateView) -> None:
         message = f"the commit of view {view.id} is not there any more"
         raise Unavailable(message, hint="it was collected, or the repository was dropped")
     new = {o.stored.id for o in view.objects}
-    wanted = [id_ for _, id_ in view.links if id_ not in new]
     hold_objects(cx)
-    gone = set(wanted) - set(objects.find(cx, wanted))
+    gone = link_rows(cx, [o for id_, o in view.described.items() if id_ not in new])
     if gone:
         raise Unavailable(f"{len(gone)} objects of a view were collected meanwhile", hint="try again")

@@ -73,6 +73,8 @@ class LateView:
     row_count: int
     objects: tuple[NewObject, ...]
     """Those that are new."""
+    described: Mapping[ObjectId, StoredObject]
+    """What `links` name."""
 
 
 @dataclass(frozen=True)

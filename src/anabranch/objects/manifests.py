@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Sequence
 from typing import Any
@@ -34,12 +35,15 @@ def encode_manifest(objects: Sequence[StoredObject]) -> bytes:
     return encode(pa.Table.from_pylist([_row(o) for o in objects], _SCHEMA), max(1, len(objects)))
 
 
-def decode_manifest(content: bytes, id_: ObjectId) -> tuple[StoredObject, ...]:
-    """Read a manifest; Corrupt if it describes what can be no object of rows."""
+def decode_manifest(content: bytes, o: StoredObject) -> tuple[StoredObject, ...]:
+    """Read a manifest; Corrupt if it is not what was written, or describes what can be no object of rows."""
+    if len(content) != o.size_bytes or hashlib.sha256(content).hexdigest() != o.sha256:
+        message = f"manifest {o.id} at {o.path} is not what was written: its size or sha256 differs"
+        raise Corrupt(message, hint="restore the file from a backup; other tables are not affected")
     try:
         return tuple(_object(row) for row in decode(content).select(_SCHEMA.names).to_pylist())
     except (KeyError, TypeError, ValueError) as error:
-        raise Corrupt(f"manifest {id_} can't be read: {error}", hint="restore the file from a backup") from error
+        raise Corrupt(f"manifest {o.id} can't be read: {error}", hint="restore the file from a backup") from error
 
 
 def _row(o: StoredObject) -> dict[str, str | int | None]:

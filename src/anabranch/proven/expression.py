@@ -18,10 +18,10 @@ from sqlglot.tokenizer_core import Token, TokenType
 from anabranch.errors import InvalidRequest
 from anabranch.model.layers import Bounds
 from anabranch.model.names import is_unicode
-from anabranch.model.objects import KeyValue
 from anabranch.model.schema import Column, Schema
 from anabranch.model.texts import refuse_depth, refuse_long_number, shortened
 from anabranch.model.types import DataType
+from anabranch.proven.key_bounds import constant, key_bounds
 from anabranch.proven.nested import prove_whole
 from anabranch.proven.parser import TAKE_UNITS, WORDS, has_escapes, parse
 from anabranch.proven.prover import GuardingProver, Prover, Unproven
@@ -124,48 +124,9 @@ class Expression:
     def key_bounds(self, schema: Schema) -> Bounds | None:
         """Where the first key column must lie for the condition to hold, as far as it says so plainly."""
         parsed = _readable(self.text)
-        if not schema.has_key or parsed is None:
+        if parsed is None:
             return None
-        key = schema.key_columns[0]
-        if not (key.type.is_integer or key.type.name in ("string", "date")):
-            return None
-        found = [self._bounds(part, key) for part in (parsed.flatten() if isinstance(parsed, exp.And) else [parsed])]
-        lows = [b.low for b in found if b is not None and b.low is not None]
-        highs = [b.high for b in found if b is not None and b.high is not None]
-        return Bounds(max(lows, default=None), min(highs, default=None)) if lows or highs else None
-
-    def _bounds(self, part: exp.Expr, key: Column) -> Bounds | None:
-        """The bounds that one comparison sets; greater and less count as their closed counterparts."""
-        if isinstance(part, exp.Paren):
-            return self._bounds(part.this, key)
-        if isinstance(part, exp.Between) and _is_column(part.this, key):
-            low, high = (self._key_constant(part.args[end], key) for end in ("low", "high"))
-            return None if low is None or high is None or part.args.get("symmetric") else Bounds(low, high)
-        if isinstance(part, exp.In):
-            listed = [self._key_constant(x, key) for x in part.args.get("expressions") or []]
-            known = [v for v in listed if v is not None]
-            is_plain = _is_column(part.this, key) and known and len(known) == len(listed) and not part.args.get("query")
-            return Bounds(min(known), max(known)) if is_plain else None
-        kind = type(part)
-        if kind not in _COMPARISONS:
-            return None
-        value, turned = self._key_constant(part.args["expression"], key), False
-        if not _is_column(part.this, key) or value is None:
-            value, turned = self._key_constant(part.this, key), True
-            if not _is_column(part.args["expression"], key) or value is None:
-                return None
-        below, above = _COMPARISONS[kind][::-1] if turned else _COMPARISONS[kind]
-        return Bounds(value if below else None, value if above else None)
-
-    def _key_constant(self, node: exp.Expr, key: Column) -> KeyValue | None:
-        """A literal or an argument as a value of the key column, if it is of its kind."""
-        if isinstance(node, exp.Neg):
-            value = self._constant(node.this)
-            return -value if type(value) is int and key.type.is_integer else None
-        value = self._constant(node)
-        if key.type.name == "date":
-            return (value - date(1970, 1, 1)).days if type(value) is date else None
-        return value if type(value) is (int if key.type.is_integer else str) else None
+        return key_bounds(parsed.flatten() if isinstance(parsed, exp.And) else [parsed], self.args, schema)
 
     def _listed_keys(self, part: exp.Expr, key: Column) -> list[int | str] | None:
         """The values that a comparison of the key lists."""
@@ -177,31 +138,9 @@ class Expression:
             return None
         if not isinstance(part.this, exp.Column) or part.this.name.lower() != key.name.lower() or not listed:
             return None
-        values = [self._constant(x) for x in listed]
+        values = [constant(x, self.args) for x in listed]
         kind = int if key.type.is_integer else str
         return list(dict.fromkeys(values)) if all(type(v) is kind for v in values) else None
-
-    def _constant(self, node: exp.Expr) -> Any:
-        """The value of a plain literal or an argument."""
-        if isinstance(node, exp.Placeholder):
-            return self.args.get(node.name)
-        if isinstance(node, exp.Literal):
-            return str(node.this) if node.is_string else int(node.this) if str(node.this).isdecimal() else None
-        return None
-
-
-_COMPARISONS = {
-    exp.EQ: (True, True),
-    exp.GT: (True, False),
-    exp.GTE: (True, False),
-    exp.LT: (False, True),
-    exp.LTE: (False, True),
-}
-"""Whether a comparison of the key with a value bounds it from below, and from above."""
-
-
-def _is_column(node: exp.Expr, key: Column) -> bool:
-    return isinstance(node, exp.Column) and not node.args.get("table") and node.name.lower() == key.name.lower()
 
 
 def _is_unit(node: exp.Expr) -> bool:

@@ -8,15 +8,17 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from anabranch.catalog import objects as object_rows
+from anabranch.catalog.named_files import NamedFiles
 from anabranch.catalog.store import Catalog
 from anabranch.catalog.whole_copy import copy_rows, files_named
 from anabranch.errors import AlreadyExists, Corrupt, Unavailable
 from anabranch.model.addresses import shown_location
 from anabranch.model.ids import new_id
+from anabranch.model.objects import StoredObject
 from anabranch.model.store_folder import OBJECTS
 from anabranch.objects.copied_files import copy_file
 from anabranch.objects.locations import open_root
@@ -70,7 +72,8 @@ def _copy(location: str, catalog: Catalog, root: ObjectRoot, facts: dict[str, st
     target = open_root(place.objects)
     with place.new_catalog() as made:
         with catalog.read() as cx:
-            files = _write_catalog(cx, made)
+            _write_catalog(cx, made)
+        files = _files_of(catalog, made, root)
         copied = _copied(catalog, root, target, files)
         note = {"store_id": facts["store_id"], "store": shown_location(location)}
         place.publish(made, {**note, "made_at": datetime.now(UTC).isoformat()})
@@ -88,7 +91,7 @@ def _copied(catalog: Catalog, root: ObjectRoot, target: ObjectRoot, files: Seque
             return 0 if there.get(file.path) == file.size_bytes else copy_file(root, target, file)
         except Corrupt:
             with catalog.read() as cx:
-                if file.path not in set(object_rows.paths(cx)):
+                if file.path not in set(NamedFiles(partial(_read_manifest, root)).paths(cx)):
                     raise _FileGone(file.path) from None
             raise
 
@@ -96,15 +99,47 @@ def _copied(catalog: Catalog, root: ObjectRoot, target: ObjectRoot, files: Seque
         return list(pool.map(copied, files))
 
 
-def _write_catalog(cx: Any, made: Path) -> list[SealedFile]:
-    """Write one state of a catalogue to a new file; returns the files that it names."""
+def _write_catalog(cx: Any, made: Path) -> None:
+    """Write one state of a catalogue to a new file."""
     copy = Catalog.at_file(str(made))
     try:
         with copy.write() as target:
             copy_rows(cx, target, {"objects": OBJECTS})
-            return [SealedFile(*file) for file in files_named(target)]
     finally:
         copy.close()
+
+
+def _files_of(catalog: Catalog, made: Path, root: ObjectRoot) -> list[SealedFile]:
+    """The files that a copied catalogue names; of its manifests, too, which lie in the root that it is copied from."""
+    copy = Catalog.at_file(str(made))
+    try:
+        with copy.read() as cx:
+            return _named(cx, root)
+    except Corrupt as error:
+        with catalog.read() as cx:
+            try:
+                _named(cx, root)
+            except Corrupt:
+                raise error from None
+        raise _FileGone(error.message) from None
+    finally:
+        copy.close()
+
+
+def _named(cx: Any, root: ObjectRoot) -> list[SealedFile]:
+    """The files that a catalogue names, those that its manifests list among them."""
+    listed = NamedFiles(partial(_read_manifest, root)).listed(cx)
+    files = [*files_named(cx), *((o.path, o.size_bytes, o.sha256) for o in listed if o.path)]
+    return [SealedFile(*file) for file in dict.fromkeys(files)]
+
+
+def _read_manifest(root: ObjectRoot, o: StoredObject) -> Sequence[StoredObject]:
+    from anabranch.objects.manifests import decode_manifest
+
+    if o.path is None:
+        return ()  # It lies elsewhere, as what it lists does: at a location that the copy names, too.
+    with root.open(o.path) as file:
+        return decode_manifest(file.read(), o)
 
 
 def _check_target(place: BackupPlace, store_id: str, location: str) -> None:
@@ -136,8 +171,9 @@ def _restore(place: BackupPlace, file: Path, location: str, objects: str) -> Sto
         root = open_root(objects_at(location, changed), changed["store_id"])
         root.claim()
         with source.read() as cx:
-            files = [SealedFile(*file) for file in files_named(cx)]
-            copied = _copied(source, open_root(place.objects), root, files)
+            lying = open_root(place.objects)
+            files = _named(cx, lying)
+            copied = _copied(source, lying, root, files)
             with target.write() as into:
                 copy_rows(cx, into, changed)
     finally:

@@ -45,7 +45,8 @@ def check_objects(known: LookUps) -> None:
 
 
 def _report_lost(known: LookUps, rows: list[CatalogRow]) -> None:
-    known.reader.damages += [r.damage("it has the bytes of an object that is not there") for r in rows]
+    lost = [r for r in rows if not known.is_listed(r.object_id)]
+    known.reader.damages += [r.damage("it has the bytes of an object that is not there") for r in lost]
 
 
 def _object(known: LookUps, row: CatalogRow, is_inline: bool) -> Iterator[Damage]:

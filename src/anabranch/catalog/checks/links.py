@@ -42,7 +42,9 @@ def _row(known: LookUps, row: CatalogRow) -> Iterator[Damage]:
     affects = Affected(repository.name if repository else None, object=row.values.get("object_id"))
     for name, target in NAMED.items():
         id_ = row.values.get(name)
-        if id_ is not None and target.table is not row.table and not known.is_there(target.table, target == id_):
+        if id_ is None or target.table is row.table or known.is_there(target.table, target == id_):
+            continue
+        if target is not t.objects.c.id or not known.is_listed(id_):
             yield row.damage(f"{name} {id_!r} is not there", affects)
     if "line_id" in row.values and known.commit(row.line_id, row.commit_index) is None:
         yield row.damage(f"commit {known.commit_name(row.line_id, row.commit_index)} is not there", affects)

@@ -78,6 +78,10 @@ class LookUps:
         key = next(iter(table.c))
         return self.reader.cx.execute(select(key).where(*conditions).limit(1)).first() is not None
 
+    def is_listed(self, object_: str) -> bool:
+        """Tell whether a manifest lists an object: it then needs no row of its own."""
+        return self.is_there(t.manifest_members, t.manifest_members.c.object_id == object_)
+
     def _remember(self, kept: dict[Any, Any], key: Any, value: Any) -> None:
         if len(kept) >= _REMEMBERED:
             kept.clear()

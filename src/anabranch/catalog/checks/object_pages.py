@@ -54,8 +54,9 @@ def settled_page(cx: Connection, after: tuple[str, str]) -> CatalogRow | None:
 
 
 def is_there(cx: Connection, o: StoredObject) -> bool:
-    """Tell whether an object is still there."""
-    return LookUps(CatalogReader(cx)).is_there(t.objects, t.objects.c.id == o.id)
+    """Tell whether an object is still there: by a row of its own, or in a manifest."""
+    known = LookUps(CatalogReader(cx))
+    return known.is_there(t.objects, t.objects.c.id == o.id) or known.is_listed(o.id)
 
 
 def _stored(row: CatalogRow) -> StoredObject | None:

@@ -8,7 +8,7 @@ from datetime import datetime
 from itertools import islice
 from typing import Any
 
-from anabranch.catalog import commits, entries, history, objects
+from anabranch.catalog import commits, entries, history, views
 from anabranch.catalog.history import LogFilter
 from anabranch.catalog.store import Connection
 from anabranch.errors import InvalidRequest, NotFound
@@ -88,7 +88,7 @@ def show_changes(ctx: Context, ref: str | None) -> list[TableChange]:
         clock = history.clock(cx, position)
         before = clock.back(1)
         earlier = history.clock(cx, before) if before else clock
-        linked = objects.change_objects(cx, position)
+        linked = views.change_objects(cx, position, ctx.known_objects)
         found = []
         for entry in entries.entries_of(cx, position):
             if entry.kind != "table":

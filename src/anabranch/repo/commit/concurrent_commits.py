@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -26,7 +26,7 @@ from anabranch.plan.commit import (
     writes_rows_only,
 )
 from anabranch.plan.engine import Work
-from anabranch.plan.path import find_path
+from anabranch.plan.path import Leg, find_path
 from anabranch.queries.met_keys import Meeting, met_keys
 from anabranch.queries.query import Sources, limited
 from anabranch.repo.context.context import Context
@@ -78,7 +78,8 @@ def find_concurrent_changes(
 ) -> ConcurrentChanges:
     """Find what both this commit and those since its parent touched; rows are compared by key, cells are not."""
     things, names = entries.touched(cx, at.since(base))
-    shared = {} if strict else _shared(cx, draft, content, base, at, things)
+    legs = find_path(history.Lines(cx), base, at.head)
+    shared = {} if strict else _shared(ctx, cx, draft, content, legs, things)
     both = clashes(draft, content, Moved(frozenset(things - shared.keys()), frozenset(names)), strict)
     if both:
         return ConcurrentChanges(both, {}, {})
@@ -98,17 +99,20 @@ def find_concurrent_changes(
 
 
 def _shared(
-    cx: Connection, draft: Draft, content: Content, base: Position, at: Clock, things: set[str]
+    ctx: Context, cx: Connection, draft: Draft, content: Content, legs: Sequence[Leg], things: set[str]
 ) -> dict[str, tuple[Layer, ...]]:
     """The tables of which both sides changed nothing but rows, with the others' changes."""
-    legs = find_path(history.Lines(cx), base, at.head)
     found: dict[str, tuple[Layer, ...]] = {}
     for entry in content.entries:
         thing = draft.things[entry.thing_id]
         if entry.thing_id not in things or not writes_rows_only(thing):
             continue
         done = set(paths.operations(cx, legs, [thing.id]))
-        layers = paths.layers_along(cx, legs, [thing.id], {}) if done <= {"insert", "update", "delete"} else None
+        layers = (
+            paths.layers_along(cx, legs, [thing.id], ctx.known_objects)
+            if done <= {"insert", "update", "delete"}
+            else None
+        )
         if layers is not None:
             found[str(thing.id)] = layers
     return found

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from itertools import islice
 
-from anabranch.catalog import commits, history, objects
+from anabranch.catalog import commits, history, views
 from anabranch.catalog.history import LogFilter
 from anabranch.catalog.store import Connection
 from anabranch.model.clock import Position
@@ -86,7 +86,7 @@ def touching(ctx: Context, cx: Connection, starts: list[Position], wanted: PathF
 
 def _touches(ctx: Context, cx: Connection, position: Position, path: str) -> bool:
     thing, schema = files_thing(ctx.record.id), files_schema(ctx.record.id)
-    made = [NewObject(o) for t, o in objects.change_objects(cx, position) if t == thing]
+    made = [NewObject(o) for t, o in views.change_objects(cx, position, ctx.known_objects) if t == thing]
     near = [o for o in made if _may_contain(o, path)]
     paths = (join_path(*key) for key in keys_of(ctx, near, schema, {}))
     return any(p == path or is_below(p, path) for p in paths)

@@ -69,7 +69,12 @@ class Condition:
         """The table without the objects that hold no row for which the condition holds."""
         if self.bounds is None or self.keys is not None:
             return state
-        return replace(state, layers=as_layers(state.layers).within(self.bounds))
+        return within(state, self.bounds)
+
+
+def within(state: TableState, bounds: Bounds) -> TableState:
+    """A table without the objects that hold no key within bounds."""
+    return replace(state, layers=as_layers(state.layers).within(bounds))
 
 
 def condition_for(where: Expression | None, state: TableState, engine: Engine) -> Condition:

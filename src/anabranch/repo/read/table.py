@@ -230,10 +230,13 @@ class Table(Relation):
     def _with(self, selection: Selection) -> Table:
         return Table(self._ctx, self._state_of, selection, self._pending)
 
+    def _reading(self, state: TableState) -> Table:
+        """The same table, read from some of its objects: whoever asks wants no row of the others."""
+        return Table(self._ctx, lambda: state, self._selection, self._pending)
+
     def _fixed(self) -> Table:
         """The table as it is now, whatever an unfinished commit does to it later."""
-        state = self._state
-        return Table(self._ctx, lambda: state, self._selection, self._pending)
+        return self._reading(self._state)
 
     @property
     def _state(self) -> TableState:

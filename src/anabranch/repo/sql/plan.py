@@ -51,6 +51,14 @@ class Resolved:
         """The relations, each under a name that no text of a user's holds by accident."""
         return {name: r for name, r in zip(self._names, self.relations, strict=True) if name and r is not None}
 
+    @cached_property
+    def near(self) -> dict[str, SqlRelation]:
+        """The same without what the query's own conditions leave out."""
+        from anabranch.proven.filters import table_filters
+
+        filters = table_filters(self.spliced, frozenset(self.named))
+        return {name: r.near(filters.get(name, ()), self.args) for name, r in self.named.items()}
+
     @property
     def _names(self) -> list[str | None]:
         return [f"_ana_{TOKEN}_{i}_" if r is not None else None for i, r in enumerate(self.relations)]
@@ -98,7 +106,7 @@ class Plan:
     def frame(self) -> DataFrame:
         """The query as a Spark DataFrame."""
         engine, query = self.place.ctx.engines.spark(), self.resolved
-        frames = {name: relation.frame(engine) for name, relation in query.named.items()}
+        frames = {name: relation.frame(engine) for name, relation in query.near.items()}
         return engine.run_text(query.spliced, frames, query.args)
 
     def query(self) -> Query:
@@ -108,7 +116,7 @@ class Plan:
         from anabranch.proven.query import bound
 
         parts = {}
-        for name, relation in self.resolved.named.items():
+        for name, relation in self.resolved.near.items():
             used = self.proven.used.get(name, frozenset())
             wanted = [n for n, _ in relation.columns if n in used] or [relation.columns[0][0]]
             parts[name] = relation.query(self.engine, wanted, self.proven.reads_all)
@@ -165,7 +173,7 @@ def plan_query(
     query, engines = _resolved(place, text, args, frames), place.ctx.engines
     by_session = engines.differs and not (to_write and not query.relations)
     proven, spark_reason = _proof(query, engines, by_session)
-    size = sum(r.size_bytes for r in query.named.values())
+    size = sum(r.size_bytes for r in query.near.values())
     work = Work(size, by_session, spark_reason, query.only_spark)
     engine = engines.pick(work, query.what)
     plan = Plan(place, query, engine, proven if engine.in_process else None)

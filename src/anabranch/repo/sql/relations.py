@@ -14,7 +14,7 @@ from anabranch.model.objects import size_of
 from anabranch.model.types import DataType
 from anabranch.queries.query import Query, Rows, Source, reading_of
 from anabranch.repo.branches.log import show
-from anabranch.repo.read.conditions import not_in_duck, reading
+from anabranch.repo.read.conditions import not_in_duck, reading, within
 from anabranch.repo.read.open_table import open_table
 from anabranch.repo.read.table import Table
 from anabranch.repo.sql.system_names import is_system, system_table, unknown_system
@@ -74,6 +74,9 @@ class SqlRelation(Protocol):
     def query(self, engine: Engine, columns: Sequence[str], all_rows: bool) -> Query:
         """As a query in the process that gives these columns, under their names; `all_rows` if all will be read."""
 
+    def near(self, conditions: Sequence[Any], args: Mapping[str, Any]) -> SqlRelation:
+        """Without files that hold no row for which all conditions hold, as far as is known without reading them."""
+
     def watch(self, stack: ExitStack) -> None:
         """Let a failure to read be told as the damage that caused it."""
 
@@ -105,6 +108,13 @@ class TableRelation:
         chosen = replace(self.table._selection, columns=tuple(columns))
         return self.table._with(chosen)._query(engine, all_rows)
 
+    def near(self, conditions: Sequence[Any], args: Mapping[str, Any]) -> TableRelation:
+        from anabranch.proven.key_bounds import key_bounds
+
+        state = self.table._state
+        bounds = key_bounds(conditions, args, state.schema)
+        return self if bounds is None else replace(self, table=self.table._reading(within(state, bounds)))
+
     def watch(self, stack: ExitStack) -> None:
         stack.enter_context(reading(self.ctx, self.table._state))
 
@@ -132,6 +142,9 @@ class SystemRelation:
 
     def query(self, engine: Engine, columns: Sequence[str], all_rows: bool) -> Query:
         return reading_of(Rows(self.table.arrow()), columns)
+
+    def near(self, conditions: Sequence[Any], args: Mapping[str, Any]) -> SystemRelation:
+        return self
 
     def watch(self, stack: ExitStack) -> None:
         """Its rows are at hand."""
@@ -163,6 +176,9 @@ class FrameRelation:
 
     def query(self, engine: Engine, columns: Sequence[str], all_rows: bool) -> Query:
         return reading_of(self.source, columns)
+
+    def near(self, conditions: Sequence[Any], args: Mapping[str, Any]) -> FrameRelation:
+        return self
 
     def watch(self, stack: ExitStack) -> None:
         """Its rows are the user's."""

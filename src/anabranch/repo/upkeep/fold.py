@@ -152,13 +152,15 @@ class Refit:
         state, place = self.place.state, self.place
         kept, rest = unchanged_manifests(as_layers(state.layers), shown)
         direct = [(ranks[x.turn], x.object.id) for x in rest]
-        links, manifests = gathered(self.ctx, direct, {x.object.id: x.object for x in rest})
+        known = {x.object.id: x.object for x in (*kept, *rest)}
+        links, manifests = gathered(self.ctx, direct, known)
         links = (*((ranks[x.turn], x.object.id) for x in kept), *links)
         self.made += manifests
         since = place.since if kind == "fold" else None
         wanted = {id_ for _, id_ in links} | {x.object.id for x in shown}
         new = tuple(o for o in self.made if o.stored.id in wanted)
-        view = LateView(ViewId(new_id("v")), state.id, kind, place.at, since, links, state.row_count, new)
+        shows = {id_: known[id_] for _, id_ in links if id_ in known}
+        view = LateView(ViewId(new_id("v")), state.id, kind, place.at, since, links, state.row_count, new, shows)
         written = self._write(view)
         self.linked = wanted if written else set()
         log.debug("%s of table %r: %d objects, %d of them new", kind, state.name, len(links), len(new))

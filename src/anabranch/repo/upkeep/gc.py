@@ -12,7 +12,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
 
-from anabranch.catalog import garbage, liveness, objects
+from anabranch.catalog import garbage, liveness, objects, views
+from anabranch.catalog.named_files import NamedFiles
 from anabranch.catalog.store import Connection, lock_repository, now
 from anabranch.model.garbage import Ages, Collected, Doomed, Garbage, Kind, Loose
 from anabranch.objects.root import FoundFile
@@ -71,8 +72,17 @@ def _find(ctx: Context, cx: Connection, ages: Ages, moment: int) -> Found:
     doomed = Doomed(commits, superseded(there, read, ages.views, moment))
     linked = liveness.linked_by(cx, doomed)
     gone = linked.keys() - liveness.alive(cx, linked, doomed)
-    loosened = [Loose(o, linked[o.id], moment) for o in objects.find(cx, sorted(gone)).values()]
-    return Found(doomed, (*liveness.unlinked(cx), *loosened))
+    found = views.described(cx, sorted(gone), ctx.known_objects)
+    unlinked = liveness.unlinked(cx)
+    listed = _listed(ctx, cx, [x for x in unlinked if x.object.kind == "manifest" and x.object.id not in found], doomed)
+    return Found(doomed, (*unlinked, *listed, *(Loose(o, linked[o.id], moment) for o in found.values())))
+
+
+def _listed(ctx: Context, cx: Connection, manifests: Sequence[Loose], doomed: Doomed) -> list[Loose]:
+    """The objects that only manifests list which nothing links any more; they go when the manifest does."""
+    found = {o.id: Loose(o, x.kind, x.since) for x in manifests for o in ctx.read_manifest(x.object)}
+    kept = liveness.alive(cx, found, doomed) | objects.find(cx, sorted(found)).keys()
+    return [x for id_, x in found.items() if id_ not in kept]
 
 
 def _remove(ctx: Context, cx: Connection, found: Found, ages: Ages, moment: int) -> Found:
@@ -98,19 +108,21 @@ def _unknown_files(ctx: Context, due: set[str], grace: timedelta) -> list[FoundF
     """Find the files that no repository of the store names, as old by this machine's clock as the time of grace."""
     before = time.time_ns() // 1000 - _micros(grace)
     found = {f.path: f for f in ctx.root.files() if f.changed_at <= before and f.path not in due}
+    named = NamedFiles(ctx.read_manifest)
     with ctx.catalog.read() as cx:
-        for path in objects.paths(cx):
+        for path in named.paths(cx):
             found.pop(path, None)
     return list(found.values())
 
 
 def _remove_files(ctx: Context, paths: Sequence[str]) -> None:
     """Remove files, unless the catalogue names them by now; it names no new ones meanwhile."""
+    named = NamedFiles(ctx.read_manifest)
     for start in range(0, len(paths), COLLECTED_AT_ONCE):
         chunk = set(paths[start : start + COLLECTED_AT_ONCE])
         with ctx.catalog.write() as cx:
             liveness.seize_objects(cx)
-            ctx.root.collect(sorted(chunk.difference(objects.paths(cx))))
+            ctx.root.collect(sorted(chunk.difference(named.paths(cx))))
 
 
 def _garbage_of(found: Found, before: int) -> Iterable[Garbage]:

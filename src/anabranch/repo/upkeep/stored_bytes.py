@@ -19,8 +19,11 @@ from anabranch.repo.context.context import Context
 from anabranch.repo.write.manifests import totals
 from anabranch.settings import VERIFIED_AT_ONCE
 
+_Looked = Iterator[Damage | StoredObject]
+"""Each object that was looked at, and damages."""
 
-def check_bytes(ctx: Context) -> Iterator[Damage | StoredObject]:
+
+def check_bytes(ctx: Context) -> _Looked:
     """Look at all objects, some at a time; yields each that was looked at, and damages.
 
     What was collected meanwhile is no damage.
@@ -31,13 +34,41 @@ def check_bytes(ctx: Context) -> Iterator[Damage | StoredObject]:
             page = object_page(cx, last, VERIFIED_AT_ONCE)
         yield from page.damages
         for o in page.objects:
-            yield o
-            for damage in _check(ctx, o, page.contents.get(o.id), page.schemas.get(o.schema_id or "")):
-                with ctx.catalog.read() as cx:
-                    is_damaged = is_there(cx, o)
-                if is_damaged:
-                    yield damage
+            schema = page.schemas.get(o.schema_id or "")
+            yield from _checked(ctx, o, page.contents.get(o.id), schema)
+            if o.kind == "manifest":
+                yield from _check_listed(ctx, o, schema)
         last = page.last
+
+
+def _checked(ctx: Context, o: StoredObject, content: bytes | None, schema: Schema | None) -> _Looked:
+    yield o
+    for damage in _check(ctx, o, content, schema):
+        with ctx.catalog.read() as cx:
+            is_damaged = is_there(cx, o)
+        if is_damaged:
+            yield damage
+
+
+def _check_listed(ctx: Context, manifest: StoredObject, schema: Schema | None) -> _Looked:
+    """Look at the objects that have no row of their own, since a manifest tells of them; others are looked at there."""
+    try:
+        listed = ctx.read_manifest(manifest)
+    except Corrupt:
+        return  # It is told of the manifest.
+    with ctx.catalog.read() as cx:
+        known = objects.find(cx, [o.id for o in listed])
+    rowless = [o for o in listed if o.id not in known]
+    for start in range(0, len(rowless), VERIFIED_AT_ONCE):
+        page = rowless[start : start + VERIFIED_AT_ONCE]
+        with ctx.catalog.read() as cx:
+            contents = objects.contents(cx, [o.id for o in page if o.place == "inline"])
+        for o in page:
+            if o.place == "inline" and o.id not in contents:
+                yield Damage(
+                    "object", f"object {o.id}", "its bytes are not there", Affected(object=o.id), RESTORE_CATALOG
+                )
+            yield from _checked(ctx, o, contents.get(o.id), schema)
 
 
 def check_settled(ctx: Context) -> Iterator[Damage]:
@@ -103,8 +134,8 @@ def _differences(ctx: Context, manifest: StoredObject) -> Iterator[str]:
     if members != {o.id for o in listed}:
         yield f"it lists {len(listed)} objects, the catalogue others or {len(members)}"
     for o in listed:
-        if known.get(o.id) != o:
-            yield f"it says other things of object {o.id} than the catalogue, or that is not there"
+        if known.get(o.id, o) != o:
+            yield f"it says other things of object {o.id} than the catalogue"
     if manifest != replace(manifest, **totals(listed)):
         yield "the catalogue says other rows, sizes or keys of it than its objects have"
 
