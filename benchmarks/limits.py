@@ -13,7 +13,7 @@ LIMITS: Mapping[str, float] = {
     "slowest-commit": 10.0,
     "branch": 3.0,
     "flat": 2.0,
-    "files-count": 4.0,
+    "files-count": 3.0,
     "file-puts": 1.0,
     "file-paths": 2.0,
     "fold-commit": 1.5,
