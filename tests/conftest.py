@@ -80,20 +80,27 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     """Offer the choices of `selection.py`."""
     parser.addoption("--connect", action="store_true", help="run what uses Spark, on Spark Connect")
     parser.addoption("--all", action="store_true", help="run every proof, and every test on Spark that has a twin")
+    parser.addoption("--far", action="store_true", help="run what tries both engines, each object in a file on S3")
     parser.addoption("--manifests", action="store_true", help="list every object of rows in a manifest")
     parser.addoption("--quick", action="store_true", help="run what needs neither a JVM nor a server")
 
 
 def pytest_configure(config: pytest.Config) -> None:
     """Make an exception for old PySparks; warnings are errors otherwise."""
-    if config.getoption("--manifests"):
-        names = [f.name for f in dataclasses.fields(ab.ObjectSettings)]
-        usual = list(ab.ObjectSettings.__init__.__defaults__ or ())
-        usual[names.index("manifest_object_limit")] = 0
-        ab.ObjectSettings.__init__.__defaults__ = tuple(usual)
-        ab.Settings.__init__.__defaults__ = (ab.ObjectSettings(), *(ab.Settings.__init__.__defaults__ or ())[1:])
+    for option, setting in (("--manifests", "manifest_object_limit"), ("--far", "inline_limit_bytes")):
+        if config.getoption(option):
+            _set_default(setting, 0)
     for line in warning_filters():
         config.addinivalue_line("filterwarnings", line)
+
+
+def _set_default(setting: str, value: int) -> None:
+    """Let all settings of objects that name nothing else have this value."""
+    names = [f.name for f in dataclasses.fields(ab.ObjectSettings)]
+    usual = list(ab.ObjectSettings.__init__.__defaults__ or ())
+    usual[names.index(setting)] = value
+    ab.ObjectSettings.__init__.__defaults__ = tuple(usual)
+    ab.Settings.__init__.__defaults__ = (ab.ObjectSettings(), *(ab.Settings.__init__.__defaults__ or ())[1:])
 
 
 @pytest.hookimpl(tryfirst=True)  # xdist reads the groups in the same hook
@@ -112,7 +119,8 @@ def spark(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
 
     os.environ["PYSPARK_PYTHON"] = sys.executable  # else workers run whatever python3 is on PATH
     settings = LOCAL | {"spark.sql.warehouse.dir": str(tmp_path_factory.mktemp("warehouse"))}
-    if any("s3_server" in getattr(item, "fixturenames", ()) for item in request.session.items if is_jvm(item)):
+    reaching = (item for item in request.session.items if is_jvm(item))
+    if request.config.getoption("--far") or any("s3_server" in getattr(item, "fixturenames", ()) for item in reaching):
         # Spark finds the keys in its own environment, which is that of the time when it starts.
         os.environ.update(ENVIRONMENT)
         settings |= {"spark.jars": s3a_jars()}
@@ -176,9 +184,10 @@ def engine(request: pytest.FixtureRequest) -> Iterator[dict[str, Any]]:
 
 
 @pytest.fixture
-def repo(tmp_path: Path, engine: dict[str, Any]) -> Iterator[ab.Repository]:
-    """An empty repository in a folder."""
-    with ab.init(tmp_path / "store", author="ann", **engine) as made:
+def repo(request: pytest.FixtureRequest, tmp_path: Path, engine: dict[str, Any]) -> Iterator[ab.Repository]:
+    """An empty repository in a folder; with `--far` its objects are on S3."""
+    objects = request.getfixturevalue("s3").new_root() if request.config.getoption("--far") else None
+    with ab.init(tmp_path / "store", author="ann", objects=objects, **engine) as made:
         yield made
 
 

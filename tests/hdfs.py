@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import getpass
+import json
 import os
 import tempfile
 import time
@@ -64,11 +65,14 @@ class HdfsServer:
         return f"hdfs://{self.host}/{uuid.uuid4().hex}?http={self.http}&user={getpass.getuser()}"
 
     def _answers(self) -> bool:
+        """Tell whether files can be written: the name node answers long before it knows a data node."""
+        asked = f"http://{self.http}/jmx?qry=Hadoop:service=NameNode,name=FSNamesystemState"
         try:
-            with urlopen(f"http://{self.http}/webhdfs/v1/?op=LISTSTATUS", timeout=5):
-                return True
-        except OSError:
+            with urlopen(asked, timeout=5) as reply:
+                (told,) = json.load(reply)["beans"]
+        except (OSError, ValueError):
             return False
+        return bool(told["NumLiveDataNodes"] and told["FSState"] == "Operational")
 
 
 def _class_path() -> str:

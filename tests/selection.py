@@ -44,6 +44,8 @@ def is_jvm(item: pytest.Item) -> bool:
 def _is_wanted(config: pytest.Config, item: pytest.Item) -> bool:
     if config.getoption("--connect") and not _uses_spark(item):
         return False
+    if config.getoption("--far") and not {"engine", "repo"}.issubset(getattr(item, "fixturenames", ())):
+        return False
     if config.getoption("--quick"):
         return _is_quick(item)
     # Who names a test, or a word of its name, gets it in any case.

@@ -216,8 +216,12 @@ class FileCache:
 
     @contextmanager
     def _locked(self, how: int) -> Iterator[None]:
-        self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        handle = os.open(self._folder / _LOCK, os.O_RDWR | os.O_CREAT, 0o600)
+        lock = self._folder / _LOCK
+        try:
+            handle = os.open(lock, os.O_RDWR | os.O_CREAT, 0o600)
+        except FileNotFoundError:
+            self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            handle = os.open(lock, os.O_RDWR | os.O_CREAT, 0o600)
         try:
             fcntl.flock(handle, how)
             yield

@@ -166,8 +166,11 @@ class WebHdfs:
             return reply
         if reply.status == _MISSING:
             raise FileNotFoundError(self.where)
-        reason = "access denied" if reply.status in (401, _FORBIDDEN) else f"the server answered {reply.status}"
-        raise Unavailable(f"{self.where} can't be {what}: {reason} ({_exception(reply)})", hint=_HINT)
+        told = _exception(reply)
+        # The server answers 403 to much else, too: where no data node is there yet, or a file is being written.
+        is_denied = reply.status == 401 or told in _DENIALS
+        reason = "access denied" if is_denied else f"the server answered {reply.status}"
+        raise Unavailable(f"{self.where} can't be {what}: {reason} ({told})", hint=_HINT)
 
     def _unavailable(self, what: str, error: HTTPError) -> Unavailable:
         return Unavailable(f"{self.where} can't be {what}: {type(error).__name__}", hint=_HINT)
@@ -180,8 +183,9 @@ class WebHdfs:
         return f"{self._base}/{quote(self._path(name))}?{query}"
 
 
-_FORBIDDEN, _MISSING = 403, 404
+_MISSING = 404
 _PAUSE_SECONDS = 0.2
+_DENIALS = ("AccessControlException", "SecurityException", "AuthorizationException")
 _HINT = "check the address (http= names the port of WebHDFS, usually 9870), the user and the network"
 
 

@@ -168,7 +168,7 @@ def test_an_edited_value_is_found(store: Path, repo: ab.Repository, name: str) -
 
 
 @pytest.mark.more
-@pytest.mark.parametrize("name", COLUMNS)
+@pytest.mark.parametrize("name", [n for n in COLUMNS if n != "ana_branch_moves.id"])  # SQLite refuses it by itself
 def test_a_value_of_a_wrong_type_is_told_and_the_rest_still_looked_at(
     store: Path, repo: ab.Repository, name: str
 ) -> None:
