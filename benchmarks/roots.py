@@ -21,7 +21,7 @@ from tests.tiny_s3 import TinyS3
 
 
 def in_process(scale: Scale, rows: int) -> Iterator[Measured]:
-    """Read all columns and two of them again and again, in CPU seconds; the files are in the cache after the first time."""
+    """Read all columns and two of them again and again, in CPU seconds; from the second time on from the cache."""
     with (
         S3Server() as server,
         _stores(scale, rows, server) as (near, far),
