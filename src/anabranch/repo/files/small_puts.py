@@ -1,9 +1,12 @@
-"""Puts of small files, gathered as columns: a million of them leave no objects of ours in memory but a tuple each."""
+"""Puts of small files, gathered as columns: a million of them leave no objects behind that Python looks through."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+import time
+from array import array
+from collections.abc import Callable, Collection, Iterable, Sequence
 from datetime import UTC, datetime, timedelta
+from typing import TypeVar
 
 import pyarrow as pa
 
@@ -12,65 +15,95 @@ from anabranch.model.files import BLOCKS, BlockRef
 from anabranch.model.schema import Schema
 from anabranch.queries.query import INSERT, OP
 from anabranch.repo.files.statement import FileChange
+from anabranch.repo.files.tree_rows import key_arrays
 
-SmallPut = tuple[str, int, int, bytes, int, int, int | None]
-"""The pack, where in it, how many bytes, their sha256, the number of the write, microseconds since 1970, the mode."""
 _ERA = datetime(1970, 1, 1, tzinfo=UTC)
 _BLOCKS = arrow_type(BLOCKS.type)
+T = TypeVar("T")
+SmallBlock = tuple[str, int, int, bytes, int]
+"""The pack, where in it, how many bytes, their sha256, the number of the write."""
 
 
-def as_change(put: SmallPut, write: str) -> FileChange:
-    """One of them as any other change, for a path that something else happens to."""
-    object_id, start, size, digest, number, micros, mode = put
-    ref = BlockRef(0, write, number, object_id, start, size, digest)
-    return FileChange(True, (ref,), digest, _ERA + timedelta(microseconds=micros), mode)
+class SmallPuts:
+    """Puts of one write: a row for each, in columns, and the row that counts for a path."""
 
+    def __init__(self, write: str, place: Callable[[bytes], SmallBlock]) -> None:
+        self.write, self._place = write, place
+        self._rows: dict[str, int] = {}
+        self._objects: list[str] = []
+        self._modes: list[int | None] = []
+        self._digests: list[bytes] = []
+        self._starts, self._sizes, self._numbers, self._micros = (array("q") for _ in range(4))
 
-class SmallPuts(dict[str, SmallPut]):
-    """Puts by path, all of one write."""
-
-    def __init__(self, write: str) -> None:
-        super().__init__()
-        self.write = write
+    def __len__(self) -> int:
+        return len(self._rows)
 
     @property
     def paths(self) -> Collection[str]:
-        return self.keys()
+        return self._rows.keys()
+
+    def put(self, path: str, content: bytes, mode: int | None) -> None:
+        """Store the bytes of a file, in the place of what was put there before."""
+        stored, start, size, digest, number = self._place(content)
+        self._rows[path] = len(self._objects)
+        self._objects.append(stored)
+        self._starts.append(start)
+        self._sizes.append(size)
+        self._digests.append(digest)
+        self._numbers.append(number)
+        self._micros.append(time.time_ns() // 1000)
+        self._modes.append(mode)
+
+    def emptied(self) -> SmallPuts:
+        """The next ones of the same write."""
+        return SmallPuts(self.write, self._place)
 
     def change(self, path: str) -> FileChange | None:
         """Take one out, as any other change."""
-        found = self.pop(path, None)
-        return as_change(found, self.write) if found else None
+        n = self._rows.pop(path, None)
+        if n is None:
+            return None
+        digest, written_at = self._digests[n], _ERA + timedelta(microseconds=self._micros[n])
+        ref = BlockRef(0, self.write, self._numbers[n], self._objects[n], self._starts[n], self._sizes[n], digest)
+        return FileChange(True, (ref,), digest, written_at, self._modes[n])
 
     def taken_out(self, there: Iterable[str]) -> dict[str, FileChange]:
         """Give the changes of some paths up to be compared."""
         return {path: change for path in there if (change := self.change(path))}
 
     def compared(self, schema: Schema) -> pa.Table:
-        """The rest as rows that were compared."""
-        return compared_rows(self, self.write, schema)
+        """The rest as rows that were compared with nothing: the same as rows of the tree give, column by column."""
+        folders, names = key_arrays(self._rows)
+        described = {**self._described(), "parent": folders, "name": names}
+        count = len(self._rows)
+        columns = {str(c.id): described.get(c.name, pa.nulls(count, arrow_type(c.type))) for c in schema.columns}
+        before = {c.before: pa.nulls(count, arrow_type(c.type)) for c in schema.plain_columns}
+        return pa.table({**columns, **before, OP: _same(INSERT, pa.string(), count)})
 
+    def _described(self) -> dict[str, pa.Array]:
+        """Values of the rows that count."""
+        count = len(self._rows)
+        size, numbers, starts, micros = map(self._counted, (self._sizes, self._numbers, self._starts, self._micros))
+        refs = [_same(0, pa.int32(), count), _same(self.write, pa.string(), count), numbers]
+        refs += [pa.array(self._of(self._objects), pa.string()), starts, size]
+        refs += [pa.array(self._of(self._digests), pa.binary())]
+        structs = pa.StructArray.from_arrays(refs, fields=list(_BLOCKS.value_type))
+        offsets = pa.array(range(count + 1), pa.int32())
+        return {
+            "size": size,
+            "mode": pa.array(self._of(self._modes), pa.int32()),
+            "written_at": micros.view(pa.timestamp("us", "UTC")),
+            "blocks": pa.ListArray.from_arrays(offsets, structs, type=_BLOCKS),
+        }
 
-def compared_rows(puts: Mapping[str, SmallPut], write: str, schema: Schema) -> pa.Table:
-    """New files as rows that were compared with nothing: the same as rows of the tree give, column by column."""
-    objects, starts, sizes, digests, numbers, micros, modes = zip(*puts.values(), strict=True)
-    folders, names = zip(*((p[0], p[2]) for p in (path.rpartition("/") for path in puts)), strict=True)
-    size = pa.array(sizes, pa.int64())
-    refs = [_same(0, pa.int32(), len(puts)), _same(write, pa.string(), len(puts)), pa.array(numbers, pa.int64())]
-    refs += [pa.array(objects, pa.string()), pa.array(starts, pa.int64()), size, pa.array(digests, pa.binary())]
-    structs = pa.StructArray.from_arrays(refs, fields=list(_BLOCKS.value_type))
-    offsets = pa.array(range(len(puts) + 1), pa.int32())
-    described = {
-        "parent": pa.array(folders, pa.string()),
-        "name": pa.array(names, pa.string()),
-        "size": size,
-        "mode": pa.array(modes, pa.int32()),
-        "written_at": pa.array(micros, pa.int64()).view(pa.timestamp("us", "UTC")),
-        "blocks": pa.ListArray.from_arrays(offsets, structs, type=_BLOCKS),
-    }
-    columns = {str(c.id): described.get(c.name, pa.nulls(len(puts), arrow_type(c.type))) for c in schema.columns}
-    before = {c.before: pa.nulls(len(puts), arrow_type(c.type)) for c in schema.plain_columns}
-    return pa.table({**columns, **before, OP: _same(INSERT, pa.string(), len(puts))})
+    def _of(self, values: Sequence[T]) -> Sequence[T]:
+        """Those of the rows that count; all, unless a path was put twice or taken out."""
+        return values if len(values) == len(self._rows) else [values[n] for n in self._rows.values()]
+
+    def _counted(self, numbers: array[int]) -> pa.Array:
+        found = self._of(numbers)
+        whole = found if isinstance(found, array) else array("q", found)
+        return pa.Array.from_buffers(pa.int64(), len(whole), [None, pa.py_buffer(whole)])
 
 
 def _same(value: object, type_: pa.DataType, count: int) -> pa.Array:

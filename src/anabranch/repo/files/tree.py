@@ -168,7 +168,7 @@ class FileTree:
         state = self._state
         if not state.layers:
             return {}
-        keys = key_table((split_path(p) for p in paths), state.schema)
+        keys = key_table(paths, state.schema)
         found = self._rows_of_keys(state, keys)
         return {row.address: row for row in found}
 

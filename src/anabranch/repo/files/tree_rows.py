@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -46,12 +46,16 @@ def _block_lists(lists: Sequence[tuple[BlockRef, ...] | None]) -> pa.Array:
     return pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), made, type=_BLOCKS, mask=mask)
 
 
-def key_table(paths: Iterable[tuple[str, str]], schema: Schema) -> pa.Table:
-    """Folders and names as keys to look up."""
-    pairs = tuple(zip(*dict.fromkeys(paths), strict=True)) or ((), ())
+def key_table(paths: Iterable[str], schema: Schema) -> pa.Table:
+    """Paths as keys to look up, each once."""
     parent, name = schema.key_columns
-    arrays = [pa.array(values, pa.string()) for values in pairs]
-    return pa.table(arrays, names=[str(parent.id), str(name.id)])
+    return pa.table(key_arrays(dict.fromkeys(paths)), names=[str(parent.id), str(name.id)])
+
+
+def key_arrays(paths: Collection[str]) -> list[pa.Array]:
+    """The folders of paths, and their names there; a path with a slash at its end is a folder's own row."""
+    folders, names = [p.rpartition("/")[0] for p in paths], [p.rpartition("/")[2] for p in paths]
+    return [pa.array(folders, pa.string()), pa.array(names, pa.string())]
 
 
 def rows_of(table: pa.Table) -> list[FileRow]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import json
 import os
-import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime
@@ -53,7 +52,7 @@ class FilesWriter(FileTree):
         self._draft, self._at_once = draft, at_once
         self._blocks_out = BlockWriter(ctx)
         self._changes: dict[str, FileChange] = {}
-        self._small = SmallPuts(self._blocks_out.put_write)
+        self._small = SmallPuts(self._blocks_out.put_write, self._blocks_out.place_small)
         super().__init__(ctx, self._flushed_state, self._reader(), find, draft.pending())
 
     def _reader(self) -> BlockReader:
@@ -233,7 +232,7 @@ class FilesWriter(FileTree):
     def _put_small(self, path: str, content: bytes, mode: int | None) -> None:
         if self._changes:
             self._changes.pop(path, None)
-        self._small[path] = (*self._blocks_out.place_small(content), time.time_ns() // 1000, mode)
+        self._small.put(path, content, mode)
         if self._at_once or len(self._small) >= _GATHERED:
             self.flush()
 
@@ -251,7 +250,7 @@ class FilesWriter(FileTree):
         if not self._changes and not self._small:
             return
         changes, small = self._changes, self._small
-        self._changes, self._small = {}, SmallPuts(small.write)
+        self._changes, self._small = {}, small.emptied()
         tree = FileTree(self._ctx, self._written_state, self._reader(), self._find, self._draft.pending())
         try:
             statement = files_statement(self._ctx, tree, changes, self._blocks_out, small)
@@ -263,7 +262,7 @@ class FilesWriter(FileTree):
 
     def forget(self) -> None:
         """Give up what was gathered, with the packs that nothing speaks of."""
-        self._changes, self._small = {}, SmallPuts(self._small.write)
+        self._changes, self._small = {}, self._small.emptied()
         self._ctx.discard(self._blocks_out.taken())
 
     def _before(self, path: str) -> tuple[Any, ...]:

@@ -13,7 +13,6 @@ import pyarrow as pa
 from anabranch.model.files import BLOCKS, GIVEN, BlockRef, FileRow
 from anabranch.model.ids import ObjectId
 from anabranch.model.objects import StoredObject, contents_of
-from anabranch.model.paths import split_path
 from anabranch.model.schema import Schema
 from anabranch.plan.commit import ThingDraft, draft_state, objects_of
 from anabranch.plan.merge.files import FileRule, MergedFile, file_rules, merge_file, rule_for
@@ -185,7 +184,7 @@ class _FileLevel:
 
     def _follow(self) -> list[dict[str, Any]]:
         """Append what one side wrote to where the other moved the file to; where both have a file there, it stays."""
-        keys = key_table((split_path(path) for path in self.followed), self.decision.schema)
+        keys = key_table(self.followed, self.decision.schema)
         found, _ = decide_at(self.moves.ctx, self.sides, self.decision.schema, _POLICY, keys, None)
         return [row for row in found.to_pylist() if self._follow_to(row)]
 
