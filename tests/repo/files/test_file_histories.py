@@ -1,50 +1,76 @@
-"""Random histories of files against a dict of bytes: put, append, delete, move, branch, merge, revert, squash."""
+"""Random histories of files against a dict of bytes: put, append, delete, move, branch, merge, revert, squash.
+
+The model knows each write by a number, so that it can tell what becomes of a file that two branches wrote to."""
 
 from __future__ import annotations
 
 import random
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
 import anabranch as ab
 
-Model = dict[str, bytes]
+
+class Write(NamedTuple):
+    """A put or an append, with its bytes, which no other write has."""
+
+    verb: str
+    number: int
+    content: bytes
+
+    def __repr__(self) -> str:
+        return f"{self.verb}{self.number}"
+
+
+File = tuple[Write, ...]
+Model = dict[str, File]
 PATHS = ("a", "b", "d/a", "d/b", "d/e/c", "log")
 
 
+def bytes_of(file: File | None) -> bytes | None:
+    return None if file is None else b"".join(w.content for w in file)
+
+
 class History:
-    """A repository, and what each branch is to hold."""
+    """A repository, what each branch is to hold, and what each commit held."""
 
     def __init__(self, repo: ab.Repository, seed: int) -> None:
-        self.repo, self.rng = repo, random.Random(seed)
+        self.repo, self.rng, self.writes = repo, random.Random(seed), 0
         self.branches: dict[str, Model] = {"main": {}}
+        self.commits: dict[str, Model] = {repo.show("main").hash: {}}
         self.undo: dict[str, Model] = {}
 
     def step(self) -> None:
         verbs = [self.write] * 6 + [self.branch, self.merge, self.merge, self.revert, self.squash]
         self.rng.choice(verbs)()
 
+    def became(self, name: str, model: Model) -> None:
+        self.branches[name] = model
+        self.commits[self.repo.show(name).hash] = dict(model)
+
+    # --- writing ---
+
     def write(self) -> None:
-        """A commit of some changes."""
+        """A commit of some changes; there is none exactly where nothing changed."""
         name = self.rng.choice(sorted(self.branches))
-        model, before = self.branches[name], dict(self.branches[name])
+        model, before = dict(self.branches[name]), self.branches[name]
         with self.repo.commit(name, "write") as tx:
             for _ in range(self.rng.randint(1, 4)):
                 self.change(tx, model)
+        assert (tx.commit is None) == (model == before)
         if tx.commit is not None:
+            self.became(name, model)
             self.undo[name] = before
-        assert (tx.commit is None) == (model == before) or tx.commit is not None
 
     def change(self, tx: ab.Transaction, model: Model) -> None:
-        path, content = self.rng.choice(PATHS), self.content()
-        verb = self.rng.choice(["put", "append", "append", "delete", "move"])
-        if verb == "put":
-            tx.files.put(path, content)
-            model[path] = content
-        elif verb == "append":
-            tx.files.append(path, content)
-            model[path] = model.get(path, b"") + content
+        path, verb = self.rng.choice(PATHS), self.rng.choice(["put", "append", "append", "delete", "move"])
+        if verb in ("put", "append"):
+            written = Write(verb[0], self.writes, self.content())
+            (tx.files.put if verb == "put" else tx.files.append)(path, written.content)
+            model[path] = (*(model.get(path, ()) if verb == "append" else ()), written)
         elif path in model and verb == "delete":
             tx.files.delete(path)
             del model[path]
@@ -55,62 +81,90 @@ class History:
                 model[free[0]] = model.pop(path)
 
     def content(self) -> bytes:
-        size = self.rng.choice([0, 3, 10, 10, 40_000, 200_000])
-        return self.rng.randbytes(5).hex().encode() * (size // 10) + b"\n"
+        """Bytes that nobody wrote yet."""
+        self.writes += 1
+        size = self.rng.choice([0, 1, 1, 4_000, 20_000])
+        return b"%d\n" % self.writes + self.rng.randbytes(5).hex().encode() * size + b"\n"
 
     def branch(self) -> None:
         if len(self.branches) < 5:
             source, name = self.rng.choice(sorted(self.branches)), f"b{len(self.branches)}"
             self.repo.branch(name, at=source)
-            self.branches[name] = dict(self.branches[source])
-
-    def merge(self, mode: str = "merge") -> None:
-        """A merge under a rule, so that it always comes through; the sides tell what is to come of it."""
-        if len(self.branches) < 2:
-            return
-        into, source = self.rng.sample(sorted(self.branches), 2)
-        word = self.rng.choice(["ours", "theirs"])
-        (base,) = [c.hash for c in self.repo.merge_base(into, source)][:1]
-        old, mine, other = (self.state(ref) for ref in (base, into, source))
-        self.repo.merge(source, into=into, rules={"files:**": word}, mode=mode)
-        found = self.state(into)
-        for path in {*old, *mine, *other}:
-            sides = [s.get(path) for s in (old, mine, other)]
-            assert found.get(path) in self.allowed(*sides, word), (path, sides, found.get(path))
-        self.branches[into] = found
-        self.undo.pop(into, None)
-
-    def allowed(self, old: bytes | None, mine: bytes | None, other: bytes | None, word: str) -> list[bytes | None]:
-        """What may become of a path: the side that changed it; of two that appended, one after the other."""
-        if mine == old:
-            return [other, mine]
-        if other == old or mine == other:
-            return [mine, other]
-        both = [mine if word == "ours" else other]
-        if mine is not None and other is not None:
-            start = old if old is not None else b""
-            both += [mine + other.removeprefix(start), mine]
-        return [*both, mine, other]
-
-    def squash(self) -> None:
-        self.merge("squash")
+            self.branches[name] = self.branches[source]
 
     def revert(self) -> None:
         """Undo the last commit of a branch."""
         if self.undo:
             name = self.rng.choice(sorted(self.undo))
             self.repo.revert(name, on=name)
-            self.branches[name] = self.undo.pop(name)
+            self.became(name, self.undo.pop(name))
 
-    def state(self, ref: str) -> Model:
+    # --- merging ---
+
+    def merge(self, mode: str = "merge") -> None:
+        """A merge under a rule, so that it always comes through."""
+        if len(self.branches) < 2:
+            return
+        into, source = self.rng.sample(sorted(self.branches), 2)
+        word = self.rng.choice(["ours", "theirs"])
+        bases = [self.commits[c.hash] for c in self.repo.merge_base(into, source)]
+        ours, theirs = self.branches[into], self.branches[source]
+        self.repo.merge(source, into=into, rules={"files:**": word}, mode=mode)
+        found, model = self.state(into), {}
+        for path in {*ours, *theirs, *(p for base in bases for p in base)}:
+            met = merged([b.get(path) for b in bases], ours.get(path), theirs.get(path), word)
+            told = [file for file in met if bytes_of(file) == found.get(path)]
+            sides = [b.get(path) for b in bases], ours.get(path), theirs.get(path)
+            assert told, f"{mode} of {source} into {into}, {path}, {word}: {sides}, {(found.get(path) or b'')[:60]!r}"
+            if told[0] is not None:
+                model[path] = told[0]
+        assert found.keys() == model.keys()
+        self.became(into, model)
+        self.undo.pop(into, None)
+
+    def squash(self) -> None:
+        self.merge("squash")
+
+    # --- comparing ---
+
+    def state(self, ref: str) -> Mapping[str, bytes]:
+        """All files at a ref, read at once; their sizes are those of their bytes."""
         tree = self.repo.files(at=ref)
-        found = {s.path: tree.read(s.path) for s in tree.walk()}
+        found = {row["path"]: row["content"] for row in tree.arrow().to_pylist()}
         assert {p: len(c) for p, c in found.items()} == {s.path: s.size for s in tree.walk()}
         return found
 
     def check(self) -> None:
+        """Every branch is as the model has it, read file by file."""
         for name, model in self.branches.items():
-            assert self.state(name) == model, name
+            tree = self.repo.files(at=name)
+            assert {s.path: tree.read(s.path) for s in tree.walk()} == {p: bytes_of(f) for p, f in model.items()}, name
+
+
+def merged(bases: Sequence[File | None], ours: File | None, theirs: File | None, word: str) -> list[File | None]:
+    """What may become of a path: one thing, unless several bases (a criss-cross) hold different files there."""
+    if len(set(bases)) == 1:
+        return [decided(bases[0], ours, theirs, word)]
+    shared = tuple(w for w in ours or theirs or () if w in (theirs or ours or ())) or None
+    return [decided(base, ours, theirs, word) for base in (shared, *bases)] + [ours, theirs]
+
+
+def decided(base: File | None, ours: File | None, theirs: File | None, word: str) -> File | None:
+    """The side that changed it; of two that appended, ours and what only theirs has; else what the rule says."""
+    if theirs == base or ours == theirs:
+        return ours
+    if ours == base:
+        return theirs
+    if ours is not None and theirs is not None and grew(base, ours) and grew(base, theirs):
+        old = base or ()
+        kept = [w for w in ours if w not in old or w in theirs]
+        return (*kept, *(w for w in theirs if w not in old and w not in ours))
+    return ours if word == "ours" else theirs
+
+
+def grew(base: File | None, file: File) -> bool:
+    """Whether a side appended, or undid an append; a file without a base, whether it began so."""
+    return file[0].verb == "a" if base is None else any(w in base for w in file)
 
 
 def run(repo: ab.Repository, seed: int, steps: int, every: int) -> None:
@@ -125,10 +179,12 @@ def run(repo: ab.Repository, seed: int, steps: int, every: int) -> None:
 
 @pytest.mark.parametrize("seed", [1, 2])
 def test_files_are_what_a_dict_of_bytes_says(tmp_path: Path, seed: int) -> None:
-    run(ab.init(tmp_path / "store"), seed, 30, 6)
+    run(ab.init(tmp_path / "store"), seed, 40, 20)
 
 
 @pytest.mark.more
-def test_files_are_what_a_dict_of_bytes_says_for_long(store_url: str, objects_root: str) -> None:
+@pytest.mark.parametrize("seed", range(10))
+def test_files_are_what_a_dict_of_bytes_says_for_long(store_url: str, objects_root: str, seed: int) -> None:
+    """10,000 steps on both catalogues together."""
     objects = objects_root if "://" in store_url else None
-    run(ab.init(store_url, objects=objects), 7, 5000, 50)
+    run(ab.init(store_url, objects=objects), seed, 500, 50)

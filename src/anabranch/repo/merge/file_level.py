@@ -218,8 +218,10 @@ class _FileLevel:
     def _stored(self, merged: MergedFile, ours: FileRow | None, described: FileRow | None) -> FileRow | None:
         """The row as it is stored: its references in lists again; those that ours has are kept."""
         row = merged.row
-        if row is None or merged.conflict is not None:
+        if merged.conflict is not None:
             return ours
+        if row is None:
+            return None
         if merged.content is not None:
             refs, digest = self.writer.write_bytes(merged.content, row.name)
             size = len(merged.content)
