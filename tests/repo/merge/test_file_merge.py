@@ -95,6 +95,31 @@ def test_rules_decide_by_pattern(repo: ab.Repository) -> None:
     assert contents(repo) == {"a": "0\n1\n2\n3\n4\n", "b": "maindev", "c": "dev"}
 
 
+@pytest.mark.parametrize(("rule", "left"), [("ours", {"a": "main"}), ("theirs", {"b": "dev"})])
+def test_a_rule_takes_the_side_that_deleted_a_file_as_well(
+    repo: ab.Repository, rule: str, left: dict[str, str]
+) -> None:
+    write(repo, "main", put_a="a", put_b="b")
+    repo.branch("dev")
+    write(repo, "dev", delete_a=None, put_b="dev")
+    write(repo, "main", put_a="main", delete_b=None)
+    repo.merge("dev", into="main", rules={"files:**": rule})
+    assert contents(repo) == left
+
+
+def test_one_side_changes_the_bytes_of_a_file_and_the_other_what_is_said_of_it(repo: ab.Repository) -> None:
+    first, second = ("".join(f"{seed} {n}\n" for n in range(40_000, 80_000)) for seed in (1, 2))
+    write(repo, "main", put_a=first)
+    repo.branch("dev")
+    write(repo, "dev", put_a=second)
+    with repo.commit("main", "not for everybody") as tx:
+        tx.files.put("a", first, mode=0o600)
+    repo.merge("dev", into="main")
+    merged = repo.files().stat("a")
+    assert contents(repo) == {"a": second}
+    assert (merged.mode, merged.sha256) == (0o600, repo.files("dev").stat("a").sha256)
+
+
 def test_a_file_of_one_side_is_no_folder_of_the_other(repo: ab.Repository) -> None:
     repo.branch("dev")
     with repo.commit("dev", "x") as tx:

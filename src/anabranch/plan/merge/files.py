@@ -164,11 +164,16 @@ def _described(base: FileRow | None, ours: FileRow, theirs: FileRow, merged: Fil
                 return MergedFile(ours, "update/update", column)
             is_theirs = mine == before or rule == "theirs" or (rule == "newest" and theirs.written_at > ours.written_at)
             described[column] = other if is_theirs else mine
-    return MergedFile(_sized(merged._replace(**described)))
+    return MergedFile(_sized(merged._replace(sha256=_known_hash(merged, ours, theirs), **described)))
+
+
+def _known_hash(row: FileRow, *sides: FileRow) -> bytes | None:
+    """The hash that a side with the same references knows."""
+    return next((side.sha256 for side in sides if side.blocks == row.blocks), None)
 
 
 def _sized(row: FileRow) -> FileRow:
-    """A row whose size and hash are those of its references."""
+    """A row whose size is that of its references; where it was another, the hash is not known."""
     size = sum(r.size for r in row.blocks)
     return row if size == row.size else row._replace(size=size, sha256=None)
 

@@ -65,21 +65,24 @@ class FileChange(NamedTuple):
         if row is None or self.fresh:
             digest = None if is_single and refs[0].sha256 == self.sha256 else self.sha256
             made = FileRow(parent, name, size, digest, *described, blocks.fold(refs))
-            return row if row is not None and _is_same(row, made, digest_of) else made
+            return _redescribed(row, made) if row is not None and _has_same_bytes(row, made, digest_of) else made
         if not size:
             return row
         joined = blocks.fold((*row.blocks, *refs))
         return row._replace(size=row.size + size, sha256=None, written_at=self.written_at, blocks=joined)
 
 
-def _is_same(row: FileRow, made: FileRow, digest_of: Callable[[FileRow], bytes]) -> bool:
-    """Whether a file with the same bytes was put; what was not said of it stays as it is."""
+def _has_same_bytes(row: FileRow, made: FileRow, digest_of: Callable[[FileRow], bytes]) -> bool:
     if not row.name or row.size != made.size:
         return row.name == made.name == ""
-    if (row.digest or digest_of(row)) != (made.digest or digest_of(made)):
-        return False
-    pairs = [(row.mode, made.mode), (row.media_type, made.media_type), (row.properties, made.properties)]
-    return all(new is None or old == new for old, new in pairs)
+    return (row.digest or digest_of(row)) == (made.digest or digest_of(made))
+
+
+def _redescribed(row: FileRow, made: FileRow) -> FileRow:
+    """A file that was put with the bytes that it has: its writes stay its own; what was not said stays as it is."""
+    said = {c: value for c in ("mode", "media_type", "properties") if (value := getattr(made, c)) is not None}
+    after = row._replace(**said)
+    return row if after == row else after._replace(written_at=made.written_at)
 
 
 def files_statement(
