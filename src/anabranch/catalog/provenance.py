@@ -57,6 +57,20 @@ def find_commits(cx: Connection, hashes: Collection[str]) -> dict[str, KnownComm
     return found
 
 
+def merges_above(cx: Connection, commit: KnownCommit) -> list[tuple[str, Position, Position]]:
+    """The merges that may have brought a commit in: hash, position, and the further parent to look at."""
+    c, e, own = t.commits.c, t.merge_edges.c, t.commits.alias("own")
+    here = and_(own.c.line_id == commit.position.line, own.c.commit_index == commit.position.index)
+    same = and_(e.line_id == c.line_id, e.commit_index == c.commit_index)
+    query = select(c.hash, e.line_id, e.commit_index, e.parent_line, e.parent_index)
+    query = query.select_from(t.merge_edges.join(t.commits, same).join(own, here))
+    query = query.where(c.repository_id == own.c.repository_id, e.parent_generation >= own.c.generation)
+    return [
+        (row.hash, Position(LineId(row.line_id), row.commit_index), Position(LineId(row.parent_line), row.parent_index))
+        for row in cx.execute(query.order_by(e.generation, c.hash))
+    ]
+
+
 def origins_of(cx: Connection, hashes: Collection[str]) -> list[ProvenanceLink]:
     """What commits were made from, in the order in which each names it."""
     return list(_made(cx, hashes, t.commits.c.hash))

@@ -186,6 +186,29 @@ def test_a_merge_tells_what_it_brought_in_also_from_afar(three: dict[str, ab.Rep
     ]
 
 
+def test_what_was_made_from_a_commit_is_told_with_the_merges_that_brought_it_in(
+    three: dict[str, ab.Repository],
+) -> None:
+    repo = three["inputs"]
+    for branch in ("dev", "far"):
+        repo.branch(branch)
+    made = put(repo, 2, {"raw": "raw@main"}, branch="dev")
+    put(repo, 3, branch="far")
+    put(repo, 4)
+    near = repo.merge("dev", into="far").commit
+    merged = repo.merge("far", into="main").commit
+    put(repo, 5, branch="far")
+    later = repo.merge("far", into="main").commit
+    top = put(three["reports"], 2, {"made": "inputs@main~1"})
+    assert near is not None
+    assert merged is not None
+    assert later is not None
+    found = three["raw"].derived("main")
+    assert {e.hash: e.depth for e in found} == {made.hash: 1, near.hash: 1, merged.hash: 1, top.hash: 2}
+    assert all(three["raw"].show().hash in {o.hash for o in repo.provenance(e.hash)} for e in found if e.depth == 1)
+    assert [e.hash for e in three["raw"].derived("main", direct=True)] == [e.hash for e in found if e.depth == 1]
+
+
 def test_a_dropped_repository_leaves_hashes_that_are_told_as_not_here(
     three: dict[str, ab.Repository], place: Path
 ) -> None:

@@ -104,7 +104,9 @@ def provenance(ctx: Context, ref: str | None, direct: bool = False) -> list[Prov
 
 
 def derived(ctx: Context, ref: str | None, direct: bool = False) -> list[ProvenanceEntry]:
-    """List the commits that were made from one, nearest first, each once, over all repositories of the store."""
+    """List the commits that were made from one, nearest first, each once, over all repositories of the store.
+
+    A merge that brought such a commit in is one, too."""
     with ctx.catalog.read() as cx:
         return _followed(cx, _hash(ctx, cx, ref), _DOWN, direct)
 
@@ -146,6 +148,24 @@ def _brought(cx: Connection, merge: Position) -> list[str]:
     return [h.hash for h in (history.head(cx, p) for p in brought) if h]
 
 
+def _made_into(cx: Connection, hashes: list[str]) -> list[rows.ProvenanceLink]:
+    """The commits that were made from some, and the merges that brought those in."""
+    found = rows.made_from(cx, hashes)
+    makers = rows.find_commits(cx, {m.by for m in found})
+    merges = {hash_: _merges_that_brought(cx, commit) for hash_, commit in makers.items()}
+    return list(dict.fromkeys([*found, *(replace(m, by=h) for m in found for h in merges.get(m.by, ()))]))
+
+
+def _merges_that_brought(cx: Connection, commit: rows.KnownCommit) -> list[str]:
+    """The merges that have a commit below a further parent, but not below the first."""
+    lines, found = history.Lines(cx), dict[str, None]()
+    for hash_, merge, parent in rows.merges_above(cx, commit):
+        first = history.clock(cx, merge).back(1)
+        if first and is_ancestor(lines, commit.position, parent) and not is_ancestor(lines, commit.position, first):
+            found[hash_] = None
+    return list(found)
+
+
 def brought_in(cx: Connection, ends: Sequence[Position], known: Position) -> list[Position]:
     """The commits that some ends reach and a known commit does not."""
     lines, found, waiting = history.Lines(cx), dict[Position, None](), list(ends)
@@ -179,7 +199,7 @@ class _Direction:
 
 
 _UP = _Direction(_made_of, lambda m: m.by, lambda m: m.origin)
-_DOWN = _Direction(rows.made_from, lambda m: m.origin, lambda m: m.by)
+_DOWN = _Direction(_made_into, lambda m: m.origin, lambda m: m.by)
 
 
 def _followed(cx: Connection, start: str, way: _Direction, direct: bool) -> list[ProvenanceEntry]:
