@@ -88,14 +88,6 @@ MANY_PARAMETERS = {
     "repo/commit/open_commit.py": "start",
     "repo/merge/cherry_pick.py": "cherry_pick",
     "repo/sql/sql.py": "run_script",
-    # Not yet made simpler.
-    "jobs/output.py": "publish_output",
-    "plan/merge/table.py": "merge_thing",
-    "repo/branches/runs.py": "end_run",
-    "repo/commit/concurrent_commits.py": "find_concurrent_changes",
-    "repo/merge/file_level.py": "merge_file_rows",
-    "repo/merge/publish.py": "publish_content",
-    "repo/read/scan.py": "scan_as",
 }
 """Functions that may take more parameters: a value that holds some of them is mostly the missing idea."""
 

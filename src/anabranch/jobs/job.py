@@ -32,7 +32,7 @@ from anabranch.jobs.dealt import (
 from anabranch.jobs.dealt_rows import write_input_rows
 from anabranch.jobs.inputs import Pin
 from anabranch.jobs.lease import only_one
-from anabranch.jobs.output import publish_output
+from anabranch.jobs.output import JobOutput, publish_output
 from anabranch.jobs.past_jobs import FACT, facts_of, last_commit, pins_of
 from anabranch.jobs.remembered import to_remember
 from anabranch.jobs.request import JobRequest
@@ -122,7 +122,8 @@ class Job:
             finally:
                 diary = attempts.diary()
             done = attempts.manifests()
-            made = publish_output(self.repo, self.asked, folder, done, record.id, facts, pins, replace_all=base is None)
+            output = JobOutput(self.repo, self.asked, folder, record.id, facts, pins, replace_all=base is None)
+            made = publish_output(output, done)
         except BaseException as error:
             failure = {"kind": type(error).__name__, "message": str(error)}
             self.repo.workbook.end_job(record, "failed", diary, error=failure)

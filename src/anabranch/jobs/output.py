@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -28,29 +29,34 @@ class _IsPublished(Exception):
     """The branch has this job's commit already."""
 
 
-def publish_output(
-    repo: Repository,
-    asked: JobRequest,
-    folder: Path,
-    done: Manifests,
-    job_id: str,
-    facts: Mapping[str, Any],
-    pins: Mapping[str, Pinned],
-    *,
-    replace_all: bool,
-) -> Commit:
-    """Commit the rows and files of all shards; `replace_all` if they are all there is, not only what is new.
+@dataclass(frozen=True)
+class JobOutput:
+    """Where the output of a job goes, and what its commit says."""
+
+    repo: Repository
+    asked: JobRequest
+    folder: Path
+    job_id: str
+    facts: Mapping[str, Any]
+    pins: Mapping[str, Pinned]
+    replace_all: bool
+    """Whether what the shards made is all there is, not only what is new."""
+
+
+def publish_output(output: JobOutput, done: Manifests) -> Commit:
+    """Commit the rows and files of all shards.
 
     The branch is asked for the job's own commit after this one has begun, and a strict commit fails if anybody wrote
     the table since: of two drivers of one job, one publishes, and the other finds what it published.
     """
-    origins = {name: f"{p.repository}@{p.commit}" for name, p in pins.items()}
+    repo, asked, folder, replace_all = output.repo, output.asked, output.folder, output.replace_all
+    origins = {name: f"{p.repository}@{p.commit}" for name, p in output.pins.items()}
     rows, files = _rows(asked, folder, done), _files(asked, done)
     if asked.keep_shards:
         _keep(repo, asked, folder, done)
 
     def write(tx: Transaction) -> None:
-        if commit_of(repo, asked.output, job_id) is not None:
+        if commit_of(repo, asked.output, output.job_id) is not None:
             raise _IsPublished
         if rows is not None:
             _write_rows(tx, asked, rows, replace_all=replace_all)
@@ -59,11 +65,11 @@ def publish_output(
         _write_files(tx, folder, files, replace_all=replace_all)
 
     message = f"job {asked.name}, {len(done)} shard{'' if len(done) == 1 else 's'}"
-    said: dict[str, Any] = {"author": asked.author, "provenance": origins, "facts": facts}
+    said: dict[str, Any] = {"author": asked.author, "provenance": origins, "facts": output.facts}
     try:
         made = repo.commit(asked.output, message, strict=True, allow_empty=True, retry=_RETRIES, **said)(write)
     except _IsPublished:
-        made = commit_of(repo, asked.output, job_id)
+        made = commit_of(repo, asked.output, output.job_id)
     assert made is not None
     return made
 

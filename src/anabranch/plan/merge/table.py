@@ -25,23 +25,26 @@ class MergedThing:
     """Whether it is there, or not, because of an answer about it."""
 
 
-def merge_thing(
-    base: ThingSide | None,
-    ours: ThingSide | None,
-    theirs: ThingSide | None,
-    strictness: Strictness,
-    rules: Rules,
-    judge: Judge,
-    *,
-    moved: bool = False,
-) -> MergedThing:
-    """Decide about one thing; a side that does not have it is None. With `moved`, theirs gave it another place."""
+@dataclass(frozen=True)
+class ThingCase:
+    """One thing on three sides; a side that does not have it is None."""
+
+    base: ThingSide | None
+    ours: ThingSide | None
+    theirs: ThingSide | None
+    moved: bool = False
+    """Whether theirs gave it another place."""
+
+
+def merge_thing(case: ThingCase, strictness: Strictness, rules: Rules, judge: Judge) -> MergedThing:
+    """Decide about one thing."""
+    base, ours, theirs = case.base, case.ours, case.theirs
     if ours and theirs:
         return _merge_both(base, ours, theirs, strictness, rules, judge)
     if base and ours:
         return _merge_dropped_by_theirs(base, ours, strictness, judge)
     if base and theirs:
-        return _merge_dropped_by_ours(base, theirs, strictness, judge, moved)
+        return _merge_dropped_by_ours(base, theirs, strictness, judge, case.moved)
     return MergedThing(ours or theirs)
 
 

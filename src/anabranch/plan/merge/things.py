@@ -13,7 +13,7 @@ from anabranch.plan.merge.rules import RowPolicy, Rules, Strictness, read_rules
 from anabranch.plan.merge.sides import Decisions, Ids, Judge, Side
 from anabranch.plan.merge.sides import ThingConflict as ThingConflict
 from anabranch.plan.merge.sides import ThingSide as ThingSide
-from anabranch.plan.merge.table import MergedThing, merge_thing
+from anabranch.plan.merge.table import ThingCase, merge_thing
 
 
 @dataclass(frozen=True)
@@ -165,7 +165,7 @@ class _ThingsWork:
     ) -> None:
         judge = Judge((ours, theirs, base), self.decisions)
         moved = base is not None and theirs is not None and self._place(base) != self._place(theirs)
-        merged: MergedThing = merge_thing(base, ours, theirs, self._strictness(ours), rules, judge, moved=moved)
+        merged = merge_thing(ThingCase(base, ours, theirs, moved), self._strictness(ours), rules, judge)
         thing = _Thing(base, ours, theirs, judge, merged.result, merged.rows, merged.was_asked)
         if merged.result is not None:
             placed = self._merged_place(base, ours, theirs) or merged.result

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from typing import Any
 
 from anabranch.catalog import runs as run_rows
@@ -16,21 +15,6 @@ def begin_run(ctx: Context, pipeline: str, output: str, author: str | None) -> R
     """Note that a run begins."""
     with ctx.catalog.write() as cx:
         return run_rows.begin_run(cx, ctx.record.id, pipeline, output, author or ctx.author)
-
-
-def end_run(
-    ctx: Context,
-    record: RunRecord,
-    state: str,
-    steps: Sequence[Mapping[str, Any]],
-    checked: Sequence[Mapping[str, Any]],
-    *,
-    commit: str | None = None,
-    error: Mapping[str, Any] | None = None,
-) -> None:
-    """Note how a run ended."""
-    with ctx.catalog.write() as cx:
-        run_rows.end_run(cx, record.id, state, steps=steps, commit=commit, error=error, checked=checked)
 
 
 def list_runs(ctx: Context, pipeline: str | None = None, limit: int | None = None) -> list[dict[str, Any]]:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from anabranch.catalog import jobs as job_rows
+from anabranch.catalog import runs as run_rows
 from anabranch.repo.branches import jobs, runs
 from anabranch.repo.branches.facts import find_facts
 from anabranch.repo.context.context import Context
@@ -55,7 +56,8 @@ class Workbook:
         error: Mapping[str, Any] | None = None,
     ) -> None:
         """Note how a run ended."""
-        runs.end_run(self.ctx, record, state, steps, checked, commit=commit, error=error)
+        with self.ctx.catalog.write() as cx:
+            run_rows.end_run(cx, record.id, state, steps=steps, commit=commit, error=error, checked=checked)
 
     def begin_job(self, asked: Mapping[str, Any]) -> JobRecord:
         """Note that a job begins, or goes on."""

@@ -270,7 +270,7 @@ def _onto(
         raise BranchMoved(f"branch {name!r} was reset meanwhile", hint=hint, branch=name)
     from anabranch.repo.commit.concurrent_commits import find_concurrent_changes, on_top
 
-    concurrent = find_concurrent_changes(ctx, cx, draft, publication.content, base, clock, strict)
+    concurrent = find_concurrent_changes(ctx, cx, draft, publication, clock, strict)
     if concurrent.clash:
         tables = concurrent.names or tuple(concurrent.rows)
         message = f"branch {name!r} moved: {concurrent.description()}"

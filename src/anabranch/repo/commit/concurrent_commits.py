@@ -10,7 +10,7 @@ from anabranch.catalog import entries, history, paths
 from anabranch.catalog.store import Connection
 from anabranch.frames.output import to_dicts
 from anabranch.model.clock import Clock, Position
-from anabranch.model.content import Content
+from anabranch.model.content import Content, Publication
 from anabranch.model.files import FILES_NAME
 from anabranch.model.ids import ThingId
 from anabranch.model.objects import Layer, contents_of, size_of
@@ -74,9 +74,10 @@ def _shown(key: Mapping[str, Any]) -> str:
 
 
 def find_concurrent_changes(
-    ctx: Context, cx: Connection, draft: Draft, content: Content, base: Position, at: Clock, strict: bool
+    ctx: Context, cx: Connection, draft: Draft, publication: Publication, at: Clock, strict: bool
 ) -> ConcurrentChanges:
     """Find what both this commit and those since its parent touched; rows are compared by key, cells are not."""
+    content, base = publication.content, publication.parents[0].position
     things, names = entries.touched(cx, at.since(base))
     legs = find_path(history.Lines(cx), base, at.head)
     shared = {} if strict else _shared(ctx, cx, draft, content, legs, things)

@@ -44,7 +44,7 @@ from anabranch.repo.compare.two_states import Ends
 from anabranch.repo.context.context import Context
 from anabranch.repo.read.conditions import not_in_duck, reading, rendered_test, unproven
 from anabranch.repo.read.look_up import key_row
-from anabranch.repo.read.scan import scan, scan_as
+from anabranch.repo.read.scan import ReadAs, scan, scan_as
 
 if TYPE_CHECKING:
     from anabranch.engines.spark import DataFrame
@@ -344,7 +344,7 @@ class RowChanges:
         for state in (self.ends.before, self._after):
             read = tuple(dict.fromkeys((*self.schema.key_columns, *where.columns(self.schema))))
             test = rendered_test(where, engine, self.schema)
-            query = scan_as(self.ctx, state, self.schema, read, self._access(), Sources(), keys)
+            query = scan_as(self.ctx, ReadAs(state, self.schema, read), self._access(), Sources(), keys)
             alias = state.name.rsplit(".", 1)[-1]
             chosen = changes.selected_keys(query, read, self.schema, alias, test)
             found.append(engine.fetch(replace(chosen, args=dict(where.args))))
@@ -398,7 +398,7 @@ class RowChanges:
         more = [c for c in columns if c.id not in known]
         schema = replace(self.schema, columns=(*self.schema.columns, *more)) if more else self.schema
         schema = schema.older_as(self.ends.under) if self.ends.under else schema
-        return scan_as(self.ctx, self.ends.before, schema, columns, self._access(), sources, keys)
+        return scan_as(self.ctx, ReadAs(self.ends.before, schema, columns), self._access(), sources, keys)
 
     def compared_in_full(self, engine: Engine, sources: Sources | None = None, *, whole: bool = False) -> Compared:
         """Compare all rows: by the later key, or, where the earlier rows have none that fits it, as whole rows."""
@@ -432,7 +432,7 @@ class RowChanges:
             return self._has_same_key
         if not schema.has_key or any(had.written_as(c) is None for c in schema.key_columns):
             return False
-        keys = scan_as(self.ctx, self.ends.before, schema, schema.key_columns, self._access(), Sources())
+        keys = scan_as(self.ctx, ReadAs(self.ends.before, schema, schema.key_columns), self._access(), Sources())
         nulls = changes.missing_values(keys, schema.key_columns, (), 1)
         return not any(engine.fetch(q).num_rows for q in (nulls, changes.repeated_keys(keys, schema, 1)))
 

@@ -31,7 +31,7 @@ from anabranch.repo.merge.constraints import (
     without,
 )
 from anabranch.repo.merge.earlier_rows import EarlierRows
-from anabranch.repo.merge.file_level import file_clashes, merge_file_rows
+from anabranch.repo.merge.file_level import FileMergeRequest, file_clashes, merge_file_rows
 from anabranch.repo.merge.merge_base import rows_at
 from anabranch.repo.merge.merged_rows import decide_at, merge_rows
 from anabranch.repo.merge.real_updates import with_real_updates
@@ -259,7 +259,8 @@ class _Merging:
             return found
         if draft.kind == "files":
             packs = {o.stored.id: o.stored for t in self.target.draft.things.values() for o in packs_of(t)}
-            merged = merge_file_rows(self.ctx, sides, draft.schema, self.how.rules, settled, packs, go_on=goes_on)
+            asked = FileMergeRequest(self.how.rules, settled, packs, goes_on)
+            merged = merge_file_rows(self.ctx, sides, draft.schema, asked)
         else:
             merged = merge_rows(self.ctx, sides, draft.schema, thing.rows, settled, go_on=goes_on)
         if merged.conflicts is None and settled is None:

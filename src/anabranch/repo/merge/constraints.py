@@ -35,7 +35,7 @@ from anabranch.repo.merge.chosen_conflicts import tuples
 from anabranch.repo.merge.conflicts import TableConflicts, Violation
 from anabranch.repo.merge.row_sides import Sides
 from anabranch.repo.read.conditions import not_in_duck, reading, rendered, unproven
-from anabranch.repo.read.scan import scan, scan_as
+from anabranch.repo.read.scan import ReadAs, scan, scan_as
 
 _SHOWN_AT_MOST = 1_000
 
@@ -91,7 +91,9 @@ def unfit_keys(ctx: Context, sides: Sides, schema: Schema, name: str) -> list[Vi
     found = []
     for state in states:
         with reading(ctx, state):
-            query = scan_as(ctx, state, schema, schema.key_columns, ctx.access(state.layers, sides.pending), Sources())
+            query = scan_as(
+                ctx, ReadAs(state, schema, schema.key_columns), ctx.access(state.layers, sides.pending), Sources()
+            )
             twice = engine.fetch(changes.repeated_keys(query, schema, _SHOWN_AT_MOST))
             null = engine.fetch(changes.missing_values(query, schema.key_columns, (), _SHOWN_AT_MOST))
         for row in (*to_dicts(twice), *to_dicts(null)):

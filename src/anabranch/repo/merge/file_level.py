@@ -35,28 +35,31 @@ from anabranch.repo.merge.row_sides import MergedRows, Sides
 _POLICY = RowPolicy("row")
 
 
-def merge_file_rows(
-    ctx: Context,
-    sides: Sides,
-    schema: Schema,
-    rules: Mapping[str, str],
-    settled: pa.Table | None,
-    packs: Mapping[ObjectId, StoredObject],
-    *,
-    go_on: bool,
-) -> MergedRows:
+@dataclass(frozen=True)
+class FileMergeRequest:
+    """How the trees of two sides are merged."""
+
+    rules: Mapping[str, str]
+    settled: pa.Table | None
+    """Paths that somebody has decided about."""
+    packs: Mapping[ObjectId, StoredObject]
+    """Packs of the draft, which no commit names yet."""
+    go_on: bool
+
+
+def merge_file_rows(ctx: Context, sides: Sides, schema: Schema, asked: FileMergeRequest) -> MergedRows:
     """Merge the file trees of two sides; paths that both touched go through the level of files."""
     writer = BlockWriter(ctx)
-    settled = with_given_content(settled, writer)
+    settled = with_given_content(asked.settled, writer)
     merged = merge_rows(ctx, sides, schema, _POLICY, settled)
     if merged.conflicts is None or merged.decision is None:
         return _with_packs(ctx, merged, writer)
-    reader = BlockReader(ctx, packs, sides.pending)
-    level = _FileLevel(sides, merged.decision, rules_of(rules), reader, writer, FileMoves(ctx, sides, reader))
+    reader = BlockReader(ctx, asked.packs, sides.pending)
+    level = _FileLevel(sides, merged.decision, rules_of(asked.rules), reader, writer, FileMoves(ctx, sides, reader))
     decided = level.run(merged.conflicts)
     known = [settled.cast(decided.schema)] if settled is not None and settled.num_rows else []
     try:
-        merged = merge_rows(ctx, sides, schema, _POLICY, pa.concat_tables([*known, decided]), go_on=go_on)
+        merged = merge_rows(ctx, sides, schema, _POLICY, pa.concat_tables([*known, decided]), go_on=asked.go_on)
     except BaseException:
         ctx.discard(level.writer.taken())
         raise

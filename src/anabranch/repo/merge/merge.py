@@ -21,7 +21,7 @@ from anabranch.repo.context.table_state import list_tables, table_state
 from anabranch.repo.merge.apply import How, Outcome, merge_source
 from anabranch.repo.merge.attempts import Attempts
 from anabranch.repo.merge.conflicts import Conflicts
-from anabranch.repo.merge.publish import CommitWords, Merged, publish_content
+from anabranch.repo.merge.publish import CommitWords, Merged, PublishOptions, publish_content
 from anabranch.repo.merge.request import MergeRequest, MergeResult, default_message, diff_since, read_ends
 from anabranch.repo.merge.shards import merge_shards
 from anabranch.repo.merge.sides import Target, gather
@@ -197,6 +197,6 @@ def publish_merge(attempts: Attempts, merged: Merged, asked: MergeRequest, open_
         facts=asked.facts or {},
     )
     described = replace(merged, parents=merged.parents[:1]) if squash else merged
-    made = publish_content(attempts, described, says, "merge", allow_empty=True, open_merge=open_merge)
+    made = publish_content(attempts, described, says, "merge", PublishOptions(allow_empty=True, open_merge=open_merge))
     assert made is not None
     return made

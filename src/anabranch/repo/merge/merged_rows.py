@@ -31,7 +31,7 @@ from anabranch.repo.merge.merge_base import BaseRows
 from anabranch.repo.merge.row_sides import MergedRows, Sides, Times, Used
 from anabranch.repo.merge.row_work import RowWork, lacking_columns, prepare
 from anabranch.repo.read.conditions import reading
-from anabranch.repo.read.scan import scan, scan_as
+from anabranch.repo.read.scan import ReadAs, scan, scan_as
 from anabranch.repo.write.netting import compared_pairs, counts_of, store_difference
 from anabranch.repo.write.row_objects import Layout, ObjectForm, store
 from anabranch.repo.write.scratch import Kept, Scratch, scratch
@@ -246,7 +246,7 @@ class _RowMerge:
         """The keys of all rows that may be there after."""
         sides = (self.sides.theirs,) if self.decision.policy.replaces_all else (self.sides.ours, self.sides.theirs)
         sources = Sources()
-        rows = [scan_as(self.ctx, s, self.schema, self.schema.key_columns, self.access, sources) for s in sides]
+        rows = [scan_as(self.ctx, ReadAs(s, self.schema, self.schema.key_columns), self.access, sources) for s in sides]
         return self._keep_keys(changes.distinct_rows(rows, self.schema.key_columns, sources))
 
     def _met(self) -> Kept | None:
@@ -288,7 +288,7 @@ class _RowMerge:
     ) -> Query:
         """Rows of a state; under a key that they were not written for, only those that it tells apart."""
         columns = columns or self._columns
-        query = scan_as(self.ctx, state, self.schema, columns, self.access, sources, keys)
+        query = scan_as(self.ctx, ReadAs(state, self.schema, columns), self.access, sources, keys)
         if self._as_merged(state).schema.key_ids == self.schema.key_ids:
             return query
         return changes.with_unique_keys(query, self.schema, columns)

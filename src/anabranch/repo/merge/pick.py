@@ -18,7 +18,7 @@ from anabranch.repo.context.context import Context
 from anabranch.repo.merge.apply import How, merge_source
 from anabranch.repo.merge.attempts import Attempts
 from anabranch.repo.merge.conflicts import Conflicts
-from anabranch.repo.merge.publish import CommitLine, CommitWords, Merged, publish_content
+from anabranch.repo.merge.publish import CommitWords, Merged, PublishOptions, publish_content
 from anabranch.repo.merge.sides import Gathered, Target, around
 
 
@@ -58,7 +58,8 @@ def _attempt(attempts: Attempts, on: str | None, picked: Picked) -> Commit | Non
         raise _refused(picked, target, merged.conflicts)
     origins = (*Origin.of(picked.provenance), *kept)
     says = CommitWords(picked.message, picked.author, provenance=origins)
-    return publish_content(attempts, merged, says, picked.verb, line=CommitLine(picked.line_of, picked.starts_line))
+    options = PublishOptions(line_of=picked.line_of, starts_line=picked.starts_line)
+    return publish_content(attempts, merged, says, picked.verb, options)
 
 
 def _shown(picked: Picked, target: Target) -> str:

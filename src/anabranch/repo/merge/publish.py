@@ -45,26 +45,23 @@ class CommitWords:
 
 
 @dataclass(frozen=True)
-class CommitLine:
-    """On which line a commit is made: that of another branch, which will show it, or a new one."""
+class PublishOptions:
+    """How a commit is published that a merge made."""
 
-    of: BranchHead | None = None
-    is_new: bool = False
+    allow_empty: bool = False
+    open_merge: str | None = None
+    """The open merge that it finishes."""
+    line_of: BranchHead | None = None
+    """The branch that will show it, on whose line it is made, if that is another."""
+    starts_line: bool = False
 
 
 def publish_content(
-    attempts: Attempts,
-    merged: Merged,
-    says: CommitWords,
-    verb: str,
-    *,
-    allow_empty: bool = False,
-    open_merge: str | None = None,
-    line: CommitLine = CommitLine(),
+    attempts: Attempts, merged: Merged, says: CommitWords, verb: str, options: PublishOptions = PublishOptions()
 ) -> Commit | None:
     """Publish what was worked out, on the head that it was worked out for; None if there is nothing to say."""
     ctx, target, content = attempts.ctx, merged.target, _content(merged)
-    if content.is_empty and not allow_empty:
+    if content.is_empty and not options.allow_empty:
         ctx.discard(merged.made)
         return None
     id_, started = CommitId(new_id("k")), ctx.catalog.now() if says.started_at is None else says.started_at
@@ -80,9 +77,9 @@ def publish_content(
         says.provenance,
         verb,
         content,
-        open_merge=open_merge,
-        line_of=line.of,
-        starts_line=line.is_new,
+        open_merge=options.open_merge,
+        line_of=options.line_of,
+        starts_line=options.starts_line,
         facts=says.facts,
     )
     try:

@@ -14,7 +14,7 @@ from anabranch.model.tables import holds_rows
 from anabranch.repo.context.context import Context
 from anabranch.repo.merge.attempts import Attempts
 from anabranch.repo.merge.pick import Picked, read_target, work_out_pick
-from anabranch.repo.merge.publish import CommitLine, CommitWords, Merged, publish_content
+from anabranch.repo.merge.publish import CommitWords, Merged, PublishOptions, publish_content
 from anabranch.repo.merge.side_branch import side_branch
 
 
@@ -57,6 +57,7 @@ def _attempt(
     merged = work_out_pick(ctx, target, picked)
     merged.parents = (*merged.parents, *merge.further)
     merged.references = merge.references(merged)
-    made = publish_content(attempts, merged, says, picked.verb, allow_empty=True, line=CommitLine(branch, is_new=True))
+    options = PublishOptions(allow_empty=True, line_of=branch, starts_line=True)
+    made = publish_content(attempts, merged, says, picked.verb, options)
     assert made is not None
     return made

@@ -32,7 +32,7 @@ from anabranch.repo.context.table_state import schema_of, schemas_for, table_sta
 from anabranch.repo.merge.apply import How
 from anabranch.repo.merge.pick import Picked, parent_of, pick, short
 from anabranch.repo.read.conditions import not_in_duck, reading
-from anabranch.repo.read.scan import scan_as
+from anabranch.repo.read.scan import ReadAs, scan_as
 
 _NAMED_AT_MOST = 5
 
@@ -221,7 +221,8 @@ class _ChangedTable:
         access = self._access((*then.layers, *head.layers))
         with reading(self.ctx, replace(head, layers=(*then.layers, *head.layers))):
             old, new = (
-                scan_as(self.ctx, s, schema, read, access, sources, Keys(Rows(keys), None)) for s in (then, head)
+                scan_as(self.ctx, ReadAs(s, schema, read), access, sources, Keys(Rows(keys), None))
+                for s in (then, head)
             )
             compared = changes.compared(old, new, schema, read, sources)
             names = [str(k) for k in schema.key_ids]

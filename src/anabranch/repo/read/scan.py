@@ -53,18 +53,19 @@ def scan_for_query(
     return _prepared(ctx, Scan.of(state, columns, access, keys), keys, query)
 
 
-def scan_as(
-    ctx: Context,
-    state: TableState,
-    schema: Schema,
-    columns: Sequence[Column],
-    access: Access,
-    sources: Sources,
-    keys: Keys | None = None,
-) -> Query:
-    """Read a table under another schema; with `keys`, only rows that these keys of that schema tell."""
-    shown = state.read_as(schema)
-    columns = shown.schema.own(columns)
+@dataclass(frozen=True)
+class ReadAs:
+    """Columns of a table, read under another schema than its own."""
+
+    state: TableState
+    schema: Schema
+    columns: Sequence[Column]
+
+
+def scan_as(ctx: Context, read: ReadAs, access: Access, sources: Sources, keys: Keys | None = None) -> Query:
+    """Read a table under another schema; with `keys`, only rows that these keys of that schema name."""
+    schema, shown = read.schema, read.state.read_as(read.schema)
+    columns = shown.schema.own(read.columns)
     if keys is None or shown.schema.key_ids == schema.key_ids:
         return scan(ctx, shown, columns, access, keys=keys, sources=sources)
     whole = scan(ctx, shown, columns, access, sources=sources)
