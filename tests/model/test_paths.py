@@ -10,7 +10,6 @@ import anabranch as ab
 from anabranch.model.paths import (
     check_folder,
     check_path,
-    escape_pattern,
     fixed_folder,
     folders_above,
     join_path,
@@ -79,8 +78,6 @@ FOUND = [
     ("[a-c]", "b", True),
     ("a[", "a[", True),
     ("a.c", "abc", False),
-    (escape_pattern("a*[b]?"), "a*[b]?", True),
-    (escape_pattern("a*"), "ab", False),
 ]
 
 

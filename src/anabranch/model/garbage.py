@@ -8,7 +8,7 @@ from datetime import timedelta
 from typing import Literal
 
 from anabranch.model.clock import Position
-from anabranch.model.ids import LineId, ObjectId, ThingId, ViewId
+from anabranch.model.ids import LineId, ThingId, ViewId
 from anabranch.model.objects import StoredObject, ViewKind
 
 Kind = Literal["commits", "views", "objects", "files", "copies"]
@@ -98,6 +98,3 @@ class Loose:
     """Why: its commit goes, its view goes, or it was so before."""
     since: int
     """When it was linked last, as far as is known."""
-
-
-LooseObjects = Mapping[ObjectId, Loose]

@@ -106,11 +106,6 @@ def is_below(path: str, folder: str) -> bool:
     return not folder or path.startswith(f"{folder}/")
 
 
-def escape_pattern(path: str) -> str:
-    """A pattern that finds just this path."""
-    return _SPECIAL.sub(lambda found: f"[{found[0]}]", path)
-
-
 def has_wildcard(pattern: str) -> bool:
     """Tell whether a pattern may find more than one path."""
     return bool(_SPECIAL.search(pattern))

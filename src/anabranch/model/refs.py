@@ -10,8 +10,6 @@ from datetime import UTC, datetime
 from anabranch.errors import InvalidRequest
 from anabranch.model.names import is_clean
 
-HASH_PREFIX_MIN = 6
-
 _SUFFIX = re.compile(r"~(?P<back>[0-9]*)|\^(?P<parent>[0-9]*)|@\{(?P<when>[^}]*)\}")
 _HEAD = re.compile(r"^(?:HEAD|@(?!\{))?(?=$|[~^]|@\{|(?<=[D@])/[0-9])")
 _RANGE = re.compile(r"(\.{2,3})")

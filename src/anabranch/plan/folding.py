@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from anabranch.model.layers import LayerIndex, as_layers
-from anabranch.model.objects import KeyRange, Layer, ObjectKind, around, may_meet
+from anabranch.model.objects import KeyRange, Layer, ObjectKind, around
 from anabranch.settings import TIER_FACTOR
 
 
@@ -88,11 +88,6 @@ def groups(overlay: Sequence[Run], limits: Limits) -> tuple[tuple[Run, ...], ...
 def _stands_alone(run: Run, limits: Limits) -> bool:
     """Rows alone, in files of proper size: folding them would gain nothing."""
     return all(x.object.kind == "rows" and x.object.row_count >= limits.small_rows for x in run.layers)
-
-
-def acts_on(change: Layer, rows: Layer) -> bool:
-    """Tell whether a change may touch one of these rows."""
-    return change.turn > rows.turn and may_meet(change.object.key_range, rows.object.key_range)
 
 
 def kept_layers(layers: Sequence[Layer], rewritten: Iterable[Layer]) -> tuple[Layer, ...]:

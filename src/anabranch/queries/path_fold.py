@@ -40,14 +40,12 @@ class Path:
     """The table at the end; its own layers are not read."""
 
 
-def folded_path(
-    path: Path, cells: Sequence[Column], access: Access, sources: Sources, keys: str | None = None
-) -> Query:
+def folded_path(path: Path, cells: Sequence[Column], access: Access, sources: Sources) -> Query:
     """One row per key that the path touches: what became of it, and the cells before and after, with their turns.
 
-    Cells that nothing touched have no turn. With `keys`, only those are folded.
+    Cells that nothing touched have no turn.
     """
-    plan = _PathFold(path.state, tuple(cells), access, sources, keys, False)
+    plan = _PathFold(path.state, tuple(cells), access, sources, None, False)
     return Query(plan.fold(path), sources.named)
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from anabranch.model.ids import ROOT_NAMESPACE, ThingId
-from anabranch.model.schema import Column, Schema
+from anabranch.model.schema import Schema
 from anabranch.plan.merge.pairing import are_alike
 from anabranch.plan.merge.rules import RowPolicy, Rules, Strictness, read_rules
 from anabranch.plan.merge.sides import Decisions, Ids, Judge, Side
@@ -36,13 +36,6 @@ class ThingMerge:
         if self.ours is None:
             return "take"
         return "keep" if self.rows is None and _is_same(self.ours, self.result) else "merge"
-
-    @property
-    def new_columns(self) -> tuple[Column, ...]:
-        """The columns that the table gets by the merge; one that ours dropped before needs its values written."""
-        mine = self.ours.schema if self.ours else None
-        schema = self.result.schema if self.result else None
-        return tuple(c for c in schema or () if mine is None or mine.written_as(c) is None)
 
 
 @dataclass(frozen=True)

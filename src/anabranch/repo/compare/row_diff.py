@@ -22,21 +22,9 @@ from anabranch.objects.parquet import table_range
 from anabranch.plan.engine import Work
 from anabranch.proven.expression import Expression
 from anabranch.queries import difference
+from anabranch.queries import query as q
 from anabranch.queries import writes as changes
 from anabranch.queries.path_fold import Path, folded_path, touched_keys
-from anabranch.queries.query import (
-    OP,
-    UPDATE,
-    Query,
-    Rows,
-    Sources,
-    col,
-    limited,
-    reading_of,
-    select,
-    subquery,
-    union_all,
-)
 from anabranch.queries.scan import Keys
 from anabranch.repo.compare.row_diff_output import are_equal, row_diff_columns, wide_table
 from anabranch.repo.compare.table_past import refuse_taken_names
@@ -54,7 +42,7 @@ if TYPE_CHECKING:
 class Compared:
     """Rows that differ, with the cells before and after, and whether a key tells them apart or their values."""
 
-    query: Query
+    query: q.Query
     cells: tuple[Column, ...]
     """The columns that may differ: those besides the key, if there is one."""
     keyed: bool = True
@@ -168,7 +156,7 @@ class RowChanges:
 
     def _counted_by(self, engine: Engine, compared: Compared) -> dict[str, tuple[int, int]]:
         rows = engine.fetch(difference.counted(compared.query, compared.cells)).to_pylist()
-        return {r[OP]: (int(r[difference.COUNT]), int(r[difference.CELLS] or 0)) for r in rows}
+        return {r[q.OP]: (int(r[difference.COUNT]), int(r[difference.CELLS] or 0)) for r in rows}
 
     def compared(self, engine: Engine) -> Compared:
         """The difference, one row per key. In this process it is made once, whatever is asked of it."""
@@ -179,7 +167,7 @@ class RowChanges:
         if not self._made:
             made = self._compared_by_changes(engine)
             rows = engine.fetch(difference.with_cell_counts(made.query, made.cells))
-            self._made.append(replace(made, query=reading_of(Rows(rows), rows.column_names), rows=rows))
+            self._made.append(replace(made, query=q.reading_of(q.Rows(rows), rows.column_names), rows=rows))
         return self._made[0]
 
     @cached_property
@@ -188,7 +176,7 @@ class RowChanges:
         return []
 
     def _compared_by_changes(self, engine: Engine) -> Compared:
-        cells, sources = self._cells, Sources()
+        cells, sources = self._cells, q.Sources()
         query = self._from_changes(cells, sources)
         if not self._may_be_unknown():
             return Compared(query, cells)
@@ -196,9 +184,9 @@ class RowChanges:
         known = difference.known_only(query)
         if not lost.num_rows:
             return Compared(known, cells)
-        looked_up = changes.changed_only(self._at_keys(Keys(Rows(lost), None), cells, sources))
-        both = union_all([_shaped(q, self.schema, cells) for q in (known, looked_up)])
-        return Compared(Query(both, sources.named), cells)
+        looked_up = changes.changed_only(self._at_keys(Keys(q.Rows(lost), None), cells, sources))
+        both = q.union_all([_shaped(one, self.schema, cells) for one in (known, looked_up)])
+        return Compared(q.Query(both, sources.named), cells)
 
     def rows(
         self, key: Any, where: str | None, args: Mapping[str, Any] | None, limit: int | None
@@ -219,7 +207,7 @@ class RowChanges:
         engine = self._pick(f"the changed cells of {self.ends.after.name!r}")
         with reading(self.ctx, self._all_layers()):
             compared = self.compared(engine)
-            updates = difference.of_kind(compared.query, UPDATE)
+            updates = difference.of_kind(compared.query, q.UPDATE)
             found = to_dicts(engine.fetch(self._ordered(updates, compared.keyed)))
         keys = [c for c in self.schema.key_columns if self.schema.has_key]
         described = (
@@ -234,7 +222,7 @@ class RowChanges:
         """The rows that the state before has more than once, as the later schema shows them, and how often."""
         engine = self._pick(f"the equal rows of {self.ends.after.name!r}")
         with reading(self.ctx, self._all_layers()):
-            query = self._before(self.schema.columns, Sources())
+            query = self._before(self.schema.columns, q.Sources())
             found = to_dicts(engine.fetch(changes.repeated_rows(query, self.schema.columns, _COUNT)))
         return [({c.name: row[c.id] for c in self.schema}, int(row[_COUNT])) for row in found]
 
@@ -258,7 +246,7 @@ class RowChanges:
         had = [c for c in columns if self._was_shown(c)] + self._lost_of(found)
         return wide_table(found, self.schema if keyed else None, columns, had)
 
-    def _long(self, engine: Engine, key: Any, where: Expression | None) -> Query:
+    def _long(self, engine: Engine, key: Any, where: Expression | None) -> q.Query:
         query, columns, keyed = self._chosen(engine, key, where)
         shown, lost = [c for c in columns if c in self.schema.columns], self._lost_in_long
         _refuse_taken((*shown, *lost), difference.CHANGE_TYPE)
@@ -275,7 +263,7 @@ class RowChanges:
                 return self._first_rows(engine, limit), [*self.schema.key_columns, *self.plain], True
             query, columns, keyed = self._chosen(engine, key, condition)
             wanted = self._ordered(query, keyed)
-            found = engine.fetch(limited(wanted, limit) if limit is not None else wanted)
+            found = engine.fetch(q.limited(wanted, limit) if limit is not None else wanted)
         return found, columns, keyed
 
     def _first_rows(self, engine: Engine, limit: int) -> pa.Table:
@@ -283,15 +271,15 @@ class RowChanges:
         count = max(limit, 1)
         while True:
             keys = self._first_keys(engine, count)
-            rows = changes.changed_only(self._at_keys(keys, self.plain, Sources(), whole=True))
-            found = engine.fetch(limited(self._ordered(rows, keyed=True), limit))
+            rows = changes.changed_only(self._at_keys(keys, self.plain, q.Sources(), whole=True))
+            found = engine.fetch(q.limited(self._ordered(rows, keyed=True), limit))
             if found.num_rows >= limit or (keys.row_count or 0) < count:
                 return found
             count *= 8
 
     def _first_keys(self, engine: Engine, count: int) -> Keys:
         """The first of the keys that were touched on the way, in their order."""
-        sources = Sources()
+        sources = q.Sources()
         sides = [
             touched_keys(Path(layers, None, state), self._access(), sources)
             for layers, state in (
@@ -301,18 +289,18 @@ class RowChanges:
             if layers
         ]
         found = engine.fetch(difference.first_keys(sides, self.schema, count))
-        return Keys(Rows(found), table_range(found, self.schema.key_columns))
+        return Keys(q.Rows(found), table_range(found, self.schema.key_columns))
 
-    def _ordered(self, query: Query, keyed: bool) -> Query:
+    def _ordered(self, query: q.Query, keyed: bool) -> q.Query:
         return changes.ordered(query, [str(k) for k in self.schema.key_ids]) if keyed else query
 
-    def _chosen(self, engine: Engine, key: Any, where: Expression | None) -> tuple[Query, list[Column], bool]:
+    def _chosen(self, engine: Engine, key: Any, where: Expression | None) -> tuple[q.Query, list[Column], bool]:
         """Both states where they differ: at one key, where a condition holds before or after, or everywhere."""
         if not self.ends.by_changes and (key is not None or where is not None):
             self._refuse_without_key(engine, "key=" if key is not None else "where=")
         if key is not None:
             rows = key_row(self._after, key)
-            keys = Keys(Rows(rows), table_range(rows, self.schema.key_columns))
+            keys = Keys(q.Rows(rows), table_range(rows, self.schema.key_columns))
         elif self.ends.by_changes:
             keys = self._changed_keys(engine)
         else:
@@ -320,10 +308,10 @@ class RowChanges:
             columns = [*self.schema.key_columns, *found.cells] if found.keyed else list(found.cells)
             if where is None:
                 return found.query, columns, found.keyed
-            keys = Keys(Rows(engine.fetch(difference.keys_of(found.query, self.schema))), None)
+            keys = Keys(q.Rows(engine.fetch(difference.keys_of(found.query, self.schema))), None)
         if where is not None:
             keys = self._matching(engine, keys, where)
-        compared = changes.changed_only(self._at_keys(keys, self.plain, Sources(), whole=True))
+        compared = changes.changed_only(self._at_keys(keys, self.plain, q.Sources(), whole=True))
         return compared, [*self.schema.key_columns, *self.plain], True
 
     def _refuse_without_key(self, engine: Engine, what: str) -> None:
@@ -336,7 +324,7 @@ class RowChanges:
         ids = [str(k) for k in self.schema.key_ids]
         in_memory = None if compared.rows is None else compared.rows.select(ids)
         found = engine.fetch(difference.keys_of(compared.query, self.schema)) if in_memory is None else in_memory
-        return Keys(Rows(found), table_range(found, self.schema.key_columns))
+        return Keys(q.Rows(found), table_range(found, self.schema.key_columns))
 
     def _matching(self, engine: Engine, keys: Keys, where: Expression) -> Keys:
         """The keys whose row before or after meets a condition."""
@@ -344,17 +332,17 @@ class RowChanges:
         for state in (self.ends.before, self._after):
             read = tuple(dict.fromkeys((*self.schema.key_columns, *where.columns(self.schema))))
             test = rendered_test(where, engine, self.schema)
-            query = scan_as(self.ctx, ReadAs(state, self.schema, read), self._access(), Sources(), keys)
+            query = scan_as(self.ctx, ReadAs(state, self.schema, read), self._access(), q.Sources(), keys)
             alias = state.name.rsplit(".", 1)[-1]
             chosen = changes.selected_keys(query, read, self.schema, alias, test)
             found.append(engine.fetch(replace(chosen, args=dict(where.args))))
         both = pa.concat_tables(found).group_by([str(k) for k in self.schema.key_ids]).aggregate([])
-        return Keys(Rows(both), table_range(both, self.schema.key_columns))
+        return Keys(q.Rows(both), table_range(both, self.schema.key_columns))
 
     def _was_shown(self, column: Column) -> bool:
         return column in ROW_ID or self.ends.before.schema.written_as(column) is not None
 
-    def _from_changes(self, cells: Sequence[Column], sources: Sources) -> Query:
+    def _from_changes(self, cells: Sequence[Column], sources: q.Sources) -> q.Query:
         sides = [
             folded_path(Path(layers or (), self.ends.base, state), cells, self._access(), sources)
             for layers, state in (
@@ -385,14 +373,14 @@ class RowChanges:
             if came.object.kind in ("rows", "exceptions")
         )
 
-    def _at_keys(self, keys: Keys, cells: Sequence[Column], sources: Sources, *, whole: bool = False) -> Query:
+    def _at_keys(self, keys: Keys, cells: Sequence[Column], sources: q.Sources, *, whole: bool = False) -> q.Query:
         columns = (*self.schema.key_columns, *cells)
         lost = self.lost if whole else ()
         old = self._before((*columns, *lost), sources, keys)
         new = scan(self.ctx, self._after, columns, self._access(), keys=keys, sources=sources)
         return changes.compared(old, new, self.schema, columns, sources, lost)
 
-    def _before(self, columns: Sequence[Column], sources: Sources, keys: Keys | None = None) -> Query:
+    def _before(self, columns: Sequence[Column], sources: q.Sources, keys: Keys | None = None) -> q.Query:
         """The rows before under the later schema, and with columns that it lacks."""
         known = {c.id for c in self.schema.stored}
         more = [c for c in columns if c.id not in known]
@@ -400,9 +388,9 @@ class RowChanges:
         schema = schema.older_as(self.ends.under) if self.ends.under else schema
         return scan_as(self.ctx, ReadAs(self.ends.before, schema, columns), self._access(), sources, keys)
 
-    def compared_in_full(self, engine: Engine, sources: Sources | None = None, *, whole: bool = False) -> Compared:
+    def compared_in_full(self, engine: Engine, sources: q.Sources | None = None, *, whole: bool = False) -> Compared:
         """Compare all rows: by the later key, or, where the earlier rows have none that fits it, as whole rows."""
-        sources, schema = sources or Sources(), self.schema
+        sources, schema = sources or q.Sources(), self.schema
         keyed = self._key_fits(engine)
         columns = (*schema.key_columns, *self.plain) if keyed else schema.columns
         lost = self.lost if whole else ()
@@ -432,9 +420,9 @@ class RowChanges:
             return self._has_same_key
         if not schema.has_key or any(had.written_as(c) is None for c in schema.key_columns):
             return False
-        keys = scan_as(self.ctx, ReadAs(self.ends.before, schema, schema.key_columns), self._access(), Sources())
+        keys = scan_as(self.ctx, ReadAs(self.ends.before, schema, schema.key_columns), self._access(), q.Sources())
         nulls = changes.missing_values(keys, schema.key_columns, (), 1)
-        return not any(engine.fetch(q).num_rows for q in (nulls, changes.repeated_keys(keys, schema, 1)))
+        return not any(engine.fetch(one).num_rows for one in (nulls, changes.repeated_keys(keys, schema, 1)))
 
     def _access(self) -> Any:
         exceptions = [Layer(0, o) for x in self.ends.layers for o in x.without]
@@ -451,8 +439,8 @@ def _counted(compared: Compared) -> dict[str, tuple[int, int]] | None:
     """How many rows of each kind there are, and how many of their cells changed, where the rows are in memory."""
     if compared.rows is None:
         return None
-    by_kind = compared.rows.group_by(OP).aggregate([([], "count_all"), (difference.CELLS, "sum")])
-    kinds = by_kind.column(OP).to_pylist()
+    by_kind = compared.rows.group_by(q.OP).aggregate([([], "count_all"), (difference.CELLS, "sum")])
+    kinds = by_kind.column(q.OP).to_pylist()
     numbers = zip(
         by_kind.column("count_all").to_pylist(), by_kind.column(f"{difference.CELLS}_sum").to_pylist(), strict=True
     )
@@ -463,9 +451,9 @@ def _condition(where: str | None, args: Mapping[str, Any] | None) -> Expression 
     return Expression.of(where, args or {}, "where=") if where is not None else None
 
 
-def _shaped(query: Query, schema: Schema, cells: Sequence[Column]) -> Any:
-    names = [*schema.key_ids, OP, *(n for c in cells for n in (str(c.id), c.before))]
-    return select([col(n) for n in names], subquery(query.expression, "u"))
+def _shaped(query: q.Query, schema: Schema, cells: Sequence[Column]) -> Any:
+    names = [*schema.key_ids, q.OP, *(n for c in cells for n in (str(c.id), c.before))]
+    return q.select([q.col(n) for n in names], q.subquery(query.expression, "u"))
 
 
 def _refuse_taken(shown: Iterable[Column], *added: str) -> None:
