@@ -9,7 +9,7 @@ from typing import Any
 from anabranch.catalog import entries, history, paths
 from anabranch.catalog.store import Connection
 from anabranch.frames.output import to_dicts
-from anabranch.model.clock import Clock, Position
+from anabranch.model.clock import Clock
 from anabranch.model.content import Content, Publication
 from anabranch.model.files import FILES_NAME
 from anabranch.model.ids import ThingId
