@@ -5,7 +5,7 @@ READY := .venv/.ready
 OLDEST := .venv-oldest
 PEERS := .venv-peers
 PYTEST_ARGS ?= -n 2
-PYTEST := pytest --dist loadgroup --durations 40 --durations-min 0.5
+PYTEST := pytest --dist loadgroup --no-loadscope-reorder --durations 40 --durations-min 0.5
 
 .DEFAULT_GOAL := help
 .PHONY: help setup demo check quick test test-all prove test-spark-oldest bench bench-peers clean java

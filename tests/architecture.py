@@ -58,12 +58,16 @@ HEIGHT = {room: -depth for depth, line in enumerate(LINES) for room in line}
 SPARK_SOURCE = ROOT / "src" / "pyspark_anabranch"
 """The data source for Spark: a package of its own, because Spark finds it by its name. It is above all rooms."""
 
-MODULES = {path.relative_to(SOURCE).as_posix(): ast.parse(path.read_text("utf-8")) for path in SOURCE.rglob("*.py")}
+
+@cache
+def modules() -> dict[str, ast.Module]:
+    """All of src/anabranch, read when it is first asked for."""
+    return {path.relative_to(SOURCE).as_posix(): ast.parse(path.read_text("utf-8")) for path in SOURCE.rglob("*.py")}
 
 
 def every_import() -> Iterator[tuple[str, str, str]]:
     """Give (module, place in it, what it imports), in all of src/anabranch."""
-    for module, tree in sorted(MODULES.items()):
+    for module, tree in sorted(modules().items()):
         for line, target in imports(module, tree):
             yield module, f"{module}:{line}", target
 
@@ -97,12 +101,12 @@ def module_of(target: str) -> str | None:
         return None
     stems = ("/".join(parts[1:depth]) for depth in range(len(parts), 0, -1))
     files = (file for stem in stems for file in (f"{stem}.py", f"{stem}/__init__.py".lstrip("/")))
-    return next((file for file in files if file in MODULES), None)
+    return next((file for file in files if file in modules()), None)
 
 
 def module_graph() -> dict[str, set[str]]:
     """Which modules each module imports, in any way."""
-    found: dict[str, set[str]] = {module: set() for module in MODULES}
+    found: dict[str, set[str]] = {module: set() for module in modules()}
     for module, _, target in every_import():
         below = module_of(target)
         if below is not None and below != module:
@@ -136,12 +140,12 @@ def _reached(graph: Mapping[str, set[str]], start: str) -> set[str]:
 @cache
 def sizes() -> dict[str, tuple[int, int]]:
     """How many modules and lines each room has, from the top down."""
-    modules: Counter[str] = Counter()
+    count: Counter[str] = Counter()
     lines: Counter[str] = Counter()
-    for module in MODULES:
-        modules[room_of(module)] += 1
+    for module in modules():
+        count[room_of(module)] += 1
         lines[room_of(module)] += (SOURCE / module).read_text("utf-8").count("\n")
-    return {room: (modules[room], lines[room]) for room in HEIGHT if room in modules}
+    return {room: (count[room], lines[room]) for room in HEIGHT if room in count}
 
 
 @cache
@@ -160,9 +164,9 @@ def table() -> str:
     """The rooms as text: modules, lines, and which rooms they import how often."""
     wide = max(map(len, sizes()))
     rows = [f"{'room':<{wide}}  modules   lines  imports"]
-    for room, (modules, lines) in sizes().items():
+    for room, (files, lines) in sizes().items():
         below = ", ".join(f"{name} {count}" for name, count in edges()[room].most_common())
-        rows.append(f"{room:<{wide}}  {modules:>7}  {lines:>6}  {below}")
+        rows.append(f"{room:<{wide}}  {files:>7}  {lines:>6}  {below}")
     total = [sum(column) for column in zip(*sizes().values(), strict=True)]
     return "\n".join([*rows, f"{'all':<{wide}}  {total[0]:>7}  {total[1]:>6}"])
 

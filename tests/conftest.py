@@ -19,6 +19,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 import anabranch as ab
+import tests.kept  # noqa: F401
 from tests.connect import LOCAL, QUICK, set_in, start_local, warning_filters
 from tests.postgres import PostgresServer
 from tests.s3 import ENVIRONMENT, S3Server, s3a_jars
@@ -27,6 +28,9 @@ from tests.selection import is_jvm, select
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+
+MEMORY, ROOM_BYTES = Path("/dev/shm"), 4 * 2**30
+"""Where nothing waits for a disk, and how much must be free there."""
 
 # A busy machine is no failure.
 settings.register_profile("any machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -86,7 +90,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Make an exception for old PySparks; warnings are errors otherwise."""
+    """Write to memory where there is room; make an exception for old PySparks: warnings are errors otherwise."""
+    if has_room(MEMORY):
+        os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(MEMORY))
     for option, setting in (("--manifests", "manifest_object_limit"), ("--far", "inline_limit_bytes")):
         if config.getoption(option):
             _set_default(setting, 0)
@@ -101,6 +107,14 @@ def _set_default(setting: str, value: int) -> None:
     usual[names.index(setting)] = value
     ab.ObjectSettings.__init__.__defaults__ = tuple(usual)
     ab.Settings.__init__.__defaults__ = (ab.ObjectSettings(), *(ab.Settings.__init__.__defaults__ or ())[1:])
+
+
+def has_room(folder: Path) -> bool:
+    """Tell whether tests may write to a folder, run what they wrote, and not fill it."""
+    if not os.access(folder, os.W_OK):
+        return False
+    found = os.statvfs(folder)
+    return not found.f_flag & os.ST_NOEXEC and found.f_bavail * found.f_frsize > ROOM_BYTES
 
 
 @pytest.hookimpl(tryfirst=True)  # xdist reads the groups in the same hook

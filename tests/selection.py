@@ -1,6 +1,6 @@
-"""Which tests run: `make quick`, `make test` and `make test-all` differ in nothing else.
+"""Which tests run, and in which order: `make quick`, `make test` and `make test-all` differ in nothing else.
 
-What uses Spark goes to one worker, so that only one JVM is warm; the other workers share the rest."""
+What uses Spark goes to one worker, so that only one JVM is warm; the other workers share the rest, file by file."""
 
 from __future__ import annotations
 
@@ -22,18 +22,35 @@ SERVERS = {"postgres", "s3_server", "s3proxy", "versitygw", "hdfs"}
 
 WHOLE_VERBS = ("tests/repo/", "tests/cli/", "tests/formats/")
 
+LIGHT = (
+    "tests/arrow/",
+    "tests/frames/",
+    "tests/model/",
+    "tests/plan/",
+    "tests/proven/",
+    "tests/queries/",
+    "tests/sql/",
+)
+"""Rooms whose files take seconds. They are run last, so that no worker is left with a long file when others are done."""
+
 
 def select(config: pytest.Config, items: list[pytest.Item]) -> list[pytest.Item]:
     """Keep what the options ask for, what uses a JVM first: that takes longest, and one worker has to do it all."""
     for item in items:
         if _uses_spark(item):
             item.add_marker(pytest.mark.jvm)
-        if is_jvm(item):
-            item.add_marker(pytest.mark.xdist_group("jvm"))
-        elif _uses_server(item) and "postgres" not in item.fixturenames:  # type: ignore[attr-defined]
-            item.add_marker(pytest.mark.xdist_group("servers"))
     kept = [item for item in items if _is_wanted(config, item)]
-    return sorted(kept, key=lambda item: not is_jvm(item))
+    for item in kept:
+        item.add_marker(pytest.mark.xdist_group(_group(item)))
+    return sorted(kept, key=lambda item: (not is_jvm(item), item.nodeid.startswith(LIGHT)))
+
+
+def _group(item: pytest.Item) -> str:
+    """Name what one worker runs: all that shares a JVM, the far stores, or the fixtures of a file."""
+    if is_jvm(item):
+        return "jvm"
+    is_far = _uses_server(item) and "postgres" not in getattr(item, "fixturenames", ())
+    return "servers" if is_far else item.path.stem
 
 
 def is_jvm(item: pytest.Item) -> bool:

@@ -41,6 +41,7 @@ _PRELOADED = [
     "anabranch.repo.write.upsert",
     "anabranch.repo.write.update",
     "anabranch.repo.upkeep.verify",
+    "tests.kept",
 ]
 
 

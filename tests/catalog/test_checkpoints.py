@@ -48,6 +48,7 @@ def carried(repo: ab.Repository) -> int:
         return cx.scalar(select(func.count()).where(e.carried, e.line_id.in_(own))) or 0
 
 
+@pytest.mark.long
 def test_tables_are_found_and_listed_a_hundred_lines_deep(repo: ab.Repository) -> None:
     make_table(repo, "t")
     make_table(repo, "other")

@@ -11,7 +11,7 @@ from sqlalchemy import Connection, select
 import anabranch as ab
 from anabranch.catalog import tables
 from anabranch.catalog.moves import Move
-from tests.architecture import MODULES
+from tests.architecture import modules
 
 
 @pytest.fixture
@@ -94,7 +94,7 @@ def test_branches_are_written_on_the_one_road_alone() -> None:
     """Statements that write the tables of branches and their moves stand in `catalog/moves.py` and nowhere else."""
     written = {
         module
-        for module, tree in MODULES.items()
+        for module, tree in modules().items()
         for node in ast.walk(tree)
         if isinstance(node, ast.Call) and ast.unparse(node) in _WRITES
     }

@@ -65,7 +65,7 @@ def test_undeclared_values_get_the_type_that_has_them_as_they_are(repo: ab.Repos
         assert [row[name] for row in found] == [t if t != "null" else None for t in UNDECLARED[name][:2]]
 
 
-@pytest.mark.connect
+@pytest.mark.contract
 def test_a_column_has_one_type_over_all_files(repo: ab.Repository, folder: Path) -> None:
     first = {"number": 5, "truth": True, "nothing": None, "struct": {"x": 1}, "whole": 9007199254740993}
     (folder / "a.jsonl").write_text(json.dumps({"id": 1, **first}))

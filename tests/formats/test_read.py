@@ -116,7 +116,6 @@ BAD_LINES = {
 }
 
 
-@pytest.mark.connect
 @pytest.mark.contract
 def test_bad_rows_are_refused_with_their_lines(repo: ab.Repository, folder: Path) -> None:
     (folder / "t.csv").write_text(BAD)

@@ -231,6 +231,7 @@ def test_changes_of_a_commit_are_told_by_table(repo: ab.Repository) -> None:
     assert [(c.table, c.operations) for c in repo.show_changes()] == [("t", ("drop",))]
 
 
+@pytest.mark.long
 def test_a_long_log_costs_a_few_statements_for_all_commits(repo: ab.Repository) -> None:
     commits = [Made(0, ())]
     for number in range(150):  # a side branch that is merged, again and again

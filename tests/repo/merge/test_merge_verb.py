@@ -420,6 +420,7 @@ def source(repo: ab.Repository, number: int) -> None:
     act(repo, f"source_{number}", lambda tx: tx.table("t").update({"s": f"concat('{number}-', CAST(id AS STRING))"}))
 
 
+@pytest.mark.long
 def test_a_merge_killed_at_any_step_is_there_whole_or_not_at_all(store: Store) -> None:
     with store.init(settings=crash.SMALL_FILES) as repo:
         fork(repo, both(make_t, many(4, 100)), lambda tx: tx.table("t").update({"a": "id"}), nothing)

@@ -18,8 +18,8 @@ LONG = ("insert", "merge_into", "names", "namespaces", "states", "system_tables"
 pytestmark = pytest.mark.contract
 
 
-CONNECT = ("first", "types", "wrong")
-"""Files whose text, values, names and errors travel in every way."""
+CONNECT = ("types",)
+"""The file whose values travel in every way."""
 
 
 def parameter(file: Path) -> Any:

@@ -15,7 +15,7 @@ from anabranch.objects import looks
 from anabranch.objects.looks import LookTask
 from anabranch.repo.write import sealing
 
-pytestmark = [pytest.mark.connect, pytest.mark.contract]
+pytestmark = pytest.mark.contract
 
 
 @pytest.fixture
@@ -33,6 +33,7 @@ def load(repo: ab.Repository, frame: Any, **how: Any) -> None:
         tx.create_table("t", frame, **how)
 
 
+@pytest.mark.connect
 def test_a_load_is_described_without_the_driver_reading_a_file(
     repo: ab.Repository, spark: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -33,7 +33,6 @@ def read(repo: ab.Repository, at: str | None = None, **options: Any) -> list[dic
     return by_id(repo.table("orders", at, **options).rows())
 
 
-@pytest.mark.connect
 @pytest.mark.contract
 def test_what_is_created_is_read_back(repo: ab.Repository) -> None:
     load(repo)
@@ -59,7 +58,6 @@ def test_an_empty_table_can_be_made_from_a_schema_and_read(repo: ab.Repository) 
     assert read(repo, "main~1") == []
 
 
-@pytest.mark.connect
 @pytest.mark.contract
 def test_statements_see_what_earlier_ones_did(repo: ab.Repository) -> None:
     load(repo)
@@ -265,7 +263,6 @@ def test_updates_that_make_no_sense_are_refused(
     assert read(repo) == ROWS
 
 
-@pytest.mark.connect
 @pytest.mark.contract
 def test_overflow_is_an_error_on_both_engines(repo: ab.Repository) -> None:
     load(repo, rows=[{"id": 1, "qty": 2147483647}], schema={"id": "int", "qty": "int"})
@@ -274,7 +271,6 @@ def test_overflow_is_an_error_on_both_engines(repo: ab.Repository) -> None:
     assert read(repo) == [{"id": 1, "qty": 2147483647}]
 
 
-@pytest.mark.connect
 @pytest.mark.contract
 def test_reading_takes_columns_conditions_arguments_and_a_limit(repo: ab.Repository) -> None:
     load(repo)
