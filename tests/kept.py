@@ -74,7 +74,7 @@ class _KeptDuck(DuckEngine):
 def _duck(self: Engines) -> DuckEngine:
     with self._lock:
         if self._duck is None:
-            self._duck = _KeptDuck(self._settings.row_group_rows, self._at_hand)
+            self._duck = _KeptDuck(self._settings.objects.row_group_rows, self._at_hand)
         return self._duck
 
 
