@@ -22,16 +22,8 @@ SERVERS = {"postgres", "s3_server", "s3proxy", "versitygw", "hdfs"}
 
 WHOLE_VERBS = ("tests/repo/", "tests/cli/", "tests/formats/")
 
-LIGHT = (
-    "tests/arrow/",
-    "tests/frames/",
-    "tests/model/",
-    "tests/plan/",
-    "tests/proven/",
-    "tests/queries/",
-    "tests/sql/",
-)
-"""Rooms whose files take seconds. They are run last, so that no worker is left with a long file when others are done."""
+LIGHT = tuple(f"tests/{room}/" for room in ("arrow", "frames", "model", "plan", "proven", "queries", "sql"))
+"""Rooms whose files take seconds. They come last, so that no worker is left with a long file when others are done."""
 
 
 def select(config: pytest.Config, items: list[pytest.Item]) -> list[pytest.Item]:
