@@ -7,6 +7,7 @@ import os
 import signal
 import traceback
 from collections.abc import Callable
+from contextlib import suppress
 from multiprocessing.context import ForkServerContext, ForkServerProcess
 from typing import Any
 
@@ -75,6 +76,14 @@ class Child:
             raise TimeoutError("the process did not end")
         self._results.close()
         return self._process.exitcode
+
+    def wake(self) -> None:
+        """Let it go on until it has something to say, also if it is only about to be stopped."""
+        for _ in range(PATIENCE_SECONDS * 10):
+            if self._results.poll(0.1):
+                return
+            with suppress(ProcessLookupError):
+                os.kill(self.pid, signal.SIGCONT)
 
     def result(self) -> Any:
         """Wait for what the function returned; what it raised is raised here."""

@@ -46,6 +46,7 @@ def add_lines(repo: ab.Repository, count: int) -> None:
             publish(cx, replace(made, starts_line=True), ctx.store_id, 32)
 
 
+@pytest.mark.long
 def test_log_and_show_ask_no_more_of_a_history_of_many_lines(repo: ab.Repository) -> None:
     stores.make_table(repo, "t")
     asked: list[str] = []

@@ -26,11 +26,11 @@ def waiting(**seconds: float) -> ab.Settings:
     return ab.Settings(server=ab.ServerSettings(**seconds))  # type: ignore[arg-type]
 
 
-def stop_while_writing(store: Store, name: str, told: str) -> str:
+def stop_while_writing(store: Store, name: str, told: str, settings: ab.Settings) -> str:
     """Take the lock of all writers, and be stopped with it; on waking up, go on as if nothing were."""
     try:
         with (
-            store.open(name, settings=waiting(idle_timeout_seconds=1)) as repo,
+            store.open(name, settings=settings) as repo,
             repo._ctx.catalog.write() as cx,
         ):
             lock_repository(cx, repo._ctx.record.id)
@@ -42,15 +42,20 @@ def stop_while_writing(store: Store, name: str, told: str) -> str:
     return "written"
 
 
-def test_a_writer_that_was_stopped_stops_others_for_a_set_time_only(store: Store, tmp_path: Path) -> None:
+def stopped_writer(store: Store, locked: Path, settings: ab.Settings) -> Child:
+    """Start a writer, and come back when it holds the lock and is stopped, or about to be."""
+    made = Child(stop_while_writing, store, "r", str(locked), settings)
+    deadline = time.monotonic() + PATIENCE_SECONDS
+    while not locked.exists():
+        assert time.monotonic() < deadline, "the writer never began"
+        time.sleep(0.02)
+    return made
+
+
+def test_a_writer_that_was_stopped_stops_others_and_no_readers(store: Store, tmp_path: Path) -> None:
     with store.init("r") as repo:
         make_table(repo, "t")
-        locked = tmp_path / "locked"
-        stopped = Child(stop_while_writing, store, "r", str(locked))
-        deadline = time.monotonic() + PATIENCE_SECONDS
-        while not locked.exists():
-            assert time.monotonic() < deadline, "the writer never began"
-            time.sleep(0.02)
+        stopped = stopped_writer(store, tmp_path / "locked", waiting(idle_timeout_seconds=3600))
         with (
             store.open("r", settings=waiting(lock_timeout_seconds=0.1)) as hasty,
             pytest.raises(ab.Unavailable, match="locked by another writer") as caught,
@@ -58,8 +63,16 @@ def test_a_writer_that_was_stopped_stops_others_for_a_set_time_only(store: Store
             put(hasty, "t", 2)
         assert "again" in str(caught.value.hint)
         assert ids(repo, "t") == [1], "readers don't wait"
+        stopped.wake()
+        assert stopped.result() == "written"
+
+
+def test_a_writer_that_was_stopped_stops_others_for_a_set_time_only(store: Store, tmp_path: Path) -> None:
+    with store.init("r") as repo:
+        make_table(repo, "t")
+        stopped = stopped_writer(store, tmp_path / "locked", waiting(idle_timeout_seconds=1))
         put(repo, "t", 3)  # as soon as the server has ended the writer
-        os.kill(stopped.pid, signal.SIGCONT)
+        stopped.wake()
         assert stopped.result() == "Unavailable"
         assert ids(repo, "t") == [1, 3]
 

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 import anabranch as ab
+from anabranch.cli.main import run
 from anabranch.model.files import FILES_NAME
 
 
@@ -77,21 +75,16 @@ def test_no_relation_of_sql_shows_the_hidden_table(repo: ab.Repository) -> None:
     assert [r["change"] for r in found][-1] == "added"
 
 
-def test_no_command_shows_the_hidden_table(repo: ab.Repository, tmp_path: Path) -> None:
+def test_no_command_shows_the_hidden_table(
+    repo: ab.Repository, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path / "store")
+    monkeypatch.setenv("NO_COLOR", "1")
+
     def ana(*words: str) -> str:
-        code = "from anabranch.cli.main import main; main()"
-        environment = {**os.environ, "NO_COLOR": "1"}
-        done = subprocess.run(
-            [sys.executable, "-c", code, *words],
-            cwd=tmp_path / "store",
-            env=environment,
-            text=True,
-            capture_output=True,
-            check=False,
-            timeout=120,
-        )
-        assert done.returncode in (0, 1), done.stderr
-        return done.stdout + done.stderr
+        code, printed = run(words), capsys.readouterr()
+        assert code in (0, 1), printed.err
+        return printed.out + printed.err
 
     (tmp_path / "local").write_text("x")
     told = ana("file", "put", str(tmp_path / "local"), "staged")

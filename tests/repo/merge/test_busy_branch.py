@@ -124,6 +124,7 @@ def test_merges_come_through_on_a_busy_branch(repo: ab.Repository, place: dict[s
     assert (found, rows(repo)) == ({"done": SOURCES, "moved": 0}, ALL)
 
 
+@pytest.mark.long
 def test_open_merges_are_finished_on_a_busy_branch(repo: ab.Repository, place: dict[str, Any]) -> None:
     put(repo, "main", 1, a=10)
     open_ = [repo.start_merge(b, into="main") for b in BRANCHES]
@@ -133,6 +134,7 @@ def test_open_merges_are_finished_on_a_busy_branch(repo: ab.Repository, place: d
     assert (found, rows(repo), repo.open_merges()) == ({"done": SOURCES, "moved": 0}, ALL, [])
 
 
+@pytest.mark.long
 def test_picks_reverts_and_restores_come_through_on_a_busy_branch(repo: ab.Repository, place: dict[str, Any]) -> None:
     before = repo.show("main").hash
     with busy(repo, place):

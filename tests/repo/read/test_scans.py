@@ -88,8 +88,16 @@ def values(rows: list[dict[str, Any]]) -> list[tuple[Any, ...]]:
     return in_order(tuple(r.values()) for r in rows)
 
 
-@pytest.mark.parametrize("key", ["id", ("g", "id"), "name", None])
-@pytest.mark.parametrize("settings", [FILES, MIXED], ids=["files", "mixed"])
+KEYS = ("id", ("g", "id"), "name", None)
+WALKED = [
+    pytest.param(settings, key, id=f"{name}-{key}", marks=pytest.mark.more if number % 2 == odd else ())
+    for odd, (name, settings) in enumerate([("files", FILES), ("mixed", MIXED)])
+    for number, key in enumerate(KEYS)
+]
+"""Every kind of key and of place; with `--all`, each with each."""
+
+
+@pytest.mark.parametrize(("settings", "key"), WALKED)
 def test_a_state_reads_the_same_the_first_time_and_ever_after(tmp_path: Path, settings: ab.Settings, key: Any) -> None:
     with ab.init(tmp_path, engine="duck", settings=settings) as repo, ab.open(tmp_path, **LARGE) as as_large:
         walk = Walk(repo, key, seed=7)
