@@ -131,7 +131,7 @@ def _only(
 def shown_at(cx: Connection, branch: BranchHead, micros: int) -> Position | None:
     """Find what a branch showed at a time; None before it was made.
 
-    Moves that a wrong clock told are taken in their order: one that lies ahead of now has happened all the same.
+    Moves timed by a wrong clock are taken in their order: one that lies ahead of now has happened all the same.
     """
     today = now(cx)
     if micros >= today:
@@ -149,7 +149,7 @@ def shown_at(cx: Connection, branch: BranchHead, micros: int) -> Position | None
 
 
 def _move_at(cx: Connection, branch: BranchHead, micros: int) -> Row[Any, Any, Any, Any] | None:
-    """The last move at or before a time: the one of the latest time, unless a wrong clock told that."""
+    """The last move at or before a time: the one of the latest time, unless a wrong clock gave that time."""
     m = t.branch_moves.c
     query = select(m.id, m.to_line, m.to_index, m.moved_at).where(m.branch_id == branch.id)
     row = cx.execute(query.where(m.moved_at <= micros).order_by(m.moved_at.desc(), m.id.desc()).limit(1)).first()

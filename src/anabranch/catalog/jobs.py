@@ -1,4 +1,4 @@
-"""Jobs and their shards: a diary. What a job published is told by commits alone."""
+"""Jobs and their shards: a diary. What a job published is recorded by commits alone."""
 
 from __future__ import annotations
 

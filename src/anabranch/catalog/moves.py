@@ -123,7 +123,7 @@ def _record(cx: Connection, move: Move) -> None:
 
 
 def _record_making(cx: Connection, move: Move) -> int:
-    """Write the move that made a branch, which its row has told so far; returns its time."""
+    """Write the move that made a branch, which only its row has said so far; returns its time."""
     made = cx.execute(branches.MAKING, {"branch": move.branch.id}).one()
     making = Move(move.repository, move.branch, None, move.branch.position, made.author, "branch")
     _insert_move(cx, making, made.created_at)

@@ -30,7 +30,7 @@ def change_layers(
 
 
 def operations(cx: Connection, legs: Sequence[Leg], things: Sequence[ThingId]) -> tuple[Operation, ...]:
-    """List what was done to a thing on a way, in order; a repeated operation is told once."""
+    """List what was done to a thing on a way, in order; a repeated operation is listed once."""
     found: list[Operation] = []
     for ranges in _ranges(cx, legs, things):
         for line, low, high in ranges:

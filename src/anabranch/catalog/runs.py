@@ -1,4 +1,4 @@
-"""Runs of pipelines and what was expected in them: a diary. Where a pipeline got to is told by commits alone."""
+"""Runs of pipelines and what was expected in them: a diary. Where a pipeline got to is recorded by commits alone."""
 
 from __future__ import annotations
 

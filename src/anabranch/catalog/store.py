@@ -65,7 +65,7 @@ class Catalog:
         self._engine = engine
         self._writer = engine.execution_options(anabranch_write=True)
         self._in_file = engine.dialect.name == "sqlite"
-        # SQLite's readers see one state anyway; a server is told to show one.
+        # SQLite's readers see one state anyway; a server is asked to show one.
         self._reader = engine if self._in_file else engine.execution_options(isolation_level="REPEATABLE READ")
         self._described, self._begin_writing = described, begin_writing
         self._joined = threading.local()
@@ -348,12 +348,12 @@ _SERVER_TIME = "SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint
 
 
 def is_ahead(moment: int, today: int) -> bool:
-    """Tell whether a time lies so far in the future that the clock that told it, or the one that is asked, is wrong."""
+    """Say whether a time lies so far in the future that the clock that gave it, or the one that is asked, is wrong."""
     return moment - today > CLOCK_ERROR_LIMIT_MICROS
 
 
 def next_time(before: int, today: int) -> int:
-    """The time of what comes after something: never earlier, unless that was told by a clock that was wrong."""
+    """The time of what comes after something: never earlier, unless that time came from a clock that was wrong."""
     return today if is_ahead(before, today) else max(before, today)
 
 
@@ -387,7 +387,7 @@ def _url_of(address: Address) -> URL:
 
 
 def _connecting(waits: ServerSettings) -> dict[str, int]:
-    """What a connection to a server is told, in the words of libpq."""
+    """The options of a connection to a server, in the words of libpq."""
     return {
         "connect_timeout": waits.connect_timeout_seconds,
         "keepalives": 1,

@@ -60,7 +60,7 @@ def touches(cx: Connection, ranges: Iterable[tuple[LineId, int, int]], things: S
         for row in cx.execute(query.order_by(e.commit_index, e.dropped)):
             schema = SchemaId(row.schema_id) if row.schema_id and not row.dropped else None
             by_index.setdefault(
-                row.commit_index,  # Where two became one, or one took the other's place, the one that stays is told.
+                row.commit_index,  # Where two became one, or one took the other's place, the one that stays is listed.
                 Touch(
                     Position(line, row.commit_index),
                     ThingId(row.thing_id),

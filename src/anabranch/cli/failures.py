@@ -84,7 +84,7 @@ def _report_error(error: BaseException, session: Session) -> int:
 
 @dataclass(frozen=True)
 class _Failure:
-    """What the user is told of an error."""
+    """What the user reads of an error."""
 
     message: str
     hint: str | None

@@ -88,7 +88,7 @@ def _complete(text: str) -> str | None:
 
 
 def _run(session: Session, opened: SqlSession, text: str) -> None:
-    """Run statements; what goes wrong is told, and the shell goes on."""
+    """Run statements; what goes wrong is reported, and the shell goes on."""
     try:
         if text.startswith("\\"):
             text = _written_out(text)
@@ -124,7 +124,7 @@ def _prompt(repo: Repository, opened: SqlSession, goes_on: bool) -> str:
 
 
 def _painted(text: str) -> str:
-    """Colour part of a prompt; readline must be told what takes no room."""
+    """Colour part of a prompt; readline must know what takes no room."""
     painted = paint(text, "cyan", sys.stdout)
     return re.sub(r"(\x1b\[\d+m)", "\x01\\1\x02", painted)
 

@@ -192,7 +192,7 @@ def _translate(error: duckdb.Error) -> Exception:
             return InvalidRequest(guard[0], hint="use engine='auto' or 'spark'", only_spark=guard[1])
         own = _OWN_WORDS.search(text)
         text = own[1] if own else text
-        damage = isinstance(error, duckdb.InvalidInputException)  # what a damaged file is told as, too
+        damage = isinstance(error, duckdb.InvalidInputException)  # what a damaged file raises, too
         hint = "check the values and the column's type"
         return InvalidRequest(f"a value does not fit: {text}", hint=hint, may_be_damage=damage)
     if isinstance(error, duckdb.OutOfMemoryException):

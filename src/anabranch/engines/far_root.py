@@ -1,4 +1,4 @@
-"""An object root that Spark reaches by a client of its own: what it has to be told, and what it may lack."""
+"""An object root that Spark reaches by a client of its own: what it needs to know, and what it may lack."""
 
 from __future__ import annotations
 

@@ -36,7 +36,7 @@ def text_hash(*texts: str) -> str:
 def _plain_function(function: Callable[..., Any]) -> FunctionType:
     found = inspect.unwrap(function)
     if not isinstance(found, FunctionType):
-        message = f"the code of {function!r} can't be told apart from other code"
+        message = f"the code of {function!r} can't be distinguished from other code"
         raise InvalidRequest(message, hint="give a function, or say version= and change it with the code")
     return found
 

@@ -112,7 +112,7 @@ class Job:
         base: Commit | None,
         facts: Mapping[str, Any],
     ) -> JobResult:
-        """Run what waits and publish; the catalogue is told how it ended."""
+        """Run what waits and publish; the catalogue notes how it ended."""
         diary: list[dict[str, Any]] = []
         try:
             attempts = ShardAttempts(self._task(pins, folder, base))

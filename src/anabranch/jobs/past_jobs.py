@@ -1,4 +1,4 @@
-"""What a job has read and made before: told by the facts of its newest commit on the output branch, nowhere else."""
+"""What a job has read and made before: as in the facts of its newest commit on the output branch, nowhere else."""
 
 from __future__ import annotations
 

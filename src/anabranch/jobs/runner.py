@@ -21,7 +21,7 @@ ROWS_A_BATCH = 10_000
 LINES_KEPT = 1000
 """How many lines of a shard's log are kept."""
 UNSEEN: dict[str, Any] = {"unseen": True}
-"""What is told instead of a manifest where the job's folder is not there."""
+"""What is answered instead of a manifest where the job's folder is not there."""
 
 
 @dataclass(frozen=True)

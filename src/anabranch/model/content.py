@@ -41,7 +41,7 @@ class ChangeReference:
     thing_id: ThingId
     parent_number: int
     base: Position | None
-    """None: it can't be told from the changes; states are compared."""
+    """None: the changes do not say; states are compared."""
     exceptions: ObjectId | None
 
 

@@ -73,7 +73,7 @@ class TableState:
 
     @property
     def row_ids(self) -> str | None:
-        """Which numbering the hidden row ids are of; rows of another one can't be told by them."""
+        """Which numbering the hidden row ids are of; they do not identify rows of another one."""
         return None if self.schema.has_key else self.attributes.get(ROW_IDS)
 
     def read_as(self, schema: Schema) -> TableState:

@@ -1,4 +1,4 @@
-"""How deep and how long texts of SQL may be, and how a long one is told in a message."""
+"""How deep and how long texts of SQL may be, and how a message shows a long one."""
 
 from __future__ import annotations
 

@@ -48,4 +48,4 @@ class Blobs(Protocol):
         """Say where Spark finds a name."""
 
     def spark_options(self) -> Mapping[str, str]:
-        """What Spark has to be told with each read and write, for it to find the place; no secrets."""
+        """What Spark needs to know with each read and write to find the place; no secrets."""

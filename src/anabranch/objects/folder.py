@@ -166,7 +166,7 @@ class Folder:
         return []
 
     def spark_options(self) -> Mapping[str, str]:
-        """Spark needs to be told nothing."""
+        """Spark needs to know nothing."""
         return {}
 
     def open(self, path: str) -> BinaryIO:

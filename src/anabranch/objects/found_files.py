@@ -53,7 +53,7 @@ def remove(root: Path, path: str) -> None:
 
 
 def _in_shard(root: Path, shard: os.DirEntry[str]) -> Iterator[FoundFile]:
-    """Files of one name are told together: what is written below a prefix keeps all of it young."""
+    """Files of one name are listed together: what is written below a prefix keeps all of it young."""
     groups: dict[str, list[os.DirEntry[str]]] = {}
     for entry in _entries(Path(shard.path)):
         found = _OWN.fullmatch(entry.name)

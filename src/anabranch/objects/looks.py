@@ -1,4 +1,4 @@
-"""What can be told of a Parquet file where it lies: its size, hash, rows, and the ends of its keys.
+"""What can be said of a Parquet file where it lies: its size, hash, rows, and the ends of its keys.
 
 This module is sent to Spark's executors by value and imports nothing of ours there. What it tells of a file is small,
 so that a load of any size is described without its bytes passing through the driver."""
@@ -23,7 +23,7 @@ class LookTask:
     """What is wanted of each file."""
 
     key: tuple[str, ...]
-    """The columns whose range is told."""
+    """The columns whose range is wanted."""
     hashes: bool = True
     repeats: int = 0
     """Keys that stand next to each other twice, of which so many are named; for 0 no key is read."""
@@ -44,7 +44,7 @@ class Look:
     ends: tuple[tuple[Any, ...], ...] = ()
     """The first and the last key, or the only one, if repeats were asked for."""
     repeats: tuple[tuple[Any, ...], ...] = ()
-    """Keys that stand next to each other twice or more, each told once."""
+    """Keys that stand next to each other twice or more, each listed once."""
 
 
 def look_at(file: BinaryIO, task: LookTask) -> Look:
@@ -61,7 +61,7 @@ def look_at(file: BinaryIO, task: LookTask) -> Look:
 
 
 def repeated_keys(looks: Iterable[Look], limit: int) -> list[tuple[Any, ...]]:
-    """Find keys that stand twice, in a file or at the ends of two; each is told once.
+    """Find keys that stand twice, in a file or at the ends of two; each is listed once.
 
     In files that are sorted by key, whose ranges share no more than their ends, these are all.
     """
@@ -141,7 +141,7 @@ def _join(last: Any, batch: Any) -> Any:
 
 
 def _values(rows: Any) -> list[tuple[Any, ...]]:
-    """Rows as tuples; times of a zone are told in UTC, by a zone that every Python has."""
+    """Rows as tuples; times of a zone are given in UTC, by a zone that every Python has."""
     columns = [[_plain(v) for v in column.to_pylist()] for column in rows.columns]
     return list(zip(*columns, strict=True))
 

@@ -1,4 +1,4 @@
-"""How much memory the rows of a small Parquet file take, told by its footer before they are read.
+"""How much memory the rows of a small Parquet file take, as its footer says before they are read.
 
 A few bytes may stand for any number of equal values; who made them is not always known."""
 

@@ -62,7 +62,7 @@ def encode(table: pa.Table, row_group_rows: int, *, quick: bool = False) -> byte
 
 
 def _encodings(table: pa.Table, exact: Sequence[str]) -> dict[str, Any]:
-    """Options without dictionaries that don't pay: whole numbers that hardly repeat are told by their distances."""
+    """Options without dictionaries that don't pay: whole numbers that hardly repeat are stored as differences."""
     repeating = _repeating(table, exact)
     varied = [f for f in table.schema if f.type in _WHOLE_NUMBERS and f.name not in repeating]
     return {"use_dictionary": repeating, "column_encoding": {f.name: "DELTA_BINARY_PACKED" for f in varied} or None}
@@ -172,7 +172,7 @@ def table_range(table: pa.Table, key: Sequence[Column]) -> KeyRange | None:
 
 
 def equal_rows(rows: pa.Table, key: Sequence[Column], limit: int) -> list[dict[str, Any]]:
-    """Find keys that stand next to each other twice or more in sorted rows; each is told once."""
+    """Find keys that stand next to each other twice or more in sorted rows; each is listed once."""
     if rows.num_rows < 2:
         return []
     keys = rows.select([c.id for c in key]).combine_chunks().to_batches()

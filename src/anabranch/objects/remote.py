@@ -113,7 +113,7 @@ class RemoteRoot:
         return self.cache.evict(map(self._cached, paths))
 
     def spark_options(self) -> Mapping[str, str]:
-        """What Spark has to be told with each read and write."""
+        """What Spark needs to know with each read and write."""
         return self._blobs.spark_options()
 
     @contextmanager
@@ -149,7 +149,7 @@ class RemoteRoot:
         return None
 
     def files(self) -> Iterator[FoundFile]:
-        """List what has names that we give; files of one name are told together."""
+        """List what has names that we give; files of one name are listed together."""
         groups: dict[str, list[Blob]] = {}
         for blob in self._blobs.below(""):
             name = found_files.own_name(blob.name)

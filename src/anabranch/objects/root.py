@@ -94,7 +94,7 @@ class ObjectRoot(Protocol):
         """Remove the copies of files on this machine that can be fetched again; gives their sizes."""
 
     def spark_options(self) -> Mapping[str, str]:
-        """What Spark has to be told with each read and write to find the root; never a secret."""
+        """What Spark needs to know with each read and write to find the root; never a secret."""
 
     def open(self, path: str) -> BinaryIO:
         """Open a file for reading; Corrupt if it is gone."""

@@ -1,4 +1,4 @@
-"""Files are compared with what was written before an engine reads them, so that damage is told and never read."""
+"""Files are compared with what was written before an engine reads them, so that damage is reported and never read."""
 
 from __future__ import annotations
 

@@ -166,11 +166,11 @@ class WebHdfs:
             return reply
         if reply.status == _MISSING:
             raise FileNotFoundError(self.where)
-        told = _exception(reply)
+        kind = _exception(reply)
         # The server answers 403 to much else, too: where no data node is there yet, or a file is being written.
-        is_denied = reply.status == 401 or told in _DENIALS
+        is_denied = reply.status == 401 or kind in _DENIALS
         reason = "access denied" if is_denied else f"the server answered {reply.status}"
-        raise Unavailable(f"{self.where} can't be {what}: {reason} ({told})", hint=_HINT)
+        raise Unavailable(f"{self.where} can't be {what}: {reason} ({kind})", hint=_HINT)
 
     def _unavailable(self, what: str, error: HTTPError) -> Unavailable:
         return Unavailable(f"{self.where} can't be {what}: {type(error).__name__}", hint=_HINT)

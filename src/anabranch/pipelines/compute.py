@@ -42,7 +42,7 @@ class Computed:
 
 
 class NeedsAll(Exception):
-    """What changed can't be told apart: the dataset is computed in full."""
+    """What changed can't be separated: the dataset is computed in full."""
 
 
 def compute(state: RunState, dataset: Dataset) -> Any:
@@ -52,7 +52,7 @@ def compute(state: RunState, dataset: Dataset) -> Any:
 
 
 def compute_new(state: RunState, dataset: Dataset, moved: tuple[str, ...], since: Since) -> Computed:
-    """Compute what the changed inputs make of a dataset; raise NeedsAll where that can't be told."""
+    """Compute what the changed inputs make of a dataset; raise NeedsAll where that is not known."""
     inputs = state.pipeline.inputs_of(dataset)
     changed = {name: given for name, given in inputs.items() if _name(state, given) in moved}
     if any(state.is_view(given) for given in changed.values()):

@@ -1,6 +1,6 @@
 """Which datasets of a pipeline a run computes, in which order and how; pure, from what is declared and what was read.
 
-What was read last is told by the newest commit of the pipeline on its output branch; there is no other state."""
+What was read last is recorded by the newest commit of the pipeline on its output branch; there is no other state."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The names that Spark gives to columns that have none; a shape whose name is not known exactly is told as such."""
+"""The names that Spark gives to columns that have none; a shape whose name is not known exactly is reported as such."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ _PLACE, _RANK = "_ana_place_of", "_ana_rank"
 
 @dataclass(frozen=True)
 class Followed:
-    """Changes that were only brought on, in these turns: who made them is told by turns of another path."""
+    """Changes that were only brought on, in these turns: turns of another path say who made them."""
 
     turns: tuple[int, ...]
     found: exp.Select | exp.Union | str
@@ -47,7 +47,7 @@ class Attribution:
 
     @property
     def turns(self) -> list[str]:
-        """The names of the turns that are told: that of the row is the one in which it came."""
+        """The names of the turns that are shown: that of the row is the one in which it came."""
         return [TURN, *(turn_of(c) for c in self.columns)]
 
     @property

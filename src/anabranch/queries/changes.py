@@ -34,7 +34,7 @@ _SIDES = ("_ana_holds_after", "_ana_holds_before")
 
 @dataclass(frozen=True)
 class ChangePart:
-    """Changes of commits that follow one another, told by one key."""
+    """Changes of commits that follow one another, identified by one key."""
 
     state: TableState
     """The table's columns and the key that tells rows apart here; its own layers are not read."""
@@ -84,7 +84,7 @@ class _Whole:
 
     def carried(self, rows: exp.Select | exp.Union) -> exp.Select:
         """Each event with the cells that the row had after it, and whether there was one."""
-        # In a fold, a key that went and came again is told in one turn.
+        # In a fold, a key that went and came again stands in one turn.
         late = q.choose((_is(OP, DELETE), q.number(0)), otherwise=q.number(1))
         order = exp.Add(this=exp.Mul(this=q.col(TURN, "r"), expression=q.number(2)), expression=late)
         picked = [*(q.col(k) for k in self.keys), q.aliased(order, _ORDER), q.col(NUMBER, "n"), q.col(OP)]

@@ -1,7 +1,7 @@
-"""Folding a path: the changes between two commits become one change per key, told by the changes alone.
+"""Folding a path: the changes between two commits become one change per key, found from the changes alone.
 
 Unlike the fold of a view, which acts on rows that are there, it says what became of a key: it came, it went, or
-some of its cells changed. A key that went and came again is told apart: only the states can say what changed.
+some of its cells changed. A key that went and came again is marked: only the states can say what changed.
 """
 
 from __future__ import annotations

@@ -171,7 +171,7 @@ def objects_location(location: str, objects: str | None) -> str:
 
 
 def objects_at(location: str, facts: dict[str, str]) -> str:
-    """Where the objects of a store are, which may be told as beside the catalogue."""
+    """Where the objects of a store are, which may be given relative to the catalogue."""
     objects = facts["objects"]
     return str(Path(location).absolute() / FOLDER / objects) if objects == OBJECTS else objects
 

@@ -1,4 +1,4 @@
-"""Walk over the tokens of a text; what is missing is told with its place and with what was expected."""
+"""Walk over the tokens of a text; what is missing is reported with its place and with what was expected."""
 
 from __future__ import annotations
 

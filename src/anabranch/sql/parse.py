@@ -1,4 +1,4 @@
-"""Read a script: statement by statement, each as a value. What can't be read is told with its place."""
+"""Read a script: statement by statement, each as a value. What can't be read is reported with its place."""
 
 from __future__ import annotations
 

@@ -127,7 +127,7 @@ class LookUps:
                 continue
 
     def knows_schema(self, id_: str | None) -> bool:
-        """Tell whether there is a schema that can be read; what is wrong with it is told of itself."""
+        """Say whether there is a schema that can be read; what is wrong with it is reported by its own check."""
         try:
             return id_ is not None and self.schema(SchemaId(id_)) is not None
         except MISSHAPEN:

@@ -1,4 +1,4 @@
-"""Rows of the catalogue as they are, whatever they say: read in order, values of a wrong type told as damage."""
+"""Rows of the catalogue as they are, whatever they say: read in order, values of a wrong type reported as damage."""
 
 from __future__ import annotations
 

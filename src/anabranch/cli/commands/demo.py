@@ -1,4 +1,4 @@
-"""`ana demo`: the main job on the embedded default, told step by step: Spark on this machine, SQLite, a folder."""
+"""`ana demo`: the main job on the embedded default, shown step by step: Spark on this machine, SQLite, a folder."""
 
 from __future__ import annotations
 

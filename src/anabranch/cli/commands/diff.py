@@ -31,7 +31,7 @@ _SHOWN = 100
 
 @dataclass(frozen=True)
 class DiffRequest:
-    """What is to be told."""
+    """What is to be shown."""
 
     tables: Sequence[TableDiff]
     namespaces: Sequence[NamespaceDiff]

@@ -131,7 +131,7 @@ def find_names(session: Session, commits: Sequence[Commit]) -> ShownNames:
 
 @dataclass(frozen=True)
 class CommitText:
-    """How a commit is told: in a line or whole, and with what it changed if that was asked for."""
+    """How a commit is shown: in a line or whole, and with what it changed if that was asked for."""
 
     names: ShownNames
     oneline: bool = False

@@ -47,7 +47,7 @@ def flush() -> None:
 
 
 def close_output() -> None:
-    """Flush for the last time; a closed pipe is no news, and what can't be written was told."""
+    """Flush for the last time; a closed pipe is no news, and what can't be written was reported."""
     try:
         flush()
         sys.stderr.flush()

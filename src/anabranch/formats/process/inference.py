@@ -1,6 +1,6 @@
 """Types for the columns of files that declare none: one for all files, so that they fit together.
 
-The parts need not be at hand: where they are read elsewhere, parts without rows and what was told of them do."""
+The parts need not be at hand: where they are read elsewhere, parts without rows and what was reported of them do."""
 
 from __future__ import annotations
 

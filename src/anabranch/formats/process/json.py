@@ -230,7 +230,7 @@ _KINDS: dict[type, str] = {list: "an array", str: "a text", int: "a number", Dec
 
 
 def _elements(path: str, encoding: str) -> Iterator[JsonRow]:
-    """The elements of one array; after a mistake in it nothing can be told apart, so the file is refused."""
+    """The elements of one array; after a mistake in it no element can be found, so the file is refused."""
     with open_utf8(path, encoding) as stream:
         content = stream.read().removeprefix(b"\xef\xbb\xbf").decode("utf-8")
     start = _blank(content, 0)

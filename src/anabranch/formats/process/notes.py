@@ -17,7 +17,7 @@ _TYPES = tuple(map(DataType, ("bigint", "double", "date", "timestamp_ntz", "time
 _GLANCE_ROWS = 1000
 _ODD_SHARE = 0.2
 _ODD_TEXTS = 3
-"""So many different texts at most are told as the odd ones out."""
+"""So many different texts at most are named as the odd ones out."""
 
 
 def notes(places: RowPlaces, names: Sequence[str]) -> list[str]:

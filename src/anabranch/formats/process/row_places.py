@@ -18,7 +18,7 @@ from anabranch.formats.rules.bad_rows import BadRow, BadRows
 from anabranch.formats.rules.found_files import DataFile
 
 _PLACES_OF_A_ROW = 2
-"""How many places of one row are told: a key that comes twice has two."""
+"""How many places of one row are named: a key that comes twice has two."""
 _SEARCHED_BYTES = 64 * 1024 * 1024
 """Lines of larger files are not counted, which goes row by row."""
 

@@ -22,7 +22,7 @@ from anabranch.model.types import DataType
 
 _BATCH_ROWS = 50_000
 Asked = Mapping[str, tuple[DataType, ...]]
-"""Columns of which everything has to be told, with the types that they are tried as."""
+"""Columns of which everything has to be reported, with the types that they are tried as."""
 
 
 @dataclass(frozen=True)

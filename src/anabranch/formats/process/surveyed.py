@@ -1,4 +1,4 @@
-"""Files of text that are read piece by piece elsewhere: what is told of the pieces, put together to one plan."""
+"""Files of text that are read piece by piece elsewhere: what is reported of the pieces, put together to one plan."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class ReadPlan:
 
 @dataclass
 class SurveyedFiles:
-    """Pieces of files, dealt to works, with what was told of them."""
+    """Pieces of files, dealt to works, with what was reported of them."""
 
     ask: Ask
     reading: Reading
@@ -109,7 +109,7 @@ class SurveyedFiles:
         return {path: list(some) for path, some in found.items()}
 
     def plan(self, others: Sequence[PartSurvey] = ()) -> ReadPlan:
-        """Choose types for all columns; where what was told does not do, it is asked for again."""
+        """Choose types for all columns; where what was reported does not do, it is asked for again."""
         while True:
             every = [*self.parts, *others]
             shapes = find_shapes([s.part for s in every], self.reading.options)

@@ -32,7 +32,7 @@ Digits = tuple[int, int]
 
 
 class UnknownFacts(Exception):
-    """Somebody has to look again: what was told does not say whether columns fit the types that they are tried as."""
+    """What was reported does not say whether columns fit the types that they are tried as: look again."""
 
     def __init__(self, columns: Mapping[str, tuple[DataType, ...]]) -> None:
         super().__init__(", ".join(columns))

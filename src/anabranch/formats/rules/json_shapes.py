@@ -51,7 +51,7 @@ class JsonShape:
         return _plain_type(self.something)
 
     def tried(self, times: Sequence[DataType]) -> tuple[DataType, ...]:
-        """What the text of a column is tried as; nothing where its type is told already."""
+        """What the text of a column is tried as; nothing where its type is known already."""
         if self.is_number:
             return NUMBERS
         return () if not self.something or self.column_type else tuple(times)

@@ -1,4 +1,4 @@
-"""Files of two branches, merged: whole rows, told by the writes that their references carry.
+"""Files of two branches, merged: whole rows, identified by the writes that their references carry.
 
 Base, ours and theirs come with references to bytes only, lists taken apart. What is not decided is a conflict."""
 

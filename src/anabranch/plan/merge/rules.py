@@ -59,7 +59,7 @@ class RowPolicy:
     base_is_empty: bool = False
     """Both sides made the table: every row of theirs is an insert."""
     full: bool = False
-    """Compare states in full: the key changed, so changes can't be told by one key."""
+    """Compare states in full: the key changed, so no one key identifies the changed rows."""
     by_key_of: Literal["ours", "theirs"] = "ours"
     """Whose key tells rows apart."""
     by_old_key: tuple[ColumnId, ...] = ()

@@ -309,7 +309,7 @@ class _SchemaWork:
 
 
 def spoken_columns(side: ThingSide, check: str) -> Iterator[Column]:
-    """The columns that a check speaks of; of a check that is not told, all."""
+    """The columns that a check speaks of; of a check that is not listed, all."""
     assert side.schema is not None
     described = side.check_columns.get(check)
     return (c for c in side.schema if described is None or c.ids & described)

@@ -1,4 +1,4 @@
-"""What a merge is told of a namespace or table on each side, what it asks back, and which ids are one."""
+"""What a merge knows of a namespace or table on each side, what it asks back, and which ids are one."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class ThingSide:
     unsettled: frozenset[ColumnId] = frozenset()
     """At a base that several commits were made one in: the columns that these describe each otherwise."""
     check_columns: Mapping[str, frozenset[ColumnId]] = field(default_factory=dict)
-    """The columns that a check speaks of, by its name; a check that is not told may speak of any."""
+    """The columns that a check speaks of, by its name; a check that is not listed may speak of any."""
 
     @property
     def ids(self) -> frozenset[ThingId]:

@@ -133,7 +133,7 @@ def ancestor(ctx: Context, old: str, new: str) -> bool:
 
 
 def _ends(ctx: Context, cx: Connection, ref: str | Sequence[str] | None) -> tuple[list[Position], list[Position]]:
-    """The commits whose past is left out, and those whose past is told."""
+    """The commits whose past is left out, and those whose past is listed."""
     lows, highs = [], []
     for text in [ref] if ref is None or isinstance(ref, str) else dict.fromkeys(ref):
         low, dots, high = (text or "").partition("..")

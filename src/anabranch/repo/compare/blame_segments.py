@@ -108,7 +108,7 @@ class Merge:
 
 @dataclass(frozen=True)
 class Rekeyed:
-    """A commit that gave the table another key, or undid its drop, the first of a segment: all rows are told again."""
+    """A commit that gave the table another key, or undid its drop, the first of a segment: all rows begin anew."""
 
     turns: tuple[int, ...]
     after: TableState

@@ -70,7 +70,7 @@ class Range:
 
 @dataclass(frozen=True)
 class KeyedChanges:
-    """Commits whose changes are told by one key."""
+    """Commits whose changes are identified by one key."""
 
     before: TableState | None
     after: TableState

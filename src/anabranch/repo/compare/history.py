@@ -68,7 +68,7 @@ def table_history(
 ) -> list[TableHistoryEntry]:
     """List the commits that touched a table, by what the catalogue knows.
 
-    A merge is told if it decided rows that met, and counts those: the others changed where they were made.
+    A merge is listed if it decided rows that met, and counts those: the others changed where they were made.
     """
     check_limit(limit)
     check_text(author or "", "author=")

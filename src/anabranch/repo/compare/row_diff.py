@@ -78,7 +78,7 @@ class RowChanges:
 
     @property
     def lost(self) -> tuple[Column, ...]:
-        """The columns that only the rows before have; one whose name another column has now is told by its end."""
+        """The columns that only the rows before have; one whose name another column has now is marked by a suffix."""
         gone = [
             c for c in self.ends.before.schema if self.schema.written_as(c) is None and c.id not in self.schema.key_ids
         ]

@@ -21,7 +21,7 @@ Names = list[tuple[str, str]]
 
 @dataclass(frozen=True)
 class RowDiffColumns:
-    """Says where compared rows hold what is told of them."""
+    """Says where compared rows hold what is shown of them."""
 
     key: Names
     before: Names

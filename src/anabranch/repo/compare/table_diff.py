@@ -86,7 +86,7 @@ class TableDiff(Relation):
 
     @property
     def touched(self) -> dict[str, int] | None:
-        """The rows that the commits between touched, told without reading data; None if only rows can tell.
+        """The rows that the commits between touched, known without reading data; None if only rows can say.
 
         A row that was changed twice counts twice, and one that was changed back counts too.
         """
@@ -186,7 +186,7 @@ class TableDiff(Relation):
 
 
 def _named_layout(table: TableState) -> dict[str, Any]:
-    """A table's attributes, with clustering told by names."""
+    """A table's attributes, with clustering by names."""
     names = {c.id: c.name for c in table.schema}
     return {**table.attributes, "cluster_by": [names.get(c, c) for c in table.attributes.get("cluster_by", ())]}
 
@@ -226,7 +226,7 @@ class Diff:
 
     @property
     def candidates(self) -> tuple[TableDiff, ...]:
-        """The tables that commits between touched: told without reading data, so some may not differ after all."""
+        """The tables that commits between touched: known without reading data, so some may not differ after all."""
         return self._all
 
     def __getitem__(self, name: str) -> TableDiff:

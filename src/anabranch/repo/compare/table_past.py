@@ -85,7 +85,7 @@ def open_past(ctx: Context, cx: Connection, table: str, at: str | None) -> Past:
 
 
 def _taken_over(ctx: Context, cx: Connection, at: Clock, ids: Sequence[ThingId]) -> Entry | None:
-    """The last that is told of the table whose name a table was given when it was made, if that was dropped."""
+    """The last that is known of the table whose name a table was given when it was made, if that was dropped."""
     made = entries.first_entry(cx, at, ids)
     clock = history.clock(cx, made) if made else None
     place = next((p for i in ids if clock and (p := entries.place_of(cx, clock, i))), None)

@@ -24,8 +24,7 @@ Columns = tuple[tuple[str, DataType], ...]
 class SparkCopies:
     """Folded changes, rows as they leave them, and copies of small objects, each written once.
 
-    None is discarded before the process ends: a DataFrame may read it as long. So there is a limit to them, and who is
-    told that there's no room does without.
+    Files live until the process ends, since a DataFrame may still read them. Past the limit, callers do without.
     """
 
     def __init__(self, root: ObjectRoot, settings: Settings) -> None:

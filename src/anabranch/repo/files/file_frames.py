@@ -45,7 +45,7 @@ def check_form(form: str) -> None:
 
 
 def stat_table(found: Sequence[FileStat]) -> pa.Table:
-    """What is told of files, as rows."""
+    """The properties of files, as rows."""
     columns = {f.name: pa.array([getattr(s, f.name) for s in found], f.type) for f in _STAT}
     return pa.table(columns, schema=_STAT)
 
@@ -160,7 +160,7 @@ class FileFrames:
         return held, 0, ref.size, b"", ref.sha256
 
     def stat(self, found: Sequence[FileStat]) -> DataFrame:
-        """What is told of files, as rows of Spark."""
+        """The properties of files, as rows of Spark."""
         return _as_frame(self._ctx, stat_table(found))
 
 

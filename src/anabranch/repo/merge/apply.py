@@ -225,7 +225,7 @@ class _Merging:
         if by_key and (unfit := unfit_keys(self.ctx, sides, draft.schema, draft.name)):
             self.broken += unfit
             return draft
-        # Rows that break a constraint are told beside those in conflict: for that, the merge goes on as ours has these.
+        # Rows that break a constraint are listed with those in conflict: for that, the merge goes on as ours has these.
         may_break = may_be_broken(draft_state(draft), thing)
         goes_on = self.how.go_on or may_break
         merged = self._merged_rows(draft, thing, sides, goes_on)

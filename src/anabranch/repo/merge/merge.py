@@ -145,7 +145,7 @@ def _add(merged: Merged, found: Outcome) -> None:
 
 
 def _untold(merged: Merged, sources: int) -> list[ChangeReference]:
-    """With several sources, the difference to each is not told: states are compared where it matters.
+    """With several sources, the difference to each is not described: states are compared where it matters.
 
     It matters for what some source changed, and for what only ours did: that is new to every source.
     """

@@ -390,7 +390,7 @@ class _RowMerge:
         return store_difference(self.ctx, self.engine, kept, self.schema, self._columns)
 
     def _store_exceptions(self, decided: Kept) -> NewObject | None:
-        """What the merged rows change on theirs, in one object; rows that stay the same are told, too."""
+        """What the merged rows change on theirs, in one object; rows that stay the same are listed, too."""
         query = decided_rows.against(self._reading(decided), THEIRS, self.decision)
         names = [*(str(k) for k in self.schema.key_ids), OP]
         names += [n for c in self.decision.cells for n in (str(c.id), c.before)]

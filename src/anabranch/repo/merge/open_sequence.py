@@ -62,7 +62,7 @@ def start_sequence(ctx: Context, asked: SequenceRequest, given: Sequence[Any] | 
 
 
 def start_carrying(ctx: Context, asked: SequenceRequest, commit: str) -> OpenSequence:
-    """Begin to put a commit that no branch shows on a branch: what it was made from is told as its own."""
+    """Begin to put a commit that no branch shows on a branch: what it was made from counts as its own."""
     with ctx.catalog.read() as cx:
         head = need_branch(ctx, cx, asked.branch or ctx.default_branch(cx))
         shown = _hash(cx, head.position)

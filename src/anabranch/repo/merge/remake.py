@@ -42,7 +42,7 @@ class _FurtherParents:
     referred: tuple[ThingId, ...]
 
     def references(self, merged: Merged) -> list[ChangeReference]:
-        """The difference to the further parents is not told again: states are compared where it matters."""
+        """The difference to the further parents is not described again: states are compared where it matters."""
         drafted = [t.id for t in merged.target.draft.things.values() if holds_rows(t.kind)]
         tables = dict.fromkeys((*drafted, *self.referred))
         return [ChangeReference(t, n, None, None) for t in tables for n in range(1, len(self.further) + 1)]

@@ -19,7 +19,7 @@ from anabranch.repo.merge.merge_base import BaseRows
 
 @dataclass(frozen=True)
 class Times:
-    """When objects were first committed, and when the two sides were, whose changes may not be told by objects."""
+    """When objects were first committed, and when the two sides were, whose changes objects may not show."""
 
     objects: Mapping[ObjectId, int]
     """One that is not among them is made by this merge, and newer than all."""

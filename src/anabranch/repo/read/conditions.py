@@ -1,4 +1,4 @@
-"""What reads and writes ask of rows: users' conditions as an engine gets them, and failures told as the damage."""
+"""What reads and writes ask of rows: users' conditions as an engine gets them, and failures reported as the damage."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ def keys_source(state: TableState, values: Sequence[Any]) -> Keys | None:
 
 
 class reading:
-    """A block that reads a table's objects: a failure is told as the damage that caused it, if there is one."""
+    """A block that reads a table's objects: a failure is reported as the damage that caused it, if there is one."""
 
     def __init__(self, ctx: Context, state: TableState) -> None:
         self._ctx, self._state = ctx, state

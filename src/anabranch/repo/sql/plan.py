@@ -155,7 +155,7 @@ class Plan:
         return frame_to_memory(self.frame)
 
     def watched(self) -> ExitStack:
-        """A block in which a failure to read is told as the damage that caused it."""
+        """A block in which a failure to read is reported as the damage that caused it."""
         stack = ExitStack()
         for relation in self.resolved.named.values():
             relation.watch(stack)

@@ -78,7 +78,7 @@ class SqlRelation(Protocol):
         """Without files that hold no row for which all conditions hold, as far as is known without reading them."""
 
     def watch(self, stack: ExitStack) -> None:
-        """Let a failure to read be told as the damage that caused it."""
+        """Report a failure to read as the damage that caused it."""
 
 
 @dataclass(frozen=True)

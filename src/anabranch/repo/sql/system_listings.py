@@ -86,7 +86,7 @@ def log(asked: SystemRequest) -> SystemTable:
     ref = asked.ref_at(0) or asked.ref
     log_verbs.log(
         asked.ctx, ref, log_verbs.LogRequest(limit=0)
-    )  # what can't be shown is told so, in the words that were given
+    )  # what can't be shown is an error, in the words that were given
     fixed = asked.pinned(ref)
     return asked.in_memory(_LOG, lambda: map(vars, log_verbs.log(asked.ctx, fixed)))
 
@@ -118,7 +118,7 @@ def columns(asked: SystemRequest) -> SystemTable:
     """The columns of all tables, or of one."""
     wanted = asked.table if asked.arguments else None
     if wanted is not None:
-        asked.open_table()  # one that is not there is told so
+        asked.open_table()  # one that is not there is an error
     found = [(entry.name, schema) for entry, schema in _schemas(asked) if wanted in (None, entry.name)]
     return asked.listed(_COLUMNS, (row for name, schema in found for row in column_rows(name, schema)))
 

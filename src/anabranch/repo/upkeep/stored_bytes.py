@@ -55,7 +55,7 @@ def _check_listed(ctx: Context, manifest: StoredObject, schema: Schema | None) -
     try:
         listed = ctx.read_manifest(manifest)
     except Corrupt:
-        return  # It is told of the manifest.
+        return  # The manifest's own damage is reported.
     with ctx.catalog.read() as cx:
         known = objects.find(cx, [o.id for o in listed])
     rowless = [o for o in listed if o.id not in known]
@@ -93,7 +93,7 @@ def _check(ctx: Context, o: StoredObject, content: bytes | None, schema: Schema 
     if o.place == "inline":
         where, hint = f"object {o.id} in the catalogue", RESTORE_CATALOG
         if content is None:
-            return  # It is told where objects and their bytes are compared.
+            return  # That is reported where objects and their bytes are compared.
         if hashlib.sha256(content).hexdigest() != o.sha256 or len(content) != o.size_bytes:
             yield Damage("object", where, "it is not what was written: its size or sha256 differs", affects, hint)
             return

@@ -85,7 +85,7 @@ class UpkeepVerbs(OpenedRepository):
         return self._ctx.engines.spark().session
 
     def progress(self) -> tuple[int, int] | None:
-        """Say how many tasks of running Spark jobs are done, of how many; None where nothing can be told."""
+        """Say how many tasks of running Spark jobs are done, of how many; None where that is not known."""
         return self._ctx.engines.progress()
 
     def optimize(self, table: str, on: str | None = None) -> Optimized:

@@ -72,7 +72,7 @@ def _at_hand(ctx: Context, rows: Incoming, schema: Schema) -> Incoming:
     query = changes.narrowed(frame, rows.given.types, rows.names, columns)
     try:
         found = ctx.engines.spark().fetch(limited(query, DOOR_ROW_LIMIT + 1))
-    except Unavailable:  # Few rows may be too large for the driver; whatever else it is will be told again.
+    except Unavailable:  # Few rows may be too large for the driver; whatever else it is will be raised again.
         return rows
     if found.num_rows > DOOR_ROW_LIMIT:
         return rows

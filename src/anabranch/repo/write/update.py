@@ -100,7 +100,7 @@ def update(
 
 @contextmanager
 def _hinting_at_quotes(values: Mapping[str, Any]) -> Iterator[None]:
-    """A block in which an unknown name that is a whole new value is told as the text that was probably meant."""
+    """A block in which an unknown name that is a whole new value is reported as the text that was probably meant."""
     try:
         yield
     except NotFound as error:

@@ -1,1 +1,1 @@
-"""The grammar of Spark SQL: its words, its rules, and what a text that breaks them is told."""
+"""The grammar of Spark SQL: its words, its rules, and the message for a text that breaks them."""

@@ -1,4 +1,4 @@
-"""Whether a text is Spark SQL; if not, its writer is told where it ceases to be, without asking Spark."""
+"""Whether a text is Spark SQL; if not, the error says where it ceases to be, without asking Spark."""
 
 from __future__ import annotations
 
