@@ -40,6 +40,8 @@ LIBRARIES = {
         "engines/file_reading.py",
         "engines/java_math.py",
         "queries/key_search.py",
+        "queries/matched_rows.py",
+        "queries/met_cells.py",
         "queries/overlay_fold.py",
         "queries/overlay_places.py",
     ],

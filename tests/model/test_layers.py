@@ -30,6 +30,9 @@ def test_an_index_of_intervals_finds_what_a_look_at_each_finds() -> None:
             high = low + chance.randrange(20)
             met = [n for n, (a, b) in enumerate(ends) if a <= high and low <= b]
             assert sorted(index.meeting(low, high)) == met
+            values = [chance.randrange(-10, 240) for _ in range(chance.choice((0, 1, 5, 150)))]
+            holding = {n for n, (a, b) in enumerate(ends) if any(a <= v <= b for v in values)}
+            assert index.holding(values) == holding
 
 
 def test_layers_that_may_hold_a_key_are_found_in_their_order_also_over_others() -> None:

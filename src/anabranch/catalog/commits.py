@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from sqlalchemy import BigInteger, Connection, String, bindparam, cast, column, or_, select, values
+from sqlalchemy import BigInteger, Connection, Select, String, bindparam, cast, column, or_, select, values
 
 from anabranch.catalog import tables as t
 from anabranch.catalog.entries import refuse_loop
@@ -90,13 +90,9 @@ class LineNumbers:
         self._branches = self._named_after()
 
     def _read(self, lines: Sequence[str]) -> Sequence[Any]:
-        c, b, above = t.lines.c, t.branches.c, t.lines.alias("above")
-        way = select(c.id, c.parent_line, c.depth).where(c.id.in_(lines)).cte("way", recursive=True)
-        up = select(above.c.id, above.c.parent_line, above.c.depth).join(way, above.c.id == way.c.parent_line)
-        way = way.union(up.where(way.c.depth > 0))
-        described = select(c.id, c.repository_id, c.name, c.parent_line, c.parent_index, c.start, c.depth)
-        described = described.add_columns(b.name.label("branch")).join(way, way.c.id == c.id)
-        return self.cx.execute(described.outerjoin(t.branches, b.id == c.branch_id)).all()
+        if len(lines) == 1:
+            return _LINE_AND_ABOVE(self.cx, {"line": lines[0]}).all()
+        return self.cx.execute(_lines_and_above(lines)).all()
 
     def _named_after(self) -> dict[str, str]:
         """The branch that each line began on: by the name it has, or had when it was deleted."""
@@ -142,6 +138,20 @@ class LineNumbers:
             if self._rows[at.line].depth == 0:
                 return
             at = self.before(Position(at.line, 0))
+
+
+def _lines_and_above(lines: Sequence[Any]) -> Select[Any]:
+    """Read lines, and those above them that entries of their states may be on."""
+    c, b, above = t.lines.c, t.branches.c, t.lines.alias("above")
+    way = select(c.id, c.parent_line, c.depth).where(c.id.in_(lines)).cte("way", recursive=True)
+    up = select(above.c.id, above.c.parent_line, above.c.depth).join(way, above.c.id == way.c.parent_line)
+    way = way.union(up.where(way.c.depth > 0))
+    described = select(c.id, c.repository_id, c.name, c.parent_line, c.parent_index, c.start, c.depth)
+    described = described.add_columns(b.name.label("branch")).join(way, way.c.id == c.id)
+    return described.outerjoin(t.branches, b.id == c.branch_id)
+
+
+_LINE_AND_ABOVE = Prepared(_lines_and_above([bindparam("line", type_=t.lines.c.id.type)]))
 
 
 def commit_id(cx: Connection, position: Position) -> str:

@@ -133,6 +133,9 @@ def find_entry(cx: Connection, at: Clock, thing: ThingId) -> Entry | None:
 
 def find_entries(cx: Connection, at: Clock, things: Sequence[ThingId]) -> dict[ThingId, Entry]:
     """Find the newest entries of many things, each by its index."""
+    if len(things) <= _FEW:
+        one_by_one = ((thing, find_entry(cx, at, thing)) for thing in things)
+        return {thing: entry for thing, entry in one_by_one if entry}
     found: dict[ThingId, Entry] = {}
     for line, index in at.entry_positions:
         missing = [x for x in things if x not in found]
@@ -140,6 +143,10 @@ def find_entries(cx: Connection, at: Clock, things: Sequence[ThingId]) -> dict[T
             for row in cx.execute(_newest_entries(missing[start : start + IDS_PER_STATEMENT], line, index)):
                 found[ThingId(row.thing_id)] = _entry(row)
     return found
+
+
+_FEW = 4
+"""So many things are looked for one by one: a statement for all of them is written anew for each number of them."""
 
 
 def _newest_entries(things: Sequence[ThingId], line: LineId, index: int) -> Select[tuple[object, ...]]:

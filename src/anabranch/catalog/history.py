@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
 from sqlalchemy import Connection, and_, bindparam, exists, func, literal, or_, select, true
@@ -92,40 +92,54 @@ def parent(cx: Connection, position: Position, number: int) -> Position | None:
     return Position(LineId(found.parent_line), found.parent_index) if found else None
 
 
+_PAGE = 256
+_m, _l = t.merge_edges.c, t.lines.c
+_at, _number = bindparam("at", type_=_m.commit_index.type), bindparam("number", type_=_m.number.type)
+_EDGES_BELOW = Prepared(
+    select(_m.commit_index, _m.number, _m.generation, _m.parent_line, _m.parent_index, _m.parent_generation)
+    .where(_m.line_id == bindparam("line"), _m.commit_index <= _at)
+    .where(or_(_m.commit_index < _at, _m.number > _number))
+    .order_by(_m.commit_index.desc(), _m.number)
+    .limit(_PAGE)
+)
+"""A page of the edges of a line from an edge on, highest commit first."""
+_ORIGIN = Prepared(select(_l.parent_line, _l.parent_index, _l.parent_generation).where(_l.id == bindparam("line")))
+
+
 @dataclass(frozen=True)
 class Lines:
     """Answers what the search for ancestors asks: the next steps down from a commit, a page of a line at a time."""
 
     cx: Connection
+    _generations: dict[Position, int] = field(default_factory=dict, repr=False, compare=False)
+    _clocks: dict[Position, Clock] = field(default_factory=dict, repr=False, compare=False)
 
     def generation(self, position: Position) -> int:
-        found = head(self.cx, position)
-        return found.generation if found else -1
+        if position not in self._generations:
+            found = head(self.cx, position)
+            self._generations[position] = found.generation if found else -1
+        return self._generations[position]
 
     def below(self, position: Position) -> Iterator[Step]:
         """Yield the parents met while going down the line, highest commit first."""
-        c, page = t.merge_edges.c, 256
-        query = select(c.commit_index, c.number, c.generation, c.parent_line, c.parent_index, c.parent_generation)
-        query = query.where(c.line_id == position.line).order_by(c.commit_index.desc(), c.number).limit(page)
         last = (position.index, 0)
         while True:
-            later = or_(c.commit_index < last[0], (c.commit_index == last[0]) & (c.number > last[1]))
-            rows = self.cx.execute(query.where(c.commit_index <= last[0], later)).all()
+            rows = _EDGES_BELOW(self.cx, {"line": position.line, "at": last[0], "number": last[1]}).all()
             for row in rows:
                 parent = Position(LineId(row.parent_line), row.parent_index)
                 yield Step(row.commit_index, row.generation, parent, row.parent_generation)
-            if len(rows) < page:
+            if len(rows) < _PAGE:
                 break
             last = (rows[-1].commit_index, rows[-1].number)
-        line = t.lines.c
-        origin = select(line.parent_line, line.parent_index, line.parent_generation).where(line.id == position.line)
-        above = self.cx.execute(origin).one()
+        above = _ORIGIN(self.cx, {"line": position.line}).one()
         if above.parent_line is not None:
             parent = Position(LineId(above.parent_line), above.parent_index)
             yield Step(0, above.parent_generation + 1, parent, above.parent_generation)
 
     def clock(self, position: Position) -> Clock:
-        return clock(self.cx, position)
+        if position not in self._clocks:
+            self._clocks[position] = clock(self.cx, position)
+        return self._clocks[position]
 
     def edges(self, at: Clock, above: int) -> Iterator[Edge]:
         """Yield the edges to further parents on a clock from commits above a generation, oldest first."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -47,3 +47,12 @@ class IntervalIndex:
             if 2 * at + 1 < len(self._levels[level - 1]):
                 todo.append((level - 1, 2 * at + 1))
             todo.append((level - 1, 2 * at))
+
+    def holding(self, values: Sequence[Any]) -> set[int]:
+        """The places of the intervals that hold one of these values."""
+        if len(values) <= len(self._lows):
+            return {place for value in values for place in self.meeting(value, value)}
+        sought = sorted(values)
+        firsts = (bisect_left(sought, low) for low in self._lows)
+        ends = zip(self._order, self._levels[0], firsts, strict=True)
+        return {place for place, high, first in ends if first < len(sought) and sought[first] <= high}

@@ -42,12 +42,9 @@ class LayerIndex:
             if may_meet(layer.object.key_range, key_range):
                 yield layer
 
-    def places_of(self, values: Iterable[KeyValue]) -> set[int]:
+    def places_of(self, values: Sequence[KeyValue]) -> set[int]:
         """The places of the layers that may hold a key which begins with one of these values."""
-        found = set(self._unknown)
-        for value in values:
-            found.update(self._known[n] for n in self._index.meeting(value, value))
-        return found
+        return {*self._unknown, *(self._known[n] for n in self._index.holding(values))}
 
     def places_within(self, bounds: Bounds) -> set[int]:
         """The places of the layers that may hold a key within bounds."""

@@ -16,7 +16,7 @@ from anabranch.model.ids import new_id
 from anabranch.model.objects import is_object_path
 from anabranch.objects import found_files, process_folder
 from anabranch.objects.root import FoundFile, SealedFile, WrittenFile, parquet_names
-from anabranch.objects.stamps import stamp
+from anabranch.objects.stamps import own_stamp, stamp
 
 _PROCESS_FOLDERS, _STORES = "aside", "stores"
 
@@ -62,6 +62,7 @@ class Folder:
                 file.flush()
                 os.fsync(file.fileno())
             temporary.rename(final)
+            made = own_stamp(os.stat(final))
             _sync(final.parent)
         except BaseException as error:
             with suppress(OSError):
@@ -69,7 +70,7 @@ class Folder:
             if isinstance(error, OSError) and error is not source.error:
                 raise _unavailable(error, final) from error
             raise
-        return SealedFile(path, size, digest.hexdigest())
+        return SealedFile(path, size, digest.hexdigest(), made)
 
     def put_temporary(self, content: bytes, suffix: str = ".parquet") -> str:
         """Write into the folder of this process."""

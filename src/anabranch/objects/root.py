@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO, Protocol
 
@@ -16,6 +16,8 @@ class SealedFile:
     path: str
     size_bytes: int
     sha256: str
+    stamp: Hashable | None = field(default=None, compare=False)
+    """What tells it from what it will be once somebody writes to it; None where nothing does."""
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 
 from anabranch.model.objects import FileAddress
-from anabranch.objects.root import ObjectRoot
+from anabranch.objects.root import ObjectRoot, SealedFile
 from anabranch.settings import HASHING_THREADS, DamageSettings
 
 _sound: dict[tuple[str, str], Hashable] = {}
@@ -34,6 +34,11 @@ class Soundness:
             if self._settings.hashes:
                 self._hash(unknown)
             yield places
+
+    def wrote(self, uri: str, file: SealedFile) -> None:
+        """Remember a file that this process has just written, and hashed on the way: it is not read again for that."""
+        if file.stamp is not None:
+            _sound[uri, file.sha256] = file.stamp
 
     def before_spark(self, uris: Iterable[str]) -> None:
         """Spark compares the checksums of pages: enough where hashing would take long, as it does from afar."""

@@ -13,4 +13,9 @@ def stamp(found: os.stat_result) -> Hashable | None:
     """Tell a file from what it will be once it is written to; clocks of file systems tick slowly, so not too early."""
     if time.time_ns() - found.st_mtime_ns < _TICK_NS:
         return None
+    return own_stamp(found)
+
+
+def own_stamp(found: os.stat_result) -> Hashable:
+    """The same for a file that was put here just now under a name that nobody else knows yet."""
     return (found.st_mtime_ns, found.st_ctime_ns, found.st_ino, found.st_dev)

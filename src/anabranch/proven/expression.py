@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import date, datetime
@@ -57,8 +58,9 @@ class Expression:
     def of(cls, text: str, args: Mapping[str, Any] | None, what: str) -> Expression:
         """Check that the text is one expression and that its arguments are there."""
         given = dict(args or {})
-        wanted = _markers(text, what)
-        _check_syntax(text, what)
+        short = _shortened_list(text)[0]
+        wanted = _markers(short, what)
+        _check_syntax(short, what)
         missing = sorted(wanted - set(given))
         if missing:
             message = f"{what} {shortened(text)!r} has no value for :{missing[0]}"
@@ -69,11 +71,16 @@ class Expression:
 
     def columns(self, schema: Schema) -> tuple[Column, ...]:
         """The columns that the text may speak of: every one whose name occurs in it."""
-        return schema.named(_words(self.text))
+        return schema.named(_words(self._short))
+
+    @property
+    def _short(self) -> str:
+        """The text, with one number in the place of a list of them: what is asked of names and types is alike."""
+        return _shortened_list(self.text)[0]
 
     def refuse_unknown_names(self, schema: Schema) -> None:
         """Refuse a bare name that is no column, without asking an engine; text that only Spark reads is left to it."""
-        parsed = _readable(self.text)
+        parsed = _readable(self._short)
         if parsed is None or parsed.find(exp.Query, exp.Lambda):
             return
         for node in parsed.find_all(exp.Column):
@@ -103,18 +110,32 @@ class Expression:
         With `guards` it may fail over values that Spark computes, and the caller has to ask Spark then; clocks show
         the time of `zone`.
         """
-        given = tuple((k, argument_of(v, k)) for k, v in sorted(self.args.items()))
-        proven, type_ = _proven(self.text, given, self.columns(schema), guards, zone)
+        proven, type_ = _proven(self.text, self._arguments(), self.columns(schema), guards, zone)
         return proven.copy(), type_
+
+    def refuse_unproven(self, schema: Schema) -> None:
+        """Raise Unproven if DuckDB may not run the expression."""
+        _proven(self._short, self._arguments(), self.columns(schema), False, None)
+
+    def _arguments(self) -> tuple[tuple[str, ParameterValue], ...]:
+        return tuple((k, argument_of(v, k)) for k, v in sorted(self.args.items()))
 
     def key_values(self, schema: Schema) -> tuple[list[int | str], bool] | None:
         """The only keys that the condition can hold for, where it says so plainly: `id = 7`, `id IN (1, 2) AND …`.
 
         Also tells whether that is all it says.
         """
-        key, parsed = schema.key_columns, _parsed(self.text)
-        if len(key) != 1 or parsed is None or not (key[0].type.is_integer or key[0].type.name == "string"):
+        key = schema.key_columns
+        if len(key) != 1 or not (key[0].type.is_integer or key[0].type.name == "string"):
             return None
+        short, numbers = _shortened_list(self.text)
+        parsed = _readable(short)
+        if parsed is None:
+            return None
+        if numbers and key[0].type.is_integer and self._listed_keys(parsed, key[0]):
+            return list(numbers), True
+        parsed = _readable(self.text)
+        assert parsed is not None
         for part in parsed.flatten() if isinstance(parsed, exp.And) else [parsed]:
             found = self._listed_keys(part, key[0])
             if found is not None:
@@ -149,6 +170,25 @@ def _is_unit(node: exp.Expr) -> bool:
     if not isinstance(call, exp.Anonymous) or call.name.lower() not in TAKE_UNITS:
         return False
     return len(call.expressions) == 3 and call.expressions[0] is node
+
+
+_LIST = re.compile(
+    r"(?P<before>\s*(?:[a-z_]\w*|`[a-z_]\w*`)\s+IN\s*\(\s*)(?P<numbers>\d{1,9}(?:\s*,\s*\d{1,9})+)(?P<after>\s*\)\s*)",
+    re.IGNORECASE | re.ASCII,
+)
+
+
+@_remembered
+def _shortened_list(text: str) -> tuple[str, tuple[int | str, ...]]:
+    """A text that is a name and a list of whole numbers with the first of them alone, and all of them, each once.
+
+    All are of one type, and a list is long: what the text says is found out from the short one.
+    """
+    found = _LIST.fullmatch(text) if isinstance(text, str) else None
+    if found is None:
+        return text, ()
+    numbers = [int(number) for number in found["numbers"].split(",")]
+    return f"{found['before']}{numbers[0]}{found['after']}", tuple(dict.fromkeys(numbers))
 
 
 @_remembered

@@ -26,7 +26,9 @@ def folded_in_memory(keys: list[str], cells: Sequence[Column], changes: Sequence
     described = {k: said.column(k) for k in keys} | {GONE: pa.array(turns, mask=~deletes)}
     numbers = pa.array(np.arange(len(turns)))
     for c in cells:
-        described[turn_of(c)] = pc.if_else(_changes(said.column(c.before), said.column(str(c.id))), numbers, None)
+        described[turn_of(c)] = pc.if_else(
+            differs_in_memory(said.column(c.before), said.column(str(c.id))), numbers, None
+        )
     last = pa.table(described).group_by(keys, use_threads=False)
     last = last.aggregate([(name, "max") for name in (GONE, *map(turn_of, cells))])
     found = {k: last.column(k) for k in keys} | {GONE: last.column(f"{GONE}_max")}
@@ -42,8 +44,8 @@ def _said(keys: list[str], cells: Sequence[Column], layer: Layer, rows: pa.Table
     return rows.select([*keys, *(n for c in cells if _touches(layer, c) for n in (str(c.id), c.before))])
 
 
-def _changes(before: pa.ChunkedArray, after: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Which cells get another value: nulls and NaN equal themselves, 0.0 equals -0.0."""
+def differs_in_memory(before: pa.ChunkedArray, after: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Which cells have another value: nulls and NaN equal themselves, 0.0 equals -0.0."""
     same = pc.or_(pc.fill_null(pc.equal(before, after), False), pc.and_(pc.is_null(before), pc.is_null(after)))
     if pa.types.is_floating(before.type):
         same = pc.or_(same, pc.fill_null(pc.and_(pc.is_nan(before), pc.is_nan(after)), False))

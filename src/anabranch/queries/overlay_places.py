@@ -30,9 +30,9 @@ def places_name(rows: Sequence[Layer], changes: Sequence[Layer], cells: Sequence
     return (PLACE, *ids, tuple((str(c.id), str(c.type)) for c in cells))
 
 
-def turns_by_place(layers: Sequence[Layer]) -> Turns:
-    """Tell turns where the rows are those of layers, whole and one after another."""
-    ends = np.cumsum([x.object.row_count for x in layers])
+def turns_by_place(layers: Sequence[Layer], counts: Sequence[int] | None = None) -> Turns:
+    """Tell turns where the rows are those of layers, one after another: whole, or so many of each."""
+    ends = np.cumsum([x.object.row_count for x in layers] if counts is None else counts)
     turns = np.array([x.turn for x in layers], dtype=np.int32)
     return lambda places: turns[np.searchsorted(ends, places, side="right")]
 

@@ -71,6 +71,8 @@ class Transaction:
         self._contents: dict[ObjectId, bytes] = {}
         self._closed = False
         self._files: FilesWriter | None = None
+        self._at_parent: dict[NamePlace, Bound] = {}
+        """What names stand for at the parent, which never changes."""
 
     def create_table(
         self,
@@ -413,9 +415,11 @@ class Transaction:
         """What a name stands for in this commit."""
         if (parent, own) in self._draft.names:
             return self._draft.names[parent, own]
-        with self._ctx.catalog.read() as cx:
-            found = entries.find_name(cx, self._ctx.record.id, self._start.clock, parent, own)
-        return (found.kind, found.thing_id) if found else None  # type: ignore[return-value]
+        if (parent, own) not in self._at_parent:
+            with self._ctx.catalog.read() as cx:
+                found = entries.find_name(cx, self._ctx.record.id, self._start.clock, parent, own)
+            self._at_parent[parent, own] = (found.kind, found.thing_id) if found else None  # type: ignore[assignment]
+        return self._at_parent[parent, own]
 
     def _names_below(self, parent: ThingId) -> dict[str, tuple[ThingKind, ThingId]]:
         """What is in a namespace, as this commit has it, by name."""

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from anabranch.catalog import entries, history, paths
 from anabranch.catalog.store import Connection
@@ -37,6 +37,11 @@ from anabranch.repo.merge.merged_rows import decide_at, merge_rows
 from anabranch.repo.merge.real_updates import with_real_updates
 from anabranch.repo.merge.row_sides import MergedRows, Sides, Times
 from anabranch.repo.merge.sides import Gathered, Target
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from anabranch.repo.merge.conflicts import Decided
 
 
 @dataclass(frozen=True)
@@ -231,7 +236,10 @@ class _Merging:
         merged = self._merged_rows(draft, thing, sides, goes_on)
         if merged.conflicts is not None:
             assert merged.decision is not None
-            found = TableConflicts(draft.name, draft.id, merged.conflicts, merged.decision, self.ctx, may_break)
+            rows, how = merged.conflicts, merged.decision
+            found = TableConflicts(
+                draft.name, draft.id, rows, how, self.ctx, may_break, self._whole(draft, thing, sides)
+            )
             if draft.kind == "files":
                 self.files = found
             else:
@@ -248,6 +256,13 @@ class _Merging:
             self.clashes += file_clashes(self.ctx, after, merged, sides, self.target.pending())
             return after
         return self._checked(after, thing, sides, merged)
+
+    def _whole(self, draft: ThingDraft, thing: ThingMerge, sides: Sides) -> Callable[[pa.Table], Decided]:
+        """What decides rows at some keys with all columns, once somebody asks for more than what is in conflict."""
+        policy, schema = thing.rows, draft.schema
+        assert policy is not None
+        assert schema is not None
+        return lambda keys: decide_at(self.ctx, sides, schema, policy, keys, None)
 
     def _merged_rows(self, draft: ThingDraft, thing: ThingMerge, sides: Sides, goes_on: bool) -> MergedRows:
         """Merge rows, or take what an earlier attempt made of them."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import TYPE_CHECKING, Any
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from anabranch.queries.three_way import Decision
     from anabranch.repo.context.context import Context
 
+    Decided = tuple[pa.Table, Decision]
+
 _WORDS, _SIDES = ("kind", "column"), ("base", "ours", "theirs")
 
 
@@ -38,6 +40,8 @@ class TableConflicts(Relation):
     ctx: Context | None = field(default=None, repr=False)
     may_break: bool = False
     """Whether what is resolved may break a constraint of the table."""
+    decide: Callable[[pa.Table], Decided] | None = field(default=None, repr=False)
+    """Decides rows at some keys with all columns: `decided` may have only those that are in conflict."""
 
     def __repr__(self) -> str:
         return f"TableConflicts({self.table!r}, {self.count()})"
@@ -65,7 +69,15 @@ class TableConflicts(Relation):
         from anabranch.repo.merge.chosen_conflicts import chosen_rows
 
         assert self.ctx is not None
-        return chosen_rows(self.ctx, self, key, where, args)
+        return chosen_rows(self.ctx, self if where is None else self.whole(), key, where, args)
+
+    def whole(self) -> TableConflicts:
+        """The same with all columns of the three rows at each key."""
+        schema = self.decision.schema
+        if self.decide is None or len(self.decision.cells) == len(schema.plain_columns):
+            return self
+        decided, decision = self.decide(self.decided.select([str(k) for k in schema.key_ids]))
+        return replace(self, decided=decided, decision=decision)
 
     def count(self) -> int:
         """Count the conflicts."""
@@ -239,6 +251,11 @@ class Conflicts(Mapping[str, TableConflicts]):
         """The rows of a table that can be resolved: those in conflict, then those that break a constraint."""
         found = (self.file_rows,) if name == FILES_NAME else (self.tables.get(name), self.breaking.get(name))
         return [t for t in found if t is not None]
+
+    def with_whole(self, name: str) -> Conflicts:
+        """The same with all columns of a table's rows, so that they can be resolved."""
+        known = self.tables.get(name)
+        return self if known is None else replace(self, tables={**self.tables, name: known.whole()})
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.tables)

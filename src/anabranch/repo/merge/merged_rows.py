@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
 
 import pyarrow as pa
 
@@ -28,6 +27,7 @@ from anabranch.queries.three_way import OURS, THEIRS, Decision
 from anabranch.repo.context.context import Context
 from anabranch.repo.merge.linked_changes import LinkedChanges
 from anabranch.repo.merge.merge_base import BaseRows
+from anabranch.repo.merge.plain_conflicts import plain_conflicts
 from anabranch.repo.merge.row_sides import MergedRows, Sides, Times, Used
 from anabranch.repo.merge.row_work import RowWork, lacking_columns, prepare
 from anabranch.repo.read.conditions import reading
@@ -52,7 +52,11 @@ def merge_rows(
     """
     work = prepare(ctx, sides, _merging_schema(schema, policy), policy)
     with scratch(ctx, work.engine) as place, reading(ctx, work.everything):
-        return _RowMerge(ctx, work, place).run(_fitting(settled, work.decision), go_on)
+        merge = _RowMerge(ctx, work, place)
+        told = plain_conflicts(ctx, work, merge.access) if settled is None and not go_on else None
+        if told is not None:
+            return MergedRows(conflicts=told[0], decision=told[1])
+        return merge.run(_fitting(settled, work.decision), go_on)
 
 
 def _merging_schema(schema: Schema, policy: RowPolicy) -> Schema:
@@ -67,9 +71,8 @@ def decide_at(
     work = prepare(ctx, sides, _merging_schema(schema, policy), policy)
     with scratch(ctx, work.engine) as place, reading(ctx, work.everything):
         merge = _RowMerge(ctx, work, place)
-        kept = merge._keep_keys(reading_of(Rows(keys), keys.column_names))
-        decided = merge._decide(kept, _fitting(settled, work.decision))
-        return work.engine.fetch(merge._reading(decided)), work.decision
+        decided = merge._decide(merge._keep_keys(Rows(keys)), _fitting(settled, work.decision))
+        return merge._rows_of(decided), work.decision
 
 
 def _fitting(settled: pa.Table | None, how: Decision) -> pa.Table | None:
@@ -300,12 +303,8 @@ class _RowMerge:
             parts.append(keys.source)
         return self._keep_keys(changes.distinct_keys(parts, self.schema.key_columns))
 
-    def _keep_keys(self, query: Query) -> Kept:
-        return self.place.keep(query, self._key_pairs, self.schema.key_columns)
-
-    @property
-    def _key_pairs(self) -> list[tuple[str, Any]]:
-        return list(column_types(self.schema.key_columns))
+    def _keep_keys(self, query: Query | Rows) -> Kept:
+        return self.place.keep(query, column_types(self.schema.key_columns), self.schema.key_columns)
 
     @property
     def _columns(self) -> tuple[Column, ...]:
@@ -370,6 +369,9 @@ class _RowMerge:
 
     def _reading(self, kept: Kept) -> Query:
         return reading_of(kept.source, [name for name, _ in decided_rows.pairs(self.decision)])
+
+    def _rows_of(self, kept: Kept) -> pa.Table:
+        return kept.source.table if isinstance(kept.source, Rows) else self.engine.fetch(self._reading(kept))
 
     def _new_version(self, decided: Kept | None) -> MergedRows:
         """All rows under another key than ours has."""

@@ -122,7 +122,7 @@ class OpenConflicts(ABC):
             raise InvalidRequest(f"resolve needs take= or {other}, one of them", hint="such as take='ours'")
         named = (columns,) if isinstance(columns, str) else tuple(columns) if columns is not None else None
         asked = Resolution(table, take, where, dict(args or {}), key, named, dict(set or {}))
-        conflicts, how = self.conflicts, self._how()
+        conflicts, how = self.conflicts.with_whole(table), self._how()
         decisions = resolve_things(conflicts, asked)
         rows, count = resolve_rows(self._ctx, conflicts, asked, how.settled, self._way_out)
         left = conflicts.after(rows) if not decisions and len(self.sources) == 1 else None
@@ -141,7 +141,7 @@ class OpenConflicts(ABC):
         decisions: dict[str, str] = {}
         rows, count = dict[ThingId, "pa.Table"](), 0
         if how.settled:
-            found = self._found(replace(how, settled={}))
+            found = self._found(replace(how, settled={})).with_whole(asked.table)
             rows, count = resolve_rows(self._ctx, found, asked, how.settled, self._way_out)
         if how.decisions:
             decisions = resolve_things(self._found(replace(how, decisions={})), asked)

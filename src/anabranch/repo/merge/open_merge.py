@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from anabranch.catalog import commits, open_merges
+from anabranch.catalog import commits, history, open_merges
 from anabranch.catalog.open_merges import MergeRecord
-from anabranch.catalog.store import lock_repository, now
+from anabranch.catalog.store import Connection, lock_repository, now
 from anabranch.errors import InvalidRequest
+from anabranch.model.clock import Position
 from anabranch.model.commits import Commit
 from anabranch.model.ids import new_id
 from anabranch.repo.branches.refs import need_branch, resolve
@@ -33,8 +34,7 @@ def start_merge(ctx: Context, asked: MergeRequest) -> OpenMerge:
         lock_repository(cx, ctx.record.id)
         head = need_branch(ctx, cx, asked.into or ctx.default_branch(cx))
         fixed = [(resolve(ctx, cx, ref), ref) for ref in asked.sources]
-        described = commits.describe(cx, [p for p, _ in fixed])
-        sources = tuple(f"{c.hash} {ref}" for c, (_, ref) in zip(described, fixed, strict=True))
+        sources = tuple(f"{_hash(cx, position)} {ref}" for position, ref in fixed)
         record = MergeRecord(
             new_id("g"),
             head.name,
@@ -55,6 +55,12 @@ def start_merge(ctx: Context, asked: MergeRequest) -> OpenMerge:
         made.abort()
         raise
     return made
+
+
+def _hash(cx: Connection, position: Position) -> str:
+    found = history.head(cx, position)
+    assert found is not None
+    return found.hash
 
 
 def list_merges(ctx: Context, into: str | None = None) -> list[OpenMerge]:

@@ -45,6 +45,10 @@ def inline_bytes(draft: Draft) -> dict[ObjectId, bytes]:
     return contents_of(made)
 
 
+Place = tuple[ThingId, str]
+"""A namespace, and a name in it."""
+
+
 @dataclass(frozen=True)
 class SideReader:
     """One commit as a merge sees it, and the way from the base to it."""
@@ -57,6 +61,9 @@ class SideReader:
     exact: bool = True
     """Whether the way begins at the base; if not, it only says what may have been touched."""
     _committed: dict[ThingId, ThingSide | None] = field(default_factory=dict, repr=False, compare=False)
+    _described: dict[ThingId, tuple[Entry | None, Place | None]] = field(
+        default_factory=dict, repr=False, compare=False
+    )
     _ways: dict[tuple[ThingId, ...], tuple[Layer, ...] | None] = field(default_factory=dict, repr=False, compare=False)
 
     def states(self, things: Iterable[ThingId]) -> dict[ThingId, ThingSide]:
@@ -65,11 +72,20 @@ class SideReader:
         new = [t for t in wanted if t not in self.draft.things and t not in self._committed]
         if new:
             with self.ctx.catalog.one_state(), self.ctx.catalog.read() as cx:
-                described = entries.find_entries(cx, self.clock, new)
+                described = entries.find_entries(cx, self.clock, [t for t in new if t not in self._described])
                 self._committed.update((thing, self._thing_side(cx, thing, described.get(thing))) for thing in new)
         drafted = self.draft.things
         sides = ((t, self._drafted(drafted[t]) if t in drafted else self._committed[t]) for t in wanted)
         return {thing: side for thing, side in sides if side is not None}
+
+    def described(
+        self, cx: Connection, thing: ThingId, entry: Entry | None = None
+    ) -> tuple[Entry | None, Place | None]:
+        """What the commit says of a thing, and its namespace and own name there, if it has one."""
+        if thing not in self._described:
+            entry = entry or entries.find_entry(cx, self.clock, thing)
+            self._described[thing] = entry, entries.place_of(cx, self.clock, thing) if entry else None
+        return self._described[thing]
 
     def _drafted(self, thing: ThingDraft) -> ThingSide | None:
         if thing.dropped:
@@ -82,10 +98,11 @@ class SideReader:
         if thing == files_thing(self.ctx.record.id):
             tree = files_schema(self.ctx.record.id)
             return self._with_changes(ThingSide(thing, "files", ROOT_NAMESPACE, FILES_NAME, FILES_NAME, schema=tree))
-        place = entries.place_of(cx, self.clock, thing) if entry and not entry.dropped else None
-        if entry is None or place is None:
+        entry, place = self.described(cx, thing, entry)
+        if entry is None or entry.dropped or place is None:
             return None
-        path = entries.full_name(cx, self.clock, thing) or place[1]
+        is_below = place[0] != ROOT_NAMESPACE
+        path = (entries.full_name(cx, self.clock, thing) if is_below else None) or place[1]
         schema = schema_of(self.ctx, cx, {entry.schema_id})[entry.schema_id] if entry.schema_id else None
         made = ThingSide(thing, entry.kind, place[0], place[1], path, entry.attributes, schema)
         return self._with_changes(made) if holds_rows(entry.kind) else replace(made, operations=self._operations(made))
@@ -200,18 +217,17 @@ class Joining:
     theirs: SideReader
 
 
-def common_ancestor(ctx: Context, cx: Connection, ours: Sequence[Position], theirs: Position) -> Ancestor:
+def common_ancestor(ctx: Context, lines: history.Lines, ours: Sequence[Position], theirs: Position) -> Ancestor:
     """Find what a commit, or one that is about to have several parents, has in common with another."""
-    lines = history.Lines(cx)
     found = merge_bases(lines, ours[0], theirs, *ours[1:])
     if len(found) > 1:
-        found = tuple(sorted(found, key=lambda p: _age(cx, p)))
+        found = tuple(sorted(found, key=lambda p: _age(lines.cx, p)))
     joined = []
     for n, other in enumerate(found[1:], 1):
-        base = common_ancestor(ctx, cx, found[:n], other)
+        base = common_ancestor(ctx, lines, found[:n], other)
         legs = find_path(lines, base.first.clock.head, other)
-        joined.append(Joining(base, SideReader(ctx, history.clock(cx, other), legs)))
-    return Ancestor(SideReader(ctx, history.clock(cx, found[0]), ()), tuple(joined))
+        joined.append(Joining(base, SideReader(ctx, lines.clock(other), legs)))
+    return Ancestor(SideReader(ctx, lines.clock(found[0]), ()), tuple(joined))
 
 
 def _age(cx: Connection, position: Position) -> tuple[int, str]:
@@ -252,12 +268,12 @@ def gather(ctx: Context, cx: Connection, target: Target, source: Position, fork:
     if fork is not None:
         ancestor = Ancestor(SideReader(ctx, history.clock(cx, fork), ()))
     else:
-        ancestor = common_ancestor(ctx, cx, (target.clock.head, *target.merged), source)
+        ancestor = common_ancestor(ctx, lines, (target.clock.head, *target.merged), source)
     base = ancestor.first.clock.head
     reaches = is_ancestor(lines, base, target.clock.head)
     to_ours = find_path(lines, base, target.clock.head) if reaches else None
     ours = SideReader(ctx, target.clock, to_ours, target.draft)
-    theirs = SideReader(ctx, history.clock(cx, source), find_path(lines, base, source))
+    theirs = SideReader(ctx, lines.clock(source), find_path(lines, base, source))
     things = _things(ctx, cx, (*ancestor.readers(), ours, theirs), target.draft)
     return Gathered(_heads(ancestor), ancestor.first, ours, theirs, tuple(things), ancestor)
 
@@ -316,11 +332,10 @@ def _things(
 
 def _related(cx: Connection, reader: SideReader, thing: ThingId, *, inside: bool) -> list[ThingId]:
     """The namespace above a thing, the ids that it goes by, and, if asked, what is in it."""
-    entry = entries.find_entry(cx, reader.clock, thing)
+    entry, place = reader.described(cx, thing)
     if entry is None:
         return []
     found = [ThingId(i) for i in entry.attributes.get("united", ())]
-    place = entries.place_of(cx, reader.clock, thing)
     if place:
         found.append(place[0])
     if inside and entry.kind == "namespace":

@@ -27,7 +27,7 @@ def unproven(expressions: Sequence[Expression], schema: Schema) -> str | None:
     for expression in expressions:
         expression.refuse_unknown_names(schema)
         try:
-            expression.for_duck(schema)
+            expression.refuse_unproven(schema)
         except Unproven as problem:
             return str(problem)
     return None

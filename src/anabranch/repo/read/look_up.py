@@ -25,6 +25,7 @@ from anabranch.queries.query import Rows
 from anabranch.queries.scan import Keys, near_layers
 from anabranch.repo.context.context import Context
 from anabranch.repo.read.conditions import not_in_duck, reading
+from anabranch.repo.read.rows_at import rows_at
 from anabranch.repo.read.scan import scan
 
 
@@ -32,17 +33,25 @@ def get_row(
     ctx: Context, state: TableState, shown: Sequence[Column], key: Any, pending: Mapping[ObjectId, bytes]
 ) -> dict[str, Any] | None:
     """Find the row of one key."""
-    rows = key_row(state, key)
-    keys = Keys(Rows(rows), table_range(rows, state.schema.key_columns))
+    wanted = key_row(state, key)
+    keys = Keys(Rows(wanted), table_range(wanted, state.schema.key_columns))
+    with reading(ctx, state):
+        rows = rows_at(ctx, state, shown, ctx.access(state.layers, pending), keys)
+        if rows is None:
+            rows = _fetched(ctx, state, shown, keys, pending)
+    found = to_dicts(rows.select([str(c.id) for c in shown]))
+    names = {str(c.id): c.name for c in shown}
+    return {names[k]: v for k, v in found[0].items()} if found else None
+
+
+def _fetched(
+    ctx: Context, state: TableState, shown: Sequence[Column], keys: Keys, pending: Mapping[ObjectId, bytes]
+) -> pa.Table:
     layers = near_layers(state, keys)
     engine = ctx.engines.pick(
         Work(size_of(layers), not_in_duck=not_in_duck(shown, state.name)), f"getting a row of {state.name}"
     )
-    query = scan(ctx, replace(state, layers=layers), shown, ctx.access(layers, pending), keys=keys)
-    with reading(ctx, state):
-        found = to_dicts(engine.fetch(query))
-    names = {str(c.id): c.name for c in shown}
-    return {names[k]: v for k, v in found[0].items()} if found else None
+    return engine.fetch(scan(ctx, replace(state, layers=layers), shown, ctx.access(layers, pending), keys=keys))
 
 
 def key_row(state: TableState, key: Any) -> pa.Table:

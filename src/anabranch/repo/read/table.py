@@ -16,7 +16,7 @@ from anabranch.model.tables import TableState
 from anabranch.plan.engine import Work
 from anabranch.repo.context.arguments import check_limit
 from anabranch.repo.context.context import Context
-from anabranch.repo.read.conditions import condition_for, not_in_duck, reading, unproven
+from anabranch.repo.read.conditions import condition_for, keys_source, not_in_duck, reading, unproven
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -150,13 +150,32 @@ class Table(Relation):
             return engine.fetch(query)
 
     def _rows_at_hand(self) -> pa.Table | None:
-        """All rows, where the catalogue holds them as they are: no engine need be started for them."""
+        """All rows, where the catalogue holds them as they are, or those at some keys: without an engine."""
         from anabranch.repo.read.plain_rows import plain_rows
 
-        if not self._selection.is_whole or self._ctx.engines.setting == "spark":
+        if self._ctx.engines.setting == "spark":
             return None
         with reading(self._ctx, self._state):
+            if not self._selection.is_whole:
+                return self._rows_at_keys()
             return plain_rows(self._ctx, self._state, self._shown, self._pending)
+
+    def _rows_at_keys(self) -> pa.Table | None:
+        """The rows that a condition selects which names keys and says no more."""
+        from anabranch.repo.read.rows_at import rows_at
+
+        state, where, chosen = self._state, self._where(), self._selection
+        if where is None or unproven([where], state.schema):
+            return None
+        named = where.key_values(state.schema)
+        keys = keys_source(state, named[0]) if named and named[1] else None
+        if keys is None:
+            return None
+        found = rows_at(self._ctx, state, self._shown, self._ctx.access(state.layers, self._pending), keys)
+        if found is None:
+            return None
+        key = [(str(c.id), "ascending") for c in state.schema.key_columns]
+        return found.sort_by(key).select([str(c.id) for c in self._shown]).slice(0, chosen.limit)
 
     def _applied_rows(self) -> pa.Table | None:
         """All rows with changes applied in memory, where there are changes and nothing else is asked of them."""

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from anabranch.model.changes import Counts
 from anabranch.model.objects import size_of
+from anabranch.model.schema import Column
 from anabranch.model.tables import TableState
 from anabranch.plan.commit import Statement
 from anabranch.plan.engine import Work
 from anabranch.proven.expression import Expression
 from anabranch.queries import writes as changes
+from anabranch.queries.query import Query, Rows
 from anabranch.repo.context.context import Context
-from anabranch.repo.read.conditions import condition_for, unproven
+from anabranch.repo.read.conditions import Condition, condition_for, unproven
 from anabranch.repo.write.write import Pending, Write
 
 
@@ -30,8 +32,17 @@ def delete(
     spoken = condition.columns(schema) if condition else ()
     read = tuple(dict.fromkeys((*schema.key_columns, *spoken)))
     split = condition_for(condition, state, engine)
-    query = write.scan(read, split.keys, state=split.near(state))
-    query = changes.selected_keys(query, read, schema, write.alias, split.test)
     with write.reading():
-        made = write.store(replace(query, args=split.args), "delete", schema.columns)
+        made = write.store(_selected(write, split, read), "delete", schema.columns)
     return Statement("delete", made, Counts(deleted=sum(o.stored.row_count for o in made)))
+
+
+def _selected(write: Write, condition: Condition, read: Sequence[Column]) -> Query | Rows:
+    """The keys of the rows that a condition selects; where it names keys and no more, they are looked up."""
+    if condition.keys is not None and condition.test is None:
+        found = write.rows_at(write.schema.key_columns, condition.keys)
+        if found is not None:
+            return Rows(found)
+    query = write.scan(read, condition.keys, state=condition.near(write.state))
+    query = changes.selected_keys(query, read, write.schema, write.alias, condition.test)
+    return replace(query, args=condition.args)

@@ -70,7 +70,11 @@ def refuse_taken(write: Write, made: Sequence[NewObject]) -> None:
     """Look the new keys up in the table, reading key columns only."""
     if not write.state.layers:
         return
-    existing = write.scan(write.schema.key_columns, write.keys_of(made))
+    key, keys = write.schema.key_columns, write.keys_of(made)
     with write.reading():
-        found = write.engine.fetch(limited(existing, NAMED_AT_MOST))
-    refuse_keys(found.to_pylist(), write.schema, f"{write.what}: the table has these keys already")
+        found = write.rows_at(key, keys)
+        if found is None:
+            found = write.engine.fetch(limited(write.scan(key, keys), NAMED_AT_MOST))
+    refuse_keys(
+        found.slice(0, NAMED_AT_MOST).to_pylist(), write.schema, f"{write.what}: the table has these keys already"
+    )

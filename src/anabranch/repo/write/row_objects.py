@@ -218,6 +218,7 @@ def _store_part(ctx: Context, part: pa.Table, form: ObjectForm) -> NewObject:
         ctx.cache.put(new.stored.id, part)
         return new
     file = ctx.root.put(content)
+    ctx.sound.wrote(ctx.root.uri(file.path), file)
     return _object(form, _ObjectBytes(file.sha256, len(content), part.num_rows, key_range, packs), path=file.path)
 
 

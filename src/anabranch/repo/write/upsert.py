@@ -15,8 +15,9 @@ from anabranch.model.tables import TableState
 from anabranch.model.types import DataType
 from anabranch.plan.commit import Statement
 from anabranch.queries import writes as changes
+from anabranch.queries.matched_rows import can_match, matched_rows
 from anabranch.queries.query import INSERT, OP, UPDATE, Query, Rows, Sources, limited, reading_of
-from anabranch.queries.scan import Keys, near_layers
+from anabranch.queries.scan import Keys
 from anabranch.repo.context.context import Context
 from anabranch.repo.write.checks import checks_on, refuse_broken_checks
 from anabranch.repo.write.defaults import default_expressions, default_values, naming_defaults
@@ -60,12 +61,15 @@ def upsert(ctx: Context, state: TableState, rows: Any, pending: Pending) -> Stat
 
 def _match(write: Write, place: Scratch, incoming: Kept, columns: list[Column]) -> Kept:
     """Join the rows with what the table has at their keys."""
-    sources, schema = Sources(), write.schema
-    keys = Keys(incoming.source, incoming.key_range)
-    near = replace(write, state=replace(write.state, layers=near_layers(write.state, keys)))
-    existing = near.scan(columns, keys, sources)
-    query = changes.matched(incoming.source, existing, schema, columns, sources)
+    schema, keys = write.schema, Keys(incoming.source, incoming.key_range)
     with write.reading():
+        found = write.rows_at(columns, keys) if can_match(columns) else None
+        if found is not None and isinstance(incoming.source, Rows):
+            both = matched_rows(incoming.source.table, found, schema.key_columns, columns)
+            return replace(incoming, source=Rows(both))
+        sources = Sources()
+        existing = write.scan(columns, keys, sources)
+        query = changes.matched(incoming.source, existing, schema, columns, sources)
         return place.keep(query, _matched_pairs(schema, columns), schema.key_columns, incoming.row_count)
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+import pyarrow as pa
+
 from anabranch.engines.engine import Engine
 from anabranch.model.ids import ObjectId
 from anabranch.model.layers import Layers
@@ -15,6 +17,7 @@ from anabranch.queries.query import Query, Rows, Source, Sources
 from anabranch.queries.scan import Keys
 from anabranch.repo.context.context import Context
 from anabranch.repo.read.conditions import reading
+from anabranch.repo.read.rows_at import rows_at
 from anabranch.repo.read.scan import scan
 from anabranch.repo.write.row_objects import Layout, ObjectForm, source_of, store
 
@@ -52,6 +55,12 @@ class Write:
         """Read columns of the table; of `state`, if that is a part of it."""
         access = self.ctx.access(self.state.layers, self.pending)
         return scan(self.ctx, state or self.state, columns, access, keys=keys, sources=sources)
+
+    def rows_at(self, columns: Sequence[Column], keys: Keys) -> pa.Table | None:
+        """The key and columns of the rows at some keys; None where that takes an engine."""
+        if not self.engine.in_process:
+            return None
+        return rows_at(self.ctx, self.state, columns, self.ctx.access(self.state.layers, self.pending), keys)
 
     def reading(self) -> reading:
         """A block that reads the table's objects."""
