@@ -34,7 +34,7 @@ MEMORY, ROOM_BYTES = Path("/dev/shm"), 4 * 2**30
 
 # A busy machine is no failure.
 settings.register_profile("any machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.load_profile("any machine")
+settings.register_profile("fewer", settings.get_profile("any machine"), max_examples=40)
 
 
 @pytest.fixture(scope="session")
@@ -90,7 +90,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Write to memory where there is room; make an exception for old PySparks: warnings are errors otherwise."""
+    """Write to memory where there is room; make an exception for old PySparks: warnings are errors otherwise.
+
+    Without `--all`, what does not say how many examples it wants gets fewer."""
+    settings.load_profile("any machine" if config.getoption("--all") else "fewer")
     if has_room(MEMORY):
         os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(MEMORY))
     for option, setting in (("--manifests", "manifest_object_limit"), ("--far", "inline_limit_bytes")):

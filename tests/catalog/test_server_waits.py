@@ -6,6 +6,8 @@ import os
 import signal
 import socket
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -42,38 +44,42 @@ def stop_while_writing(store: Store, name: str, told: str, settings: ab.Settings
     return "written"
 
 
-def stopped_writer(store: Store, locked: Path, settings: ab.Settings) -> Child:
-    """Start a writer, and come back when it holds the lock and is stopped, or about to be."""
+@contextmanager
+def stopped_writer(store: Store, locked: Path, settings: ab.Settings) -> Iterator[Child]:
+    """A writer that holds the lock and is stopped, or about to be; whatever becomes of the test, it ends."""
     made = Child(stop_while_writing, store, "r", str(locked), settings)
     deadline = time.monotonic() + PATIENCE_SECONDS
     while not locked.exists():
         assert time.monotonic() < deadline, "the writer never began"
         time.sleep(0.02)
-    return made
+    try:
+        yield made
+    finally:
+        made.kill()
 
 
 def test_a_writer_that_was_stopped_stops_others_and_no_readers(store: Store, tmp_path: Path) -> None:
     with store.init("r") as repo:
         make_table(repo, "t")
-        stopped = stopped_writer(store, tmp_path / "locked", waiting(idle_timeout_seconds=3600))
-        with (
-            store.open("r", settings=waiting(lock_timeout_seconds=0.1)) as hasty,
-            pytest.raises(ab.Unavailable, match="locked by another writer") as caught,
-        ):
-            put(hasty, "t", 2)
-        assert "again" in str(caught.value.hint)
-        assert ids(repo, "t") == [1], "readers don't wait"
-        stopped.wake()
-        assert stopped.result() == "written"
+        with stopped_writer(store, tmp_path / "locked", waiting(idle_timeout_seconds=3600)) as stopped:
+            with (
+                store.open("r", settings=waiting(lock_timeout_seconds=0.1)) as hasty,
+                pytest.raises(ab.Unavailable, match="locked by another writer") as caught,
+            ):
+                put(hasty, "t", 2)
+            assert "again" in str(caught.value.hint)
+            assert ids(repo, "t") == [1], "readers don't wait"
+            stopped.wake()
+            assert stopped.result() == "written"
 
 
 def test_a_writer_that_was_stopped_stops_others_for_a_set_time_only(store: Store, tmp_path: Path) -> None:
     with store.init("r") as repo:
         make_table(repo, "t")
-        stopped = stopped_writer(store, tmp_path / "locked", waiting(idle_timeout_seconds=1))
-        put(repo, "t", 3)  # as soon as the server has ended the writer
-        stopped.wake()
-        assert stopped.result() == "Unavailable"
+        with stopped_writer(store, tmp_path / "locked", waiting(idle_timeout_seconds=1)) as stopped:
+            put(repo, "t", 3)  # as soon as the server has ended the writer
+            stopped.wake()
+            assert stopped.result() == "Unavailable"
         assert ids(repo, "t") == [1, 3]
 
 

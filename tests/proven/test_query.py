@@ -152,7 +152,7 @@ def test_a_query_is_proven_in_milliseconds() -> None:
     taken = []
     for _ in range(5):
         _proven.cache_clear()
-        started = time.perf_counter()
+        started = time.process_time()
         prove(text)
-        taken.append(time.perf_counter() - started)
+        taken.append(time.process_time() - started)
     assert min(taken) < 0.05

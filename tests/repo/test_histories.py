@@ -142,6 +142,7 @@ class FoldedHistories(Histories):
         assert by_key(self.repo.table("t", at=branch).rows()) == self.heads[branch]
 
 
-LIMITS = settings(max_examples=25, stateful_step_count=12, deadline=None, suppress_health_check=list(HealthCheck))
+EXAMPLES = settings.default.max_examples // 4
+LIMITS = settings(max_examples=EXAMPLES, stateful_step_count=12, deadline=None, suppress_health_check=list(HealthCheck))
 TestHistories, TestFoldedHistories = Histories.TestCase, FoldedHistories.TestCase
 TestHistories.settings = TestFoldedHistories.settings = LIMITS

@@ -158,6 +158,7 @@ class SchemaHistories(RuleBasedStateMachine):
 
 
 TestSchemaHistories = SchemaHistories.TestCase
+EXAMPLES = settings.default.max_examples * 3 // 10
 TestSchemaHistories.settings = settings(
-    max_examples=30, stateful_step_count=10, deadline=None, suppress_health_check=list(HealthCheck)
+    max_examples=EXAMPLES, stateful_step_count=10, deadline=None, suppress_health_check=list(HealthCheck)
 )

@@ -151,9 +151,10 @@ def test_an_engine_folds_as_the_other_reads(tmp_path: Path, engine: dict[str, An
         assert told(repo) == before
 
 
+@pytest.mark.parametrize("seeds", [range(1), pytest.param(range(1, 3), marks=pytest.mark.more)])
 @pytest.mark.parametrize("kind", SETTINGS)
-def test_random_histories_read_alike_with_views_and_without(kind: str, tmp_path: Path) -> None:
-    for seed in range(3):
+def test_random_histories_read_alike_with_views_and_without(kind: str, seeds: range, tmp_path: Path) -> None:
+    for seed in seeds:
         histories = []
         for settings in (ab.Settings(folding=ab.FoldingSettings(commit_limit=0)), SETTINGS[kind]):
             with opened(tmp_path / f"{seed}-{settings.folding.commit_limit}", settings) as repo:

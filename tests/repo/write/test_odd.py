@@ -174,7 +174,7 @@ def test_a_difference_of_two_thousand_columns_takes_seconds(duck: ab.Repository)
         tx.create_table("wide", table_of(2000, 3), key="c0")
     with duck.commit("main", "write") as tx:
         tx.table("wide").update({"c1999": "c1999 * 10"}, where="c0 = 2")
-    began = time.perf_counter()
+    began = time.process_time()
     (changed,) = duck.diff("main~1", "main")["wide"].rows()
     assert list(changed["columns"]) == ["c1999"]
-    assert time.perf_counter() - began < 30
+    assert time.process_time() - began < 30
