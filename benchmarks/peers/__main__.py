@@ -5,11 +5,13 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import signal
 import statistics
 import subprocess
 import sys
 import tempfile
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -83,7 +85,7 @@ Found = dict[str, dict[str, float]]
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run a group; 1 if a result is wrong or a bar is missed."""
+    """Run a group; 1 if a system failed, a result is wrong or a bar is missed."""
     asked = _parser().parse_args(arguments)
     with tempfile.TemporaryDirectory(prefix="anabranch-peers-", dir=asked.folder) as folder:
         inputs = Path(folder) / "inputs"
@@ -92,33 +94,54 @@ def main(arguments: Sequence[str] | None = None) -> int:
         make_warm_up(work)
         chosen = [p for p in peers(asked.environments)[asked.group] if not asked.only or p.name in asked.only]
         rounds: dict[str, list[dict[str, Any]]] = {peer.name: [] for peer in chosen}
+        failed: list[str] = []
         for number in range(asked.rounds):
             for peer in chosen if number % 2 == 0 else chosen[::-1]:
-                rounds[peer.name].append(_walk(peer, work, Path(folder) / f"{peer.name}-{number}"))
+                try:
+                    rounds[peer.name].append(_walk(peer, work, Path(folder) / f"{peer.name}-{number}", asked.limit))
+                except PeerFailed as problem:
+                    failed.append(f"error: {problem}")
     wrong = [text for name, found in rounds.items() for one in found for text in _wrong(name, one, expected)]
-    found = {name: _median(documents, "seconds") for name, documents in rounds.items()}
+    found = {name: _median(documents, "seconds") for name, documents in rounds.items() if documents}
     print(render(found, asked.group))
-    if asked.group == "process":
-        busy = {name: _median(documents, "processor") for name, documents in rounds.items()}
-        print("\nIn seconds of a processor:\n\n" + render(busy, asked.group))
+    busy = {name: _median(documents, "processor") for name, documents in rounds.items() if documents}
+    print("\nIn seconds of a processor, those of a JVM included:\n\n" + render(busy, asked.group))
     if asked.json:
         asked.json.write_text(json.dumps({"rows": asked.rows, "rounds": rounds}, indent=2) + "\n")
-    for text in wrong:
+    for text in (*failed, *wrong):
         print(text, file=sys.stderr)
     missed = [bar for bar in BARS if bar.group == asked.group and (ratio := _ratio(found, bar)) and ratio > bar.limit]
-    return 1 if wrong or missed else 0
+    return 1 if failed or wrong or missed else 0
 
 
-def _walk(peer: Peer, work: Work, folder: Path) -> dict[str, Any]:
-    """Let a system do everything in a process of its own."""
+class PeerFailed(Exception):
+    """A system that ended with an error, or did not end in its time."""
+
+
+def _walk(peer: Peer, work: Work, folder: Path, limit: float) -> dict[str, Any]:
+    """Let a system do everything in a process of its own, and end it, its JVM too, when its time is over."""
     command = [peer.python, "-m", f"benchmarks.peers.{peer.module}", str(work.folder), str(work.rows), str(folder)]
     paths = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))
     environment = {**os.environ, "PYTHONPATH": paths, "PYSPARK_PYTHON": peer.python, "TZ": "UTC"}
-    print(f"{peer.name} …", file=sys.stderr, flush=True)
-    ended = subprocess.run([*command, *peer.arguments], stdout=subprocess.PIPE, text=True, env=environment, cwd=ROOT)
-    if ended.returncode:
-        raise SystemExit(f"error: {peer.name} failed ({' '.join(command)}); make bench-peers makes its environment")
-    found: dict[str, Any] = json.loads(ended.stdout.strip().splitlines()[-1])
+    print(f"{peer.name}, for at most {limit:g} s …", file=sys.stderr, flush=True)
+    with subprocess.Popen(
+        [*command, *peer.arguments],
+        stdout=subprocess.PIPE,
+        text=True,
+        env=environment,
+        cwd=ROOT,
+        start_new_session=True,
+    ) as running:
+        try:
+            output, _ = running.communicate(timeout=limit)
+        except subprocess.TimeoutExpired:
+            raise PeerFailed(f"{peer.name} did not end within {limit:g} s (--limit)") from None
+        finally:
+            with suppress(ProcessLookupError):
+                os.killpg(running.pid, signal.SIGKILL)
+    if running.returncode:
+        raise PeerFailed(f"{peer.name} failed ({' '.join(command)}); make bench-peers makes its environment")
+    found: dict[str, Any] = json.loads(output.strip().splitlines()[-1])
     return found
 
 
@@ -173,6 +196,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--shuffled", action="store_true", help="load rows that lie in no order; else by their key")
     parser.add_argument("--environments", type=Path, default=ROOT / ".venv-peers", help="where the peers are installed")
     parser.add_argument("--folder", type=Path, help="where to put the data; a temporary folder if left out")
+    parser.add_argument("--limit", type=float, default=1200, help="seconds that a system may take for one round")
     parser.add_argument("--json", type=Path, help="write every round to this file, too")
     return parser
 

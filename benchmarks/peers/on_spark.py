@@ -14,8 +14,13 @@ from benchmarks.peers.walk import main
 from benchmarks.peers.work import COLUMNS, Work
 
 VALUES = COLUMNS[1:]
-ICEBERG = "org.apache.iceberg:iceberg-spark-runtime-4.1_2.13:1.12.0"
-DELTA = "io.delta:delta-spark_4.1_2.13:4.4.1"
+JARS = Path(__file__).parents[2] / ".venv-peers" / "jars"
+"""Where `scripts/make_peers` puts them."""
+
+
+def classpath(name: str) -> str:
+    """The jars of a system, as Spark is told of them."""
+    return ",".join(sorted(map(str, (JARS / name).glob("*.jar"))))
 
 
 class ByHand:
@@ -227,7 +232,7 @@ class Iceberg(WithMerge):
 
     def __init__(self, folder: Path) -> None:
         self.settings = {
-            "spark.jars.packages": ICEBERG,
+            "spark.jars": classpath("iceberg"),
             "spark.sql.extensions": "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions",
             "spark.sql.catalog.ice": "org.apache.iceberg.spark.SparkCatalog",
             "spark.sql.catalog.ice.type": "hadoop",
@@ -266,7 +271,7 @@ class Delta(WithMerge):
 
     settings = MappingProxyType(
         {
-            "spark.jars.packages": DELTA,
+            "spark.jars": classpath("delta"),
             "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
             "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
             "spark.databricks.delta.properties.defaults.enableDeletionVectors": "true",
