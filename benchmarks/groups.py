@@ -35,6 +35,8 @@ GROUPS = (
     Group("queries", "benchmarks.tpch", ("tpch",)),
     Group("objects", "benchmarks.file_counts", ("files-count",)),
     Group("files", "benchmarks.versioned_files", ("file-puts", "file-paths", "file-appends", "file-insert")),
+    Group("files-classic", "benchmarks.files_on_spark", ("file-spark",)),
+    Group("files-connect", "benchmarks.files_on_spark", ("file-connect",)),
     Group("roots", "benchmarks.roots", ("roots-process", "roots-on-spark", "roots-counts")),
     Group("flat", "benchmarks.flat", ("commits", "branches", "tables")),
 )

@@ -16,6 +16,8 @@ LIMITS: Mapping[str, float] = {
     "files-count": 3.0,
     "file-puts": 1.0,
     "file-paths": 2.0,
+    "file-spark-parquet": 1.1,
+    "file-spark-lines": 1.5,
     "fold-commit": 1.5,
     "fold-slowest": 15.0,
     "fold-scan": 1.5,

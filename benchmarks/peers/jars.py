@@ -1,4 +1,4 @@
-"""The jars of Iceberg and Delta, without those that Spark brings: `python3 -m benchmarks.peers.jars FOLDER` fetches them."""
+"""The jars of Iceberg and Delta, but for those that Spark has; `python3 -m benchmarks.peers.jars FOLDER` fetches."""
 
 from __future__ import annotations
 

@@ -115,7 +115,8 @@ class Walk:
         except NotImplementedError:
             return
         self.seconds[name], self.processor[name] = time.perf_counter() - start, processor_seconds() - busy
-        print(f"  {name} {self.seconds[name]:.3f} s", file=sys.stderr, flush=True)
+        told = f"  {name} {self.seconds[name]:.3f} s, of a processor {self.processor[name]:.3f} s"
+        print(told, file=sys.stderr, flush=True)
         if keep:
             self.results[name] = found
 

@@ -92,7 +92,7 @@ class SparkSettings:
     """`auto` takes Spark when more bytes than this must be read."""
     file_row_limit: int = 262_144
     """Rows per Parquet file that Spark writes for a table: few enough for a commit in the process to rewrite one."""
-    seal_in_process_limit_bytes: int = 16 * 1024 * 1024
+    seal_in_process_limit_bytes: int = 64 * 1024 * 1024
     """What Spark wrote is hashed and described by its executors, unless it is smaller than this."""
     broadcast_limit_bytes: int = 64 * 1024 * 1024
     """Overlays up to this size are sent to every executor."""

@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from anabranch.objects import looks, parquet
-from anabranch.objects.looks import Look, LookTask, look_at, repeated_keys
+from anabranch.objects.looks import Look, LookTask, lie_apart, look_at, repeated_keys
 from tests.objects.test_parquet import column, table_of
 
 
@@ -27,9 +27,11 @@ def look(rows: pa.Table, group: int = 10, **wanted: Any) -> Look:
 def test_a_look_tells_size_hash_rows_and_range() -> None:
     rows = table_of([column("int", "a"), column("string", "b")], (1, "z"), (2, "a"), (3, "m"))
     content = parquet.encode(rows, 2)
-    found = look_at(io.BytesIO(content), LookTask(tuple(rows.column_names), repeats=5))
+    found = look_at(
+        io.BytesIO(content), LookTask(tuple(rows.column_names), repeats=5, never_null=(rows.column_names[0],))
+    )
     assert (found.size_bytes, found.sha256) == (len(content), hashlib.sha256(content).hexdigest())
-    assert (found.row_count, found.nulls, found.ranges) == (3, 0, ((1, 3), ("a", "z")))
+    assert (found.row_count, found.null_free, found.ranges) == (3, (rows.column_names[0],), ((1, 3), ("a", "z")))
     assert (found.ends, found.repeats) == (((1, "z"), (3, "m")), ())
 
 
@@ -41,6 +43,32 @@ def test_a_file_that_is_not_kept_needs_no_hash_and_no_key_is_read_for_nothing() 
 def test_a_file_without_rows_has_no_ends() -> None:
     found = look(table_of([column("int")]), repeats=5)
     assert (found.row_count, found.ranges, found.ends, found.repeats) == (0, None, (), ())
+
+
+def test_a_column_is_free_of_nulls_if_every_row_group_says_so() -> None:
+    rows = table_of(
+        [column("int", "a"), column("int", "b"), column("double", "c")], (1, 1, 1.0), (2, 2, 2.0), (3, None, 3.0)
+    )
+    assert look(rows, 2, never_null=(*rows.column_names, "d")).null_free == (rows.column_names[0],), "none of floats"
+
+
+@pytest.mark.parametrize(
+    ("keys", "ascends"),
+    [([(1, "b"), (2, "a"), (2, "a")], True), ([(1, "b"), (1, "a")], False), ([(2, "a"), (1, "b")], False), ([], True)],
+)
+def test_a_look_tells_whether_keys_ascend(keys: list[tuple[int, str]], ascends: bool) -> None:
+    rows = table_of([column("int", "a"), column("string", "b")], *keys)
+    assert look(rows, 2, repeats=1).ascends is ascends
+    assert not look(table_of([column("int")], (1,), (None,)), repeats=1).ascends
+
+
+def test_files_lie_apart_if_they_share_no_more_than_their_ends() -> None:
+    def files(*parts: tuple[int | None, ...]) -> list[Look]:
+        return [look(table_of([column("int")], *((k,) for k in p)), repeats=9) for p in parts]
+
+    assert lie_apart(files((5, 7), (1, 5), ()))
+    assert not lie_apart(files((1, 6), (5, 7)))
+    assert not lie_apart(files((None, 6), (7, 9))), "what can't be compared is not known"
 
 
 def test_times_are_told_in_a_zone_that_every_python_has() -> None:

@@ -18,6 +18,7 @@ import pyarrow as pa
 from anabranch.arrow.plain import plain
 from anabranch.engines.before_read import AtHand, where_they_are
 from anabranch.engines.duck_functions import register
+from anabranch.engines.engine import FileCount
 from anabranch.errors import InvalidRequest, Unavailable
 from anabranch.model.ddl import parse_type
 from anabranch.model.types import DataType
@@ -67,7 +68,7 @@ class DuckEngine:
         return [_spark_type(row[1]) for row in rows]
 
     def write(
-        self, query: Query, uri: str, cluster: Sequence[str], number: str | None = None, files: int | None = None
+        self, query: Query, uri: str, cluster: Sequence[str], number: str | None = None, files: FileCount = None
     ) -> None:
         """Write one file, in order."""
         folder = Path(uri)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from enum import Enum
 from typing import Protocol
 
 import pyarrow as pa
@@ -10,6 +11,17 @@ import pyarrow as pa
 from anabranch.errors import Unavailable
 from anabranch.model.types import DataType
 from anabranch.queries.query import Query
+
+
+class InPlace(Enum):
+    """Rows that are written in the partitions that they are in: nothing is exchanged."""
+
+    SORTED = "as they lie"
+    UNSORTED = "sorted within each"
+
+
+FileCount = int | InPlace | None
+"""How many files an engine is to write: as many, one for each partition, or as it decides."""
 
 
 class Engine(Protocol):
@@ -26,7 +38,7 @@ class Engine(Protocol):
         """Say which types the columns of a query have, without running it; None for bare nulls."""
 
     def write(
-        self, query: Query, uri: str, cluster: Sequence[str], number: str | None = None, files: int | None = None
+        self, query: Query, uri: str, cluster: Sequence[str], number: str | None = None, files: FileCount = None
     ) -> None:
         """Run a query and write its rows as Parquet files below `uri`, sorted by `cluster` within and across files.
 

@@ -3,26 +3,25 @@
 from __future__ import annotations
 
 import io
-import re
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from contextlib import redirect_stdout
 from datetime import UTC, date, datetime
-from difflib import get_close_matches
 from functools import reduce
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
-from py4j.protocol import Py4JError, Py4JJavaError
-from pyspark.errors import AnalysisException, ArithmeticException, DateTimeException, PySparkException
+from py4j.protocol import Py4JJavaError
+from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.pandas.types import from_arrow_schema
 
 from anabranch.arrow.plain import plain
 from anabranch.engines.before_read import BeforeRead, look_at_none
-from anabranch.engines.engine import out_of_sight
+from anabranch.engines.engine import FileCount, InPlace, out_of_sight
 from anabranch.engines.far_root import S3A, FarRoot
+from anabranch.engines.spark_errors import FAILURES, NO_FILE, translate
 from anabranch.engines.spark_sessions import (
     functions_of,
     is_remote,
@@ -31,10 +30,9 @@ from anabranch.engines.spark_sessions import (
     quietly,
     refuse_foreign,
 )
-from anabranch.errors import InvalidRequest, NotFound, Unavailable
+from anabranch.errors import InvalidRequest
 from anabranch.model.ddl import parse_type
 from anabranch.model.field_ids import field_id
-from anabranch.model.texts import FLATTER
 from anabranch.model.types import FLOATS, VOID, DataType, array_of, map_of, struct_of
 from anabranch.queries.nested import has_other_form
 from anabranch.queries.query import TURN, Files, Frame, Query, Rows, Source
@@ -55,10 +53,6 @@ __all__ = [
     "is_spark_frame",
     "local_session",
 ]
-
-
-FAILURES = (PySparkException, Py4JJavaError)
-"""PySpark leaves some of Spark's errors as Java has them."""
 
 
 def is_spark_frame(value: Any) -> bool:
@@ -229,7 +223,7 @@ class SparkEngine:
         """Why a file of ours is not in sight: Spark has no client for the root, other disks, or failed."""
         if self._far is not None and self._far.scheme == "s3" and lacks_class(self.session, S3A):
             return self._far.lacking(uri)
-        if isinstance(error, PySparkException) and error.getSqlState() == _NO_FILE:
+        if isinstance(error, PySparkException) and error.getSqlState() == NO_FILE:
             return out_of_sight(uri)
         return translate(error)
 
@@ -250,14 +244,14 @@ class SparkEngine:
         return [None if type_ == VOID else type_ for type_ in found.values()]
 
     def write(
-        self, query: Query, uri: str, cluster: Sequence[str], number: str | None = None, files: int | None = None
+        self, query: Query, uri: str, cluster: Sequence[str], number: str | None = None, files: FileCount = None
     ) -> None:
         """Write the rows, range-partitioned and sorted, so that files have disjoint key ranges."""
         frame = self.frame(query)
         options = self._write_options(frame_types(frame), cluster)
         if self._file_rows and files != 1 and (cluster or number):
             options["maxRecordsPerFile"] = str(self._file_rows)
-        if cluster:
+        if cluster and files is not InPlace.SORTED:
             frame = _ranged(frame, cluster, files).sortWithinPartitions(*cluster)
         if number:
             # The last step before the rows are written, so that a task that runs again numbers its own rows only.
@@ -371,8 +365,10 @@ def _float_leaves(path: str, type_: DataType) -> list[str]:
     return [leaf for f in type_.fields for leaf in _float_leaves(f"{above}.{f.name}", f.type)]
 
 
-def _ranged(frame: DataFrame, cluster: Sequence[str], files: int | None) -> DataFrame:
+def _ranged(frame: DataFrame, cluster: Sequence[str], files: FileCount) -> DataFrame:
     """The rows in partitions that share no value; for one of them Spark need not look at the rows beforehand."""
+    if isinstance(files, InPlace):
+        return frame
     if files == 1:
         return frame.repartition(1)
     return frame.repartitionByRange(files, *cluster) if files else frame.repartitionByRange(*cluster)
@@ -393,91 +389,3 @@ def _literal(value: date) -> str:
     if value.tzinfo is None:
         return f"timestamp_ntz'{value.isoformat(' ')}'"
     return f"timestamp_ltz'{value.astimezone(UTC).isoformat(' ')}'"
-
-
-_VALUE_STATES = ("22", "21")
-"""SQLSTATE classes of values that do not fit: data exceptions and cardinality."""
-_REQUEST_STATES = ("42", "0A", "38")
-"""SQLSTATE classes of text that can't be run: syntax, names, types, missing features."""
-_TOO_COMPLEX = "54"
-"""SQLSTATE class of text that is beyond limits: Spark's stack is too small for it."""
-_NO_FILE = "42K03"
-"""SQLSTATE of a path that is not there: nothing that another request could mend."""
-
-
-_PLACE = re.compile(r"( SQLSTATE: \w{5})?([; (]+line \d+,? pos \d+[;)]*)?$")
-"""The end of Spark's first line: a code that is for programs, and a place in a text that the user did not write."""
-
-
-def translate(error: PySparkException | Py4JJavaError) -> AnabranchError:
-    """Turn Spark's errors into ours, by their SQLSTATE."""
-    state, message = _state_and_message(error)
-    first = next((line.strip() for line in message.splitlines() if line.strip()), type(error).__name__)
-    text = _PLACE.sub("", first)
-    unclear = _unclear_name(error)
-    if unclear is not None:
-        return unclear
-    if state.startswith(_VALUE_STATES):
-        return InvalidRequest(f"a value does not fit: {text}", hint="check the values and the column's type")
-    if state == _NO_FILE:
-        return Unavailable(f"the data can't be read: {text}", hint="check that the object root can be reached")
-    if state.startswith(_TOO_COMPLEX):
-        return InvalidRequest("it has too many parts inside each other, or in a row, for Spark", hint=FLATTER)
-    # Older Sparks give some of what they refuse no state.
-    if state.startswith(_REQUEST_STATES) or (not state and isinstance(error, AnalysisException)):
-        return InvalidRequest(f"the expression can't be run: {text}", hint="check names and types")
-    return Unavailable(f"Spark failed: {text}", hint="see Spark's log")
-
-
-def _unclear_name(error: PySparkException | Py4JJavaError) -> NotFound | InvalidRequest | None:
-    """The error of a name that Spark does not know or knows twice, with those that it does."""
-    if not isinstance(error, PySparkException):
-        return None
-    kind = str(error.getCondition() or "").partition(".")[0]
-    facts = error.getMessageParameters() or {}
-    if kind == "UNRESOLVED_COLUMN":
-        name, near = _bare(facts.get("objectName", "")), facts.get("proposal", "")
-        known = [_bare(part) for part in near.split(", ") if part]
-        hint = f"did you mean {known[0]!r}?" if get_close_matches(name, known[:1]) else f"columns: {', '.join(known)}"
-        return NotFound(f"there is no column {name!r}", hint=hint if known else None, column=name)
-    if kind == "AMBIGUOUS_REFERENCE":
-        name, both = _bare(facts.get("name", "")), _bare(facts.get("referenceNames", "")).strip("[]")
-        return InvalidRequest(f"the column {name!r} is ambiguous", hint=f"it may be {both}", column=name)
-    if kind == "UNRESOLVED_ROUTINE":
-        name = _bare(facts.get("routineName", ""))
-        return NotFound(f"there is no function {name!r}", hint="see Spark's list of functions", function=name)
-    return None
-
-
-def _bare(name: str) -> str:
-    """A name without backticks."""
-    return name.strip().replace("`", "")
-
-
-def _state_and_message(error: PySparkException | Py4JJavaError) -> tuple[str, str]:
-    if isinstance(error, PySparkException):
-        of_value = isinstance(error, (ArithmeticException, DateTimeException))  # Java's own have no state.
-        return error.getSqlState() or ("22003" if of_value else ""), str(error)
-    thrown = root = error.java_exception
-    while thrown is not None:  # What a thread of Spark's failed with is wrapped in exceptions without a state.
-        state = _java_state(thrown)
-        if state:
-            return state, str(thrown.getMessage())
-        root, thrown = thrown, thrown.getCause()
-    return _JAVA_STATES.get(str(root.getClass().getName()), ""), str(root.toString())
-
-
-_JAVA_STATES = {
-    "java.lang.ArithmeticException": "22003",
-    "java.time.DateTimeException": "22008",
-    "java.lang.StackOverflowError": "54001",
-}
-"""SQLSTATEs for what Java itself throws over values and texts: Spark gives these none."""
-
-
-def _java_state(thrown: Any) -> str | None:
-    try:
-        found: str | None = thrown.getSqlState()
-    except Py4JError:  # An exception of another kind than Spark's own has no such method.
-        return None
-    return found

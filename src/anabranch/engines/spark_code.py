@@ -18,7 +18,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
 from anabranch.engines import spark_sent
-from anabranch.engines.spark import translate
+from anabranch.engines.spark_errors import translate
 from anabranch.engines.spark_sent import HOME, SentCode, look_around, packed, run_answers, run_rows, unpacked
 from anabranch.engines.spark_sessions import functions_of, quietly
 from anabranch.errors import Unavailable

@@ -7,7 +7,7 @@ import re
 from contextlib import redirect_stdout
 from typing import TYPE_CHECKING
 
-from anabranch.engines.spark import FAILURES, translate
+from anabranch.engines.spark_errors import FAILURES, translate
 from anabranch.settings import DOOR_INPUT_LIMIT_BYTES, DOOR_LIMIT_BYTES
 
 if TYPE_CHECKING:
@@ -18,6 +18,8 @@ _SIZE = re.compile(r"sizeInBytes=([\d.]+(?:E[+-]?\d+)?) (\w+)")
 _UNITS = {unit: 1024**n for n, unit in enumerate(("B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"))}
 _PLAIN = {"Project", "Relation", "SubqueryAlias"}
 """Steps of a plan that leave no row out: what Spark knows of their size is so."""
+_READS = _PLAIN | {"Filter", "InMemoryRelation", "LocalRelation", "Range"}
+"""Steps that neither move rows nor run anybody's Python."""
 _SHUFFLE = re.compile(r"^[\s:|+-]*Exchange\b", re.MULTILINE)
 
 
@@ -26,8 +28,7 @@ def may_be_few_rows(frame: DataFrame) -> bool:
 
     That costs little where nothing is shuffled, since each task stops early; else if what is read is little.
     """
-    logical, _, physical = _cost_plan(frame).partition("== Physical Plan ==")
-    lines = [line for line in logical.splitlines() if "Statistics(" in line]
+    lines, physical = _plans(frame)
     if not lines:
         return False
     if _size(lines[0]) <= DOOR_LIMIT_BYTES:
@@ -35,6 +36,18 @@ def may_be_few_rows(frame: DataFrame) -> bool:
     if _SHUFFLE.search(physical):
         return sum(_size(line) for line in _leaves(lines)) <= DOOR_INPUT_LIMIT_BYTES
     return not {_node(line) for line in lines} <= _PLAIN
+
+
+def reads_only(frame: DataFrame) -> bool:
+    """Whether a DataFrame does no more than read: then a few of its columns cost little, and come in the same order."""
+    lines, _ = _plans(frame)
+    return bool(lines) and {_node(line) for line in lines} <= _READS
+
+
+def _plans(frame: DataFrame) -> tuple[list[str], str]:
+    """The steps of the logical plan, and the physical plan."""
+    logical, _, physical = _cost_plan(frame).partition("== Physical Plan ==")
+    return [line for line in logical.splitlines() if "Statistics(" in line], physical
 
 
 def _cost_plan(frame: DataFrame) -> str:

@@ -12,6 +12,7 @@ import pickle
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from itertools import pairwise
 from typing import Any, BinaryIO
 
 ROWS_AT_ONCE = 1 << 20
@@ -27,6 +28,8 @@ class LookTask:
     hashes: bool = True
     repeats: int = 0
     """Keys that stand next to each other twice, of which so many are named; for 0 no key is read."""
+    never_null: tuple[str, ...] = ()
+    """Columns that may have no null."""
 
 
 @dataclass(frozen=True)
@@ -37,14 +40,16 @@ class Look:
     sha256: str
     """An empty text if it was not asked for."""
     row_count: int
-    nulls: int
-    """Nulls in the key, as far as the footer tells them."""
+    null_free: tuple[str, ...]
+    """Those of the columns without nulls that the footer shows to have none."""
     ranges: tuple[tuple[Any, Any], ...] | None
     """The least and greatest value of each column of the key; None if the footer does not tell them for sure."""
     ends: tuple[tuple[Any, ...], ...] = ()
     """The first and the last key, or the only one, if repeats were asked for."""
     repeats: tuple[tuple[Any, ...], ...] = ()
     """Keys that stand next to each other twice or more, each listed once."""
+    ascends: bool = False
+    """Whether no key is less than the one before, if repeats were asked for."""
 
 
 def look_at(file: BinaryIO, task: LookTask) -> Look:
@@ -55,9 +60,10 @@ def look_at(file: BinaryIO, task: LookTask) -> Look:
     size = file.seek(0, os.SEEK_END)
     file.seek(0)
     parquet = pq.ParquetFile(file, page_checksum_verification=True)
-    nulls, ranges = footer_ranges(parquet.metadata, task.key)
-    ends, repeats = _walk(parquet, task) if task.repeats else ((), ())
-    return Look(size, digest, parquet.metadata.num_rows, nulls, ranges, ends, repeats)
+    _, ranges = footer_ranges(parquet.metadata, task.key)
+    null_free = tuple(name for name in task.never_null if has_no_null(parquet.metadata, name))
+    ends, repeats, ascends = _walk(parquet, task) if task.repeats else ((), (), False)
+    return Look(size, digest, parquet.metadata.num_rows, null_free, ranges, ends, repeats, ascends)
 
 
 def repeated_keys(looks: Iterable[Look], limit: int) -> list[tuple[Any, ...]]:
@@ -73,11 +79,26 @@ def repeated_keys(looks: Iterable[Look], limit: int) -> list[tuple[Any, ...]]:
     return list(found)[:limit]
 
 
+def lie_apart(looks: Iterable[Look]) -> bool:
+    """Tell whether files that are sorted by key share no more than their ends; no, if keys can't be compared here."""
+    ends = [(look.ends[0], look.ends[-1]) for look in looks if look.ends]
+    try:
+        ends.sort()
+        return all(one[1] <= other[0] for one, other in pairwise(ends))
+    except TypeError:
+        return False
+
+
+def has_no_null(metadata: Any, name: str) -> bool:
+    """Tell whether the statistics of a footer show that a column has no null."""
+    return all(s is not None and s.has_null_count and s.null_count == 0 for s in _statistics(metadata, name) or [None])
+
+
 def footer_ranges(metadata: Any, key: Sequence[str]) -> tuple[int, tuple[tuple[Any, Any], ...] | None]:
     """Count nulls in the key and tell its range, by the statistics of a footer."""
     nulls, ranges, sure = 0, [], True
     for name in key:
-        statistics = list(_statistics(metadata, name))
+        statistics = _statistics(metadata, name)
         nulls += sum(s.null_count or 0 for s in statistics if s)
         ends = [_ends(s) for s in statistics]
         known = [e for e in ends if e]
@@ -86,11 +107,12 @@ def footer_ranges(metadata: Any, key: Sequence[str]) -> tuple[int, tuple[tuple[A
     return nulls, tuple(ranges) if sure and ranges else None
 
 
-def _statistics(metadata: Any, name: str) -> Iterator[Any]:
-    index = next((i for i in range(metadata.num_columns) if metadata.schema.column(i).name == name), None)
-    if index is not None:
-        for group in range(metadata.num_row_groups):
-            yield metadata.row_group(group).column(index).statistics
+def _statistics(metadata: Any, name: str) -> list[Any]:
+    """The statistics of each row group; nothing for a column that has others inside."""
+    index = next((i for i in range(metadata.num_columns) if metadata.schema.column(i).path == name), None)
+    if index is None:
+        return []
+    return [metadata.row_group(group).column(index).statistics for group in range(metadata.num_row_groups)]
 
 
 def _ends(statistics: Any) -> tuple[Any, Any] | None:
@@ -101,9 +123,10 @@ def _ends(statistics: Any) -> tuple[Any, Any] | None:
     return None if False in exact else (statistics.min, statistics.max)
 
 
-def _walk(parquet: Any, task: LookTask) -> tuple[tuple[tuple[Any, ...], ...], tuple[tuple[Any, ...], ...]]:
-    """Go through the keys for the first, the last, and those that equal the one before."""
+def _walk(parquet: Any, task: LookTask) -> tuple[tuple[tuple[Any, ...], ...], tuple[tuple[Any, ...], ...], bool]:
+    """Go through the keys for the first, the last, those that equal the one before, and whether they ascend."""
     found: dict[tuple[Any, ...], None] = {}
+    ascends = True
     first: Any = None
     last: Any = None
     for batch in parquet.iter_batches(batch_size=ROWS_AT_ONCE, columns=list(task.key)):
@@ -111,11 +134,24 @@ def _walk(parquet: Any, task: LookTask) -> tuple[tuple[tuple[Any, ...], ...], tu
         rows = keys if last is None else _join(last, keys)
         if len(found) < task.repeats:
             found |= dict.fromkeys(_values(repeats_in(rows).slice(0, task.repeats)))
+        ascends = ascends and _ascends(rows)
         first = keys.slice(0, 1) if first is None else first
         last = rows.slice(rows.num_rows - 1)
     if first is None:
-        return (), ()
-    return tuple(dict.fromkeys((*_values(first), *_values(last)))), tuple(found)[: task.repeats]
+        return (), (), True
+    return tuple(dict.fromkeys((*_values(first), *_values(last)))), tuple(found)[: task.repeats], ascends
+
+
+def _ascends(rows: Any) -> bool:
+    """Whether no row is less than the one before, column by column; no, where values can't be compared."""
+    import pyarrow.compute as pc
+
+    later, earlier = rows.slice(1), rows.slice(0, max(rows.num_rows - 1, 0))
+    in_order: Any = None
+    for one, other in reversed(list(zip(earlier.columns, later.columns, strict=True))):
+        tied = pc.equal(one, other) if in_order is None else pc.and_(pc.equal(one, other), in_order)
+        in_order = pc.or_(pc.less(one, other), tied)
+    return pc.all(in_order, skip_nulls=False, min_count=0).as_py() is True
 
 
 def repeats_in(rows: Any) -> Any:
@@ -185,7 +221,8 @@ def look_by_content(task: LookTask, names: Sequence[str], batches: Iterable[Any]
 def _answer(place: int, look: Look) -> Any:
     import pyarrow as pa
 
-    fields = (look.size_bytes, look.sha256, look.row_count, look.nulls, look.ranges, look.ends, look.repeats)
+    seen = (look.size_bytes, look.sha256, look.row_count, look.null_free)
+    fields = (*seen, look.ranges, look.ends, look.repeats, look.ascends)
     return pa.RecordBatch.from_pydict({"place": pa.array([place], pa.int64()), "answer": [pickle.dumps(fields)]})
 
 

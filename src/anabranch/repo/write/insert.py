@@ -48,15 +48,16 @@ def insert_rows(write: Write, query: Query | Rows) -> tuple[NewObject, ...]:
     layout = layout_of(write.state)
     by_key = schema.has_key and layout.cluster == tuple(str(k) for k in schema.key)
     form = ObjectForm("rows", schema, schema.columns)
-    made, repeats = store_checked(write.ctx, engine, query, form, layout, unique=by_key)
+    stored = store_checked(write.ctx, engine, query, form, layout, unique=by_key)
+    made = stored.objects
     if not made:
         return ()
     try:
         source = write.source_of(made, schema.stored)
-        refuse_null(engine, source, schema.columns, schema, what)
+        refuse_null(engine, source, [c for c in schema if str(c.id) not in stored.null_free], schema, what)
         if schema.has_key:
-            refuse_repeated(repeats, schema, what)
-            if not by_key:
+            refuse_repeated(stored.repeats or [], schema, what)
+            if not by_key or stored.repeats is None:
                 refuse_repeated_anywhere(engine, source, schema, what)
             refuse_taken(write, made)
         refuse_broken_checks(write.on_nothing(), made, checks_on(write.state))

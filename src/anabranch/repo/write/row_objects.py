@@ -5,13 +5,13 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from anabranch.arrow.plain import plain
-from anabranch.engines.engine import Engine
+from anabranch.engines.engine import Engine, FileCount, InPlace
 from anabranch.model.files import BLOCKS
 from anabranch.model.ids import ObjectId, new_id, new_write_id
 from anabranch.model.objects import KeyRange, NewObject, ObjectKind, StoredObject
@@ -19,7 +19,7 @@ from anabranch.model.schema import ROW_ID, Column, Schema
 from anabranch.model.tables import TableState
 from anabranch.model.types import DataType
 from anabranch.objects import parquet
-from anabranch.objects.looks import repeated_keys
+from anabranch.objects.looks import lie_apart, repeated_keys
 from anabranch.queries import writes as changes
 from anabranch.queries.nested import needs_spark_to_take
 from anabranch.queries.query import Files, Query, Rows, Source, reading_of
@@ -41,8 +41,8 @@ class Layout:
 
     cluster: tuple[str, ...]
     write_id: str | None = None
-    files: int | None = None
-    """How many files Spark is to write; it decides itself for None. One means one, in the process too."""
+    files: FileCount = None
+    """How many files Spark writes; it decides itself for None. One means one in the process, too."""
     file_rows: int | None = None
     """Rows of each file that the process writes; the usual number for None."""
 
@@ -65,26 +65,64 @@ def store(
 ) -> tuple[NewObject, ...]:
     """Run a query and store its rows as objects of one form, sorted by key if no other layout is asked for."""
     wanted = layout or Layout(tuple(str(k) for k in form.schema.key_ids))
-    return store_checked(ctx, engine, query, form, wanted, unique=False)[0]
+    return store_checked(ctx, engine, query, form, wanted, unique=False).objects
+
+
+@dataclass(frozen=True)
+class CheckedObjects:
+    """Rows that were stored, and what was seen of them on the way."""
+
+    objects: tuple[NewObject, ...]
+    repeats: KeyRows | None
+    """Some of the keys that come more than once, if they were to be unique; None if that is still to be found out."""
+    null_free: frozenset[str]
+    """Columns that were seen to have no null."""
 
 
 def store_checked(
     ctx: Context, engine: Engine, query: Query | Rows, form: ObjectForm, layout: Layout, *, unique: bool
-) -> tuple[tuple[NewObject, ...], KeyRows]:
-    """Store rows; if they are sorted by key and to be `unique`, gives keys that come more than once, too."""
+) -> CheckedObjects:
+    """Store rows; if they are sorted by key and to be `unique`, keys that come more than once are looked for."""
     held = [(str(c.id), c.type) for c in form.schema.stored]
     if engine.in_process or (isinstance(query, Rows) and fits_memory(ctx, query, held)):
         found = query.table if isinstance(query, Rows) else engine.fetch(query)
         rows = _numbered(sorted_rows(found, layout.cluster), layout)
         most = max(rows.num_rows, 1) if layout.files == 1 else layout.file_rows or ctx.settings.objects.file_row_limit
         repeats = parquet.equal_rows(rows, form.key, NAMED_AT_MOST) if unique else []
-        return _store_rows(ctx, rows, form, most), repeats
+        null_free = frozenset(name for name in rows.column_names if not rows.column(name).null_count)
+        return CheckedObjects(_store_rows(ctx, rows, form, most), repeats, null_free)
     if isinstance(query, Rows):
         if not query.table.num_rows:
-            return (), []
+            return CheckedObjects((), [], frozenset())
         query = reading_of(query, query.table.column_names)
-    files = _written(ctx, engine, query, layout, form.key, NAMED_AT_MOST if unique else 0)
-    return _store_files(ctx, files, form), repeats_in(files, form.key)
+    if unique and layout.files is None:
+        files, is_known = _written_unique(ctx, engine, query, layout, form)
+    else:
+        files, is_known = _written(ctx, engine, query, layout, form, NAMED_AT_MOST if unique else 0), True
+    found = repeats_in(files, form.key) if is_known else None
+    return CheckedObjects(_store_files(ctx, files, form), found, _free_of_nulls(files))
+
+
+def _free_of_nulls(files: Sequence[LookedFile]) -> frozenset[str]:
+    """The columns that no file with rows has a null in."""
+    told = [frozenset(f.look.null_free) for f in files if f.look.row_count]
+    return frozenset.intersection(*told) if told else frozenset()
+
+
+def _written_unique(
+    ctx: Context, engine: Engine, query: Query, layout: Layout, form: ObjectForm
+) -> tuple[list[LookedFile], bool]:
+    """Let Spark write rows by their key, in place if it can; tells whether their files lie apart, too."""
+    from anabranch.engines.spark_ranges import in_place
+
+    place = in_place(ctx.engines.spark().frame(query), layout.cluster)
+    files = _written(ctx, engine, query, replace(layout, files=place), form, NAMED_AT_MOST)
+    if place is InPlace.SORTED and not all(f.look.ascends for f in files):
+        for file in files:
+            ctx.root.discard(file.path)
+        files = _written(ctx, engine, query, replace(layout, files=InPlace.UNSORTED), form, NAMED_AT_MOST)
+    # Rows that Spark computes again may lie otherwise the second time.
+    return files, place is None or lie_apart(f.look for f in files)
 
 
 def fits_memory(
@@ -98,7 +136,7 @@ def fits_memory(
 
 
 def _written(
-    ctx: Context, engine: Engine, query: Query, layout: Layout, key: Sequence[Column], repeats: int
+    ctx: Context, engine: Engine, query: Query, layout: Layout, form: ObjectForm, repeats: int
 ) -> list[LookedFile]:
     """Let an engine write files."""
     write, place = ROW_ID
@@ -108,7 +146,8 @@ def _written(
     try:
         number = str(place.id) if layout.write_id is not None else None
         write_files(ctx, engine, query, prefix, layout, number)
-        return seal(ctx, prefix, key, hashes=True, repeats=repeats)
+        never_null = [c for c in form.schema.columns if not c.nullable]
+        return seal(ctx, prefix, form.key, hashes=True, repeats=repeats, never_null=never_null)
     except BaseException:
         ctx.root.discard(prefix)
         raise

@@ -30,12 +30,15 @@ class LookedFile:
     key_range: KeyRange | None
 
 
-def seal(ctx: Context, prefix: str, key: Sequence[Column], *, hashes: bool, repeats: int) -> list[LookedFile]:
+def seal(
+    ctx: Context, prefix: str, key: Sequence[Column], *, hashes: bool, repeats: int, never_null: Sequence[Column] = ()
+) -> list[LookedFile]:
     """Look at what Spark wrote under a prefix: one file even for no rows, so if there is none it wrote elsewhere."""
     files = ctx.root.written(prefix)
     if not files:
         raise wrote_elsewhere(ctx.root.uri(prefix))
-    task = LookTask(tuple(str(c.id) for c in key), hashes, repeats if key else 0)
+    names, never = (tuple(str(c.id) for c in columns) for columns in (key, never_null))
+    task = LookTask(names, hashes, repeats if key else 0, never)
     try:
         seen = _look(ctx, files, task)
     except Corrupt:
