@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from benchmarks.peers.work import Work, make_warm_up, make_work
+from benchmarks.peers.work import SMALL_COMMITS, Work, make_warm_up, make_work
 
 ROOT = Path(__file__).parents[2]
 OURS = sys.executable
@@ -87,11 +87,12 @@ Found = dict[str, dict[str, float]]
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a group; 1 if a system failed, a result is wrong or a bar is missed."""
     asked = _parser().parse_args(arguments)
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # whoever ends this ends the system that runs, too
     with tempfile.TemporaryDirectory(prefix="anabranch-peers-", dir=asked.folder) as folder:
         inputs = Path(folder) / "inputs"
         inputs.mkdir()
-        work, expected = make_work(inputs, asked.rows, asked.shuffled)
-        make_warm_up(work)
+        work, expected = make_work(inputs, asked.rows, asked.shuffled, asked.commits)
+        make_warm_up(work, asked.commits)
         chosen = [p for p in peers(asked.environments)[asked.group] if not asked.only or p.name in asked.only]
         rounds: dict[str, list[dict[str, Any]]] = {peer.name: [] for peer in chosen}
         failed: list[str] = []
@@ -196,6 +197,9 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--shuffled", action="store_true", help="load rows that lie in no order; else by their key")
     parser.add_argument("--environments", type=Path, default=ROOT / ".venv-peers", help="where the peers are installed")
     parser.add_argument("--folder", type=Path, help="where to put the data; a temporary folder if left out")
+    parser.add_argument(
+        "--commits", type=int, default=SMALL_COMMITS, help="how many small commits; their median counts"
+    )
     parser.add_argument("--limit", type=float, default=1200, help="seconds that a system may take for one round")
     parser.add_argument("--json", type=Path, help="write every round to this file, too")
     return parser

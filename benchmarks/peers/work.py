@@ -36,11 +36,13 @@ class Work:
 
     @property
     def small(self) -> list[str]:
-        """The names of the small changes, in their order."""
-        return [f"small_{n}" for n in range(SMALL_COMMITS)]
+        """The names of the small changes that were written, in their order."""
+        return [f"small_{n}" for n in range(len(list(self.folder.glob("small_*.parquet"))))]
 
 
-def make_work(folder: Path, rows: int, shuffled: bool = False) -> tuple[Work, dict[str, Any]]:
+def make_work(
+    folder: Path, rows: int, shuffled: bool = False, commits: int = SMALL_COMMITS
+) -> tuple[Work, dict[str, Any]]:
     """Write the inputs; returns them and what has to come out, worked out by plain DuckDB."""
     import duckdb
 
@@ -48,21 +50,21 @@ def make_work(folder: Path, rows: int, shuffled: bool = False) -> tuple[Work, di
     with duckdb.connect() as duck:
         duck.execute("SET TimeZone = 'UTC'")
         duck.execute("SET enable_progress_bar = false")
-        _write_inputs(duck, work, shuffled)
+        _write_inputs(duck, work, shuffled, commits)
         return work, _expected(duck, work)
 
 
 WARM_ROWS = 5000
 
 
-def make_warm_up(work: Work) -> None:
+def make_warm_up(work: Work, commits: int = SMALL_COMMITS) -> None:
     """The same in small, in a folder below."""
     folder = work.folder / "warm"
     folder.mkdir()
-    make_work(folder, WARM_ROWS)
+    make_work(folder, WARM_ROWS, commits=commits)
 
 
-def _write_inputs(duck: Any, work: Work, shuffled: bool) -> None:
+def _write_inputs(duck: Any, work: Work, shuffled: bool, commits: int) -> None:
     rows, count = work.rows, max(work.rows // 1000, 10)
     chosen = random.Random(7).sample(range(rows), 2 * count + count // 5 + CONFLICTS)
     dev, gone, rest = chosen[:count], chosen[count : count + count // 5], chosen[count + count // 5 :]
@@ -78,9 +80,9 @@ def _write_inputs(duck: Any, work: Work, shuffled: bool) -> None:
     for n, side in enumerate(("ours", "theirs"), 1):
         _write(duck, work, f"conflict_{side}", _with_keys(f"id, price + {n} AS price", work, met))
     standing = sorted(set(range(rows)) - set(gone))
-    for n, name in enumerate(work.small):
+    for n in range(commits):
         keys = random.Random(100 + n).sample(standing, min(SMALL_ROWS, len(standing)))
-        _write(duck, work, name, _with_keys(f"id, (price + {n} + 10)::DECIMAL(12, 2) AS price", work, keys))
+        _write(duck, work, f"small_{n}", _with_keys(f"id, (price + {n} + 10)::DECIMAL(12, 2) AS price", work, keys))
 
 
 def _made(first: int, last: int, order: str = "i") -> str:
