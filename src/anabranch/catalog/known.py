@@ -34,6 +34,11 @@ class ObjectCache(dict[ObjectId, StoredObject]):
             self._views.popitem(last=False)
         return layers
 
+    def forget(self) -> None:
+        """Forget all: where objects lie has changed."""
+        self.clear()
+        self._views.clear()
+
     def make_room(self, read: Layers) -> None:
         """Where there are too many objects, forget all but those of the table that was just read."""
         if len(self) > max(KNOWN_OBJECTS_LIMIT, 2 * len(read)):

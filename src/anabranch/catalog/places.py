@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
 from sqlalchemy import Connection, select, update
@@ -36,6 +36,18 @@ def put_elsewhere(cx: Connection, id_: ObjectId, location: str, path: str) -> No
     """Say that an object lies at a location, no longer in the store's own root."""
     cx.execute(object_places.insert(), {"object_id": id_, "location_id": location, "path": path})
     cx.execute(update(t.objects).where(t.objects.c.id == id_).values(place="elsewhere", path=None))
+
+
+def copies(cx: Connection, location: str, there: Collection[str]) -> int:
+    """Note that objects which lie elsewhere already have a copy at a location, too; gives their number."""
+    c = object_places.c
+    rows = cx.execute(select(c.object_id, c.path, c.location_id)).all()
+    known = {row.object_id for row in rows if row.location_id == location}
+    new = {row.object_id: row.path for row in rows if row.path in there and row.object_id not in known}
+    if new:
+        values = [{"object_id": id_, "location_id": location, "path": path} for id_, path in new.items()]
+        cx.execute(object_places.insert(), values)
+    return len(new)
 
 
 def places_of(cx: Connection, ids: Iterable[ObjectId]) -> dict[ObjectId, list[ForeignPlace]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 
 from anabranch.model.objects import FileAddress
 from anabranch.objects.root import ObjectRoot, SealedFile
@@ -22,6 +22,11 @@ class Soundness:
 
     def __init__(self, root: ObjectRoot, settings: DamageSettings) -> None:
         self._root, self._settings = root, settings
+        self._others: list[ObjectRoot] = []
+
+    def include(self, root: ObjectRoot) -> None:
+        """Have files of another root at hand, too; they are compared where they are found (`ObjectFiles`)."""
+        self._others.append(root)
 
     @contextmanager
     def at_hand(self, uris: Sequence[str]) -> Iterator[Mapping[str, str]]:
@@ -29,10 +34,14 @@ class Soundness:
 
         Gives where they lie, if that is not where their addresses say; such were compared as they were fetched.
         """
-        with self._root.at_hand(uris) as places:
-            unknown = self._unknown(uri for uri in uris if uri not in places)
+        with self._root.at_hand(uris) as own, ExitStack() as stack:
+            unknown = self._unknown(uri for uri in uris if uri not in own)
             if self._settings.hashes:
                 self._hash(unknown)
+            elsewhere = [uri for uri in uris if not isinstance(uri, FileAddress)]
+            places = dict(own)
+            for other in self._others:
+                places |= stack.enter_context(other.at_hand(elsewhere))
             yield places
 
     def wrote(self, uri: str, file: SealedFile) -> None:

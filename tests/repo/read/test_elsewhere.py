@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 import anabranch as ab
 from anabranch.catalog.places import add_location, put_elsewhere
+from anabranch.objects.locations import open_root
+from tests.s3 import ENVIRONMENT
+from tests.tiny_s3 import TinyS3
 
 ROWS = [{"id": n, "v": f"v{n}"} for n in range(50)]
 
@@ -93,3 +97,63 @@ def test_an_object_elsewhere_without_a_location_is_told(store: Path, tmp_path: P
             cx.exec_driver_sql("DELETE FROM ana_object_places")
     with ab.open(store, engine="duck") as repo, pytest.raises(ab.Corrupt, match="no location is known"):
         repo.table("t").rows()
+
+
+@pytest.fixture(params=["folder", "s3"])
+def archive(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """A place that objects can be moved to."""
+    if request.param == "folder":
+        yield str(tmp_path / "archive")
+        return
+    for name, value in {**ENVIRONMENT, "XDG_CACHE_HOME": str(tmp_path / "cache")}.items():
+        monkeypatch.setenv(name, value)
+    with TinyS3() as server:
+        yield server.root()
+
+
+def move_all(repo: ab.Repository, archive: str) -> int:
+    """Move all files of a store's root to another place, as somebody with other tools would."""
+    root, target = repo._ctx.root, open_root(archive)
+    found = list(root.files())
+    for file in found:
+        target.put_as(file.path, [Path(root.uri(file.path)).read_bytes()])
+        Path(root.uri(file.path)).unlink()
+    return len(found)
+
+
+@pytest.mark.parametrize("manifest_object_limit", [2000, 0])
+def test_objects_that_were_moved_are_read_at_a_location_that_is_added(
+    tmp_path: Path, archive: str, manifest_object_limit: int
+) -> None:
+    objects = ab.ObjectSettings(inline_limit_bytes=0, manifest_object_limit=manifest_object_limit, file_row_limit=20)
+    with ab.init(tmp_path / "store", settings=ab.Settings(objects=objects), engine="duck") as repo:
+        with repo.commit("main", "load") as tx:
+            tx.create_table("t", ROWS, key="id")
+        repo.branch("dev")
+        count = move_all(repo, archive)
+        assert count > 1
+    with ab.open(tmp_path / "store", engine="duck") as repo:
+        with pytest.raises(ab.Corrupt, match="missing"):
+            repo.table("t").rows()
+        added = repo.add_location(archive)
+        assert (added.moved, added.copies) == (count, 0)
+        assert repo.add_location(archive).moved == 0, "called again, it has nothing left to do"
+        assert sorted(r["id"] for r in repo.table("t").rows()) == list(range(50))
+        with repo.commit("dev", "change") as tx:
+            tx.table("t").update({"v": "'new'"}, where="id = 4")
+        repo.merge("dev", into="main")
+        assert repo.table("t").get(4) == {"id": 4, "v": "new"}
+        listed = [o for o in repo.objects(table="t") if o.where != "catalogue"]
+        assert all(("s3a://" in o.where) == archive.startswith("s3://") for o in listed[:-1])
+        repo.verify(deep=True).raise_damages()
+        repo.gc(grace=0, reflog=0)
+        assert len(repo.table("t").rows()) == 50
+
+
+def test_the_own_root_and_an_address_with_a_secret_are_no_location(store: Path) -> None:
+    with ab.open(store, engine="duck") as repo:
+        with pytest.raises(ab.InvalidRequest, match="own object root"):
+            repo.add_location(str(repo._ctx.root.where))
+        with pytest.raises(ab.InvalidRequest, match="no account or key") as refused:
+            repo.add_location("s3://me:verysecret@bucket/x")
+        assert "verysecret" not in str(refused.value)

@@ -117,7 +117,12 @@ class Context:
     @cached_property
     def files(self) -> ObjectFiles:
         """The files of objects, wherever they lie."""
-        return ObjectFiles(self.catalog, self.root, lambda url: open_root(url, self.store_id, self.settings))
+        return ObjectFiles(self.catalog, self.root, self._open_elsewhere)
+
+    def _open_elsewhere(self, url: str) -> ObjectRoot:
+        root = open_root(url, self.store_id, self.settings)
+        self.sound.include(root)
+        return root
 
     def __post_init__(self) -> None:
         self.known_objects.read_manifest = self.read_manifest

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import BinaryIO
 
 from anabranch.catalog.places import places_of
@@ -29,6 +29,14 @@ class LocatedFile:
     def check(self, o: StoredObject, *, deep: bool) -> None:
         """Raise Corrupt if it is missing or, as far as one looks, not what was written."""
         self.root.check(self.path, o.size_bytes, o.sha256 if deep else None)
+
+    def compare(self, o: StoredObject) -> None:
+        """Raise Corrupt if it is not what was written; of a far file the copy on this machine, which is fetched."""
+        if not self.root.is_far:
+            self.check(o, deep=True)
+            return
+        with self.root.at_hand([FileAddress.of(self.root.uri(self.path), replace(o, path=self.path))]):
+            pass
 
 
 @dataclass(frozen=True)
@@ -66,9 +74,9 @@ class ObjectFiles:
             raise Corrupt(f"object {o.id} lies elsewhere, and no location is known", hint="run `ana verify`")
         problem: AnabranchError | None = None
         for place in places:
-            found = LocatedFile(self._root(place.url), place.path)
+            found = LocatedFile(self.root_at(place.url), place.path)
             try:
-                found.check(o, deep=True)
+                found.compare(o)
             except AnabranchError as error:
                 problem = error
             else:
@@ -76,7 +84,8 @@ class ObjectFiles:
         assert problem is not None
         raise problem
 
-    def _root(self, url: str) -> ObjectRoot:
+    def root_at(self, url: str) -> ObjectRoot:
+        """Open the root at a location, once."""
         if url not in self._roots:
             self._roots[url] = self.open_root(url)
         return self._roots[url]

@@ -33,7 +33,7 @@ class ObjectPlace:
     size_bytes: int
     sha256: str
     where: str
-    """The address in the object root, or `catalogue`."""
+    """The address in the object root or at another location, or `catalogue`."""
     here: bool
     """Whether it is on this machine: in the cache, in a folder, or in the catalogue."""
 
@@ -110,6 +110,9 @@ def _packs(cx: Connection, objects: Sequence[StoredObject]) -> Iterable[StoredOb
 
 
 def _place(ctx: Context, name: str, o: StoredObject, here: set[str]) -> ObjectPlace:
-    where = ctx.root.uri(o.path) if o.path else "catalogue"
-    is_here = not o.path or o.path in here
+    if o.place == "elsewhere":
+        found = ctx.files.locate(o)
+        where, is_here = found.root.uri(found.path), bool(found.root.here([found.path]))
+    else:
+        where, is_here = ctx.root.uri(o.path) if o.path else "catalogue", not o.path or o.path in here
     return ObjectPlace(o.id, name, o.kind, o.row_count, o.size_bytes, o.sha256, where, is_here)

@@ -13,6 +13,7 @@ from anabranch.repo.verbs.opened import OpenedRepository
 
 if TYPE_CHECKING:
     from anabranch.repo.branches.workbook import Workbook
+    from anabranch.repo.upkeep.locations import AddedLocation
 
 
 class UpkeepVerbs(OpenedRepository):
@@ -35,6 +36,15 @@ class UpkeepVerbs(OpenedRepository):
         from anabranch.repo.verbs.above import verb
 
         return verb("make_job")(self, function, inputs, output, name, options)
+
+    def add_location(self, url: str) -> AddedLocation:
+        """Name a folder, s3:// or hdfs:// place that objects of this store were moved to, under their own paths.
+
+        What the store's own root lacks is read there from now on; called again, it looks again.
+        """
+        from anabranch.repo.upkeep.locations import add_location
+
+        return add_location(self._ctx, url)
 
     def runs(self, pipeline: str | None = None, *, limit: int | None = None) -> list[dict[str, Any]]:
         """List the runs of pipelines, newest first."""

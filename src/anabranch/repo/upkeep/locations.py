@@ -1,0 +1,67 @@
+"""add_location: objects that were moved out of the store's own root are read at another place from now on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from sqlalchemy import select
+
+from anabranch.catalog import objects, places
+from anabranch.catalog import tables as t
+from anabranch.catalog.named_files import NamedFiles
+from anabranch.catalog.store import Connection
+from anabranch.errors import InvalidRequest
+from anabranch.model.object_urls import read_object_url
+from anabranch.model.objects import StoredObject
+from anabranch.repo.context.context import Context
+
+_ROLE = "copy"
+
+
+@dataclass(frozen=True)
+class AddedLocation:
+    """A place of objects, and what was found there."""
+
+    url: str
+    moved: int
+    """Objects that the store's own root lacks, and which are read here from now on."""
+    copies: int
+    """Objects that lie elsewhere already, and have a further copy here."""
+
+
+def add_location(ctx: Context, url: str) -> AddedLocation:
+    """Name a root that holds objects of this store under their own paths; what the store's root lacks is read there."""
+    shown = _shown(url)
+    root = ctx.files.root_at(shown)
+    if root.where == ctx.root.where:
+        raise InvalidRequest(f"{shown} is the store's own object root", hint="name another place")
+    there = {f.path: f.size_bytes for f in root.files()}
+    own = {f.path for f in ctx.root.files()}
+    moved = copies = 0
+    for find in (_in_rows, _in_manifests):  # of a manifest that was moved itself only then is known what it lists
+        with ctx.catalog.write() as cx:
+            location = places.add_location(cx, shown, _ROLE)
+            copies += places.copies(cx, location, there)
+            lost = [o for o in find(ctx, cx) if o.path not in own and there.get(str(o.path)) == o.size_bytes]
+            for o in lost:
+                places.put_elsewhere(cx, o.id, location, str(o.path))
+        ctx.known_objects.forget()
+        moved += len(lost)
+    return AddedLocation(shown, moved, copies)
+
+
+def _shown(url: str) -> str:
+    if "://" in url and not url.startswith("file://"):
+        return read_object_url(url).text
+    return str(Path(url.removeprefix("file://")).absolute())
+
+
+def _in_rows(_ctx: Context, cx: Connection) -> Iterator[StoredObject]:
+    rows = cx.execute(select(t.objects).where(t.objects.c.path.is_not(None))).all()
+    return map(objects.stored, rows)
+
+
+def _in_manifests(ctx: Context, cx: Connection) -> Iterator[StoredObject]:
+    return iter({o.id: o for o in NamedFiles(ctx.read_manifest).listed(cx)}.values())
