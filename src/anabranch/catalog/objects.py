@@ -68,6 +68,11 @@ def manifests(cx: Connection) -> list[StoredObject]:
     return [stored(row) for row in cx.execute(select(t.objects).where(t.objects.c.kind == "manifest"))]
 
 
+def in_root(cx: Connection) -> list[StoredObject]:
+    """Find all objects in files of the store's own root that have rows of their own."""
+    return [stored(row) for row in cx.execute(select(t.objects).where(t.objects.c.path.is_not(None)))]
+
+
 def paths(cx: Connection) -> Iterator[str]:
     """Yield the paths of all files that rows of the catalogue name; what its manifests name comes on top."""
     return iter(cx.scalars(select(t.objects.c.path).where(t.objects.c.path.is_not(None))))

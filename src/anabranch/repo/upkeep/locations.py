@@ -6,10 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from sqlalchemy import select
-
 from anabranch.catalog import objects, places
-from anabranch.catalog import tables as t
 from anabranch.catalog.named_files import NamedFiles
 from anabranch.catalog.store import Connection
 from anabranch.errors import InvalidRequest
@@ -59,8 +56,7 @@ def _shown(url: str) -> str:
 
 
 def _in_rows(_ctx: Context, cx: Connection) -> Iterator[StoredObject]:
-    rows = cx.execute(select(t.objects).where(t.objects.c.path.is_not(None))).all()
-    return map(objects.stored, rows)
+    return iter(objects.in_root(cx))
 
 
 def _in_manifests(ctx: Context, cx: Connection) -> Iterator[StoredObject]:
