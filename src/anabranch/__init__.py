@@ -18,10 +18,6 @@ from anabranch.errors import (
     RunFailed,
     Unavailable,
 )
-from anabranch.model.changes import Counts, Optimized
-from anabranch.model.commits import Branch, BranchMove, Commit, Tag
-from anabranch.model.garbage import Collected, Garbage
-from anabranch.model.verification import Affected, Damage, Verification
 from anabranch.repo.verbs.above import bring
 from anabranch.settings import (
     DamageSettings,
@@ -36,6 +32,10 @@ from anabranch.settings import (
 
 if TYPE_CHECKING:
     from anabranch.frames.relation import Relation
+    from anabranch.model.changes import Counts, Optimized
+    from anabranch.model.commits import Branch, BranchMove, Commit, Tag
+    from anabranch.model.garbage import Collected, Garbage
+    from anabranch.model.verification import Affected, Damage, Verification
     from anabranch.repo.backups import StoreCopy
     from anabranch.repo.commit.open_commit import OpenCommit
     from anabranch.repo.commit.transaction import Transaction
@@ -110,23 +110,34 @@ __all__ = [
 bring(make_job="anabranch.jobs.job", resume_job="anabranch.jobs.resume")
 
 _LOADED_LATER = {
+    "Affected": "model.verification",
     "Blame": "repo.compare.blame",
+    "Branch": "model.commits",
+    "BranchMove": "model.commits",
     "Changes": "repo.compare.changes",
+    "Collected": "model.garbage",
+    "Commit": "model.commits",
     "Conflicts": "repo.merge.conflicts",
+    "Counts": "model.changes",
+    "Damage": "model.verification",
     "Diff": "repo.compare.table_diff",
+    "Garbage": "model.garbage",
     "MergeResult": "repo.merge.merge",
     "OpenCommit": "repo.commit.open_commit",
     "OpenMerge": "repo.merge.open_merge",
     "OpenSequence": "repo.merge.open_sequence",
+    "Optimized": "model.changes",
     "Relation": "frames.relation",
     "Repository": "repo.repository",
     "SqlResult": "repo.read.sql_result",
     "StoreCopy": "repo.backups",
     "Table": "repo.read.table",
     "TableDiff": "repo.compare.table_diff",
+    "Tag": "model.commits",
     "Transaction": "repo.commit.transaction",
+    "Verification": "model.verification",
 }
-"""The façade and what users hold, to annotate with: help and completion need none of it."""
+"""The façade and what users hold: help and completion need none of it."""
 
 
 def __getattr__(name: str) -> Any:

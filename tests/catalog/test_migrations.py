@@ -32,7 +32,7 @@ def catalog(store_url: str, objects_root: str) -> Iterator[Catalog]:
 
 def version(catalog: Catalog) -> int:
     with catalog.read() as cx:
-        return migrations.found_version(cx)
+        return format_version.found_version(cx)
 
 
 def note(cx: Connection, key: str) -> None:
@@ -44,8 +44,8 @@ def notes(catalog: Catalog) -> set[str]:
         return {key for key in cx.scalars(select(tables.store.c.key)) if key.startswith("step")}
 
 
-LATER = migrations.FORMAT_VERSION + 3
-STEPS = range(migrations.FORMAT_VERSION, LATER)
+LATER = format_version.FORMAT_VERSION + 3
+STEPS = range(format_version.FORMAT_VERSION, LATER)
 
 
 def test_an_older_store_is_brought_up_step_by_step(catalog: Catalog) -> None:
@@ -53,7 +53,7 @@ def test_an_older_store_is_brought_up_step_by_step(catalog: Catalog) -> None:
 
     def step(number: int) -> migrations.Migration:
         def run(cx: Connection) -> None:
-            assert migrations.found_version(cx) == number
+            assert format_version.found_version(cx) == number
             order.append(number)
             note(cx, f"step {number}")
 
@@ -69,7 +69,7 @@ def test_an_older_store_is_brought_up_step_by_step(catalog: Catalog) -> None:
 def test_a_store_of_this_version_is_left_alone(catalog: Catalog) -> None:
     with catalog.write() as cx:
         migrations.upgrade(cx)
-    assert version(catalog) == migrations.FORMAT_VERSION
+    assert version(catalog) == format_version.FORMAT_VERSION
 
 
 class BrokenStep(Exception):
@@ -90,7 +90,7 @@ def test_a_failing_migration_leaves_the_old_version_and_nothing_of_the_new(catal
     first, second = list(STEPS)[:2]
     with pytest.raises(BrokenStep), catalog.write() as cx:
         migrations.upgrade(cx, latest=second + 1, migrations={first: works, second: breaks})
-    assert version(catalog) == migrations.FORMAT_VERSION
+    assert version(catalog) == format_version.FORMAT_VERSION
     assert notes(catalog) == set()
     with catalog.read() as cx:
         assert not inspect(cx).has_table("extra")
@@ -103,7 +103,7 @@ def test_a_migration_that_the_database_refuses_leaves_the_old_version(catalog: C
 
     with pytest.raises(ab.AnabranchError), catalog.write() as cx:
         migrations.upgrade(cx, latest=STEPS[0] + 1, migrations={STEPS[0]: refused})
-    assert version(catalog) == migrations.FORMAT_VERSION
+    assert version(catalog) == format_version.FORMAT_VERSION
     assert notes(catalog) == set()
 
 
@@ -135,7 +135,7 @@ def told_by(store_url: str) -> dict[str, object]:
 def test_a_store_of_format_3_tells_the_same_after_it_is_upgraded_and_goes_on(kept: Catalog, store_url: str) -> None:
     assert version(kept) == 3
     assert told_by(store_url) == told_before()
-    assert version(kept) == migrations.FORMAT_VERSION
+    assert version(kept) == format_version.FORMAT_VERSION
     with kept.read() as cx:
         there = set(inspect(cx).get_table_names())
         recipes = set(cx.scalars(select(tables.commits.c.recipe)))
@@ -181,7 +181,7 @@ def _upgrade_until(store_url: str, statements: int) -> None:
 
 def test_two_openers_upgrade_a_store_of_format_3_once(kept: Catalog, store_url: str) -> None:
     assert run_all(_open, [(store_url,)] * 3) == [2, 2, 2]
-    assert version(kept) == migrations.FORMAT_VERSION
+    assert version(kept) == format_version.FORMAT_VERSION
 
 
 def _open(store_url: str) -> int:

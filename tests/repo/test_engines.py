@@ -53,6 +53,21 @@ assert rows == [{"id": 0, "v": 0}, {"id": 1, "v": 10}], rows
 assert repo.table("t", at="main~1").arrow().num_rows == 3
 print([name for name in ("pyspark", "duckdb", "sqlglot") if name in sys.modules])
 """
+FIRST_READ = """
+import sys
+import anabranch as ab
+
+assert ab.open(sys.argv[1]).table("t").arrow().num_rows == 3
+print([name for name in ("pyspark", "duckdb", "sqlglot", "sqlalchemy", "pandas") if name in sys.modules])
+"""
+
+
+def test_the_first_read_of_a_small_table_loads_pyarrow_alone(tmp_path: Path) -> None:
+    with ab.init(tmp_path, engine="duck") as repo:
+        load(repo)
+    command = [sys.executable, "-c", FIRST_READ, str(tmp_path)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (done.stdout.strip(), done.stderr) == ("[]", "")
 
 
 def test_a_small_table_with_changes_is_read_without_an_engine(tmp_path: Path) -> None:

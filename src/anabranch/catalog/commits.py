@@ -3,7 +3,6 @@ commit. Which commits are meant is found by history.py and refs."""
 
 from __future__ import annotations
 
-import json
 import re
 from bisect import bisect_right
 from collections import defaultdict
@@ -11,12 +10,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from sqlalchemy import BigInteger, Connection, Select, String, bindparam, cast, column, or_, select, values
-
-from anabranch.catalog import tables as t
 from anabranch.catalog.entries import refuse_loop
 from anabranch.catalog.history import to_datetime
-from anabranch.catalog.store import Prepared
+from anabranch.catalog.later import Connection, sa, t
+from anabranch.catalog.prepared import Prepared, prepared
 from anabranch.errors import Corrupt
 from anabranch.model.clock import Position
 from anabranch.model.commits import Commit
@@ -54,7 +51,7 @@ def describe(cx: Connection, positions: Iterable[Position]) -> list[Commit]:
         sources[Position(row.line_id, row.commit_index)].append(row.commit_hash or row.source)
     facts: dict[Position, dict[str, Any]] = defaultdict(dict)
     for row in _read(cx, _FACTS, runs):
-        facts[Position(row.line_id, row.commit_index)][row.key] = json.loads(row.text)
+        facts[Position(row.line_id, row.commit_index)][row.key] = row.value
     tables = _touched_tables(cx, runs, set(wanted), lines)
     return [
         Commit(
@@ -71,6 +68,29 @@ def describe(cx: Connection, positions: Iterable[Position]) -> list[Commit]:
         )
         for p in wanted
     ]
+
+
+def _lines_above(one: bool) -> Any:
+    """Lines, one or several, and those that they spring from, up to one that entries are not looked up above."""
+    c, b, above = t.lines.c, t.branches.c, t.lines.alias("above")
+    wanted = c.id == sa.bindparam("line") if one else c.id.in_(sa.bindparam("lines", expanding=True))
+    first = sa.select(c.id, c.parent_line, c.depth).where(wanted)
+    way = first.cte("way", recursive=True)
+    up = sa.select(above.c.id, above.c.parent_line, above.c.depth).join(way, above.c.id == way.c.parent_line)
+    way = way.union(up.where(way.c.depth > 0))
+    described = sa.select(c.id, c.repository_id, c.name, c.parent_line, c.parent_index, c.start, c.depth)
+    described = described.add_columns(b.name.label("branch")).join(way, way.c.id == c.id)
+    return described.outerjoin(t.branches, b.id == c.branch_id)
+
+
+_LINE_ABOVE, _LINES_ABOVE = Prepared(_lines_above, True), Prepared(_lines_above, False)
+
+
+@prepared
+def _lines_named() -> Any:
+    c = t.lines.c
+    named = c.name.in_(sa.bindparam("names", expanding=True))
+    return sa.select(c.name).where(c.repository_id.in_(sa.bindparam("repositories", expanding=True)), named)
 
 
 @dataclass
@@ -90,18 +110,18 @@ class LineNumbers:
         self._branches = self._named_after()
 
     def _read(self, lines: Sequence[str]) -> Sequence[Any]:
-        if len(lines) == 1:
-            return _LINE_AND_ABOVE(self.cx, {"line": lines[0]}).all()
-        return self.cx.execute(_lines_and_above(lines)).all()
+        one = len(lines) == 1
+        rows = _LINE_ABOVE(self.cx, {"line": lines[0]}) if one else _LINES_ABOVE(self.cx, {"lines": lines})
+        found: list[Any] = rows.all()
+        return found
 
     def _named_after(self) -> dict[str, str]:
         """The branch that each line began on: by the name it has, or had when it was deleted."""
         gone = [r for r in self._rows.values() if r.branch is None and _LATER_LINE.match(r.name)]
         stems = {_LATER_LINE.sub(r"\g<branch>", r.name): r.repository_id for r in gone}
-        c, known = t.lines.c, set[str]()
+        known, repositories = set[str](), list(set(stems.values()))
         for part in _parts(stems):
-            query = select(c.name).where(c.repository_id.in_(set(stems.values())), c.name.in_(part))
-            known |= set(self.cx.scalars(query))
+            known |= set(_lines_named(self.cx, {"repositories": repositories, "names": part}).scalars())
         later = {r.id: stem for r in gone if (stem := _LATER_LINE.sub(r"\g<branch>", r.name)) in known}
         return {id_: later.get(id_) or r.branch or r.name for id_, r in self._rows.items()}
 
@@ -140,20 +160,6 @@ class LineNumbers:
             at = self.before(Position(at.line, 0))
 
 
-def _lines_and_above(lines: Sequence[Any]) -> Select[Any]:
-    """Read lines, and those above them that entries of their states may be on."""
-    c, b, above = t.lines.c, t.branches.c, t.lines.alias("above")
-    way = select(c.id, c.parent_line, c.depth).where(c.id.in_(lines)).cte("way", recursive=True)
-    up = select(above.c.id, above.c.parent_line, above.c.depth).join(way, above.c.id == way.c.parent_line)
-    way = way.union(up.where(way.c.depth > 0))
-    described = select(c.id, c.repository_id, c.name, c.parent_line, c.parent_index, c.start, c.depth)
-    described = described.add_columns(b.name.label("branch")).join(way, way.c.id == c.id)
-    return described.outerjoin(t.branches, b.id == c.branch_id)
-
-
-_LINE_AND_ABOVE = Prepared(_lines_and_above([bindparam("line", type_=t.lines.c.id.type)]))
-
-
 def commit_id(cx: Connection, position: Position) -> str:
     """Read what a commit is called: `main/7`."""
     return LineNumbers(cx, [position.line]).commit_id(position)
@@ -163,7 +169,7 @@ def by_number(cx: Connection, repository: RepositoryId, branch: str, number: int
     """Find a commit by its number and a branch that is no more: the newest that was made on such a branch."""
     c = t.lines.c
     later = (c.name > f"{branch}.") & (c.name < f"{branch}/")  # `dev.2`, `dev.3` …
-    query = select(c.id, c.name, c.tip).where(c.repository_id == repository, or_(c.name == branch, later))
+    query = sa.select(c.id, c.name, c.tip).where(c.repository_id == repository, sa.or_(c.name == branch, later))
     rows = [r for r in cx.execute(query) if r.name == branch or _LATER_LINE.match(r.name)]
     lines = LineNumbers(cx, [r.id for r in rows])
     inside = [r for r in rows if lines.start(r.id) <= number <= lines.start(r.id) + r.tip]
@@ -195,33 +201,30 @@ def _runs(positions: Iterable[Position]) -> Iterator[LineRun]:
                 low = following or 0
 
 
-def _over(count: int, table: Any, *columns: Any) -> Prepared:
+def _on_runs(table: str, columns: str, count: int) -> Any:
     """Read columns of a table, of all commits on so many stretches."""
-    types: dict[str, Any] = {"line": t.commits.c.line_id.type, "low": BigInteger(), "high": BigInteger()}
-    rows = [tuple(bindparam(f"{name}_{i}", type_=kind) for name, kind in types.items()) for i in range(count)]
-    runs = values(*(column(name, kind) for name, kind in types.items()), name="runs").data(rows).cte("runs")
-    c = table.c
-    inside = (c.line_id == runs.c.line) & c.commit_index.between(runs.c.low, runs.c.high)
-    return Prepared(select(c.line_id, c.commit_index, *columns).select_from(runs).join(table, inside))
+    types: dict[str, Any] = {"line": t.commits.c.line_id.type, "low": sa.BigInteger(), "high": sa.BigInteger()}
+    rows = [tuple(sa.bindparam(f"{name}_{i}", type_=kind) for name, kind in types.items()) for i in range(count)]
+    runs = sa.values(*(sa.column(name, kind) for name, kind in types.items()), name="runs").data(rows).cte("runs")
+    read = t.metadata.tables[table]
+    inside = (read.c.line_id == runs.c.line) & read.c.commit_index.between(runs.c.low, runs.c.high)
+    wanted = (read.c.line_id, read.c.commit_index, *(read.c[name] for name in columns.split()))
+    return sa.select(*wanted).select_from(runs).join(read, inside)
 
 
 _Reading = Mapping[int, Prepared]
 
 
-def _reading(table: Any, *columns: Any) -> _Reading:
-    return {count: _over(count, table, *columns) for count in (1, LINE_RUNS_PER_STATEMENT)}
+def _reading(table: str, columns: str) -> _Reading:
+    return {count: Prepared(_on_runs, table, columns, count) for count in (1, LINE_RUNS_PER_STATEMENT)}
 
 
-_COMMITS = _reading(
-    t.commits,
-    *(t.commits.c[name] for name in ("hash", "author", "message")),
-    *(t.commits.c[name] for name in ("started_at", "finished_at", "is_merge")),
-)
-_HASHES = _reading(t.commits, t.commits.c.hash)
-_EDGES = _reading(t.merge_edges, *(t.merge_edges.c[name] for name in ("number", "parent_line", "parent_index")))
-_PROVENANCE = _reading(t.provenance, *(t.provenance.c[name] for name in ("number", "commit_hash", "source")))
-_FACTS = _reading(t.facts, t.facts.c.key, cast(t.facts.c.value, String).label("text"))
-_ENTRIES = _reading(t.entries, *(t.entries.c[name] for name in ("thing_id", "kind", "carried", "dropped")))
+_COMMITS = _reading("ana_commits", "hash author message started_at finished_at is_merge")
+_HASHES = _reading("ana_commits", "hash")
+_EDGES = _reading("ana_merge_edges", "number parent_line parent_index")
+_PROVENANCE = _reading("ana_provenance", "number commit_hash source")
+_FACTS = _reading("ana_facts", "key value")
+_ENTRIES = _reading("ana_entries", "thing_id kind carried dropped")
 
 
 def _read(cx: Connection, reading: _Reading, runs: Sequence[LineRun]) -> list[Any]:
@@ -264,6 +267,17 @@ def _touched_tables(
     return found
 
 
+def _names(on_lines: bool) -> Any:
+    """The names that some things ever had, on some lines or on any."""
+    c = t.names.c
+    query = sa.select(c.thing_id, c.line_id, c.commit_index, c.parent_id, c.name)
+    query = query.where(c.thing_id.in_(sa.bindparam("things", expanding=True)))
+    return query.where(c.line_id.in_(sa.bindparam("lines", expanding=True))) if on_lines else query
+
+
+_NAMES = {on_lines: Prepared(_names, on_lines) for on_lines in (False, True)}
+
+
 class _Names:
     """Every name that some tables and their namespaces ever had, with the commits that gave it."""
 
@@ -281,9 +295,10 @@ class _Names:
             given.sort()
 
     def _read(self, things: Sequence[str]) -> Sequence[Any]:
-        c, lines = t.names.c, self._lines.known
-        query = select(c.thing_id, c.line_id, c.commit_index, c.parent_id, c.name).where(c.thing_id.in_(things))
-        return self._cx.execute(query.where(c.line_id.in_(lines)) if len(lines) <= IDS_PER_STATEMENT else query).all()
+        some = len(self._lines.known) <= IDS_PER_STATEMENT
+        asked = {"things": things} | ({"lines": self._lines.known} if some else {})
+        found: list[Any] = _NAMES[some](self._cx, asked).all()
+        return found
 
     def full_name(self, at: Position, thing: str) -> str | None:
         """The name that a thing has at a commit, with its namespaces."""

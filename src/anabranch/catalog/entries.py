@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, Row, Select, Table, bindparam, column, func, select, values
-
-from anabranch.catalog import tables as t
-from anabranch.catalog.store import Prepared
+from anabranch.catalog.later import Connection, sa, t
+from anabranch.catalog.prepared import prepared
 from anabranch.errors import Corrupt
 from anabranch.model.clock import Clock, Position
 from anabranch.model.ids import ROOT_NAMESPACE, LineId, RepositoryId, SchemaId, ThingId
@@ -24,21 +22,20 @@ class Named(NamedTuple):
     thing_id: ThingId
 
 
-_NAME = Prepared(
-    select(t.names.c.kind, t.names.c.thing_id)
-    .where(t.names.c.repository_id == bindparam("repository"), t.names.c.parent_id == bindparam("parent"))
-    .where(t.names.c.name == bindparam("called"), t.names.c.line_id == bindparam("line"))
-    .where(t.names.c.commit_index <= bindparam("at"))
-    .order_by(t.names.c.commit_index.desc())
-    .limit(1)
-)
+@prepared
+def _name() -> Any:
+    c = t.names.c
+    query = sa.select(c.kind, c.thing_id)
+    query = query.where(c.repository_id == sa.bindparam("repository"), c.parent_id == sa.bindparam("parent"))
+    query = query.where(c.name == sa.bindparam("called"), c.line_id == sa.bindparam("line"))
+    return query.where(c.commit_index <= sa.bindparam("at")).order_by(c.commit_index.desc()).limit(1)
 
 
 def find_name(cx: Connection, repository: RepositoryId, at: Clock, parent: ThingId, name: str) -> Named | None:
     """Find what a name stands for at a commit."""
     asked = {"repository": repository, "parent": parent, "called": name}
     for line, index in at.entry_positions:
-        row = _NAME(cx, {**asked, "line": line, "at": index}).first()
+        row = _name(cx, {**asked, "line": line, "at": index}).first()
         if row:
             return Named(name, row.kind, ThingId(row.thing_id)) if row.thing_id else None
     return None
@@ -49,38 +46,43 @@ def find_similar(cx: Connection, repository: RepositoryId, at: Clock, parent: Th
     if not name.isascii():  # of which databases disagree what its lower case is
         return [found for found in list_names(cx, repository, at, parent) if found.name.lower() == name.lower()]
     c = t.names.c
-    query = select(c.name).distinct().where(c.repository_id == repository, c.parent_id == parent)
-    names = cx.execute(query.where(func.lower(c.name) == name.lower())).scalars()
+    query = sa.select(c.name).distinct().where(c.repository_id == repository, c.parent_id == parent)
+    names = cx.execute(query.where(sa.func.lower(c.name) == name.lower())).scalars()
     found = [find_name(cx, repository, at, parent, other) for other in sorted(names)]
     return [named for named in found if named]
 
 
+@prepared
+def _names_below() -> Any:
+    c = t.names.c
+    query = sa.select(c.name, c.kind, c.thing_id)
+    query = query.where(c.repository_id == sa.bindparam("repository"), c.parent_id == sa.bindparam("parent"))
+    query = query.where(c.line_id == sa.bindparam("line"), c.commit_index <= sa.bindparam("at"))
+    return query.order_by(c.name, c.commit_index.desc())
+
+
 def list_names(cx: Connection, repository: RepositoryId, at: Clock, parent: ThingId) -> list[Named]:
     """List the names below a namespace at a commit."""
-    c = t.names.c
     found: dict[str, Named | None] = {}
     for line, index in at.entry_positions:
-        query = select(c.name, c.kind, c.thing_id).where(c.repository_id == repository, c.parent_id == parent)
-        query = query.where(c.line_id == line, c.commit_index <= index).order_by(c.name, c.commit_index.desc())
-        for row in cx.execute(query):
+        for row in _names_below(cx, {"repository": repository, "parent": parent, "line": line, "at": index}):
             named = Named(row.name, row.kind, ThingId(row.thing_id)) if row.thing_id else None
             found.setdefault(row.name, named)
     return sorted(n for n in found.values() if n)
 
 
-_PLACE = Prepared(
-    select(t.names.c.repository_id, t.names.c.parent_id, t.names.c.name)
-    .where(t.names.c.thing_id == bindparam("thing"), t.names.c.line_id == bindparam("line"))
-    .where(t.names.c.commit_index <= bindparam("at"))
-    .order_by(t.names.c.commit_index.desc())
-    .limit(1)
-)
+@prepared
+def _place() -> Any:
+    c = t.names.c
+    query = sa.select(c.repository_id, c.parent_id, c.name)
+    query = query.where(c.thing_id == sa.bindparam("thing"), c.line_id == sa.bindparam("line"))
+    return query.where(c.commit_index <= sa.bindparam("at")).order_by(c.commit_index.desc()).limit(1)
 
 
 def _last_place(cx: Connection, at: Clock, thing: str) -> Any:
     """Find the name that a thing was given last on the way to a commit."""
     for line, index in at.entry_positions:
-        row = _PLACE(cx, {"thing": thing, "line": line, "at": index}).first()
+        row = _place(cx, {"thing": thing, "line": line, "at": index}).first()
         if row:
             return row
     return None
@@ -113,19 +115,17 @@ def refuse_loop(seen: set[str], thing: str) -> None:
     seen.add(thing)
 
 
-_ENTRY = (
-    select(t.entries)
-    .where(t.entries.c.thing_id == bindparam("thing"), t.entries.c.line_id == bindparam("line"))
-    .where(t.entries.c.commit_index <= bindparam("at"))
-    .order_by(t.entries.c.commit_index.desc())
-    .limit(1)
-)
+@prepared
+def _newest_entry() -> Any:
+    c = t.entries.c
+    query = sa.select(t.entries).where(c.thing_id == sa.bindparam("thing"), c.line_id == sa.bindparam("line"))
+    return query.where(c.commit_index <= sa.bindparam("at")).order_by(c.commit_index.desc()).limit(1)
 
 
 def find_entry(cx: Connection, at: Clock, thing: ThingId) -> Entry | None:
     """Find the newest entry of a thing at a commit."""
     for line, index in at.entry_positions:
-        row = cx.execute(_ENTRY, {"thing": thing, "line": line, "at": index}).first()
+        row = _newest_entry(cx, {"thing": thing, "line": line, "at": index}).first()
         if row:
             return _entry(row)
     return None
@@ -149,25 +149,33 @@ _FEW = 4
 """So many things are looked for one by one: a statement for all of them is written anew for each number of them."""
 
 
-def _newest_entries(things: Sequence[ThingId], line: LineId, index: int) -> Select[tuple[object, ...]]:
+def _newest_entries(things: Sequence[ThingId], line: LineId, index: int) -> sa.Select[tuple[object, ...]]:
     """Join the wanted ids to their newest entries, so that each costs one step in the index."""
-    wanted = values(column("id", t.entries.c.thing_id.type), name="wanted").data([(x,) for x in things]).cte("wanted")
+    wanted = (
+        sa.values(sa.column("id", t.entries.c.thing_id.type), name="wanted").data([(x,) for x in things]).cte("wanted")
+    )
     newer = t.entries.alias("newer")
-    newest = select(newer.c.commit_index).where(newer.c.thing_id == wanted.c.id, newer.c.line_id == line)
+    newest = sa.select(newer.c.commit_index).where(newer.c.thing_id == wanted.c.id, newer.c.line_id == line)
     newest = newest.where(newer.c.commit_index <= index).order_by(newer.c.commit_index.desc()).limit(1)
     e = t.entries.c
-    query = select(t.entries).join(wanted, e.thing_id == wanted.c.id)
+    query = sa.select(t.entries).join(wanted, e.thing_id == wanted.c.id)
     return query.where(e.line_id == line, e.commit_index == newest.correlate(wanted).scalar_subquery())
 
 
-def _on_stretch(table: Table, *columns: Any) -> Select[Any]:
+def _on_stretch(table: sa.Table, *columns: Any) -> sa.Select[Any]:
     c = table.c
-    inside = c.commit_index.between(bindparam("low"), bindparam("high"))
-    return select(*columns).where(c.line_id == bindparam("line"), inside, ~c.carried).distinct()
+    inside = c.commit_index.between(sa.bindparam("low"), sa.bindparam("high"))
+    return sa.select(*columns).where(c.line_id == sa.bindparam("line"), inside, ~c.carried).distinct()
 
 
-_TOUCHED_THINGS = _on_stretch(t.entries, t.entries.c.thing_id)
-_TOUCHED_NAMES = _on_stretch(t.names, t.names.c.parent_id, t.names.c.name)
+@prepared
+def _touched_things() -> Any:
+    return _on_stretch(t.entries, t.entries.c.thing_id)
+
+
+@prepared
+def _touched_names() -> Any:
+    return _on_stretch(t.names, t.names.c.parent_id, t.names.c.name)
 
 
 def touched(cx: Connection, ranges: Iterable[tuple[LineId, int, int]]) -> tuple[set[str], set[tuple[str, str]]]:
@@ -176,8 +184,8 @@ def touched(cx: Connection, ranges: Iterable[tuple[LineId, int, int]]) -> tuple[
     names: set[tuple[str, str]] = set()
     for line, low, high in ranges:
         where = {"line": line, "low": low, "high": high}
-        things.update(cx.scalars(_TOUCHED_THINGS, where))
-        names.update((r.parent_id, r.name) for r in cx.execute(_TOUCHED_NAMES, where))
+        things.update(_touched_things(cx, where).scalars())
+        names.update((r.parent_id, r.name) for r in _touched_names(cx, where))
     return things, names
 
 
@@ -191,9 +199,14 @@ def touched_between(cx: Connection, one: Clock, other: Clock) -> tuple[set[str],
 
 def entries_of(cx: Connection, position: Position) -> list[Entry]:
     """List what one commit says."""
+    return [_entry(row) for row in _entries_at(cx, {"line": position.line, "at": position.index})]
+
+
+@prepared
+def _entries_at() -> Any:
     e = t.entries.c
-    query = select(t.entries).where(e.line_id == position.line, e.commit_index == position.index, ~e.carried)
-    return [_entry(row) for row in cx.execute(query)]
+    here = (e.line_id == sa.bindparam("line")) & (e.commit_index == sa.bindparam("at"))
+    return sa.select(t.entries).where(here, ~e.carried)
 
 
 def entries_between(
@@ -201,12 +214,12 @@ def entries_between(
 ) -> list[tuple[int, Entry]]:
     """List what commits on a stretch of a line say of some things, with the commits' indexes."""
     e = t.entries.c
-    query = select(t.entries).where(e.thing_id.in_(things), e.line_id == line, ~e.carried)
+    query = sa.select(t.entries).where(e.thing_id.in_(things), e.line_id == line, ~e.carried)
     query = query.where(e.commit_index.between(low, high)).order_by(e.commit_index)
     return [(row.commit_index, _entry(row)) for row in cx.execute(query)]
 
 
-def _entry(row: Row[tuple[object, ...]]) -> Entry:
+def _entry(row: sa.Row[tuple[object, ...]]) -> Entry:
     described = row.attributes
     texts = [described.get(name, {}) for name in ("properties", "checks")]
     if not all(isinstance(value, str) for found in texts for value in found.values()):
@@ -228,7 +241,7 @@ def ever_named(cx: Connection, repository: RepositoryId, at: Clock, parent: Thin
     n = t.names.c
     found: list[str] = []
     for line, index in at.positions:
-        query = select(n.thing_id).where(n.repository_id == repository, n.parent_id == parent, n.name == name)
+        query = sa.select(n.thing_id).where(n.repository_id == repository, n.parent_id == parent, n.name == name)
         query = query.where(n.kind == "table")
         found += cx.scalars(query.where(n.line_id == line, n.commit_index <= index, n.thing_id.is_not(None)).distinct())
     return found
@@ -238,7 +251,7 @@ def last_named(cx: Connection, repository: RepositoryId, at: Clock, parent: Thin
     """Find the table that had this name last on the way to a commit, whether it is still there or not."""
     n = t.names.c
     for line, index in at.positions:
-        query = select(n.thing_id).where(n.repository_id == repository, n.parent_id == parent, n.name == name)
+        query = sa.select(n.thing_id).where(n.repository_id == repository, n.parent_id == parent, n.name == name)
         query = query.where(n.kind == "table", n.thing_id.is_not(None), n.line_id == line, n.commit_index <= index)
         found = cx.scalar(query.order_by(n.commit_index.desc()).limit(1))
         if found:
@@ -250,7 +263,7 @@ def first_entry(cx: Connection, at: Clock, things: Sequence[ThingId]) -> Positio
     """Find the commit on the way to another that first says something of these things."""
     e = t.entries.c
     for line, index in reversed(at.positions):
-        query = select(e.commit_index).where(e.thing_id.in_(things), e.line_id == line, e.commit_index <= index)
+        query = sa.select(e.commit_index).where(e.thing_id.in_(things), e.line_id == line, e.commit_index <= index)
         found = cx.scalar(query.where(~e.carried).order_by(e.commit_index).limit(1))
         if found is not None:
             return Position(line, found)

@@ -26,8 +26,6 @@ class FileConnection(sqlite3.Connection):
     """A connection; `frozen` is what the file was like, where nothing else would tell that it was written meanwhile."""
 
     frozen: Frozen | None = None
-    place: str = ""
-    """Which file that is."""
 
 
 def connect(path: str) -> FileConnection:
@@ -63,7 +61,7 @@ def _connect_reading(path: str) -> FileConnection:
 def _of_frozen(path: str) -> FileConnection:
     frozen = frozen_as(path)
     made = _tried(_opened(f"file:{quote(path)}?mode=ro&immutable=1", uri=True))
-    made.frozen, made.place = frozen, path
+    made.frozen = frozen
     return made
 
 
@@ -74,7 +72,7 @@ def _of_copy(path: str, log: Path) -> FileConnection:
     shutil.copyfile(path, copy)
     shutil.copyfile(log, f"{copy}-wal")
     made = _tried(_opened(str(copy)))
-    made.frozen, made.place = frozen, path
+    made.frozen = frozen
     weakref.finalize(made, shutil.rmtree, folder, ignore_errors=True)
     return made
 

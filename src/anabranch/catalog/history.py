@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from typing import Any
 
-from sqlalchemy import Connection, and_, bindparam, exists, func, literal, or_, select, true
-
-from anabranch.catalog import tables as t
-from anabranch.catalog.store import Prepared
+from anabranch.catalog.later import Connection, sa, t
+from anabranch.catalog.prepared import prepared
 from anabranch.errors import Corrupt
 from anabranch.model.clock import Clock, Position
 from anabranch.model.commits import CommitHead
@@ -29,27 +28,31 @@ def to_micros(moment: datetime) -> int:
     return (delta.days * 86_400 + delta.seconds) * 1_000_000 + delta.microseconds
 
 
-_line, _above = t.lines.alias("line"), t.lines.alias("above")
-_up = (
-    select(_line.c.id, bindparam("at", type_=t.lines.c.tip.type).label("at"), literal(0).label("hop"))
-    .add_columns(_line.c.depth, _line.c.parent_line, _line.c.parent_index, _line.c.parent_generation)
-    .where(_line.c.id == bindparam("line"))
-    .cte("up", recursive=True)
-)
-_up = _up.union_all(
-    select(_above.c.id, _up.c.parent_index, _up.c.hop + 1)
-    .add_columns(_above.c.depth, _above.c.parent_line, _above.c.parent_index, _above.c.parent_generation)
-    .join(_up, _above.c.id == _up.c.parent_line)
-    .where(or_(_above.c.parent_line.is_(None), _above.c.parent_generation < _up.c.parent_generation))
-)
-_CLOCK = Prepared(select(_up.c.id, _up.c.at, _up.c.depth, _up.c.parent_line).order_by(_up.c.hop))
-"""The lines that lead to a commit. Each is looked up once, where it is reached: PostgreSQL reads all lines for a join
-with what it takes for a hundred. Generations fall on the way, so that it ends whatever the lines say."""
+@prepared
+def _lines_to() -> Any:
+    """The lines that lead to a commit.
+
+    Each is looked up once, where it is reached: PostgreSQL reads all lines for a join with what it takes for a hundred.
+    Generations fall on the way, so that it ends whatever the lines say."""
+    line, above = t.lines.alias("line"), t.lines.alias("above")
+    up = (
+        sa.select(line.c.id, sa.bindparam("at", type_=line.c.tip.type).label("at"), sa.literal(0).label("hop"))
+        .add_columns(line.c.depth, line.c.parent_line, line.c.parent_index, line.c.parent_generation)
+        .where(line.c.id == sa.bindparam("line"))
+        .cte("up", recursive=True)
+    )
+    up = up.union_all(
+        sa.select(above.c.id, up.c.parent_index, up.c.hop + 1)
+        .add_columns(above.c.depth, above.c.parent_line, above.c.parent_index, above.c.parent_generation)
+        .join(up, above.c.id == up.c.parent_line)
+        .where(sa.or_(above.c.parent_line.is_(None), above.c.parent_generation < up.c.parent_generation))
+    )
+    return sa.select(up.c.id, up.c.at, up.c.depth, up.c.parent_line).order_by(up.c.hop)
 
 
 def clock(cx: Connection, position: Position) -> Clock:
     """Derive the clock of a commit from the lines."""
-    rows = _CLOCK(cx, {"line": position.line, "at": position.index}).all()
+    rows = _lines_to(cx, {"line": position.line, "at": position.index}).all()
     if not rows or rows[-1].parent_line is not None:
         last = rows[-1].parent_line if rows else position.line
         raise Corrupt(f"line {last!r} is missing, or springs from itself", hint="restore the catalogue from a backup")
@@ -57,26 +60,30 @@ def clock(cx: Connection, position: Position) -> Clock:
     return Clock(tuple(Position(LineId(r.id), r.at) for r in rows), whole)
 
 
-_HEAD = Prepared(
-    select(t.commits.c.id, t.commits.c.hash, t.commits.c.generation, t.commits.c.finished_at).where(
-        t.commits.c.line_id == bindparam("line"), t.commits.c.commit_index == bindparam("at")
-    )
-)
+@prepared
+def _head() -> Any:
+    c = t.commits.c
+    at = (c.line_id == sa.bindparam("line")) & (c.commit_index == sa.bindparam("at"))
+    return sa.select(c.id, c.hash, c.generation, c.finished_at).where(at)
 
 
 def head(cx: Connection, position: Position) -> CommitHead | None:
     """Read what publishing needs to know of a commit; None if there is none."""
-    row = _HEAD(cx, {"line": position.line, "at": position.index}).first()
+    row = _head(cx, {"line": position.line, "at": position.index}).first()
     return CommitHead(position, CommitId(row.id), row.hash, row.generation, row.finished_at) if row else None
 
 
 def by_hash(cx: Connection, repository: RepositoryId, prefix: str) -> list[Position]:
     """Find the commits whose hash starts with this prefix, two at most."""
+    rows = _by_hash(cx, {"repository": repository, "low": prefix, "high": prefix + "g"})
+    return [Position(LineId(r.line_id), r.commit_index) for r in rows]
+
+
+@prepared
+def _by_hash() -> Any:
     c = t.commits.c
-    query = select(c.line_id, c.commit_index).where(
-        c.repository_id == repository, c.hash >= prefix, c.hash < prefix + "g"
-    )
-    return [Position(LineId(r.line_id), r.commit_index) for r in cx.execute(query.limit(2))]
+    query = sa.select(c.line_id, c.commit_index).where(c.repository_id == sa.bindparam("repository"))
+    return query.where(c.hash >= sa.bindparam("low"), c.hash < sa.bindparam("high")).limit(2)
 
 
 def parent(cx: Connection, position: Position, number: int) -> Position | None:
@@ -85,7 +92,7 @@ def parent(cx: Connection, position: Position, number: int) -> Position | None:
         return clock(cx, position).back(1)
     c = t.merge_edges.c
     found = cx.execute(
-        select(c.parent_line, c.parent_index).where(
+        sa.select(c.parent_line, c.parent_index).where(
             c.line_id == position.line, c.commit_index == position.index, c.number == number - 1
         )
     ).first()
@@ -93,17 +100,17 @@ def parent(cx: Connection, position: Position, number: int) -> Position | None:
 
 
 _PAGE = 256
-_m, _l = t.merge_edges.c, t.lines.c
-_at, _number = bindparam("at", type_=_m.commit_index.type), bindparam("number", type_=_m.number.type)
-_EDGES_BELOW = Prepared(
-    select(_m.commit_index, _m.number, _m.generation, _m.parent_line, _m.parent_index, _m.parent_generation)
-    .where(_m.line_id == bindparam("line"), _m.commit_index <= _at)
-    .where(or_(_m.commit_index < _at, _m.number > _number))
-    .order_by(_m.commit_index.desc(), _m.number)
-    .limit(_PAGE)
-)
-"""A page of the edges of a line from an edge on, highest commit first."""
-_ORIGIN = Prepared(select(_l.parent_line, _l.parent_index, _l.parent_generation).where(_l.id == bindparam("line")))
+
+
+@prepared
+def _edges_below() -> Any:
+    """A page of the edges of a line from an edge on, highest commit first."""
+    m = t.merge_edges.c
+    at, number = sa.bindparam("at", type_=m.commit_index.type), sa.bindparam("number", type_=m.number.type)
+    query = sa.select(m.commit_index, m.number, m.generation, m.parent_line, m.parent_index, m.parent_generation)
+    query = query.where(m.line_id == sa.bindparam("line"), m.commit_index <= at)
+    query = query.where(sa.or_(m.commit_index < at, m.number > number))
+    return query.order_by(m.commit_index.desc(), m.number).limit(_PAGE)
 
 
 @dataclass(frozen=True)
@@ -124,14 +131,14 @@ class Lines:
         """Yield the parents met while going down the line, highest commit first."""
         last = (position.index, 0)
         while True:
-            rows = _EDGES_BELOW(self.cx, {"line": position.line, "at": last[0], "number": last[1]}).all()
+            rows = _edges_below(self.cx, {"line": position.line, "at": last[0], "number": last[1]}).all()
             for row in rows:
                 parent = Position(LineId(row.parent_line), row.parent_index)
                 yield Step(row.commit_index, row.generation, parent, row.parent_generation)
             if len(rows) < _PAGE:
                 break
             last = (rows[-1].commit_index, rows[-1].number)
-        above = _ORIGIN(self.cx, {"line": position.line}).one()
+        above = _origin(self.cx, {"line": position.line}).one()
         if above.parent_line is not None:
             parent = Position(LineId(above.parent_line), above.parent_index)
             yield Step(0, above.parent_generation + 1, parent, above.parent_generation)
@@ -145,7 +152,7 @@ class Lines:
         """Yield the edges to further parents on a clock from commits above a generation, oldest first."""
         c = t.merge_edges.c
         for line, index in reversed(at.positions):
-            query = select(c.commit_index, c.number, c.parent_line, c.parent_index).where(c.line_id == line)
+            query = sa.select(c.commit_index, c.number, c.parent_line, c.parent_index).where(c.line_id == line)
             query = query.where(c.commit_index <= index, c.generation > above).order_by(c.commit_index, c.number)
             for row in self.cx.execute(query):
                 parent = Position(LineId(row.parent_line), row.parent_index)
@@ -175,9 +182,20 @@ class LogRow:
     further_parents: tuple[Position, ...] = ()
 
 
-def log_page(cx: Connection, top: Position, wanted: LogFilter, limit: int) -> list[LogRow]:
-    """Read down a line from a position: the commits that the filter shows, those with more parents, and the first."""
+@prepared
+def _page() -> Any:
+    return _page_of(sa.true())
+
+
+def _page_of(shown: sa.ColumnElement[bool]) -> sa.Select[Any]:
     c = t.commits.c
+    query = sa.select(c.commit_index, c.finished_at, c.generation, c.is_merge, shown.label("shown"))
+    query = query.where(c.line_id == sa.bindparam("line"), c.commit_index <= sa.bindparam("at"))
+    return query.order_by(c.commit_index.desc()).limit(sa.bindparam("most", type_=sa.Integer))
+
+
+def _filtered_page(wanted: LogFilter) -> sa.Select[Any]:
+    c, e = t.commits.c, t.entries.c
     conditions = []
     if wanted.author is not None:
         conditions.append(c.author == wanted.author)
@@ -186,22 +204,20 @@ def log_page(cx: Connection, top: Position, wanted: LogFilter, limit: int) -> li
     if wanted.until is not None:
         conditions.append(c.finished_at <= wanted.until)
     if wanted.words:
-        conditions.append(func.replace(c.message, wanted.words, "") != c.message)  # LIKE has its own idea of case
+        conditions.append(sa.func.replace(c.message, wanted.words, "") != c.message)  # LIKE has its own idea of case
     if wanted.thing_ids is not None:
-        e = t.entries.c
-        touched = (
-            (e.line_id == c.line_id)
-            & (e.commit_index == c.commit_index)
-            & e.thing_id.in_(wanted.thing_ids)
-            & ~e.carried
-        )
-        conditions.append(exists().where(touched))
-    shown = and_(true(), *conditions)
-    query = select(c.commit_index, c.finished_at, c.generation, c.is_merge, shown.label("shown"))
-    query = query.where(c.line_id == top.line, c.commit_index <= top.index)
-    if conditions:
-        query = query.where(or_(shown, c.is_merge, c.commit_index == 0))
-    rows = cx.execute(query.order_by(c.commit_index.desc()).limit(limit)).all()
+        here = (e.line_id == c.line_id) & (e.commit_index == c.commit_index)
+        conditions.append(sa.exists().where(here & e.thing_id.in_(wanted.thing_ids) & ~e.carried))
+    shown = sa.and_(sa.true(), *conditions)
+    query = _page_of(shown)
+    return query.where(sa.or_(shown, c.is_merge, c.commit_index == 0)) if conditions else query
+
+
+def log_page(cx: Connection, top: Position, wanted: LogFilter, limit: int) -> list[LogRow]:
+    """Read down a line from a position: the commits that the filter shows, those with more parents, and the first."""
+    asked = {"line": top.line, "at": top.index, "most": limit}
+    found: Any = _page(cx, asked) if wanted == LogFilter() else cx.execute(_filtered_page(wanted), asked)
+    rows = found.all()
     merges = [r.commit_index for r in rows if r.is_merge]
     further = _further_parents(cx, top.line, merges[-1], merges[0]) if merges else {}
     return [
@@ -211,11 +227,17 @@ def log_page(cx: Connection, top: Position, wanted: LogFilter, limit: int) -> li
     ]
 
 
+@prepared
+def _parents_after_the_first() -> Any:
+    c = t.merge_edges.c
+    query = sa.select(c.commit_index, c.parent_line, c.parent_index).where(c.line_id == sa.bindparam("line"))
+    return query.where(c.commit_index.between(sa.bindparam("low"), sa.bindparam("high"))).order_by(c.number)
+
+
 def _further_parents(cx: Connection, line: LineId, low: int, high: int) -> dict[Position, list[Position]]:
     """Read the parents of merge commits after the first, on a stretch of a line."""
-    c, found = t.merge_edges.c, dict[Position, list[Position]]()
-    query = select(c.commit_index, c.parent_line, c.parent_index).where(c.line_id == line)
-    for row in cx.execute(query.where(c.commit_index.between(low, high)).order_by(c.number)):
+    found = dict[Position, list[Position]]()
+    for row in _parents_after_the_first(cx, {"line": line, "low": low, "high": high}):
         merge = Position(line, row.commit_index)
         found.setdefault(merge, []).append(Position(LineId(row.parent_line), row.parent_index))
     return found
@@ -226,8 +248,13 @@ def further_parents(cx: Connection, position: Position) -> list[Position]:
     return _further_parents(cx, position.line, position.index, position.index).get(position, [])
 
 
+@prepared
+def _origin() -> Any:
+    c = t.lines.c
+    return sa.select(c.parent_line, c.parent_index, c.parent_generation).where(c.id == sa.bindparam("line"))
+
+
 def origin(cx: Connection, line: LineId) -> Position | None:
     """Find the commit that a line springs from."""
-    c = t.lines.c
-    row = cx.execute(select(c.parent_line, c.parent_index).where(c.id == line)).one()
+    row = _origin(cx, {"line": line}).one()
     return Position(LineId(row.parent_line), row.parent_index) if row.parent_line else None

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Select, delete, or_, select, text, update
+from sqlalchemy import ColumnElement, Connection, Select, delete, or_, select
 
 from anabranch.catalog import tables as t
 from anabranch.catalog.manifests import listing
 from anabranch.catalog.objects import chunks, find, insert_rows, stored
-from anabranch.catalog.store import now
 from anabranch.model.garbage import Doomed, Kind, Loose
 from anabranch.model.ids import ObjectId, RepositoryId
 from anabranch.model.objects import NewObject, StoredObject
@@ -107,13 +106,6 @@ def linked_in(repository: RepositoryId) -> list[Select[Any]]:
     return [*direct, select(packs.c.pack_id)]
 
 
-def let_go(cx: Connection, ids: Iterable[ObjectId]) -> None:
-    """Note the time from which on objects are not linked any more."""
-    moment = now(cx)
-    for chunk in chunks(list(ids)):
-        cx.execute(update(t.objects).where(t.objects.c.id.in_(chunk)).values(created_at=moment))
-
-
 def link_rows(cx: Connection, wanted: Sequence[StoredObject]) -> set[ObjectId]:
     """Give objects that are about to be linked directly rows of their own, if only a manifest tells of them.
 
@@ -133,15 +125,3 @@ def leave_to_manifests(cx: Connection, made: Iterable[NewObject]) -> None:
     linked = _linked(cx, listed, _NOTHING)
     for chunk in chunks([id_ for id_ in listed if id_ not in linked]):
         cx.execute(delete(t.objects).where(t.objects.c.id.in_(chunk)))
-
-
-def hold_objects(cx: Connection) -> None:
-    """Let no object be removed until the end of this transaction, which is about to link some."""
-    if cx.dialect.name != "sqlite":  # which has one writer at a time
-        cx.execute(text("LOCK TABLE ana_objects IN ROW SHARE MODE"))
-
-
-def seize_objects(cx: Connection) -> None:
-    """Wait for those that link objects, and let no other begin until the end of this transaction."""
-    if cx.dialect.name != "sqlite":
-        cx.execute(text("LOCK TABLE ana_objects IN EXCLUSIVE MODE"))

@@ -6,48 +6,57 @@ open commit, a merge that took some of them."""
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 from typing import Any
 
-from sqlalchemy import Connection, Select, func, select
-
-from anabranch.catalog import tables as t
-from anabranch.catalog.remote_tables import object_places
+from anabranch.catalog.later import Connection, remote_tables, sa, t
 from anabranch.model.ids import ObjectId
 from anabranch.settings import IDS_PER_STATEMENT
 
-_c, _m = t.changes.c, t.manifest_members.c
 
-CHANGED = t.changes.outerjoin(t.manifest_members, _m.manifest_id == _c.object_id)
-"""Changes, with a row for each object that a manifest among them lists."""
-CHANGED_ID = func.coalesce(_m.object_id, _c.object_id).label("object_id")
-"""The object of such a row."""
-IN_ORDER = (_c.number, _m.object_id)
+@cache
+def changed() -> sa.Join:
+    """Changes, with a row for each object that a manifest among them lists."""
+    return t.changes.outerjoin(t.manifest_members, t.manifest_members.c.manifest_id == t.changes.c.object_id)
 
 
-def linking(ids: Sequence[ObjectId], *columns: Any) -> list[Select[Any]]:
+@cache
+def changed_id() -> sa.Label[Any]:
+    """The object of such a row."""
+    return sa.func.coalesce(t.manifest_members.c.object_id, t.changes.c.object_id).label("object_id")
+
+
+def in_order() -> tuple[Any, Any]:
+    """By what the objects of a change are sorted."""
+    return t.changes.c.number, t.manifest_members.c.object_id
+
+
+def linking(ids: Sequence[ObjectId], *columns: Any) -> list[sa.Select[Any]]:
     """Ask for the changes that link objects, directly or by a manifest; the first column is the object."""
-    direct = select(_c.object_id, *columns).select_from(t.changes).where(_c.object_id.in_(ids))
-    listed = t.changes.join(t.manifest_members, _m.manifest_id == _c.object_id)
-    return [direct, select(_m.object_id, *columns).select_from(listed).where(_m.object_id.in_(ids))]
+    c, m = t.changes.c, t.manifest_members.c
+    direct = sa.select(c.object_id, *columns).select_from(t.changes).where(c.object_id.in_(ids))
+    listed = t.changes.join(t.manifest_members, m.manifest_id == c.object_id)
+    return [direct, sa.select(m.object_id, *columns).select_from(listed).where(m.object_id.in_(ids))]
 
 
 def listing(cx: Connection, ids: Sequence[ObjectId]) -> dict[ObjectId, ObjectId]:
     """For each of some objects that a manifest lists, one that does."""
-    found: dict[ObjectId, ObjectId] = {}
+    m, found = t.manifest_members.c, dict[ObjectId, ObjectId]()
     for start in range(0, len(ids), IDS_PER_STATEMENT):
-        part = _m.object_id.in_(ids[start : start + IDS_PER_STATEMENT])
-        rows = cx.execute(select(_m.object_id, func.min(_m.manifest_id).label("by")).where(part).group_by(_m.object_id))
-        found |= {ObjectId(row.object_id): ObjectId(row.by) for row in rows}
+        part = m.object_id.in_(ids[start : start + IDS_PER_STATEMENT])
+        query = sa.select(m.object_id, sa.func.min(m.manifest_id).label("by")).where(part).group_by(m.object_id)
+        found |= {ObjectId(row.object_id): ObjectId(row.by) for row in cx.execute(query)}
     return found
 
 
 def members_of(cx: Connection, manifest: ObjectId) -> set[ObjectId]:
     """The objects that the catalogue says a manifest lists."""
-    return {ObjectId(id_) for id_ in cx.scalars(select(_m.object_id).where(_m.manifest_id == manifest))}
+    m = t.manifest_members.c
+    return {ObjectId(id_) for id_ in cx.scalars(sa.select(m.object_id).where(m.manifest_id == manifest))}
 
 
 def lying_elsewhere(cx: Connection, manifest: ObjectId) -> set[ObjectId]:
     """Those of the objects that a manifest lists which lie outside of the store's own root by now."""
-    p = object_places.c.object_id
-    query = select(p).join(t.manifest_members, _m.object_id == p).where(_m.manifest_id == manifest)
+    p, m = remote_tables.object_places.c.object_id, t.manifest_members.c
+    query = sa.select(p).join(t.manifest_members, m.object_id == p).where(m.manifest_id == manifest)
     return {ObjectId(id_) for id_ in cx.scalars(query)}

@@ -1,8 +1,7 @@
-"""The catalogue's schema version: an older store is upgraded step by step, a newer one refused."""
+"""The catalogue's tables are made here, and brought up to date: an older store step by step, a newer one refused."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping
 
 from sqlalchemy import (
@@ -13,7 +12,6 @@ from sqlalchemy import (
     LargeBinary,
     MetaData,
     Table,
-    TableClause,
     bindparam,
     column,
     inspect,
@@ -26,9 +24,8 @@ from sqlalchemy import (
 
 from anabranch.catalog import live_tables, remote_tables, work_tables
 from anabranch.catalog import tables as t
+from anabranch.catalog.format_version import FORMAT_VERSION, facts_table, found_version
 from anabranch.errors import Corrupt, InvalidRequest
-
-FORMAT_VERSION = 4
 
 Migration = Callable[[Connection], None]
 
@@ -130,22 +127,6 @@ def create(cx: Connection, facts: Mapping[str, str]) -> None:
     cx.execute(t.store.insert(), [{"key": k, "value": v} for k, v in rows.items()])
 
 
-def exists(cx: Connection) -> bool:
-    """Tell whether this database holds a store."""
-    return _store_of(cx) is not None
-
-
-def _store_of(cx: Connection) -> Table | TableClause | None:
-    """The table of the store's facts: before format 4 it had no prefix, and may be somebody else's."""
-    found = inspect(cx)
-    if found.has_table("ana_store"):
-        return t.store
-    if not found.has_table("store") or not {"key", "value"} <= {x["name"] for x in found.get_columns("store")}:
-        return None
-    old = table("store", column("key"), column("value"))
-    return old if cx.scalar(select(old.c.key).where(old.c.key.in_(["format_version", "store_id"])).limit(1)) else None
-
-
 def upgrade(cx: Connection, *, latest: int = FORMAT_VERSION, migrations: Mapping[int, Migration] = MIGRATIONS) -> None:
     """Bring the store to the latest version; refuse one that a newer Anabranch wrote."""
     if cx.dialect.name != "sqlite":  # where one writes at a time
@@ -158,26 +139,9 @@ def upgrade(cx: Connection, *, latest: int = FORMAT_VERSION, migrations: Mapping
         if step not in migrations:
             raise Corrupt(f"no way leads on from format version {step}", hint="restore the store from a backup")
         migrations[step](cx)
-        store = _store_table(cx)
+        store = table(facts_table(cx), column("key"), column("value"))
         cx.execute(update(store).where(store.c.key == "format_version").values(value=str(step + 1)))
 
 
 _UPGRADING = 4162618327
 """The lock of those who upgrade a store, so that two openers do it once."""
-
-
-def found_version(cx: Connection) -> int:
-    """Read the version that the store was written with."""
-    store = _store_table(cx)
-    found = cx.scalar(select(store.c.value).where(store.c.key == "format_version"))
-    if found is None or not re.fullmatch("[0-9]{1,9}", found):
-        hint = "restore it from a backup"
-        raise Corrupt(f"the catalogue has no readable format version (found {found!r})", hint=hint)
-    return int(found)
-
-
-def _store_table(cx: Connection) -> Table | TableClause:
-    found = _store_of(cx)
-    if found is None:
-        raise Corrupt("the catalogue does not say which store it is of", hint="restore it from a backup")
-    return found

@@ -6,24 +6,29 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-
-from sqlalchemy import Connection, bindparam, delete, update
+from typing import Any
 
 from anabranch.catalog import branches
-from anabranch.catalog import tables as t
-from anabranch.catalog.store import Prepared, next_time, now
+from anabranch.catalog.later import Connection, sa, t
+from anabranch.catalog.prepared import prepared
+from anabranch.catalog.store import next_time, now
 from anabranch.model.clock import Position
 from anabranch.model.commits import BranchHead
 from anabranch.model.ids import BranchId, CommitId, RepositoryId, new_id
 
-_b = t.branches.c
-_INSERT, _INSERT_MOVE = Prepared(t.branches.insert()), t.branch_moves.insert()
-_MOVE = Prepared(
-    update(t.branches)
-    .where(_b.repository_id == bindparam("repository"), _b.name == bindparam("branch"), _b.id == bindparam("branch_id"))
-    .where(_b.line_id == bindparam("from_line"), _b.commit_index == bindparam("from_index"))
-    .values(line_id=bindparam("to_line"), commit_index=bindparam("to_index"))
-)
+
+@prepared
+def _insert() -> Any:
+    return t.branches.insert()
+
+
+@prepared
+def _move() -> Any:
+    b = t.branches.c
+    named = (b.repository_id == sa.bindparam("repository")) & (b.name == sa.bindparam("branch"))
+    shows = (b.line_id == sa.bindparam("from_line")) & (b.commit_index == sa.bindparam("from_index"))
+    after: dict[str, Any] = {"line_id": sa.bindparam("to_line"), "commit_index": sa.bindparam("to_index")}
+    return sa.update(t.branches).where(named, b.id == sa.bindparam("branch_id"), shows).values(after)
 
 
 class HeadMoved(Exception):
@@ -84,14 +89,14 @@ def _create(cx: Connection, move: Move) -> None:
     head = move.branch
     values = {"repository_id": move.repository, "name": head.name, "id": head.id}
     at = {"line_id": head.position.line, "commit_index": head.position.index}
-    _INSERT(cx, {**values, **at, "created_at": move.moved_at or now(cx), "author": move.author})
+    _insert(cx, {**values, **at, "created_at": move.moved_at or now(cx), "author": move.author})
 
 
 def _advance(cx: Connection, move: Move, before: Position, after: Position) -> None:
     """Let a branch show another commit, if it still shows what is expected."""
     expected = {"repository": move.repository, "branch": move.branch.name, "branch_id": move.branch.id}
     ends = {"from_line": before.line, "from_index": before.index, "to_line": after.line, "to_index": after.index}
-    if _MOVE(cx, {**expected, **ends}).rowcount != 1:
+    if _move(cx, {**expected, **ends}).rowcount != 1:
         raise HeadMoved(branches.find(cx, move.repository, move.branch.name))
     _record(cx, move)
 
@@ -99,24 +104,26 @@ def _advance(cx: Connection, move: Move, before: Position, after: Position) -> N
 def _rename(cx: Connection, move: Move, name: str) -> None:
     """Give a branch another name; its id and so its history stay."""
     old, repository = move.branch, move.repository
-    if branches.LAST_MOVE(cx, {"branch": old.id}).scalar() is None:
+    if branches.last_move(cx, {"branch": old.id}).scalar() is None:
         _record_making(cx, move)  # under the name that it was made with
-    cx.execute(update(t.branches).where(_b.repository_id == repository, _b.name == old.name).values(name=name))
+    b = t.branches.c
+    cx.execute(sa.update(t.branches).where(b.repository_id == repository, b.name == old.name).values(name=name))
     _record(cx, replace(move, branch=replace(old, name=name)))
     r = t.repositories.c
     is_default = (r.id == repository) & (r.default_branch == old.name)
-    cx.execute(update(t.repositories).where(is_default).values(default_branch=name))
+    cx.execute(sa.update(t.repositories).where(is_default).values(default_branch=name))
 
 
 def _remove(cx: Connection, move: Move) -> None:
     """Delete a branch; its moves are kept."""
     _record(cx, move)
-    cx.execute(delete(t.branches).where(_b.repository_id == move.repository, _b.name == move.branch.name))
+    b = t.branches.c
+    cx.execute(sa.delete(t.branches).where(b.repository_id == move.repository, b.name == move.branch.name))
 
 
 def _record(cx: Connection, move: Move) -> None:
     """Keep a move, the first together with the making. Times don't run backwards on one branch, if clocks go right."""
-    last = branches.LAST_MOVE(cx, {"branch": move.branch.id}).scalar()
+    last = branches.last_move(cx, {"branch": move.branch.id}).scalar()
     if last is None:
         last = _record_making(cx, move)
     _insert_move(cx, move, next_time(last, now(cx) if move.moved_at is None else move.moved_at))
@@ -124,7 +131,7 @@ def _record(cx: Connection, move: Move) -> None:
 
 def _record_making(cx: Connection, move: Move) -> int:
     """Write the move that made a branch, which only its row has said so far; returns its time."""
-    made = cx.execute(branches.MAKING, {"branch": move.branch.id}).one()
+    made = branches.making(cx, {"branch": move.branch.id}).one()
     making = Move(move.repository, move.branch, None, move.branch.position, made.author, "branch")
     _insert_move(cx, making, made.created_at)
     return int(made.created_at)
@@ -145,7 +152,7 @@ def _insert_move(cx: Connection, move: Move, moved_at: int) -> None:
         "verb": move.verb,
         "commit_id": move.commit_id,
     }
-    cx.execute(_INSERT_MOVE, values)
+    cx.execute(t.branch_moves.insert(), values)
 
 
 def record_first(cx: Connection, move: Move, created_at: int) -> None:

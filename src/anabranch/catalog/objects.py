@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar, get_args
 
-from sqlalchemy import Connection, Row, bindparam, delete, select, update
-
-from anabranch.catalog import tables as t
-from anabranch.catalog.remote_tables import object_places
-from anabranch.catalog.store import Prepared, now
+from anabranch.catalog.later import Connection, remote_tables, sa, t
+from anabranch.catalog.prepared import Prepared, prepared
+from anabranch.catalog.store import now
 from anabranch.errors import Corrupt
 from anabranch.model.ids import ColumnId, ObjectId, SchemaId, ViewId
 from anabranch.model.objects import (
@@ -28,12 +26,13 @@ from anabranch.settings import OBJECTS_PER_STATEMENT
 _T = TypeVar("_T")
 
 
-def _contents_of(count: int) -> Prepared:
+def _contents(count: int) -> Any:
     c = t.inline_objects.c
-    return Prepared(select(c.object_id, c.content).where(c.object_id.in_([bindparam(str(n)) for n in range(count)])))
+    ids: list[Any] = [sa.bindparam(f"id_{n}") for n in range(count)]
+    return sa.select(c.object_id, c.content).where(c.object_id.in_(ids))
 
 
-_CONTENTS = {count: _contents_of(count) for count in (1, 8, OBJECTS_PER_STATEMENT)}
+_CONTENTS = {count: Prepared(_contents, count) for count in (1, 8, OBJECTS_PER_STATEMENT)}
 """One statement for up to so many ids; those that are fewer come more than once."""
 
 
@@ -42,7 +41,7 @@ def contents(cx: Connection, ids: Sequence[ObjectId]) -> dict[ObjectId, bytes]:
     found: dict[ObjectId, bytes] = {}
     for chunk in chunks(ids):
         count = next(n for n in _CONTENTS if n >= len(chunk))
-        wanted = {str(n): chunk[min(n, len(chunk) - 1)] for n in range(count)}
+        wanted = {f"id_{n}": chunk[min(n, len(chunk) - 1)] for n in range(count)}
         found |= {ObjectId(row.object_id): bytes(row.content) for row in _CONTENTS[count](cx, wanted)}
     return found
 
@@ -51,21 +50,26 @@ def find(cx: Connection, ids: Sequence[ObjectId]) -> dict[ObjectId, StoredObject
     """Find objects by id; those that are gone are left out."""
     found: dict[ObjectId, StoredObject] = {}
     for chunk in chunks(ids):
-        for row in cx.execute(select(t.objects).where(t.objects.c.id.in_(chunk))):
+        for row in _found(cx, {"ids": chunk}):
             found[ObjectId(row.id)] = stored(row)
     return found
+
+
+@prepared
+def _found() -> Any:
+    return sa.select(t.objects).where(t.objects.c.id.in_(sa.bindparam("ids", expanding=True)))
 
 
 def of_view(cx: Connection, view: ViewId) -> dict[ObjectId, StoredObject]:
     """Find all objects of a view."""
     linked = t.view_objects.c
-    query = select(t.objects).join(t.view_objects, linked.object_id == t.objects.c.id).where(linked.view_id == view)
+    query = sa.select(t.objects).join(t.view_objects, linked.object_id == t.objects.c.id).where(linked.view_id == view)
     return {ObjectId(row.id): stored(row) for row in cx.execute(query)}
 
 
 def manifests(cx: Connection) -> list[StoredObject]:
     """Find all manifests."""
-    return [stored(row) for row in cx.execute(select(t.objects).where(t.objects.c.kind == "manifest"))]
+    return [stored(row) for row in cx.execute(sa.select(t.objects).where(t.objects.c.kind == "manifest"))]
 
 
 def in_root(cx: Connection) -> list[StoredObject]:
@@ -75,10 +79,7 @@ def in_root(cx: Connection) -> list[StoredObject]:
 
 def paths(cx: Connection) -> Iterator[str]:
     """Yield the paths of all files that rows of the catalogue name; what its manifests name comes on top."""
-    return iter(cx.scalars(select(t.objects.c.path).where(t.objects.c.path.is_not(None))))
-
-
-_INSERT, _INSERT_INLINE = t.objects.insert(), t.inline_objects.insert()
+    return iter(cx.scalars(sa.select(t.objects.c.path).where(t.objects.c.path.is_not(None))))
 
 
 def insert(cx: Connection, objects: Iterable[NewObject], created_at: int | None = None) -> None:
@@ -90,7 +91,7 @@ def insert(cx: Connection, objects: Iterable[NewObject], created_at: int | None 
     insert_rows(cx, [o.stored for o in made if o.stored.id not in inside], created_at)
     inline = [{"object_id": o.stored.id, "content": o.content} for o in made if o.content is not None]
     if inline:
-        cx.execute(_INSERT_INLINE, inline)
+        cx.execute(t.inline_objects.insert(), inline)
     links = [{"object_id": o.stored.id, "pack_id": pack} for o in made for pack in o.packs]
     if links:
         cx.execute(t.object_links.insert(), links)
@@ -103,47 +104,71 @@ def insert_rows(cx: Connection, objects: Sequence[StoredObject], created_at: int
     """Describe objects in rows of their own, made now if nothing else is said."""
     if objects:
         at = now(cx) if created_at is None else created_at
-        cx.execute(_INSERT, [_values(o, at) for o in objects])
+        cx.execute(t.objects.insert(), [_values(o, at) for o in objects])
 
 
 def packs_of(cx: Connection, ids: Sequence[ObjectId]) -> dict[ObjectId, list[ObjectId]]:
     """Find the packs that some objects need."""
     c, found = t.object_links.c, dict[ObjectId, list[ObjectId]]()
     for chunk in chunks(ids):
-        for row in cx.execute(select(c.object_id, c.pack_id).where(c.object_id.in_(chunk)).order_by(c.pack_id)):
+        for row in cx.execute(sa.select(c.object_id, c.pack_id).where(c.object_id.in_(chunk)).order_by(c.pack_id)):
             found.setdefault(ObjectId(row.object_id), []).append(ObjectId(row.pack_id))
     return found
 
 
 def schemas(cx: Connection, ids: Iterable[SchemaId]) -> dict[str, Schema]:
     """Read schemas by id."""
-    c = t.schemas.c
     wanted = list(dict.fromkeys(ids))
     found: dict[str, Schema] = {}
     for chunk in chunks(wanted):
-        for row in cx.execute(select(c.id, c.document).where(c.id.in_(chunk))):
+        for row in _schemas(cx, {"ids": chunk}):
             found[row.id] = read_schema(row.id, row.document)
     return found
+
+
+@prepared
+def _schemas() -> Any:
+    c = t.schemas.c
+    return sa.select(c.id, c.document).where(c.id.in_(sa.bindparam("ids", expanding=True)))
+
+
+def let_go(cx: Connection, ids: Iterable[ObjectId]) -> None:
+    """Note the time from which on objects are not linked any more."""
+    moment = now(cx)
+    for chunk in chunks(list(ids)):
+        cx.execute(sa.update(t.objects).where(t.objects.c.id.in_(chunk)).values(created_at=moment))
+
+
+def hold(cx: Connection) -> None:
+    """Let no object be removed until the end of this transaction, which is about to link some."""
+    if cx.dialect.name != "sqlite":  # which has one writer at a time
+        cx.execute(sa.text("LOCK TABLE ana_objects IN ROW SHARE MODE"))
+
+
+def seize(cx: Connection) -> None:
+    """Wait for those that link objects, and let no other begin until the end of this transaction."""
+    if cx.dialect.name != "sqlite":
+        cx.execute(sa.text("LOCK TABLE ana_objects IN EXCLUSIVE MODE"))
 
 
 def remove(cx: Connection, ids: Sequence[ObjectId]) -> None:
     """Forget objects that nothing links any more; the packs that they needed are let go of now."""
     for chunk in chunks(ids):
-        needed = select(t.object_links.c.pack_id).where(t.object_links.c.object_id.in_(chunk))
-        listed = select(t.manifest_members.c.object_id).where(t.manifest_members.c.manifest_id.in_(chunk))
+        needed = sa.select(t.object_links.c.pack_id).where(t.object_links.c.object_id.in_(chunk))
+        listed = sa.select(t.manifest_members.c.object_id).where(t.manifest_members.c.manifest_id.in_(chunk))
         for freed in (needed, listed):
-            cx.execute(update(t.objects).where(t.objects.c.id.in_(freed)).values(created_at=now(cx)))
-        cx.execute(delete(t.manifest_members).where(t.manifest_members.c.manifest_id.in_(chunk)))
-        for table in (t.object_links, t.blocks, object_places):
-            cx.execute(delete(table).where(table.c.object_id.in_(chunk)))
-        cx.execute(delete(t.inline_objects).where(t.inline_objects.c.object_id.in_(chunk)))
-        cx.execute(delete(t.objects).where(t.objects.c.id.in_(chunk)))
+            cx.execute(sa.update(t.objects).where(t.objects.c.id.in_(freed)).values(created_at=now(cx)))
+        cx.execute(sa.delete(t.manifest_members).where(t.manifest_members.c.manifest_id.in_(chunk)))
+        for table in (t.object_links, t.blocks, remote_tables.object_places):
+            cx.execute(sa.delete(table).where(table.c.object_id.in_(chunk)))
+        cx.execute(sa.delete(t.inline_objects).where(t.inline_objects.c.object_id.in_(chunk)))
+        cx.execute(sa.delete(t.objects).where(t.objects.c.id.in_(chunk)))
 
 
 def insert_schemas(cx: Connection, made: Iterable[Schema]) -> None:
     """Keep schemas, those that are not there yet; a schema never changes."""
     given = {s.id: s for s in made}
-    known = set(cx.scalars(select(t.schemas.c.id).where(t.schemas.c.id.in_(given)))) if given else set()
+    known = set(cx.scalars(sa.select(t.schemas.c.id).where(t.schemas.c.id.in_(given)))) if given else set()
     new = [s for s in given.values() if s.id not in known]
     if new:
         cx.execute(t.schemas.insert(), [{"id": s.id, "document": schema_document(s)} for s in new])
@@ -152,9 +177,9 @@ def insert_schemas(cx: Connection, made: Iterable[Schema]) -> None:
 
 def remove_schemas(cx: Connection) -> None:
     """Forget the schemas that no entry and no object names any more."""
-    named = (select(c).where(c.is_not(None)) for c in (t.entries.c.schema_id, t.objects.c.schema_id))
-    cx.execute(delete(t.schemas).where(*(t.schemas.c.id.not_in(q) for q in named)))
-    cx.execute(delete(t.schema_columns).where(t.schema_columns.c.schema_id.not_in(select(t.schemas.c.id))))
+    named = (sa.select(c).where(c.is_not(None)) for c in (t.entries.c.schema_id, t.objects.c.schema_id))
+    cx.execute(sa.delete(t.schemas).where(*(t.schemas.c.id.not_in(q) for q in named)))
+    cx.execute(sa.delete(t.schema_columns).where(t.schema_columns.c.schema_id.not_in(sa.select(t.schemas.c.id))))
 
 
 def chunks(items: Sequence[_T]) -> Iterable[Sequence[_T]]:
@@ -179,7 +204,7 @@ def _values(o: StoredObject, created_at: int) -> Mapping[str, Any]:
     }
 
 
-def stored(row: Row[Any]) -> StoredObject:
+def stored(row: sa.Row[Any]) -> StoredObject:
     _check(row)
     key_range = None
     if row.key_low is not None:
@@ -199,7 +224,7 @@ def stored(row: Row[Any]) -> StoredObject:
     )
 
 
-def _check(row: Row[Any]) -> None:
+def _check(row: sa.Row[Any]) -> None:
     """Refuse a row that was never written by us."""
     lists, sizes = (row.touched, row.key_low or [], row.key_high or []), (row.size_bytes, row.row_count)
     is_own = row.kind in get_args(ObjectKind) and all(isinstance(n, int) and n >= 0 for n in sizes)

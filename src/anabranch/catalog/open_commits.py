@@ -6,10 +6,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from sqlalchemy import Connection, delete, select, update
-
-from anabranch.catalog import liveness, objects
-from anabranch.catalog import tables as t
+from anabranch.catalog import objects
+from anabranch.catalog.later import Connection, sa, t
+from anabranch.catalog.prepared import prepared
 from anabranch.model.clock import Position
 from anabranch.model.commits import Origin
 from anabranch.model.ids import LineId, ObjectId, RepositoryId
@@ -58,8 +57,6 @@ def insert(cx: Connection, repository: RepositoryId, record: OpenRecord) -> None
 
 def all_records(cx: Connection, repository: RepositoryId) -> list[OpenRecord]:
     """List the open commits of a repository, oldest first."""
-    c = t.open_commits.c
-    rows = cx.execute(select(t.open_commits).where(c.repository_id == repository).order_by(c.started_at, c.id))
     return [
         OpenRecord(
             r.id,
@@ -75,8 +72,15 @@ def all_records(cx: Connection, repository: RepositoryId) -> list[OpenRecord]:
             r.version,
             r.facts or {},
         )
-        for r in rows
+        for r in _records(cx, {"repository": repository})
     ]
+
+
+@prepared
+def _records() -> Any:
+    c = t.open_commits.c
+    here = c.repository_id == sa.bindparam("repository")
+    return sa.select(t.open_commits).where(here).order_by(c.started_at, c.id)
 
 
 def _origin(said: Any) -> Origin:
@@ -86,8 +90,13 @@ def _origin(said: Any) -> Origin:
 
 def documents(cx: Connection, open_id: str) -> list[dict[str, Any]]:
     """Read what an open commit holds so far."""
+    return [r.document for r in _documents(cx, {"open": open_id})]
+
+
+@prepared
+def _documents() -> Any:
     c = t.open_entries.c
-    return [r.document for r in cx.execute(select(c.document).where(c.open_id == open_id).order_by(c.thing_id))]
+    return sa.select(c.document).where(c.open_id == sa.bindparam("open")).order_by(c.thing_id)
 
 
 def save(
@@ -100,7 +109,7 @@ def save(
     """Keep the parts that a statement changed, with its objects, if nobody else wrote since `version`."""
     o = t.open_commits.c
     unchanged = (o.id == open_id) & (o.version == version)
-    if cx.execute(update(t.open_commits).where(unchanged).values(version=version + 1)).rowcount != 1:
+    if cx.execute(sa.update(t.open_commits).where(unchanged).values(version=version + 1)).rowcount != 1:
         return False
     new = list(made)
     objects.insert(cx, new)
@@ -108,7 +117,7 @@ def save(
         cx.execute(t.open_objects.insert(), [{"open_id": open_id, "object_id": o.stored.id} for o in new])
     c = t.open_entries.c
     for thing, document in changed:
-        cx.execute(delete(t.open_entries).where(c.open_id == open_id, c.thing_id == thing))
+        cx.execute(sa.delete(t.open_entries).where(c.open_id == open_id, c.thing_id == thing))
         if document is not None:
             cx.execute(t.open_entries.insert(), {"open_id": open_id, "thing_id": thing, "document": document})
     return True
@@ -136,47 +145,47 @@ def take_up(cx: Connection, open_id: str, version: int, branch: str, parent: Pos
 def _change(cx: Connection, open_id: str, version: int, values: dict[str, Any]) -> bool:
     c = t.open_commits.c
     unchanged = (c.id == open_id) & (c.version == version)
-    return cx.execute(update(t.open_commits).where(unchanged).values(values)).rowcount == 1
+    return cx.execute(sa.update(t.open_commits).where(unchanged).values(values)).rowcount == 1
 
 
 def describe(cx: Connection, open_id: str, message: str, author: str) -> None:
     """Change the message and author of an open commit."""
-    cx.execute(update(t.open_commits).where(t.open_commits.c.id == open_id).values(message=message, author=author))
+    cx.execute(sa.update(t.open_commits).where(t.open_commits.c.id == open_id).values(message=message, author=author))
 
 
 def rename_branch(cx: Connection, repository: RepositoryId, old: str, new: str) -> None:
     """Let open commits follow a branch to its new name."""
     c = t.open_commits.c
     here = (c.repository_id == repository) & (c.branch == old)
-    cx.execute(update(t.open_commits).where(here, c.working_branch.is_not(None)).values(working_branch=new))
-    cx.execute(update(t.open_commits).where(here).values(branch=new))
+    cx.execute(sa.update(t.open_commits).where(here, c.working_branch.is_not(None)).values(working_branch=new))
+    cx.execute(sa.update(t.open_commits).where(here).values(branch=new))
 
 
 def on_branch(cx: Connection, repository: RepositoryId, branch: str) -> list[str]:
     """List the ids of the open commits on a branch."""
     c = t.open_commits.c
-    return list(cx.scalars(select(c.id).where(c.repository_id == repository, c.branch == branch)))
+    return list(cx.scalars(sa.select(c.id).where(c.repository_id == repository, c.branch == branch)))
 
 
 def linked(cx: Connection, open_id: str) -> list[ObjectId]:
     """List the objects that an open commit keeps alive."""
     c = t.open_objects.c
-    return [ObjectId(x) for x in cx.scalars(select(c.object_id).where(c.open_id == open_id))]
+    return [ObjectId(x) for x in cx.scalars(sa.select(c.object_id).where(c.open_id == open_id))]
 
 
 def unlink(cx: Connection, open_id: str, ids: list[ObjectId]) -> None:
     """Let go of objects that an open commit kept alive."""
     c = t.open_objects.c
-    cx.execute(delete(t.open_objects).where(c.open_id == open_id, c.object_id.in_(ids)))
+    cx.execute(sa.delete(t.open_objects).where(c.open_id == open_id, c.object_id.in_(ids)))
 
 
 def remove(cx: Connection, open_id: str, version: int | None = None) -> bool:
     """Forget an open commit, if it is there and nobody wrote to it since `version`; tell whether it was."""
     c = t.open_commits.c
     wanted = c.id == open_id if version is None else (c.id == open_id) & (c.version == version)
-    if cx.execute(delete(t.open_commits).where(wanted)).rowcount != 1:
+    if cx.execute(sa.delete(t.open_commits).where(wanted)).rowcount != 1:
         return False
-    liveness.let_go(cx, linked(cx, open_id))
+    objects.let_go(cx, linked(cx, open_id))
     for table in (t.open_entries, t.open_objects):
-        cx.execute(delete(table).where(table.c.open_id == open_id))
+        cx.execute(sa.delete(table).where(table.c.open_id == open_id))
     return True

@@ -6,9 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from sqlalchemy import Connection, delete, select, update
-
-from anabranch.catalog import tables as t
+from anabranch.catalog.later import Connection, sa, t
+from anabranch.catalog.prepared import prepared
 from anabranch.model.ids import RepositoryId, ThingId
 
 SEQUENCES = ("cherry-pick", "revert", "rebase")
@@ -53,33 +52,38 @@ _PLAIN = ("id", "branch", "message", "author", "started_at", "strictness", "vers
 
 def all_records(cx: Connection, repository: RepositoryId) -> list[MergeRecord]:
     """List the open merges of a repository, oldest first."""
+    return [_record(row) for row in _records(cx, {"repository": repository})]
+
+
+@prepared
+def _records() -> Any:
     c = t.open_merges.c
-    rows = cx.execute(select(t.open_merges).where(c.repository_id == repository).order_by(c.started_at, c.id))
-    return [_record(row) for row in rows]
+    here = c.repository_id == sa.bindparam("repository")
+    return sa.select(t.open_merges).where(here).order_by(c.started_at, c.id)
 
 
 def find(cx: Connection, id_: str) -> MergeRecord | None:
     """Find an open merge."""
-    row = cx.execute(select(t.open_merges).where(t.open_merges.c.id == id_)).first()
+    row = cx.execute(sa.select(t.open_merges).where(t.open_merges.c.id == id_)).first()
     return _record(row) if row else None
 
 
 def settled(cx: Connection, id_: str) -> dict[ThingId, bytes]:
     """Read the rows that were resolved, by table."""
     c = t.settled_rows.c
-    rows = cx.execute(select(c.thing_id, c.content).where(c.open_id == id_))
+    rows = cx.execute(sa.select(c.thing_id, c.content).where(c.open_id == id_))
     return {ThingId(row.thing_id): row.content for row in rows}
 
 
 def resolve(cx: Connection, record: MergeRecord, decisions: Mapping[str, str], rows: Mapping[ThingId, bytes]) -> bool:
     """Keep what was resolved; False if the merge was changed or ended elsewhere."""
     c, s = t.open_merges.c, t.settled_rows.c
-    described = update(t.open_merges).where(c.id == record.id, c.version == record.version)
+    described = sa.update(t.open_merges).where(c.id == record.id, c.version == record.version)
     found = cx.execute(described.values(decisions=dict(decisions), version=record.version + 1))
     if found.rowcount != 1:
         return False
     for thing, content in rows.items():
-        cx.execute(delete(t.settled_rows).where(s.open_id == record.id, s.thing_id == thing))
+        cx.execute(sa.delete(t.settled_rows).where(s.open_id == record.id, s.thing_id == thing))
         cx.execute(t.settled_rows.insert(), {"open_id": record.id, "thing_id": thing, "content": content})
     return True
 
@@ -87,16 +91,16 @@ def resolve(cx: Connection, record: MergeRecord, decisions: Mapping[str, str], r
 def advance(cx: Connection, record: MergeRecord, sources: tuple[str, ...]) -> bool:
     """Go on to the next of several steps, with nothing resolved yet; False if it was changed or ended elsewhere."""
     c = t.open_merges.c
-    described = update(t.open_merges).where(c.id == record.id, c.version == record.version)
+    described = sa.update(t.open_merges).where(c.id == record.id, c.version == record.version)
     found = cx.execute(described.values(sources=list(sources), decisions={}, version=record.version + 1))
-    cx.execute(delete(t.settled_rows).where(t.settled_rows.c.open_id == record.id))
+    cx.execute(sa.delete(t.settled_rows).where(t.settled_rows.c.open_id == record.id))
     return found.rowcount == 1
 
 
 def remove(cx: Connection, id_: str) -> bool:
     """Forget an open merge; False if it is not there."""
-    cx.execute(delete(t.settled_rows).where(t.settled_rows.c.open_id == id_))
-    return cx.execute(delete(t.open_merges).where(t.open_merges.c.id == id_)).rowcount == 1
+    cx.execute(sa.delete(t.settled_rows).where(t.settled_rows.c.open_id == id_))
+    return cx.execute(sa.delete(t.open_merges).where(t.open_merges.c.id == id_)).rowcount == 1
 
 
 def remove_on(cx: Connection, repository: RepositoryId, branch: str) -> None:
@@ -109,7 +113,7 @@ def remove_on(cx: Connection, repository: RepositoryId, branch: str) -> None:
 def rename_branch(cx: Connection, repository: RepositoryId, old: str, new: str) -> None:
     """Let open merges follow a branch that got another name."""
     c = t.open_merges.c
-    cx.execute(update(t.open_merges).where(c.repository_id == repository, c.branch == old).values(branch=new))
+    cx.execute(sa.update(t.open_merges).where(c.repository_id == repository, c.branch == old).values(branch=new))
 
 
 def _record(row: Any) -> MergeRecord:

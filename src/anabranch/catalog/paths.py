@@ -11,7 +11,7 @@ from sqlalchemy import BindParameter, Connection, bindparam, func, select
 from anabranch.catalog import entries
 from anabranch.catalog import tables as t
 from anabranch.catalog.history import Lines, clock
-from anabranch.catalog.manifests import CHANGED, CHANGED_ID, IN_ORDER, linking
+from anabranch.catalog.manifests import changed, changed_id, in_order, linking
 from anabranch.catalog.views import KnownObjects, learn
 from anabranch.model.clock import Position
 from anabranch.model.ids import LineId, ObjectId, SchemaId, ThingId
@@ -46,7 +46,7 @@ def makers(cx: Connection, legs: Sequence[Leg], things: Sequence[ThingId]) -> di
     c = t.changes.c
     for ranges in _ranges(cx, legs, things):
         for line, low, high in ranges:
-            query = select(c.commit_index, CHANGED_ID).select_from(CHANGED)
+            query = select(c.commit_index, changed_id()).select_from(changed())
             query = query.where(c.thing_id.in_(things), c.line_id == line)
             for row in cx.execute(query.where(c.commit_index.between(low, high))):
                 found[ObjectId(row.object_id)] = Position(line, row.commit_index)
@@ -120,11 +120,11 @@ _REPLACED = (
     .limit(1)
 )
 _CHANGES = (
-    select(_c.commit_index, _c.step, CHANGED_ID)
-    .select_from(CHANGED)
+    select(_c.commit_index, _c.step, changed_id())
+    .select_from(changed())
     .where(_c.thing_id.in_(_THINGS), _c.line_id == bindparam("line"))
     .where(_c.commit_index.between(bindparam("low"), bindparam("high")))
-    .order_by(_c.commit_index, *IN_ORDER)
+    .order_by(_c.commit_index, *in_order())
 )
 _OPERATIONS = (
     select(_e.operations)

@@ -5,11 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
-from sqlalchemy import Connection, select, update
-
-from anabranch.catalog import tables as t
+from anabranch.catalog.later import Connection, remote_tables, sa, t
 from anabranch.catalog.objects import chunks
-from anabranch.catalog.remote_tables import locations, object_places
 from anabranch.catalog.store import now
 from anabranch.model.ids import ObjectId, new_id
 
@@ -24,18 +21,18 @@ class ForeignPlace:
 
 def add_location(cx: Connection, url: str, role: str) -> str:
     """Name a location; gives its id, which it keeps."""
-    known: str | None = cx.scalar(select(locations.c.id).where(locations.c.url == url))
+    known: str | None = cx.scalar(sa.select(remote_tables.locations.c.id).where(remote_tables.locations.c.url == url))
     if known is not None:
         return known
     made = new_id("p")
-    cx.execute(locations.insert(), {"id": made, "url": url, "role": role, "created_at": now(cx)})
+    cx.execute(remote_tables.locations.insert(), {"id": made, "url": url, "role": role, "created_at": now(cx)})
     return made
 
 
 def put_elsewhere(cx: Connection, id_: ObjectId, location: str, path: str) -> None:
     """Say that an object lies at a location, no longer in the store's own root."""
-    cx.execute(object_places.insert(), {"object_id": id_, "location_id": location, "path": path})
-    cx.execute(update(t.objects).where(t.objects.c.id == id_).values(place="elsewhere", path=None))
+    cx.execute(remote_tables.object_places.insert(), {"object_id": id_, "location_id": location, "path": path})
+    cx.execute(sa.update(t.objects).where(t.objects.c.id == id_).values(place="elsewhere", path=None))
 
 
 def copies(cx: Connection, location: str, there: Collection[str]) -> int:
@@ -52,8 +49,10 @@ def copies(cx: Connection, location: str, there: Collection[str]) -> int:
 
 def places_of(cx: Connection, ids: Iterable[ObjectId]) -> dict[ObjectId, list[ForeignPlace]]:
     """Find where objects lie, each at one location or several, which are copies."""
-    c, found = object_places.c, dict[ObjectId, list[ForeignPlace]]()
-    at = select(c.object_id, locations.c.url, c.path).join(locations, locations.c.id == c.location_id)
+    c, found = remote_tables.object_places.c, dict[ObjectId, list[ForeignPlace]]()
+    at = sa.select(c.object_id, remote_tables.locations.c.url, c.path).join(
+        remote_tables.locations, remote_tables.locations.c.id == c.location_id
+    )
     for chunk in chunks(list(ids)):
         for row in cx.execute(at.where(c.object_id.in_(chunk)).order_by(c.location_id)):
             found.setdefault(ObjectId(row.object_id), []).append(ForeignPlace(row.url, row.path))

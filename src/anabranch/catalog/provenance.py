@@ -6,9 +6,8 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Connection, Select, and_, select
-
-from anabranch.catalog import tables as t
+from anabranch.catalog.later import Connection, sa, t
+from anabranch.catalog.prepared import Prepared
 from anabranch.model.clock import Position
 from anabranch.model.ids import LineId, RepositoryId
 
@@ -48,7 +47,7 @@ def find_commits(cx: Connection, hashes: Collection[str]) -> dict[str, KnownComm
     found = {}
     for part in _parts(hashes):
         c = t.commits.c
-        query = select(t.commits, t.repositories.c.name.label("repository")).join(
+        query = sa.select(t.commits, t.repositories.c.name.label("repository")).join(
             t.repositories, t.repositories.c.id == c.repository_id
         )
         for r in cx.execute(query.where(c.hash.in_(part))):
@@ -60,9 +59,9 @@ def find_commits(cx: Connection, hashes: Collection[str]) -> dict[str, KnownComm
 def merges_above(cx: Connection, commit: KnownCommit) -> list[tuple[str, Position, Position]]:
     """The merges that may have brought a commit in: hash, position, and the further parent to look at."""
     c, e, own = t.commits.c, t.merge_edges.c, t.commits.alias("own")
-    here = and_(own.c.line_id == commit.position.line, own.c.commit_index == commit.position.index)
-    same = and_(e.line_id == c.line_id, e.commit_index == c.commit_index)
-    query = select(c.hash, e.line_id, e.commit_index, e.parent_line, e.parent_index)
+    here = sa.and_(own.c.line_id == commit.position.line, own.c.commit_index == commit.position.index)
+    same = sa.and_(e.line_id == c.line_id, e.commit_index == c.commit_index)
+    query = sa.select(c.hash, e.line_id, e.commit_index, e.parent_line, e.parent_index)
     query = query.select_from(t.merge_edges.join(t.commits, same).join(own, here))
     query = query.where(c.repository_id == own.c.repository_id, e.parent_generation >= own.c.generation)
     return [
@@ -73,26 +72,33 @@ def merges_above(cx: Connection, commit: KnownCommit) -> list[tuple[str, Positio
 
 def origins_of(cx: Connection, hashes: Collection[str]) -> list[ProvenanceLink]:
     """What commits were made from, in the order in which each names it."""
-    return list(_made(cx, hashes, t.commits.c.hash))
+    return list(_links(cx, hashes, _ORIGINS))
 
 
 def made_from(cx: Connection, hashes: Collection[str]) -> list[ProvenanceLink]:
     """The commits that name one of these as what they were made from."""
-    return list(_made(cx, hashes, t.provenance.c.commit_hash))
+    return list(_links(cx, hashes, _MADE))
 
 
-def _made(cx: Connection, hashes: Collection[str], column: object) -> Iterator[ProvenanceLink]:
+def _links(cx: Connection, hashes: Collection[str], asked: Prepared) -> Iterator[ProvenanceLink]:
     for part in _parts(hashes):
-        rows = cx.execute(_query().where(column.in_(part)))  # type: ignore[attr-defined]
+        rows = asked(cx, {"hashes": part})
         yield from (ProvenanceLink(r.hash, r.commit_hash, r.role, r.source, r.origin_repository) for r in rows)
 
 
-def _query() -> Select[Any]:
+def _linked(of_origin: bool) -> Any:
+    """What commits were made from: by their hashes, or by those of their origins."""
     c, p = t.commits.c, t.provenance.c
-    same = and_(p.line_id == c.line_id, p.commit_index == c.commit_index)
+    same = sa.and_(p.line_id == c.line_id, p.commit_index == c.commit_index)
     repository = p.repository_id.label("origin_repository")
-    query = select(c.hash, p.commit_hash, p.role, p.source, repository).select_from(t.commits.join(t.provenance, same))
-    return query.order_by(c.finished_at, c.hash, p.number)
+    query = sa.select(c.hash, p.commit_hash, p.role, p.source, repository).select_from(
+        t.commits.join(t.provenance, same)
+    )
+    wanted = (p.commit_hash if of_origin else c.hash).in_(sa.bindparam("hashes", expanding=True))
+    return query.where(wanted).order_by(c.finished_at, c.hash, p.number)
+
+
+_ORIGINS, _MADE = Prepared(_linked, False), Prepared(_linked, True)
 
 
 def _parts(hashes: Collection[str]) -> Iterator[Sequence[str]]:

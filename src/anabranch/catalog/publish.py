@@ -11,7 +11,7 @@ from sqlalchemy import Connection, Table, bindparam, select, update
 
 from anabranch.catalog import branches, entries, history, moves, objects, open_commits, open_merges
 from anabranch.catalog import tables as t
-from anabranch.catalog.liveness import hold_objects, leave_to_manifests, link_rows
+from anabranch.catalog.liveness import leave_to_manifests, link_rows
 from anabranch.catalog.manifests import listing
 from anabranch.catalog.moves import HeadMoved, Move, MoveListener
 from anabranch.catalog.store import is_ahead, lock_repository, next_time, now
@@ -220,7 +220,7 @@ def _check_links(cx: Connection, publication: Publication) -> None:
     """An object or a commit that was collected meanwhile must not be linked."""
     wanted = publication.content.linked
     if wanted:
-        hold_objects(cx)
+        objects.hold(cx)
     gone = _link_rows(cx, publication.content) if wanted else set()
     hint = "the work was open for too long; start it again"
     if gone:

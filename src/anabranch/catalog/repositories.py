@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
-from sqlalchemy import Connection, bindparam, delete, select
-
-from anabranch.catalog import live_tables, liveness, work_tables
-from anabranch.catalog import tables as t
+from anabranch.catalog.later import Connection, sa, t
+from anabranch.catalog.prepared import prepared
 from anabranch.catalog.store import now
 from anabranch.errors import AlreadyExists, InvalidRequest, NotFound
 from anabranch.model.ids import ObjectId, RepositoryId, new_id
@@ -24,7 +23,7 @@ class RepositoryRecord:
 
 def create(cx: Connection, name: str, default_branch: str) -> RepositoryRecord:
     """Register a new, empty repository."""
-    if cx.scalar(select(t.repositories.c.id).where(t.repositories.c.name == name)):
+    if cx.scalar(sa.select(t.repositories.c.id).where(t.repositories.c.name == name)):
         raise AlreadyExists(
             f"there is a repository {name!r} in this store", hint="open it instead, or choose another name"
         )
@@ -36,13 +35,23 @@ def create(cx: Connection, name: str, default_branch: str) -> RepositoryRecord:
 
 def names(cx: Connection) -> list[str]:
     """List the repositories of the store."""
-    return list(cx.scalars(select(t.repositories.c.name).order_by(t.repositories.c.name)))
+    return list(cx.scalars(sa.select(t.repositories.c.name).order_by(t.repositories.c.name)))
+
+
+@prepared
+def _every() -> Any:
+    r = t.repositories.c
+    return sa.select(r.id, r.name, r.default_branch)
+
+
+@prepared
+def _named() -> Any:
+    return _every.statement.where(t.repositories.c.name == sa.bindparam("wanted"))
 
 
 def find(cx: Connection, name: str | None) -> RepositoryRecord:
     """Find a repository by name; without a name, the only one there is."""
-    query = select(t.repositories.c.id, t.repositories.c.name, t.repositories.c.default_branch)
-    found = cx.execute(query if name is None else query.where(t.repositories.c.name == name)).all()
+    found = (_every(cx, {}) if name is None else _named(cx, {"wanted": name})).all()
     if len(found) == 1:
         return RepositoryRecord(RepositoryId(found[0].id), found[0].name, found[0].default_branch)
     there = names(cx)
@@ -53,12 +62,14 @@ def find(cx: Connection, name: str | None) -> RepositoryRecord:
     raise NotFound(f"the store has {what}", hint=f"there: {listed}; make it first", repository=name)
 
 
-_DEFAULT_BRANCH = select(t.repositories.c.default_branch).where(t.repositories.c.id == bindparam("repository"))
+@prepared
+def _default_branch() -> Any:
+    return sa.select(t.repositories.c.default_branch).where(t.repositories.c.id == sa.bindparam("repository"))
 
 
 def default_branch(cx: Connection, repository: RepositoryId) -> str:
     """Read which branch is meant where none is named."""
-    found: str | None = cx.scalar(_DEFAULT_BRANCH, {"repository": repository})
+    found: str | None = _default_branch(cx, {"repository": repository}).scalar()
     if found is None:
         raise NotFound("the repository was dropped", hint="open the store again")
     return found
@@ -66,29 +77,28 @@ def default_branch(cx: Connection, repository: RepositoryId) -> str:
 
 def drop(cx: Connection, record: RepositoryRecord) -> None:
     """Remove a repository and all that is its own; objects that it alone linked are left to collection from now on."""
+    from anabranch.catalog import live_tables, liveness, objects, work_tables  # which need all of SQLAlchemy
+
+    owned = (
+        (work_tables.job_shards.c.job_id, work_tables.jobs),
+        (work_tables.expectations.c.run_id, work_tables.runs),
+        (live_tables.live_tables.c.database_id, live_tables.live_databases),
+    )
     linked = {ObjectId(id_) for links in liveness.linked_in(record.id) for id_ in cx.scalars(links)}
-    lines = select(t.lines.c.id).where(t.lines.c.repository_id == record.id).scalar_subquery()
-    opened = select(t.open_commits.c.id).where(t.open_commits.c.repository_id == record.id)
-    merges = select(t.open_merges.c.id).where(t.open_merges.c.repository_id == record.id)
-    views = select(t.views.c.id).where(t.views.c.line_id.in_(lines)).scalar_subquery()
-    cx.execute(delete(t.view_objects).where(t.view_objects.c.view_id.in_(views)))
+    lines = sa.select(t.lines.c.id).where(t.lines.c.repository_id == record.id).scalar_subquery()
+    opened = sa.select(t.open_commits.c.id).where(t.open_commits.c.repository_id == record.id)
+    merges = sa.select(t.open_merges.c.id).where(t.open_merges.c.repository_id == record.id)
+    views = sa.select(t.views.c.id).where(t.views.c.line_id.in_(lines)).scalar_subquery()
+    cx.execute(sa.delete(t.view_objects).where(t.view_objects.c.view_id.in_(views)))
     for table, owners in ((t.open_entries, opened), (t.open_objects, opened), (t.settled_rows, merges)):
-        cx.execute(delete(table).where(table.c.open_id.in_(owners)))
-    for name, owner in _OWNED:
-        mine = select(owner.c.id).where(owner.c.repository_id == record.id)
-        cx.execute(delete(name.table).where(name.in_(mine)))
+        cx.execute(sa.delete(table).where(table.c.open_id.in_(owners)))
+    for name, owner in owned:
+        mine = sa.select(owner.c.id).where(owner.c.repository_id == record.id)
+        cx.execute(sa.delete(name.table).where(name.in_(mine)))
     for table in (t.views, t.changes, t.change_references, t.entries, t.provenance, t.facts, t.merge_edges):
-        cx.execute(delete(table).where(table.c.line_id.in_(lines)))
+        cx.execute(sa.delete(table).where(table.c.line_id.in_(lines)))
     by_repository = [x for x in t.metadata.sorted_tables if "repository_id" in x.c and x is not t.provenance]
     for table in sorted(by_repository, key=lambda x: x is t.lines):
-        cx.execute(delete(table).where(table.c.repository_id == record.id))
-    cx.execute(delete(t.repositories).where(t.repositories.c.id == record.id))
-    liveness.let_go(cx, linked - liveness.alive(cx, linked))
-
-
-_OWNED = (
-    (work_tables.job_shards.c.job_id, work_tables.jobs),
-    (work_tables.expectations.c.run_id, work_tables.runs),
-    (live_tables.live_tables.c.database_id, live_tables.live_databases),
-)
-"""Tables whose rows belong to a row of another, which belongs to a repository."""
+        cx.execute(sa.delete(table).where(table.c.repository_id == record.id))
+    cx.execute(sa.delete(t.repositories).where(t.repositories.c.id == record.id))
+    objects.let_go(cx, linked - liveness.alive(cx, linked))

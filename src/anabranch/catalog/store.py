@@ -7,37 +7,15 @@ import os
 import sqlite3
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
-from sqlalchemy import (
-    Connection,
-    CursorResult,
-    Engine,
-    Executable,
-    Pool,
-    RootTransaction,
-    create_engine,
-    delete,
-    event,
-    select,
-)
-from sqlalchemy.engine import URL
-from sqlalchemy.exc import (
-    ArgumentError,
-    DBAPIError,
-    IntegrityError,
-    NoSuchModuleError,
-    OperationalError,
-    ProgrammingError,
-)
-from sqlalchemy.exc import InvalidRequestError as MissingRow
-from sqlalchemy.exc import TimeoutError as PoolTimeout
-
-from anabranch.catalog import files, migrations
-from anabranch.catalog.tables import repositories, store
+from anabranch.catalog import files, format_version
+from anabranch.catalog.file_reader import FileReader
+from anabranch.catalog.later import Connection, sa, t
+from anabranch.catalog.prepared import prepared
 from anabranch.errors import (
     AlreadyExists,
     AnabranchError,
@@ -52,48 +30,67 @@ from anabranch.model.ids import RepositoryId
 from anabranch.model.texts import shortened
 from anabranch.settings import CLOCK_ERROR_LIMIT_MICROS, FREE_PAGES_SHARE, ServerSettings
 
+if TYPE_CHECKING:
+    from sqlalchemy import Engine, Pool, RootTransaction
+    from sqlalchemy.engine import URL
+    from sqlalchemy.exc import DBAPIError
+
 __all__ = ["Catalog", "Connection", "is_ahead", "lock_repository", "next_time", "now", "settle"]
 
 
 log = logging.getLogger("anabranch.catalog.store")
 
 
+class _Engines(NamedTuple):
+    """SQLAlchemy's way to a catalogue, and how it is gone by those who read and those who write."""
+
+    whole: Engine
+    reader: Engine
+    writer: Engine
+
+
 class Catalog:
     """One store's catalogue. `read()` and `write()` are its only transactions."""
 
-    def __init__(self, engine: Engine, described: str, begin_writing: str = "BEGIN IMMEDIATE") -> None:
-        self._engine = engine
-        self._writer = engine.execution_options(anabranch_write=True)
-        self._in_file = engine.dialect.name == "sqlite"
-        # SQLite's readers see one state anyway; a server is asked to show one.
-        self._reader = engine if self._in_file else engine.execution_options(isolation_level="REPEATABLE READ")
+    def __init__(
+        self,
+        make_engine: Callable[[], Engine],
+        described: str,
+        begin_writing: str = "BEGIN IMMEDIATE",
+        *,
+        file: str = "",
+    ) -> None:
+        self._make_engine, self._file = make_engine, file
         self._described, self._begin_writing = described, begin_writing
-        self._joined = threading.local()
+        self._joined, self._making = threading.local(), threading.Lock()
+        self._made: _Engines | None = None
+        self._idle: list[files.FileConnection] = []
 
     @classmethod
     def at_file(cls, path: str) -> Catalog:
         """Reach a catalogue in an SQLite file."""
-        engine, place = create_engine(URL.create("sqlite", database=path)), os.path.abspath(path)
-        event.listen(engine, "do_connect", lambda *_: files.connect(place))
-        event.listen(engine, "checkin", _forget_frozen)
-        return cls(engine, path)
+        place = os.path.abspath(path)
+        return cls(partial(_engine_of_file, path, partial(files.connect, place)), path, file=place)
 
     @classmethod
     def at_server(cls, text: str, settings: ServerSettings | None = None) -> Catalog:
         """Reach a catalogue on a PostgreSQL server."""
         waits, address = settings or ServerSettings(), read_address(text)
-        try:
-            url = _url_of(address)
-            arguments = {k: v for k, v in _connecting(waits).items() if k not in url.query}
-            engine = create_engine(url, pool_pre_ping=True, connect_args=arguments)
-        except (ArgumentError, NoSuchModuleError, ValueError):
-            # The text is not repeated, and not chained: it may hold a password.
-            raise InvalidRequest(f"{address.shown} does not name a catalogue", hint="check its query") from None
-        except ModuleNotFoundError as error:
-            raise Unavailable("PostgreSQL needs psycopg", hint="pip install 'anabranch[postgres]'") from error
-        event.listen(engine, "connect", partial(_prepare_server, _milliseconds(waits.lock_timeout_seconds)))
+        engine = _engine_of_server(address, waits)
         begin = f"SET LOCAL idle_in_transaction_session_timeout = {_milliseconds(waits.idle_timeout_seconds)}"
-        return cls(engine, address.shown, begin)
+        return cls(lambda: engine, address.shown, begin)
+
+    @property
+    def _engines(self) -> _Engines:
+        """SQLAlchemy's way to the catalogue, once something needs it: short reads of a file don't."""
+        with self._making:
+            if self._made is None:
+                made = self._make_engine()
+                # SQLite's readers see one state anyway; a server is told to show one.
+                reader = made if self._file else made.execution_options(isolation_level="REPEATABLE READ")
+                self._made = _Engines(made, reader, made.execution_options(anabranch_write=True))
+                self._close_idle()
+            return self._made
 
     @contextmanager
     def read(self) -> Iterator[Connection]:
@@ -109,8 +106,44 @@ class Catalog:
 
     @contextmanager
     def _reading(self) -> Iterator[Connection]:
-        with self._translated(), self._reader.connect() as cx, self._steady(cx), self._begun(cx, "BEGIN"):
+        with self._translated(), self._reading_file() if self._file and self._made is None else self._asking() as cx:
             yield cx
+
+    @contextmanager
+    def _asking(self) -> Iterator[Connection]:
+        with (
+            self._engines.reader.connect() as cx,
+            self._steady(cx.connection.dbapi_connection),
+            self._begun(cx, "BEGIN"),
+        ):
+            yield cx
+
+    @contextmanager
+    def _reading_file(self) -> Iterator[Connection]:
+        """Read by a connection of SQLite's own, as long as nothing needs SQLAlchemy."""
+        try:
+            found = self._idle.pop()
+        except IndexError:
+            found = files.connect(self._file)
+        reader = FileReader(found, self._opened_over)
+        try:
+            found.execute("BEGIN")
+            with self._steady(found):
+                yield cast(Connection, reader)
+        finally:
+            if reader.end() and found.frozen is None and self._made is None:
+                self._idle.append(found)
+            else:
+                found.close()
+
+    def _opened_over(self, found: files.FileConnection) -> Connection:
+        """A connection of SQLAlchemy's in the transaction that another one has begun."""
+        each = iter((files.connect(self._file), found))
+        engine = _engine_of_file(self._file, lambda: next(each), poolclass=sa.NullPool)
+        engine.connect().close()  # the first one is tried out, and rolled back
+        cx = engine.connect()
+        cx.begin()
+        return cx
 
     @contextmanager
     def one_state(self) -> Iterator[None]:
@@ -133,7 +166,7 @@ class Catalog:
                 yield self._joined.cx
             return
         self._joined.cx = None
-        with self._readable(), self._translated(), self._writer.connect() as cx:
+        with self._readable(), self._translated(), self._engines.writer.connect() as cx:
             transaction = self._begun(cx, self._begin_writing)
             try:
                 yield cx
@@ -142,7 +175,7 @@ class Catalog:
                 raise
             try:
                 transaction.commit()
-            except DBAPIError as error:
+            except sa.exc.DBAPIError as error:
                 if _is_rolled_back(error):
                     raise
                 cx.invalidate()  # Who asks what became of it does so over another connection.
@@ -167,7 +200,7 @@ class Catalog:
         Nothing is committed here and no other connection is opened: the caller commits, or rolls all of it back.
         """
         _check_joined(cx)
-        if self._in_file and not cx.connection.dbapi_connection.in_transaction:  # type: ignore[union-attr]
+        if self._file and not cx.connection.dbapi_connection.in_transaction:  # type: ignore[union-attr]
             # The driver begins by itself only before it writes; a savepoint alone would be committed when it ends.
             cx.connection.cursor().execute(self._begin_writing)
         with self._part_of(cx):
@@ -190,22 +223,26 @@ class Catalog:
     def create(self, facts: dict[str, str]) -> None:
         """Make a new store here."""
         with self.write() as cx:
-            if migrations.exists(cx):
+            if format_version.exists(cx):
                 raise AlreadyExists(f"{self._described} is a store already", hint="open it instead")
+            from anabranch.catalog import migrations  # which needs all of SQLAlchemy
+
             migrations.create(cx, facts)
 
     def exists(self) -> bool:
         """Tell whether there is a store here."""
         with self.read() as cx:
-            return migrations.exists(cx)
+            return format_version.exists(cx)
 
     def open(self) -> dict[str, str]:
         """Check the store's version, upgrade it if it is older, and return its facts."""
         with self.read() as cx:
-            if not migrations.exists(cx):
+            if not format_version.exists(cx):
                 raise NotFound(f"there is no store at {self._described}", hint="make one first (`ana init`, ab.init)")
-            current = migrations.found_version(cx) == migrations.FORMAT_VERSION
+            current = format_version.found_version(cx) == format_version.FORMAT_VERSION
         if not current:
+            from anabranch.catalog import migrations
+
             with self.write() as cx:
                 migrations.upgrade(cx)
         facts = self.facts()
@@ -217,7 +254,7 @@ class Catalog:
     def facts(self) -> dict[str, str]:
         """What the store says of itself."""
         with self.read() as cx:
-            return {row.key: row.value for row in cx.execute(select(store))}
+            return {row.key: row.value for row in _facts(cx, {})}
 
     def now(self) -> int:
         """The time by the catalogue's clock."""
@@ -229,9 +266,9 @@ class Catalog:
 
         It needs the file for itself for a moment, and twice its room: if there is neither, another time will do.
         """
-        if not self._in_file:
+        if not self._file:
             return
-        with self._translated(), self._writer.connect() as cx:
+        with self._translated(), self._engines.writer.connect() as cx:
             run = cx.connection.cursor().execute
             pages, free = (run(f"PRAGMA {name}").fetchone()[0] for name in ("page_count", "freelist_count"))
             try:
@@ -243,30 +280,38 @@ class Catalog:
 
     def close(self) -> None:
         """Give all connections back."""
-        self._engine.dispose()
+        self._close_idle()
+        if self._made is not None:
+            self._made.whole.dispose()
+
+    def _close_idle(self) -> None:
+        while self._idle:
+            self._idle.pop().close()
 
     def start_anew(self) -> None:
         """In a process that was forked off: leave the parent's connections alone, they must not even be closed."""
-        _OF_PARENTS.append(self._engine.pool)
-        self._engine.dispose(close=False)
-        self._joined = threading.local()
+        _OF_PARENTS.extend(self._idle)
+        self._idle = []
+        if self._made is not None:
+            _OF_PARENTS.append(self._made.whole.pool)
+            self._made.whole.dispose(close=False)
+        self._joined, self._making = threading.local(), threading.Lock()
 
     @contextmanager
-    def _steady(self, cx: Connection) -> Iterator[None]:
+    def _steady(self, found: object) -> Iterator[None]:
         """Refuse what was read of a file that was written meanwhile, where SQLite itself would not notice."""
-        found = cx.connection.dbapi_connection
         frozen = found.frozen if isinstance(found, files.FileConnection) else None
         try:
             yield
         finally:
-            if frozen is not None and files.frozen_as(found.place) != frozen:
+            if frozen is not None and files.frozen_as(self._file) != frozen:
                 message = f"the catalogue {self._described} was written while it was read"
                 raise Unavailable(message, hint="read it again")
 
     def _begun(self, cx: Connection, first: str) -> RootTransaction:
         """Begin by hand on SQLite: an event of SQLAlchemy's would make every statement slower."""
         transaction = cx.begin()
-        if self._in_file:
+        if self._file:
             cx.connection.cursor().execute(first)
         elif first != "BEGIN":
             cx.exec_driver_sql(first)
@@ -280,7 +325,9 @@ class Catalog:
         """
         try:
             yield
-        except _MISSHAPEN as error:
+        except AnabranchError:
+            raise
+        except (*_MISSHAPEN, sa.exc.InvalidRequestError) as error:
             message = f"the catalogue {self._described} says what can't be read: {type(error).__name__}: {error}"
             hint = "restore it from a backup; if `ana verify` finds nothing, this is a bug (--debug shows where)"
             raise Corrupt(message, hint=hint) from error
@@ -294,14 +341,14 @@ class Catalog:
         except UnicodeEncodeError as error:
             message = f"{shortened(str(error.object))!r} is not valid Unicode"
             raise InvalidRequest(message, hint="leave lone surrogates out") from None
-        except DBAPIError as error:
-            raise _translate(error, self._described) from error
         except sqlite3.Error as error:
             known = _translate_sqlite(error, self._described)
             raise known or Corrupt(
                 f"the catalogue {self._described} refused to begin: {error}", hint=_NOT_OURS
             ) from error
-        except PoolTimeout as error:
+        except sa.exc.DBAPIError as error:
+            raise _translate(error, self._described) from error
+        except sa.exc.TimeoutError as error:
             hint = "use fewer threads, or let each hold a connection for a shorter time"
             raise Unavailable(f"all connections to the catalogue {self._described} are in use", hint=hint) from error
 
@@ -316,27 +363,13 @@ def _check_joined(cx: Connection) -> None:
         raise InvalidRequest(f"a commit can't be part of a transaction of the isolation level {level}", hint=hint)
 
 
-_OF_PARENTS: list[Pool] = []
+_OF_PARENTS: list[Pool | files.FileConnection] = []
 """Connections of the processes that this one was forked off from, kept so that nothing closes them."""
 
 
-class Prepared:
-    """A statement over text and numbers that is turned into SQL once: a third of what a short one costs."""
-
-    def __init__(self, statement: Executable) -> None:
-        self._statement = statement
-        self._known: dict[str, tuple[str, list[str] | None, dict[str, Any]]] = {}
-
-    def __call__(self, cx: Connection, values: Mapping[str, Any]) -> CursorResult[Any]:
-        """Run it with these values."""
-        text, order, fixed = self._known.get(cx.dialect.name) or self._prepare(cx)
-        given = {**fixed, **values}
-        return cx.exec_driver_sql(text, given if order is None else tuple(given[name] for name in order))
-
-    def _prepare(self, cx: Connection) -> tuple[str, list[str] | None, dict[str, Any]]:
-        compiled = self._statement.compile(dialect=cx.dialect)  # type: ignore[attr-defined]
-        found = self._known[cx.dialect.name] = (compiled.string, compiled.positiontup, dict(compiled.params))
-        return found
+@prepared
+def _facts() -> Any:
+    return sa.select(t.store)
 
 
 def now(cx: Connection) -> int:
@@ -360,7 +393,8 @@ def next_time(before: int, today: int) -> int:
 def lock_repository(cx: Connection, repository: RepositoryId) -> None:
     """Let one writer at a time decide about a repository's names and heads; SQLite has one writer anyway."""
     if cx.dialect.name != "sqlite":
-        cx.execute(select(repositories.c.id).where(repositories.c.id == repository).with_for_update())
+        r = t.repositories.c
+        cx.execute(sa.select(r.id).where(r.id == repository).with_for_update())
 
 
 def settle(cx: Connection) -> None:
@@ -370,11 +404,32 @@ def settle(cx: Connection) -> None:
     crash would. The next pages that are written take their place. A server settles such things by itself.
     """
     if cx.dialect.name == "sqlite":
-        cx.execute(delete(store).where(store.c.key == _SETTLED))
-        cx.execute(store.insert(), {"key": _SETTLED, "value": str(now(cx))})
+        cx.execute(sa.delete(t.store).where(t.store.c.key == _SETTLED))
+        cx.execute(t.store.insert(), {"key": _SETTLED, "value": str(now(cx))})
 
 
 _SETTLED = "settled_at"
+
+
+def _engine_of_file(path: str, connect: Callable[[], files.FileConnection], **options: Any) -> Engine:
+    engine = sa.create_engine(sa.URL.create("sqlite", database=path), **options)
+    sa.event.listen(engine, "do_connect", lambda *_: connect())
+    sa.event.listen(engine, "checkin", _forget_frozen)
+    return engine
+
+
+def _engine_of_server(address: Address, waits: ServerSettings) -> Engine:
+    try:
+        url = _url_of(address)
+        arguments = {k: v for k, v in _connecting(waits).items() if k not in url.query}
+        engine = sa.create_engine(url, pool_pre_ping=True, connect_args=arguments)
+    except (sa.exc.ArgumentError, sa.exc.NoSuchModuleError, ValueError):
+        # The text is not repeated, and not chained: it may hold a password.
+        raise InvalidRequest(f"{address.shown} does not name a catalogue", hint="check its query") from None
+    except ModuleNotFoundError as error:
+        raise Unavailable("PostgreSQL needs psycopg", hint="pip install 'anabranch[postgres]'") from error
+    sa.event.listen(engine, "connect", partial(_prepare_server, _milliseconds(waits.lock_timeout_seconds)))
+    return engine
 
 
 def _url_of(address: Address) -> URL:
@@ -383,7 +438,7 @@ def _url_of(address: Address) -> URL:
     query = {name: tuple(v for n, v in address.query if n == name) for name in given}
     options = {name: found[0] if len(found) == 1 else found for name, found in query.items()}
     host, database = address.host or None, address.database or None
-    return URL.create("postgresql+psycopg", address.user, address.password, host, address.port, database, options)
+    return sa.URL.create("postgresql+psycopg", address.user, address.password, host, address.port, database, options)
 
 
 def _connecting(waits: ServerSettings) -> dict[str, int]:
@@ -447,7 +502,6 @@ _MISSHAPEN = (
     ArithmeticError,
     AssertionError,
     RecursionError,
-    MissingRow,
 )
 """What Python says of a value that is missing, or of another type or form than was expected."""
 _NOT_OURS = "is it a store of Anabranch's?"
@@ -476,15 +530,15 @@ def _translate(error: DBAPIError, described: str) -> AnabranchError:
     if isinstance(error.orig, sqlite3.Error) and (known := _translate_sqlite(error.orig, described)):
         return known
     said = masked(str(error.orig))
-    if error.statement is None and isinstance(error, ProgrammingError):
+    if error.statement is None and isinstance(error, sa.exc.ProgrammingError):
         return InvalidRequest(f"{described} can't be reached that way: {said}", hint="check the URL")
     if getattr(error.orig, "sqlstate", None) in _FORBIDDEN_STATES:
         return Unavailable(f"the catalogue {described} refuses: {said}", hint="check the rights of the role")
     if getattr(error.orig, "sqlstate", None) in _LOCKED_STATES:
         return Unavailable(f"the catalogue {described} is locked by another writer", hint=_LOCKED_HINT)
-    if isinstance(error, IntegrityError):
+    if isinstance(error, sa.exc.IntegrityError):
         return AlreadyExists(f"another writer was faster: {said}", hint="look at what it did, then try again")
-    if isinstance(error, OperationalError) or error.connection_invalidated:
+    if isinstance(error, sa.exc.OperationalError) or error.connection_invalidated:
         hint = "check that the server runs and can be reached"
         return Unavailable(f"the catalogue {described} does not answer: {said}", hint=hint)
     return Corrupt(f"the catalogue {described} refused a statement: {said}", hint=_NOT_OURS)

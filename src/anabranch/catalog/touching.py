@@ -11,7 +11,7 @@ from sqlalchemy import Connection, select
 from anabranch.catalog import tables as t
 from anabranch.catalog.commits import LineNumbers
 from anabranch.catalog.history import to_datetime
-from anabranch.catalog.manifests import CHANGED, CHANGED_ID, IN_ORDER, linking
+from anabranch.catalog.manifests import changed, changed_id, in_order, linking
 from anabranch.model.clock import Position
 from anabranch.model.ids import LineId, ObjectId, RepositoryId, SchemaId, ThingId
 from anabranch.settings import IDS_PER_STATEMENT
@@ -88,9 +88,9 @@ def _linked(
     cx: Connection, line: LineId, low: int, high: int, things: Sequence[ThingId]
 ) -> dict[int, list[tuple[int, ObjectId]]]:
     c = t.changes.c
-    query = select(c.commit_index, c.step, CHANGED_ID).select_from(CHANGED)
+    query = select(c.commit_index, c.step, changed_id()).select_from(changed())
     query = query.where(c.thing_id.in_(things), c.line_id == line)
-    query = query.where(c.commit_index.between(low, high)).order_by(c.commit_index, *IN_ORDER)
+    query = query.where(c.commit_index.between(low, high)).order_by(c.commit_index, *in_order())
     found: dict[int, list[tuple[int, ObjectId]]] = {}
     for row in cx.execute(query):
         found.setdefault(row.commit_index, []).append((row.step, ObjectId(row.object_id)))

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from sqlalchemy import Connection, bindparam, func, select
+from typing import TYPE_CHECKING, Any
 
 from anabranch.catalog import objects
-from anabranch.catalog import tables as t
 from anabranch.catalog.known import ObjectCache
-from anabranch.catalog.liveness import hold_objects, leave_to_manifests, link_rows
-from anabranch.catalog.manifests import CHANGED, CHANGED_ID, IN_ORDER, listing
-from anabranch.catalog.store import Prepared, now
+from anabranch.catalog.later import Connection, sa, t
+from anabranch.catalog.manifests import changed, changed_id, in_order, listing
+from anabranch.catalog.prepared import prepared
+from anabranch.catalog.store import now
 from anabranch.errors import Corrupt, Unavailable
 from anabranch.model.clock import Clock, Position
 from anabranch.model.ids import LineId, ObjectId, ThingId, ViewId
@@ -25,33 +23,53 @@ KnownObjects = ObjectCache
 """Objects that were read before; they never change."""
 Turned = list[tuple[int, ObjectId]]
 
-_v, _c, _o = t.views.c, t.changes.c, t.view_objects.c
-_OBJECTS = Prepared(select(_o.turn, _o.object_id).where(_o.view_id == bindparam("view")).order_by(_o.number))
-_ON_LINE = select(_v.id, _v.commit_index).where(_v.thing_id == bindparam("thing"), _v.line_id == bindparam("line"))
-# Of several views at one commit the one that was made last is the best.
-_LAST = (_v.commit_index.desc(), _v.created_at.desc(), _v.id.desc())
-_NEWEST_SNAPSHOT = Prepared(
-    _ON_LINE.where(_v.kind == "snapshot", _v.commit_index <= bindparam("at")).order_by(*_LAST).limit(1)
-)
-_NEWEST_FOLD = Prepared(
-    _ON_LINE.where(_v.kind == "fold", _v.commit_index.between(bindparam("low"), bindparam("high")))
-    .where(_v.since_line == bindparam("since_line"), _v.since_index == bindparam("since_index"))
-    .order_by(*_LAST)
-    .limit(1)
-)
-_CHANGES_ON_LINE = Prepared(
-    select(_c.line_id, _c.commit_index, _c.step, _c.object_id)
-    .where(_c.thing_id == bindparam("thing"), _c.line_id == bindparam("line"))
-    .where(_c.commit_index.between(bindparam("low"), bindparam("high")))
-    .order_by(_c.commit_index, _c.number)
-)
-_LISTED_ON_LINE = Prepared(
-    select(_c.step, CHANGED_ID)
-    .select_from(CHANGED)
-    .where(_c.thing_id == bindparam("thing"), _c.line_id == bindparam("line"))
-    .where(_c.commit_index == bindparam("at"))
-    .order_by(*IN_ORDER)
-)
+
+@prepared
+def _objects() -> Any:
+    o = t.view_objects.c
+    return sa.select(o.turn, o.object_id).where(o.view_id == sa.bindparam("view")).order_by(o.number)
+
+
+def _on_line(kind: ViewKind) -> sa.Select[Any]:
+    """The views of a table on a line; of several at one commit the one that was made last is the best."""
+    v = t.views.c
+    query = sa.select(v.id, v.commit_index).where(
+        v.thing_id == sa.bindparam("thing"), v.line_id == sa.bindparam("line")
+    )
+    query = query.where(v.kind == kind).order_by(v.commit_index.desc(), v.created_at.desc(), v.id.desc())
+    return query.limit(1)
+
+
+@prepared
+def _snapshot() -> Any:
+    return _on_line("snapshot").where(t.views.c.commit_index <= sa.bindparam("at"))
+
+
+@prepared
+def _fold() -> Any:
+    v = t.views.c
+    query = _on_line("fold").where(v.commit_index.between(sa.bindparam("low"), sa.bindparam("high")))
+    return query.where(v.since_line == sa.bindparam("since_line"), v.since_index == sa.bindparam("since_index"))
+
+
+def _changes_of_table() -> sa.ColumnElement[bool]:
+    c = t.changes.c
+    return (c.thing_id == sa.bindparam("thing")) & (c.line_id == sa.bindparam("line"))
+
+
+@prepared
+def _changes_on_line() -> Any:
+    c = t.changes.c
+    query = sa.select(c.line_id, c.commit_index, c.step, c.object_id).where(_changes_of_table())
+    query = query.where(c.commit_index.between(sa.bindparam("low"), sa.bindparam("high")))
+    return query.order_by(c.commit_index, c.number)
+
+
+@prepared
+def _listed_on_line() -> Any:
+    c = t.changes.c
+    query = sa.select(c.step, changed_id()).select_from(changed()).where(_changes_of_table())
+    return query.where(c.commit_index == sa.bindparam("at")).order_by(*in_order())
 
 
 def layers(cx: Connection, at: Clock, thing: ThingId, known: ObjectCache) -> Layers:
@@ -70,7 +88,7 @@ def _view(cx: Connection, view: ViewId, kind: ViewKind, above: int, known: Objec
     found = known.view(view, above)
     if found is not None:
         return found
-    turned = [(above + row.turn, ObjectId(row.object_id)) for row in _OBJECTS(cx, {"view": view})]
+    turned = [(above + row.turn, ObjectId(row.object_id)) for row in _objects(cx, {"view": view})]
     if sum(id_ not in known for _, id_ in turned) > _MANY:
         known.update(objects.of_view(cx, view))
     learn(cx, [id_ for _, id_ in turned], known)
@@ -93,7 +111,7 @@ def serving(cx: Connection, at: Clock, thing: ThingId) -> list[tuple[ViewKind, t
 def newest_snapshot(cx: Connection, at: Clock, thing: ThingId) -> tuple[ViewId, Position] | None:
     """Find the newest snapshot of a table at or before a commit."""
     for line, index in at.positions:
-        row = _NEWEST_SNAPSHOT(cx, {"thing": thing, "line": line, "at": index}).first()
+        row = _snapshot(cx, {"thing": thing, "line": line, "at": index}).first()
         if row:
             return ViewId(row.id), Position(line, row.commit_index)
     return None
@@ -103,7 +121,7 @@ def _newest_fold(cx: Connection, at: Clock, thing: ThingId, since: Position) -> 
     """Find the newest fold of the changes since a snapshot; one that reaches over it is of no use."""
     on = {"thing": thing, "since_line": since.line, "since_index": since.index}
     for line, low, high in reversed(at.since(since)):
-        row = _NEWEST_FOLD(cx, {**on, "line": line, "low": low, "high": high}).first()
+        row = _fold(cx, {**on, "line": line, "low": low, "high": high}).first()
         if row:
             return ViewId(row.id), Position(line, row.commit_index)
     return None
@@ -114,7 +132,7 @@ def _changes(cx: Connection, at: Clock, thing: ThingId, base: Position | None, a
     turns: dict[tuple[str, int, int], int] = {}
     found: Turned = []
     for line, low, high in _ranges(at, base):
-        for row in _CHANGES_ON_LINE(cx, {"thing": thing, "line": line, "low": low, "high": high}):
+        for row in _changes_on_line(cx, {"thing": thing, "line": line, "low": low, "high": high}):
             turn = turns.setdefault((row.line_id, row.commit_index, row.step), above + len(turns) + 1)
             found.append((turn, ObjectId(row.object_id)))
     return found
@@ -122,7 +140,7 @@ def _changes(cx: Connection, at: Clock, thing: ThingId, base: Position | None, a
 
 def change_layers(cx: Connection, at: Position, thing: ThingId, first: int, known: KnownObjects) -> tuple[Layer, ...]:
     """The change of one commit, step by step, from a turn on."""
-    rows = _LISTED_ON_LINE(cx, {"thing": thing, "line": at.line, "at": at.index}).all()
+    rows = _listed_on_line(cx, {"thing": thing, "line": at.line, "at": at.index}).all()
     learn(cx, [ObjectId(row.object_id) for row in rows], known)
     turns = {step: first + n for n, step in enumerate(sorted({row.step for row in rows}))}
     return tuple(Layer(turns[row.step], known[ObjectId(row.object_id)]) for row in rows)
@@ -130,10 +148,16 @@ def change_layers(cx: Connection, at: Position, thing: ThingId, first: int, know
 
 def change_objects(cx: Connection, at: Position, known: KnownObjects) -> list[tuple[ThingId, StoredObject]]:
     """List the change objects of one commit, with their tables."""
-    query = select(_c.thing_id, CHANGED_ID).select_from(CHANGED).order_by(_c.thing_id, *IN_ORDER)
-    rows = cx.execute(query.where(_c.line_id == at.line, _c.commit_index == at.index)).all()
+    rows = _change_objects(cx, {"line": at.line, "at": at.index}).all()
     learn(cx, [ObjectId(row.object_id) for row in rows], known)
     return [(ThingId(row.thing_id), known[ObjectId(row.object_id)]) for row in rows]
+
+
+@prepared
+def _change_objects() -> Any:
+    c = t.changes.c
+    query = sa.select(c.thing_id, changed_id()).select_from(changed()).order_by(c.thing_id, *in_order())
+    return query.where(c.line_id == sa.bindparam("line"), c.commit_index == sa.bindparam("at"))
 
 
 def _ranges(at: Clock, base: Position | None) -> list[tuple[LineId, int, int]]:
@@ -168,8 +192,11 @@ def write(cx: Connection, view: LateView) -> bool:
 
     No row that a publishing writer waits for is locked.
     """
-    same = (_v.thing_id == view.thing_id) & (_v.line_id == view.at.line) & (_v.commit_index == view.at.index)
-    duplicates = cx.execute(select(_v.kind, _v.since_line, _v.since_index, _v.created_at).where(same)).all()
+    from anabranch.catalog.liveness import leave_to_manifests  # which needs all of SQLAlchemy
+
+    v = t.views.c
+    same = (v.thing_id == view.thing_id) & (v.line_id == view.at.line) & (v.commit_index == view.at.index)
+    duplicates = cx.execute(sa.select(v.kind, v.since_line, v.since_index, v.created_at).where(same)).all()
     since = (view.since.line, view.since.index) if view.since else (None, None)
     if view.kind == "fold" and any((r.kind, r.since_line, r.since_index) == ("fold", *since) for r in duplicates):
         return False
@@ -188,13 +215,15 @@ def write(cx: Connection, view: LateView) -> bool:
 
 def _check(cx: Connection, view: LateView) -> None:
     """The commit and the objects that are linked must still be there."""
+    from anabranch.catalog.liveness import link_rows
+
     c = t.commits.c
     here = (c.line_id == view.at.line) & (c.commit_index == view.at.index)
-    if not cx.scalar(select(func.count()).select_from(t.commits).where(here)):
+    if not cx.scalar(sa.select(sa.func.count()).select_from(t.commits).where(here)):
         message = f"the commit of view {view.id} is not there any more"
         raise Unavailable(message, hint="it was collected, or the repository was dropped")
     new = {o.stored.id for o in view.objects}
-    hold_objects(cx)
+    objects.hold(cx)
     gone = link_rows(cx, [o for id_, o in view.described.items() if id_ not in new])
     if gone:
         raise Unavailable(f"{len(gone)} objects of a view were collected meanwhile", hint="try again")

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from anabranch.catalog import liveness, repositories
+from anabranch.catalog import objects, repositories
 from anabranch.catalog.repositories import RepositoryRecord
 from anabranch.catalog.store import Catalog, Connection, now
 from anabranch.engines.choice import Engines
@@ -127,7 +127,7 @@ def drop(location: str, repository: str) -> None:
         catalog.open()
         with catalog.write() as cx:
             record = repositories.find(cx, repository)
-            liveness.seize_objects(cx)
+            objects.seize(cx)
             repositories.drop(cx, record)
     finally:
         catalog.close()

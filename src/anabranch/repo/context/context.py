@@ -12,8 +12,8 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from anabranch.catalog import format_version, moves, repositories
 from anabranch.catalog import manifests as manifest_rows
-from anabranch.catalog import migrations, moves, repositories
 from anabranch.catalog import objects as object_rows
 from anabranch.catalog.known import ObjectCache
 from anabranch.catalog.moves import Move, MoveListener
@@ -162,7 +162,7 @@ class Context:
         No other connection is opened. Tables are folded by a later commit; if the caller rolls back, gc removes files.
         """
         with self.catalog.joined(cx):
-            if not migrations.exists(cx) or self.catalog.facts().get("store_id") != self.store_id:
+            if not format_version.exists(cx) or self.catalog.facts().get("store_id") != self.store_id:
                 message = f"the connection leads to another database than the catalogue of {self.record.name!r}"
                 raise InvalidRequest(message, hint="connect to the database that holds the catalogue")
             yield

@@ -89,7 +89,7 @@ def _remove(ctx: Context, cx: Connection, found: Found, ages: Ages, moment: int)
     """Take out of the catalogue what was found, unless somebody needs it by now."""
     repository, reflog = ctx.record.id, moment - _micros(ages.reflog)
     lock_repository(cx, repository)
-    liveness.seize_objects(cx)
+    objects.seize(cx)
     commits = garbage.unreached_commits(cx, repository, reflog) if found.doomed.commits else {}
     doomed = replace(found.doomed, commits=commits)
     garbage.remove(cx, doomed)
@@ -97,7 +97,7 @@ def _remove(ctx: Context, cx: Connection, found: Found, ages: Ages, moment: int)
     needed = liveness.alive(cx, [x.object.id for x in found.loose])
     left = Found(doomed, tuple(x for x in found.loose if x.object.id not in needed))
     due = left.due(moment - _micros(ages.grace))
-    liveness.let_go(cx, [x.object.id for x in left.loose if x.kind != "objects"])
+    objects.let_go(cx, [x.object.id for x in left.loose if x.kind != "objects"])
     objects.remove(cx, [x.object.id for x in due])
     objects.remove_schemas(cx)
     log.debug("gc: %d commits, %d views, %d objects", doomed.commit_count, len(doomed.views), len(due))
@@ -121,7 +121,7 @@ def _remove_files(ctx: Context, paths: Sequence[str]) -> None:
     for start in range(0, len(paths), COLLECTED_AT_ONCE):
         chunk = set(paths[start : start + COLLECTED_AT_ONCE])
         with ctx.catalog.write() as cx:
-            liveness.seize_objects(cx)
+            objects.seize(cx)
             ctx.root.collect(sorted(chunk.difference(named.paths(cx))))
 
 

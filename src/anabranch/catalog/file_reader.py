@@ -1,0 +1,97 @@
+"""A transaction that reads a catalogue's file by statements whose text is known, without SQLAlchemy.
+
+Whatever else is asked of it opens a connection of SQLAlchemy's over the same transaction."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections import namedtuple
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cache, cached_property
+from types import SimpleNamespace
+from typing import Any
+
+from anabranch.catalog.files import FileConnection
+from anabranch.catalog.later import Connection
+
+
+class FileReader:
+    """Looks like a connection of SQLAlchemy's to those who read."""
+
+    dialect = SimpleNamespace(name="sqlite")
+
+    def __init__(self, connection: FileConnection, open_over: Callable[[FileConnection], Connection]) -> None:
+        self._connection, self._open_over = connection, open_over
+
+    def run(self, text: str, values: Mapping[str, Any], of_json: Sequence[str]) -> FoundRows:
+        """Run a statement."""
+        return FoundRows(self._connection.execute(text, values), of_json)
+
+    @cached_property
+    def _whole(self) -> Connection:
+        return self._open_over(self._connection)
+
+    def end(self) -> bool:
+        """End the transaction; tell whether the connection can begin another."""
+        if "_whole" in self.__dict__:
+            self._whole.close()
+            return False
+        if self._connection.in_transaction:
+            self._connection.rollback()
+        return True
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._whole, name)
+
+
+class FoundRows:
+    """The rows of a statement, each with its columns as attributes."""
+
+    def __init__(self, cursor: sqlite3.Cursor, of_json: Sequence[str]) -> None:
+        self._cursor = cursor
+        self._row = _row_type(tuple(x[0] for x in cursor.description), tuple(of_json))
+
+    def __iter__(self) -> Iterator[Any]:
+        return map(self._row, self._cursor)
+
+    def all(self) -> list[Any]:
+        """All rows."""
+        return list(self)
+
+    def first(self) -> Any:
+        """The first row, None if there is none."""
+        return next(iter(self), None)
+
+    def one(self) -> Any:
+        """The only row."""
+        rows = self.all()
+        if len(rows) != 1:
+            raise LookupError(f"{len(rows)} rows were found where one is required")
+        return rows[0]
+
+    def scalar(self) -> Any:
+        """The first value of the first row, None if there is none."""
+        found = self.first()
+        return found[0] if found else None
+
+    def scalars(self) -> Iterator[Any]:
+        """The first value of each row."""
+        return (row[0] for row in self)
+
+
+@cache
+def _row_type(columns: tuple[str, ...], of_json: tuple[str, ...]) -> Callable[[Sequence[Any]], Any]:
+    """What makes a row of values, with JSON read."""
+    made: Any = namedtuple("Row", columns)  # type: ignore[misc]
+    places = [columns.index(name) for name in of_json]
+    if not places:
+        return lambda values: made(*values)
+
+    def decoded(values: Sequence[Any]) -> Any:
+        found = list(values)
+        for place in places:
+            found[place] = None if found[place] is None else json.loads(found[place])
+        return made(*found)
+
+    return decoded

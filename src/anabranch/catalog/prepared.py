@@ -1,0 +1,118 @@
+"""Statements that are turned into SQL once; for catalogues in files beforehand, so that they need no SQLAlchemy.
+
+Their texts for files are in prepared.json, which is made from the statements (`python -m tests.prepared_texts`)."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache, cached_property
+from pathlib import Path
+from typing import Any
+
+from anabranch.catalog.file_reader import FileReader
+from anabranch.catalog.later import Connection, sa
+
+TEXTS = Path(__file__).with_name("prepared.json")
+_LIST = re.compile(r"__\[POSTCOMPILE_(\w+)\]")
+"""How SQLAlchemy marks the place of a list, whose length is known when the statement runs."""
+
+
+@dataclass(frozen=True)
+class FileText:
+    """A statement as SQLite takes it."""
+
+    sql: str
+    fixed: Mapping[str, Any] = field(default_factory=dict)
+    """The values that are always the same."""
+    json: Sequence[str] = ()
+    """The columns that hold JSON."""
+
+    def expanded(self, values: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
+        """The text and all its values, with a place for each value of a list."""
+        given = {**self.fixed, **values}
+        for name in _LIST.findall(self.sql):
+            given |= {f"{name}_{i}": value for i, value in enumerate(given.pop(name))}
+        return _LIST.sub(lambda found: _places(found[1], len(values[found[1]])), self.sql), given
+
+
+def _places(name: str, count: int) -> str:
+    return ", ".join(f":{name}_{i}" for i in range(count)) or "NULL"
+
+
+class Prepared:
+    """A statement with named values, made when it first runs: turning it into SQL is a third of what a short one costs.
+
+    `make` is called with the values of `variant`, which the name ends in.
+    """
+
+    def __init__(self, make: Callable[..., Any], *variant: Any) -> None:
+        self._make, self._variant = make, variant
+        self._known: dict[str, tuple[str, list[str] | None, dict[str, Any]]] = {}
+        words = (make.__module__.rpartition(".")[2], make.__name__.strip("_"), *map(str, variant))
+        self.name = ".".join(words)
+        assert self.name not in EVERY, f"two statements are called {self.name}"
+        EVERY[self.name] = self
+
+    @cached_property
+    def statement(self) -> Any:
+        """The statement of SQLAlchemy's."""
+        return self._make(*self._variant)
+
+    @cached_property
+    def file_text(self) -> FileText:
+        """The statement for a catalogue in a file."""
+        known = _texts().get(self.name)
+        return FileText(**known) if known else self.rendered()
+
+    def rendered(self) -> FileText:
+        """Turn the statement into SQL for a catalogue in a file."""
+        from sqlalchemy.dialects.sqlite import dialect
+
+        made = self.statement.compile(dialect=dialect(paramstyle="named"))
+        lists = _LIST.findall(made.string)
+        fixed = {name: value for name, value in made.params.items() if value is not None and name not in lists}
+        return FileText(made.string, fixed, self._json)
+
+    @cached_property
+    def _json(self) -> list[str]:
+        columns = self.statement.selected_columns if self.statement.is_select else ()
+        return [column.name for column in columns if isinstance(column.type, sa.JSON)]
+
+    @cached_property
+    def _is_plain(self) -> bool:
+        """Whether its text says all: it names no list, and what it finds is text, numbers and bytes."""
+        return not self._json and not any(x.expanding for x in self.statement.compile().binds.values())
+
+    def __call__(self, cx: Connection, values: Mapping[str, Any]) -> Any:
+        """Run it with these values."""
+        if isinstance(cx, FileReader):
+            text = self.file_text
+            return cx.run(*text.expanded(values), text.json)
+        if not self._is_plain:
+            return cx.execute(self.statement, values)
+        text, order, fixed = self._known.get(cx.dialect.name) or self._prepare(cx)
+        given = {**fixed, **values}
+        return cx.exec_driver_sql(text, given if order is None else tuple(given[name] for name in order))
+
+    def _prepare(self, cx: Connection) -> tuple[str, list[str] | None, dict[str, Any]]:
+        compiled = self.statement.compile(dialect=cx.dialect)
+        found = self._known[cx.dialect.name] = (compiled.string, compiled.positiontup, dict(compiled.params))
+        return found
+
+
+EVERY: dict[str, Prepared] = {}
+"""All statements that are prepared in the modules that were imported, by their names."""
+
+
+def prepared(make: Callable[[], Any]) -> Prepared:
+    """Prepare the statement that a function makes."""
+    return Prepared(make)
+
+
+@cache
+def _texts() -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(TEXTS.read_text(encoding="utf-8")) if TEXTS.exists() else {}
+    return found
