@@ -50,7 +50,7 @@ def add_lines(repo: ab.Repository, count: int) -> None:
 def test_log_and_show_ask_no_more_of_a_history_of_many_lines(repo: ab.Repository) -> None:
     stores.make_table(repo, "t")
     asked: list[str] = []
-    event.listen(repo._ctx.catalog._engine, "before_cursor_execute", lambda *told: asked.append(told[2]))
+    event.listen(repo._ctx.catalog._engines.whole, "before_cursor_execute", lambda *told: asked.append(told[2]))
     counts = []
     for count in (40, 160):
         add_lines(repo, count)

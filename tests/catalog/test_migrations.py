@@ -13,7 +13,7 @@ import pytest
 from sqlalchemy import Column, Engine, Integer, MetaData, Table, event, inspect, select, text, update
 
 import anabranch as ab
-from anabranch.catalog import migrations, tables
+from anabranch.catalog import format_version, migrations, tables
 from anabranch.catalog.store import Catalog, Connection
 from tests.catalog.kept_store import restore, tell, told_before
 from tests.catalog.processes import Child, die, run_all

@@ -138,7 +138,7 @@ def test_writers_wait_for_each_other(repo: ab.Repository) -> None:
 
 
 def test_more_readers_than_connections_wait_and_are_told(repo: ab.Repository) -> None:
-    engine = repo._ctx.catalog._engine
+    engine = repo._ctx.catalog._engines.whole
     engine.pool._timeout = 0.1  # type: ignore[attr-defined]
     with ExitStack() as held:
         for _ in range(engine.pool.size() + engine.pool._max_overflow):  # type: ignore[attr-defined]

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 import anabranch as ab
+from anabranch.frames.relation import HABITS
 
 
 @pytest.fixture
@@ -56,3 +57,11 @@ def html_of(found: Any) -> str:
 def test_two_columns_of_one_name_are_no_dict(shop: ab.Repository) -> None:
     with pytest.raises(ab.InvalidRequest, match="two columns of the result are called 'n'"):
         shop.sql("SELECT n, n FROM t").rows()
+
+
+@pytest.mark.parametrize(("habit", "ours"), HABITS.items())
+def test_habits_of_other_libraries_are_told_what_to_write(shop: ab.Repository, habit: str, ours: str) -> None:
+    with pytest.raises(AttributeError, match=rf"'Table' has no '{habit}'; here it is \.{ours[:-2]}\(\)$"):
+        getattr(shop.table("t"), habit)
+    assert callable(getattr(shop.table("t"), ours.removesuffix("()")))
+    assert not hasattr(shop.table("t"), "frobnicate")

@@ -123,9 +123,9 @@ def test_opening_asks_as_much_of_the_catalogue_whatever_the_number_of_objects(tm
             repo._ctx.known_objects._views.clear()
             asked: list[str] = []
             listen = lambda *told: asked.append(told[2])  # noqa: B023, E731
-            event.listen(repo._ctx.catalog._engine, "before_cursor_execute", listen)
+            event.listen(repo._ctx.catalog._engines.whole, "before_cursor_execute", listen)
             assert repo.table("t").get(1) == {"id": 1, "v": 1}
-            event.remove(repo._ctx.catalog._engine, "before_cursor_execute", listen)
+            event.remove(repo._ctx.catalog._engines.whole, "before_cursor_execute", listen)
             statements.append(len(asked))
     assert statements[0] == statements[1]
 

@@ -284,6 +284,11 @@ def tag_positions(cx: Connection, repository: RepositoryId) -> list[Position]:
 
 def created(cx: Connection, repository: RepositoryId, name: str) -> int:
     """Read when a branch was made."""
+    return int(_created(cx, {"repository": repository, "branch": name}).scalar() or 0)
+
+
+@prepared
+def _created() -> Any:
     c = t.branches.c
-    found = cx.scalar(sa.select(c.created_at).where(c.repository_id == repository, c.name == name))
-    return int(found or 0)
+    at = (c.repository_id == sa.bindparam("repository")) & (c.name == sa.bindparam("branch"))
+    return sa.select(c.created_at).where(at)

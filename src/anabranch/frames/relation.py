@@ -53,6 +53,23 @@ class Relation(ABC):
         """Count the rows."""
         return int(self.arrow(**chosen).num_rows)
 
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            """Say what a habit of other libraries is called here."""
+            known = f"; here it is .{HABITS[name]}" if name in HABITS else ""
+            raise AttributeError(f"{type(self).__name__!r} has no {name!r}{known}", name=name, obj=self)
+
+
+HABITS = {
+    **dict.fromkeys(("to_pandas", "toPandas", "to_df", "df", "fetchdf"), "pandas()"),
+    **dict.fromkeys(("to_polars", "pl"), "polars()"),
+    **dict.fromkeys(("to_arrow", "toArrow", "arrow_table", "fetch_arrow_table"), "arrow()"),
+    **dict.fromkeys(("to_spark", "toDF"), "spark()"),
+    **dict.fromkeys(("collect", "show", "to_dicts", "to_pylist", "fetchall"), "rows()"),
+}
+"""What other libraries call the forms that a relation is read in, and what they are called here."""
+
 
 def _refuse_equal_names(names: list[str]) -> None:
     duplicate = next((n for n, count in Counter(names).items() if count > 1), None)

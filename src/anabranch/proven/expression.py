@@ -27,6 +27,7 @@ from anabranch.proven.nested import prove_whole
 from anabranch.proven.parser import TAKE_UNITS, WORDS, has_escapes, parse
 from anabranch.proven.prover import GuardingProver, Prover, Unproven
 from anabranch.proven.rewrites import refuse_regrouped
+from anabranch.proven.scope import unknown_column
 from anabranch.proven.spark_functions import refuse_unknown_functions
 from anabranch.proven.table.row import TOO_DEEP, ParameterValue, may_be_day
 from anabranch.queries.query import cast_to
@@ -87,8 +88,9 @@ class Expression:
             # A dotted name may reach into a value, and a few functions are written without brackets.
             if _is_unit(node):
                 continue
-            if not node.args.get("table") and isinstance(node.this, exp.Identifier) and node.name.lower() not in WORDS:
-                schema.column(node.name)
+            is_name = not node.args.get("table") and isinstance(node.this, exp.Identifier)
+            if is_name and node.name.lower() not in WORDS and schema.find(node.name) is None:
+                raise unknown_column(node, node.name, schema.names)
 
     def for_spark(self) -> exp.Expr:
         """The text, as Spark will parse it."""
@@ -326,6 +328,7 @@ def _tokens(text: str, what: str) -> tuple[Token, ...]:
     try:
         tokens: tuple[Token, ...] = _tokenized(text)
     except SqlglotError as error:
+        tokenize(text, what)  # which tells where what is open begins
         message = f"{what} {shortened(text)!r} is not SQL: {shortened(str(error))}"
         raise InvalidRequest(message, hint="check quotes and brackets") from error
     if not _is_single(tokens, what):

@@ -139,11 +139,20 @@ def no_column(node: exp.Expr, scopes: Iterable[Scope]) -> NotFound:
     qualifier = qualifier_of(node)
     names = [f"{c.qualifier}.{c.name}" if qualifier else c.name for c in columns if c.qualifier or not qualifier]
     written = f"{qualifier}.{node.name}" if qualifier else node.name
+    return unknown_column(node, written, names)
+
+
+def unknown_column(node: exp.Expr, written: str, names: Iterable[str]) -> NotFound:
+    """The error for a name that no column has: the nearest ones, and how it is written if it is meant as a text."""
     shown = {n.lower(): n for n in names}
     near = get_close_matches(written.lower(), shown, n=1)
-    listed = ", ".join(dict.fromkeys(names[:20])) or "none"
-    hint = f"did you mean {shown[near[0]]!r}?" if near else f"columns: {listed}"
+    hint = f"did you mean {shown[near[0]]!r}?" if near else f"columns: {', '.join([*shown.values()][:20]) or 'none'}"
+    if not near and isinstance(node.parent, _COMPARED) and node is not node.parent.this:
+        hint += f"; a text is written in quotes: '{written}'"
     return NotFound(f"there is no column {written!r}", hint=hint, column=written)
+
+
+_COMPARED = (exp.EQ, exp.NEQ, exp.NullSafeEQ, exp.GT, exp.GTE, exp.LT, exp.LTE, exp.In, exp.Like, exp.ILike)
 
 
 @dataclass

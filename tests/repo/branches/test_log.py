@@ -243,7 +243,7 @@ def test_a_long_log_costs_a_few_statements_for_all_commits(repo: ab.Repository) 
     def note(*call: object) -> None:
         asked.append(str(call[2]))
 
-    engine = repo._ctx.catalog._engine
+    engine = repo._ctx.catalog._engines.whole
     event.listen(engine, "before_cursor_execute", note)
     told = repo.log(real.heads[-1].hash)
     event.remove(engine, "before_cursor_execute", note)

@@ -69,7 +69,7 @@ Verb = Callable[[ab.Repository, int], None]
 
 def act_and_die(store: Store, name: str, verb: Verb, kind: str, chosen: int, number: int) -> None:
     with store.open(name, settings=SMALL_FILES) as repo:
-        Countdown(kind, chosen).watch(repo._ctx.catalog._engine)
+        Countdown(kind, chosen).watch(repo._ctx.catalog._engines.whole)
         verb(repo, number)
 
 

@@ -44,7 +44,7 @@ class AtCommit:
     """Does something just before or just after the next COMMIT of a repository's writing transactions."""
 
     def __init__(self, repo: ab.Repository, *, before: Any = None, after: Any = None) -> None:
-        dialect = repo._ctx.catalog._engine.dialect
+        dialect = repo._ctx.catalog._engines.whole.dialect
         original = dialect.do_commit
 
         def do_commit(connection: Any) -> None:
@@ -106,7 +106,7 @@ def assert_goes_on(repo: ab.Repository) -> None:
 def test_a_server_killed_before_commit_is_unavailable_and_nothing_is_published(
     server: PostgresServer, store: Store, repo: ab.Repository, statement: int
 ) -> None:
-    engine, seen, files = repo._ctx.catalog._engine, [0], store.files()
+    engine, seen, files = repo._ctx.catalog._engines.whole, [0], store.files()
 
     def count(cx: Any, *_: Any) -> None:
         if cx.get_execution_options().get("anabranch_write"):
@@ -229,7 +229,7 @@ def test_the_outcome_is_asked_for_only_when_a_publication_under_way_has_ended(
             "CREATE CONSTRAINT TRIGGER slow AFTER INSERT ON ana_branch_moves DEFERRABLE INITIALLY DEFERRED"
             " FOR EACH ROW EXECUTE FUNCTION wait()"
         )
-    engine = repo._ctx.catalog._engine
+    engine = repo._ctx.catalog._engines.whole
 
     def lose_sight(connection: Any) -> None:
         """Send COMMIT, and lose the connection while the server is still at it."""

@@ -151,7 +151,7 @@ def test_a_view_whose_commit_failed_keeps_its_files(tmp_path: Path) -> None:
 
 def _fail_next_commit(repo: ab.Repository, happened: bool) -> None:
     """Let the driver's next COMMIT of a writing transaction fail, after it happened or before."""
-    engine = repo._ctx.catalog._engine
+    engine = repo._ctx.catalog._engines.whole
     original, writes = engine.dialect.do_commit, []
 
     def look(cx: Connection) -> None:

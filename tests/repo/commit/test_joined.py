@@ -46,7 +46,7 @@ def change(repo: ab.Repository) -> ab.Commit | None:
 
 def test_the_caller_commits_both_or_neither(repo: ab.Repository, application: Engine) -> None:
     before, opened = repo.show("main"), list[Any]()
-    event.listen(repo._ctx.catalog._engine, "checkout", lambda *_: opened.append(1))
+    event.listen(repo._ctx.catalog._engines.whole, "checkout", lambda *_: opened.append(1))
     for ending in ("rollback", "commit"):
         with application.connect() as cx:
             cx.execute(text("INSERT INTO orders VALUES (1)"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from typing import Any
@@ -66,3 +67,26 @@ def test_a_value_that_does_not_fit_is_refused(duck: ab.Repository, type_: str, v
         tx.create_table("t", [{"id": 1}], key="id", schema={"id": "int", "v": type_})
     with pytest.raises(ab.InvalidRequest, match=said), duck.commit("main", "set") as tx:
         tx.table("t").update({"v": value})
+
+
+def test_words_without_quotes_are_hinted_at(duck: ab.Repository) -> None:
+    with duck.commit("main", "load") as tx:
+        table = tx.create_table("t", [{"id": 1, "item": "tea"}], key="id")
+        for value in ("mug", "green tea"):
+            with pytest.raises(ab.AnabranchError) as raised:
+                table.update({"item": value})
+            written = f"the text {value} is written \"'{value}'\", with quotes inside"
+            assert raised.value.hint == f"text is an SQL expression; {written}"
+    asked: list[Callable[[], Any]] = [
+        lambda: duck.table("t", where="item = mug").rows(),
+        lambda: duck.sql("SELECT * FROM t WHERE item = mug").rows(),
+    ]
+    for ask in asked:
+        with pytest.raises(ab.NotFound, match="there is no column 'mug'") as raised:
+            ask()
+        assert raised.value.hint == "columns: id, item; a text is written in quotes: 'mug'"
+    with pytest.raises(ab.NotFound) as raised:
+        duck.table("t", where="item = 'tea' AND itm IS NULL").rows()
+    assert raised.value.hint == "did you mean 'item'?"
+    with pytest.raises(ab.InvalidRequest, match=r"where=, line 1, column 8: ' opens what nothing closes"):
+        duck.table("t", where="item = 'mug").rows()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -70,9 +71,9 @@ def update(
 ) -> Statement:
     """Compute the new values and store the cells that really change."""
     what = f"update of {state.name!r}"
-    wanted = _assignments(state.schema, values, where, args, what)
     schema = state.schema
     with _hinting_at_quotes(values):
+        wanted = _assignments(schema, values, where, args, what)
         spark_reason = unproven(wanted.expressions, schema) or _unproven_cast(wanted, schema, what)
     changed = [c for c in schema if c.id in wanted.set_ids]
     checks = checks_on(state, changed)
@@ -100,14 +101,25 @@ def update(
 
 @contextmanager
 def _hinting_at_quotes(values: Mapping[str, Any]) -> Iterator[None]:
-    """A block in which an unknown name that is a whole new value is reported as the text that was probably meant."""
+    """A block in which words that are no expression, but a whole new value, are hinted at as the text probably meant."""
+    texts = [value for value in values.values() if isinstance(value, str)]
     try:
         yield
     except NotFound as error:
         name = error.facts.get("column")
-        if name in [value for value in values.values() if isinstance(value, str)]:
-            error.hint = f"text is an SQL expression; the text {name} is written \"'{name}'\", with quotes inside"
+        error.hint = _in_quotes(name) if name in texts else error.hint
         raise
+    except InvalidRequest as error:
+        words = next((text for text in texts if _WORDS.fullmatch(text)), None)
+        error.hint = error.hint or (_in_quotes(words) if words else None)
+        raise
+
+
+_WORDS = re.compile(r"\w+( \w+)+")
+
+
+def _in_quotes(text: str) -> str:
+    return f"text is an SQL expression; the text {text} is written \"'{text}'\", with quotes inside"
 
 
 def _move_keys(write: Write, wanted: Assignments, values: Mapping[str, Any]) -> Statement:

@@ -67,17 +67,17 @@ class Token:
         return self.kind == "symbol" and self.text in symbols
 
 
-def tokenize(text: str) -> list[Token]:
+def tokenize(text: str, what: str = "SQL") -> list[Token]:
     """Read a text into tokens, with one for its end; a string or comment that never ends is refused."""
     if not is_unicode(text):
-        raise InvalidRequest(f"SQL {text[:60]!r} is not valid Unicode", hint="leave lone surrogates out")
-    tokens, depth = list(_tokens(text)), 0
+        raise InvalidRequest(f"{what} {text[:60]!r} is not valid Unicode", hint="leave lone surrogates out")
+    tokens, depth = list(_tokens(text, what)), 0
     for token in tokens:
         if token.kind in ("symbol", "word"):
             depth = max(0, depth + _DEEPER.get(token.word or token.text, 0))
-            refuse_depth(depth, "SQL")
+            refuse_depth(depth, what)
         elif token.kind == "number":
-            refuse_long_number(token.end - token.start, "SQL")
+            refuse_long_number(token.end - token.start, what)
     return tokens
 
 
@@ -93,14 +93,14 @@ def find_qualified(text: str, name: str) -> Iterator[tuple[Token, Token]]:
             yield token, after
 
 
-def _tokens(text: str) -> Iterator[Token]:
+def _tokens(text: str, what: str) -> Iterator[Token]:
     at, last = 0, None
     while at < len(text):
         found = _TOKEN.match(text, at)
         assert found is not None
         kind, end = str(found.lastgroup), found.end()
         if kind == "comment":
-            end = _end_of_comment(text, at)
+            end = _end_of_comment(text, at, what)
         elif kind == "parameter" and last is not None and _reaches_in(last, at):
             # `v:a` reaches into a variant; a marker has something other than a value before it.
             last = Token("symbol", ":", at, at + 1)
@@ -109,7 +109,7 @@ def _tokens(text: str) -> Iterator[Token]:
         elif kind != "space":
             last = Token(kind, found[0], at, end)  # type: ignore[arg-type]
             if last.is_symbol("'", '"', "`"):
-                raise syntax_error(text, at, f"{found[0]} opens what nothing closes")
+                raise syntax_error(text, at, f"{found[0]} opens what nothing closes", what=what)
             yield last
         at = end
     yield Token("end", "", len(text), len(text))
@@ -119,14 +119,14 @@ def _reaches_in(before: Token, at: int) -> bool:
     return before.end == at and (before.is_name or before.text in _PARAMETER_AFTER)
 
 
-def _end_of_comment(text: str, start: int) -> int:
+def _end_of_comment(text: str, start: int, what: str) -> int:
     """The end of a comment; those inside it are part of it."""
     depth = 0
     for found in _BRACKETS.finditer(text, start):
         depth += 1 if found[0] == "/*" else -1
         if depth == 0:
             return found.end()
-    raise syntax_error(text, start, "/* opens a comment that nothing closes")
+    raise syntax_error(text, start, "/* opens a comment that nothing closes", what=what)
 
 
 def syntax_error(text: str, at: int, problem: str, hint: str | None = None, what: str = "SQL") -> InvalidRequest:
