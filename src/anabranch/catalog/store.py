@@ -41,7 +41,7 @@ __all__ = ["Catalog", "Connection", "is_ahead", "lock_repository", "next_time", 
 log = logging.getLogger("anabranch.catalog.store")
 
 
-class _Engines(NamedTuple):
+class _SqlalchemyEngines(NamedTuple):
     """SQLAlchemy's way to a catalogue, and how it is gone by those who read and those who write."""
 
     whole: Engine
@@ -63,7 +63,7 @@ class Catalog:
         self._make_engine, self._file = make_engine, file
         self._described, self._begin_writing = described, begin_writing
         self._joined, self._making = threading.local(), threading.Lock()
-        self._made: _Engines | None = None
+        self._made: _SqlalchemyEngines | None = None
         self._idle: list[files.FileConnection] = []
 
     @classmethod
@@ -81,14 +81,14 @@ class Catalog:
         return cls(lambda: engine, address.shown, begin)
 
     @property
-    def _engines(self) -> _Engines:
+    def _engines(self) -> _SqlalchemyEngines:
         """SQLAlchemy's way to the catalogue, once something needs it: short reads of a file don't."""
         with self._making:
             if self._made is None:
                 made = self._make_engine()
                 # SQLite's readers see one state anyway; a server is told to show one.
                 reader = made if self._file else made.execution_options(isolation_level="REPEATABLE READ")
-                self._made = _Engines(made, reader, made.execution_options(anabranch_write=True))
+                self._made = _SqlalchemyEngines(made, reader, made.execution_options(anabranch_write=True))
                 self._close_idle()
             return self._made
 
