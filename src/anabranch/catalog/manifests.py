@@ -10,6 +10,7 @@ from functools import cache
 from typing import Any
 
 from anabranch.catalog.later import Connection, remote_tables, sa, t
+from anabranch.catalog.prepared import prepared
 from anabranch.model.ids import ObjectId
 from anabranch.settings import IDS_PER_STATEMENT
 
@@ -41,12 +42,18 @@ def linking(ids: Sequence[ObjectId], *columns: Any) -> list[sa.Select[Any]]:
 
 def listing(cx: Connection, ids: Sequence[ObjectId]) -> dict[ObjectId, ObjectId]:
     """For each of some objects that a manifest lists, one that does."""
-    m, found = t.manifest_members.c, dict[ObjectId, ObjectId]()
+    found: dict[ObjectId, ObjectId] = {}
     for start in range(0, len(ids), IDS_PER_STATEMENT):
-        part = m.object_id.in_(ids[start : start + IDS_PER_STATEMENT])
-        query = sa.select(m.object_id, sa.func.min(m.manifest_id).label("by")).where(part).group_by(m.object_id)
-        found |= {ObjectId(row.object_id): ObjectId(row.by) for row in cx.execute(query)}
+        rows = _listing(cx, {"ids": ids[start : start + IDS_PER_STATEMENT]})
+        found |= {ObjectId(row.object_id): ObjectId(row.by) for row in rows}
     return found
+
+
+@prepared
+def _listing() -> Any:
+    m = t.manifest_members.c
+    query = sa.select(m.object_id, sa.func.min(m.manifest_id).label("by")).group_by(m.object_id)
+    return query.where(m.object_id.in_(sa.bindparam("ids", expanding=True)))
 
 
 def members_of(cx: Connection, manifest: ObjectId) -> set[ObjectId]:
