@@ -101,7 +101,7 @@ def update(
 
 @contextmanager
 def _hinting_at_quotes(values: Mapping[str, Any]) -> Iterator[None]:
-    """A block in which words that are no expression, but a whole new value, are hinted at as the text probably meant."""
+    """A block in which words that are no expression, but a whole new value, are taken for the text meant."""
     texts = [value for value in values.values() if isinstance(value, str)]
     try:
         yield
