@@ -13,6 +13,8 @@ from typing import Any, Protocol
 
 from benchmarks.peers.work import Work
 
+SCANS = 8
+
 
 class System(Protocol):
     """What is measured of a system; what it can't do raises `NotImplementedError`."""
@@ -101,8 +103,8 @@ class Walk:
         self.seconds["W9 commit"], self.processor["W9 commit"] = map(statistics.median, zip(*times, strict=True))
 
     def _best(self, name: str, run: Callable[[], Any]) -> None:
-        """The best of three."""
-        for _ in range(3):
+        """The best of several: a JVM is at full speed only after some rounds, and not every system used it before."""
+        for _ in range(SCANS):
             before = [spent.get(name, float("inf")) for spent in (self.seconds, self.processor)]
             self._time(name, run, keep=True)
             for least, spent in zip(before, (self.seconds, self.processor), strict=True):

@@ -54,7 +54,8 @@ def make_work(
         return work, _expected(duck, work)
 
 
-WARM_ROWS = 5000
+WARM_ROWS = 20_000
+"""So many that ours is loaded by Spark, too: fewer come into the process."""
 
 
 def make_warm_up(work: Work, commits: int = SMALL_COMMITS) -> None:
