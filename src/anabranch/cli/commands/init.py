@@ -69,7 +69,7 @@ def _init_server(session: Session, url: str, objects: str | None, branch: str) -
         raise InvalidRequest(f"{folder} has a store of its own", hint="choose another folder")
     made = False
     try:
-        repo = anabranch.open(url, repository=name or "main")
+        repo = anabranch.open(url, repository=name or _only_one(url) or "main")
     except NotFound:
         repo, made = anabranch.init(url, repository=name, objects=objects, branch=branch, author=_author()), True
     with repo:
@@ -77,6 +77,12 @@ def _init_server(session: Session, url: str, objects: str | None, branch: str) -
         _report(session, safe, repo.name, repo.default_branch, made=made)
     if read_address(url).has_secrets:
         say("note: the password is not kept", "give it in PGPASSWORD or in ~/.pgpass")
+
+
+def _only_one(url: str) -> str | None:
+    """The repository that is meant where none is named: the only one that the store has."""
+    found = anabranch.repositories(url)
+    return found[0] if len(found) == 1 else None
 
 
 def _author() -> str | None:
