@@ -120,7 +120,7 @@ def test_objects_are_listed_fetched_and_evicted(tmp_path: Path, address: str) ->
         with repo.commit("main", "files") as tx:
             tx.files.put("a.bin", bytes(range(256)) * 300)
         found = repo.objects()
-        assert {(o.name, o.kind) for o in found} == {("t", "rows"), ("files", "rows"), ("files", "pack")}
+        assert {(o.name, o.kind) for o in found} == {("t", "rows"), ("files/", "rows"), ("files/", "pack")}
         assert {o.where.removeprefix("s3a://tests/").partition("/")[2] for o in found} == set(objects(address))
         assert found.find(found[0].id[:12]) == found[0]
         evicted = found.evict()

@@ -118,3 +118,14 @@ def test_a_damaged_manifest_is_told(repo: ab.Repository, tmp_path: Path) -> None
     (tmp_path / "work" / MANIFEST).write_text('{"files": {"../x": [1, 2, 3, "a"]}}')
     with pytest.raises(ab.Corrupt, match="manifest"):
         repo.folder(tmp_path / "work").status()
+
+
+def test_a_tree_is_checked_out_by_itself(repo: ab.Repository, tmp_path: Path) -> None:
+    with repo.commit("main", "files") as tx:
+        tx.files.put("own/f", "f")
+    assert repo.files().checkout(tmp_path / "here") == repo.files().count()
+    assert (tmp_path / "here" / "own" / "f").read_text() == "f"
+    assert not repo.folder(tmp_path / "here").status()
+    (tmp_path / "here" / "own" / "f").write_text("changed")
+    with pytest.raises(ab.AlreadyExists, match="would be lost"):
+        repo.files().checkout(tmp_path / "here")

@@ -49,6 +49,14 @@ def test_no_verb_of_python_shows_the_hidden_table(repo: ab.Repository) -> None:
         repo.open_commits(),
         repo.gc(dry_run=True),
         repo.history("orders"),
+        repo.branches(),
+        repo.open_merges(),
+        repo.verify(),
+        repo.provenance(),
+        repo.derived(),
+        repo.objects(),
+        [shown._repr_html_() for shown in (repo.tables(), repo.log(), repo.diff("main~2", "main"))],
+        repo,
     ]
     assert FILES_NAME not in repr(told)
     assert [t.name for t in repo.tables()] == ["orders"]
@@ -63,7 +71,8 @@ def test_no_verb_of_python_shows_the_hidden_table(repo: ab.Repository) -> None:
 
 
 def test_no_relation_of_sql_shows_the_hidden_table(repo: ab.Repository) -> None:
-    names = ("log", "tables", "namespaces", "columns", "reflog", "status", "conflicts", "branches")
+    names = ("log", "tables", "namespaces", "columns", "reflog", "status", "conflicts", "branches", "tags")
+    names += ("objects", "jobs", "runs", "expectations", "provenance", "derived")
     told = [repo.sql(f"SELECT * FROM ana.{name}").rows() for name in names]
     told += [repo.sql("SHOW TABLES").rows(), repo.sql("SELECT * FROM ana.files").rows()]
     told += [repo.sql("SELECT * FROM ana.diff_files('main~1', 'main')").rows()]
@@ -88,8 +97,13 @@ def test_no_command_shows_the_hidden_table(
 
     (tmp_path / "local").write_text("x")
     told = ana("file", "put", str(tmp_path / "local"), "staged")
-    for words in (["status"], ["diff"], ["diff", "main~1", "main"], ["log"], ["show"], ["ls"], ["file", "ls", "-r"]):
+    for words in (["status"], ["diff"], ["diff", "main~1", "main"], ["log", "-p"], ["show"], ["file", "ls", "-r"]):
         told += ana(*words)
+    for words in (["diff", "main~1", "main"], ["log"], ["show"], ["status"], ["ls"], ["objects", "ls"]):
+        told += ana(*words, "--json")
+    for words in (["ls"], ["objects", "ls"], ["verify"], ["gc", "--dry-run"], ["sql", "SHOW TABLES"]):
+        told += ana(*words)
+    assert "raw/a.csv" in ana("log", "-1", "--stat", "--", "raw/a.csv")
     listed = json.loads(ana("file", "ls", "-r", "--json"))
     assert [f["path"] for f in listed["files"]] == ["b", "raw/a.csv", "staged"]
     told += ana("commit", "-m", "staged files")

@@ -93,7 +93,7 @@ def _report(session: Session, made: Commit | None, staged: list[dict[str, Any]],
 
 
 def _rows(staged: list[dict[str, Any]]) -> list[tuple[str, ...]]:
-    return [(what["state"], clean(what["name"]), counts_text(what)) for what in staged if what["kind"] == "table"]
+    return [(what["state"], clean(what["name"]), counts_text(what)) for what in staged if what["kind"] != "namespace"]
 
 
 def _whole(session: Session, made: Commit) -> list[tuple[str, ...]]:

@@ -92,8 +92,9 @@ def command(session: Session, refs: tuple[str, ...], stat: bool, summary: bool, 
         files = () if tables else tuple(found.files)
         differs = asked.differs or bool(files)
         described = {**named, **_document(asked)} if format == "json" else _lines(format, asked)
-        if files:
-            described = _with_files(described, files, text=format == "table" and not (stat or summary))
+        if files and (isinstance(described, dict) or format == "table" or stat or summary):
+            shown = described if asked.differs or isinstance(described, dict) else []
+            described = _with_files(shown, files, text=not (stat or summary))
     session.exit_code = DIFFERENT if chosen["exit_code"] and differs else 0
     if isinstance(described, dict):
         emit_json(described)

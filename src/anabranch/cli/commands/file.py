@@ -251,6 +251,10 @@ def stat(session: Session, path: str, at: str | None, since: str | None) -> None
     if session.json:
         emit_json(described)
         return
+    if found.mode is not None:
+        described["mode"] = f"{found.mode:o}"
+    if since is None:
+        del described["whole"]
     for line in columns([(name, clean(str(value))) for name, value in described.items() if value not in (None, {})]):
         emit(line)
 

@@ -57,7 +57,7 @@ class LogCommand(TablesLast):
 
 
 @make_command("log", cls=LogCommand, short_help="List commits, newest first.")
-@click.argument("refs", metavar="[REF]... [-- TABLE]", nargs=-1, shell_complete=refs)
+@click.argument("refs", metavar="[REF]... [-- TABLE|PATH]", nargs=-1, shell_complete=refs)
 @click.option("--all", "every", is_flag=True, help="What any branch or tag reaches.")
 @click.option("--stat", is_flag=True, help="With how many rows and cells each commit changed.")
 @click.option("-p", "--patch", is_flag=True, help="With the rows that each commit changed, at most 100 of each table.")
@@ -88,17 +88,18 @@ def command(
     $ ana log --graph --oneline --all
     $ ana log --table orders -n 5 dev
     $ ana log -1 -p -- orders
+    $ ana log -- raw/orders.csv           commits that touched a file, or a folder
 
     JSON: commits (list of hash, id, author, message, started_at, finished_at, parents, tables, provenance, branches,
     tags).
     """
     filters |= {name: with_zone(filters[name]) for name in ("since", "until") if filters[name]}
-    filters["table"] = _table(filters["table"])
     heads = [session.ref(ref) for ref in refs or (None,)]
     with session.repo.one_state():
+        filters |= _table_or_path(session, filters["table"], heads[0])
         if every:
             heads += [b.commit for b in session.repo.branches()] + [tag.commit for tag in session.repo.tags()]
-        commits = session.repo.log(heads, limit=limit, **filters)
+        commits = session.repo.log(heads if len(heads) > 1 else heads[0], limit=limit, **filters)
         names = find_names(session, commits)
         edges = _edges(session, heads, commits, filtered=any(filters.values())) if graph else {}
         origins = {} if oneline or session.json else session.repo.origins(commits)
@@ -110,12 +111,24 @@ def command(
     show_lines(graph_lines(commits, edges, text) if graph else plain_lines(commits, text), paged=pager)
 
 
-def _table(named: str | None) -> str | None:
-    """The table whose commits are asked for: by --table, or after `--`."""
+def _table_or_path(session: Session, named: str | None, ref: str) -> dict[str, str | None]:
+    """The table or the path of files whose commits are asked for: by --table, or after `--`."""
     given = {*click.get_current_context().meta.get("tables", ()), *([named] if named else [])}
     if len(given) > 1:
-        raise BadUsage("log is of one table, or of all", hint="name one")
-    return next(iter(given), None)
+        raise BadUsage("log is of one table or path, or of all", hint="name one")
+    name = next(iter(given), None)
+    if name is None or named or not _is_path(session, name, ref):
+        return {"table": name}
+    return {"table": None, "path": name.removesuffix("/")}
+
+
+def _is_path(session: Session, name: str, ref: str) -> bool:
+    """Whether a word is no table's name, but a path: it has a slash, or files are there."""
+    if "/" in name or ".." in ref:
+        return "/" in name
+    if any(table.name == name for table in session.repo.tables(ref)):
+        return False
+    return any(found.path == name for found in session.repo.files(ref).list())
 
 
 def find_names(session: Session, commits: Sequence[Commit]) -> ShownNames:
@@ -162,14 +175,18 @@ def graph_lines(commits: Sequence[Commit], edges: Edges, described: CommitText) 
 def changed_lines(repo: Repository, commit: Commit, *, rows: bool) -> list[str]:
     """What a commit changed against its first parent: rows, or how many of them."""
     from anabranch.cli.output.diff_text import overview, whole_text
+    from anabranch.cli.output.file_diffs import file_lines
     from anabranch.documents.diff import Wanted
 
-    if not commit.parents or not commit.tables:
+    if not commit.parents:
         return []
     found = repo.diff(commit.parents[0], commit.hash)
+    files = list(file_lines(found.files, text=rows))
+    if not commit.tables:
+        return files if rows else [f"  {line}" for line in files]
     if rows:
-        return list(whole_text(list(found), found.namespaces, Wanted(None, (), _ROWS_SHOWN)))
-    return [f"  {line}" for line in overview(list(found), found.namespaces, exact=True)]
+        return [*whole_text(list(found), found.namespaces, Wanted(None, (), _ROWS_SHOWN)), *files]
+    return [f"  {line}" for line in (*overview(list(found), found.namespaces, exact=True), *files)]
 
 
 def one_line(commit: Commit, names: ShownNames) -> str:

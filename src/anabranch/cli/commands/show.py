@@ -1,4 +1,4 @@
-"""`ana show`: one commit, and what it did to each table."""
+"""`ana show`: one commit, and what it did to each table and file."""
 
 from __future__ import annotations
 
@@ -50,16 +50,34 @@ def command(session: Session, ref: str | None, patch: bool, stat: bool, verbose:
         emit(f"tag {clean(tag.name)} of {local(tag.created_at)} by {clean(tag.author)}: {clean(said)}")
     for line in full_text(commit, names, origins.get(commit.hash, ())):
         emit(line)
-    if changes and (patch or stat):
-        emit()
-        show_lines(changed_lines(session.repo, commit, rows=patch), paged=False)
-    elif changes:
-        emit()
-        _print_changes(changes)
-        _print_columns(session, commit, changes)
+    if patch or stat:
+        show_lines(_after_a_gap(changed_lines(session.repo, commit, rows=patch)), paged=False)
+    else:
+        _print_tables(session, commit, changes)
+        show_lines(_after_a_gap(_file_lines(session, commit)), paged=False)
     if verbose and any(change.objects for change in changes):
         emit()
         _print_objects(changes)
+
+
+def _after_a_gap(lines: list[str]) -> list[str]:
+    return ["", *lines] if lines else []
+
+
+def _file_lines(session: Session, commit: Commit) -> list[str]:
+    """A line for each file that the commit changed."""
+    from anabranch.cli.output.file_diffs import file_lines
+
+    return (
+        list(file_lines(session.repo.diff(commit.parents[0], commit.hash).files, text=False)) if commit.parents else []
+    )
+
+
+def _print_tables(session: Session, commit: Commit, changes: list[TableChange]) -> None:
+    if changes:
+        emit()
+        _print_changes(changes)
+        _print_columns(session, commit, changes)
 
 
 def _document(change: TableChange, verbose: bool) -> dict[str, Any]:

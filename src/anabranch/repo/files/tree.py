@@ -8,6 +8,7 @@ import io
 import mimetypes
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from os import PathLike
 from typing import TYPE_CHECKING, Any, BinaryIO, TypeAlias
 
 import pyarrow as pa
@@ -210,6 +211,12 @@ class FileTree:
         Packed formats of 8 MB and more lie there as they are; others are copied, for as long as the process lives.
         """
         return self._frames(pattern).places()
+
+    def checkout(self, place: str | PathLike[str], *, force: bool = False) -> int:
+        """Write all files into a local folder; what was changed there is lost only by `force`."""
+        from anabranch.repo.files.folder import LocalFolder
+
+        return LocalFolder(place).checkout(self, None, force=force)
 
     def _frames(self, pattern: str) -> FileFrames:
         wanted = pattern_of(pattern)

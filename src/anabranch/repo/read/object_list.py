@@ -10,6 +10,7 @@ from anabranch.catalog import objects as object_rows
 from anabranch.catalog.store import Connection
 from anabranch.errors import InvalidRequest, NotFound
 from anabranch.model.clock import Clock
+from anabranch.model.files import FILES_SHOWN
 from anabranch.model.listings import Listing
 from anabranch.model.objects import FileAddress, StoredObject
 from anabranch.repo.branches.refs import resolve
@@ -17,8 +18,6 @@ from anabranch.repo.context.context import Context
 from anabranch.repo.context.table_state import files_state, find_table, list_tables, table_state
 
 _SHOWN = ("id", "name", "kind", "row_count", "size_bytes", "here", "where")
-FILES = "files"
-"""What objects of versioned files are listed under."""
 
 
 @dataclass(frozen=True)
@@ -27,7 +26,7 @@ class ObjectPlace:
 
     id: str
     name: str
-    """The table that it is read for; `files` for versioned files."""
+    """The table that it is read for; `files/`, which no table is called, for versioned files."""
     kind: str
     row_count: int
     size_bytes: int
@@ -89,7 +88,7 @@ def list_objects(ctx: Context, at: str | None, table: str | None) -> ObjectList:
         found = [(name, o) for name in names for o in _of_table(ctx, cx, clock, name)]
         if table is None:
             layers = [layer.object for layer in files_state(ctx, cx, clock).layers]
-            found += [(FILES, o) for o in (*layers, *_packs(cx, layers))]
+            found += [(FILES_SHOWN, o) for o in (*layers, *_packs(cx, layers))]
     return ObjectList(ctx, found)
 
 
