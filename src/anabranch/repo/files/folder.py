@@ -71,14 +71,14 @@ Progress = Callable[[int, int], None]
 """Hears how many files are done, of how many."""
 
 
-class _Files(Protocol):
+class _TreeToWrite(Protocol):
     """What is asked of a tree of files that is written into a folder."""
 
     def walk(self) -> Iterator[FileStat]: ...
     def stream(self, path: str) -> Iterator[bytes]: ...
 
 
-class _Writes(Protocol):
+class _FolderChanges(Protocol):
     def put(self, path: str, content: Path) -> None: ...
     def delete(self, path: str) -> int: ...
 
@@ -87,7 +87,7 @@ class _Takes(Protocol):
     """What is asked of a commit that a folder is taken into."""
 
     @property
-    def files(self) -> _Writes: ...
+    def files(self) -> _FolderChanges: ...
 
 
 class LocalFolder:
@@ -124,7 +124,9 @@ class LocalFolder:
         self._write_manifest(self.ref, {**kept, **new})
         return found
 
-    def checkout(self, tree: _Files, ref: str | None, *, force: bool = False, progress: Progress | None = None) -> int:
+    def checkout(
+        self, tree: _TreeToWrite, ref: str | None, *, force: bool = False, progress: Progress | None = None
+    ) -> int:
         """Write all files of a tree, remove those that it has not; what was changed here is lost only by `force`.
 
         `tell` hears after each file how many are there, of how many. One that broke off is gone on with.
@@ -206,7 +208,7 @@ class LocalFolder:
 
     # --- writing ---
 
-    def _refuse_lost(self, tree: _Files, wanted: Mapping[str, FileStat], force: bool) -> None:
+    def _refuse_lost(self, tree: _TreeToWrite, wanted: Mapping[str, FileStat], force: bool) -> None:
         """Refuse to write over what nobody has taken in; what is there as it is to be was written before."""
         if force or not self._place.is_dir():
             return
@@ -217,7 +219,7 @@ class LocalFolder:
             message = f"{str(self._place)!r} has {len(lost)} files that would be lost, such as {lost[0]!r}"
             raise AlreadyExists(message, hint=hint)
 
-    def _is_as(self, tree: _Files, path: str, stat: FileStat | None) -> bool:
+    def _is_as(self, tree: _TreeToWrite, path: str, stat: FileStat | None) -> bool:
         if stat is None or os.lstat(self._place / path).st_size != stat.size:
             return False
         return self._hash(path) == (stat.sha256 or _hashed(tree, path))
@@ -231,7 +233,7 @@ class LocalFolder:
                 return KnownFile.of(found, known.sha256)
         return None
 
-    def _write(self, tree: _Files, path: str, stat: FileStat) -> KnownFile:
+    def _write(self, tree: _TreeToWrite, path: str, stat: FileStat) -> KnownFile:
         """Write one file under another name and rename it, so that it is there whole or not at all."""
         target = self._place / path
         self._make_folders(path)
@@ -281,7 +283,7 @@ class _Ignore:
         return any(pattern_of(name, anywhere=True).fullmatch(path) for name in names)
 
 
-def _hashed(tree: _Files, path: str) -> str:
+def _hashed(tree: _TreeToWrite, path: str) -> str:
     found = hashlib.sha256()
     for chunk in tree.stream(path):
         found.update(chunk)
