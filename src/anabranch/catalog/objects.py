@@ -74,7 +74,7 @@ def manifests(cx: Connection) -> list[StoredObject]:
 
 def in_root(cx: Connection) -> list[StoredObject]:
     """Find all objects in files of the store's own root that have rows of their own."""
-    return [stored(row) for row in cx.execute(select(t.objects).where(t.objects.c.path.is_not(None)))]
+    return [stored(row) for row in cx.execute(sa.select(t.objects).where(t.objects.c.path.is_not(None)))]
 
 
 def paths(cx: Connection) -> Iterator[str]:

@@ -37,13 +37,13 @@ def put_elsewhere(cx: Connection, id_: ObjectId, location: str, path: str) -> No
 
 def copies(cx: Connection, location: str, there: Collection[str]) -> int:
     """Note that objects which lie elsewhere already have a copy at a location, too; gives their number."""
-    c = object_places.c
-    rows = cx.execute(select(c.object_id, c.path, c.location_id)).all()
+    c = remote_tables.object_places.c
+    rows = cx.execute(sa.select(c.object_id, c.path, c.location_id)).all()
     known = {row.object_id for row in rows if row.location_id == location}
     new = {row.object_id: row.path for row in rows if row.path in there and row.object_id not in known}
     if new:
         values = [{"object_id": id_, "location_id": location, "path": path} for id_, path in new.items()]
-        cx.execute(object_places.insert(), values)
+        cx.execute(remote_tables.object_places.insert(), values)
     return len(new)
 
 
