@@ -1,1 +1,1 @@
-"""Our types in Arrow: which type stands for which, values fitted to them, rows made plain."""
+"""Our types in Arrow: how they map, values fitted to them, rows made plain."""

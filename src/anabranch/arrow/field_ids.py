@@ -10,13 +10,13 @@ _KEY = b"PARQUET:field_id"
 
 
 def with_field_ids(table: pa.Table) -> pa.Table:
-    """The same rows, whose columns have their numbers; what lies inside a column, too."""
+    """The same rows with field ids on all columns and nested fields."""
     fields = [_numbered(field, field.name) for field in table.schema]
     return pa.Table.from_arrays(table.columns, schema=pa.schema(fields))
 
 
 def without_field_ids(table: pa.Table) -> pa.Table:
-    """The same rows without what only files need to know."""
+    """The same rows without the metadata that only files need."""
     return pa.Table.from_arrays(table.columns, schema=pa.schema([f.remove_metadata() for f in table.schema]))
 
 

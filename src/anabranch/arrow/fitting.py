@@ -1,4 +1,4 @@
-"""Arrow values brought to a column's type, strictly: what would be lost or changed is refused."""
+"""Fit Arrow values to a column's type, strictly: refuse what would be lost or changed."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class DoesNotFit(Exception):
 
 
 def fit_column(values: pa.ChunkedArray, type_: DataType) -> pa.ChunkedArray:
-    """Bring a column to a type, part by part."""
+    """Fit a column to a type, chunk by chunk."""
     target = arrow_type(type_)
     if values.type == target and not any(t.name in ("map", "variant") or t.is_interval for t in type_.walk()):
         return values
@@ -28,7 +28,7 @@ def fit_column(values: pa.ChunkedArray, type_: DataType) -> pa.ChunkedArray:
 
 
 def fit(values: pa.Array, type_: DataType) -> pa.Array:
-    """Bring an array to a type."""
+    """Fit an array to a type."""
     values = _unpacked(values)
     if pa.types.is_null(values.type):
         return pa.nulls(len(values), arrow_type(type_))
@@ -57,7 +57,7 @@ def _fit_list(values: pa.Array, type_: DataType) -> pa.Array:
 
 
 def _fit_map(values: pa.Array, type_: DataType) -> pa.Array:
-    """Take maps, or lists of entries, whose keys are there and come once."""
+    """Take maps, or lists of entries; keys must not be null or repeated."""
     entries, offsets, absent = _lists(values)
     if pa.types.is_null(entries.type):
         entries = pa.nulls(len(entries), pa.struct([("key", pa.null()), ("value", pa.null())]))
@@ -70,7 +70,7 @@ def _fit_map(values: pa.Array, type_: DataType) -> pa.Array:
 
 
 def _fit_struct(values: pa.Array, type_: DataType) -> pa.Array:
-    """Take fields by name; those that are not given are null."""
+    """Take fields by name; missing ones are null."""
     given = dict(zip((f.name for f in values.type), values.flatten(), strict=True))
     by_lower = {name.lower(): array for name, array in given.items()}
     inner = []
@@ -109,7 +109,7 @@ def _fit_plain(values: pa.Array, type_: DataType) -> pa.Array:
     if type_.name == "timestamp" and pa.types.is_timestamp(values.type):
         values = values.cast(pa.timestamp(values.type.unit, "UTC"))
     if pa.types.is_decimal(target) and pa.types.is_integer(values.type):
-        # Arrow asks for room for every number of the source's type; what does not fit is found in the next step.
+        # Arrow wants room for every value of the source's type; the next cast finds those that do not fit.
         values = values.cast(pa.decimal256(20 + target.scale, target.scale))
     found = values if values.type == target else values.cast(target, safe=not pa.types.is_floating(target))
     if pa.types.is_floating(target):
@@ -129,7 +129,7 @@ def _refuse_new_infinities(values: pa.Array, found: pa.Array) -> None:
 
 
 def _refuse_parts(found: pa.Array, type_: DataType) -> None:
-    """An interval of whole days takes no hours."""
+    """Refuse fractions of the unit: an interval of whole days takes no hours."""
     numbers = found.cast(pa.int64())
     if (
         type_.unit > 1

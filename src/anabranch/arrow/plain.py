@@ -1,4 +1,4 @@
-"""Rows as engines and files hand them out, made plain: one Arrow type for each of ours, times in UTC."""
+"""Make rows from engines and files plain: one Arrow type for each of ours, times in UTC."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import pyarrow as pa
 
 
 def plain(rows: pa.Table) -> pa.Table:
-    """Bring every column to its plain type, which may be null; the values stay as they are."""
+    """Cast every column to its plain, nullable type; the values stay as they are."""
     if not all(field.nullable for field in rows.schema):
         rows = pa.Table.from_arrays(rows.columns, names=rows.column_names)
     for i, field in enumerate(rows.schema):
@@ -34,5 +34,5 @@ def plain_type(type_: pa.DataType) -> pa.DataType:
 
 
 def _same(one: pa.DataType, other: pa.DataType) -> bool:
-    """Compare names and nullability inside, too: Arrow's own comparison of lists and maps passes over some."""
+    """Compare nested names and nullability, too: Arrow's own comparison of lists and maps ignores some."""
     return one is other or (not pa.types.is_nested(one) and one == other) or str(one) == str(other)

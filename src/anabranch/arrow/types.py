@@ -49,9 +49,9 @@ def arrow_type(type_: DataType) -> pa.DataType:
 
 
 def spark_type(type_: pa.DataType, where: str) -> DataType:
-    """Return the Spark type of an Arrow column, or refuse it; inside nested types there may be nothing but nulls."""
+    """Return the Spark type of an Arrow column, or refuse it; parts of nested types may be all null."""
     if isinstance(type_, pa.BaseExtensionType) and type_.extension_name.startswith("pandas."):
-        # What is below periods and intervals does not tell what they are.
+        # The storage types of periods and intervals do not say what they mean.
         raise InvalidRequest(f"{where} has type {type_.extension_name}, which can't be versioned", hint="cast it first")
     type_ = bare_type(type_)
     nested = _nested_spark_type(type_, where)
@@ -81,7 +81,7 @@ def spark_type(type_: pa.DataType, where: str) -> DataType:
 
 
 def bare_type(type_: pa.DataType) -> pa.DataType:
-    """The type of values, however they are packed: dictionaries, runs and extensions."""
+    """The type of the values under dictionaries, runs and extensions."""
     if pa.types.is_dictionary(type_) or pa.types.is_run_end_encoded(type_):
         return bare_type(type_.value_type)
     return bare_type(type_.storage_type) if isinstance(type_, pa.BaseExtensionType) else type_
