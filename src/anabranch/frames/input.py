@@ -37,9 +37,9 @@ class Input:
     """By column name; None where every value is null."""
     source: Source
     row_count: int | None
-    """None where it is not known without running."""
+    """None if only running a query would tell."""
     index: tuple[str, ...] = ()
-    """The names of a pandas index, which is not taken."""
+    """The names of a pandas index, which is ignored."""
 
     @property
     def is_spark(self) -> bool:
@@ -47,7 +47,7 @@ class Input:
 
 
 def read_input(value: Any, columns: Iterable[Column]) -> Input:
-    """Take in a frame; `columns` are those of the table, where they are known, and tell dicts from maps."""
+    """Read a frame; `columns` are those of the table, if known, and say which dicts are maps."""
     if _is_spark(value):
         from anabranch.engines.spark import frame_types
 
@@ -63,7 +63,7 @@ def read_input(value: Any, columns: Iterable[Column]) -> Input:
 
 
 def refuse_key_in_index(given: Input, key: Sequence[str]) -> None:
-    """Refuse a key that is in the index of a pandas frame, where nobody looks for it."""
+    """Refuse a key that is in the index of a pandas frame, which is ignored."""
     there = {name.lower() for name in given.types}
     for name in key:
         if name.lower() not in there and name in given.index:
@@ -121,7 +121,7 @@ def fitted(given: Input, schema: Schema, names: Mapping[str, str], what: str) ->
 
 
 def typed(given: Input, what: str) -> Input:
-    """Bring rows in memory to the types that a table made of them would have; what does not fit is refused."""
+    """Cast rows in memory to the types that a table made from them would have; refuse what does not fit."""
     if not isinstance(given.source, Rows):
         return given
     rows = given.source.table
@@ -132,7 +132,7 @@ def typed(given: Input, what: str) -> Input:
 
 
 def one_value(value: Any, column: Column) -> pa.ChunkedArray:
-    """One value as a column holds it, taken in as a row would be; DoesNotFit says why it can't be."""
+    """Read one value, as in a row, to the form that a column holds; raise DoesNotFit if it can't."""
     try:
         given = read_input([{column.name: value}], [column])
     except InvalidRequest as error:
@@ -152,7 +152,7 @@ def one_value(value: Any, column: Column) -> pa.ChunkedArray:
 def read_schema_argument(value: Any) -> tuple[Column, ...]:
     """Read `schema=`: a dict, a DDL string, or an Arrow or Spark schema."""
     if isinstance(value, Schema):
-        # The same columns, by their ids: one attribute in several tables.
+        # Keep the ids: the columns are attributes that several tables share.
         return tuple(replace(c, initial_default=None) for c in value)
     if isinstance(value, Mapping):
         return parse_columns(dict(value))
@@ -176,7 +176,7 @@ def key_names(key: str | Sequence[str] | None) -> tuple[str, ...]:
 
 
 def _is_spark(value: Any) -> bool:
-    """Ask PySpark only if somebody loaded it: otherwise nobody can hold one of its frames."""
+    """Ask PySpark only if it is loaded: otherwise nobody can hold one of its frames."""
     if "pyspark" not in sys.modules:
         return False
     from anabranch.engines.spark import is_spark_frame
@@ -211,7 +211,7 @@ def _to_arrow(value: Any, columns: tuple[Column, ...]) -> pa.Table:
 
 
 def _from_pandas(frame: Any, columns: tuple[Column, ...]) -> pa.Table:
-    """Take a pandas frame; its NaN is null, as pandas means it, and dicts in a column of maps are maps."""
+    """Read a pandas frame; NaN is null, as pandas means it, and dicts in a column of maps are maps."""
     mapped = {n: t for n, t in _types_of(columns, frame.columns).items() if _has_map(t)}
     try:
         rest = frame.drop(columns=list(mapped))
@@ -229,7 +229,7 @@ def _from_pandas(frame: Any, columns: tuple[Column, ...]) -> pa.Table:
 
 
 def _with_whole_floats(rows: pa.Table, columns: tuple[Column, ...]) -> pa.Table:
-    """Whole numbers that pandas holds as floats because some are missing, where a column has whole numbers."""
+    """Turn floats into integers for integer columns: pandas holds integers with nulls among them as floats."""
     for name, type_ in _types_of(columns, rows.column_names).items():
         column = rows.column(name)
         if type_.is_integer and pa.types.is_floating(column.type) and _are_whole(column):
@@ -238,13 +238,13 @@ def _with_whole_floats(rows: pa.Table, columns: tuple[Column, ...]) -> pa.Table:
 
 
 def _are_whole(column: pa.ChunkedArray) -> bool:
-    """Tell whether floats are whole numbers, none so large that digits may be lost."""
+    """Tell whether floats are whole numbers, all small enough to be exact."""
     exact = pc.and_(pc.equal(column, pc.trunc(column)), pc.less_equal(pc.abs(column), _EXACT_FLOAT))
     return pc.all(exact, min_count=0).as_py() is not False
 
 
 def _from_polars(frame: Any) -> pa.Table:
-    """Take a Polars frame; Arrow would be given the addresses of Python's objects."""
+    """Read a Polars frame; refuse Object columns, of which Arrow would get memory addresses."""
     for name, type_ in frame.schema.items():
         if str(type_) == "Object":
             raise InvalidRequest(f"column {name!r} has type Object, which can't be versioned", hint="cast it first")
@@ -265,7 +265,7 @@ def _has_map(type_: DataType) -> bool:
 
 
 def _from_dicts(rows: list[Any], columns: tuple[Column, ...]) -> pa.Table:
-    """Build columns from dicts; all of them name the same columns."""
+    """Build columns from dicts, which must all name the same columns."""
     for number, row in enumerate(rows):
         if not isinstance(row, Mapping):
             raise InvalidRequest(
@@ -285,7 +285,7 @@ def _from_dicts(rows: list[Any], columns: tuple[Column, ...]) -> pa.Table:
 
 
 def _array(values: list[Any], name: str, type_: DataType | None) -> pa.Array:
-    """Build a column from Python's values; its type, where it is known, tells maps and large numbers."""
+    """Build a column from Python values; its type, if known, decides about maps and large numbers."""
     try:
         if type_ and _has_map(type_):
             values = [with_entries(value, type_) for value in values]
@@ -331,7 +331,7 @@ _KINDS: tuple[tuple[type | tuple[type, ...], str], ...] = (
 
 
 def _refuse_mixtures(values: Iterable[Any], type_: pa.DataType) -> None:
-    """Refuse what Arrow would make one type of: dates of moments, texts of bytes, numbers of truths."""
+    """Refuse mixtures that Arrow would make one type of: dates and times, text and bytes, numbers and booleans."""
     there = [v for v in values if v is not None]
     if is_list(type_):
         _refuse_mixtures((element for value in there for element in value), type_.value_type)
@@ -352,7 +352,7 @@ def _kinds(values: Sequence[Any]) -> Iterable[str]:
 
 
 def _decimals(values: list[Decimal | None]) -> pa.Array:
-    """Decimals of different scales; zeros at the end count only where there is room for them."""
+    """Build decimals of different scales; trailing zeros are kept only if there is room for them."""
     try:
         found = pa.array(values)
     except pa.ArrowInvalid:
@@ -363,7 +363,7 @@ def _decimals(values: list[Decimal | None]) -> pa.Array:
 
 
 def _bare(value: Decimal) -> Decimal:
-    """The same number without zeros at the end of its fraction."""
+    """The same number without trailing zeros in its fraction."""
     text = f"{value:f}"
     return Decimal(text.rstrip("0")) if "." in text else value
 
@@ -373,7 +373,7 @@ def _is_whole(value: Any) -> bool:
 
 
 def _with_room(value: Any, type_: DataType) -> Any:
-    """Turn whole numbers into decimals and floats where the type has them: Arrow infers no more than 64 bits."""
+    """Turn whole numbers into decimals or floats where the type wants them: Arrow infers at most 64 bits."""
     if _is_whole(value):
         return Decimal(value) if type_.name == "decimal" else float(value) if type_.name in FLOATS else value
     if type_.name == "array" and isinstance(value, list | tuple):

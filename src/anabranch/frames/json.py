@@ -1,4 +1,4 @@
-"""Values as JSON tells them: what it has no form for becomes text."""
+"""Values as JSON: what it has no form for becomes text."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def json_text(value: Any) -> str:
 
 
 def finite(value: Any) -> Any:
-    """JSON has no number for NaN and the infinities: they become text."""
+    """Replace NaN and the infinities, for which JSON has no numbers, with text."""
     if isinstance(value, dict):
         # The keys of a map may be anything; those of JSON are text.
         return {name if isinstance(name, str) else str(plain(name)): finite(inner) for name, inner in value.items()}
@@ -25,7 +25,7 @@ def finite(value: Any) -> Any:
 
 
 def plain(value: Any) -> Any:
-    """A value that JSON has no form for: times as ISO 8601, decimals as text, bytes as hexadecimal digits."""
+    """Convert a value that JSON has no form for: times to ISO 8601, decimals to text, bytes to hexadecimal digits."""
     if isinstance(value, bytes):
         return value.hex()
     return value.isoformat() if hasattr(value, "isoformat") else str(value)

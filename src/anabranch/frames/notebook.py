@@ -1,4 +1,4 @@
-"""How notebooks show rows, differences and conflicts: the first of each, drawn from what their holders say of them."""
+"""How notebooks show rows, differences and conflicts: the first of each."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ if TYPE_CHECKING:
 
 
 def headings(columns: Iterable[tuple[str, DataType | None]]) -> list[HtmlHeading]:
-    """Names with types below them; no type is that of nothing but nulls."""
+    """Names with types below them; None is the type of nothing but nulls."""
     return [HtmlHeading(name, str(type_ or "void"), type_ is not None and type_.is_number) for name, type_ in columns]
 
 
 def rows_html(name: str, columns: Sequence[HtmlHeading], rows: Sequence[Line], total: int | None) -> str:
-    """The first rows; the total is None where only reading all would tell."""
+    """Draw the first rows; `total` is None if only reading all would tell."""
     shown = rows[:ROWS]
     return block(title(name) if name else "", table(columns, shown), note(counted(len(shown), total)))
 
@@ -38,7 +38,7 @@ class DifferenceShown:
 
 
 def diff_html(tables: Iterable[DifferenceShown], others: Iterable[str] = ()) -> str:
-    """Tables that differ, one below the other: what came green, what went red, cells as old → new."""
+    """Draw tables that differ, one below the other: inserts green, deletes red, changed cells as old → new."""
     parts = [part for one in tables for part in _difference(one)] + [note(line) for line in others]
     return block(*parts) if parts else block(note("Nothing differs."))
 
@@ -81,7 +81,7 @@ Listed = Sequence[Mapping[str, Any]]
 
 
 def conflicts_html(rows: Mapping[str, Listed], things: Listed = (), violations: Listed = ()) -> str:
-    """All that is in conflict: rows by table, tables and columns themselves, rows that break a constraint."""
+    """Draw all conflicts: rows by table, tables and columns themselves, rows that break a constraint."""
     parts = [part for name, some in rows.items() for part in _row_conflicts(name, some)]
     if things:
         names = ("table", "column", "kind", "base", "ours", "theirs")

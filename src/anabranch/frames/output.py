@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def to_dicts(rows: pa.Table) -> list[dict[str, Any]]:
-    """Rows as dicts; a map is a dict, too, or a list of pairs where its keys can't be a dict's."""
+    """Rows as dicts; a map is a dict, too, or a list of pairs if its keys can't be dict keys."""
     columns = [objects_of(rows.column(i)) for i in range(rows.num_columns)]
     return [dict(zip(rows.column_names, values, strict=True)) for values in zip(*columns, strict=True)]
 
@@ -56,12 +56,12 @@ def to_polars(rows: pa.Table) -> polars.DataFrame:
 
 
 def objects_of(column: pa.ChunkedArray) -> list[Any]:
-    """Values as Python has them; a date that it does not have is refused."""
+    """Values as Python objects; refuse dates that Python can't hold."""
     return _listed(column, maps_as_dicts=not _has_nested_keys(column.type))
 
 
 def json_objects_of(values: pa.Array) -> list[Any]:
-    """Values as JSON can tell them: maps with text for keys are objects, other maps lists of pairs."""
+    """Values as JSON can hold them: maps with text for keys are objects, other maps lists of pairs."""
     return _listed(values, maps_as_dicts=_has_text_keys(values.type))
 
 
@@ -87,7 +87,7 @@ def _has_text_keys(type_: pa.DataType) -> bool:
 
 
 def _has_nested_keys(type_: pa.DataType) -> bool:
-    """Tell whether some map inside has keys that can't be a dict's."""
+    """Tell whether some map inside has keys that can't be dict keys."""
     if pa.types.is_map(type_):
         return pa.types.is_nested(type_.key_type) or _has_nested_keys(type_.item_type)
     parts = range(type_.num_fields) if pa.types.is_nested(type_) else ()

@@ -1,4 +1,4 @@
-"""A relation: whatever has columns and rows. It says how it is read as Arrow and on Spark; the other forms follow."""
+"""A relation: anything with columns and rows. It is read as Arrow or on Spark; the other forms follow."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 class Relation(ABC):
     """Columns and rows, to be read in any form, as often as you like.
 
-    What chooses among the rows (`key=`, `where=` …) is for the relation to say; every form takes the same."""
+    Each relation defines what selects its rows (`key=`, `where=` …); every form takes the same."""
 
     @abstractmethod
     def arrow(self, *args: Any, **chosen: Any) -> pa.Table:
