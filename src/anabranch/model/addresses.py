@@ -25,7 +25,7 @@ def is_server(location: str) -> bool:
 
 @dataclass(frozen=True)
 class Address:
-    """Where a server is, and how to be let in."""
+    """The location of a server, and the credentials for it."""
 
     scheme: str
     user: str | None
@@ -37,12 +37,12 @@ class Address:
 
     @property
     def shown(self) -> str:
-        """As messages show it: with its host, wherever that was written."""
+        """The form that messages show: with host and port, even if the query gave them."""
         return self._written(tuple(pair for pair in self.query if pair[0] in ("host", "port")))
 
     @property
     def kept(self) -> str:
-        """As it may be kept: all but secrets."""
+        """The form that may be stored: everything but secrets."""
         return self._written(tuple(pair for pair in self.query if not _is_secret(pair[0])))
 
     @property
@@ -58,7 +58,7 @@ class Address:
 
 
 def read_address(text: str) -> Address:
-    """Read the address of a server; what can't be read is refused, and never repeated: it may hold a password."""
+    """Parse the address of a server. Errors never repeat the text, which may hold a password."""
     scheme, separator, rest = text.strip().partition("://")
     if not is_server(text):
         raise InvalidRequest(f"a store can't lie at {shown_location(text)}", hint="give a folder, or postgresql://…")
@@ -85,7 +85,7 @@ def _address(scheme: str, account: str | None, place: re.Match[str]) -> Address:
 
 
 def _halves(rest: str) -> list[tuple[str | None, str]]:
-    """The ways to part the account from the place: at the last @ before the path, else at any."""
+    """The possible splits into account and place: at the last @ before the path, else nowhere or at any @."""
     authority = re.split("[/?#]", rest, maxsplit=1)[0]
     if "@" in authority:
         at = authority.rindex("@")
@@ -101,12 +101,12 @@ _VALUE = re.compile(r"[^&\s'\"]*")
 
 
 def masked(text: str) -> str:
-    """Hide the secrets of all addresses in a text, rather too much of it than too little."""
+    """Hide the secrets of all addresses in a text; when in doubt, hide more."""
     return _WRITTEN.sub(_hidden, text) if ":/" in text else text
 
 
 def shown_location(location: str) -> str:
-    """A location as messages show it: the place of a store, which may be an address that was mistyped."""
+    """A store's location as messages show it; it may be a mistyped address that holds a password."""
     scheme, separator, _ = location.partition("://")
     if separator and _SCHEME.fullmatch(scheme.strip()):
         return f"{scheme.strip()}://…"
@@ -122,7 +122,7 @@ def _hidden(found: re.Match[str]) -> str:
 
 
 def _without_values(text: str) -> str:
-    """Hide what secret names are set to."""
+    """Hide the values of secret parameters."""
     for asked in _ASKED.finditer(text):
         if _is_secret(unquote(asked["name"])):
             rest = _VALUE.sub("***", text[asked.end() :], count=1)

@@ -1,4 +1,4 @@
-"""What writing did, in numbers."""
+"""Counts of what a write did."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Counts:
 
 @dataclass(frozen=True)
 class Optimized:
-    """What `optimize` did to a table; where nothing was worth it, nothing was written."""
+    """What `optimize` did to a table; nothing is written where it would not pay."""
 
     table: str
     view: str | None
@@ -37,7 +37,7 @@ class Optimized:
     written: int
     """Files of rows that took their place."""
     rows: int
-    """Rows in these."""
+    """Rows in the files that were written."""
     objects_before: int
     objects_after: int
     size_bytes_before: int

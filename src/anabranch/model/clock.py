@@ -26,7 +26,7 @@ class Clock:
 
     positions: tuple[Position, ...]
     reach: int = 1
-    """How many of the positions an entry can be found at: past a line that carries the whole state there is none."""
+    """How many of the positions may hold entries: there are none past a line that carries the whole state."""
 
     def __iter__(self) -> Iterator[Position]:
         return iter(self.positions)
@@ -37,7 +37,7 @@ class Clock:
 
     @property
     def number(self) -> int:
-        """How many first parents the commit has: its number on any branch that it is a first parent of."""
+        """How many first parents lead to the root: the commit's number on any branch whose first parents include it."""
         return sum(position.index + 1 for position in self.positions) - 1
 
     @property

@@ -12,7 +12,7 @@ from anabranch.model.ids import BranchId, CommitId, RepositoryId
 
 
 def _subject(message: str) -> str:
-    """The first line of a message, not too long for a line with more on it."""
+    """The first line of a message, cut to 50 characters."""
     first = message.strip().split("\n", 1)[0]
     return first if len(first) <= 50 else f"{first[:49]}…"
 
@@ -25,7 +25,7 @@ class Commit:
     id: str
     """The branch that it was made on and its number there, such as `main/7`: it has seven first parents.
 
-    As a ref, `main/7` is number 7 on `main` as it stands: after a reset that may be another commit. The hash stays."""
+    As a ref, `main/7` is number 7 on `main` as it is now; a reset may make that another commit. The hash stays."""
     author: str
     message: str
     started_at: datetime
@@ -71,7 +71,7 @@ class Origin:
 
     @classmethod
     def of(cls, hashes: Iterable[str]) -> tuple[Origin, ...]:
-        """Commits of the same repository, or of nobody knows which."""
+        """Origins by hash alone: commits of the same repository, or of an unknown one."""
         return tuple(cls(h) for h in hashes)
 
     def __str__(self) -> str:
@@ -120,7 +120,7 @@ class Tag:
     created_at: datetime
     author: str
     message: str | None = None
-    """What was said of it when it was made."""
+    """The note given when it was made."""
 
     def __repr__(self) -> str:
         return f"Tag({self.name!r} at {self.commit[:10]})"

@@ -31,7 +31,7 @@ class Change:
     thing_id: ThingId
     objects: tuple[ObjectId, ...]
     steps: tuple[int, ...] = ()
-    """The step of each object; those of one step change a key once. Without any, it is one step."""
+    """The step of each object; within a step, each key changes once. Empty if all are one step."""
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class ChangeReference:
     thing_id: ThingId
     parent_number: int
     base: Position | None
-    """None: the changes do not say; states are compared."""
+    """None if changes do not give the difference, and states must be compared."""
     exceptions: ObjectId | None
 
 
@@ -55,7 +55,7 @@ class View:
     objects: tuple[ObjectId, ...]
     row_count: int
     turns: tuple[int, ...] = ()
-    """The turn of each object; 0 for all where it is empty."""
+    """The turn of each object; empty if all are 0."""
 
 
 @dataclass(frozen=True)
@@ -67,14 +67,14 @@ class LateView:
     kind: ViewKind
     at: Position
     since: Position | None
-    """Of a fold: the commit of the snapshot that it lies on."""
+    """For a fold: the commit of the snapshot below it."""
     links: tuple[tuple[int, ObjectId], ...]
     """Its objects with their turns; a fold's begin at 1, above all of the snapshot's."""
     row_count: int
     objects: tuple[NewObject, ...]
-    """Those that are new."""
+    """The objects in `links` that are new."""
     described: Mapping[ObjectId, StoredObject]
-    """What `links` name."""
+    """Every object in `links`."""
 
 
 @dataclass(frozen=True)
@@ -114,12 +114,12 @@ class Publication:
     content: Content
     creates_branch: bool = False
     open_commit: tuple[str, int] | None = None
-    """The open commit that this one finishes, and its version; its rows go in the same transaction."""
+    """The open commit that this one finishes, and its version; its rows are removed in the same transaction."""
     open_merge: str | None = None
-    """The open merge that this commit finishes; its rows go, too."""
+    """The open merge that this commit finishes; its rows are removed, too."""
     line_of: BranchHead | None = None
-    """The branch whose line it is, where it is made aside to be shown by that branch later."""
+    """The branch whose line it belongs to, if it is made aside for that branch to show later."""
     starts_line: bool = False
-    """Whether it begins a line in any case."""
+    """Whether it begins a line even where it could continue one."""
     facts: Mapping[str, Any] = field(default_factory=dict)
     """What it was captured, grafted, built or computed from: JSON by key, published and hashed with it."""

@@ -1,4 +1,4 @@
-"""Types from text: Spark's DDL, nested to any depth that makes sense, in any case of its keywords."""
+"""Parse types from Spark's DDL text: nested to any sensible depth, with keywords in any case."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ _HINT = f"supported: {', '.join(PLAIN)}, decimal(p,s), intervals, array<…>, ma
 
 
 def parse_type(text: str) -> DataType:
-    """Parse Spark's DDL text for a type, or say which types there are."""
+    """Parse a type from Spark's DDL text; the error lists the types that exist."""
     type_, rest = parse_type_before(text)
     if rest.strip():
         raise InvalidRequest(f"{text!r} is not a type that a column can have", hint=_HINT)
@@ -206,9 +206,9 @@ def split_columns(text: str) -> list[str]:
 
 
 def parse_clauses(text: str) -> dict[str, str] | None:
-    """Read what follows a column's type, by NOT, DEFAULT and COMMENT; None if it is something else.
+    """Parse what follows a column's type into NOT, DEFAULT and COMMENT; None if it is anything else.
 
-    They may come in any order; a default goes on up to the next of them that is outside of all brackets.
+    The clauses may come in any order; a default extends to the next clause outside all brackets.
     """
     pieces = list(_PIECE.finditer(text))
     starts = list(_starts([piece[0].upper() for piece in pieces]))
@@ -235,11 +235,11 @@ def _starts(words: Sequence[str]) -> Iterator[int]:
 
 
 def _unquoted(text: str) -> str:
-    """What a text in quotes says."""
+    """The content of a quoted text."""
     plain = text[1:-1].replace(text[0] * 2, text[0])
     return re.sub(r"\\(.)", lambda m: _ESCAPES.get(m[1], m[1]), plain, flags=re.DOTALL)
 
 
 def closed(expression: str) -> str:
-    """An expression that nothing after it becomes part of: a comment in it ends with its line."""
+    """End an expression's line if a comment in it could swallow what comes after."""
     return f"{expression}\n" if "--" in expression else expression

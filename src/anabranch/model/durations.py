@@ -1,4 +1,4 @@
-"""How long: `7d`, `12h`, `90m`, as users write it."""
+"""Durations as users write them: `7d`, `12h`, `90m`."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Field ids of Parquet: numbers by which Iceberg and others know a column whatever it is called in a file.
+"""Parquet field ids: numbers by which Iceberg and others identify a column, whatever a file calls it.
 
-Two branches may add columns at the same time, so numbers that count up would meet; they are made of column ids."""
+They are hashes of column ids: counters would collide where two branches add columns at the same time."""
 
 from __future__ import annotations
 
@@ -13,6 +13,6 @@ _RESERVED_FROM = 2_147_483_447
 
 @lru_cache(maxsize=65_536)
 def field_id(path: str) -> int:
-    """The number of a column of an object, or of what lies inside it: its names in the file, joined by dots."""
+    """The number of a column, or of a field inside it; `path` is the names in the file, joined by dots."""
     digest = hashlib.sha256(path.encode()).digest()
     return 1 + int.from_bytes(digest[:8], "big") % (_RESERVED_FROM - 1)

@@ -15,21 +15,21 @@ from anabranch.model.schema import Column, Schema
 from anabranch.model.types import DataType, array_of, struct_of
 
 FILES_NAME = "_ana_files"
-"""Stands for the file tree where a table has its name; the catalogue has none, and no table can be called so."""
+"""The file tree's name where code wants that of a table; it is not in the catalogue, and no table can have it."""
 
 FILES_SHOWN = "files/"
-"""How all files together are called where tables are listed by their names; no table can be called so either."""
+"""How listings of tables show the file tree; no table can have this name either."""
 
 
 GIVEN = -1
-"""The level of a reference whose `object` is the bytes themselves, in base64: whoever resolved a conflict gave them,
+"""The level of a reference whose `object` is the bytes themselves, in base64: they were given to resolve a conflict,
 and the merge stores them."""
 
 
 class BlockRef(NamedTuple):
     """Where a stretch of a file's bytes lies, and which write put it there.
 
-    `write` begins with `p` for a put and `a` for an append; with `number` it is known for good, wherever it is moved.
+    `write` begins with `p` for a put and `a` for an append; with `number` it identifies the stretch wherever it moves.
     At a level above 0 the bytes are a list of references instead.
     """
 
@@ -43,7 +43,7 @@ class BlockRef(NamedTuple):
 
     @property
     def key(self) -> tuple[str, int]:
-        """What tells this reference from all others, in every version of every file."""
+        """Identifies this reference among all, in every version of every file."""
         return self.write, self.number
 
 
@@ -69,7 +69,7 @@ class FileRow(NamedTuple):
 
     @property
     def address(self) -> str:
-        """The path, with a slash at its end for a folder's own row: what tells rows apart in one text."""
+        """The path, with a trailing slash for a folder's own row; unique among rows."""
         return self.path if self.name else f"{self.parent}/"
 
     @property
@@ -117,13 +117,13 @@ def files_thing(repository: RepositoryId) -> ThingId:
 
 
 def files_schema(repository: RepositoryId) -> Schema:
-    """The columns of the file tree; never others."""
+    """The schema of the file tree, which never changes."""
     return Schema(SchemaId(f"s{repository[1:]}"), _COLUMNS, (_COLUMNS[0].id, _COLUMNS[1].id))
 
 
 @dataclass(frozen=True)
 class FileStat:
-    """A file or folder as `stat` and `list` tell it."""
+    """A file or folder as `stat` and `list` report it."""
 
     path: str
     size: int

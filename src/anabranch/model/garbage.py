@@ -1,4 +1,4 @@
-"""What nothing needs any more: what gc looks for, and what it tells."""
+"""Garbage: what gc looks for, and what it reports."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ Kind = Literal["commits", "views", "objects", "files", "copies"]
 
 @dataclass(frozen=True)
 class Garbage:
-    """How much there was of one kind."""
+    """How much garbage of one kind there was."""
 
     kind: Kind
-    """`commits` that nothing reaches, superseded `views`, `objects` that nothing linked before, `files` that the
+    """`commits` that nothing reaches, superseded `views`, `objects` that already had no link, `files` that the
     catalogue does not know, `copies` that killed readers left."""
     count: int
-    """How many are gone."""
+    """How many were removed."""
     size_bytes: int
-    """What that freed."""
+    """Bytes that this freed."""
     later_bytes: int = 0
-    """What it will free when nobody can read it any more: after the time of grace."""
+    """Bytes that will be freed after the time of grace, when nobody can be reading them."""
 
 
 @dataclass(frozen=True)
@@ -52,14 +52,14 @@ class Collected:
 
 @dataclass(frozen=True)
 class Ages:
-    """How long things are kept that nothing needs."""
+    """How long things that nothing needs are kept."""
 
     grace: timedelta
-    """Files and objects, since nothing names or links them: as long as somebody may still read or write them."""
+    """For files and objects that nothing names or links: somebody may still be reading or writing them."""
     reflog: timedelta
-    """Commits, since a branch left them."""
+    """For commits, since a branch moved away from them."""
     views: timedelta | int
-    """Views that no ref reads: by age, or so many of each table on each line."""
+    """For views that no ref reads: an age, or how many to keep per table and line."""
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,7 @@ class ViewRecord:
     since: Position | None
     created_at: int
     is_first: bool
-    """Published with its commit: reading can always begin there, and its objects are the commit's change."""
+    """Whether it was published with its commit: reads can start there, and its objects are the commit's change."""
 
 
 @dataclass(frozen=True)
@@ -81,7 +81,7 @@ class Doomed:
     """The rows that gc takes out of the catalogue."""
 
     commits: Mapping[LineId, range] = field(default_factory=dict)
-    """The end of each line that nothing reaches."""
+    """The part at the end of each line that nothing reaches."""
     views: frozenset[ViewId] = frozenset()
 
     @property
@@ -95,6 +95,6 @@ class Loose:
 
     object: StoredObject
     kind: Kind
-    """Why: its commit goes, its view goes, or it was so before."""
+    """Why: its commit goes, its view goes, or it was loose before."""
     since: int
     """When it was linked last, as far as is known."""

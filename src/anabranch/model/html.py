@@ -1,4 +1,4 @@
-"""Tables for notebooks: small HTML in which every text is escaped. Styles are inline, for notebooks drop others."""
+"""Tables for notebooks: small HTML in which every text is escaped. Styles are inline because notebooks drop others."""
 
 from __future__ import annotations
 
@@ -39,14 +39,14 @@ class Html:
 
 @dataclass(frozen=True)
 class Line:
-    """A row of cells; `change` says whether it came or went."""
+    """A row of cells; `change` says whether the row was inserted or deleted."""
 
     cells: Sequence[Any]
     change: str = ""
 
 
 def block(*parts: str) -> str:
-    """Put pieces below each other."""
+    """Stack parts in one block."""
     return f'<div style="font-size:13px;line-height:1.4">{"".join(parts)}</div>'
 
 
@@ -104,7 +104,7 @@ def _text(value: Any) -> str:
 
 
 def cut(text: str) -> str:
-    """Escape a text and cut it; the whole of it shows when one points at it."""
+    """Escape a text and cut it; a tooltip shows the rest."""
     plain = text[: _FULL + 1].translate(_CONTROL)
     if len(plain) <= _WIDTH:
         return escape(plain)
@@ -120,17 +120,17 @@ def changed(before: Any, after: Any) -> Html:
 
 
 def short(hash_: str | None) -> Html | None:
-    """A hash by its first digits; the whole of it shows when one points at it."""
+    """The first digits of a hash, with the whole hash as a tooltip."""
     return None if hash_ is None else Html(f'<code title="{escape(hash_)}">{escape(hash_[:10])}</code>')
 
 
 def shorts(hashes: Iterable[str]) -> Html:
-    """Hashes by their first digits."""
+    """The first digits of several hashes."""
     return Html(" ".join(found.text for found in map(short, hashes) if found))
 
 
 def facts(pairs: Iterable[tuple[str, Any]]) -> str:
-    """Names and values, one below the other."""
+    """A table of names and values."""
     lines = "".join(
         f'<tr><th style="{_CELL}">{escape(name)}</th><td style="{_CELL}">{cell(value)}</td></tr>'
         for name, value in pairs
@@ -139,7 +139,7 @@ def facts(pairs: Iterable[tuple[str, Any]]) -> str:
 
 
 def counted(shown: int, total: int | None, word: str = "row") -> str:
-    """Say how many there are, and whether all of them are shown; None where there are more that nobody counted."""
+    """Say how many there are, and whether all are shown; `total` is None if the rest were not counted."""
     if total is None:
         return f"{shown:,} {word}s shown; there are more"
     plural = word if total == 1 else f"{word}s"

@@ -1,4 +1,4 @@
-"""Ids: random, globally unique, never names. A prefix letter tells what an id is of."""
+"""Ids: random, globally unique, never names. The first letter says what an id belongs to."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An index of intervals: which of many meet a given one, without looking at the others."""
+"""An index of intervals: finds those that meet a given one without looking at the others."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from typing import Any
 
 
 class IntervalIndex:
-    """Closed intervals of values that compare with each other, known by their places in the list that was given.
+    """Closed intervals of comparable values, identified by their places in the given list.
 
-    They stand sorted by their low ends; above them is a tree of the greatest high end of each stretch, so that a
-    stretch that ends too early is passed over as a whole.
+    They are sorted by low end; a tree above them holds the greatest high end of each stretch, so that a stretch
+    that ends too early is skipped as a whole.
     """
 
     def __init__(self, ends: Sequence[tuple[Any, Any]]) -> None:

@@ -1,4 +1,4 @@
-"""The layers of a table as a whole: what reads ask of many of them again and again, worked out once."""
+"""All layers of a table together: what reads keep asking about them is worked out once."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from anabranch.model.objects import KeyRange, KeyValue, Layer, StoredObject, may
 
 @dataclass(frozen=True)
 class Bounds:
-    """What a condition says of the first key column: the least and greatest value, None where there is no end."""
+    """The least and greatest value that a condition allows for the first key column; None where it is unbounded."""
 
     low: KeyValue | None
     high: KeyValue | None
@@ -32,7 +32,7 @@ class LayerIndex:
         self._index = IntervalIndex([(r.low[0], r.high[0]) for r in ranges if r is not None])
 
     def near(self, key_range: KeyRange | None) -> Iterator[Layer]:
-        """The layers that may hold a key of a range, in no order."""
+        """The layers that may hold a key in a range, in no order."""
         if key_range is None:
             yield from self._layers
             return
@@ -55,7 +55,7 @@ class LayerIndex:
         return {*self._unknown, *(self._known[n] for n in found)}
 
     def places_near(self, key_range: KeyRange | None) -> set[int]:
-        """The places of the layers that may hold a key of a range."""
+        """The places of the layers that may hold a key in a range."""
         if key_range is None:
             return set(range(len(self._layers)))
         found = set(self._unknown)
@@ -70,21 +70,21 @@ ReadManifest = Callable[[StoredObject], Sequence[StoredObject]]
 
 
 class Layers(Sequence[Layer]):
-    """Layers in their order. Those of a view are made once and stand below all states that are read from it.
+    """Layers in order. Those of a view are made once and shared by all states that are read from it.
 
     Objects that a manifest lists are layers like any other, but the manifest is read only when one of them may be
-    needed: what is asked for by key reads those whose range holds it. Whoever goes through all of them reads all.
+    needed: a look-up reads the manifests whose range holds the key, iteration reads all.
     """
 
     def __init__(self, linked: Iterable[Layer] = (), read: ReadManifest | None = None) -> None:
         self._linked, self._read = tuple(linked), read
         self._inside: dict[int, Layers] = {}
         self.below: Layers | None = None
-        """What these begin with, if that has answers of its own already."""
+        """The layers that come before these, with answers of their own."""
 
     @classmethod
     def over(cls, below: Sequence[Layer], more: Sequence[Layer]) -> Layers:
-        """Layers that begin with others."""
+        """Put layers on top of others; what either has worked out is kept."""
         if not below:
             return as_layers(more)
         first = as_layers(below)
@@ -191,7 +191,7 @@ class Layers(Sequence[Layer]):
         return own if self.below is None else ChainMap(own, self.below.objects)  # type: ignore[arg-type]
 
     def find(self, id_: ObjectId) -> StoredObject | None:
-        """An object by its id; manifests that were not read yet are read only if no other place has it."""
+        """Find an object by its id; unread manifests are read only if it is nowhere else."""
         return self._find_known(id_) or self.objects.get(id_)
 
     def _find_known(self, id_: ObjectId) -> StoredObject | None:
@@ -218,7 +218,7 @@ class Layers(Sequence[Layer]):
         return LayerIndex(self._linked)
 
     def near(self, key_range: KeyRange | None, values: Sequence[KeyValue] | None = None) -> Sequence[Layer]:
-        """The layers that may hold a key of a range; of `values`, only one that begins with one of them."""
+        """The layers that may hold a key in a range; with `values`, a key that begins with one of them."""
         if key_range is None:
             return self
         places = self._index.places_near(key_range) if values is None else self._index.places_of(values)
@@ -238,11 +238,11 @@ class Layers(Sequence[Layer]):
 
 
 _OF_LINKED = ("_inside", "_own", "_directly", "_index")
-"""What is worked out of the objects that are linked, whatever these lie on."""
+"""What depends on the linked objects alone, not on the layers below."""
 
 
 def chained(*parts: Sequence[Layer]) -> Layers:
-    """Layers one after the other; none of their manifests is read for it."""
+    """Chain layers in order, without reading any manifest."""
     return reduce(Layers.over, parts, Layers())
 
 
@@ -252,5 +252,5 @@ def _bytes(layer: Layer) -> int:
 
 
 def as_layers(layers: Sequence[Layer]) -> Layers:
-    """Layers with what is known of them as a whole."""
+    """Wrap layers in `Layers` if they are not yet."""
     return layers if isinstance(layers, Layers) else Layers(layers)

@@ -1,4 +1,4 @@
-"""Lists that notebooks draw as tables; everything else takes them for the lists that they are."""
+"""Lists that notebooks draw as tables; to everything else they are plain lists."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ _HASHES = ("hash", "commit", "before", "after")
 
 
 def _cell(name: str, value: Any) -> Any:
-    """A hash by its first digits, a message by its first line, a moment to the second, anything else as it is."""
+    """Shorten a hash to its first digits, a message to its first line, a time to seconds; leave the rest as it is."""
     from anabranch.model.html import short
 
     if isinstance(value, datetime):

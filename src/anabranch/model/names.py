@@ -7,7 +7,7 @@ import re
 from anabranch.errors import InvalidRequest
 
 SYSTEM_NAMESPACE = "ana"
-"""Where SQL finds what the repository tells of itself."""
+"""Where SQL finds the system tables."""
 HIDDEN_PREFIX = "_ana_"
 """Names that start with this are ours."""
 
@@ -50,7 +50,7 @@ def check_part(name: str, what: str) -> str:
 
 
 def plain_name(name: str) -> str:
-    """A name as a column can have it: what it can't have (dots, slashes, control characters) is an underscore."""
+    """Make a name fit for a column: dots, slashes and control characters become underscores."""
     return _CONTROL.sub("_", name).replace(".", "_").replace("/", "_")
 
 
@@ -71,7 +71,7 @@ def split_namespace(name: str) -> tuple[tuple[str, ...], str]:
 
 
 def split_new_namespace(name: str) -> tuple[tuple[str, ...], str]:
-    """Split the name that a namespace is to have; that of the system tables is taken."""
+    """Split the name of a new namespace; refuse that of the system tables."""
     if isinstance(name, str) and name.lower() == SYSTEM_NAMESPACE:
         raise InvalidRequest(f"{name!r} is the namespace of the system tables", hint="choose another name")
     return split_namespace(name)

@@ -28,7 +28,7 @@ class ObjectUrl:
     host: str
     """The bucket, or the server with its port."""
     path: str
-    """Below it, without slashes at the ends."""
+    """The path below the host, without slashes at either end."""
     options: tuple[tuple[str, str], ...] = ()
 
     def option(self, name: str) -> str | None:
@@ -37,7 +37,7 @@ class ObjectUrl:
 
     @property
     def text(self) -> str:
-        """As it is kept and shown: there are no secrets in it."""
+        """The form that is stored and shown; it holds no secrets."""
         query = f"?{urlencode(self.options, safe=':/')}" if self.options else ""
         return f"{self.scheme}://{self.host}{self.path and '/'}{self.path}{query}"
 
@@ -53,7 +53,7 @@ def is_object_url(location: str) -> bool:
 
 
 def read_object_url(text: str) -> ObjectUrl:
-    """Read an address; what can't be read is refused and never repeated, since it may hold a secret."""
+    """Parse an address. Errors never repeat it, since it may hold a secret."""
     found = _URL.fullmatch(text.strip())
     scheme = text.strip().split("://", 1)[0].lower()
     if scheme not in _FORMS:

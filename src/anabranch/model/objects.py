@@ -1,4 +1,4 @@
-"""Objects: immutable bytes, Parquet but for packs, and what the catalogue knows of them without reading them."""
+"""Objects: immutable bytes, Parquet except for packs, and what the catalogue knows of them without reading them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ KeyValue = int | str | Decimal | bytes | bool
 """A key's value in comparable form: dates are days, times are microseconds since 1970."""
 
 ObjectKind = Literal["rows", "update", "delete", "exceptions", "pack", "manifest"]
-"""What an object is of; a pack is bytes without a schema, a manifest a list of very many objects of rows."""
+"""What an object holds; a pack is bytes without a schema, a manifest a list of very many objects of rows."""
 Place = Literal["inline", "root", "elsewhere"]
 """In the catalogue, in the store's own root, or at a location that the catalogue names."""
 
@@ -22,7 +22,7 @@ _PATH = re.compile(r"[a-z2-7]{2}/o[a-z2-7]{16}(\.parquet|\.pack(\.[a-z0-9]{1,12}
 
 
 def is_object_path(path: str) -> bool:
-    """Tell whether a path is one that objects lie at: a file, a prefix, or a file right below one. None leads out."""
+    """Tell whether a path can be an object's: a file, a prefix, or a file right below one. None leaves the root."""
     return _PATH.fullmatch(path) is not None
 
 
@@ -87,8 +87,8 @@ class StoredObject:
     """One object as the catalogue describes it.
 
     `rows` holds full rows (an insert, or part of a snapshot), `update` the key and the touched
-    columns before and after, `delete` the keys. `exceptions` tells all of this of the rows that met in a merge.
-    A `pack` holds bytes of files, which rows refer to. A `manifest` lists objects of rows, whose rows and range it has.
+    columns before and after, `delete` the keys. `exceptions` holds all of these for the rows that met in a merge.
+    A `pack` holds bytes of files, which rows refer to. A `manifest` lists objects of rows and sums them up.
     """
 
     id: ObjectId
@@ -97,17 +97,17 @@ class StoredObject:
     size_bytes: int
     row_count: int
     schema_id: SchemaId
-    """What it was written under; of a pack, which has none, an empty text."""
+    """The schema that it was written under; empty for a pack, which has none."""
     key_range: KeyRange | None
     touched: tuple[ColumnId, ...]
     place: Place
     path: str | None
     members: Members | None = None
-    """Of a manifest."""
+    """Set for a manifest only."""
 
 
 class FileAddress(str):
-    """Where engines find the file of an object; knows what was written into it, to be compared before it is read."""
+    """Where engines find the file of an object, with the size and hash to compare before it is read."""
 
     path: str
     size_bytes: int
@@ -131,7 +131,7 @@ class NewObject:
     packs: tuple[ObjectId, ...] = ()
     """The packs that its rows refer to, which stay as long as it does."""
     listed: tuple[ObjectId, ...] = ()
-    """Of a manifest: the objects that it lists, which stay as long as it does."""
+    """For a manifest: the objects that it lists, which stay as long as it does."""
 
 
 def contents_of(made: Iterable[NewObject]) -> dict[ObjectId, bytes]:
@@ -151,10 +151,10 @@ class Layer:
     view: ViewKind | None = None
     """The kind of view that it was found in; None for a change that no view holds."""
     without: tuple[StoredObject, ...] = ()
-    """Objects of exceptions: their keys do not count here, because a merge decided them otherwise."""
+    """Objects of exceptions: their keys are ignored here, because a merge decided them otherwise."""
 
 
 def size_of(layers: Sequence[Layer]) -> int:
-    """Add up the bytes that a scan of these layers may read; those of a table at a commit know it already."""
+    """Add up the bytes that a scan of these layers may read; `Layers` know the sum already."""
     known: int | None = getattr(layers, "size_bytes", None)
     return sum(layer.object.size_bytes for layer in layers) if known is None else known

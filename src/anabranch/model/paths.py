@@ -1,4 +1,4 @@
-"""Paths of versioned files: which texts are one, how they are taken apart, and which a pattern finds."""
+"""Paths of versioned files: which are valid, how they are split and joined, and which a glob matches."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from anabranch.model.texts import shown_value
 
 MAX_PART_BYTES, MAX_PATH_BYTES = 255, 4096
 HIDDEN = "_ana_"
-"""No path begins with a part of this name: it is for our own use."""
+"""Reserved for our own use: no path may have this as its first part."""
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 _SPECIAL = re.compile(r"[*?[]")
 _PLAIN_PART = r"[A-Za-z0-9][A-Za-z0-9_. =+-]{0,199}"
 _PLAIN = re.compile(rf"{_PLAIN_PART}(?:/{_PLAIN_PART}){{0,15}}")
-"""Paths that need no closer look, as most are."""
+"""Paths that are valid without a closer look, as most are."""
 
 
 def check_path(path: str) -> str:
-    """Check a path and give it in the one form that it is stored in."""
+    """Check a path and return it in its stored form."""
     if not isinstance(path, str):
         raise _refused(path, f"it is {type(path).__name__}, not text")
     if _PLAIN.fullmatch(path):
@@ -64,7 +64,7 @@ def _refused(path: object, problem: str) -> InvalidRequest:
 
 
 def check_folder(path: str) -> str:
-    """Check the path of a folder; a slash at its end is fine, and nothing at all is the top."""
+    """Check the path of a folder; a trailing slash is fine, and an empty path is the top."""
     return check_path(stem) if isinstance(path, str) and (stem := path.removesuffix("/")) else _top(path)
 
 
@@ -75,13 +75,13 @@ def _top(path: str) -> str:
 
 
 def split_path(path: str) -> tuple[str, str]:
-    """The folder of a path and its last part; the folder at the top is empty."""
+    """Split a path into its folder and its last part; the top folder is empty."""
     parent, _, name = path.rpartition("/")
     return parent, name
 
 
 def join_path(parent: str, name: str) -> str:
-    """Put a folder and what is in it together; a folder's own row has no name."""
+    """Join a folder and a name in it; a folder's own row has no name."""
     return f"{parent}/{name}" if parent and name else parent or name
 
 
@@ -92,7 +92,7 @@ def folders_above(path: str) -> Iterator[str]:
 
 
 def all_folders(paths: Iterable[str]) -> set[str]:
-    """Every folder that some of many paths lie in, without the top."""
+    """Every folder that any of the paths lies in, without the top."""
     found: set[str] = set()
     for parent in {path.rpartition("/")[0] for path in paths}:
         while parent and parent not in found:
@@ -112,7 +112,7 @@ def has_wildcard(pattern: str) -> bool:
 
 
 def fixed_folder(pattern: str) -> str:
-    """The folder that all paths found by a pattern lie in, as far as the pattern says it."""
+    """The folder that holds all matches of a pattern, as far as its fixed parts say."""
     parts = pattern.split("/")[:-1]
     depth = next((n for n, part in enumerate(parts) if has_wildcard(part)), len(parts))
     return "/".join(parts[:depth])

@@ -80,12 +80,12 @@ def parse_ref(text: str) -> Ref:
 
 
 def with_head(text: str, branch: str) -> str:
-    """Put a branch for HEAD, `@` and for nothing; in both ends of a range."""
+    """Replace HEAD, `@` and an empty name with a branch, at both ends of a range."""
     return each_end(text, lambda end: _HEAD.sub(lambda _: branch, end, count=1))
 
 
 def each_end(text: str, change: Callable[[str], str]) -> str:
-    """Change a ref; of a range, both ends."""
+    """Change a ref, or both ends of a range."""
     return "".join(part if _RANGE.fullmatch(part) else change(part) for part in _RANGE.split(text))
 
 

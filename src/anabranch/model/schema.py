@@ -53,7 +53,7 @@ ROW_ID = (
 
 
 _SHOWN = 8
-"""How many columns a schema shows of itself."""
+"""How many columns `repr` shows."""
 
 
 @dataclass(frozen=True)
@@ -87,7 +87,7 @@ class Schema:
 
     @property
     def key_columns(self) -> tuple[Column, ...]:
-        """The columns that tell rows apart: the declared key, or the hidden row id."""
+        """The columns that identify rows: the declared key, or the hidden row id."""
         if not self.key:
             return ROW_ID
         return tuple(self._by_id[i] for i in self.key)
@@ -112,7 +112,7 @@ class Schema:
         return self.columns if self.key else (*ROW_ID, *self.columns)
 
     def written_as(self, column: Column) -> Column | None:
-        """The column as this schema had it when an object was written; None if it is younger."""
+        """The column as objects written under this schema have it; None if it was added later."""
         return next((self._by_any_id[i] for i in (column.id, *column.also) if i in self._by_any_id), None)
 
     def knowing(self, other: Schema) -> Schema:
@@ -133,19 +133,19 @@ class Schema:
         return found
 
     def holding(self, other: Schema) -> Schema:
-        """The same schema, with types that hold what these columns have in another schema, too."""
+        """The same schema, with types widened to hold the values of another schema's columns, too."""
         pairs = [(c, other.written_as(c)) for c in self.columns]
         columns = tuple(replace(c, type=holding(c.type, was.type)) if was else c for c, was in pairs)
         return self if columns == self.columns else replace(self, columns=columns)
 
     def older_as(self, other: Schema) -> Schema:
-        """The same schema; rows older than a column show what they do under another schema, if it has the column."""
+        """The same schema, with the initial defaults of another where that has the column."""
         pairs = [(c, other.written_as(c)) for c in self.columns]
         columns = tuple(replace(c, initial_default=was.initial_default) if was else c for c, was in pairs)
         return self if columns == self.columns else replace(self, columns=columns)
 
     def own(self, columns: Iterable[Column]) -> tuple[Column, ...]:
-        """Columns as this schema describes them."""
+        """The columns as this schema describes them."""
         return tuple(self._by_id.get(c.id, c) for c in columns)
 
     @cached_property
@@ -169,7 +169,7 @@ class Schema:
         return self._by_name.get(name) or self._by_name.get(name.lower())
 
     def named(self, words: Iterable[str]) -> tuple[Column, ...]:
-        """The columns whose names, in small letters, are among these words; in the order of the schema."""
+        """The columns whose names, in lower case, are among these words; in the order of the schema."""
         return tuple(self.columns[n] for n in sorted(self._places[w] for w in words if w in self._places))
 
     def column(self, name: str) -> Column:
@@ -200,7 +200,7 @@ def _also_called(column: Column, others: Sequence[Column]) -> Column:
 
 
 def make_schema(columns: Sequence[Column], key: Sequence[str]) -> Schema:
-    """Check columns and key of a new table and give the schema its id."""
+    """Check the columns and key of a new table, and make its schema."""
     _refuse_repeated_names([c.name for c in columns])
     if not columns:
         raise InvalidRequest("a table needs at least one column", hint="give columns in schema= or in the data")
@@ -279,7 +279,7 @@ def _column_document(column: Column) -> dict[str, Any]:
 
 
 def read_schema(id_: str, document: dict[str, Any]) -> Schema:
-    """Turn plain values back into a schema; Corrupt if they are none that a schema was turned into."""
+    """Turn plain values back into a schema; raise Corrupt if they describe none."""
     try:
         columns = tuple(_read_column(described) for described in document["columns"])
         found = Schema(SchemaId(id_), columns, tuple(ColumnId(k) for k in document["key"]))
@@ -307,5 +307,5 @@ def _read_id(text: str) -> ColumnId:
 
 
 def column_types(columns: Iterable[Column]) -> tuple[tuple[str, DataType], ...]:
-    """Columns as files have them: their ids, and their types."""
+    """The columns as files have them: ids and types."""
     return tuple((str(c.id), c.type) for c in columns)

@@ -1,4 +1,4 @@
-"""The folder that a store on a file system lies in, and what is found in it."""
+"""The folder of a store on a file system, and what is in it."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from pathlib import Path
 from anabranch.errors import Unavailable
 
 FOLDER = ".anabranch"
-"""Below a store's folder; the catalogue, the objects and what the command line remembers lie in it."""
+"""The folder inside a store's own that holds the catalogue, the objects and what the command line remembers."""
 CATALOG, REMEMBERED, OBJECTS = "catalog.db", "cli.json", "objects"
 
 
 def is_there(place: Path, name: str) -> bool:
-    """Tell whether a store's folder has a file of this name; Unavailable if nobody may look into the folder."""
+    """Tell whether a store's folder has a file of this name; raise Unavailable if the folder may not be searched."""
     folder = place / FOLDER
     if os.path.isfile(folder / name):
         return True

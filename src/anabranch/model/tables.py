@@ -32,10 +32,10 @@ Operation = Literal[
     "update",
     "overwrite",
 ]
-"""What an entry says was done, in order: the operations that merge rules speak of."""
+"""What an entry says was done, in order; merge rules are about these operations."""
 
 ROW_IDS = "row_ids"
-"""The attribute that names the numbering of a table's rows, where they were numbered anew when it lost its key."""
+"""The attribute that names the numbering of a table's rows, set when it lost its key and they were numbered anew."""
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ class TableState:
     schemas: Mapping[str, Schema] = field(default_factory=dict)
     """Every schema that some layer was written under, by id."""
     attributes: Mapping[str, Any] = field(default_factory=dict)
-    """What the table's entry says beside its rows: properties, checks, layout."""
+    """What the table's entry says besides its rows: properties, checks, layout."""
 
     @property
     def properties(self) -> Mapping[str, str]:
@@ -73,13 +73,13 @@ class TableState:
 
     @property
     def row_ids(self) -> str | None:
-        """Which numbering the hidden row ids are of; they do not identify rows of another one."""
+        """The numbering that the hidden row ids belong to; they mean nothing in another one."""
         return None if self.schema.has_key else self.attributes.get(ROW_IDS)
 
     def read_as(self, schema: Schema) -> TableState:
-        """The table under another schema: a column that it does not show has its initial default.
+        """The table under another schema; columns that it lacks show their initial defaults.
 
-        Its key stays its own, because its changes are known by that; and so do initial defaults.
+        It keeps its own key, by which its changes are identified, and its own initial defaults.
         """
         schema = self._with_own_key(schema).older_as(self.schema)
         hidden = {i for c in schema if not self.schema.written_as(c) for i in c.ids}
@@ -92,13 +92,13 @@ class TableState:
         return replace(self, schema=schema, schemas=known)
 
     def dropped(self, columns: Iterable[Column]) -> tuple[Column, ...]:
-        """Those of some columns that the table does not show, although objects of it may hold values of them."""
+        """Those of the columns that the table does not show although its objects may hold values of them."""
         lacking = [c for c in columns if self.schema.written_as(c) is None]
         written = [self.schemas[i] for i in as_layers(self.layers).schema_ids] if lacking else []
         return tuple(c for c in lacking if any(s.written_as(c) for s in written))
 
     def holds_as_now(self, o: StoredObject, columns: Iterable[Column]) -> bool:
-        """Whether an object was written with these columns as the table has them now: by the same ids and types."""
+        """Tell whether an object holds these columns with the ids and types that the table has now."""
         written = self.schemas[o.schema_id]
         found = ((written.written_as(c), c) for c in columns)
         return all(was is not None and was.id == now.id and was.type == now.type for was, now in found)

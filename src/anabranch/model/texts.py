@@ -5,15 +5,15 @@ from __future__ import annotations
 from anabranch.errors import InvalidRequest
 
 DEEPEST = 500
-"""Brackets, or CASE … END, inside each other: more than that, no engine takes."""
+"""The deepest nesting of brackets or CASE … END that engines take."""
 LONGEST_NUMBER = 1000
-"""Digits of a number: no type holds more than 38, but zeros may stand before them."""
+"""The most digits of a number: no type holds more than 38, but zeros may lead."""
 _SHOWN = 200
 FLATTER = "make it flatter: IN (…) for many comparisons, WITH for queries in queries"
 
 
 def refuse_depth(depth: int, what: str) -> None:
-    """Refuse brackets, or CASE … END, that are too deep inside each other."""
+    """Refuse brackets or CASE … END that are nested too deep."""
     if depth > DEEPEST:
         raise InvalidRequest(f"{what} has more than {DEEPEST} brackets or CASEs inside each other", hint=FLATTER)
 
@@ -25,7 +25,7 @@ def refuse_long_number(digits: int, what: str) -> None:
 
 
 def shown_value(value: object) -> str:
-    """A value as a message shows it; Python does not even write the longest numbers."""
+    """A value as a message shows it; the longest numbers Python refuses to print."""
     try:
         return shortened(repr(value))
     except ValueError:

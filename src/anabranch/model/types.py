@@ -75,7 +75,7 @@ class DataType:
 
     @property
     def can_be_key(self) -> bool:
-        """Floats have no equality that two engines agree on; the rest have no place in a key range."""
+        """Whether a key may have it: engines disagree on equal floats, and other types have no key range."""
         return not (self.name in (*FLOATS, "variant") or self.is_nested or self.is_interval)
 
     @property
@@ -110,19 +110,19 @@ VOID = DataType("void")
 
 
 def array_of(element: DataType) -> DataType:
-    """An array."""
+    """An array type."""
     return DataType("array", fields=(Field("element", element),))
 
 
 def map_of(key: DataType, value: DataType) -> DataType:
-    """A map; Spark has no maps or variants in the key of a map."""
+    """A map type; Spark allows no maps or variants in the key."""
     if any(t.name in ("map", "variant") for t in key.walk()):
         raise InvalidRequest(f"{key} can't be the key of a map", hint="choose a type that can be compared")
     return DataType("map", fields=(Field("key", key), Field("value", value)))
 
 
 def struct_of(fields: Sequence[tuple[str, DataType]]) -> DataType:
-    """A struct, with names that both engines tell apart."""
+    """A struct type, with names that both engines tell apart."""
     if not fields:
         raise InvalidRequest("a struct without fields can't be versioned", hint="Parquet has none; leave it out")
     seen: dict[str, str] = {}
@@ -150,7 +150,7 @@ def can_store(source: DataType, target: DataType, *, from_memory: bool = False) 
 def misfit(source: DataType, target: DataType, path: str = "", *, from_memory: bool = False) -> str | None:
     """Say why values of one type can't be written to a column of another; None if they can.
 
-    Rows in memory have no variants and no years and months: they bring JSON text and whole months.
+    Rows in memory have no variants or intervals of months: they bring JSON text and whole numbers instead.
     """
     if source == VOID:
         return None
@@ -194,7 +194,7 @@ def _can_store_plain(source: DataType, target: DataType) -> bool:
 
 
 def _as_brought(source: DataType, target: DataType) -> DataType:
-    """Take the form in which rows in memory bring a type for the type, where the column has it."""
+    """Take the form that stands for a type in memory as that type, if the column has it."""
     if (target.name == "variant" and source.name == "string") or (target.is_months and source.is_integer):
         return target
     if source.is_interval and target.is_interval and source.is_months == target.is_months:
@@ -220,7 +220,7 @@ def can_widen(old: DataType, new: DataType) -> bool:
 
 
 def holding(one: DataType, other: DataType) -> DataType:
-    """The type that holds values of both: the wider, or what comes nearest if neither is."""
+    """The type that holds values of both: the wider one, or the nearest there is."""
     if can_widen(one, other):
         return other
     if can_widen(other, one) or not (one.is_number and other.is_number):

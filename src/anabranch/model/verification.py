@@ -1,4 +1,4 @@
-"""What verify finds: damages, each with what it affects and what to do, and how much was looked at."""
+"""What verify finds: damages, each with what it affects and what to do, and how much was checked."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ class Affected:
     branches: tuple[str, ...] = ()
     """The branches whose history holds the commit."""
     commit: str | None = None
-    """The start of its hash; its line and index if there is none."""
+    """The start of its hash, or its line and index if it has none."""
     table: str | None = None
     """Its name where it was damaged, or its id."""
     object: str | None = None
 
     @property
     def parts(self) -> dict[str, str]:
-        """Those that are known, by what they are."""
+        """The parts that are known, by name."""
         described = {"repository": self.repository, "branches": ", ".join(self.branches), "commit": self.commit}
         return {k: v for k, v in {**described, "table": self.table, "object": self.object}.items() if v}
 
@@ -65,14 +65,14 @@ class Damage:
 
 @dataclass(frozen=True)
 class Verification:
-    """What was looked at, and all damages that were found."""
+    """What was checked, and all damages that were found."""
 
     damages: tuple[Damage, ...] = ()
     objects: int = 0
     size_bytes: int = 0
-    """Of all objects."""
+    """The size of all objects."""
     rows: dict[str, int] = field(default_factory=dict)
-    """How many rows of each table of the catalogue were looked at."""
+    """How many rows of each table of the catalogue were checked."""
     tables: int = 0
     """Tables of heads that were found readable."""
     deep: bool = False
@@ -82,7 +82,7 @@ class Verification:
         return not self.damages
 
     def deepened(self, more: Iterable[Damage]) -> Verification:
-        """The same, with what was found by reading all rows."""
+        """The same, with the damages found by reading all rows."""
         return replace(self, damages=tuple(dict.fromkeys((*self.damages, *more))), deep=True)
 
     def raise_damages(self) -> Verification:
