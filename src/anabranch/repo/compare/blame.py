@@ -1,4 +1,4 @@
-"""blame: the commit that last changed each row, or each cell. The changes tell, whatever views there are."""
+"""blame: the commit that last changed each row or cell. Read from changes alone, never from views."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class BlameRequest:
 
 @dataclass(frozen=True)
 class BlamedRows:
-    """The same, found in the table."""
+    """A `BlameRequest` resolved against the table."""
 
     cells: bool
     key: pa.Table | None
@@ -89,9 +89,9 @@ def blame(ctx: Context, table: str, at: str | None, asked: BlameRequest) -> Blam
 
 
 class Blame(Relation):
-    """The rows of a table, each with the commit that last changed it: of those of its cells, the newest.
+    """The rows of a table, each with the commit that last changed it: the newest among its cells.
 
-    A cell that shows the default of a column that came later was changed by nobody, and does not count.
+    A cell that only shows the default of a column added later was changed by nobody, and does not count.
     """
 
     def __init__(self, ctx: Context, state: TableState, story: Story, asked: BlamedRows) -> None:
@@ -127,7 +127,7 @@ class Blame(Relation):
         return (*((c.name, c.type) for c in shown), *cell, *described)
 
     def rows(self) -> list[BlameEntry]:
-        """List the rows in the order of the key, each with its commit; with cells, each cell's too."""
+        """List the rows in key order, each with its commit; with `cells`, each cell's commit too."""
         engine = self._engine()
         schema, sources = self._state.schema, Sources()
         with reading(self._ctx, self._everything):
@@ -139,7 +139,7 @@ class Blame(Relation):
         return [self._entry(row, commits) for row in rows]
 
     def arrow(self) -> pa.Table:
-        """Read as an Arrow table: the key (all columns, where there is none), then the commit; with cells, by cell."""
+        """Read as an Arrow table: the key (or all columns, if none), then the commit; with cells, a row per cell."""
         engine = self._engine()
         with reading(self._ctx, self._everything):
             return engine.fetch(self._entries_query(engine, ordered=True))
@@ -162,12 +162,12 @@ class Blame(Relation):
 
     @cached_property
     def _schema(self) -> Schema:
-        """The schema to compare rows under; a restore may have made a type narrower than values were before it."""
+        """The schema to compare rows under. A restore may have narrowed a type below what older values need."""
         return reduce(Schema.holding, (s.state.schema for s in self._story.segments), self._state.schema)
 
     @cached_property
     def _columns(self) -> tuple[Column, ...]:
-        """The columns whose cells are looked at; one that was only ever inserted is as new as its row."""
+        """The columns whose cells are traced. A column that was only ever inserted is as new as its row."""
         if self._asked.column is not None:
             return tuple(c for c in self._schema if c.name == self._asked.column)
         if self._asked.cells or any(s.rekeyed for s in self._story.segments):
@@ -181,12 +181,12 @@ class Blame(Relation):
 
     @property
     def _turns(self) -> list[str]:
-        """The turns that rows are found with: of the row and its cells, or the rank of the row."""
+        """The columns that label a found row: with cells, the turns of the row and its cells; otherwise its rank."""
         return [TURN, *(turn_of(c) for c in self._columns)] if self._asked.cells else [TURN]
 
     @property
     def _labels(self) -> dict[int, Position]:
-        """The commits of what rows are found with."""
+        """The commit behind each of those labels."""
         return self._story.makers if self._asked.cells else self._story.ranked
 
     @property
@@ -259,7 +259,7 @@ class Blame(Relation):
         )
 
     def _found(self, engine: Engine, read: Sequence[Column], sources: Sources) -> Any:
-        """The rows that are asked for, with the turns in which they were last changed."""
+        """The requested rows, with the turns in which they last changed."""
         wanted = None
         if self._asked.key is not None:
             wanted = Keys(Rows(self._asked.key), table_range(self._asked.key, self._state.schema.key_columns))

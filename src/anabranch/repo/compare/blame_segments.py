@@ -1,4 +1,4 @@
-"""What blame reads: the objects of a table's past, the commit that made each, and where merges have rows from."""
+"""What blame reads: the objects of a table's past, the commit that made each, and where merges got rows from."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ from anabranch.repo.context.table_state import schema_of
 
 
 def read_story(past: Past) -> Story:
-    """Read the past of a table up to the commit that it was opened at."""
+    """Read the past of a table, up to the commit it was opened at."""
     return _SegmentReader(past).read()
 
 
 @dataclass(frozen=True)
 class Made:
-    """An object on the way to a commit: its turn there, and the commit that made it."""
+    """An object in a segment: its turn there, and the commit that made it."""
 
     layer: Layer
     by: Position
     own: Position | None
-    """The merge that wrote the object, if one did: some of its rows may only have been brought on."""
+    """The merge that wrote the object, if one did. It may have merely carried over some of the rows."""
     again: bool = False
-    """Whether a later commit linked it once more, and not because it merged."""
+    """Whether a later commit that is not a merge linked the object again."""
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ class Segment:
     state: TableState
     made: tuple[Made, ...]
     since: Mapping[str, tuple[int, Position]]
-    """Columns that came later: a turn for that, and the commit that brought it."""
+    """For each column added later: a turn of its own, and the commit that added it."""
     merges: tuple[Merge, ...]
     rekeyed: Rekeyed | None
 
@@ -54,13 +54,13 @@ class Segment:
 
     @property
     def makers(self) -> Iterator[tuple[int, Position]]:
-        """The turns, each with its commit."""
+        """Each turn with its commit."""
         yield from ((m.layer.turn, m.by) for m in self.made)
         yield from self.since.values()
 
     @property
     def goes_on(self) -> tuple[Position, ...]:
-        """The commits at whose segments the rows of this one may be from."""
+        """The heads of the segments that rows of this one may come from."""
         return (*(m.theirs for m in self.merges), *((self.rekeyed.before,) if self.rekeyed else ()))
 
     @property
@@ -72,11 +72,11 @@ class Segment:
 
 @dataclass(frozen=True)
 class Story:
-    """The past of a table as a whole: its segments, each before those that it goes on in."""
+    """The whole past of a table. Each segment precedes those it goes on in."""
 
     segments: tuple[Segment, ...]
     ranks: Mapping[int, int]
-    """How new the commit of a turn is, in the order of the log; turns in which only a column came have none."""
+    """How new the commit of a turn is, in log order. Turns that only added a column have no rank."""
 
     @property
     def top(self) -> Segment:
@@ -99,7 +99,7 @@ class Story:
 
 @dataclass(frozen=True)
 class Merge:
-    """A merge that wrote rows again which its further parent had changed."""
+    """A merge that rewrote rows its further parent had changed."""
 
     turns: tuple[int, ...]
     theirs: Position
@@ -108,7 +108,7 @@ class Merge:
 
 @dataclass(frozen=True)
 class Rekeyed:
-    """A commit that gave the table another key, or undid its drop, the first of a segment: all rows begin anew."""
+    """The first commit of a segment, which changed the table's key or undid its drop: all rows were written anew."""
 
     turns: tuple[int, ...]
     after: TableState
@@ -142,7 +142,7 @@ class _SegmentReader:
         return {turn: ranks[by] for turn, by in made.items()}
 
     def _segment(self, head: Position) -> Segment:
-        """The past of the table up to a commit at which it is there."""
+        """The past of the table, up to a commit that has it."""
         state = self.past.at(head)
         assert state is not None
         found = self.past.touches(whole_path(history.clock(self.past.cx, head)))
@@ -168,7 +168,7 @@ class _SegmentReader:
     def _came(
         self, touch: Touch, state: TableState, shown: Schema | None, since: dict[str, tuple[int, Position]]
     ) -> Schema | None:
-        """Note the columns that a commit brought to rows that were there."""
+        """Note the columns that a commit added to rows already there."""
         if touch.schema_id is None:
             return shown
         schema = schema_of(self.past.ctx, self.past.cx, {touch.schema_id})[touch.schema_id]
@@ -178,7 +178,7 @@ class _SegmentReader:
         return schema
 
     def _bringer(self, position: Position, column: Column) -> Position:
-        """The commit that added a column: a merge has it from a further parent."""
+        """The commit that added a column. If a merge brought it, look in its further parents."""
         for parent in history.further_parents(self.past.cx, position):
             shown: Schema | None = None
             for touch in self.past.touches(whole_path(history.clock(self.past.cx, parent))):
@@ -193,7 +193,7 @@ class _SegmentReader:
     def _made(self, touch: Touch, o: StoredObject, linked: Sequence[Position]) -> Made:
         by = touch.position
         if len(linked) > 1:
-            # A squash links objects of commits that are none of its ancestors: there it is the maker.
+            # A squash links objects of commits that are not its ancestors; it counts as their maker.
             known = [p for p in linked if p == by or self._reached(p)]
             by = min(known, key=history.Lines(self.past.cx).generation)
         again = by != touch.position and not self._merged(touch.position)
@@ -219,7 +219,7 @@ class _SegmentReader:
             for number, parent in enumerate(parents, 1):
                 reference = described.get(number)
                 if (reference and not reference.by_changes) or self.past.at(parent) is None:
-                    continue  # Only states could tell whose a row is: it counts as the merge's.
+                    continue  # Telling whose a row is would take comparing states, so it counts as the merge's.
                 yield Merge(turns, parent, self._object(reference.exceptions if reference else None))
 
     def _object(self, id_: ObjectId | None) -> StoredObject | None:
@@ -238,11 +238,11 @@ class _SegmentReader:
         own = {o for _, o in touch.objects}
         is_all = dropped or not are_one(before, after)
         mine = [m for m in made if m.layer.object.id in own and (is_all or m.by == touch.position)]
-        # A restore may link only what earlier commits wrote: they are the makers.
+        # A restore may link only what earlier commits wrote; they remain the makers.
         return Rekeyed(tuple(m.layer.turn for m in mine), after, parent) if mine else None
 
     def _relates(self, before: TableState, after: TableState, took_its_place: bool) -> bool:
-        """Whether rows of two states can be the same: of one table, or of one in another's place with its key."""
+        """Whether rows of two states can be the same: both of one table, or one replaced the other and kept its key."""
         if are_one(before, after):
             return True
         last = self.past.state.schema
@@ -250,6 +250,6 @@ class _SegmentReader:
         return took_its_place and after.schema.has_key and keys[0] == keys[1]
 
     def _came_back(self, touch: Touch) -> bool:
-        """Whether a commit undid a drop: the table is not there before it."""
+        """Whether a commit undid a drop: the table is missing just before it."""
         parent = history.clock(self.past.cx, touch.position).back(1)
         return parent is not None and self.past.at(parent) is None

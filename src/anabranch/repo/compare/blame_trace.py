@@ -1,5 +1,4 @@
-"""Follows rows back to where they were changed: every part of the past is asked once, for all rows that others had
-from it."""
+"""Traces rows back to where they changed. Each segment of the past is queried once, for all rows that come from it."""
 
 from __future__ import annotations
 
@@ -24,7 +23,7 @@ from anabranch.repo.read.scan import scan
 
 @dataclass
 class Trace:
-    """When rows came and cells were changed, by turns of the story."""
+    """When rows arrived and cells changed, as turns of the story."""
 
     ctx: Context
     engine: Engine
@@ -32,16 +31,16 @@ class Trace:
     schema: Schema
     """The schema that rows are compared under."""
     columns: tuple[Column, ...]
-    """The columns whose cells are asked for."""
+    """The columns whose cells are traced."""
     turns: dict[Position, pa.Table] = field(default_factory=dict)
-    """The turns of rows that merges had from commits."""
+    """For each commit that merges took rows from: the turns of those rows."""
 
     def attribution(self, segment: Segment) -> Attribution:
-        """What is asked of a segment: the same cells, under the key that it has."""
+        """The questions for a segment: the same cells, under the segment's own key."""
         return Attribution(segment.state.read_as(self.schema), self.columns)
 
     def last(self, wanted: Keys | None, sources: Sources) -> Any:
-        """The last turn of each row and cell, of all or of some keys."""
+        """The last turn of each row and cell, for all keys or those wanted."""
         asked = self._requests(wanted)
         for segment in reversed(self.story.segments[1:]):
             if segment.head in asked:
@@ -51,10 +50,10 @@ class Trace:
         return self._expression(self.story.top, wanted, sources)
 
     def newest(self, wanted: Keys | None, sources: Sources) -> Any:
-        """The rank of the commit that changed each row last: of its cells, the newest.
+        """The rank of the commit that last changed each row: the newest among its cells.
 
-        Where changes follow one another, that is the last; the cells are looked at where a merge wrote a row, where an
-        object came once more, and where a change may be one of columns that are gone.
+        Usually that is the row's last change. Cells are compared only where a merge wrote the row, where an object was
+        linked again, or where a change may be to columns that no longer exist.
         """
         top, asked = self.story.top, self.attribution(self.story.top)
         if top.rekeyed:
@@ -73,7 +72,7 @@ class Trace:
     # --- which rows are asked of which part of the past ---
 
     def _requests(self, wanted: Keys | None) -> dict[Position, Keys | None]:
-        """The keys that merges had from commits; None for all, where rows went on under another key."""
+        """The keys to look up in each segment, by its head; None for all, where rows continue under another key."""
         found: dict[Position, Keys | None] = {self.story.top.head: wanted}
         for segment in self.story.segments:
             if segment.head not in found:
@@ -96,13 +95,13 @@ class Trace:
         return ours.key_ids == theirs.key_ids
 
     def _keys(self, segment: Segment, layers: tuple[Layer, ...]) -> Keys:
-        """The keys of layers, read at once, for they are few."""
+        """The keys in layers, fetched at once since they are few."""
         state = segment.state.read_as(self.schema)
         rows = self.engine.fetch(touched_keys(Path(layers, None, state), self.ctx.access(layers), Sources()))
         return Keys(Rows(rows), table_range(rows, state.schema.key_columns))
 
     def _is_gone(self, made: Made) -> bool:
-        """Whether an object changed only columns that are not there any more."""
+        """Whether an object changed only columns that no longer exist."""
         o = made.layer.object
         return o.kind == "update" and self._there.isdisjoint(o.touched)
 
@@ -127,7 +126,7 @@ class Trace:
         return asked.last(layers, since, ways, self.ctx.access(layers), sources, limit)
 
     def _through(self, asked: Attribution, merge: Merge, sources: Sources) -> Followed | None:
-        """Who changed the rows that a merge wrote again, by its further parent."""
+        """Who changed the rows that a merge rewrote, according to its further parent."""
         if merge.theirs not in self.turns:
             return None
         found = sources.add(Rows(self.turns[merge.theirs]))
@@ -137,12 +136,12 @@ class Trace:
         return Followed(merge.turns, asked.without_decided(found, met, self.ctx.access([met]), sources))
 
     def _rekeyed(self, asked: Attribution, rekeyed: Rekeyed, sources: Sources) -> Followed:
-        """Who changed the rows that were written again under another key."""
+        """Who changed the rows that were rewritten under another key."""
         segment = self.story.at[rekeyed.before]
         before = self.attribution(segment)
         last = self._expression(segment, None, sources)
         state, after = segment.state.read_as(self.schema), rekeyed.after
-        loses = state.schema.has_key and not after.schema.has_key  # then the old key tells which row was which
+        loses = state.schema.has_key and not after.schema.has_key  # Then the old key still identifies the rows.
         after = after.read_as(replace(state.schema, key=()) if loses else self.schema)
         key = [c for c in asked.state.schema.key_columns if c in after.schema.stored]
         shown, old_key = self.schema.columns, state.schema.key_columns
@@ -155,7 +154,7 @@ class Trace:
 
 
 def _both(one: Keys | None, other: Keys) -> Keys | None:
-    """Keys of two sources; all, where one asks for all."""
+    """The union of two sets of keys; None, for all, if the first is."""
     if one is None:
         return None
     rows = pa.concat_tables([k.source.table for k in (one, other) if isinstance(k.source, Rows)])

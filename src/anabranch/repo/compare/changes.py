@@ -1,4 +1,4 @@
-"""changes: the feed of every change of every commit in a range; rows are read when they are asked for."""
+"""changes: the feed of every change in a range of commits; rows are read on demand."""
 
 from __future__ import annotations
 
@@ -59,10 +59,10 @@ _DRAWN_AS = {"insert": "insert", "update_postimage": "insert", "delete": "delete
 
 @dataclass(frozen=True)
 class Range:
-    """Commits that follow one another, and the table before the first of them."""
+    """Consecutive commits, and the table before the first of them."""
 
     commits: tuple[touching.CommitFacts, ...]
-    """In the order of their numbers, from 1 up."""
+    """In the order of their numbers, which start at 1."""
     pieces: tuple[KeyedChanges | ComparedStates, ...]
     state: TableState
     """The table after the last."""
@@ -74,17 +74,18 @@ class KeyedChanges:
 
     before: TableState | None
     after: TableState
-    """The table after the last of them, under its own key, knowing the schemas of all objects."""
+    """The table after the last of them, under its own key, with the schemas of all objects."""
     layers: tuple[Layer, ...]
     numbers: Mapping[int, int]
-    """The number of the commit of each turn."""
+    """For each turn, the number of its commit."""
 
 
 @dataclass(frozen=True)
 class ComparedStates:
-    """A commit that only states can tell of.
+    """A commit whose change must be found by comparing its two states.
 
-    It gave the table another key, dropped it or undid that, or put another in its place; or did so with a column.
+    It changed the key, dropped or undropped the table, or put another in its place; or it dropped a column that
+    is back at the end, or brought it back.
     """
 
     number: int
@@ -94,20 +95,20 @@ class ComparedStates:
 
 @dataclass(frozen=True)
 class _CommitStep:
-    """A commit on the way, with its layers; None if only states can tell."""
+    """A commit in the range, with its layers; None if its states must be compared."""
 
     position: Position
     layers: tuple[Layer, ...] | None
     schema_id: SchemaId | None
-    """The schema after; None if the table is not there."""
+    """The schema after; None if the table is gone."""
     before: Position | None = None
-    """The parent that it is entered from; None is the first."""
+    """The parent the path comes from; None is the first."""
 
 
 def changes(
     ctx: Context, table: str, since: str | None, to: str | None, selection: Selection, key: Any = None
 ) -> Changes:
-    """Find the commits of a range that touched a table, and the objects that tell their changes."""
+    """Find the commits of a range that touched a table, and the objects that hold their changes."""
     with ctx.catalog.read() as cx:
         past = open_past(ctx, cx, table, to)
         shown = past.state.schema.select(selection.columns)
@@ -140,7 +141,7 @@ def _range(past: Past, start: Position | None) -> Range:
 
 
 def _steps(past: Past, leg: Leg) -> list[_CommitStep]:
-    """The commits of a leg; a merge that is entered from a further parent is one."""
+    """The commits of a leg; entering a merge from a further parent is a single step."""
     known = past.ctx.known_objects
     if not isinstance(leg, Stretch):
         theirs = history.parent(past.cx, leg.merge, leg.number + 1)
@@ -158,7 +159,7 @@ def _steps(past: Past, leg: Leg) -> list[_CommitStep]:
 
 
 def _unless_hidden(past: Past, before: TableState | None, steps: Sequence[_CommitStep]) -> list[_CommitStep]:
-    """Let states tell of commits that drop a column which is there in the end, and of those that bring it back."""
+    """Compare states for commits that drop a column which exists at the end, and for those that bring it back."""
     last, sights = past.state.schema, dict[SchemaId | None, frozenset[str]]({None: frozenset()})
 
     def sight(id_: SchemaId | None) -> frozenset[str]:
@@ -178,7 +179,7 @@ def _unless_hidden(past: Past, before: TableState | None, steps: Sequence[_Commi
 
 
 def _pieces(past: Past, before: TableState | None, steps: Sequence[_CommitStep]) -> list[KeyedChanges | ComparedStates]:
-    """Put together commits that one key tells of."""
+    """Group consecutive commits whose changes share a key."""
     found: list[KeyedChanges | ComparedStates] = []
     pending: list[tuple[int, _CommitStep]] = []
 
@@ -215,7 +216,7 @@ def _keyed_changes(
 
 @dataclass(frozen=True)
 class Changes(Relation):
-    """The changes of a table in a range of commits, oldest first, with whole rows in Spark's form."""
+    """The changes of a table in a range of commits, oldest first, as whole rows in the form of Spark's change feeds."""
 
     _ctx: Context
     _range: Range
@@ -278,7 +279,7 @@ class Changes(Relation):
 
     @cached_property
     def _schema(self) -> Schema:
-        """The schema in the end; a restore may have made a type narrower than values on the way."""
+        """The schema at the end. A restore may have narrowed a type below what values on the way need."""
         schema = self._range.state.schema
         for state in (s for piece in self._range.pieces for s in (piece.before, piece.after) if s):
             schema = schema.holding(state.schema)
@@ -298,7 +299,7 @@ class Changes(Relation):
 
     @cached_property
     def _everything(self) -> TableState:
-        """All that may be read, to say which file is damaged if one is."""
+        """Everything that may be read, so that an error can name the damaged file."""
         found: list[Layer] = []
         for piece in self._range.pieces:
             states = [s for s in (piece.before, piece.after if isinstance(piece, ComparedStates) else None) if s]
@@ -364,7 +365,7 @@ class Changes(Relation):
         return self._shape.of(found, keys)
 
     def _wanted(self, state: TableState) -> Keys | None:
-        """The key that is asked for, where it is the key that tells rows apart here."""
+        """The key asked for, if it is the key that identifies rows here."""
         if self._key is None or state.schema.key_ids != self._schema.key_ids:
             return None
         return Keys(Rows(self._key), table_range(self._key, self._schema.key_columns))
@@ -378,7 +379,7 @@ class Changes(Relation):
         wanted: Keys | None,
         sources: Sources,
     ) -> Query | None:
-        """The rows that changes acted on, looked up once for all commits; inserts alone act on none."""
+        """The rows that changes act on, looked up once for all commits; None if there are only inserts."""
         acting = tuple(x for x in layers if x.object.kind != "rows")
         if piece.before is None or not acting:
             return None
@@ -390,7 +391,7 @@ class Changes(Relation):
         return scan(self._ctx, before, before.schema.own(columns), self._access, keys=wanted, sources=sources)
 
     def _compared(self, engine: Engine, piece: ComparedStates, sources: Sources) -> Any:
-        """What differs between the states before and after a commit."""
+        """The difference between the states before and after a commit."""
         if piece.before is None and piece.after is None:
             return self._shape.nothing()
         old, new = ((s.read_as(self._schema) if s else None) for s in (piece.before, piece.after))

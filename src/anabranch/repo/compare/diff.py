@@ -1,4 +1,4 @@
-"""diff: what differs between two commits, or a commit and an unfinished one, table by table."""
+"""diff: what differs between two commits, or between a commit and an unfinished one, table by table."""
 
 from __future__ import annotations
 
@@ -36,12 +36,12 @@ class Staged:
 
     things: Mapping[ThingId, ThingDraft] = field(default_factory=dict)
     names: Mapping[ThingId, str] = field(default_factory=dict)
-    """The names of all things, if it moved a namespace: what is in one moves along."""
+    """The names of all things, if a namespace was moved: its contents move along."""
     pending: Mapping[ObjectId, bytes] = field(default_factory=dict)
 
     @property
     def packs(self) -> dict[ObjectId, StoredObject]:
-        """The packs that only the unfinished commit knows."""
+        """The packs known only to the unfinished commit."""
         return {o.stored.id: o.stored for t in self.things.values() for o in packs_of(t)}
 
 
@@ -50,7 +50,7 @@ NOTHING = Staged()
 
 @dataclass(frozen=True)
 class DiffSides:
-    """Two commits and an ancestor that they have in common; on top of the later, what is staged."""
+    """Two commits and a common ancestor, and what is staged on top of the later one."""
 
     before: Clock
     after: Clock
@@ -59,13 +59,13 @@ class DiffSides:
 
 
 def diff(ctx: Context, before: str | None, after: str | None = None, table: str | None = None) -> Diff:
-    """Compare two refs; `a..b` and `a...b` may be given as one text, the second meaning b since their base."""
+    """Compare two refs. One text `a..b` does too; `a...b` compares b with the merge base of both."""
     with ctx.catalog.read() as cx:
         return compared(ctx, cx, _sides(ctx, cx, before, after), table)
 
 
 def compared(ctx: Context, cx: Connection, sides: DiffSides, table: str | None = None) -> Diff:
-    """Compare two sides, in all that commits between touched, or in one table."""
+    """Compare two sides: everything that commits between them touched, or one table."""
     things, _ = entries.touched_between(cx, sides.before, sides.after)
     things |= sides.staged.things.keys()
     old, new = _shown(cx, sides.before, things), _shown(cx, sides.after, things, sides.staged)
@@ -85,7 +85,7 @@ def compared(ctx: Context, cx: Connection, sides: DiffSides, table: str | None =
 
 
 def _files(ctx: Context, cx: Connection, sides: DiffSides) -> TableDiff:
-    """Compare the file trees of two sides, as tables are compared."""
+    """Compare the file trees of two sides, the way tables are compared."""
     thing, lines = files_thing(ctx.record.id), history.Lines(cx)
     legs = (find_path(lines, sides.base, sides.before.head), find_path(lines, sides.base, sides.after.head))
     shown = {thing: _SideThing(FILES_NAME, "files", {})}
@@ -93,7 +93,7 @@ def _files(ctx: Context, cx: Connection, sides: DiffSides) -> TableDiff:
 
 
 def _one(ctx: Context, sides: DiffSides, table: str) -> Diff:
-    """Compare the same sides in one table, wherever branches are by now."""
+    """Compare the same two sides in one table, wherever the branches are by now."""
     with ctx.catalog.read() as cx:
         return compared(ctx, cx, sides, table)
 
@@ -113,13 +113,13 @@ def _sides(ctx: Context, cx: Connection, before: str | None, after: str | None) 
 
 
 def common_base(cx: Connection, one: Position, other: Position) -> Position:
-    """A common ancestor to compare by: any of the nearest tells the same."""
+    """A common ancestor to compare through; any of the nearest gives the same answer."""
     return merge_bases(history.Lines(cx), one, other)[0]
 
 
 @dataclass(frozen=True)
 class _SideThing:
-    """A thing on one side, if it is there."""
+    """A thing that exists on one side."""
 
     name: str
     kind: ThingKind
@@ -157,7 +157,7 @@ def _placed(shown: Mapping[ThingId, _SideThing]) -> dict[ThingId, Placed]:
 
 
 def _below(cx: Connection, ctx: Context, sides: DiffSides) -> set[str]:
-    """Every table, because a namespace that moved or went takes along what is in it."""
+    """Every table, since a namespace that was moved or dropped takes its contents along."""
     return {t.id for at in (sides.before, sides.after) for t in list_tables(ctx, cx, at, None)}
 
 
@@ -185,7 +185,7 @@ def _named(ctx: Context, cx: Connection, sides: DiffSides, name: str) -> set[str
 
 @dataclass(frozen=True)
 class _Comparing:
-    """Two sides, and the ways to them from what they have in common."""
+    """Two sides, and the paths to them from their common base."""
 
     ctx: Context
     cx: Connection
@@ -193,7 +193,7 @@ class _Comparing:
     legs: tuple[tuple[Leg, ...], tuple[Leg, ...]]
 
     def table(self, pair: TablePair, old: Mapping[ThingId, _SideThing], new: Mapping[ThingId, _SideThing]) -> TableDiff:
-        """What differs in a table, or between one and another that took its place."""
+        """What differs in a table, or between a table and the one that replaced it."""
         before, after = self._state(self.sides.before, pair.before, old), self._after(pair.after, new)
         ends = self._ends(pair, before, after)
         name = (after or ends.before).name
@@ -242,7 +242,7 @@ class _Comparing:
 
 
 def _with_staged(layers: tuple[Layer, ...] | None, staged: ThingDraft | None) -> tuple[Layer, ...] | None:
-    """The changes on a way, then those of an unfinished commit; None if only the states can tell."""
+    """The changes on a path, then those of an unfinished commit; None if the states must be compared."""
     more = draft_changes(staged) if staged else ()
     if layers is None or more is None:
         return None
@@ -251,7 +251,7 @@ def _with_staged(layers: tuple[Layer, ...] | None, staged: ThingDraft | None) ->
 
 
 def diff_tables(ctx: Context, one: str, other: str, at: str | None, other_at: str | None) -> TableDiff:
-    """Compare two tables, columns by name and rows by the second's key."""
+    """Compare two tables: columns by name, rows by the second table's key."""
     with ctx.catalog.read() as cx:
         clocks = [history.clock(cx, resolve(ctx, cx, ref)) for ref in (at, other_at if other_at is not None else at)]
         found = [

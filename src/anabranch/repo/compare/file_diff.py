@@ -30,7 +30,7 @@ class FileDiff:
     _reader: BlockReader | None = field(default=None, repr=False, compare=False)
 
     def document(self) -> dict[str, Any]:
-        """What differs, as plain values."""
+        """The difference as plain values."""
         return {
             "path": self.path,
             "change": self.change,
@@ -41,7 +41,7 @@ class FileDiff:
         }
 
     def text(self, context: int = 3) -> str | None:
-        """The lines that differ, as `diff -u` shows them; None if a side is no UTF-8 text, or larger than 10 MB."""
+        """The differing lines, as `diff -u` shows them; None if a side is not UTF-8 text, or is larger than 10 MB."""
         sides = [self._lines(row) for row in self._rows]
         if sides[0] is None or sides[1] is None:
             return None
@@ -66,7 +66,7 @@ def _ended(line: str) -> str:
 
 
 class FilesDiff:
-    """The files that differ between two states, by path; read when they are first looked at."""
+    """The files that differ between two states, in path order; read on first use."""
 
     def __init__(self, rows: Callable[[], list[dict[str, Any]]] | None, reader: BlockReader) -> None:
         self._rows, self._reader = rows, reader
@@ -84,7 +84,7 @@ class FilesDiff:
         return {f.path: f for f in self._found}[path]
 
     def counts(self) -> dict[str, int]:
-        """Count the files by what became of them; without any that words are left out."""
+        """Count the files by kind of change, leaving out kinds that do not occur."""
         words = [f.change for f in self._found]
         return {word: words.count(word) for word in dict.fromkeys(words)}
 

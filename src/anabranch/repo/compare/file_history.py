@@ -1,4 +1,4 @@
-"""The commits that touched a file or what is below a folder, newest first, found by the keys of their changes."""
+"""The commits that touched a file, or anything below a folder, newest first; found by the keys of their changes."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _PAGE = 64
 
 @dataclass(frozen=True)
 class FileHistoryEntry:
-    """What one commit made of a file."""
+    """What one commit did to a file."""
 
     commit: Commit
     change: str
@@ -41,7 +41,7 @@ class FileHistoryEntry:
 
 
 def file_history(ctx: Context, path: str, limit: int | None, at: str | None) -> list[FileHistoryEntry]:
-    """List the commits that touched a file, newest first, with what they made of it."""
+    """List the commits that touched a file, newest first, with what each did to it."""
     path = check_path(path)
     check_limit(limit)
     found: list[FileHistoryEntry] = []
@@ -55,7 +55,7 @@ def file_history(ctx: Context, path: str, limit: int | None, at: str | None) -> 
 
 @dataclass(frozen=True)
 class PathFilter:
-    """Which of the commits that touched a path are wanted."""
+    """A path, and which of the commits that touched it are wanted."""
 
     path: str
     author: str | None = None
@@ -77,7 +77,7 @@ def file_log(ctx: Context, ref: str | None, wanted: PathFilter, limit: int | Non
 
 
 def touching(ctx: Context, cx: Connection, starts: list[Position], wanted: PathFilter) -> Iterator[Position]:
-    """The commits, newest first, that changed a file, or anything below a folder."""
+    """The commits that changed a file, or anything below a folder, newest first."""
     path = check_folder(wanted.path)
     for position in Walk(starts, wanted.for_log(files_thing(ctx.record.id)), _PAGE).positions(cx):
         if _touches(ctx, cx, position, path):
@@ -93,7 +93,7 @@ def _touches(ctx: Context, cx: Connection, position: Position, path: str) -> boo
 
 
 def _may_contain(new: NewObject, path: str) -> bool:
-    """Whether the range of folders in an object reaches the one of a path, or what is below it."""
+    """Whether an object's range of folders includes that of a path, or one below it."""
     box = new.stored.key_range
     if box is None:
         return True

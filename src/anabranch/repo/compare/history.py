@@ -42,7 +42,7 @@ Row = dict[str, Any]
 
 @dataclass(frozen=True)
 class RowHistoryEntry:
-    """What one commit did to a row, under the names that columns had there."""
+    """What one commit did to a row, under the column names of that commit."""
 
     commit: Commit
     change: Literal["insert", "update", "delete"]
@@ -66,9 +66,9 @@ class TableHistoryEntry:
 def table_history(
     ctx: Context, table: str, author: str | None, limit: int | None, at: str | None
 ) -> list[TableHistoryEntry]:
-    """List the commits that touched a table, by what the catalogue knows.
+    """List the commits that touched a table, from what the catalogue knows.
 
-    A merge is listed if it decided rows that met, and counts those: the others changed where they were made.
+    A merge is listed only if it decided conflicting rows, and counts only those; the others count where they were made.
     """
     check_limit(limit)
     check_text(author or "", "author=")
@@ -113,7 +113,7 @@ def _rows(objects: Sequence[StoredObject], kind: str) -> int:
 
 
 def _decided(ctx: Context, cx: Connection, touch: Touch, things: Sequence[ThingId]) -> list[StoredObject]:
-    """The objects with what a merge decided: of its last step, where rows met, and linked nowhere else."""
+    """The objects with what a merge decided: from its last step if rows met, and linked nowhere else."""
     described = touching.references(cx, touch.position, things)
     met = any(r.exceptions for r in described)
     if touch.replaced or not touch.objects or (not met and all(r.by_changes for r in described)):
@@ -127,7 +127,7 @@ def _decided(ctx: Context, cx: Connection, touch: Touch, things: Sequence[ThingI
 def row_history(
     ctx: Context, table: str, key: Any, author: str | None, limit: int | None, at: str | None
 ) -> list[RowHistoryEntry]:
-    """List the commits that touched one row; only objects whose key range holds the key are read."""
+    """List the commits that touched one row, reading only objects whose key range holds the key."""
     from anabranch.repo.read.look_up import key_row
 
     check_limit(limit)
@@ -141,7 +141,7 @@ def row_history(
 
 @dataclass(frozen=True)
 class _Version:
-    """A row under one key of its table."""
+    """A row's key, under one key of the table."""
 
     schema: Schema
     key: pa.Table
@@ -149,7 +149,7 @@ class _Version:
 
 @dataclass(frozen=True)
 class _TouchingCommit:
-    """A commit, and the table before it, at it and at its further parents; None where it is not there."""
+    """A commit, and the table before it, at it, and at its further parents; None where the table does not exist."""
 
     commit: Commit
     before: TableState | None
@@ -159,13 +159,13 @@ class _TouchingCommit:
 
 @dataclass
 class _Row:
-    """A row that is followed back, also to where the table had another key.
+    """A row that is followed into the past, even to where the table had another key.
 
-    What is committed never changes, so reads of the catalogue are short: none is open while an engine runs.
+    What is committed never changes, so catalogue reads are short: none is open while an engine runs.
     """
 
     past: Past
-    """The table at the end; to read more of its past takes a connection (`_reading`)."""
+    """The table at the end. Reading more of its past takes a connection (`_reading`)."""
     versions: dict[tuple[str, ...], _Version] = field(default_factory=dict)
 
     def know(self, schema: Schema, key: pa.Table) -> None:
@@ -185,7 +185,7 @@ class _Row:
             yield replace(self.past, cx=cx)
 
     def _pages(self) -> Iterator[list[Touch]]:
-        """The commits that touched the table; a page ends where the table got another key, which is then followed."""
+        """The commits that touched the table. A page ends where the key changed, and the row is followed across."""
         found = Walk([self.past.clock.head], LogFilter(self.past.ids), _PAGE)
         while (touches := self._next_touches(found)) is not None:
             page: list[Touch] = []
@@ -203,14 +203,14 @@ class _Row:
             return past.touches_at(positions) if positions else None
 
     def _name(self, schema: Schema) -> tuple[str, ...]:
-        """What tells one key of the table from another: its columns, by the ids that they have in the end."""
+        """Identify a key of the table: its columns, by the ids they have at the end."""
         last = self.past.state.schema
         return tuple(str((last.written_as(c) or c).id) for c in schema.key_columns)
 
     # --- which commits hold the key ---
 
     def _holding(self, page: Sequence[Touch]) -> list[Touch]:
-        """The commits whose change holds the row, as far as their objects say; drops and new versions may hold any."""
+        """The commits whose change may hold the row, judging by their objects; drops and new versions always may."""
         ctx = self.past.ctx
         with ctx.catalog.read() as cx:
             views.learn(cx, [o for touch in page for _, o in touch.objects], ctx.known_objects)
@@ -250,7 +250,7 @@ class _Row:
     # --- what they did to it ---
 
     def _step(self, touch: Touch, author: str | None) -> _TouchingCommit | None:
-        """Read a commit and the table around it; None if another author made it."""
+        """Read a commit and the table around it; None if someone else made it."""
         with self._reading() as past:
             commit = commits.describe(past.cx, [touch.position])[0]
             if author not in (None, commit.author):
@@ -269,7 +269,7 @@ class _Row:
             return None
         differ = _differing(schema, before, after)
         for parent in step.further_parents:
-            # What a merge has from a parent was done there.
+            # A merge does not get credit for what a parent did.
             other = self._row(parent, schema)
             differ = [i for i in differ if i in _differing(schema, other, after)]
         if not differ:
@@ -287,7 +287,7 @@ class _Row:
         )
 
     def _row(self, state: TableState | None, schema: Schema) -> Row | None:
-        """The row at a commit, its values by the ids of columns."""
+        """The row at a commit, its values by column id."""
         version = self.versions.get(self._name(state.schema)) if state else None
         if state is None or version is None:
             return None
@@ -308,14 +308,14 @@ class _Row:
     # --- where the table had another key ---
 
     def _follow(self, touch: Touch) -> None:
-        """Find the row by its new key among those before it, to go on under the key that it had there."""
+        """Find the row by its new key in the state before, to follow it under its old key from there."""
         with self._reading() as past:
             after, before = past.at(touch.position), past.before(touch.position)
         version = self.versions.get(self._name(after.schema)) if after else None
         if after is None or before is None or version is None or self._name(before.schema) in self.versions:
             return
         if not are_one(before, after):
-            return  # Under another key, the rows of the table before went, and others came.
+            return  # Another table was in its place: its rows were not these.
         from anabranch.queries.query import Sources
         from anabranch.queries.writes import at_keys, picked_columns
         from anabranch.repo.read.scan import scan
@@ -336,7 +336,7 @@ class _Row:
 
 
 def _compared_under(before: TableState | None, after: TableState) -> Schema:
-    """The schema to compare a row under: the later one, with types that hold earlier values, too."""
+    """The schema to compare a row under: the later one, with types wide enough for earlier values."""
     if before is None:
         return after.schema
     schema = after.schema if are_one(before, after) else paired_by_name(before.schema, after.schema)
@@ -344,7 +344,7 @@ def _compared_under(before: TableState | None, after: TableState) -> Schema:
 
 
 def _keys_for(state: TableState, version: _Version) -> Any:
-    """A row's key as a state has it; None if it can't hold it."""
+    """A row's key in the types of a state; None if they cannot hold it."""
     import pyarrow as pa
 
     from anabranch.arrow.types import arrow_type
@@ -362,14 +362,14 @@ def _keys_for(state: TableState, version: _Version) -> Any:
 
 
 def _differing(schema: Schema, before: Row | None, after: Row | None) -> list[str]:
-    """The columns in which a row differs; all of them where it is only on one side."""
+    """The columns in which a row differs; all of them if only one side has it."""
     if before is None or after is None:
         return [] if before is after else [str(c.id) for c in schema]
     return [str(c.id) for c in schema if not _same(before[c.id], after[c.id])]
 
 
 def _same(one: Any, other: Any) -> bool:
-    """Whether two values are the same; NaN is itself, also inside others."""
+    """Whether two values are the same; NaN equals itself, even nested."""
     return bool(one == other) or repr(one) == repr(other)
 
 

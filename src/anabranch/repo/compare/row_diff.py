@@ -1,4 +1,4 @@
-"""The rows that differ between two states of a table: from the changes on the way, or by comparing states in full."""
+"""The rows that differ between two states of a table, found from the changes between them or by comparing in full."""
 
 from __future__ import annotations
 
@@ -40,19 +40,19 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Compared:
-    """Rows that differ, with the cells before and after, and whether a key tells them apart or their values."""
+    """Rows that differ, with their cells before and after, and whether they are identified by a key or by value."""
 
     query: q.Query
     cells: tuple[Column, ...]
     """The columns that may differ: those besides the key, if there is one."""
     keyed: bool = True
     rows: pa.Table | None = None
-    """The rows themselves where they are in memory, each with the number of its cells that changed."""
+    """The rows, if in memory, each with the number of its cells that changed."""
 
 
 @dataclass(frozen=True)
 class RowChanges:
-    """Answers what became of which rows."""
+    """Finds which rows differ between two states, and how."""
 
     ctx: Context
     ends: Ends
@@ -60,17 +60,17 @@ class RowChanges:
 
     @cached_property
     def schema(self) -> Schema:
-        """The schema after; going back over a merge, objects may hold its columns under ids that it united later."""
+        """The schema after. Where a diff goes back over a merge, objects may use column ids that the merge united."""
         return self._after.schema.knowing(self.ends.before.schema)
 
     @cached_property
     def _after(self) -> TableState:
-        """The table after; going back over a wider type, values before have to fit."""
+        """The table after, with types wide enough for the values before."""
         return replace(self.ends.after, schema=self.ends.after.schema.holding(self.ends.before.schema))
 
     @property
     def long_columns(self) -> tuple[tuple[str, DataType], ...]:
-        """The names and types of the columns of the long form: the key, the others, and what became of the row."""
+        """The names and types of the columns of the long form: the key, the others, then the kind of change."""
         key = self.schema.key_columns if self.schema.has_key else ()
         shown = dict.fromkeys((*key, *self.schema, *self._lost_in_long))
         _refuse_taken(shown, difference.CHANGE_TYPE)
@@ -78,7 +78,7 @@ class RowChanges:
 
     @property
     def lost(self) -> tuple[Column, ...]:
-        """The columns that only the rows before have; one whose name another column has now is marked by a suffix."""
+        """The columns that only the state before has; one whose name is in use again gets a suffix."""
         gone = [
             c for c in self.ends.before.schema if self.schema.written_as(c) is None and c.id not in self.schema.key_ids
         ]
@@ -87,7 +87,7 @@ class RowChanges:
 
     @property
     def _lost_in_long(self) -> tuple[Column, ...]:
-        """The lost columns that the long form has: where rows of one table went and those of another came."""
+        """The lost columns shown in the long form: only where one table's rows went and another's came."""
         if not self.took_its_place:
             return ()
         names = {c.name.lower() for c in self.schema}
@@ -95,7 +95,7 @@ class RowChanges:
 
     @property
     def took_its_place(self) -> bool:
-        """Whether another table is in the place of the one before, and no key relates their rows."""
+        """Whether another table replaced the one before, and no key relates their rows."""
         return self.ends.kin == "replaced" and not self._has_same_key
 
     @property
@@ -105,7 +105,7 @@ class RowChanges:
 
     @property
     def _cells(self) -> tuple[Column, ...]:
-        """The columns besides the key that can differ, by what the catalogue knows of the changes."""
+        """The columns besides the key that can differ, judging by the objects' touched columns."""
         if self._both_may_bring_one_key() or self._may_be_unknown():
             return self.plain  # Whole rows are compared.
         touched = {c for x in self.ends.layers if x.object.kind in ("update", "exceptions") for c in x.object.touched}
@@ -118,16 +118,16 @@ class RowChanges:
 
     @property
     def sure(self) -> bool:
-        """Whether something differs for certain, known without reading: one step never changes nothing."""
+        """Whether something surely differs, known without reading: a single step always changes something."""
         path = self.ends.to_after or ()
         shown = {i for c in self.schema for i in c.ids}
-        # A step may have written nothing but cells of a column that was dropped after it.
+        # Unless the step wrote only cells of a column that was dropped after it.
         is_seen = any(x.object.kind != "update" or shown & set(x.object.touched) for x in path)
         return self.ends.to_before == () and self.ends.by_changes and len({x.turn for x in path}) == 1 and is_seen
 
     @property
     def _nothing(self) -> bool:
-        """Whether nothing differs for certain, known without reading."""
+        """Whether surely nothing differs, known without reading."""
         return self.ends.by_changes and not self.ends.layers
 
     def is_empty(self) -> bool:
@@ -137,7 +137,7 @@ class RowChanges:
         return not any(self.counts().values())
 
     def counts(self) -> dict[str, int]:
-        """Count the rows that came, went and changed, and the cells."""
+        """Count the rows inserted, updated and deleted, and the cells changed."""
         none = {"inserted": 0, "updated": 0, "deleted": 0, "cells": 0}
         if self._nothing:
             return none
@@ -159,7 +159,7 @@ class RowChanges:
         return {r[q.OP]: (int(r[difference.COUNT]), int(r[difference.CELLS] or 0)) for r in rows}
 
     def compared(self, engine: Engine) -> Compared:
-        """The difference, one row per key. In this process it is made once, whatever is asked of it."""
+        """The difference, one row per key; computed once if the engine runs in this process."""
         if not self.ends.by_changes:
             return self.compared_in_full(engine)
         if not engine.in_process or self.ends.size_bytes > self.ctx.settings.memory.cache_limit_bytes:
@@ -172,7 +172,7 @@ class RowChanges:
 
     @cached_property
     def _made(self) -> list[Compared]:
-        """The difference, once it was made."""
+        """The difference in a list, once computed."""
         return []
 
     def _compared_by_changes(self, engine: Engine) -> Compared:
@@ -219,7 +219,7 @@ class RowChanges:
         return list(islice(described, limit))
 
     def repeated(self) -> list[tuple[dict[str, Any], int]]:
-        """The rows that the state before has more than once, as the later schema shows them, and how often."""
+        """The rows that occur more than once in the state before, as the later schema shows them, with their counts."""
         engine = self._pick(f"the equal rows of {self.ends.after.name!r}")
         with reading(self.ctx, self._all_layers()):
             query = self._before(self.schema.columns, q.Sources())
@@ -236,7 +236,7 @@ class RowChanges:
     def spark(self, *, key: Any = None, where: str | None = None, args: Mapping[str, Any] | None = None) -> DataFrame:
         """The changed rows in Spark's form, as a DataFrame."""
         engine, condition = self.ctx.engines.spark(), _condition(where, args)
-        unproven([condition] if condition else [], self.schema)  # refuses names that are not there
+        unproven([condition] if condition else [], self.schema)  # Refuses unknown names.
         return engine.frame(self._long(engine, key, condition))
 
     def wide(self, *, key: Any = None, where: str | None = None, args: Mapping[str, Any] | None = None) -> pa.Table:
@@ -255,7 +255,7 @@ class RowChanges:
     def _whole(
         self, key: Any, where: str | None, args: Mapping[str, Any] | None, limit: int | None
     ) -> tuple[pa.Table, list[Column], bool]:
-        """Whole rows before and after, the columns that they have, and whether a key relates them."""
+        """Whole rows before and after, their columns, and whether a key relates them."""
         condition = _condition(where, args)
         engine = self._pick(f"the changed rows of {self.ends.after.name!r}", condition)
         with reading(self.ctx, self._all_layers()):
@@ -267,7 +267,7 @@ class RowChanges:
         return found, columns, keyed
 
     def _first_rows(self, engine: Engine, limit: int) -> pa.Table:
-        """The first rows that differ: only their keys are looked up, and more where what changed was taken back."""
+        """The first rows that differ. Looks up only the first touched keys, then more if some changes were undone."""
         count = max(limit, 1)
         while True:
             keys = self._first_keys(engine, count)
@@ -278,7 +278,7 @@ class RowChanges:
             count *= 8
 
     def _first_keys(self, engine: Engine, count: int) -> Keys:
-        """The first of the keys that were touched on the way, in their order."""
+        """The first of the touched keys, in key order."""
         sources = q.Sources()
         sides = [
             touched_keys(Path(layers, None, state), self._access(), sources)
@@ -319,7 +319,7 @@ class RowChanges:
             raise InvalidRequest(f"{what} needs a key that both states have", hint="read all changes, then filter")
 
     def _changed_keys(self, engine: Engine) -> Keys:
-        """The keys of the rows that differ, once they are known."""
+        """The keys of the rows that differ."""
         compared = self.compared(engine)
         ids = [str(k) for k in self.schema.key_ids]
         in_memory = None if compared.rows is None else compared.rows.select(ids)
@@ -355,7 +355,7 @@ class RowChanges:
         return difference.of_two_sides(sides[0], sides[1], self.schema, cells, sources)
 
     def _both_may_bring_one_key(self) -> bool:
-        """Whether some key may have come on both sides, so that its rows are compared."""
+        """Whether both sides may have inserted the same key, so that whole rows must be compared."""
         sides = [
             [x.object.key_range for x in side or () if x.object.kind in ("rows", "exceptions")]
             for side in (self.ends.to_before, self.ends.to_after)
@@ -363,7 +363,7 @@ class RowChanges:
         return any(may_meet(one, other) for one in sides[0] for other in sides[1])
 
     def _may_be_unknown(self) -> bool:
-        """Whether some key may have gone and come again on one side."""
+        """Whether one side may have deleted a key and inserted it again."""
         return any(
             gone.turn < came.turn
             for side in (self.ends.to_before or (), self.ends.to_after or ())
@@ -381,7 +381,7 @@ class RowChanges:
         return changes.compared(old, new, self.schema, columns, sources, lost)
 
     def _before(self, columns: Sequence[Column], sources: q.Sources, keys: Keys | None = None) -> q.Query:
-        """The rows before under the later schema, and with columns that it lacks."""
+        """The rows before, under the later schema plus any given columns that it lacks."""
         known = {c.id for c in self.schema.stored}
         more = [c for c in columns if c.id not in known]
         schema = replace(self.schema, columns=(*self.schema.columns, *more)) if more else self.schema
@@ -389,7 +389,7 @@ class RowChanges:
         return scan_as(self.ctx, ReadAs(self.ends.before, schema, columns), self._access(), sources, keys)
 
     def compared_in_full(self, engine: Engine, sources: q.Sources | None = None, *, whole: bool = False) -> Compared:
-        """Compare all rows: by the later key, or, where the earlier rows have none that fits it, as whole rows."""
+        """Compare all rows: by the later key if it fits the earlier rows, otherwise as whole rows."""
         sources, schema = sources or q.Sources(), self.schema
         keyed = self._key_fits(engine)
         columns = (*schema.key_columns, *self.plain) if keyed else schema.columns
@@ -406,7 +406,7 @@ class RowChanges:
 
     @property
     def _has_same_key(self) -> bool:
-        """Whether both states have one key, so that it tells which rows are the same."""
+        """Whether both states have the same key, which then relates their rows."""
         had = self.ends.before.schema
         was = [had.written_as(c) for c in self.schema.key_columns]
         is_one = self.ends.kin == "same" or self.schema.has_key
@@ -430,13 +430,13 @@ class RowChanges:
         return self.ctx.access(layers, self.ends.pending)
 
     def _all_layers(self) -> TableState:
-        """Everything that may be read, to say which file is damaged if one is."""
+        """Everything that may be read, so that an error can name the damaged file."""
         layers = chained(self.ends.layers, self.ends.before.layers, self.ends.after.layers)
         return replace(self.ends.after, layers=layers)
 
 
 def _counted(compared: Compared) -> dict[str, tuple[int, int]] | None:
-    """How many rows of each kind there are, and how many of their cells changed, where the rows are in memory."""
+    """Count rows and changed cells by kind of change, if the rows are in memory."""
     if compared.rows is None:
         return None
     by_kind = compared.rows.group_by(q.OP).aggregate([([], "count_all"), (difference.CELLS, "sum")])

@@ -1,4 +1,4 @@
-"""Compared rows as users see them: one dict for each change, or a table with both sides as structs."""
+"""Compared rows as users see them: a dict per change, or a table with both sides as structs."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ from anabranch.queries.query import DELETE, INSERT, OP, UPDATE
 
 WORDS = {INSERT: "insert", UPDATE: "update", DELETE: "delete"}
 Names = list[tuple[str, str]]
-"""The name of each column, and that of the one in the compared rows that holds its value."""
+"""Each column's name, and the column of the compared rows that holds its value."""
 
 
 @dataclass(frozen=True)
 class RowDiffColumns:
-    """Says where compared rows hold what is shown of them."""
+    """Which columns of compared rows hold the values to show."""
 
     key: Names
     before: Names
     after: Names
     cells: list[tuple[str, str, str]]
-    """The columns that may differ: their names, and where they are before and after."""
+    """The columns that may differ: name, and the columns with the values before and after."""
 
     def rows(self, found: pa.Table) -> list[dict[str, Any]]:
-        """One dict for each change."""
+        """Return one dict per change."""
         return [self._changed_row(row) for row in to_dicts(found)]
 
     def _changed_row(self, row: dict[str, Any]) -> dict[str, Any]:
@@ -52,7 +52,7 @@ def row_diff_columns(
     had: Sequence[Column],
     keys: Collection[str],
 ) -> RowDiffColumns:
-    """Find what rows were compared by, by one of `keys` or as a whole, and so where their values are."""
+    """Map columns to values, depending on whether rows were compared by one of `keys` or as a whole."""
     by = keys if columns[0].before not in found.column_names else ()
     hidden = {c.id for c in ROW_ID}
     shown = [c for c in columns if c.id not in hidden]
@@ -62,7 +62,7 @@ def row_diff_columns(
 
 
 def wide_table(found: pa.Table, schema: Schema | None, columns: Sequence[Column], had: Sequence[Column]) -> pa.Table:
-    """Compared rows with `before` and `after` as structs, null where there is none."""
+    """Return compared rows with `before` and `after` as structs, null where a side is missing."""
     keys = schema.key_ids if schema else ()
     op = found.column(OP)
     shown = [c for c in columns if c not in ROW_ID]
@@ -80,5 +80,5 @@ def wide_table(found: pa.Table, schema: Schema | None, columns: Sequence[Column]
 
 
 def are_equal(one: Any, other: Any) -> bool:
-    """Whether two values are the same: NaN is itself."""
+    """Whether two values are the same; NaN equals itself."""
     return bool(one == other or (one != one and other != other))

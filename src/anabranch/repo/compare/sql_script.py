@@ -1,4 +1,4 @@
-"""A table's difference as statements of SQL, to be run on the state before."""
+"""A table's difference as SQL statements, to be run on the state before."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from anabranch.repo.compare.table_diff import NamespaceDiff, TableDiff
 
 
 def around(namespaces: Sequence[NamespaceDiff], inner: Sequence[str]) -> list[str]:
-    """Statements of tables between those that make their namespaces and those that drop them."""
+    """Put the tables' statements between those that create their namespaces and those that drop them."""
     described = [(n.change, script.namespace(n.name, n.change, n.renamed_from)) for n in namespaces]
     first = [text for change, text in described if change != "dropped"]
     return [*first, *inner, *(text for change, text in reversed(described) if change == "dropped")]
 
 
 def statements(table: TableDiff, key: Any, where: str | None, limit: int | None) -> Iterator[str]:
-    """The statements: of the table first, then of its rows, deletes before inserts."""
+    """The statements: for the table first, then for its rows, deletes before inserts."""
     if table.change == "dropped":
         yield script.dropped(table.name)
         return
@@ -55,12 +55,12 @@ def _row(table: TableDiff, row: Mapping[str, Any]) -> str:
 
 
 def _shared(table: TableDiff, row: Mapping[str, Any]) -> list[Column]:
-    """The columns of the table that a row had before."""
+    """The table's columns that a row already had before."""
     return [c for c in table.columns if c.name in row["before"]]
 
 
 def _without_key(table: TableDiff, rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    """Statements for rows that only their values tell: one acts on all equal rows, so those that stay come again."""
+    """Statements for rows identified by value. Each acts on all equal rows, so those that stay are inserted again."""
     same: dict[str, list[Mapping[str, Any]]] = {}
     for row in rows:
         if row["before"]:
@@ -78,7 +78,7 @@ def _without_key(table: TableDiff, rows: Sequence[Mapping[str, Any]]) -> Iterato
 
 
 def _staying(table: TableDiff, same: Mapping[str, Sequence[Mapping[str, Any]]]) -> dict[str, list[str]]:
-    """By the statement that deletes them: rows that equal a changed one and did not change, as insertions."""
+    """Insertions of unchanged rows that equal a changed one, by the statement that deletes them all."""
     found: dict[str, list[str]] = {deletion: [] for deletion in same}
     example = next(iter(same.values()))[0]
     for values, count in table._changes.repeated():
@@ -89,7 +89,7 @@ def _staying(table: TableDiff, same: Mapping[str, Sequence[Mapping[str, Any]]]) 
 
 
 def _is_one_update(table: TableDiff, group: Sequence[Mapping[str, Any]], same: Mapping[str, Any]) -> bool:
-    """Whether equal rows all became one thing, which no other statement is about."""
+    """Whether equal rows all changed to the same values, and no other statement matches those."""
     after = group[0]["after"]
     return all(row["after"] == after for row in group) and bool(after) and _deletion(table, group[0], after) not in same
 

@@ -1,4 +1,4 @@
-"""What differs between two states, as values: rows are looked at only when they are asked for."""
+"""What differs between two states, as values; rows are read only on demand."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class NamespaceDiff:
 
 
 class TableDiff(Relation):
-    """What differs in one table. Rows are read when they are asked for."""
+    """What differs in one table. Rows are read on demand."""
 
     def __init__(
         self, ctx: Context, name: str, before: TableState | None, after: TableState | None, ends: Ends
@@ -81,12 +81,12 @@ class TableDiff(Relation):
 
     @property
     def columns(self) -> Schema:
-        """The columns that the table has after; those it had, if it was dropped."""
+        """The table's columns after; those before, if it was dropped."""
         return self._ends.after.schema
 
     @property
     def touched(self) -> dict[str, int] | None:
-        """The rows that the commits between touched, known without reading data; None if only rows can say.
+        """The rows that the commits between touched, known without reading data; None if only reading rows can tell.
 
         A row that was changed twice counts twice, and one that was changed back counts too.
         """
@@ -114,9 +114,9 @@ class TableDiff(Relation):
 
     @property
     def _is_made_anew(self) -> bool:
-        """Whether no statements on the table before lead to the one after: it has to be made again.
+        """Whether the table must be dropped and created: no statements lead from the one before to the one after.
 
-        So it is if a type holds less than it did, or another table took its place with another key.
+        That is so if a type became narrower, or if another table took its place under another key.
         """
         if self._before is None or self._after is None:
             return False
@@ -125,7 +125,7 @@ class TableDiff(Relation):
         return self._changes.took_its_place or any(not can_widen(was, now) for was, now in types)
 
     def _as_added(self) -> TableDiff:
-        """The table after as one that was not there before: all of its rows came."""
+        """The table after, as if it had not existed before: all of its rows are insertions."""
         assert self._after is not None
         ends = replace(ends_of(None, self._after), pending=self._ends.pending)
         return TableDiff(self._ctx, self.name, None, self._after, ends)
@@ -142,7 +142,7 @@ class TableDiff(Relation):
         return self._changes.long_columns
 
     def counts(self) -> dict[str, int]:
-        """Count rows that came, changed and went, and the cells that changed."""
+        """Count the rows inserted, updated and deleted, and the cells changed."""
         return self._changes.counts()
 
     def rows(
@@ -162,7 +162,7 @@ class TableDiff(Relation):
         return found["inserted"] + found["updated"] + found["deleted"]
 
     def cells(self, limit: int | None = None) -> list[dict[str, Any]]:
-        """List the cells that differ in rows that both sides have; wherever changes tell, only they are read."""
+        """List the cells that differ in rows that both sides have; reads only changes where these suffice."""
         return self._changes.cells(limit)
 
     def arrow(self, **chosen: Any) -> pa.Table:
@@ -179,14 +179,14 @@ class TableDiff(Relation):
 
     @cached_property
     def is_empty(self) -> bool:
-        """Whether nothing differs after all: changes may have been taken back."""
+        """Whether nothing differs after all, as changes may have been undone."""
         if self.change != "changed" or self.renamed_from or self.schema:
             return False
         return self._changes.is_empty()
 
 
 def _named_layout(table: TableState) -> dict[str, Any]:
-    """A table's attributes, with clustering by names."""
+    """A table's attributes, with clustering columns by name."""
     names = {c.id: c.name for c in table.schema}
     return {**table.attributes, "cluster_by": [names.get(c, c) for c in table.attributes.get("cluster_by", ())]}
 
@@ -226,11 +226,11 @@ class Diff:
 
     @property
     def candidates(self) -> tuple[TableDiff, ...]:
-        """The tables that commits between touched: known without reading data, so some may not differ after all."""
+        """The tables that commits between touched, known without reading data; some may not differ after all."""
         return self._all
 
     def __getitem__(self, name: str) -> TableDiff:
-        """One table; of two that had the name one after another, the later; one that does not differ has no changes."""
+        """One table: the later, if two had the name in turn; without changes, if it does not differ."""
         named = sorted((t for t in self._all if t.name == name), key=lambda t: t.change == "dropped")
         named += [t for t in self._all if t.renamed_from == name]
         return named[0] if named else self._one(name)._all[0]

@@ -1,5 +1,5 @@
-"""A table's past as changes, history and blame read it: the table at commits, by the ids that it went by, and the
-tables whose place it took."""
+"""A table's past, for changes, history and blame: the table at other commits, under all its ids, and the tables it
+replaced."""
 
 from __future__ import annotations
 
@@ -25,20 +25,20 @@ from anabranch.repo.context.table_state import find_table, schema_of, schemas_fo
 
 @dataclass(frozen=True)
 class Past:
-    """A table at a commit, and what is needed to go back from there."""
+    """A table at a commit, and what it takes to go back from there."""
 
     ctx: Context
     cx: Connection
     clock: Clock
     state: TableState
-    """Its columns also go by the ids that they had in tables whose place it took."""
+    """Its columns also know the ids they had in tables that this one replaced."""
     ids: tuple[ThingId, ...]
-    """The ids that the table goes by, as merges may have united several; then those of the tables before it."""
+    """The table's ids (merges may have united several), then those of the tables it replaced."""
     followers: frozenset[ThingId] = frozenset()
-    """Those of them that took the place of another table."""
+    """Those of them that replaced another table."""
 
     def at(self, position: Position) -> TableState | None:
-        """The table at another commit; None where it is not there."""
+        """The table at another commit; None if it does not exist there."""
         clock = history.clock(self.cx, position)
         for thing in self.ids:
             entry = entries.find_entry(self.cx, clock, thing)
@@ -53,7 +53,7 @@ class Past:
         return self.at(parent) if parent else None
 
     def touches(self, ranges: Iterable[tuple[LineId, int, int]]) -> list[Touch]:
-        """The commits in ranges that touched the table; where it took another's place, no key relates their rows."""
+        """The commits in ranges that touched the table. One that put it in another's place is marked `replaced`."""
         return [self._with_replacement(touch) for touch in touching.touches(self.cx, ranges, self.ids)]
 
     def touches_at(self, positions: Sequence[Position]) -> list[Touch]:
@@ -65,12 +65,12 @@ class Past:
         return replace(touch, replaced=True) if follows else touch
 
     def knowing(self, state: TableState, layers: Iterable[Layer]) -> TableState:
-        """A state that knows the schemas of more objects."""
+        """Add the schemas of more objects to a state."""
         return replace(state, schemas=schemas_for(self.ctx, self.cx, layers, state.schemas))
 
 
 def open_past(ctx: Context, cx: Connection, table: str, at: str | None) -> Past:
-    """Find a table at a ref."""
+    """Find a table at a ref, and the tables whose place it took."""
     clock = history.clock(cx, resolve(ctx, cx, at))
     state = table_state(ctx, cx, clock, *find_table(ctx, cx, clock, table))
     schema, ids, followers = state.schema, ids_of(state), frozenset[ThingId]()
@@ -85,7 +85,7 @@ def open_past(ctx: Context, cx: Connection, table: str, at: str | None) -> Past:
 
 
 def _taken_over(ctx: Context, cx: Connection, at: Clock, ids: Sequence[ThingId]) -> Entry | None:
-    """The last that is known of the table whose name a table was given when it was made, if that was dropped."""
+    """The last entry of the dropped table whose name a table took over when it was created, if any."""
     made = entries.first_entry(cx, at, ids)
     clock = history.clock(cx, made) if made else None
     place = next((p for i in ids if clock and (p := entries.place_of(cx, clock, i))), None)
@@ -98,7 +98,7 @@ def _taken_over(ctx: Context, cx: Connection, at: Clock, ids: Sequence[ThingId])
 
 
 def ids_of(state: TableState) -> tuple[ThingId, ...]:
-    """The ids that a table goes by."""
+    """The ids of a table."""
     return _with_united(state.id, state.attributes)
 
 
@@ -111,7 +111,7 @@ def _with_united(thing: ThingId, attributes: Mapping[str, Any]) -> tuple[ThingId
 
 
 def are_one(one: TableState, other: TableState) -> bool:
-    """Tell whether two states are of one table."""
+    """Whether two states are of one table."""
     return not set(ids_of(one)).isdisjoint(ids_of(other))
 
 
@@ -123,7 +123,7 @@ def whole_path(clock: Clock) -> tuple[tuple[LineId, int, int], ...]:
 def refuse_taken_names(
     columns: Iterable[Column], taken: Sequence[str], what: str, hint: str = "rename it, or leave it out with columns="
 ) -> None:
-    """Refuse a column that has the name of one that a result adds."""
+    """Refuse a column whose name clashes with one that a result adds."""
     lower = {name.lower() for name in taken}
     found = next((c for c in columns if c.name.lower() in lower), None)
     if found is not None:

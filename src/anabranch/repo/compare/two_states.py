@@ -1,4 +1,4 @@
-"""A table at two commits and the changes between: what there is to compare, by what the catalogue knows."""
+"""A table at two commits and the changes between them: what there is to compare, according to the catalogue."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from anabranch.model.tables import TableState
 from anabranch.plan.merge.pairing import paired_by_name
 
 Kin = Literal["same", "replaced", "another"]
-"""What two states are to each other: of one table; of one and that which took its place, whose rows only a key that
-both have relates; of two tables, whose rows any key relates that tells both apart."""
+"""How two states relate. `same`: one table. `replaced`: one took the other's place, and only a key that both have
+relates their rows. `another`: two tables, whose rows are related by any key that is unique in both."""
 
 
 @dataclass(frozen=True)
@@ -25,23 +25,23 @@ class Ends:
     before: TableState
     after: TableState
     base: Schema | None
-    """The schema at the common ancestor; None where the table was not there."""
+    """The schema at the common ancestor; None if the table did not exist there."""
     to_before: tuple[Layer, ...] | None
-    """The changes from the ancestor to `before`; None if only the states can tell."""
+    """The changes from the ancestor to `before`; None if the states must be compared."""
     to_after: tuple[Layer, ...] | None
     pending: Mapping[ObjectId, bytes] = field(default_factory=dict)
     kin: Kin = "same"
     under: Schema | None = None
-    """Whose initial defaults the state before shows for columns that it lacks; None: those of the state after."""
+    """The schema whose initial defaults fill columns that `before` lacks; None for that of `after`."""
 
     @property
     def by_changes(self) -> bool:
-        """Whether the changes tell the difference, so that the states need not be compared."""
+        """Whether the changes give the difference, so that states need not be compared."""
         return self.to_before is not None and self.to_after is not None
 
     @property
     def touched(self) -> dict[str, int] | None:
-        """The rows that the changes speak of, one that was changed twice counted twice; None if only states tell."""
+        """The rows in the changes, a row changed twice counted twice; None if states must be compared."""
         if not self.by_changes:
             return None
         kinds = {"rows": "inserted", "update": "updated", "delete": "deleted"}
@@ -62,7 +62,7 @@ class Ends:
 
 
 def ends_of(before: TableState | None, after: TableState | None) -> Ends:
-    """The two states to compare in full; a table that is not there is one without rows."""
+    """Two states to compare in full; a missing table counts as an empty one."""
     shown = after or before
     assert shown is not None
     none = replace(shown, layers=(), row_count=0)
@@ -70,7 +70,7 @@ def ends_of(before: TableState | None, after: TableState | None) -> Ends:
 
 
 def replaced_ends(before: TableState, after: TableState) -> Ends:
-    """A table, and another in its place: columns are one by their names."""
+    """A table, and another that took its place; columns are matched by name."""
     schemas = {**before.schemas, **after.schemas}
     shown = replace(after, schema=paired_by_name(before.schema, after.schema), schemas=schemas)
     return replace(ends_of(replace(before, schemas=schemas), shown), kin="replaced")

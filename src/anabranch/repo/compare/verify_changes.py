@@ -1,5 +1,5 @@
-"""verify, deep: all rows are read. Each change is exactly the difference of its two states, and what views show is what
-the state before and the change make."""
+"""verify, deep: read all rows, to prove that each change is exactly the difference of its two states, and that views
+show what the previous state and the change add up to."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from anabranch.repo.context.table_state import schema_of, table_state
 
 
 def check_changes(ctx: Context) -> Iterator[Damage]:
-    """Go through all tables of the repository, commit by commit."""
+    """Check all tables of the repository, commit by commit."""
     with ctx.catalog.read() as cx:
         tables = touching.tables_of(cx, ctx.record.id)
     for table in tables:
@@ -55,7 +55,7 @@ def _commit(head: CommitHead | None) -> str | None:
 def _step(
     ctx: Context, at: Clock, table: ThingId, name: str
 ) -> tuple[TableState, TableState, TableState, tuple[Layer, ...]] | None:
-    """A table before a commit, after its change, and as it is read there; and the change. None where it was dropped."""
+    """A table before a commit, after its change, and as read there; then the change. None if the table was dropped."""
     with ctx.catalog.read() as cx:
         entry = entries.find_entry(cx, at, table)
         if entry is None or entry.dropped:
@@ -100,7 +100,7 @@ def _unlike(by_states: RowChanges, by_change: RowChanges) -> str | None:
 
 
 def _counted(by_states: RowChanges, change: Sequence[Layer]) -> Iterator[tuple[str, str]]:
-    """A change of one step holds each key once, and no row that did not change."""
+    """Check that a change of one step holds each key once, and no row that did not change."""
     kinds = {"rows": "inserted", "update": "updated", "delete": "deleted"}
     stored = dict.fromkeys(kinds.values(), 0)
     for layer in change:
