@@ -80,10 +80,10 @@ MANY_PARAMETERS = {
     "repo/verbs/*": "*",
     "pipelines/declarations.py": "[mj]*",
     "pipelines/run.py": "run*",
+    "pipelines/watch.py": "watch",
     "repo/merge/open_conflicts.py": "resolve",
     # What one statement of SQL, or one row of a table, takes.
     "catalog/publish.py": "_*",
-    "catalog/runs.py": "end_run",
     "proven/table/row.py": "proof",
     # One line of the façade each, which has the same keywords.
     "formats/rules/request.py": "make_request",

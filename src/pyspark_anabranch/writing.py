@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import os
 import uuid
 from collections.abc import Iterator
-from contextlib import suppress
 from dataclasses import dataclass
 
 import pyarrow as pa
@@ -14,6 +12,7 @@ from pyspark.sql.datasource import DataSourceArrowWriter, WriterCommitMessage
 from pyspark.sql.types import StructType
 
 from anabranch import InvalidRequest, NotFound, Repository, Transaction
+from anabranch.repo.branches.workbook import Workplace
 from pyspark_anabranch.once import WriteIdentity, publish_once
 from pyspark_anabranch.options import SourceOptions
 from pyspark_anabranch.reading import arrow_schema
@@ -35,7 +34,8 @@ class CommitWriter(DataSourceArrowWriter):
         with asked.opened() as repo:
             self._branch = repo.find_branch(asked.branch or repo.default_branch).name
             _check_table(repo, asked, self._branch, schema)
-            self._prefix, self._folder = repo.workbook.new_prefix()
+            self._place = repo.workbook.place(f"write-{uuid.uuid4().hex}")
+            self._place.make()
         self._identity = WriteIdentity("spark_write", {"id": asked.write_id or uuid.uuid4().hex})
 
     def write(self, iterator: Iterator[pa.RecordBatch]) -> PartitionFile:
@@ -43,15 +43,8 @@ class CommitWriter(DataSourceArrowWriter):
         first = next(iterator, None)
         if first is None:
             return PartitionFile(None, 0)
-        os.makedirs(self._folder, exist_ok=True)
         name = f"part-{uuid.uuid4().hex}.parquet"
-        path = os.path.join(self._folder, name)
-        try:
-            return PartitionFile(name, _write_file(path, first, iterator))
-        except BaseException:
-            with suppress(FileNotFoundError):
-                os.unlink(path)
-            raise
+        return PartitionFile(name, _write_file(self._place, name, first, iterator))
 
     def commit(self, messages: list[WriterCommitMessage | None]) -> None:
         """Publish the files that the tasks' messages name; those of other attempts are removed with them."""
@@ -62,21 +55,20 @@ class CommitWriter(DataSourceArrowWriter):
                 said = asked.message or f"{verb} {asked.table}"
                 publish_once(repo, self._branch, said, self._identity, lambda tx: self._write_rows(tx, rows))
             finally:
-                repo.workbook.discard(self._prefix)
+                self._place.remove()
 
     def abort(self, messages: list[WriterCommitMessage | None]) -> None:
         """Remove the files of all attempts."""
-        with self._asked.opened() as repo:
-            repo.workbook.discard(self._prefix)
+        self._place.remove()
 
     def _rows(self, messages: list[WriterCommitMessage | None]) -> pa.Table:
         written = [m for m in messages if isinstance(m, PartitionFile)]
-        tables = [pq.read_table(os.path.join(self._folder, m.name)) for m in written if m.name is not None]
+        tables = [_read_file(self._place, m.name) for m in written if m.name is not None]
         rows = pa.concat_tables(tables) if tables else arrow_schema(self._schema).empty_table()
         expected = sum(m.row_count for m in written)
         if rows.num_rows != expected:
-            message = f"the tasks wrote {expected} rows, the driver finds {rows.num_rows} in {self._folder}"
-            raise NotFound(message, hint="let executors and driver see one folder under one path")
+            message = f"the tasks wrote {expected} rows, the driver finds {rows.num_rows} in {self._place.path}"
+            raise NotFound(message, hint="let executors and driver see the store under one path")
         return rows
 
     def _write_rows(self, tx: Transaction, rows: pa.Table) -> None:
@@ -107,11 +99,16 @@ def _check_table(repo: Repository, asked: SourceOptions, branch: str, schema: St
         raise InvalidRequest(f"{asked.table!r} has no column {unknown[0]!r}", hint=hint)
 
 
-def _write_file(path: str, first: pa.RecordBatch, rest: Iterator[pa.RecordBatch]) -> int:
+def _write_file(place: Workplace, name: str, first: pa.RecordBatch, rest: Iterator[pa.RecordBatch]) -> int:
     row_count = int(first.num_rows)
-    with pq.ParquetWriter(path, first.schema) as file:
+    with place.sink(name) as sink, pq.ParquetWriter(sink, first.schema) as file:
         file.write_batch(first)
         for batch in rest:
             file.write_batch(batch)
             row_count += batch.num_rows
     return row_count
+
+
+def _read_file(place: Workplace, name: str) -> pa.Table:
+    with place.open(name) as source:
+        return pq.read_table(source)

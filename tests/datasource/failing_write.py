@@ -1,4 +1,4 @@
-"""Append rows in a session in which each task fails once, after it gave all of its rows; then append them again."""
+"""Append rows in a session, classic or of Connect, in which each task fails once, after all of its rows; then again."""
 
 from __future__ import annotations
 
@@ -10,13 +10,16 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
-from tests.connect import LOCAL
+from tests.connect import LOCAL, start_local
 
 
-def main(store: str, marks: str) -> None:
+def main(kind: str, store: str, marks: str) -> None:
     """Write to the table `orders`; `marks` is a folder that remembers who has failed."""
     os.environ["PYSPARK_PYTHON"] = sys.executable
-    spark = SparkSession.builder.master("local[2,3]").config(map=LOCAL).getOrCreate()
+    if kind == "connect":
+        spark = start_local("local[2,3]", LOCAL)
+    else:
+        spark = SparkSession.builder.master("local[2,3]").config(map=LOCAL).getOrCreate()
 
     def fail_at_first(batches: Iterator[Any]) -> Iterator[Any]:
         for batch in batches:

@@ -1,7 +1,8 @@
 """Jobs in which something dies: `python -m tests.jobs.faults KIND STORE MARKS LAST`, on a session of its own.
 
-KIND is cluster (executors are JVMs of their own) or connect. LAST says when the driver dies in the end: before or after
-it publishes. MARKS is a folder that remembers who has died, so that nobody does twice. What was tried is printed."""
+KIND is cluster (executors are JVMs of their own), connect, or bucket (the store's objects lie on S3). LAST says when
+the driver dies in the end: before or after it publishes. MARKS is a folder that remembers who has died, so that nobody
+does twice. What was tried is printed."""
 
 from __future__ import annotations
 
@@ -30,7 +31,8 @@ def session(kind: str) -> Any:
     os.environ["PYSPARK_PYTHON"] = sys.executable
     if kind == "connect":
         return start_local("local[2,4]", LOCAL)
-    return SparkSession.builder.master("local-cluster[2,1,1024]").config(map=LOCAL).getOrCreate()
+    master = "local-cluster[2,1,1024]" if kind == "cluster" else "local[2,4]"
+    return SparkSession.builder.master(master).config(map=LOCAL).getOrCreate()
 
 
 def first(marks: str, what: str) -> bool:
@@ -58,11 +60,11 @@ def kill_executor() -> None:
     os.kill(int(daemon[1]), signal.SIGKILL)
 
 
-def kill_later(manifest: str) -> None:
+def kill_later(shard: Any) -> None:
     """Kill this worker as soon as its shard is finished."""
 
     def wait() -> None:
-        while not os.path.exists(manifest):
+        while not shard._task.place.winners(shard.number):
             time.sleep(0.001)
         os.kill(os.getpid(), signal.SIGKILL)
 
@@ -77,7 +79,7 @@ def workers_die(marks: str) -> Callable[[Any], Any]:
         if shard.number == 0 and first(marks, "worker"):
             os.kill(os.getpid(), signal.SIGKILL)
         if shard.number == 1 and first(marks, "finished"):
-            kill_later(os.path.join(shard._task.prefix, "shard-00001.json"))
+            kill_later(shard)
 
     return function
 

@@ -65,7 +65,8 @@ def test_a_job_that_failed_is_told_of_and_goes_on_from_the_command_line(
 ) -> None:
     head, id_ = shop.show().hash, failed(shop)
     listed = told(capsys, "job", "ls")
-    assert id_ in listed
+    assert id_[:10] in listed
+    assert max(map(len, listed.splitlines())) <= 80
     assert "failed" in listed
     shown = told(capsys, "job", "show", "sizes")
     assert "ValueError: no such luck" in shown

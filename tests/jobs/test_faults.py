@@ -1,4 +1,6 @@
-"""Whatever dies, a job is published once or not at all; looked at in what was published, on clusters and on Connect."""
+"""Whatever dies, a job is published once or not at all; looked at in what was published.
+
+On clusters, on Connect, and with objects on S3, where no server's promise decides which attempt counts."""
 
 from __future__ import annotations
 
@@ -30,11 +32,14 @@ def assert_published_once(repo: ab.Repository, branch: str) -> None:
 @pytest.mark.jvm
 @pytest.mark.more
 @pytest.mark.parametrize("last", ["before", "after"])
-@pytest.mark.parametrize("kind", ["cluster", "connect"])
-def test_what_died_is_published_once_or_not_at_all(tmp_path: Path, kind: str, last: str) -> None:
+@pytest.mark.parametrize("kind", ["cluster", "connect", "bucket"])
+def test_what_died_is_published_once_or_not_at_all(
+    tmp_path: Path, kind: str, last: str, request: pytest.FixtureRequest
+) -> None:
+    far = request.getfixturevalue("s3").new_root() if kind == "bucket" else None
     store, marks = tmp_path / "shop", tmp_path / "marks"
     marks.mkdir()
-    with ab.init(store, engine="duck", author="ann") as repo:
+    with ab.init(store, objects=far, engine="duck", author="ann") as repo:
         with repo.commit("main", "load") as tx:
             for n in range(FILES):
                 tx.files.put(f"raw/{n}", f"{n}")

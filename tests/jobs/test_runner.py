@@ -10,11 +10,12 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from anabranch.jobs.runner import JobShard, ShardTask, manifest_path, run_shard
+from anabranch.jobs.runner import JobShard, ShardTask, run_shard
+from anabranch.objects.workplaces import FolderPlace
 
 
 def task(folder: Path, function: Any, **more: Any) -> ShardTask:
-    return ShardTask(str(folder), function, 2, {"factor": 3}, **more)
+    return ShardTask(FolderPlace(str(folder)), function, 2, {"factor": 3}, **more)
 
 
 def words(shard: JobShard) -> Iterator[dict[str, Any]]:
@@ -28,13 +29,13 @@ FILES = {"docs": [[{"path": "a", "size": 9, "parts": [{"content": b"tea mug\nt"}
 
 def test_a_shard_gives_rows_and_files(tmp_path: Path) -> None:
     told = run_shard(task(tmp_path, words, files=FILES), 0)
-    folder = tmp_path / "attempts" / told["folder"]
+    folder = tmp_path / told["folder"]
     assert pa.ipc.open_file(folder / "rows.arrow").read_all().to_pylist() == [
         {"word": w, "n": 3} for w in ("tea", "mug", "tin", "pot")
     ]
     assert told["files"] == [{"verb": "append", "path": "all.txt", "file": "file-000000", "size": 16}]
     assert (folder / "file-000000").read_bytes() == b"tea mug\ntin\r\npot"
-    assert json.loads(Path(manifest_path(str(tmp_path), 0)).read_text()) == told
+    assert json.loads((tmp_path / "shard-00000.json").read_text()) == told
 
 
 def test_the_first_attempt_wins_and_a_later_one_is_not_even_begun(tmp_path: Path) -> None:
@@ -57,14 +58,14 @@ def test_an_attempt_that_loses_the_race_gives_its_output_up(tmp_path: Path) -> N
 
     told = run_shard(task(tmp_path, slow), 0)
     (folder,) = (tmp_path / "attempts").iterdir()
-    assert told["folder"] == folder.name
+    assert told["folder"] == f"attempts/{folder.name}"
     assert pa.ipc.open_file(folder / "rows.arrow").read_all().to_pylist() == [{"n": 1}]
 
 
 def test_a_failed_shard_leaves_its_traceback_and_no_output(tmp_path: Path) -> None:
     with pytest.raises(ZeroDivisionError):
         run_shard(task(tmp_path, lambda _: 1 / 0), 0)
-    (failed,) = tmp_path.glob("failed-00000-*.json")
+    (failed,) = (tmp_path / "failed").glob("00000-*.json")
     assert "ZeroDivisionError" in json.loads(failed.read_text())["trace"]
-    assert not list((tmp_path / "attempts").iterdir())
-    assert not Path(manifest_path(str(tmp_path), 0)).exists()
+    assert not (tmp_path / "attempts").exists()
+    assert not (tmp_path / "shard-00000.json").exists()

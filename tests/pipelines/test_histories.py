@@ -46,6 +46,9 @@ def pipeline(folder: Path, name: str) -> dp.Pipeline:
     return dp.Pipeline(name, (*of_sql.datasets, dp.pipeline(name, slots).datasets[0]))
 
 
+ORDERS = {"id": "bigint", "day": "bigint", "week": "bigint", "shop": "string", "qty": "bigint"}
+
+
 def order(drawn: random.Random, id_: int) -> dict[str, Any]:
     day = drawn.choice([None, *range(8)])
     return {"id": id_, "day": day, "week": drawn.randrange(3), "shop": drawn.choice([None, "a", "b"]), "qty": id_ % 9}
@@ -104,7 +107,8 @@ def test_what_changed_is_enough(tmp_path: Path, seed: int) -> None:
     drawn = random.Random(seed)
     with ab.init(tmp_path / "shop", engine="duck", author="ann") as repo:
         with repo.commit("main", "load") as tx:
-            tx.create_table("orders", [order(drawn, n) for n in range(drawn.randint(1, 30))], key="id")
+            rows = [order(drawn, n) for n in range(drawn.randint(1, 30))]
+            tx.create_table("orders", rows, schema=ORDERS, key="id")
         dp.run(repo, pipeline(tmp_path, "parts"))
         did = []
         for _ in range(STEPS):

@@ -135,6 +135,51 @@ def test_a_reset_a_revert_and_an_edit_rewind_the_pipeline(repo: ab.Repository, t
     assert table(repo, "daily") == totals(repo.table("orders").rows())
 
 
+def test_after_a_rebase_the_output_is_computed_anew(repo: ab.Repository, tmp_path: Path) -> None:
+    """Commits that a rebase made say nothing of runs: one of them may have been left out."""
+    pipeline = sql_pipeline(tmp_path, DAILY.format(how="INCREMENTAL BY day"))
+    dp.run(repo, pipeline)
+    repo.branch("dev")
+    for day in (1, 2):
+        repo.sql(f"UPDATE orders SET qty = 70 WHERE day = {day}", on="dev")
+        dp.run(repo, pipeline, on="dev")
+    change(repo, "INSERT INTO orders VALUES (77, 9, 5)")
+    kept = [(verb, c.hash) for verb, c in repo.rebase_steps("dev", "main")]
+    repo.rebase("dev", "main", steps=[step for n, step in enumerate(kept) if n != 1])
+    assert table(repo, "daily", "dev") != totals(repo.table("orders", at="dev").rows())
+    assert actions(dp.run(repo, pipeline, on="dev")) == {"daily": "full"}
+    assert table(repo, "daily", "dev") == totals(repo.table("orders", at="dev").rows())
+    assert dp.run(repo, pipeline, on="dev").commit is None
+    assert actions(dp.run(repo, pipeline)) == {"daily": "incremental"}, "main has a place of its own"
+
+
+def test_merged_branches_of_the_output_go_on_from_what_both_read(repo: ab.Repository, tmp_path: Path) -> None:
+    pipeline = sql_pipeline(tmp_path, DAILY.format(how="INCREMENTAL BY day"))
+    dp.run(repo, pipeline)
+    repo.branch("dev")
+    repo.sql("UPDATE orders SET qty = 70 WHERE day = 1", on="dev")
+    dp.run(repo, pipeline, on="dev")
+    change(repo, "UPDATE orders SET qty = 90 WHERE day = 3")
+    dp.run(repo, pipeline)
+    repo.merge("dev", into="main")
+    dp.run(repo, pipeline)
+    assert table(repo, "daily") == totals(repo.table("orders").rows())
+
+
+def test_a_function_that_gives_no_rows_empties_its_table(repo: ab.Repository) -> None:
+    @dp.materialized_view(key="day", frames="rows", version="1")
+    def daily(orders: Rows) -> Rows:
+        return totals(orders)
+
+    change(repo, "DELETE FROM orders WHERE id < 3")
+    dp.run(repo, dp.pipeline("sales", daily))
+    change(repo, "DELETE FROM orders")
+    dp.run(repo, dp.pipeline("sales", daily))
+    assert table(repo, "daily") == []
+    with pytest.raises(ab.InvalidRequest, match="'other' gave no rows, and no columns"):
+        dp.run(repo, dp.pipeline("more", dp.materialized_view(lambda orders: [], name="other", frames="rows")))
+
+
 def test_a_broken_expectation_publishes_nothing_and_leaves_the_branch(repo: ab.Repository, tmp_path: Path) -> None:
     text = DAILY.format(how="").replace(
         "daily KEY", "daily (CONSTRAINT small EXPECT (total < 9) ON VIOLATION FAIL UPDATE) KEY"

@@ -9,8 +9,9 @@ from typing import Any
 from sqlalchemy import select, update
 from sqlalchemy.engine import Connection, Row
 
+from anabranch.catalog.leases import Ending
 from anabranch.catalog.store import now
-from anabranch.catalog.work_tables import job_shards, jobs, leases
+from anabranch.catalog.work_tables import job_shards, jobs
 from anabranch.model.ids import RepositoryId, new_id
 
 
@@ -53,18 +54,9 @@ def begin_job(cx: Connection, repository: RepositoryId, asked: Mapping[str, Any]
     return _record(cx.execute(select(jobs).where(jobs.c.id == found)).one())
 
 
-def end_job(
-    cx: Connection,
-    id_: str,
-    state: str,
-    shards: Sequence[Mapping[str, Any]],
-    *,
-    commit: str | None = None,
-    error: Mapping[str, Any] | None = None,
-) -> None:
+def end_job(cx: Connection, id_: str, ending: Ending, shards: Sequence[Mapping[str, Any]]) -> None:
     """Note how a job ended, and what became of each of its shards."""
-    ended = {"state": state, "commit_hash": commit, "error": error, "finished_at": now(cx)}
-    cx.execute(update(jobs).where(jobs.c.id == id_).values(**ended))
+    cx.execute(update(jobs).where(jobs.c.id == id_).values(**ending.values(cx)))
     cx.execute(job_shards.delete().where(job_shards.c.job_id == id_))
     if shards:
         cx.execute(job_shards.insert(), [{"job_id": id_, **shard} for shard in shards])
@@ -73,9 +65,7 @@ def end_job(
 def note_published(cx: Connection, repository: RepositoryId, key: str, commit: str) -> None:
     """Note what a driver could not that died right after it published."""
     of_key = (jobs.c.repository_id == repository) & (jobs.c.key == key) & (jobs.c.state != "published")
-    cx.execute(
-        update(jobs).where(of_key).values(state="published", commit_hash=commit, error=None, finished_at=now(cx))
-    )
+    cx.execute(update(jobs).where(of_key).values(**Ending("published", commit).values(cx)))
 
 
 def list_jobs(
@@ -97,12 +87,6 @@ def remove_job(cx: Connection, id_: str) -> None:
     """Forget a job; what it published stays."""
     cx.execute(job_shards.delete().where(job_shards.c.job_id == id_))
     cx.execute(jobs.delete().where(jobs.c.id == id_))
-
-
-def lease_holders(cx: Connection, repository: RepositoryId) -> dict[str, str]:
-    """Who holds which lease that has not run out, by the lease's name."""
-    query = select(leases).where(leases.c.repository_id == repository, leases.c.until > now(cx))
-    return {row.name.partition("/")[2]: row.holder for row in cx.execute(query)}
 
 
 def _record(row: Row[Any]) -> JobRecord:

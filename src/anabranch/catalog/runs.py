@@ -9,8 +9,9 @@ from typing import Any
 from sqlalchemy import func, select, update
 from sqlalchemy.engine import Connection, Row
 
+from anabranch.catalog.leases import Ending
 from anabranch.catalog.store import now
-from anabranch.catalog.work_tables import expectations, leases, runs
+from anabranch.catalog.work_tables import expectations, runs
 from anabranch.model.ids import RepositoryId, new_id
 
 _AT_ONCE = 500
@@ -65,16 +66,12 @@ def begin_run(cx: Connection, repository: RepositoryId, pipeline: str, output: s
 def end_run(
     cx: Connection,
     id_: str,
-    state: str,
-    *,
+    ending: Ending,
     steps: Sequence[Mapping[str, Any]],
-    commit: str | None = None,
-    error: Mapping[str, Any] | None = None,
     checked: Sequence[Mapping[str, Any]] = (),
 ) -> None:
     """Note how a run ended, and how what was expected was met."""
-    ended = {"state": state, "steps": list(steps), "commit_hash": commit, "error": error, "finished_at": now(cx)}
-    cx.execute(update(runs).where(runs.c.id == id_).values(**ended))
+    cx.execute(update(runs).where(runs.c.id == id_).values(steps=list(steps), **ending.values(cx)))
     if checked:
         cx.execute(expectations.insert(), [{"run_id": id_, "number": n, **c} for n, c in enumerate(checked)])
 
@@ -113,24 +110,3 @@ def _record(row: Row[Any]) -> RunRecord:
         row.started_at,
         row.finished_at,
     )
-
-
-def take_lease(
-    cx: Connection, repository: RepositoryId, name: str, holder: str, for_microseconds: int
-) -> Row[Any] | None:
-    """Take or renew a lease; gives who has it, if somebody else does and has not let it run out."""
-    moment, full = now(cx), f"{repository}/{name}"
-    found = cx.execute(select(leases).where(leases.c.name == full).with_for_update()).one_or_none()
-    if found is not None and found.holder != holder and found.until > moment:
-        return found
-    values = {"holder": holder, "taken_at": moment, "until": moment + for_microseconds}
-    if found is None:
-        cx.execute(leases.insert(), [{"name": full, "repository_id": repository, **values}])
-    else:
-        cx.execute(update(leases).where(leases.c.name == full).values(**values))
-    return None
-
-
-def end_lease(cx: Connection, repository: RepositoryId, name: str, holder: str) -> None:
-    """Give a lease back."""
-    cx.execute(leases.delete().where(leases.c.name == f"{repository}/{name}", leases.c.holder == holder))

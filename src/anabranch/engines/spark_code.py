@@ -56,7 +56,7 @@ def _mapped(
 ) -> DataFrame:
     from pyspark import cloudpickle
 
-    _check_executors(session)
+    check_executors(session)
     cloudpickle.register_pickle_by_value(spark_sent)  # type: ignore[no-untyped-call]
     numbers = session.range(0, count, 1, count)
     return numbers.mapInArrow(partial(run, sent_code(), packed((function, tuple(arguments)))), schema)
@@ -86,7 +86,7 @@ _LOOKED_AT: WeakKeyDictionary[Any, bool] = WeakKeyDictionary()
 """Sessions whose executors were looked at."""
 
 
-def _check_executors(session: SparkSession) -> None:
+def check_executors(session: SparkSession) -> None:
     """Refuse, once a session, executors without what our code needs: Spark itself would tell it as a failed task."""
     if session in _LOOKED_AT:
         return
@@ -106,5 +106,5 @@ def _check_executors(session: SparkSession) -> None:
         message = (
             f"Spark's executors have {found} (Python {described['python']}), {_PYARROW_FROM} or newer was expected"
         )
-        raise Unavailable(message, hint=f"pip install 'pyarrow>={_PYARROW_FROM}' there, or read with engine='duck'")
+        raise Unavailable(message, hint=f"pip install 'pyarrow>={_PYARROW_FROM}' there")
     _LOOKED_AT[session] = True

@@ -10,6 +10,8 @@ from typing import Any
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
+from anabranch.engines.spark_code import check_executors
+
 _RESULT = "shard bigint, manifest string"
 
 
@@ -21,6 +23,7 @@ def run_on_executors(
     modules: Sequence[Any],
 ) -> list[dict[str, Any]]:
     """Run shards; gives their manifests. `modules` are sent along, so that executors need not have them."""
+    check_executors(session)
     send_by_value(modules)
     places = session.range(0, len(numbers), 1, len(numbers))
     found = places.mapInArrow(partial(run, task, tuple(numbers)), _RESULT).toArrow()

@@ -1,4 +1,4 @@
-"""What attempts at shards left in a job's folder: manifests of those that won, tracebacks of those that failed."""
+"""What attempts at shards left in a job's workplace: manifests of those that count, tracebacks of those that failed."""
 
 from __future__ import annotations
 
@@ -7,10 +7,9 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
-from anabranch.jobs.runner import ShardTask, manifest_path
+from anabranch.jobs.runner import ShardTask
 
 PATHS_KEPT = 20
 """How many paths of a shard's inputs are remembered."""
@@ -18,25 +17,36 @@ PATHS_KEPT = 20
 
 @dataclass(frozen=True)
 class ShardAttempts:
-    """The shards of a job as its folder shows them."""
+    """The shards of a job as its workplace showed them at one look: what was seen stays, whoever comes late."""
 
     task: ShardTask
 
-    @property
+    def again(self) -> ShardAttempts:
+        """Look again."""
+        return ShardAttempts(self.task)
+
+    @cached_property
     def waiting(self) -> list[int]:
         """The shards that no attempt has finished."""
-        there = {path.name for path in Path(self.task.prefix).glob("shard-*.json")}
-        return [n for n in range(self.task.count) if Path(manifest_path(self.task.prefix, n)).name not in there]
+        return [n for n in range(self.task.count) if n not in self._winners]
 
-    def manifests(self) -> list[dict[str, Any]]:
-        """What each shard made, in their order."""
-        paths = (Path(manifest_path(self.task.prefix, n)) for n in range(self.task.count))
-        return [json.loads(path.read_bytes()) for path in paths]
+    @cached_property
+    def manifests(self) -> dict[int, dict[str, Any]]:
+        """What each finished shard made, in their order."""
+        numbers = sorted(self._winners)
+        found = self.task.place.read([self._winners[n] for n in numbers])
+        return {n: json.loads(content) for n, content in zip(numbers, found, strict=True)}
 
     @cached_property
     def failures(self) -> list[dict[str, Any]]:
         """What failed attempts said, in the order of the shards."""
-        return [json.loads(p.read_bytes()) for p in sorted(Path(self.task.prefix).glob("failed-*.json"))]
+        place = self.task.place
+        return [json.loads(c) for c in place.read([f"failed/{n}" for n in place.names("failed")])]
+
+    @cached_property
+    def _winners(self) -> dict[int, str]:
+        found: dict[int, str] = self.task.place.winners()
+        return found
 
     def paths(self, number: int) -> list[str]:
         """The files that a shard reads."""
@@ -44,14 +54,14 @@ class ShardAttempts:
 
     def diary(self) -> list[dict[str, Any]]:
         """What became of each shard, as the catalogue keeps it."""
-        begun = Counter(int(p.name.partition("-")[0]) for p in Path(self.task.prefix, "attempts").glob("*-*"))
+        begun = Counter(int(name.partition("-")[0]) for name in self.task.place.names("attempts"))
         last = {f["shard"]: f for f in self.failures}
         failed = Counter(f["shard"] for f in self.failures)
         waiting = set(self.waiting)
         return [self._entry(n, begun[n] + failed[n], last.get(n), n in waiting) for n in range(self.task.count)]
 
     def _entry(self, n: int, attempts: int, failure: Mapping[str, Any] | None, waits: bool) -> dict[str, Any]:
-        described = {} if waits else json.loads(Path(manifest_path(self.task.prefix, n)).read_bytes())
+        described = self.manifests.get(n, {})
         state = "finished" if not waits else "failed" if failure else "waiting"
         return {
             "number": n,

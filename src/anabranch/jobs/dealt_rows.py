@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import json
-import shutil
 from bisect import bisect_right
 from collections.abc import Sequence
-from pathlib import Path
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from zlib import crc32
 
@@ -19,6 +18,7 @@ from anabranch.jobs.request import JobRequest
 from anabranch.plan.shards import range_bounds
 
 if TYPE_CHECKING:
+    from anabranch.objects.workplaces import Workplace
     from anabranch.repo.repository import Repository
 
 ROWS_HERE = 200_000
@@ -27,12 +27,24 @@ _DONE = "_SUCCESS"
 """What Spark, and we, write last."""
 
 
-def write_input_rows(repo: Repository, pinned: Pin, rows: Any, folder: Path, asked: JobRequest) -> None:
+@dataclass(frozen=True)
+class DealtTo:
+    """Where the rows of an input go: a folder of the job's workplace, with a part for each shard."""
+
+    place: Workplace
+    folder: str
+    shards: int
+    by_range: bool = False
+
+
+def write_input_rows(
+    repo: Repository, pinned: Pin, rows: Any, place: Workplace, folder: str, asked: JobRequest
+) -> None:
     """Write the rows of a table below a folder of the job, a part for each shard, unless a try before did.
 
     `rows` are those that are wanted; None for all of them.
     """
-    if (folder / _DONE).exists():
+    if _DONE in place.names(folder):
         return
     table = open_pinned(repo, pinned)
     column = asked.shard_by.column or (table.key[0] if table.key else None)
@@ -40,30 +52,28 @@ def write_input_rows(repo: Repository, pinned: Pin, rows: Any, folder: Path, ask
     if column is not None and column not in names:
         hint = f"it has {', '.join(names)}"
         raise InvalidRequest(f"shard_by= names column {column!r}, which the input has not", hint=hint)
-    by_range = asked.shard_by.rows == "range" and column is not None
+    to = DealtTo(place, folder, asked.shards, asked.shard_by.rows == "range" and column is not None)
     chosen = [column] if column else names
     if rows is not None or asked.local or table.count() <= ROWS_HERE:
-        _deal_here(table.arrow() if rows is None else rows, chosen, folder, asked.shards, by_range)
+        deal_here(table.arrow() if rows is None else rows, chosen, to)
     else:
-        _deal_on_spark(table.spark(), chosen, folder, asked.shards, by_range)
+        _deal_on_spark(table.spark(), chosen, to)
 
 
-def _deal_here(rows: pa.Table, columns: Sequence[str], folder: Path, shards: int, by_range: bool) -> None:
+def deal_here(rows: pa.Table, columns: Sequence[str], to: DealtTo) -> None:
     """Write one file whose batches are the shards that have rows."""
-    numbers = _ranged(rows, columns[0], shards) if by_range else _hashed(rows, columns, shards)
+    numbers = _ranged(rows, columns[0], to.shards) if to.by_range else _hashed(rows, columns, to.shards)
     order = pc.sort_indices(pa.array(numbers, pa.int32()))
     counts = pc.value_counts(pa.array(numbers, pa.int32())).to_pylist()
     ordered, start, places = rows.take(order), 0, {}
-    shutil.rmtree(folder, ignore_errors=True)
-    folder.mkdir(parents=True)
-    with pa.OSFile(str(folder / "rows.arrow"), "wb") as sink, pa.ipc.new_file(sink, rows.schema) as writer:
+    with to.place.sink(f"{to.folder}/rows.arrow") as sink, pa.ipc.new_file(sink, rows.schema) as writer:
         for place, found in enumerate(sorted(counts, key=lambda c: c["values"])):
             part = ordered.slice(start, found["counts"]).combine_chunks()
             writer.write_table(part)
             places[found["values"]] = place
             start += found["counts"]
-    (folder / "places.json").write_text(json.dumps(places))
-    (folder / _DONE).touch()
+    to.place.write(f"{to.folder}/places.json", json.dumps(places).encode())
+    to.place.write(f"{to.folder}/{_DONE}", b"")
 
 
 def _hashed(rows: pa.Table, columns: Sequence[str], shards: int) -> list[int]:
@@ -79,9 +89,11 @@ def _ranged(rows: pa.Table, column: str, shards: int) -> list[int]:
     return [0 if v is None else bisect_right(bounds, v) for v in values]
 
 
-def _deal_on_spark(frame: Any, columns: Sequence[str], folder: Path, shards: int, by_range: bool) -> None:
+def _deal_on_spark(frame: Any, columns: Sequence[str], to: DealtTo) -> None:
     from anabranch.engines.spark_shards import hashed_shard, ranged_shard
 
-    number = ranged_shard(frame, columns[0], shards) if by_range else hashed_shard(frame, columns, shards)
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    frame.withColumn("shard", number).write.partitionBy("shard").mode("overwrite").parquet(f"file://{folder}")
+    number = ranged_shard(frame, columns[0], to.shards) if to.by_range else hashed_shard(frame, columns, to.shards)
+    path = f"{to.place.path}/{to.folder}"
+    there = path if "://" in path else f"file://{path}"
+    dealt = frame.withColumn("shard", number).write.partitionBy("shard").options(**to.place.spark_options)
+    dealt.mode("overwrite").parquet(there)

@@ -8,11 +8,9 @@ from __future__ import annotations
 import hashlib
 import json
 import logging
-import shutil
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from anabranch.errors import AnabranchError, InvalidRequest, RunFailed, Unavailable
@@ -36,12 +34,15 @@ from anabranch.jobs.output import JobOutput, publish_output
 from anabranch.jobs.past_jobs import FACT, facts_of, last_commit, pins_of
 from anabranch.jobs.remembered import to_remember
 from anabranch.jobs.request import JobRequest
+from anabranch.objects import workplaces
 from anabranch.plan.shards import read_shard_by
 from anabranch.repo.branches.jobs import lease_of
+from anabranch.repo.branches.workbook import Ending
 
 if TYPE_CHECKING:
     from anabranch.catalog.jobs import JobRecord
     from anabranch.model.commits import Commit
+    from anabranch.objects.workplaces import Workplace
     from anabranch.repo.repository import Repository
 
 log = logging.getLogger("anabranch.jobs.job")
@@ -92,10 +93,10 @@ class Job:
             return JobResult(asked.name, last, reused=True)
         base = last if asked.incremental and last and last.facts[FACT]["code"] == code else None
         record = self._begin(resumed_key or (_hash(key, time.time_ns()) if force else key), code, pins, base)
-        folder = self.repo.workbook.folder(record.prefix)
-        _remove_old(folder.parent)
+        place = self.repo.workbook.place(record.prefix)
+        place.remove_older(KEPT_SECONDS)
         facts = facts_of(asked, key, code, record.id, pins)
-        return self._carry_out(record, folder, pins, base, facts)
+        return self._carry_out(record, place, pins, base, facts)
 
     def _begin(self, key: str, code: str, pins: Mapping[str, Pinned], base: Commit | None) -> JobRecord:
         """Note that the job begins; shards that were dealt what changed since another commit are none of its own."""
@@ -107,7 +108,7 @@ class Job:
     def _carry_out(
         self,
         record: JobRecord,
-        folder: Path,
+        place: Workplace,
         pins: Mapping[str, Pinned],
         base: Commit | None,
         facts: Mapping[str, Any],
@@ -115,27 +116,27 @@ class Job:
         """Run what waits and publish; the catalogue notes how it ended."""
         diary: list[dict[str, Any]] = []
         try:
-            attempts = ShardAttempts(self._task(pins, folder, base))
-            resumed = self.asked.shards - len(attempts.waiting)
+            before = ShardAttempts(self._task(pins, place, base))
             try:
-                self._run_shards(attempts)
+                self._run_shards(before)
             finally:
-                diary = attempts.diary()
-            done = attempts.manifests()
-            output = JobOutput(self.repo, self.asked, folder, record.id, facts, pins, replace_all=base is None)
+                after = before.again()
+                diary = after.diary()
+            done = list(after.manifests.values())
+            output = JobOutput(self.repo, self.asked, place, record.id, facts, pins, replace_all=base is None)
             made = publish_output(output, done)
         except BaseException as error:
-            failure = {"kind": type(error).__name__, "message": str(error)}
-            self.repo.workbook.end_job(record, "failed", diary, error=failure)
+            self.repo.workbook.end_job(record, Ending.failed(error), diary)
             raise
-        self.repo.workbook.end_job(record, "published", diary, commit=made.hash)
-        shutil.rmtree(folder, ignore_errors=True)
+        self.repo.workbook.end_job(record, Ending("published", made.hash), diary)
+        place.remove()
+        ran = len(before.waiting)
         rows, files = sum(d["rows"] for d in done), sum(len(d["files"]) for d in done)
-        return JobResult(self.asked.name, made, False, self.asked.shards - resumed, resumed, rows, files, record.id)
+        return JobResult(self.asked.name, made, False, ran, self.asked.shards - ran, rows, files, record.id)
 
-    def _task(self, pins: Mapping[str, Pinned], folder: Path, base: Commit | None) -> runner.ShardTask:
+    def _task(self, pins: Mapping[str, Pinned], place: Workplace, base: Commit | None) -> runner.ShardTask:
         """Deal the inputs; what was dealt for a run that failed is dealt again alike."""
-        folder.mkdir(parents=True, exist_ok=True)
+        place.make()
         asked, known = self.asked, pins_of(base)
         files: dict[str, list[list[dict[str, Any]]]] = {}
         deleted: dict[str, list[Any]] = {}
@@ -147,10 +148,10 @@ class Job:
                 continue
             then = known.get(name)
             rows, deleted[name] = (None, []) if then is None else rows_since(self.repo, pinned, then.commit)
-            write_input_rows(self.repo, pinned, rows, folder / "inputs" / name, asked)
+            write_input_rows(self.repo, pinned, rows, place, f"inputs/{name}", asked)
         tables = tuple(n for n, p in pins.items() if isinstance(p, Pin))
         return runner.ShardTask(
-            str(folder), asked.function, asked.shards, dict(asked.params), files, deleted, tables, asked.schema
+            place, asked.function, asked.shards, dict(asked.params), files, deleted, tables, asked.schema
         )
 
     def _run_shards(self, attempts: ShardAttempts) -> None:
@@ -164,21 +165,25 @@ class Job:
         from anabranch.engines.spark_shards import is_failure_of_spark, run_on_executors
 
         try:
-            described = run_on_executors(self.repo.spark_session, runner.run_shards, task, waiting, [runner])
+            described = run_on_executors(
+                self.repo.spark_session, runner.run_shards, task, waiting, [runner, workplaces]
+            )
         except Exception as error:
             if isinstance(error, AnabranchError) or not is_failure_of_spark(error):
                 raise
-            raise self._failed(attempts, str(error).splitlines()[0]) from error
-        if any(t == runner.UNSEEN for t in described):
-            message = f"the executors of Spark do not see {task.prefix}, where shards work"
-            raise Unavailable(message, hint="mount the store's object folder there under the same path")
+            raise self._failed(attempts.again(), str(error).splitlines()[0]) from error
+        unseen = next((d[runner.UNSEEN] for d in described if runner.UNSEEN in d), None)
+        if unseen is not None:
+            message = f"the executors of Spark do not see {task.place.path}, where shards work: {unseen}"
+            hint = "let them reach the store's objects: the folder at the same path, the bucket with keys of their own"
+            raise Unavailable(message, hint=hint)
 
     def _run_here(self, attempts: ShardAttempts, waiting: list[int]) -> None:
         try:
             for number in waiting:
                 runner.run_shard(attempts.task, number)
         except Exception as error:
-            raise self._failed(attempts, str(error)) from error
+            raise self._failed(attempts.again(), str(error)) from error
 
     def _failed(self, attempts: ShardAttempts, said: str) -> RunFailed:
         """Name the shard that failed, what it read, and what the user's code said."""
@@ -240,10 +245,3 @@ def _key(repository: str, asked: JobRequest, pins: Mapping[str, Pinned], code: s
 
 def _hash(*parts: object) -> str:
     return hashlib.sha256(" ".join(map(str, parts)).encode()).hexdigest()
-
-
-def _remove_old(jobs: Path) -> None:
-    """Remove what runs left that failed more than a day ago."""
-    for folder in jobs.iterdir() if jobs.is_dir() else ():
-        if folder.is_dir() and time.time() - folder.stat().st_mtime > KEPT_SECONDS:
-            shutil.rmtree(folder, ignore_errors=True)

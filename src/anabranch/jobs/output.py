@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -16,6 +15,7 @@ from anabranch.jobs.request import JobRequest
 
 if TYPE_CHECKING:
     from anabranch.model.commits import Commit
+    from anabranch.objects.workplaces import Workplace
     from anabranch.repo.commit.transaction import Transaction
     from anabranch.repo.repository import Repository
 
@@ -35,7 +35,7 @@ class JobOutput:
 
     repo: Repository
     asked: JobRequest
-    folder: Path
+    place: Workplace
     job_id: str
     facts: Mapping[str, Any]
     pins: Mapping[str, Pinned]
@@ -49,11 +49,11 @@ def publish_output(output: JobOutput, done: Manifests) -> Commit:
     The branch is asked for the job's own commit after this one has begun, and a strict commit fails if anybody wrote
     the table since: of two drivers of one job, one publishes, and the other finds what it published.
     """
-    repo, asked, folder, replace_all = output.repo, output.asked, output.folder, output.replace_all
+    repo, asked, place, replace_all = output.repo, output.asked, output.place, output.replace_all
     origins = {name: f"{p.repository}@{p.commit}" for name, p in output.pins.items()}
-    rows, files = _rows(asked, folder, done), _files(asked, done)
+    rows, files = _rows(asked, place, done), _files(asked, done)
     if asked.keep_shards:
-        _keep(repo, asked, folder, done)
+        _keep(repo, asked, place, done)
 
     def write(tx: Transaction) -> None:
         if commit_of(repo, asked.output, output.job_id) is not None:
@@ -62,7 +62,7 @@ def publish_output(output: JobOutput, done: Manifests) -> Commit:
             _write_rows(tx, asked, rows, replace_all=replace_all)
         elif replace_all and _has_table(tx, asked):
             tx.table(str(asked.table)).delete()
-        _write_files(tx, folder, files, replace_all=replace_all)
+        _write_files(tx, place, files, replace_all=replace_all)
 
     message = f"job {asked.name}, {len(done)} shard{'' if len(done) == 1 else 's'}"
     said: dict[str, Any] = {"author": asked.author, "provenance": origins, "facts": output.facts}
@@ -74,8 +74,8 @@ def publish_output(output: JobOutput, done: Manifests) -> Commit:
     return made
 
 
-def _rows(asked: JobRequest, folder: Path, done: Manifests) -> pa.Table | None:
-    parts = [_mapped(folder / "attempts" / d["folder"] / "rows.arrow") for d in done if d["rows"]]
+def _rows(asked: JobRequest, place: Workplace, done: Manifests) -> pa.Table | None:
+    parts = [_read_rows(place, d) for d in done if d["rows"]]
     if not parts:
         return None
     if asked.table is None:
@@ -84,10 +84,18 @@ def _rows(asked: JobRequest, folder: Path, done: Manifests) -> pa.Table | None:
     return pa.concat_tables(parts, promote_options="permissive")
 
 
-def _mapped(path: Path) -> pa.Table:
-    """Rows that stay on disk until they are looked at."""
-    with pa.memory_map(str(path)) as source:
-        return pa.ipc.open_file(source).read_all()
+def _read_rows(place: Workplace, described: Mapping[str, Any]) -> pa.Table:
+    """The rows of a shard, all that its manifest tells of; in a folder they stay there until they are looked at."""
+    with place.open(f"{described['folder']}/rows.arrow") as source:
+        found = pa.ipc.open_file(source).read_all()
+    _check(described, "rows", described["rows"], found.num_rows)
+    return found
+
+
+def _check(described: Mapping[str, Any], what: str, expected: int, found: int) -> None:
+    if expected != found:
+        message = f"shard {described['shard']} made {expected} {what}, but {found} are there"
+        raise RunFailed(message, hint="forget what its shards left (`ana job rm`), then run it again")
 
 
 def _write_rows(tx: Transaction, asked: JobRequest, rows: pa.Table, *, replace_all: bool) -> None:
@@ -107,18 +115,25 @@ def _has_table(tx: Transaction, asked: JobRequest) -> bool:
     return asked.table in {name for name, kind, _ in tx.all_names() if kind == "table"}
 
 
-def _write_files(
-    tx: Transaction, folder: Path, files: Mapping[str, list[tuple[str, str, str]]], *, replace_all: bool
-) -> None:
+FileParts = Mapping[str, list[tuple[str, str]]]
+"""By path: what it is made of, each with its verb and its name in the workplace."""
+_FILES_AT_ONCE = 64
+
+
+def _write_files(tx: Transaction, place: Workplace, files: FileParts, *, replace_all: bool) -> None:
     """Make each file of its parts."""
-    for path, parts in files.items():
-        write = tx.files.put if replace_all or parts[0][0] == "put" else tx.files.append
-        write(path, b"".join((folder / "attempts" / at / file).read_bytes() for _, at, file in parts))
+    listed = list(files.items())
+    for start in range(0, len(listed), _FILES_AT_ONCE):
+        some = listed[start : start + _FILES_AT_ONCE]
+        contents = iter(place.read([name for _, parts in some for _, name in parts]))
+        for path, parts in some:
+            write = tx.files.put if replace_all or parts[0][0] == "put" else tx.files.append
+            write(path, b"".join(next(contents) for _ in parts))
 
 
-def _files(asked: JobRequest, done: Manifests) -> dict[str, list[tuple[str, str, str]]]:
+def _files(asked: JobRequest, done: Manifests) -> FileParts:
     """What each file is made of, in the order of the shards; a file that two shards put is refused."""
-    found: dict[str, list[tuple[str, str, str]]] = {}
+    found: dict[str, list[tuple[str, str]]] = {}
     by: dict[str, int] = {}
     for d in done:
         for written in d["files"]:
@@ -128,12 +143,12 @@ def _files(asked: JobRequest, done: Manifests) -> dict[str, list[tuple[str, str,
                 raise RunFailed(message, hint="let them append to it, or give each a path of its own", path=path)
             if verb == "put":
                 found[path] = []
-            found.setdefault(path, []).append((verb, d["folder"], written["file"]))
+            found.setdefault(path, []).append((verb, f"{d['folder']}/{written['file']}"))
             by[path] = d["shard"]
     return found
 
 
-def _keep(repo: Repository, asked: JobRequest, folder: Path, done: Manifests) -> None:
+def _keep(repo: Repository, asked: JobRequest, place: Workplace, done: Manifests) -> None:
     """Make a branch for each shard with what it made, from the commit that the output shows."""
     head = repo.show(asked.output).hash
     there = {b.name for b in repo.branches()}
@@ -143,7 +158,7 @@ def _keep(repo: Repository, asked: JobRequest, folder: Path, done: Manifests) ->
             repo.delete_branch(name, force=True)
         repo.branch(name, at=head)
         with repo.commit(name, f"shard {d['shard']} of job {asked.name}") as tx:
-            rows = _rows(asked, folder, [d])
+            rows = _rows(asked, place, [d])
             if rows is not None:
                 _write_rows(tx, asked, rows, replace_all=False)
-            _write_files(tx, folder, _files(asked, [d]), replace_all=False)
+            _write_files(tx, place, _files(asked, [d]), replace_all=False)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -32,7 +33,12 @@ def to_remember(asked: JobRequest, code: str, pins: Mapping[str, Pinned]) -> dic
 
 def _input(given: JobInput, pinned: Pinned) -> dict[str, Any]:
     own = {"pattern": given.pattern} if isinstance(given, FilesInput) else {"table": given.table}
-    described = {"label": given.label, **own, "repository": pinned.repository, "commit": pinned.commit}
+    described = {
+        "label": replace(given, at=None if given.at == pinned.commit else given.at).label,
+        **own,
+        "repository": pinned.repository,
+        "commit": pinned.commit,
+    }
     return {**described, "files": len(pinned.files)} if isinstance(pinned, PinnedFiles) else described
 
 

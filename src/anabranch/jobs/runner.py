@@ -1,15 +1,13 @@
 """What runs on Spark's executors: one shard after the other, each attempt below a place of its own.
 
-This module is sent to executors by value and imports nothing of ours there. An attempt writes its output, then makes
-the shard's manifest by exclusive create: the first attempt wins, a later one gives its own up. So retries, speculation,
-lost executors and recomputed stages give one output a shard, all of it of one attempt."""
+This module is sent to executors by value, as the workplace is, and imports nothing of ours there. An attempt writes
+its output, then offers a manifest of it; the workplace says which attempt counts, and one that sees that it lost gives
+its own up. So retries, speculation, lost executors and recomputed stages give one output a shard, of one attempt."""
 
 from __future__ import annotations
 
 import inspect
 import json
-import os
-import shutil
 import time
 import traceback
 import uuid
@@ -20,16 +18,16 @@ from typing import Any
 ROWS_A_BATCH = 10_000
 LINES_KEPT = 1000
 """How many lines of a shard's log are kept."""
-UNSEEN: dict[str, Any] = {"unseen": True}
-"""What is answered instead of a manifest where the job's folder is not there."""
+UNSEEN = "unseen"
+"""What is told instead of a manifest where the workplace can't be reached: why."""
 
 
 @dataclass(frozen=True)
 class ShardTask:
     """What executors need to know of a job."""
 
-    prefix: str
-    """A folder that all of them see."""
+    place: Any
+    """The `Workplace` of the job, which all of them see."""
     function: Any
     count: int
     params: Mapping[str, Any]
@@ -38,7 +36,7 @@ class ShardTask:
     deleted: Mapping[str, list[Any]] = field(default_factory=dict)
     """By input: what is gone since the last run."""
     tables: tuple[str, ...] = ()
-    """Inputs whose rows lie below `prefix/inputs`."""
+    """Inputs whose rows lie below `inputs` there."""
     schema: Any = None
     """The Arrow schema of the rows that are made, if it is known."""
 
@@ -50,6 +48,7 @@ class ShardFile:
     path: str
     size: int
     _parts: list[dict[str, Any]]
+    _place: Any = None
 
     def read(self) -> bytes:
         """Read all of it."""
@@ -73,9 +72,9 @@ class ShardFile:
             if "content" in part:
                 yield part["content"]
                 continue
-            with open(part["file"], "rb") as stream:
+            with self._place.open_object(part["file"]) as stream:
                 stream.seek(part["start"])
-                yield stream.read(part["size"])
+                yield bytes(stream.read(part["size"]))
 
 
 class JobShard:
@@ -93,7 +92,8 @@ class JobShard:
 
     def files(self, name: str) -> list[ShardFile]:
         """The files of an input that are this shard's."""
-        return [ShardFile(f["path"], f["size"], f["parts"]) for f in self._known(self._task.files, name)[self.number]]
+        dealt = self._known(self._task.files, name)[self.number]
+        return [ShardFile(f["path"], f["size"], f["parts"], self._task.place) for f in dealt]
 
     def table(self, name: str) -> Iterator[Any]:
         """The rows of an input that are this shard's, as Arrow record batches."""
@@ -101,14 +101,15 @@ class JobShard:
 
         if name not in self._task.tables:
             raise KeyError(f"the job has no table {name!r} among its inputs")
-        folder = os.path.join(self._task.prefix, "inputs", name)
-        if os.path.exists(os.path.join(folder, "rows.arrow")):
-            yield from _dealt_here(folder, self.number)
+        place, folder = self._task.place, f"inputs/{name}"
+        if "rows.arrow" in place.names(folder):
+            yield from _dealt_here(place, folder, self.number)
             return
-        folder = os.path.join(folder, f"shard={self.number}")
-        for file in sorted(os.listdir(folder)) if os.path.isdir(folder) else ():
+        folder = f"{folder}/shard={self.number}"
+        for file in place.names(folder):
             if file.endswith(".parquet"):
-                yield from pq.ParquetFile(os.path.join(folder, file)).iter_batches()
+                with place.open(f"{folder}/{file}") as source:
+                    yield from pq.ParquetFile(source).iter_batches()
 
     def rows(self, name: str) -> Iterator[dict[str, Any]]:
         """The rows of an input that are this shard's, as dicts."""
@@ -130,7 +131,7 @@ class JobShard:
     def _write(self, verb: str, path: str, data: bytes | str) -> None:
         content = data.encode() if isinstance(data, str) else bytes(data)
         name = f"file-{len(self._written):06}"
-        _write_synced(os.path.join(self._folder, name), content)
+        self._task.place.write(f"{self._folder}/{name}", content)
         self._written.append({"verb": verb, "path": path, "file": name, "size": len(content)})
 
     @staticmethod
@@ -140,14 +141,15 @@ class JobShard:
         return among[name]
 
 
-def _dealt_here(folder: str, number: int) -> Iterator[Any]:
+def _dealt_here(place: Any, folder: str, number: int) -> Iterator[Any]:
     """The rows of a shard in a file of all shards."""
     import pyarrow as pa
 
-    place = _read(os.path.join(folder, "places.json")).get(str(number))
-    if place is not None:
-        with pa.memory_map(os.path.join(folder, "rows.arrow")) as source:
-            yield pa.ipc.open_file(source).get_batch(place)
+    (places,) = place.read([f"{folder}/places.json"])
+    found = json.loads(places).get(str(number))
+    if found is not None:
+        with place.open(f"{folder}/rows.arrow") as source:
+            yield pa.ipc.open_file(source).get_batch(found)
 
 
 def run_shards(task: ShardTask, numbers: Sequence[int], batches: Iterable[Any]) -> Iterator[Any]:
@@ -164,59 +166,41 @@ def run_shards(task: ShardTask, numbers: Sequence[int], batches: Iterable[Any]) 
 
 
 def run_shard(task: ShardTask, number: int) -> dict[str, Any]:
-    """Run one shard, unless an attempt at it has won already."""
-    if not os.path.isdir(task.prefix):
-        return UNSEEN
-    manifest = manifest_path(task.prefix, number)
-    if os.path.exists(manifest):
-        return _read(manifest)
-    folder = os.path.join(task.prefix, "attempts", f"{number:05}-{uuid.uuid4().hex}")
-    os.makedirs(folder)
+    """Run one shard, unless an attempt at it is finished already."""
+    place, unseen = task.place, task.place.why_unseen()
+    if unseen is not None:
+        return {UNSEEN: unseen}
+    if place.winners(number):
+        return _winner(place, number)
+    folder = f"attempts/{number:05}-{uuid.uuid4().hex}"
     shard, began = JobShard(task, number, folder), time.monotonic()
     try:
-        row_count = _write_rows(task, shard, os.path.join(folder, "rows.arrow"))
+        row_count = _write_rows(task, shard, f"{folder}/rows.arrow")
     except Exception as error:
         _note_failure(task, shard, error)
-        shutil.rmtree(folder, ignore_errors=True)
+        place.remove(folder)
         raise
     took = {"seconds": round(time.monotonic() - began, 3), "log": shard._log}
-    described = {
-        "shard": number,
-        "folder": os.path.basename(folder),
-        "rows": row_count,
-        "files": shard._written,
-        **took,
-    }
-    return _won(manifest, described, folder)
+    described = {"shard": number, "folder": folder, "rows": row_count, "files": shard._written, **took}
+    if place.offer(number, json.dumps(described).encode()):
+        return described
+    place.remove(folder)
+    return _winner(place, number)
+
+
+def _winner(place: Any, number: int) -> dict[str, Any]:
+    (content,) = place.read([place.winners(number)[number]])
+    found: dict[str, Any] = json.loads(content)
+    return found
 
 
 def _note_failure(task: ShardTask, shard: JobShard, error: Exception) -> None:
     said = {"shard": shard.number, "error": f"{type(error).__name__}: {error}", "trace": traceback.format_exc()}
-    place = os.path.join(task.prefix, f"failed-{shard.number:05}-{uuid.uuid4().hex}.json")
-    _write_synced(place, json.dumps({**said, "log": shard._log}).encode())
+    name = f"failed/{shard.number:05}-{uuid.uuid4().hex}.json"
+    task.place.write(name, json.dumps({**said, "log": shard._log}).encode())
 
 
-def manifest_path(prefix: str, number: int) -> str:
-    """Where the manifest of a shard is."""
-    return os.path.join(prefix, f"shard-{number:05}.json")
-
-
-def _won(manifest: str, described: dict[str, Any], folder: str) -> dict[str, Any]:
-    """Make the manifest, whole or not at all; if another attempt was faster, that one counts."""
-    draft = f"{manifest}.{uuid.uuid4().hex}"
-    _write_synced(draft, json.dumps(described).encode())
-    try:
-        os.link(draft, manifest)
-    except FileExistsError:
-        shutil.rmtree(folder, ignore_errors=True)
-        return _read(manifest)
-    finally:
-        os.unlink(draft)
-    _sync_folder(os.path.dirname(manifest))
-    return described
-
-
-def _write_rows(task: ShardTask, shard: JobShard, path: str) -> int:
+def _write_rows(task: ShardTask, shard: JobShard, name: str) -> int:
     """Write the rows that the function gives; without a schema their types are found at the end."""
     import pyarrow as pa
 
@@ -225,9 +209,8 @@ def _write_rows(task: ShardTask, shard: JobShard, path: str) -> int:
     if not tables:
         return 0
     whole = pa.concat_tables(tables, promote_options="permissive")
-    with pa.OSFile(path, "wb") as sink, pa.ipc.new_file(sink, whole.schema) as writer:
+    with task.place.sink(name) as sink, pa.ipc.new_file(sink, whole.schema) as writer:
         writer.write_table(whole, max_chunksize=ROWS_A_BATCH)
-    _sync_file(path)
     return int(whole.num_rows)
 
 
@@ -253,29 +236,3 @@ def _tables(made: Any, schema: Any) -> Iterator[Any]:
             raise TypeError(f"a job's function gives dicts, Arrow or pandas frames; this is a {type(item).__name__}")
     if waiting:
         yield pa.Table.from_pylist(waiting, schema=schema)
-
-
-def _read(path: str) -> dict[str, Any]:
-    with open(path, encoding="utf-8") as stream:
-        found: dict[str, Any] = json.load(stream)
-        return found
-
-
-def _write_synced(path: str, content: bytes) -> None:
-    with open(path, "wb") as stream:
-        stream.write(content)
-        stream.flush()
-        os.fsync(stream.fileno())
-
-
-def _sync_file(path: str) -> None:
-    with open(path, "rb") as stream:
-        os.fsync(stream.fileno())
-
-
-def _sync_folder(path: str) -> None:
-    handle = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)

@@ -6,6 +6,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
+from anabranch.objects.workplaces import Workplace
+
 
 @dataclass(frozen=True)
 class Blob:
@@ -49,3 +51,6 @@ class Blobs(Protocol):
 
     def spark_options(self) -> Mapping[str, str]:
         """What Spark needs to know with each read and write to find the place; no secrets."""
+
+    def workplace(self, folder: str) -> Workplace:
+        """A place for jobs below a folder, which executors reach by themselves; InvalidRequest where there is none."""

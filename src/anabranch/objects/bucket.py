@@ -13,6 +13,7 @@ from typing import Any
 from anabranch.errors import Unavailable
 from anabranch.model.object_urls import ObjectUrl
 from anabranch.objects.blobs import Blob
+from anabranch.objects.workplaces import BucketPlace, Workplace
 from anabranch.settings import BUCKET_DELETED_AT_ONCE, BUCKET_RETRIES, BUCKET_RETRY_SECONDS
 
 try:
@@ -103,6 +104,16 @@ class Bucket:
                 f"{bucket}.connection.ssl.enabled": str(not is_plain).lower(),
             }
         return options
+
+    def workplace(self, folder: str) -> Workplace:
+        """Below the same prefix; executors find the keys by themselves."""
+        path = f"{self._url.host}/{self._url.below(folder).path}"
+        return BucketPlace(path, self._url.option("endpoint"), self._region, self.spark_options())
+
+    @property
+    def _region(self) -> str | None:
+        """The region that is said, or that the environment knows; one's own server has any."""
+        return self._url.option("region") or _region() or (_USUAL_REGION if self._url.option("endpoint") else None)
 
     @contextmanager
     def _translated_errors(self, what: str) -> Iterator[None]:

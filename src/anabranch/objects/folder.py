@@ -15,8 +15,9 @@ from anabranch.errors import Corrupt, Unavailable
 from anabranch.model.ids import new_id
 from anabranch.model.objects import is_object_path
 from anabranch.objects import found_files, process_folder
-from anabranch.objects.root import FoundFile, SealedFile, WrittenFile, parquet_names
+from anabranch.objects.root import WORK, FoundFile, SealedFile, WrittenFile, parquet_names
 from anabranch.objects.stamps import own_stamp, stamp
+from anabranch.objects.workplaces import FolderPlace, Workplace
 
 _PROCESS_FOLDERS, _STORES = "aside", "stores"
 
@@ -130,9 +131,9 @@ class Folder:
         except OSError as error:
             raise _unavailable(error, folder) from error
 
-    def work_folder(self, name: str) -> Path:
+    def workplace(self, name: str) -> Workplace:
         """A folder beside the objects: gc leaves it alone, whoever works there removes it."""
-        return self._path / "jobs" / name
+        return FolderPlace(str(self._path / WORK / name))
 
     def discard(self, path: str) -> None:
         """Remove a file or prefix; what is gone already is fine."""

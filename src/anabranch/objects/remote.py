@@ -9,10 +9,9 @@ import json
 import threading
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from pathlib import Path
 from typing import Any, BinaryIO
 
-from anabranch.errors import Corrupt, InvalidRequest, Unavailable
+from anabranch.errors import Corrupt, Unavailable
 from anabranch.model.ids import new_id
 from anabranch.model.objects import FileAddress, is_object_path
 from anabranch.objects import found_files
@@ -20,7 +19,8 @@ from anabranch.objects.blobs import Blob, Blobs
 from anabranch.objects.cache import FileCache, WantedFile
 from anabranch.objects.far_process_folder import FarProcessFolder
 from anabranch.objects.ranged import RangedFile
-from anabranch.objects.root import FoundFile, SealedFile, WrittenFile, parquet_names
+from anabranch.objects.root import WORK, FoundFile, SealedFile, WrittenFile, parquet_names
+from anabranch.objects.workplaces import Workplace
 from anabranch.settings import RANGE_BYTES
 
 MARKER = "anabranch-root.json"
@@ -88,10 +88,10 @@ class RemoteRoot:
             raise Unavailable(message, hint=hint) from None
         self._blobs.delete([mark])
 
-    def work_folder(self, name: str) -> Path:
-        """Executors share no folder here."""
-        hint = "keep the objects of this repository in a folder that all executors see, such as a shared mount"
-        raise InvalidRequest(f"jobs can't work below {self.where}: they need a folder", hint=hint)
+    def workplace(self, name: str) -> Workplace:
+        """Below a prefix that has no objects."""
+        self.claim()
+        return self._blobs.workplace(f"{WORK}/{name}")
 
     def discard(self, path: str) -> None:
         """Remove a blob or prefix; a remnant does no harm, an error here would hide a real one."""

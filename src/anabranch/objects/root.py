@@ -5,8 +5,12 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import BinaryIO, Protocol
+
+from anabranch.objects.workplaces import Workplace
+
+WORK = "jobs"
+"""Below this name jobs work, which no object has."""
 
 
 @dataclass(frozen=True)
@@ -70,11 +74,10 @@ class ObjectRoot(Protocol):
     def settle(self, prefix: str) -> None:
         """Make the files below a prefix stay; Unavailable if some of them were collected meanwhile."""
 
-    def work_folder(self, name: str) -> Path:
-        """Where executors of Spark may work: a folder that they see, which is no place of objects.
+    def workplace(self, name: str) -> Workplace:
+        """Where executors of Spark may work, which is no place of objects: gc leaves it alone.
 
-        The contract: of several who hard-link one name there, one succeeds, also over a mount. A root that has no such
-        folder raises Unavailable.
+        A root that has no such place raises InvalidRequest.
         """
 
     def discard(self, path: str) -> None:

@@ -11,11 +11,12 @@ from contextlib import contextmanager, suppress
 from typing import Any
 from urllib.parse import quote, urlencode
 
-from anabranch.errors import Unavailable
+from anabranch.errors import InvalidRequest, Unavailable
 from anabranch.model.ids import new_id
 from anabranch.model.object_urls import ObjectUrl
 from anabranch.objects import found_files
 from anabranch.objects.blobs import Blob
+from anabranch.objects.workplaces import Workplace
 from anabranch.settings import BUCKET_RETRIES, HDFS_TIMEOUT_SECONDS, RANGE_BYTES
 
 try:
@@ -107,6 +108,11 @@ class WebHdfs:
     def spark_options(self) -> Mapping[str, str]:
         """The address says all."""
         return {}
+
+    def workplace(self, folder: str) -> Workplace:
+        """Python on executors has no client of HDFS that needs nothing but pyarrow."""
+        hint = "keep the objects of this repository in a folder that executors see, or on S3"
+        raise InvalidRequest(f"jobs can't work below {self.where}: executors need a folder or S3", hint=hint)
 
     @contextmanager
     def _written(self, name: str, content: bytes | Iterable[bytes]) -> Iterator[str]:

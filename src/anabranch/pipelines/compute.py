@@ -17,6 +17,8 @@ from anabranch.sql.references import find_references, splice
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from anabranch.repo.repository import Repository
+
 GROUPS_AT_MOST = 10_000
 """Above so many groups, a full refresh costs less than naming them."""
 
@@ -115,7 +117,7 @@ def _by_query(state: RunState, dataset: Dataset, inputs: Mapping[str, Any]) -> A
     return state.repo.sql(spliced, at=state.branch, **frames)
 
 
-def _since(state: RunState, given: DatasetInput, since: Since) -> tuple[Any, str, str, str]:
+def _since(state: RunState, given: DatasetInput, since: Since) -> tuple[Repository, str, str, str]:
     """The repository and table of an input, what was read last and what is read now."""
     if state.pipeline.is_inside(given):
         return state.repo, given.table, since.commit, state.branch
@@ -127,8 +129,15 @@ def _since(state: RunState, given: DatasetInput, since: Since) -> tuple[Any, str
 
 
 def _difference(state: RunState, given: DatasetInput, since: Since) -> pa.Table:
-    """What changed in an input since the last run: one change a row, in Spark's form."""
+    """What changed in an input since the last run: one change a row, in Spark's form; found once in a run."""
     repo, table, old, new = _since(state, given, since)
+    known = (repo.name, given.label)
+    if known not in state.differences:
+        state.differences[known] = _changed_rows(repo, given, table, old, new)
+    return state.differences[known]
+
+
+def _changed_rows(repo: Repository, given: DatasetInput, table: str, old: str, new: str) -> pa.Table:
     try:
         found = repo.diff(old, new, table=table)
         there = next((t for t in found if t.name == table), None)

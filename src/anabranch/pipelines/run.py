@@ -19,9 +19,10 @@ from anabranch.pipelines.datasets import Dataset, Pipeline
 from anabranch.pipelines.expectations import Checked, check_dataset, check_queries, without_dropped
 from anabranch.pipelines.past_runs import FACT, LastState, last_state
 from anabranch.pipelines.sharded import run_job
-from anabranch.pipelines.sources import RunState, pin_inputs, rows_of
+from anabranch.pipelines.sources import RunState, pin_inputs, rows_to_write
 from anabranch.pipelines.write import write_rows
 from anabranch.plan.pipeline import DatasetState, PipelineStep, plan_run, spared
+from anabranch.repo.branches.workbook import Ending
 
 if TYPE_CHECKING:
     from anabranch.catalog.runs import RunRecord
@@ -75,6 +76,18 @@ class RunResult:
     """What was published; None if nothing changed."""
 
 
+@dataclass(frozen=True)
+class RunRequest:
+    """What was asked of a run."""
+
+    on: str | None = None
+    """The branch that the output goes to; None as the pipeline says."""
+    full_refresh: Collection[str] | str = ()
+    dry_run: bool = False
+    author: str | None = None
+    notify: Notify = lambda _: None
+
+
 def run(
     repo: Repository,
     pipeline: Pipeline,
@@ -91,9 +104,7 @@ def run(
     """
     into = output_repository(repo, pipeline)
     with nullcontext() if dry_run else only_runner(into, pipeline.name):
-        return run_alone(
-            into, pipeline, on=on, full_refresh=full_refresh, dry_run=dry_run, author=author, notify=notify
-        )
+        return run_alone(into, pipeline, RunRequest(on, full_refresh, dry_run, author, notify))
 
 
 def output_repository(repo: Repository, pipeline: Pipeline) -> Repository:
@@ -107,19 +118,10 @@ def only_runner(repo: Repository, pipeline: str) -> AbstractContextManager[None]
     return only_one(repo.workbook, f"pipeline {pipeline}")
 
 
-def run_alone(
-    repo: Repository,
-    pipeline: Pipeline,
-    *,
-    on: str | None = None,
-    full_refresh: Collection[str] | str = (),
-    dry_run: bool = False,
-    author: str | None = None,
-    notify: Notify = lambda _: None,
-) -> RunResult:
+def run_alone(repo: Repository, pipeline: Pipeline, asked: RunRequest) -> RunResult:
     """Run a pipeline inside of `only_runner`."""
-    output = on or pipeline.output.branch or repo.default_branch
-    full = _named(pipeline, full_refresh)
+    output = asked.on or pipeline.output.branch or repo.default_branch
+    full = _named(pipeline, asked.full_refresh)
     _read_session_inputs(pipeline)
     with repo.one_state():
         last = last_state(repo, pipeline.name, output)
@@ -127,10 +129,10 @@ def run_alone(
         wanted = [_wanted(pipeline, d, pins) for d in pipeline.ordered]
         edited = _edited(repo, pipeline, output, last)
     steps = plan_run(wanted, last.datasets if last else {}, edited=edited, full=full)
-    if dry_run or all(s.action == "keep" for s in steps):
+    if asked.dry_run or all(s.action == "keep" for s in steps):
         return RunResult(pipeline.name, None, output, tuple(map(StepResult, steps)))
     codes = {w.name: w for w in wanted}
-    return _RunUnderWay(repo, pipeline, output, pins, last, codes, author, notify).carry_out(steps)
+    return _RunUnderWay(repo, pipeline, output, pins, last, codes, asked).carry_out(steps)
 
 
 def _named(pipeline: Pipeline, full_refresh: Collection[str] | str) -> frozenset[str]:
@@ -194,11 +196,10 @@ class _RunUnderWay:
     pins: Mapping[str, Pinned]
     last: LastState | None
     wanted: Mapping[str, DatasetState]
-    author: str | None
-    notify: Notify
+    asked: RunRequest
 
     def carry_out(self, steps: list[PipelineStep]) -> RunResult:
-        record = self.repo.workbook.begin_run(self.pipeline.name, self.output, self.author)
+        record = self.repo.workbook.begin_run(self.pipeline.name, self.output, self.asked.author)
         state = RunState(self.repo, self.pipeline, self.pins, record.branch)
         done: list[StepResult] = []
         checked: tuple[Checked, ...] = ()
@@ -211,27 +212,17 @@ class _RunUnderWay:
             self._refuse(checked, record)
             made = self._publish(record, checked)
         except BaseException as error:
-            self._note(record, "failed", done, checked, error=error)
+            error.add_note(f"run {record.number} of pipeline {record.pipeline} published nothing; see {record.branch}")
+            self._note(record, Ending.failed(error), done, checked)
             raise
-        self._note(record, "published", done, checked, commit=made.hash)
+        self._note(record, Ending("published", made.hash), done, checked)
         self.repo.delete_branch(record.branch, force=True)
         return RunResult(self.pipeline.name, record.number, self.output, tuple(done), checked, made)
 
-    def _note(
-        self,
-        record: RunRecord,
-        state: str,
-        done: Sequence[StepResult],
-        checked: Sequence[Checked],
-        commit: str | None = None,
-        error: BaseException | None = None,
-    ) -> None:
-        """Write down how the run ended; a failure that can't be written down must not hide the first one."""
-        if error is not None:
-            error.add_note(f"run {record.number} of pipeline {record.pipeline} published nothing; see {record.branch}")
-        failure = None if error is None else {"kind": type(error).__name__, "message": str(error)}
+    def _note(self, record: RunRecord, ending: Ending, done: Sequence[StepResult], checked: Sequence[Checked]) -> None:
+        """Write down how the run ended."""
         steps = [s.as_document() for s in done]
-        self.repo.workbook.end_run(record, state, steps, [c.as_row() for c in checked], commit=commit, error=failure)
+        self.repo.workbook.end_run(record, ending, steps, [c.as_row() for c in checked])
 
     def _step(self, state: RunState, step: PipelineStep) -> StepResult:
         dataset, step = self.pipeline.by_name[step.name], spared(step, state.unchanged)
@@ -246,7 +237,7 @@ class _RunUnderWay:
             state.unchanged.add(step.name)
         result = StepResult(step, counts, time.monotonic() - started, checked)
         log.info("%s: %s (%s)", step.name, step.action, step.reason)
-        self.notify(result)
+        self.asked.notify(result)
         return result
 
     def _store(
@@ -254,11 +245,11 @@ class _RunUnderWay:
     ) -> tuple[PipelineStep, Mapping[str, int], dict[str, int]]:
         """Compute a dataset and commit it on the run's branch."""
         if dataset.sharded:
-            return step, run_job(state, dataset, self.author), {}
+            return step, run_job(state, dataset, self.asked.author), {}
         tables = session_tables(state, dataset) if dataset.reads_session else nullcontext()
         with _naming_dataset(dataset), tables:
             step, found = self._computed(state, dataset, step)
-            with without_dropped(state, dataset, rows_of(found.rows, dataset)) as (rows, dropped):
+            with without_dropped(state, dataset, rows_to_write(state, dataset, found.rows)) as (rows, dropped):
                 counts = write_rows(state, dataset, Computed(rows, found.is_all, found.where, found.args))
         return step, counts, dropped
 
@@ -282,7 +273,7 @@ class _RunUnderWay:
         """Squash the run's branch into the output; a run that changed no row is noted there, too, by a commit."""
         said: dict[str, Any] = {
             "message": f"run {record.number} of pipeline {record.pipeline}",
-            "author": self.author,
+            "author": self.asked.author,
             "provenance": {label: f"{pin.repository}@{pin.commit}" for label, pin in self.pins.items()},
             "facts": self._facts(record, checked),
         }

@@ -40,6 +40,8 @@ class RunState:
     """The branch of the run."""
     computed: dict[str, Any] = field(default_factory=dict)
     """Rows of temporary views, by name."""
+    differences: dict[tuple[str, str], Any] = field(default_factory=dict)
+    """What changed in tables since the last run, by repository and label: several datasets may ask for it."""
     unchanged: set[str] = field(default_factory=set)
     """Datasets that this run did not change."""
 
@@ -70,8 +72,24 @@ def in_form(rows: Any, frames: str) -> Any:
     return rows
 
 
+def rows_to_write(state: RunState, dataset: Dataset, result: Any) -> Any:
+    """What a dataset gave, as rows to write; no rows without columns have those that its table has."""
+    rows = rows_of(result, dataset)
+    if not _is_blank(rows):
+        return rows
+    if dataset.name not in {t.name for t in state.repo.tables(state.branch)}:
+        hint = "let it return a frame with columns, such as pa.table({'day': pa.array([], pa.date32())})"
+        raise InvalidRequest(f"dataset {dataset.name!r} gave no rows, and no columns for its table", hint=hint)
+    return state.repo.table(dataset.name, at=state.branch, limit=0).arrow()
+
+
+def _is_blank(rows: Any) -> bool:
+    """Tell whether there are no rows that would tell columns: an empty list, a frame without any."""
+    return len(rows) == 0 if isinstance(rows, list | tuple) else len(getattr(rows, "columns", (None,))) == 0
+
+
 def rows_of(result: Any, dataset: Dataset) -> Any:
-    """What a dataset gave, as rows to write: results of SQL on Spark stay there."""
+    """What a dataset gave, as rows: results of SQL on Spark stay there."""
     if result is None:
         hint = "let it return a DataFrame, a table or rows"
         raise InvalidRequest(f"dataset {dataset.name!r} returned nothing", hint=hint)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from anabranch.errors import AnabranchError
 from anabranch.pipelines.datasets import Pipeline
-from anabranch.pipelines.run import RunResult, only_runner, output_repository, run_alone
+from anabranch.pipelines.run import RunRequest, RunResult, only_runner, output_repository, run_alone
 
 if TYPE_CHECKING:
     from anabranch.repo.repository import Repository
@@ -22,7 +22,7 @@ def watch(
     every_seconds: float = 2.0,
     stop: Callable[[], bool] = lambda: False,
     notify: Callable[[RunResult | AnabranchError], None] = lambda _: None,
-    **options: Any,
+    author: str | None = None,
 ) -> None:
     """Run a pipeline now and whenever its inputs moved, until `stop()`; several commits are one run.
 
@@ -32,7 +32,7 @@ def watch(
     with only_runner(repo, pipeline.name):
         while not stop():
             try:
-                done = run_alone(repo, pipeline, on=on, **options)
+                done = run_alone(repo, pipeline, RunRequest(on, author=author))
                 if done.run is not None:
                     notify(done)
             except AnabranchError as error:

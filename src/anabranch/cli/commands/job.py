@@ -16,6 +16,8 @@ _of_session = click.make_pass_decorator(Session)
 _job = click.argument("job", metavar="JOB")
 _SHOWN = 20
 """How many shards `show` lists."""
+_ID_SHOWN = 10
+"""So much of an id `ls` shows, which is enough to name a job."""
 
 
 @click.group("job", cls=CommandGroup, short_help="Look at jobs on Spark, and resume them.")
@@ -47,7 +49,9 @@ def ls(session: Session, name: str | None, limit: int) -> None:
         emit("No job was run yet; repo.job(…).run() runs one.")
         return
     headings = [Heading("id"), Heading("name"), Heading("state"), Heading("shards", right=True), Heading("output")]
-    rows = [(j["id"], j["name"], j["state"], _shards(j), j["output"], local(j["started_at"])) for j in found]
+    rows = [
+        (j["id"][:_ID_SHOWN], j["name"], j["state"], _shards(j), j["output"], local(j["started_at"])) for j in found
+    ]
     print_table([*headings, Heading("started")], rows)
 
 

@@ -200,10 +200,10 @@ def status(session: Session, limit: int) -> None:
 
 
 @command.command("logs")
-@click.argument("pipeline", metavar="PIPELINE")
+@click.argument("pipeline", metavar="[PIPELINE]", required=False)
 @click.argument("run", metavar="[RUN]", type=click.IntRange(min=1), required=False)
 @_of_session
-def logs(session: Session, pipeline: str, run: int | None) -> None:
+def logs(session: Session, pipeline: str | None, run: int | None) -> None:
     """Show what a run did with each dataset, and how what was expected was met; the newest, if none is named.
 
     \b

@@ -1,9 +1,8 @@
-"""Jobs as the catalogue remembers them, with what their folders tell of shards that are under way."""
+"""Jobs as the catalogue remembers them, with what their workplaces tell of shards that are under way."""
 
 from __future__ import annotations
 
 import os
-import shutil
 import socket
 from collections.abc import Mapping
 from typing import Any
@@ -11,6 +10,7 @@ from typing import Any
 from anabranch.catalog import jobs as job_rows
 from anabranch.catalog.history import to_datetime
 from anabranch.catalog.jobs import JobRecord
+from anabranch.catalog.leases import lease_holders
 from anabranch.errors import InvalidRequest, NotFound, Unavailable
 from anabranch.repo.context.context import Context
 
@@ -18,7 +18,7 @@ from anabranch.repo.context.context import Context
 def list_jobs(ctx: Context, name: str | None = None, limit: int | None = None) -> list[dict[str, Any]]:
     """List the jobs, newest first, as documents."""
     with ctx.catalog.read() as cx:
-        held = job_rows.lease_holders(cx, ctx.record.id)
+        held = lease_holders(cx, ctx.record.id)
         return [_document(ctx, r, held) for r in job_rows.list_jobs(cx, ctx.record.id, name, limit)]
 
 
@@ -26,7 +26,7 @@ def find_job(ctx: Context, which: str) -> dict[str, Any]:
     """Find a job by its id, the beginning of it, or its name, which means the newest; with its shards."""
     with ctx.catalog.read() as cx:
         record = find_record(ctx, which)
-        held = job_rows.lease_holders(cx, ctx.record.id)
+        held = lease_holders(cx, ctx.record.id)
         shards = [_shard(row) for row in job_rows.list_shards(cx, record.id)]
     options = {name: value for name, value in record.options.items() if value not in (None, [], {}, False)}
     return {**_document(ctx, record, held), "inputs": record.inputs, "options": options, "shards": shards}
@@ -50,11 +50,11 @@ def remove_job(ctx: Context, which: str) -> dict[str, Any]:
     """Forget a job and remove what its shards left; what it published stays."""
     record = find_record(ctx, which)
     with ctx.catalog.write() as cx:
-        described = _document(ctx, record, job_rows.lease_holders(cx, ctx.record.id))
+        described = _document(ctx, record, lease_holders(cx, ctx.record.id))
         if described["state"] == "running":
             raise Unavailable(f"job {record.id} ({record.name}) is running", hint="end the process that runs it first")
         job_rows.remove_job(cx, record.id)
-    shutil.rmtree(ctx.root.work_folder(record.prefix), ignore_errors=True)
+    ctx.root.workplace(record.prefix).remove()
     return described
 
 
@@ -101,8 +101,7 @@ def _state(r: JobRecord, held: Mapping[str, str]) -> str:
 
 
 def _finished(ctx: Context, r: JobRecord) -> int:
-    folder = ctx.root.work_folder(r.prefix)
-    return len(list(folder.glob("shard-*.json"))) if folder.is_dir() else 0
+    return len(ctx.root.workplace(r.prefix).winners())
 
 
 def _shard(row: Any) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Runs of pipelines as the catalogue remembers them, and leases that let one runner work at a time."""
+"""Runs of pipelines as the catalogue remembers them."""
 
 from __future__ import annotations
 
@@ -11,26 +11,21 @@ from anabranch.errors import NotFound
 from anabranch.repo.context.context import Context
 
 
-def begin_run(ctx: Context, pipeline: str, output: str, author: str | None) -> RunRecord:
-    """Note that a run begins."""
-    with ctx.catalog.write() as cx:
-        return run_rows.begin_run(cx, ctx.record.id, pipeline, output, author or ctx.author)
-
-
 def list_runs(ctx: Context, pipeline: str | None = None, limit: int | None = None) -> list[dict[str, Any]]:
     """List the runs, newest first, as documents."""
     with ctx.catalog.read() as cx:
         return [_document(r) for r in run_rows.list_runs(cx, ctx.record.id, pipeline, limit)]
 
 
-def find_run(ctx: Context, pipeline: str, number: int | None = None) -> dict[str, Any]:
-    """Find one run with what was expected in it; the newest, if no number is given."""
+def find_run(ctx: Context, pipeline: str | None, number: int | None = None) -> dict[str, Any]:
+    """Find one run with what was expected in it; the newest, if no number is given, of all if no pipeline is."""
     with ctx.catalog.read() as cx:
         there = run_rows.list_runs(cx, ctx.record.id, pipeline)
         found = next((r for r in there if number in (None, r.number)), None)
         if found is None:
             which = f"no run {number}" if number is not None and there else "no run yet"
-            raise NotFound(f"pipeline {pipeline!r} has {which}", hint="`ana pipeline status` lists the runs")
+            whose = f"pipeline {pipeline!r} has" if pipeline is not None else "there is"
+            raise NotFound(f"{whose} {which}", hint="`ana pipeline status` lists the runs")
         checked = run_rows.list_expectations(cx, [found.id])
     return {**_document(found), "expectations": [_expected(c) for c in checked]}
 
@@ -76,16 +71,3 @@ def _document(r: RunRecord) -> dict[str, Any]:
         "finished_at": None if r.finished_at is None else to_datetime(r.finished_at),
         "steps": list(r.steps),
     }
-
-
-def take_lease(ctx: Context, name: str, holder: str, seconds: int) -> str | None:
-    """Take or renew a lease; gives who has it, if somebody else does."""
-    with ctx.catalog.write() as cx:
-        found = run_rows.take_lease(cx, ctx.record.id, name, holder, seconds * 1_000_000)
-    return None if found is None else str(found.holder)
-
-
-def end_lease(ctx: Context, name: str, holder: str) -> None:
-    """Give a lease back."""
-    with ctx.catalog.write() as cx:
-        run_rows.end_lease(cx, ctx.record.id, name, holder)

@@ -52,8 +52,8 @@ class UpkeepVerbs(OpenedRepository):
 
         return list_runs(self._ctx, pipeline, limit)
 
-    def find_run(self, pipeline: str, number: int | None = None) -> dict[str, Any]:
-        """Find a run of a pipeline, with what was expected in it; the newest, if no number is given."""
+    def find_run(self, pipeline: str | None = None, number: int | None = None) -> dict[str, Any]:
+        """Find a run of a pipeline, with what was expected in it; without a number or a name, the newest."""
         from anabranch.repo.branches.runs import find_run
 
         return find_run(self._ctx, pipeline, number)

@@ -1,0 +1,57 @@
+"""Leases, by which one process at a time works at something, and how work that runs by itself ends."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import select, update
+from sqlalchemy.engine import Connection
+
+from anabranch.catalog.store import now
+from anabranch.catalog.work_tables import leases
+from anabranch.model.ids import RepositoryId
+
+
+@dataclass(frozen=True)
+class Ending:
+    """How a run or a job ended: published as a commit, or failed with an error."""
+
+    state: str
+    commit: str | None = None
+    error: Mapping[str, Any] | None = None
+
+    @classmethod
+    def failed(cls, error: BaseException) -> Ending:
+        """The ending of what an error stopped."""
+        return cls("failed", error={"kind": type(error).__name__, "message": str(error)})
+
+    def values(self, cx: Connection) -> dict[str, Any]:
+        """As columns of a row."""
+        return {"state": self.state, "commit_hash": self.commit, "error": self.error, "finished_at": now(cx)}
+
+
+def take_lease(cx: Connection, repository: RepositoryId, name: str, holder: str, for_microseconds: int) -> str | None:
+    """Take or renew a lease; gives who has it, if somebody else does and has not let it run out."""
+    moment, full = now(cx), f"{repository}/{name}"
+    found = cx.execute(select(leases).where(leases.c.name == full).with_for_update()).one_or_none()
+    if found is not None and found.holder != holder and found.until > moment:
+        return str(found.holder)
+    values = {"holder": holder, "taken_at": moment, "until": moment + for_microseconds}
+    if found is None:
+        cx.execute(leases.insert(), [{"name": full, "repository_id": repository, **values}])
+    else:
+        cx.execute(update(leases).where(leases.c.name == full).values(**values))
+    return None
+
+
+def end_lease(cx: Connection, repository: RepositoryId, name: str, holder: str) -> None:
+    """Give a lease back."""
+    cx.execute(leases.delete().where(leases.c.name == f"{repository}/{name}", leases.c.holder == holder))
+
+
+def lease_holders(cx: Connection, repository: RepositoryId) -> dict[str, str]:
+    """Who holds which lease that has not run out, by the lease's name."""
+    query = select(leases).where(leases.c.repository_id == repository, leases.c.until > now(cx))
+    return {row.name.partition("/")[2]: row.holder for row in cx.execute(query)}
