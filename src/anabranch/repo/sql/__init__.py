@@ -1,1 +1,1 @@
-"""Run SQL statements by the verbs; the namespace `ana`."""
+"""SQL statements, run through the verbs; and the namespace `ana`."""

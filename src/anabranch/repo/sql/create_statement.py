@@ -1,4 +1,4 @@
-"""The statement that makes a table like another: columns, defaults, key, checks, clustering and properties."""
+"""The statement that creates a table like another: columns, defaults, key, checks, clustering and properties."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ _WORDS = """
     WINDOW WITH WITHIN
 """
 _RESERVED = frozenset(_WORDS.split())
-"""Words that are names only in backticks, as in Spark's ANSI mode, and those that begin a part of the statement."""
+"""Words that need backticks as names: those reserved in Spark's ANSI mode, and those that begin a clause here."""
 
 
 def create_statement(table: Table) -> str:
-    """Write the statement that makes an equal table without rows."""
+    """Write the statement that creates an equal table without rows."""
     parts = [_column(column) for column in table.schema]
     if table.key:
         parts.append(f"PRIMARY KEY ({_names(table.key)})")

@@ -1,4 +1,4 @@
-"""A query of the user's, bound to what it reads and given to an engine: Spark gets the text, DuckDB what is proven."""
+"""A user's query, bound to what it reads and given to an engine: Spark gets the text, DuckDB what is proven."""
 
 from __future__ import annotations
 
@@ -33,27 +33,27 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Resolved:
-    """A query whose references are resolved: it reads the same states whenever it runs."""
+    """A query with resolved references: it reads the same states whenever it runs."""
 
     text: str
     args: Mapping[str, Any]
     references: Sequence[Reference]
     relations: Sequence[SqlRelation | None]
-    """What each reference means; None for a table of the Spark session's own."""
+    """What each reference means; None for a table of the Spark session."""
 
     @property
     def what(self) -> str:
-        """The query, short enough for a line of a log."""
+        """The query, shortened for a line of the log."""
         return f"the query {' '.join(self.text.split())[:60]!r}"
 
     @property
     def named(self) -> dict[str, SqlRelation]:
-        """The relations, each under a name that no text of a user's holds by accident."""
+        """The relations, each under a name that no user's text contains by accident."""
         return {name: r for name, r in zip(self._names, self.relations, strict=True) if name and r is not None}
 
     @cached_property
     def near(self) -> dict[str, SqlRelation]:
-        """The same without what the query's own conditions leave out."""
+        """The same relations, without files that the query's own conditions rule out."""
         from anabranch.proven.filters import table_filters
 
         filters = table_filters(self.spliced, frozenset(self.named))
@@ -65,12 +65,12 @@ class Resolved:
 
     @property
     def spliced(self) -> str:
-        """The text, in which those names stand where it reads the relations."""
+        """The text, with those names in place of the relations."""
         return splice(self.text, self.references, self._names)
 
     @property
     def unpublished(self) -> bool:
-        """Whether it reads rows of an unfinished commit."""
+        """Whether the query reads rows of an unfinished commit."""
         return any(r.unpublished for r in self.named.values())
 
     @property
@@ -87,11 +87,11 @@ class Plan:
     resolved: Resolved
     engine: Engine
     proven: ProvenQuery | None
-    """The query in DuckDB's form, if it is to run there."""
+    """The query in DuckDB's form, if it runs there."""
 
     @cached_property
     def columns(self) -> tuple[tuple[str, DataType | None], ...]:
-        """Names and types of the result; None for a column of nothing but nulls."""
+        """Names and types of the result; None for a column of only nulls."""
         if self.proven is not None:
             return self.proven.columns
         from anabranch.engines.spark import frame_types_of
@@ -110,7 +110,7 @@ class Plan:
         return engine.run_text(query.spliced, frames, query.args)
 
     def query(self) -> Query:
-        """The query for its engine, under the names of its columns."""
+        """The query for its engine, with its columns under their names."""
         if self.proven is None:
             return reading_of(Frame(self.frame), [name for name, _ in self.columns])
         from anabranch.proven.query import bound
@@ -130,13 +130,13 @@ class Plan:
             try:
                 return self.engine.fetch(self.query())
             except InvalidRequest as error:
-                # DuckDB may compute a value before a filter drops its row; Spark's word counts.
+                # DuckDB may compute a value before a filter drops its row, so only Spark's failure counts.
                 if not self.proven.may_fail and not self.proven.guards:
                     raise
                 return self.asking_spark(error)._from_spark()
 
     def asking_spark(self, error: InvalidRequest) -> Plan:
-        """The same plan on Spark, after DuckDB failed; where Spark can't be asked it is refused."""
+        """The same plan on Spark, after DuckDB failed. Raises if Spark cannot be used."""
         engines = self.place.ctx.engines
         if engines.setting == "duck" or not engines.has_spark:
             why = error.facts.get("only_spark")
@@ -155,7 +155,7 @@ class Plan:
         return frame_to_memory(self.frame)
 
     def watched(self) -> ExitStack:
-        """A block in which a failure to read is reported as the damage that caused it."""
+        """Open a block in which a failed read is reported as the damage that caused it."""
         stack = ExitStack()
         for relation in self.resolved.named.values():
             relation.watch(stack)
@@ -165,10 +165,10 @@ class Plan:
 def plan_query(
     place: SqlPlace, text: str, args: Mapping[str, Any] | None, frames: Mapping[str, Any], *, to_write: bool = False
 ) -> Plan:
-    """Resolve what a query reads, choose its engine, and let that engine look at it.
+    """Resolve what a query reads, choose its engine, and have that engine analyse it.
 
-    Where a Spark session is open whose settings change what SQL means, Spark it is; but rows `to_write` that are given
-    in the text itself need no job.
+    If an open Spark session has settings that change what SQL means, Spark runs it; except that rows `to_write` which
+    are literals in the text need no Spark job.
     """
     query, engines = _resolved(place, text, args, frames), place.ctx.engines
     by_session = engines.differs and not (to_write and not query.relations)
@@ -177,7 +177,7 @@ def plan_query(
     work = Work(size, by_session, spark_reason, query.only_spark)
     engine = engines.pick(work, query.what)
     plan = Plan(place, query, engine, proven if engine.in_process else None)
-    _ = plan.columns  # Spark analyses the query only now, if it runs on a server.
+    _ = plan.columns  # Forces analysis now; Spark Connect would put it off.
     return plan
 
 
@@ -186,16 +186,16 @@ def _resolved(place: SqlPlace, text: str, args: Mapping[str, Any] | None, frames
     references = find_references(text)
     relations = find_relations(place, references, args or {}, frames)
     found = Resolved(text, {}, references, relations)
-    # A parameter may name a table or a version; those are filled in, and not the engine's.
+    # Parameters that name a table or a version are filled in here; the engine does not get them.
     return Resolved(text, used_args(found.spliced, args), references, relations)
 
 
 def find_relations(
     place: SqlPlace, references: Sequence[Reference], args: Mapping[str, Any], frames: Mapping[str, Any]
 ) -> list[SqlRelation | None]:
-    """Find what references of a statement mean, all at one moment; None for a table of the Spark session's own.
+    """Resolve the references of a statement as of one moment; None for a table of the Spark session.
 
-    A statement that asks again hears the same.
+    Within one statement, asking again gives the same answers.
     """
     wanted = [replace(r, start=0, end=0, alias_at=None) for r in references]
     now = cache(lambda: to_datetime(place.ctx.catalog.now()))
@@ -206,12 +206,12 @@ def find_relations(
 
 
 def find_all(place: SqlPlace, texts: Iterable[str], args: Mapping[str, Any], frames: Mapping[str, Any]) -> None:
-    """Find what the parts of a statement read before the first of them is planned."""
+    """Resolve what all parts of a statement read, before the first of them is planned."""
     find_relations(place, [r for text in texts for r in find_references(text)], args, frames)
 
 
 def _timed(place: SqlPlace, reference: Reference, args: Mapping[str, Any], now: Callable[[], datetime]) -> Reference:
-    """A reference whose times are known, those that an expression gives, too."""
+    """Resolve the times of a reference, evaluating those given as expressions."""
 
     def known(moment: Moment) -> Moment:
         if moment.form != "expression":
@@ -227,13 +227,13 @@ def _timed(place: SqlPlace, reference: Reference, args: Mapping[str, Any], now: 
 
 
 def _evaluated(place: SqlPlace, text: str, args: Mapping[str, Any]) -> Any:
-    """The value of an expression that gives a time."""
+    """Evaluate an expression for a time."""
     plan = plan_query(place, f"SELECT CAST(({text}) AS TIMESTAMP) AS t", args, {})
     return plan.arrow().column(0)[0].as_py()
 
 
 def _proof(query: Resolved, engines: Engines, by_session: bool) -> tuple[ProvenQuery | None, str | None]:
-    """The query in DuckDB's form, or what in it only Spark runs; neither where Spark runs it anyway."""
+    """The query in DuckDB's form, or the part that only Spark runs; neither if Spark runs it anyway."""
     if engines.setting == "spark" or (engines.setting == "auto" and by_session):
         return None, None
     from anabranch.proven.query import prove_query
@@ -250,7 +250,7 @@ def _proof(query: Resolved, engines: Engines, by_session: bool) -> tuple[ProvenQ
 
 
 def used_args(text: str, args: Mapping[str, Any] | None) -> dict[str, Any]:
-    """The arguments that a text has markers for; one that is missing is refused."""
+    """The arguments that a text has markers for; a missing one is refused."""
     given = dict(args or {})
     wanted = {t.text[1:] for t in tokenize(text) if t.kind == "parameter"}
     missing = sorted(wanted - set(given))

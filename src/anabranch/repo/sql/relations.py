@@ -1,4 +1,4 @@
-"""What a query reads: tables at some ref, system tables, frames of the user's; each in the form of either engine."""
+"""What a query reads: tables at a ref, system tables, the user's frames; each in a form for either engine."""
 
 from __future__ import annotations
 
@@ -30,35 +30,35 @@ if TYPE_CHECKING:
     from anabranch.repo.sql.system_names import SystemTable
 
 TARGET = "_ana_target"
-"""The name in braces under which a statement reads the table that it changes, with its hidden row id."""
+"""The name in braces by which a statement reads the table it changes, hidden row id included."""
 
 
 @dataclass(frozen=True)
 class SqlPlace:
-    """Where a statement reads and writes: a branch, a ref to read at, a transaction that is under way."""
+    """Where a statement reads and writes: a branch, a ref to read at, a transaction under way."""
 
     ctx: Context
     branch: str
     at: str | None = None
     tx: Transaction | None = None
     known: dict[Reference, SqlRelation | None] = field(default_factory=dict, compare=False)
-    """What the references of one statement were found to mean, whatever happens meanwhile."""
+    """What the references of one statement resolved to, so that they stay fixed while it runs."""
 
     def for_one_statement(self) -> SqlPlace:
-        """The same place for another statement, which sees what is there by then."""
+        """The same place for another statement, which sees the state of its own time."""
         return replace(self, known={})
 
 
 class SqlRelation(Protocol):
-    """Something to read from."""
+    """Something a query can read from."""
 
     @property
     def columns(self) -> tuple[tuple[str, DataType | None], ...]:
-        """Names and types; None for a column of nothing but nulls."""
+        """Names and types; None for a column of only nulls."""
 
     @property
     def unpublished(self) -> bool:
-        """Whether its rows are in part those of an unfinished commit."""
+        """Whether some of its rows belong to an unfinished commit."""
 
     @property
     def size_bytes(self) -> int:
@@ -66,16 +66,16 @@ class SqlRelation(Protocol):
 
     @property
     def only_spark(self) -> str | None:
-        """Why DuckDB can't read it, if it can't."""
+        """Why DuckDB cannot read it, if so."""
 
     def frame(self, engine: SparkEngine) -> DataFrame:
         """As a Spark DataFrame."""
 
     def query(self, engine: Engine, columns: Sequence[str], all_rows: bool) -> Query:
-        """As a query in the process that gives these columns, under their names; `all_rows` if all will be read."""
+        """As a query in the process for these columns, by name; `all_rows` if every row will be read."""
 
     def near(self, conditions: Sequence[Any], args: Mapping[str, Any]) -> SqlRelation:
-        """Without files that hold no row for which all conditions hold, as far as is known without reading them."""
+        """Leave out files known, without reading them, to hold no row that meets all conditions."""
 
     def watch(self, stack: ExitStack) -> None:
         """Report a failure to read as the damage that caused it."""
@@ -147,7 +147,7 @@ class SystemRelation:
         return self
 
     def watch(self, stack: ExitStack) -> None:
-        """Its rows are at hand."""
+        """Nothing to watch: the rows are in memory."""
 
 
 @dataclass(frozen=True)
@@ -181,13 +181,13 @@ class FrameRelation:
         return self
 
     def watch(self, stack: ExitStack) -> None:
-        """Its rows are the user's."""
+        """Nothing to watch: the rows are the user's."""
 
 
 def find_relation(
     place: SqlPlace, reference: Reference, args: Mapping[str, Any], frames: Mapping[str, Any]
 ) -> SqlRelation | None:
-    """Find what one reference means; None for a table of the Spark session's own."""
+    """Find what one reference means; None for a table of the Spark session."""
     if reference.frame:
         return _frame(reference.parts[0], frames, place)
     name = _name(reference, args)
@@ -208,7 +208,7 @@ def find_relation(
 
 
 def _table(place: SqlPlace, name: str, at: str | None) -> TableRelation:
-    """A table at a ref, else as the transaction has it now, else where the statement reads."""
+    """A table at a ref; without one, as the transaction has it, or else where the statement reads."""
     if at is not None or place.tx is None:
         return TableRelation(open_table(place.ctx, name, at or place.at or place.branch), place.ctx)
     found = place.tx.table(name)
@@ -225,7 +225,7 @@ def _name(reference: Reference, args: Mapping[str, Any]) -> str:
 
 
 def _at_sign(place: SqlPlace, name: str) -> TableRelation | None:
-    """A table written `t@dev` in backticks, if there is no table of that very name."""
+    """A table written `t@dev` in backticks, for when no table has that very name."""
     table, sign, ref = name.rpartition("@")
     if not sign or not table or not ref:
         return None
@@ -252,7 +252,7 @@ def _system(place: SqlPlace, reference: Reference, args: Mapping[str, Any]) -> S
 
 
 def _changes(place: SqlPlace, name: str, span: Span, args: Mapping[str, Any]) -> SystemRelation:
-    """`t CHANGES FROM VERSION a TO VERSION b`: as Spark means it, both ends included."""
+    """`t CHANGES FROM VERSION a TO VERSION b`, both ends included, as in Spark."""
     start = _start(place, span, args)
     end = _ref(place, span.end, args) if span.end else place.at or place.branch
     to = end if span.to_inclusive else _before(place, end)
@@ -260,12 +260,12 @@ def _changes(place: SqlPlace, name: str, span: Span, args: Mapping[str, Any]) ->
 
 
 def _start(place: SqlPlace, span: Span, args: Mapping[str, Any]) -> str | None:
-    """What the changes come after: the commit before the first, or what the branch showed at a time; None for all."""
+    """Where the changes start from: the commit before the first, or what the branch showed at a time; None for all."""
     ref = _ref(place, span.start, args)
     if span.start.kind == "timestamp":
         try:
             return show(place.ctx, ref).hash
-        except NotFound:  # The branch was not there yet.
+        except NotFound:  # The branch did not exist yet.
             return None
     return _before(place, ref) if span.from_inclusive else ref
 
@@ -277,7 +277,7 @@ def _before(place: SqlPlace, ref: str) -> str | None:
 
 
 def argument_value(argument: Argument, args: Mapping[str, Any]) -> Any:
-    """The value of an argument of a system table."""
+    """The value of a system table's argument."""
     if argument.form == "parameter":
         return _argument_value(argument.value, args)
     if argument.form == "null":
@@ -294,7 +294,7 @@ def _argument_value(name: str, args: Mapping[str, Any]) -> Any:
 
 
 def _ref(place: SqlPlace, moment: Moment, args: Mapping[str, Any]) -> str:
-    """A moment as a ref; times are those of the branch, numbers are places on its line."""
+    """A moment as a ref; times are those of the branch, numbers are indexes on its line."""
     value: Any = moment.value
     if moment.form == "parameter":
         value = _argument_value(moment.value, args)
@@ -305,7 +305,7 @@ def _ref(place: SqlPlace, moment: Moment, args: Mapping[str, Any]) -> str:
 
 
 def time_text(value: Any) -> str:
-    """A time as refs and moments have it."""
+    """Write a time the way refs and moments do."""
     if isinstance(value, datetime):
         return (value if value.tzinfo else value.replace(tzinfo=UTC)).isoformat()
     return value.isoformat() if isinstance(value, date) else str(value)

@@ -1,4 +1,4 @@
-"""INSERT, UPDATE, DELETE, MERGE INTO: rows that SQL computes become one change of a table, all or nothing."""
+"""INSERT, UPDATE, DELETE, MERGE INTO: rows computed by SQL become one change of a table, all or nothing."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ from anabranch.sql.statements import Delete, Insert, MergeClause, MergeInto, Tru
 
 @dataclass(frozen=True)
 class Given:
-    """What came with a statement."""
+    """The arguments and frames given with a statement."""
 
     args: Mapping[str, Any]
     frames: Mapping[str, Any]
 
 
 def run_insert(place: SqlPlace, asked: Insert, given: Given) -> Counts:
-    """Insert the rows of a query, or let the table hold just these; columns by place, or by name."""
+    """Insert the rows of a query, or replace all rows with them; columns by position or by name."""
     table = _writer(place, asked.table)
     asked = _with_partition(asked, table.schema)
     text = _reading_defined(asked.defined, _with_defaults(asked, table.schema))
@@ -43,7 +43,7 @@ def run_insert(place: SqlPlace, asked: Insert, given: Given) -> Counts:
 
 
 def _with_partition(asked: Insert, schema: Schema) -> Insert:
-    """PARTITION (day = 2) as what it stands for: a column of the query, and the condition that OVERWRITE replaces."""
+    """Rewrite PARTITION (day = 2) as a column of the query, and as the condition that OVERWRITE replaces."""
     if not asked.partition:
         return asked
     fixed = {schema.column(name).name: value for name, value in asked.partition}
@@ -62,15 +62,15 @@ def _with_partition(asked: Insert, schema: Schema) -> Insert:
 
 
 def _reading_defined(defined: str, query: str) -> str:
-    """A query that may read what WITH before its statement defined."""
+    """A query that can read what a WITH before its statement defined."""
     if not defined:
         return query
-    is_inner = tokenize(query)[0].word in ("WITH", "VALUES")  # Neither stands after WITH in both engines.
+    is_inner = tokenize(query)[0].word in ("WITH", "VALUES")  # Not accepted after WITH by both engines.
     return f"{defined}\n" + (f"SELECT * FROM (\n{query}\n)" if is_inner else query)
 
 
 def rows_as(inner: Plan, columns: Sequence[Column], given: Given, what: str) -> Any:
-    """Rows of a query under the columns' names, each value cast to its column's type as an assignment casts."""
+    """Rows of a query under the columns' names, each value cast to its column's type as in an assignment."""
     types = [t for _, t in inner.columns]
     if [(c.name, c.type) for c in columns] == list(inner.columns):
         return _rows(inner)
@@ -81,12 +81,12 @@ def rows_as(inner: Plan, columns: Sequence[Column], given: Given, what: str) -> 
 
 
 def _rows(plan: Plan) -> Any:
-    """The rows of a plan as a table takes them in."""
+    """The rows of a plan, in a form that tables take."""
     return plan.frame if plan.proven is None else plan.arrow()
 
 
 def _cast(name: str, source: DataType | None, column: Column, what: str, shown: str | None = None) -> str:
-    """A value as its column's type, under the column's name or another; one that can't be stored there is refused."""
+    """Cast a value to its column's type, named as the column or as `shown`; refuse one that cannot be stored."""
     alias = _quoted(shown or column.name)
     problem = misfit(source, column.type) if source is not None else None
     if problem:
@@ -103,7 +103,7 @@ def _quoted(name: str) -> str:
 
 
 def _targets(asked: Insert, schema: Schema, found: Sequence[str]) -> list[Column]:
-    """The columns that the query's columns go to."""
+    """The table's columns that the query's columns go to."""
     what = f"insert into {asked.table!r}"
     if asked.by_name:
         return [schema.column(name) for name in found]
@@ -116,7 +116,7 @@ def _targets(asked: Insert, schema: Schema, found: Sequence[str]) -> list[Column
 
 
 def _with_defaults(asked: Insert, schema: Schema) -> str:
-    """The query's text with the word DEFAULT in VALUES filled in."""
+    """The query's text, with the word DEFAULT filled in within VALUES."""
     tokens = tokenize(asked.source)
     if tokens[0].word != "VALUES" or not any(t.word == "DEFAULT" for t in tokens):
         return asked.source
@@ -144,7 +144,7 @@ def run_truncate(place: SqlPlace, asked: Truncate) -> Counts:
 
 
 def run_update(place: SqlPlace, asked: Update, given: Given) -> Counts:
-    """Update rows; where nothing but the row itself is looked at, as `table.update` does."""
+    """Update rows; through `table.update` if only the row itself is looked at."""
     table = _writer(place, asked.table)
     schema, alias = table.schema, asked.alias or _last(asked.table)
     values = {schema.column(n).name: _value(schema.column(n), text) for n, text in asked.values}
@@ -161,7 +161,7 @@ def run_update(place: SqlPlace, asked: Update, given: Given) -> Counts:
 
 
 def run_delete(place: SqlPlace, asked: Delete, given: Given) -> Counts:
-    """Delete rows; where nothing but the row itself is looked at, as `table.delete` does."""
+    """Delete rows; through `table.delete` if only the row itself is looked at."""
     table = _writer(place, asked.table)
     alias, own = asked.alias or _last(asked.table), _last(asked.table)
     if asked.where is None:
@@ -175,7 +175,7 @@ def run_delete(place: SqlPlace, asked: Delete, given: Given) -> Counts:
 
 
 def run_merge(place: SqlPlace, asked: MergeInto, given: Given) -> Counts:
-    """Merge a source into a table: each row of the join does what the first clause that it meets says."""
+    """Merge a source into a table: each joined row follows the first clause that applies to it."""
     table = _writer(place, asked.table)
     what, schema = f"merge into {asked.table!r}", table.schema
     alias = asked.alias or _last(asked.table)
@@ -204,19 +204,19 @@ def run_merge(place: SqlPlace, asked: MergeInto, given: Given) -> Counts:
 
 
 def _looks(asked: MergeInto) -> Iterator[str]:
-    """What a merge asks of each row, as queries."""
+    """What a merge evaluates for each row, as queries."""
     values = [text for c in asked.clauses for _, text in c.values or ()]
     for text in (asked.on, *(c.condition for c in asked.clauses), *values):
         yield f"{asked.defined}\nSELECT {text}"
 
 
 _HERE, _THERE = "_ana_here", "_ana_there"
-"""Columns that tell whether a row of the target, or of the source, takes part in a row of the join."""
+"""Columns that tell whether the target, or the source, has a row in a joined row."""
 _OPS = {"update": UPDATE, "insert": INSERT, "delete": DELETE}
 
 
 def _join(whens: set[str]) -> str:
-    """The narrowest join that gives every row that some clause asks for; the source comes first."""
+    """The narrowest join with every row that some clause needs; the source comes first."""
     if "not matched by source" in whens:
         return "FULL OUTER JOIN" if "not matched" in whens else "RIGHT OUTER JOIN"
     return "LEFT OUTER JOIN" if "not matched" in whens else "INNER JOIN"
@@ -237,7 +237,7 @@ def _choice(tests: Sequence[str], values: Sequence[str], otherwise: str = "NULL"
 
 
 def _filled(clause: MergeClause, schema: Schema, offered: Sequence[str], source: str, what: str) -> MergeClause:
-    """The clause with `*` written out: all columns of the table, from the source by name."""
+    """Write out a clause's `*`: all columns of the table, from the source by name."""
     if clause.action == "delete":
         return clause
     if clause.values is None:
@@ -255,7 +255,7 @@ def _filled(clause: MergeClause, schema: Schema, offered: Sequence[str], source:
 
 
 def _clause_value(clause: MergeClause, column: Column, alias: str) -> str:
-    """What a clause makes of a column: its value, else what it was, or the default of a new row."""
+    """A clause's value for a column: the one it sets, otherwise the old one, or the default in a new row."""
     given = dict(clause.values or ())
     if column.name in given:
         return f"({given[column.name]}\n)"
@@ -263,12 +263,12 @@ def _clause_value(clause: MergeClause, column: Column, alias: str) -> str:
 
 
 def _own(alias: str, column: Column) -> str:
-    """The cell as it is."""
+    """The cell as it was."""
     return f"{_quoted(alias)}.{_quoted(column.name)}"
 
 
 def _actions(op: str, schema: Schema, alias: str, values: Mapping[str, str], source: str) -> str:
-    """The query that says for each row what becomes of it, with its cells before and after."""
+    """The query that says what happens to each row, with its cells before and after."""
     own = _quoted(alias)
     picked = [f"{op} AS `{OP}`"]
     if not schema.has_key:
@@ -283,7 +283,7 @@ def _actions(op: str, schema: Schema, alias: str, values: Mapping[str, str], sou
 def _change(
     place: SqlPlace, table: TableWriter, text: str, assigned: Mapping[str, str], given: Given, what: str
 ) -> Counts:
-    """Run the query of actions, and take what it says into the transaction as one statement."""
+    """Run the query of actions, and add its result to the transaction as one statement."""
     from anabranch.repo.write.row_actions import apply_actions
     from anabranch.repo.write.write import Write
 
@@ -323,7 +323,7 @@ def _last(name: str) -> str:
 
 
 def _source_name(text: str) -> str:
-    """What a source without an alias is called: the last part of its name."""
+    """The name of a source without an alias: the last part of its name."""
     found = find_references(f"SELECT * FROM {text}")
     return found[0].parts[-1] if len(found) == 1 and not text.lstrip().startswith("(") else "source"
 
@@ -333,7 +333,7 @@ def _value(column: Column, text: str) -> str:
 
 
 def _looks_elsewhere(*texts: str | None) -> bool:
-    """Tell whether some text has a query in it."""
+    """Whether a text contains a query."""
     given = [text for text in texts if text]
     words = {token.word for text in given for token in tokenize(text)}
     return "SELECT" in words or any(find_references(f"SELECT {text}") for text in given)

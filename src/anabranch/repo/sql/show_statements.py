@@ -1,4 +1,4 @@
-"""Runs the statements of SQL that show: lists by pattern, columns and history of a table, what makes one like it."""
+"""Runs the SQL statements that show: lists by pattern, columns and history of a table, the statement to create it."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ _HISTORY = (
     ("deleted", BIGINT),
 )
 _MATCHED = {"log": "message", "conflicts": "table", "properties": "key"}
-"""The column that LIKE looks at, where it is not the name."""
+"""The column that LIKE matches, if not the name."""
 
 
 def show(
@@ -55,7 +55,7 @@ def show(
     at: str | None,
     tx: Transaction | None = None,
 ) -> pa.Table:
-    """Show what a branch, a ref or an unfinished commit has."""
+    """Show what is on a branch, at a ref, or in an unfinished commit."""
 
     def opened(name: str) -> Table:
         return tx.table(name) if tx and at is None else open_table(ctx, name, at or branch)
@@ -112,7 +112,7 @@ def _in_namespace(tables: pa.Table, namespace: str, known: pa.Table) -> pa.Table
 
 
 def _like(rows: pa.Table, column: str, pattern: str | None) -> pa.Table:
-    """Keep the rows whose name, with its namespace or without, fits the pattern."""
+    """Keep the rows whose name, with or without its namespace, matches the pattern."""
     if pattern is None:
         return rows
     wanted = like_pattern(pattern)
@@ -122,7 +122,7 @@ def _like(rows: pa.Table, column: str, pattern: str | None) -> pa.Table:
 
 
 def like_pattern(pattern: str) -> re.Pattern[str]:
-    """Read a pattern of SHOW: `*` and `%` are any text, `|` is between choices, capitals don't matter."""
+    """Compile a pattern of SHOW: `*` and `%` match any text, `|` separates choices, case is ignored."""
     choices = [re.sub(r"\\\*|%", ".*", re.escape(choice.strip())) for choice in pattern.split("|")]
     return re.compile("|".join(f"(?:{choice})" for choice in choices), re.IGNORECASE | re.DOTALL)
 
@@ -140,7 +140,7 @@ def _described(table: Table, extended: bool) -> Iterator[dict[str, Any]]:
 
 
 def _details(table: Table) -> Iterator[tuple[str, str]]:
-    """What there is to say of a table besides its columns, after a line that Spark puts there, too."""
+    """A table's details besides its columns, under the same heading as in Spark."""
     yield "", ""
     yield "# Detailed Table Information", ""
     yield "Name", table.name

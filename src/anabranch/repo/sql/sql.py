@@ -1,4 +1,4 @@
-"""sql: run statements one by one; writing ones in commits, all or nothing, or staged in the working set."""
+"""sql: run statements one by one; writes go into commits, all or nothing, or are staged in the working set."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def run_script(
     author: str | None,
     frames: Mapping[str, Any],
 ) -> SqlResult:
-    """Run a script, and give the last result: what it writes is one commit, or staged if there is a COMMIT in it."""
+    """Run a script and return the last result. Writes are committed, or staged if it contains COMMIT or ROLLBACK."""
     statements = _statements(text)
     staging = any(isinstance(x, (s.SqlCommit, s.Rollback)) for x in statements)
     session = SqlSession(ctx, on, staging=staging, at=at)
@@ -53,7 +53,7 @@ def run_script(
 
 
 def run_in(tx: Transaction, text: str, args: Mapping[str, Any] | None, frames: Mapping[str, Any]) -> SqlResult:
-    """Run statements inside a commit that is under way; gives the last result."""
+    """Run statements inside a commit under way, and return the last result."""
     statements = _statements(text)
     outside = next((x for x in statements if isinstance(x, s.GoverningSql)), None)
     if outside is not None:
@@ -73,7 +73,7 @@ def _statements(text: str) -> list[s.SqlStatement]:
 
 
 class SqlSession:
-    """Statements one after the other: `USE BRANCH` lasts, and with `staging` writes go to the working set."""
+    """Runs statements one after another: `USE BRANCH` lasts; with `staging`, writes go to the working set."""
 
     def __init__(
         self,
@@ -91,7 +91,7 @@ class SqlSession:
     def execute(
         self, text: str, args: Mapping[str, Any] | None = None, *, message: str | None = None, **frames: Any
     ) -> list[SqlResult]:
-        """Run a script; gives a result for each statement."""
+        """Run a script, and return a result for each statement."""
         statements = _statements(text)
         with _placed(text, statements):
             return self.run(statements, Given(args or {}, frames), message, self.author)
@@ -99,7 +99,7 @@ class SqlSession:
     def run(
         self, statements: Sequence[s.SqlStatement], given: Given, message: str | None, author: str | None
     ) -> list[SqlResult]:
-        """Run statements; those that write between two that govern are one commit."""
+        """Run statements. Writes that no governing statement separates become one commit."""
         if self.at is not None:
             self._refuse_writes(statements, self.at)
         results: list[SqlResult] = []
@@ -119,7 +119,7 @@ class SqlSession:
         return results
 
     def _refuse_writes(self, statements: Sequence[s.SqlStatement], at: str) -> None:
-        """Refuse a ref that is not there, and what does more than read it."""
+        """Refuse statements that do more than read, and a ref that does not exist."""
         writes = next((x for x in statements if isinstance(x, (s.WritingSql, s.GoverningSql))), None)
         if writes is not None:
             raise InvalidRequest(f"{_word(writes)} writes, and at a ref tables are only read", hint=_NOT_AT)
@@ -128,7 +128,7 @@ class SqlSession:
     def _run_together(
         self, statements: Sequence[s.SqlStatement], given: Given, message: str | None, author: str | None
     ) -> list[SqlResult]:
-        """Run reading and writing statements: in one transaction, if any of them writes."""
+        """Run reading and writing statements; in one transaction, if any of them writes."""
         writes = [x for x in statements if isinstance(x, s.WritingSql)]
         if not writes:
             staged = working_set(self.ctx, self.branch) if self.staging and self.at is None else None
@@ -199,7 +199,7 @@ _WRITES: dict[type, Callable[[SqlPlace, Any, Given], Counts]] = {
 
 
 def _run(place: SqlPlace, statement: s.SqlStatement, given: Given) -> SqlResult:
-    """Run one statement that reads or writes; all that it reads is of one moment."""
+    """Run one statement that reads or writes, reading everything as of one moment."""
     place, ctx = place.for_one_statement(), place.ctx
     with _naming_statement(statement):
         if isinstance(statement, s.SqlQuery):
@@ -221,7 +221,7 @@ def _run(place: SqlPlace, statement: s.SqlStatement, given: Given) -> SqlResult:
 
 @contextmanager
 def _naming_statement(statement: s.SqlStatement) -> Iterator[None]:
-    """Let an error know which statement it came from."""
+    """Note in an error which statement it came from."""
     try:
         yield
     except AnabranchError as error:
@@ -232,7 +232,7 @@ def _naming_statement(statement: s.SqlStatement) -> Iterator[None]:
 
 @contextmanager
 def _placed(text: str, statements: Sequence[s.SqlStatement]) -> Iterator[None]:
-    """Let the error of a script say its line, and what was published before it."""
+    """Add to a script's error its line, and what was published before it."""
     try:
         yield
     except AnabranchError as error:
@@ -248,7 +248,7 @@ def _placed(text: str, statements: Sequence[s.SqlStatement]) -> Iterator[None]:
 
 
 def _line_of(text: str, statements: Sequence[s.SqlStatement], failed: s.SqlStatement) -> int:
-    """The line that a statement of a script begins in."""
+    """The line of a script that a statement begins on."""
     at = 0
     for statement in statements:
         at = text.index(statement.text, at)
@@ -270,7 +270,7 @@ def _explained(place: SqlPlace, asked: s.Explain, given: Given) -> pa.Table:
 
 
 def _one(**values: Any) -> pa.Table:
-    """One row."""
+    """A table of one row."""
     import pyarrow as pa
 
     return pa.table({n: pa.array([v], pa.string() if v is None else None) for n, v in values.items()})

@@ -1,4 +1,4 @@
-"""The relations of `ana` on versioned files: the tree, lines of texts, the history of one, what differs."""
+"""The relations of `ana` on versioned files: the tree, lines of text files, a file's history, differences."""
 
 from __future__ import annotations
 
@@ -46,14 +46,14 @@ def _tree(asked: SystemRequest) -> FileTree:
 
 
 def files(asked: SystemRequest) -> SystemTable:
-    """All files, or those that a pattern finds, by path."""
+    """All files, or those that match a pattern, by path."""
     pattern, tree = asked.text(0, "a pattern"), _tree(asked)
     found = tree.walk() if pattern is None else iter(tree.glob(pattern))
     return asked.in_memory(_FILES, lambda: map(vars, found))
 
 
 def file_lines(asked: SystemRequest) -> SystemTable:
-    """The lines of all text files that a pattern finds, numbered from 1."""
+    """The lines of all text files that match a pattern, numbered from 1."""
     pattern, tree = asked.text(0, "a pattern") or "**", _tree(asked)
     return asked.in_memory(_LINES, lambda: _lines(tree, pattern))
 
@@ -80,7 +80,7 @@ def file_history_of(asked: SystemRequest) -> SystemTable:
 
 
 def diff_files(asked: SystemRequest) -> SystemTable:
-    """What differs in the files of two refs; without any, what is staged, or the last commit's change."""
+    """What differs in the files of two refs; given none, what is staged, or the last commit's change."""
     before, after = asked.ref_at(0), asked.ref_at(1)
     if before is None and asked.staged:
         found = asked.staged.diff().files

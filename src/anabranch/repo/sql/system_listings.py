@@ -1,4 +1,4 @@
-"""The relations of `ana` that the catalogue alone tells: commits, branches, tags, tables, columns, what is staged."""
+"""The relations of `ana` read from the catalogue alone: commits, branches, tags, tables, columns, what is staged."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def log(asked: SystemRequest) -> SystemTable:
     ref = asked.ref_at(0) or asked.ref
     log_verbs.log(
         asked.ctx, ref, log_verbs.LogRequest(limit=0)
-    )  # what can't be shown is an error, in the words that were given
+    )  # Checks the ref as it was given, so that errors name it.
     fixed = asked.pinned(ref)
     return asked.in_memory(_LOG, lambda: map(vars, log_verbs.log(asked.ctx, fixed)))
 
@@ -118,7 +118,7 @@ def columns(asked: SystemRequest) -> SystemTable:
     """The columns of all tables, or of one."""
     wanted = asked.table if asked.arguments else None
     if wanted is not None:
-        asked.open_table()  # one that is not there is an error
+        asked.open_table()  # Raises if there is no such table.
     found = [(entry.name, schema) for entry, schema in _schemas(asked) if wanted in (None, entry.name)]
     return asked.listed(_COLUMNS, (row for name, schema in found for row in column_rows(name, schema)))
 
@@ -145,7 +145,7 @@ def reflog(asked: SystemRequest) -> SystemTable:
 
 
 def status(asked: SystemRequest) -> SystemTable:
-    """What is staged on the branch, and the merges into it that are open."""
+    """What is staged on the branch, and the open merges into it."""
     return asked.listed(_STATUS, [*_staged(asked), *_merges(asked)])
 
 
@@ -168,6 +168,6 @@ def _merges(asked: SystemRequest) -> Iterator[dict[str, Any]]:
 
 
 def objects(asked: SystemRequest) -> SystemTable:
-    """The objects that the branch or a ref is read from, all or those of one table, and where each lies."""
+    """The objects that a branch or ref is read from, all or those of one table, and where each is."""
     found = list_objects(asked.ctx, asked.pinned(asked.ref), asked.text(0, "the name of a table"))
     return asked.listed(_OBJECTS, map(vars, found))

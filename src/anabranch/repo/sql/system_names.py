@@ -1,4 +1,4 @@
-"""The namespace `ana`: which relations it has, what they take, and how one is found by its name."""
+"""The namespace `ana`: its relations, their arguments, and how one is found by name."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ NAMESPACE = SYSTEM_NAMESPACE
 
 @dataclass(frozen=True)
 class _SystemName:
-    """A relation: how it is made, and what it takes."""
+    """A relation: how it is made, and the arguments it takes."""
 
     make: Callable[[SystemRequest], SystemTable]
     takes: str = ""
@@ -66,17 +66,17 @@ _KNOWN = {
 
 
 def names() -> tuple[str, ...]:
-    """The relations of the namespace, with its name before theirs."""
+    """The full names of the relations, such as `ana.log`."""
     return tuple(f"{NAMESPACE}.{name}" for name in sorted(_KNOWN))
 
 
 def is_system(name: str) -> bool:
-    """Tell whether a name is that of a relation of the namespace; a table of the same name is hidden behind it."""
+    """Whether a name is that of a system relation, which hides a table of the same name."""
     return name.lower() in names()
 
 
 def unknown_system(name: str) -> NotFound | None:
-    """The error of a name of the namespace that nothing has; None for other names."""
+    """The error for an unknown name in the namespace; None for other names."""
     space, _, own = name.lower().partition(".")
     if space != NAMESPACE or not own or "." in own:
         return None
@@ -93,7 +93,7 @@ def system_table(
     at: str | None,
     tx: Transaction | None = None,
 ) -> SystemTable:
-    """Find a relation of the namespace `ana`, as the branch, a ref or an unfinished commit has it."""
+    """Find a relation of `ana`, as of the branch, a ref or an unfinished commit."""
     own = name.lower().removeprefix(f"{NAMESPACE}.")
     full = f"{NAMESPACE}.{own}"
     found = _KNOWN.get(own)

@@ -1,4 +1,4 @@
-"""The relations of `ana` about where data came from: provenance both ways, jobs, runs and what they expected."""
+"""The relations of `ana` on where data came from: provenance both ways, jobs, runs and their expectations."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def runs(asked: SystemRequest) -> SystemTable:
 
 
 def expectations(asked: SystemRequest) -> SystemTable:
-    """What was expected in the runs of all pipelines, or of one, the newest run first."""
+    """The expectations in the runs of all pipelines, or of one, newest run first."""
     return asked.listed(_EXPECTATIONS, list_expectations(asked.ctx, asked.text(0, "the name of a pipeline")))
 
 

@@ -1,4 +1,4 @@
-"""The relations of `ana` on one table: what differs, who changed what, what is in conflict, where it lies."""
+"""The relations of `ana` on one table: differences, history, blame, conflicts, layout."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ _LAYOUT = (
 
 
 def diff(asked: SystemRequest) -> SystemTable:
-    """The rows of a table that differ between two refs, or by what is staged."""
+    """The rows of a table that differ between two refs; given none, what is staged."""
     found = _table_diff(asked)
     return asked.computed(found.long_columns, found)
 
@@ -75,7 +75,7 @@ def _table_diff(asked: SystemRequest) -> TableDiff:
 
 
 def changes(asked: SystemRequest) -> SystemTable:
-    """Every change of every commit after one ref up to another."""
+    """Every change of every commit after one ref, up to another."""
     found = change_verbs.changes(asked.ctx, asked.table, asked.ref_at(1), asked.ref_at(2) or asked.ref, EVERYTHING)
     return asked.computed(found.columns, found)
 
@@ -96,7 +96,7 @@ def history(asked: SystemRequest) -> SystemTable:
 
 
 def _key(asked: SystemRequest) -> dict[str, Any]:
-    """The key that the arguments after the table give, in the types of its columns."""
+    """The key given by the arguments after the table, in the types of its columns."""
     schema = open_table(asked.ctx, asked.table, asked.ref).schema
     columns, given = schema.key_columns if schema.has_key else (), asked.arguments[1:]
     if len(given) != len(columns):
@@ -125,7 +125,7 @@ def _json(row: dict[str, Any] | None) -> str | None:
 
 
 def conflicts(asked: SystemRequest) -> SystemTable:
-    """What keeps the open merge into the branch from being published; or the rows of one table."""
+    """What keeps the open merge into the branch from being published; or the conflicts of one table."""
     kept = newest_merge(asked.ctx, asked.branch)
     if not asked.arguments:
         return asked.in_memory(_CONFLICTS, lambda: _conflict_counts(kept.conflicts) if kept else ())
@@ -135,7 +135,7 @@ def conflicts(asked: SystemRequest) -> SystemTable:
 
 
 def _conflict_counts(found: Conflicts) -> Iterator[dict[str, Any]]:
-    """A row for each kind of conflict of each table, column or check."""
+    """One row for each kind of conflict of each table, column or check."""
     for name, table in found.items():
         for (column, kind), count in Counter((row["column"], row["kind"]) for row in table.rows()).items():
             yield {"table": name, "level": "rows", "column": column, "kind": kind, "count": count}
@@ -148,7 +148,7 @@ def _conflict_counts(found: Conflicts) -> Iterator[dict[str, Any]]:
 
 
 def _of_table(asked: SystemRequest, found: Conflicts) -> SystemTable:
-    """Rows in conflict, what is in conflict of the table itself, and rows that break a constraint."""
+    """Conflicts of a table: in its rows, in the table itself, and rows that break a constraint."""
     name = asked.table
     things = [t for t in (*found.objects, *found.schema) if t["table"] == name]
     broken = [v for v in found.violations if v["table"] == name]

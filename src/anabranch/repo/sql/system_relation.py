@@ -1,4 +1,4 @@
-"""What a relation of the namespace `ana` is: its columns, and how its rows are read; not what is in it."""
+"""The shape of a relation of `ana`: its columns, and how its rows are read; not their contents."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ Columns = tuple[tuple[str, DataType], ...]
 
 @dataclass(frozen=True)
 class SystemTable:
-    """A relation that the repository tells of itself; rows are read when they are asked for."""
+    """A relation about the repository itself; rows are read on demand."""
 
     name: str
     columns: Columns
@@ -43,12 +43,12 @@ class SystemTable:
         return self._arrow()
 
     def spark(self) -> DataFrame:
-        """Read as a Spark DataFrame; changes of rows are computed when Spark runs it."""
+        """Read as a Spark DataFrame; computed changes of rows are evaluated when Spark runs it."""
         return self._spark()
 
 
 class ComputedRows(Protocol):
-    """What engines compute: a diff, a feed of changes, a blame."""
+    """Rows computed by an engine: a diff, a feed of changes, a blame."""
 
     def arrow(self) -> pa.Table: ...
 
@@ -57,12 +57,12 @@ class ComputedRows(Protocol):
 
 @dataclass(frozen=True)
 class SystemRequest:
-    """A relation that was asked for, and from where."""
+    """A request for a relation, and where it was made."""
 
     ctx: Context
     name: str
     usage: str
-    """How it is written, such as `ana.diff(table, before, after)`."""
+    """How to write it, such as `ana.diff(table, before, after)`."""
     arguments: tuple[Any, ...]
     branch: str
     at: str | None
@@ -70,28 +70,28 @@ class SystemRequest:
 
     @property
     def ref(self) -> str:
-        """Where to read, if nothing else is said."""
+        """Where to read by default."""
         return self.at or self.branch
 
     @property
     def staged(self) -> Transaction | None:
-        """The work that is read through: none where a commit is named."""
+        """The unfinished commit to read through; None if a commit is named."""
         return self.tx if self.at is None else None
 
     @property
     def table(self) -> str:
-        """The table that the first argument names."""
+        """The table named by the first argument."""
         name = self.text(0, "the name of a table")
         if name is None:
             raise self.wrong("the name of a table was expected, NULL was given")
         return name
 
     def open_table(self) -> Table:
-        """The table that the first argument names, with what is staged."""
+        """Open the table named by the first argument, with what is staged."""
         return self.staged.table(self.table) if self.staged else open_table(self.ctx, self.table, self.ref)
 
     def text(self, number: int, what: str) -> str | None:
-        """An argument that is text; None where it is NULL or left out."""
+        """An argument that is text; None if it is NULL or missing."""
         value = self.arguments[number] if number < len(self.arguments) else None
         if value is not None and not isinstance(value, str):
             raise self.wrong(f"{what} was expected as text, {value!r} was given")
@@ -103,24 +103,24 @@ class SystemRequest:
         return None if found is None else with_head(found, self.branch)
 
     def wrong(self, problem: str) -> InvalidRequest:
-        """The error of an argument that does not fit."""
+        """The error for an argument that does not fit."""
         return InvalidRequest(f"{self.name}: {problem}", hint=f"write it as {self.usage}")
 
     def pinned(self, ref: str) -> str:
-        """A ref in hashes, for what is read later, when branches may have moved."""
+        """A ref in terms of hashes, for reading later, when branches may have moved."""
         return pinned(self.ctx, ref)
 
     def listed(self, columns: Columns, rows: Iterable[Mapping[str, Any]]) -> SystemTable:
-        """A relation of rows that are at hand."""
+        """A relation of the given rows."""
         found = rows_table(columns, rows)
         return self.of_arrow(columns, lambda: found)
 
     def in_memory(self, columns: Columns, rows: Callable[[], Iterable[Mapping[str, Any]]]) -> SystemTable:
-        """A relation of rows that are read when they are first asked for, once."""
+        """A relation whose rows are read once, on first use."""
         return self.of_arrow(columns, cache(lambda: rows_table(columns, rows())))
 
     def of_arrow(self, columns: Columns, read: Callable[[], pa.Table]) -> SystemTable:
-        """A relation of rows in memory."""
+        """A relation of rows that are read into memory."""
 
         def frame() -> DataFrame:
             return self.ctx.engines.spark().frame(reading_of(Rows(read()), [name for name, _ in columns]))
@@ -128,7 +128,7 @@ class SystemRequest:
         return SystemTable(self.name, columns, read, frame)
 
     def computed(self, columns: Columns, found: ComputedRows) -> SystemTable:
-        """A relation that an engine computes, in the order of the columns that are promised."""
+        """A relation that an engine computes, with the columns in the given order."""
         names = [name for name, _ in columns]
 
         def read() -> pa.Table:
@@ -142,7 +142,7 @@ class SystemRequest:
 
 
 def rows_table(columns: Columns, rows: Iterable[Mapping[str, Any]]) -> pa.Table:
-    """Rows as an Arrow table of the promised types."""
+    """Rows as an Arrow table of the given types."""
     found = list(rows)
     arrays = [pa.array([row[name] for row in found], arrow_type(type_)) for name, type_ in columns]
     return pa.table(dict(zip((name for name, _ in columns), arrays, strict=True)))

@@ -1,4 +1,4 @@
-"""CREATE, DROP and ALTER of tables and namespaces, as the transaction's own verbs."""
+"""CREATE, DROP and ALTER of tables and namespaces, through the transaction's own verbs."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from anabranch.sql import statements as s
 
 
 def create_table(place: SqlPlace, asked: s.CreateTable, given: Given) -> Counts:
-    """Make a table from its columns, from a query, or from both; in the place of another if asked."""
+    """Create a table from columns, from a query, or from both; replace an existing one if asked to."""
     tx = _tx(place)
     if asked.if_not_exists and _is_there(tx, asked.table):
         return Counts()
@@ -54,7 +54,7 @@ def _described(column: s.ColumnText) -> str:
 
 
 def _rows(place: SqlPlace, asked: s.CreateTable, given: Given) -> object:
-    """The rows of the query, under the columns that were defined, if any were."""
+    """The rows of the query, under the defined columns if there are any."""
     if asked.query is None:
         return None
     plan = plan_query(place, asked.query, given.args, given.frames)
@@ -162,7 +162,7 @@ def _(change: s.ClusterBy, table: TableWriter) -> None:
 
 
 def create_namespace(place: SqlPlace, asked: s.CreateNamespace) -> Counts:
-    """Make a namespace."""
+    """Create a namespace."""
     try:
         _tx(place).create_namespace(asked.name, dict(asked.properties) or None)
     except AlreadyExists:
@@ -172,7 +172,7 @@ def create_namespace(place: SqlPlace, asked: s.CreateNamespace) -> Counts:
 
 
 def drop_namespace(place: SqlPlace, asked: s.DropNamespace) -> Counts:
-    """Drop a namespace, with what is in it if asked."""
+    """Drop a namespace, including its contents if asked to."""
     try:
         _tx(place).drop_namespace(asked.name, cascade=asked.cascade)
     except NotFound:
@@ -182,7 +182,7 @@ def drop_namespace(place: SqlPlace, asked: s.DropNamespace) -> Counts:
 
 
 def alter_namespace(place: SqlPlace, asked: s.AlterNamespace) -> Counts:
-    """Change properties or the name of a namespace."""
+    """Change the properties or the name of a namespace."""
     tx = _tx(place)
     if isinstance(asked.change, s.SetProperties):
         tx.set_namespace_properties(asked.name, dict(asked.change.properties))

@@ -1,4 +1,4 @@
-"""Runs the statements of SQL that move branches: each gives a small table that says what happened."""
+"""Runs the SQL statements that move branches; each returns a small table that says what happened."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ _NEXT = "RESOLVE table TAKE ours, theirs or base (or SET column = expression), t
 def govern(
     ctx: Context, statement: sql.GoverningSql, branch: str, args: Mapping[str, Any], author: str | None = None
 ) -> pa.Table:
-    """Run one statement on the current branch, and tell what it did; commits that it makes are the author's."""
+    """Run one statement on the current branch and report what it did; `author` signs the commits it makes."""
     run = _RUNS.get(type(statement))
     if run is None:
         raise InvalidRequest(f"{type(statement).__name__} is not run here", hint="give it to repo.sql(…)")
@@ -68,7 +68,7 @@ def govern(
 
 @dataclass(frozen=True)
 class _GoverningRun:
-    """Where a statement is run."""
+    """Runs statements on one branch."""
 
     ctx: Context
     branch: str
@@ -76,7 +76,7 @@ class _GoverningRun:
     author: str | None = None
 
     def ref(self, text: str | None) -> str:
-        """A ref of the statement; HEAD and nothing are the current branch."""
+        """Resolve a ref of the statement; HEAD or none is the current branch."""
         return self.branch if text is None else with_head(text, self.branch)
 
     # Branches and tags
@@ -137,7 +137,7 @@ class _GoverningRun:
         return _merged(into, self._merge(into, sources, asked))
 
     def _merge(self, into: str, sources: tuple[str, ...], asked: sql.MergeBranch) -> MergeResult:
-        """Merge; a merge with conflicts is kept open, as the command line does."""
+        """Merge; as on the command line, a merge with conflicts stays open."""
         mode: Any = asked.mode or "merge"
         ff: Any = asked.ff or "auto"
         strictness = asked.strictness or "cell"
@@ -217,14 +217,14 @@ class _GoverningRun:
         return rows_table(_OPTIMIZED, [vars(optimize(self.ctx, asked.table, self.branch))])
 
     def _made(self, commit: Commit | None) -> pa.Table:
-        """The commit that was made; without one, the branch and nothing else."""
+        """Report the commit that was made; without one, only the branch."""
         changes = show_changes(self.ctx, commit.hash) if commit else []
         counts = {name: sum(getattr(c, name) for c in changes) for name, _ in _COUNTS}
         facts = {"commit": commit.hash if commit else None, "commit_id": commit.id if commit else None}
         return rows_table(_COMMIT, [{"branch": self.branch, **facts, **counts}])
 
     def _refuse_staged(self, branch: str, table: str | None, hint: str) -> None:
-        """Refuse where staged work would be lost or would no longer fit: all of it, or that of one table."""
+        """Refuse if staged work would be lost or no longer fit: all of it, or that on one table."""
         staged = working_set(self.ctx, branch)
         names = staged.status() if staged else {}
         if names if table is None else table in names:
@@ -239,7 +239,7 @@ def _merged(branch: str, result: MergeResult) -> pa.Table:
 
 
 def _by_table(conflicts: Conflicts) -> dict[str, int]:
-    """How many conflicts each table has: of rows, of the table itself, and rows that break a constraint."""
+    """Count the conflicts of each table: in rows, in the table itself, and rows that break a constraint."""
     found = {name: table.count() for name, table in conflicts.items()}
     for name in (*(c.table for c in conflicts.things), *(v.table for v in conflicts.broken)):
         found[name] = found.get(name, 0) + 1
