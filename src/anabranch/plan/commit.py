@@ -1,4 +1,4 @@
-"""What a commit says, decided from the drafts of its things; and whether it may go on a branch that moved."""
+"""Decide what a commit says from the drafts of its things, and whether it may be put on a branch that moved."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from anabranch.model.tables import Entry, Operation, TableState, ThingKind, hold
 
 @dataclass(frozen=True)
 class Statement:
-    """What one writing statement made: objects that nobody sees yet."""
+    """What one statement wrote: objects that nobody else sees yet."""
 
     operation: Operation
     objects: tuple[NewObject, ...]
     counts: Counts
     exact: bool = True
-    """Whether the objects change each key once; a changed key is deleted and inserted, so it may not."""
+    """Whether the objects change each key once; a statement that changes keys may not: it deletes and inserts."""
     packs: tuple[NewObject, ...] = ()
-    """The bytes of versioned files that the objects speak of, as far as they are new."""
+    """The new bytes of versioned files that the objects refer to."""
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class ThingDraft:
     kind: ThingKind
     parent_id: ThingId
     name: str
-    """With its namespaces."""
+    """The full name, with namespaces."""
     base: TableState | None
     """The table at the parent; None if this commit makes it."""
     schema: Schema | None = None
@@ -51,7 +51,7 @@ class ThingDraft:
     replaced_rows: int | None = None
     """How many rows the table had when a new key made it a new version; None if none did."""
     superseded: tuple[NewObject, ...] = ()
-    """Objects of statements that a new version made needless."""
+    """Objects of statements that a new version made obsolete."""
     linked_schemas: frozenset[str] = frozenset()
     """Schemas that the catalogue has already: those of objects that a merge links."""
 
@@ -75,7 +75,7 @@ class ThingDraft:
 
     @property
     def needs_netting(self) -> bool:
-        """Whether the statements may have changed a key more than once, or cells that are not there any more.
+        """Whether the statements may have changed a key more than once, or cells of dropped columns.
 
         Keys are unique, so inserts alone never do.
         """
@@ -85,7 +85,7 @@ class ThingDraft:
 
     @property
     def has_lost_cells(self) -> bool:
-        """Whether cells were updated of columns that are not there any more."""
+        """Whether updates touched columns that were dropped later."""
         there = {c.id for c in self.schema or ()}
         updates = [o.stored for o in objects_of(self) if o.stored.kind == "update"]
         return any(not there.issuperset(o.touched) for o in updates)
@@ -97,17 +97,17 @@ def objects_of(thing: ThingDraft) -> list[NewObject]:
 
 
 def packs_of(thing: ThingDraft) -> list[NewObject]:
-    """The new bytes of versioned files that the objects speak of."""
+    """The new bytes of versioned files that the objects refer to."""
     return [o for s in thing.statements for o in s.packs]
 
 
 def all_objects_of(thing: ThingDraft) -> list[NewObject]:
-    """Whatever a draft has written and not given up."""
+    """All objects that a draft has written and still needs."""
     return [*objects_of(thing), *packs_of(thing)]
 
 
 def draft_state(thing: ThingDraft) -> TableState:
-    """The table as the unfinished commit has it: the parent's layers, then one turn for each statement."""
+    """The table as the unfinished commit shows it: the parent's layers, then one turn for each statement."""
     assert thing.schema is not None
     below = as_layers(thing.base.layers if thing.base and not thing.replaced else ())
     first = below.top + 1
@@ -118,7 +118,7 @@ def draft_state(thing: ThingDraft) -> TableState:
 
 
 def draft_changes(thing: ThingDraft) -> tuple[Layer, ...] | None:
-    """The statements' changes; None where they don't tell each key once, or the cells that there are."""
+    """The statements' changes; None if they may hold a key twice or cells of dropped columns."""
     if thing.replaced or thing.has_lost_cells or not all(s.exact for s in thing.statements):
         return None
     return tuple(Layer(n, o.stored) for n, s in enumerate(thing.statements) for o in s.objects)
@@ -142,7 +142,7 @@ def with_schema(thing: ThingDraft, schema: Schema) -> ThingDraft:
 
 
 def with_attributes(thing: ThingDraft, operation: Operation, **changed: Any) -> ThingDraft:
-    """The draft with other attributes; one that is None or empty is left out."""
+    """The draft with changed attributes; those that are None or empty are removed."""
     attributes = {k: v for k, v in {**thing.attributes, **changed}.items() if v}
     return replace(thing, attributes=attributes, operations=_followed(thing.operations, operation))
 
@@ -161,13 +161,13 @@ def _followed(known: tuple[Operation, ...], operation: Operation) -> tuple[Opera
 
 
 NamePlace = tuple[ThingId, str]
-"""A name below a namespace."""
+"""A namespace, and a name in it."""
 Bound = tuple[ThingKind, ThingId] | None
 """What a name stands for."""
 
 
 def place_of(thing: ThingDraft) -> NamePlace:
-    """The namespace and the own name of a thing."""
+    """The namespace of a thing and its own name there."""
     return thing.parent_id, thing.name.rsplit(".", 1)[-1]
 
 
@@ -183,11 +183,11 @@ class Draft:
     """The tables that were opened, with their names."""
 
     def copy(self) -> Draft:
-        """The draft as it is now, to go back to."""
+        """A copy of the draft, to go back to later."""
         return Draft(dict(self.things), dict(self.names), dict(self.base_names), dict(self.reads))
 
     def bind(self, place: NamePlace, bound: Bound, before: Bound) -> None:
-        """Let a name stand for a thing, or for nothing; `before` is what it stood for until now."""
+        """Bind a name to a thing, or to nothing; `before` is what it was bound to."""
         if place not in self.names:
             self.base_names[place] = before
         self.names[place] = bound
@@ -214,7 +214,7 @@ def content_of(draft: Draft, registered: Iterable[ObjectId] = ()) -> Content:
 
 
 def _bindings(draft: Draft) -> Iterable[NameBinding]:
-    """The names that stand for something else than at the parent."""
+    """The names that are bound differently than at the parent."""
     for (parent, name), bound in draft.names.items():
         before = draft.base_names[parent, name]
         if bound != before:
@@ -259,7 +259,7 @@ def _has_new_schema(thing: ThingDraft) -> bool:
 
 
 def writes_rows_only(thing: ThingDraft) -> bool:
-    """Tell whether a table was changed in nothing but rows, each by its key: an overwrite touches all of them."""
+    """Tell whether only rows were changed, each by its key; an overwrite touches all of them."""
     done = set(_operations(thing))
     return (
         holds_rows(thing.kind) and not thing.replaced and not thing.dropped and done <= {"insert", "update", "delete"}
@@ -272,7 +272,7 @@ def _is_new_version(thing: ThingDraft) -> bool:
 
 
 def _new_schemas(thing: ThingDraft) -> list[Schema]:
-    """The schemas that this commit brings: its last, and those that some object was written under."""
+    """The schemas that this commit adds: the last one, and those that some object was written under."""
     if thing.dropped or thing.schema is None:
         return []
     used = {o.stored.schema_id for o in objects_of(thing)} | ({_schema_of(thing).id})
@@ -282,7 +282,7 @@ def _new_schemas(thing: ThingDraft) -> list[Schema]:
 
 
 def _schema_of(thing: ThingDraft) -> Schema:
-    """The schema of the table; one that came back to what it was is not a new one."""
+    """The schema of the table; one that was changed back is the parent's, not a new one."""
     assert thing.schema is not None
     return thing.schema if thing.base is None or _has_new_schema(thing) else thing.base.schema
 
@@ -300,7 +300,7 @@ def _change(thing: ThingDraft) -> Change:
 
 
 def _steps(thing: ThingDraft) -> tuple[int, ...]:
-    """The step of each object, where later ones may change what earlier ones did: a merge links many commits'."""
+    """The step of each object, if later ones may change what earlier ones did: a merge links those of many commits."""
     if all(o.stored.kind == "rows" for o in objects_of(thing)):
         return ()
     found = tuple(n for n, s in enumerate(thing.statements) for _ in s.objects)
@@ -308,7 +308,7 @@ def _steps(thing: ThingDraft) -> tuple[int, ...]:
 
 
 def _first_view(thing: ThingDraft) -> View:
-    """The snapshot of a new table, or of one with a new key, is also its change."""
+    """The first snapshot of a table, or of one with a new key; its objects are also the change."""
     ids = tuple(o.stored.id for o in objects_of(thing))
     return View(ViewId(new_id("v")), thing.id, "snapshot", ids, thing.row_count, _steps(thing))
 
@@ -322,7 +322,7 @@ class Moved:
 
 
 def clashes(draft: Draft, content: Content, moved: Moved, strict: bool) -> tuple[str, ...]:
-    """Name what both this commit and the others touched; nothing means that the commit may go on the new head."""
+    """Name what both this commit and the others touched; if nothing, the commit may go on the new head."""
     wrote = {e.thing_id for e in content.entries}
     watched = wrote | set(draft.reads) if strict else wrote
     both = [_name_of(draft, t) for t in watched & moved.things]
@@ -337,7 +337,7 @@ def clashes(draft: Draft, content: Content, moved: Moved, strict: bool) -> tuple
 
 
 def _placed_below(draft: Draft, content: Content) -> list[ThingId]:
-    """Namespaces that the commit puts below others: what is put below them meanwhile could close a ring."""
+    """Namespaces that the commit moves into others: what moved into them meanwhile could close a cycle."""
     below = [n.thing_id for n in content.names if n.kind == "namespace" and n.parent_id != ROOT_NAMESPACE]
     return [t for t in below if t is not None and not draft.things[t].created]
 

@@ -1,4 +1,4 @@
-"""Which engine runs a piece of work: decided from what the catalogue knows."""
+"""Choose which engine runs a piece of work, from what the catalogue knows."""
 
 from __future__ import annotations
 

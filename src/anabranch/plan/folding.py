@@ -1,4 +1,4 @@
-"""When changes are folded and which files are rewritten: decided from what the catalogue knows of a table's layers."""
+"""Decide when to fold changes and which files to rewrite, from what the catalogue knows of a table's layers."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Limits:
     rewrite_rows: int | None
     """Rows of the largest file that is rewritten; None for any."""
     share: float
-    """Share of a file's rows that the overlay touches from which on it is rewritten."""
+    """Share of a file's rows that the overlay must touch for the file to be rewritten."""
     turns: int
     """Turns of changes that a snapshot keeps for files that are not rewritten."""
 
@@ -56,15 +56,15 @@ def runs(layers: Iterable[Layer]) -> tuple[Run, ...]:
 
 
 def is_due(layers: Sequence[Layer], commit_limit: int, pending: int = 0) -> bool:
-    """Tell whether enough commits changed the table since its newest view, those that are to come included."""
+    """Tell whether enough commits changed the table since its newest view, counting `pending` ones."""
     return 0 < commit_limit <= len(as_layers(layers).loose_turns) + pending
 
 
 def groups(overlay: Sequence[Run], limits: Limits) -> tuple[tuple[Run, ...], ...]:
-    """Say which neighbouring runs become one, oldest first.
+    """Choose which neighbouring runs to fold into one, oldest first.
 
-    Loose runs join their neighbours; a fold joins when those above it together have an eighth of its rows. So each
-    tier is eight times as big as all above it together: there are two or three, and few rows are folded in vain.
+    Loose runs join their neighbours; a fold joins once those above it together have an eighth of its rows. So each
+    tier is eight times as big as all above it together: there are two or three, and few rows are folded again.
     """
     found: list[list[Run]] = []
     size = 0
@@ -86,7 +86,7 @@ def groups(overlay: Sequence[Run], limits: Limits) -> tuple[tuple[Run, ...], ...
 
 
 def _stands_alone(run: Run, limits: Limits) -> bool:
-    """Rows alone, in files of proper size: folding them would gain nothing."""
+    """Tell whether a run is rows alone, in files of proper size: folding it would gain nothing."""
     return all(x.object.kind == "rows" and x.object.row_count >= limits.small_rows for x in run.layers)
 
 
@@ -100,7 +100,7 @@ def kept_layers(layers: Sequence[Layer], rewritten: Iterable[Layer]) -> tuple[La
 
 
 def neighbours(chosen: Sequence[Layer], kept: Sequence[Layer]) -> tuple[tuple[Layer, ...], ...]:
-    """Say which files may be written as one: those with no kept file between them, so that key ranges stay apart."""
+    """Group the files that may be written as one: no kept file lies between them, so that key ranges stay apart."""
     taken = LayerIndex(chosen)
     free = LayerIndex([k for k in _rows(kept) if not any(taken.near(k.object.key_range))])
     found: list[list[Layer]] = []
@@ -116,7 +116,7 @@ def neighbours(chosen: Sequence[Layer], kept: Sequence[Layer]) -> tuple[tuple[La
 
 
 def thick(layers: Sequence[Layer], limits: Limits) -> tuple[Layer, ...]:
-    """The row files that the overlay lies thick on, by its rows or its turns; the thickest first."""
+    """The row files that the overlay changes most, by rows or by turns; those with the most changes first."""
     rows = _rows(layers)
     touched = _touched(rows, _changes(layers))
     shares = {n: found.rows / max(rows[n].object.row_count, 1) for n, found in touched.items()}
@@ -125,27 +125,27 @@ def thick(layers: Sequence[Layer], limits: Limits) -> tuple[Layer, ...]:
 
 
 def small(layers: Sequence[Layer], limits: Limits) -> tuple[Layer, ...]:
-    """The row files that are worth putting together: small ones, if there are several."""
+    """The row files that are worth joining: small ones, if there are several."""
     found = tuple(x for x in _rows(layers) if x.object.row_count < limits.small_rows)
     return found if len(found) > 1 else ()
 
 
 def joining(layers: Sequence[Layer], chosen: Sequence[Layer], crumbs: Sequence[Layer]) -> list[Layer]:
-    """Small files to rewrite beside the chosen ones; none that would be written alone, which would gain nothing."""
+    """Small files to rewrite with the chosen ones; none that would be written alone, which would gain nothing."""
     both = [*chosen, *(x for x in crumbs if x not in chosen)]
     found = neighbours(both, kept_layers(layers, both)) if crumbs else ()
     return [x for group in found if len(group) > 1 for x in group if x not in chosen]
 
 
 def bite(layers: Sequence[Layer], limits: Limits) -> tuple[Layer, ...]:
-    """The files that one commit rewrites by the way: the thickest, and more as long as they fill half of the limit.
+    """The files that one commit rewrites in passing: the one with the most changes, and more up to half of the limit.
 
-    None, if the changes that are left for other files would not be few: a fold never reaches below a snapshot.
+    None if too many turns of changes would be left for other files: a fold never reaches below a snapshot.
     """
     most = limits.rewrite_rows or 0
     changed = sum(x.object.row_count for x in _changes(layers))
     if not any(x.object.row_count <= min(most, changed / limits.share) for x in _rows(layers)):
-        return ()  # The usual case for big files, found without comparing key ranges.
+        return ()  # The usual case for big files, decided without comparing key ranges.
     chosen: list[Layer] = []
     for layer in thick(layers, limits):
         if sum(x.object.row_count for x in (*chosen, layer)) <= (most / 2 if chosen else most):
@@ -162,7 +162,7 @@ _CRUMBS_SHARE = 4
 
 
 def _crumbs(layers: Sequence[Layer], chosen: Sequence[Layer], limits: Limits) -> list[Layer]:
-    """Small row files that go along when others are rewritten, since reading pays for each: many, or few rows."""
+    """Small row files to rewrite along with others, since each costs reads: if they are many, or have few rows."""
     found = [x for x in small(layers, limits) if x not in chosen]
     rows = sum(x.object.row_count for x in chosen)
     room = (limits.rewrite_rows or 0) - rows
@@ -178,7 +178,7 @@ def _crumbs(layers: Sequence[Layer], chosen: Sequence[Layer], limits: Limits) ->
 
 
 def outgrown(layers: Sequence[Layer], limits: Limits) -> bool:
-    """Tell whether the overlay has more objects than the snapshot, so that these should become a snapshot's."""
+    """Tell whether the overlay has more objects than the snapshot, so that a new snapshot should take them in."""
     overlay = sum(x.view != "snapshot" for x in layers)
     if overlay <= max(_MANY, len(layers) - overlay):
         return False
@@ -199,7 +199,7 @@ class _Touched:
 
 
 def _touched(rows: Sequence[Layer], changes: Iterable[Layer]) -> dict[int, _Touched]:
-    """Estimate how many rows of each file, by its number, later changes touch: one spreads over all that it meets."""
+    """Estimate how many rows of each file later changes touch: a change is spread over all files that it meets."""
     found: dict[int, _Touched] = {}
     index = LayerIndex(rows)
     for change in changes:
@@ -227,5 +227,5 @@ def _changes(layers: Iterable[Layer]) -> list[Layer]:
 
 
 def _place(layer: Layer) -> tuple[int, str]:
-    """What tells a layer from others: an object may be linked at several turns."""
+    """Identifies a layer: an object may be linked at several turns."""
     return layer.turn, layer.object.id

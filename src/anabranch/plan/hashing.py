@@ -1,4 +1,4 @@
-"""The hash of a commit: over what it says and whence it came, never over coordinates, views or places."""
+"""The hash of a commit: covers its content and origin, never coordinates, views or places."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from anabranch.model.objects import StoredObject, key_document
 from anabranch.model.schema import schema_document
 
 RECIPE = 2
-"""The recipe of new commits. Those of format 3 and before have the first, which says less of objects and references."""
+"""The recipe of new commits. Format 3 and before used recipe 1, which covers less of objects and references."""
 
 
 def commit_hash(
@@ -29,7 +29,7 @@ def commit_hash(
 def commit_document(
     publication: Publication, finished_at: int, bases: Mapping[Position, str], recipe: int = RECIPE
 ) -> dict[str, Any]:
-    """Return the values that the hash covers; `bases` has the hashes of the commits that references start from."""
+    """Return the values that the hash covers; `bases` maps the positions that references start from to hashes."""
     content = publication.content
     return {
         "id": publication.id,
@@ -95,7 +95,7 @@ def _described(content: Content, id_: ObjectId) -> list[Any]:
 
 
 def object_document(o: StoredObject) -> list[Any]:
-    """What a commit's hash says of an object: its bytes, and all that readers rely on without reading them."""
+    """What a commit's hash covers of an object: its bytes, and all that readers rely on without reading them."""
     ends = (o.key_range.low, o.key_range.high) if o.key_range else (None, None)
     low, high = (None if end is None else [key_document(v) for v in end] for end in ends)
     return [o.sha256, o.kind, o.schema_id or None, o.row_count, low, high, list(o.touched)]

@@ -1,7 +1,7 @@
-"""Ancestry over lines and merge edges, newest generation first, never commit by commit.
+"""Search ancestry over lines and merge edges, newest generation first, never commit by commit.
 
-A line is a chain of first parents, so reaching one of its commits reaches all below it. What can lead
-elsewhere are only its merge commits and the commit that it sprang from: the steps that are asked for.
+A line is a chain of first parents, so reaching one of its commits reaches all below it. Only its merge
+commits and its first commit lead elsewhere: these are the steps that the search asks for.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ class Step:
 
     index: int
     generation: int
-    """The commit's own, or less; always more than the parent's."""
+    """The commit's own generation, or less; always more than the parent's."""
     parent: Position
     parent_generation: int
 
 
 class LineReader(Protocol):
-    """What the search needs to know."""
+    """What the search needs to know about lines."""
 
     def generation(self, position: Position) -> int:
         """Return the generation number of a commit."""
@@ -46,17 +46,17 @@ class Edge(NamedTuple):
 
 
 class ForkReader(LineReader, Protocol):
-    """What finding a way or a fork needs to know."""
+    """What finding a path or a fork needs to know."""
 
     def clock(self, position: Position) -> Clock:
-        """Return the path of first parents that leads to a commit."""
+        """Return the clock of a commit."""
 
     def edges(self, clock: Clock, above: int) -> Iterator[Edge]:
-        """Yield the edges to further parents from commits on a clock of a greater generation, oldest first."""
+        """Yield the edges to further parents from commits on a clock with generations above `above`, oldest first."""
 
 
 class _ReachedCommit(NamedTuple):
-    """A commit still to be looked at: one that was just reached, or one that leads to another line."""
+    """A commit to visit: one that was just reached, or one that leads to another line."""
 
     order: tuple[int, int]
     position: Position
@@ -65,7 +65,7 @@ class _ReachedCommit(NamedTuple):
 
 
 class _Side:
-    """How far one commit reaches: the highest index on each line met so far, and what is still to be followed."""
+    """How far some commits reach: the highest index on each line met so far, and what is still to be followed."""
 
     def __init__(self, lines: LineReader, *starts: Position) -> None:
         self.reach: dict[LineId, int] = {}
@@ -85,7 +85,7 @@ class _Side:
         return heapq.heappop(self.heap)
 
     def follow(self, place: _ReachedCommit) -> None:
-        """Take the step to the other line, if the place has one, and go down to the next that has."""
+        """Take the step to the other line, if there is one, and queue the next step down this line."""
         if place.step:
             self.arrive(place.step.parent, place.step.parent_generation)
         step = next(place.rest, None)
@@ -94,7 +94,7 @@ class _Side:
             heapq.heappush(self.heap, _ReachedCommit((-step.generation, next(self._tie)), position, step, place.rest))
 
     def go_down(self, position: Position, generation: int) -> None:
-        """Follow what may lead to a commit, until it is reached or nothing does."""
+        """Follow what may lead to a commit until it is reached, or nothing can reach it."""
         while not self.holds(position) and self.newest >= generation:
             self.follow(self.pop())
 
@@ -107,7 +107,7 @@ class _Side:
 
 
 def reached(lines: LineReader, *commits: Position) -> dict[LineId, int]:
-    """Find all that commits reach over all parents: the highest index on each line, below which all is reached."""
+    """Find all that commits reach over all parents: the highest index on each line; all below it is reached, too."""
     side = _Side(lines, *commits)
     while side.heap:
         side.follow(side.pop())
@@ -123,9 +123,9 @@ def is_ancestor(lines: LineReader, ancestor: Position, *commits: Position) -> bo
 
 
 def newest_of(lines: LineReader, commits: Sequence[Position], *held: Position) -> list[Position]:
-    """Those of some commits that lie below none of the others and none of `held`, in the order given.
+    """Those of the commits that are ancestors of none of the others and of none of `held`, in the given order.
 
-    One search for all: commits of greater generations come first, so that what is met later lies below or nowhere.
+    One search serves all: greater generations come first, so a later commit is below those already found or unrelated.
     """
     side, kept = _Side(lines, *held), set[Position]()
     generations = {c: lines.generation(c) for c in commits}
@@ -138,9 +138,9 @@ def newest_of(lines: LineReader, commits: Sequence[Position], *held: Position) -
 
 
 def lone_fork(lines: ForkReader, target: Clock, sources: Sequence[Clock]) -> Position | None:
-    """Find the commit that all sources sprang from, each by commits of its own, and that the target holds.
+    """Find the one commit of the target that all sources forked from, each with commits of its own.
 
-    None if some of their commits are merges, or shared among them or with the target: then each has bases of its own.
+    None if some of these commits are merges, or shared among sources or with the target: then each has its own bases.
     """
     forks, chains = {clock.fork(target) for clock in sources}, [clock.since(clock.fork(target)) for clock in sources]
     own = {line: low for chain in chains for line, low, _ in chain}
@@ -157,16 +157,16 @@ def lone_fork(lines: ForkReader, target: Clock, sources: Sequence[Clock]) -> Pos
 
 
 def merge_bases(lines: LineReader, ours: Position, theirs: Position, *merged: Position) -> tuple[Position, ...]:
-    """Find the nearest common ancestors: those that no other common ancestor comes after.
+    """Find the nearest common ancestors: those that are ancestors of no other one.
 
-    With `merged`, ours is about to be a commit that has these as parents, too.
+    With `merged`, ours stands for a commit to be made that has these as parents, too.
     """
     one, two = _Side(lines, ours, *merged), _Side(lines, theirs)
     found: list[Position] = []
     while one.heap or two.heap:
         side, other = (one, two) if one.newest >= two.newest else (two, one)
         place = side.pop()
-        # Newest first: when a place is taken, the other side has reached all of this line that lies above it.
+        # Newest first: when a place is popped, the other side has reached all that it can of this line above it.
         if not other.holds(place.position):
             side.follow(place)
         elif place.step is None:

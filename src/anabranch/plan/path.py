@@ -1,4 +1,4 @@
-"""The way from a commit to a descendant: along first parents, and into merges from their further parents."""
+"""The path from a commit to a descendant: along first parents, and into merges from their further parents."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ Leg = Stretch | Crossing
 
 
 def find_path(reader: ForkReader, base: Position, tip: Position) -> tuple[Leg, ...]:
-    """Find a way from a commit to a descendant, oldest leg first. All ways between two commits tell the same change."""
+    """Find a path from a commit to a descendant, oldest leg first. All paths between them yield the same change."""
     legs: list[Leg] = []
     taken: set[Edge] = set()
     oldest = reader.generation(base)
     clock = reader.clock(tip)
     while not clock.holds(base):
-        # The lowest merge that brought the base in: above it, first parents lead on.
+        # The oldest merge that brought the base in: from there on, first parents lead to the tip.
         edge = next((e for e in reader.edges(clock, oldest) if is_ancestor(reader, base, e.parent)), None)
         first = reader.clock(edge.merge).back(1) if edge else None
         if edge is None or first is None or edge in taken:

@@ -1,6 +1,6 @@
-"""Which datasets of a pipeline a run computes, in which order and how; pure, from what is declared and what was read.
+"""Decide which datasets of a pipeline a run computes, in which order and how.
 
-What was read last is recorded by the newest commit of the pipeline on its output branch; there is no other state."""
+Depends on what is declared and what was read last, which the pipeline's newest commit on its output branch records."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Action = Literal["keep", "full", "incremental"]
 
 
 def in_order(inputs: Mapping[str, Sequence[str]]) -> list[str]:
-    """Sort datasets so that each comes after what it reads; those that nothing orders stay as they were declared."""
+    """Sort datasets so that each comes after what it reads, otherwise in the order of declaration."""
     ordered: list[str] = []
     path: list[str] = []
 
@@ -45,7 +45,7 @@ class LastRun:
     code: str
     """The hash of the code that computed it."""
     versions: Mapping[str, str]
-    """Of each input, the commit that last changed it, as it was read."""
+    """For each input, the commit that had last changed it when it was read."""
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ class DatasetState:
     refresh: Refresh
     code: str
     versions: Mapping[str, str]
-    """Of each input outside of the pipeline, the commit that last changed it."""
+    """For each input outside of the pipeline, the commit that last changed it."""
     reads: tuple[str, ...] = ()
     """The datasets of the pipeline that it reads."""
 
@@ -69,9 +69,9 @@ class PipelineStep:
     action: Action
     reason: str
     moved: tuple[str, ...] = ()
-    """The inputs that are not as they were read last."""
+    """The inputs that changed since they were last read."""
     by_move: bool = False
-    """Whether it is computed for no other reason."""
+    """Whether these inputs are the only reason to compute it."""
 
 
 @dataclass
@@ -87,9 +87,9 @@ def plan_run(
     edited: Collection[str] = (),
     full: Collection[str] = (),
 ) -> list[PipelineStep]:
-    """Decide for each dataset, in order: kept as it is, computed from what changed, or computed in full.
+    """Decide for each dataset, in order, whether it is kept, computed from what changed, or computed in full.
 
-    `edited` are datasets that somebody else changed since, or that are not there; `full` those that are asked for.
+    `edited` are datasets that somebody else changed since, or that are missing; `full` those to compute in any case.
     """
     progress = _MovedDatasets()
     steps = [_step(w, last.get(w.name), w.name in edited, w.name in full, progress) for w in wanted]
@@ -97,7 +97,7 @@ def plan_run(
 
 
 def spared(step: PipelineStep, unchanged: Collection[str]) -> PipelineStep:
-    """Keep a dataset after all if what it reads was computed anew and came out as it was."""
+    """Keep a dataset after all if what it reads was computed again and came out the same."""
     if step.by_move and set(step.moved) <= set(unchanged):
         return PipelineStep(step.name, "keep", f"{', '.join(step.moved)} came out the same")
     return step
@@ -122,7 +122,7 @@ def _moved(w: DatasetState, last: LastRun | None, progress: _MovedDatasets) -> t
 
 
 def _why_full(w: DatasetState, last: LastRun | None, edited: bool, full: bool, moved: Sequence[str]) -> str | None:
-    """Why a dataset is computed whole, whatever changed in what it reads."""
+    """Why a dataset must be computed in full, whatever changed in its inputs; None if it need not be."""
     if full:
         return "a full refresh was asked for"
     if last is None:

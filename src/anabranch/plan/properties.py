@@ -17,7 +17,7 @@ def with_properties(thing: ThingDraft, given: Mapping[str, str]) -> ThingDraft:
 
 
 def without_properties(thing: ThingDraft, names: Iterable[str]) -> ThingDraft:
-    """The draft with some properties removed; one that is not there is refused."""
+    """The draft with some properties removed; unknown ones are refused."""
     known: dict[str, str] = dict(thing.attributes.get("properties", {}))
     for name in [names] if isinstance(names, str) else list(names):
         if name not in known:
@@ -28,7 +28,7 @@ def without_properties(thing: ThingDraft, names: Iterable[str]) -> ThingDraft:
 
 
 def check_properties(given: Any) -> dict[str, str]:
-    """Properties are texts by name."""
+    """Check that properties are texts by name."""
     if not isinstance(given, Mapping):
         raise InvalidRequest(f"properties are {given!r}, a dict was expected", hint="such as {'owner': 'ann'}")
     for name, value in given.items():

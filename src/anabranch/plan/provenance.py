@@ -1,4 +1,4 @@
-"""The order in which provenance is listed: nearest first, each commit once, none before what was made from it."""
+"""The order in which provenance is listed: nearest first, each commit once, after everything made from it."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from collections.abc import Iterable, Mapping, Sequence
 
 
 def nearest_first(start: str, edges: Mapping[str, Sequence[str]]) -> list[tuple[str, int]]:
-    """Sort what is reached from a commit: by its longest way there, so that a commit comes after all made from it.
+    """Sort what a commit reaches by the longest path to it, so that a commit comes after all made from it.
 
-    A ring, which only a forged store can have, is listed once.
+    A cycle, which only a forged store can have, is listed once.
     """
     depth: dict[str, int] = {start: 0}
     order: list[str] = []
@@ -29,7 +29,7 @@ def _post_order(start: str, edges: Mapping[str, Sequence[str]]) -> Iterable[str]
     while stack:
         name, left = stack[-1]
         if left:
-            below = left.pop()  # the last first: what is listed backwards comes in the order given
+            below = left.pop()  # last first: the list is read backwards later
             if below not in seen:
                 seen.add(below)
                 stack.append((below, list(edges.get(below, ()))))

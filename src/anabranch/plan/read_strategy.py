@@ -1,4 +1,4 @@
-"""How rows and the changes that came after them are brought together for a read: decided before anything is read."""
+"""Choose how a read brings rows and later changes together, before anything is read."""
 
 from __future__ import annotations
 
@@ -23,23 +23,23 @@ from anabranch.settings import (
 
 ReadStrategy = Literal["plain", "kept", "applied", "folded", "joined"]
 """- plain: no change acts on the rows; they are read as they are.
-- kept: changes are applied to rows in memory, and what comes of it is kept for the reads that follow.
+- kept: changes are applied to rows in memory, and the result is kept for later reads.
 - applied: the same for one read; an engine would take longer to plan a join with changes of very many columns.
-- folded: changes are folded in the process, and the engine's query joins the rows with what comes of it.
+- folded: changes are folded in the process, and the engine's query joins the rows with the fold.
 - joined: the engine's query folds the changes and joins them.
 """
 
 
 @dataclass(frozen=True)
 class SortedLayers:
-    """The layers of a read by what is to be done with them."""
+    """The layers of a read, sorted by what to do with them."""
 
     plain: tuple[Layer, ...]
     """Rows that nothing acts on."""
     changed: tuple[Layer, ...]
     """Rows that changes may act on."""
     changes: tuple[Layer, ...]
-    """These changes."""
+    """The changes that may act on them."""
 
 
 def sort_layers(layers: Sequence[Layer], columns: Sequence[Column]) -> SortedLayers:
@@ -72,7 +72,7 @@ class QueryRead:
 
     in_process: bool
     all_rows: bool = False
-    """Whether the query looks at all rows, so that it is worth it to keep many of them."""
+    """Whether the query looks at all rows, so that keeping many of them pays."""
 
 
 @dataclass(frozen=True)
@@ -85,9 +85,9 @@ class Read:
     setting: EngineSetting
     settings: Settings
     query: QueryRead | None = None
-    """None where a verb reads for itself."""
+    """None if a verb reads for itself."""
     key_rows: int | None = None
-    """How many rows with keys a look-up is for; None where an engine holds them, or all rows are wanted."""
+    """How many keys a look-up is for; None if an engine holds them, or all rows are wanted."""
     is_look_up: bool = False
 
     @cached_property
@@ -95,18 +95,18 @@ class Read:
         found = sort_layers(self.state.layers, self.columns)
         if self.query is None or self.query.in_process or not self.may_prepare or not found.changed:
             return found
-        # Small objects need not be apart from others for Spark: it reads one relation faster than a union of two.
+        # Spark reads one relation faster than a union of two, so small objects join the changed ones.
         small, plain = (tuple(x for x in found.plain if (x.object.place == "inline") is s) for s in (True, False))
         return SortedLayers(plain, (*found.changed, *small), found.changes)
 
     @cached_property
     def cells(self) -> tuple[Column, ...]:
-        """The columns wanted whose cells changes may replace."""
+        """The wanted columns whose cells changes may replace."""
         return changed_cells(self.state, self.columns, self.layers)
 
     @cached_property
     def may_prepare(self) -> bool:
-        """Whether it is worth it to work before the query runs, so that it and those that follow do less."""
+        """Whether work before the query pays, because it and later queries then do less."""
         return self.query is not None and not self.is_look_up and self.setting != "spark" and self.has_few_changes
 
     @property
@@ -153,7 +153,7 @@ def width_bytes(column: Column) -> int:
 
 
 def _is_wide(read: Read) -> bool:
-    """Whether changes are of very many columns, can be folded in memory, and fit with the rows that they act on."""
+    """Whether changes touch very many columns and can be folded in memory, together with the rows they act on."""
     if len(read.cells) < WIDE_CHANGE_COLUMNS or not can_fold_in_memory(read.state, read.layers.changes, read.cells):
         return False
     if any(c.type.only_spark for c in (*read.state.schema.key_columns, *read.columns)):
@@ -165,7 +165,7 @@ def _is_wide(read: Read) -> bool:
 
 
 def can_fold_in_memory(state: TableState, changes: Sequence[Layer], cells: Sequence[Column]) -> bool:
-    """Whether changes can be folded without an engine: under the present schema, of types that Arrow compares."""
+    """Whether changes can be folded without an engine: under the present schema, in types that Arrow compares."""
     columns = (*state.schema.key_columns, *cells)
     flat = not any(c.type.is_nested for c in cells)
     return flat and all(state.holds_as_now(d.object, columns) for d in changes)

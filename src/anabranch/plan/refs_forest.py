@@ -1,4 +1,4 @@
-"""References of a file as a forest: four full neighbours become one list, so that a thousand appends stay small."""
+"""References of a file as a forest: four neighbours of a level become one list, so that many appends stay small."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from anabranch.model.files import BlockRef
 
 WIDTH = 4
 MAX_LEVEL = 12
-"""Deeper than any file that was ever written; a list that claims more was made to harm."""
+"""Deeper than any file that was ever written; a list that claims more is malicious."""
 
 
 def folded(refs: Sequence[BlockRef], put_list: Callable[[bytes, int], BlockRef]) -> tuple[BlockRef, ...]:
-    """Put neighbours of one level into lists, from the front; `put_list` stores a list of a level's references."""
+    """Put neighbours of one level into lists, from the front; `put_list` stores a list at a level."""
     found: list[BlockRef] = []
     for ref in refs:
         found.append(ref)
@@ -30,7 +30,7 @@ def _ends_full(refs: Sequence[BlockRef]) -> bool:
 
 
 def leaves(refs: Iterable[BlockRef], read_list: Callable[[BlockRef], bytes]) -> Iterator[BlockRef]:
-    """Give the references to bytes below others, in order."""
+    """Yield the references to bytes at the leaves, in order."""
     for ref in refs:
         if ref.level == 0:
             yield ref
@@ -56,7 +56,7 @@ def decode_list(content: bytes) -> list[BlockRef]:
 
 
 def added_since(now: Sequence[BlockRef], then: Sequence[BlockRef]) -> list[BlockRef] | None:
-    """The references that came after those of an earlier version; None if it lost some: all of it is new then."""
+    """The references added since an earlier version; None if some of its own are lost, so that all is new."""
     old = [r.key for r in then]
     kept = set(old)
     if [r.key for r in now if r.key in kept] != old:

@@ -1,4 +1,4 @@
-"""Changes of a schema: what may become of a table's columns and key, as values."""
+"""Changes of a schema: how a table's columns and key may change, as values."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def with_column(schema: Schema, column: Column) -> Schema:
 
 
 def without_column(schema: Schema, column: Column) -> Schema:
-    """The schema without a column; the key needs its columns, and a table needs one."""
+    """The schema without a column; a column of the key and the last column are refused."""
     if column.id in schema.key:
         raise InvalidRequest(f"column {column.name!r} is part of the key", hint="choose another key first")
     if len(schema) == 1:
@@ -45,7 +45,7 @@ def with_key(schema: Schema, key: Sequence[str]) -> Schema:
 
 
 def widened(schema: Schema, column: Column, wanted: DataType) -> Column:
-    """The column with a type that holds every value that it may have; anything else is refused."""
+    """The column with a type that holds all its values; any other type is refused."""
     if not can_widen(column.type, wanted):
         hint = "a type may only grow; add a new column and fill it with a cast"
         raise InvalidRequest(f"column {column.name!r} is {column.type} and can't become {wanted}", hint=hint)

@@ -1,4 +1,4 @@
-"""What differs between two schemas of a table, or between what its entries say: columns matched by id."""
+"""What differs between two schemas of a table, or between the attributes of its entries; columns are matched by id."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class SchemaChange:
 
     change: SchemaChangeKind
     name: str | None
-    """The column, check or property, as it is called after; None for the order of columns, the key, the clustering."""
+    """The later name of the column, check or property; None for the order of columns, the key, the clustering."""
     before: Any
     after: Any
 
@@ -45,7 +45,7 @@ def schema_changes(before: Schema, after: Schema) -> tuple[SchemaChange, ...]:
 
 
 def _appended(before: Schema, after: Schema) -> list[Column]:
-    """The later columns in the order that they have if nothing was moved: as they were, then those that were added."""
+    """The later columns in the order they would have if none was moved: as they were, then those that were added."""
     kept = [c for c in (after.written_as(was) for was in before) if c]
     return [*kept, *(c for c in after if before.written_as(c) is None)]
 
@@ -62,7 +62,7 @@ def _altered(was: Column, now: Column) -> list[SchemaChange]:
 
 
 def _column_text(column: Column) -> str:
-    """A column as a schema in text has it."""
+    """A column's type and clauses, as in a schema's text."""
     not_null = "" if column.nullable else " NOT NULL"
     return f"{column.type}{not_null}" + (f" DEFAULT {column.default}" if column.default is not None else "")
 

@@ -1,4 +1,4 @@
-"""How the inputs of a job are dealt to its shards; pure, and always the same for the same inputs."""
+"""Deal the inputs of a job to its shards; the same inputs are always dealt alike."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class ShardBy:
     files: Literal["file", "folder"] = "file"
     rows: TableSplit = "hash"
     column: str | None = None
-    """The column that rows are dealt by; None: the first of the key."""
+    """The column that rows are dealt by; None for the first of the key."""
 
 
 def read_shard_by(given: Any) -> ShardBy:
@@ -45,9 +45,9 @@ def read_shard_by(given: Any) -> ShardBy:
 def deal_files(
     files: Sequence[InputFile], shards: int, by: Literal["file", "folder"] = "file"
 ) -> list[list[InputFile]]:
-    """Deal files so that shards get about the same bytes: the largest first, each to who has least.
+    """Deal files so that shards get about the same bytes: the largest first, each to the shard with the least.
 
-    Files of one folder stay together where that is asked for. Within a shard they are in the order of their paths.
+    By folder, files of one folder stay together. Within a shard, files are sorted by path.
     """
     groups: dict[str, list[InputFile]] = {}
     for file in sorted(files, key=lambda f: f.path):
@@ -65,7 +65,7 @@ def deal_files(
 
 
 def range_bounds(values: Sequence[Any], shards: int) -> list[Any]:
-    """The values that part sorted ones into shards of about the same count; each begins the next shard."""
+    """The values that split sorted ones into shards of about equal count; each begins the next shard."""
     ordered = sorted(values)
     if not ordered:
         return []

@@ -1,4 +1,4 @@
-"""Which views go: those that no ref reads and that nobody asked to keep."""
+"""Choose the views that gc removes: those that no ref reads and that nobody asked to keep."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from anabranch.model.ids import LineId, ThingId, ViewId
 def superseded(
     views: Collection[ViewRecord], read: Collection[ViewId], keep: int | timedelta, now: int
 ) -> frozenset[ViewId]:
-    """Name the views that go. A view that was published with its commit stays, and a fold keeps its snapshot."""
+    """Name the views to remove. A view that was published with its commit stays, and a fold keeps its snapshot."""
     kept = [v for v in views if v.is_first or v.id in read]
     kept += _newest(views, keep) if isinstance(keep, int) else _younger(views, keep, now)
     below = {(v.thing_id, v.since) for v in kept if v.since}
@@ -27,7 +27,7 @@ def _younger(views: Iterable[ViewRecord], age: timedelta, now: int) -> list[View
 
 
 def _newest(views: Iterable[ViewRecord], count: int) -> list[ViewRecord]:
-    """So many views of each table on each line, the newest."""
+    """The newest `count` views of each table on each line."""
     found: dict[tuple[ThingId, LineId], list[ViewRecord]] = {}
     for view in sorted(views, key=_age, reverse=True):
         found.setdefault((view.thing_id, view.at.line), []).append(view)
