@@ -1,1 +1,1 @@
-"""What a merge makes of names, schemas and rows: pure."""
+"""Decide what a merge makes of names, schemas and rows."""

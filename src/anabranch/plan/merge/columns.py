@@ -1,4 +1,4 @@
-"""One column on three sides: which columns are one, and what becomes of each."""
+"""Columns on three sides: match them up, and merge each."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Trio:
     """A column as each side has it; None where it is not there."""
 
     id: str
-    """The id that stands for all its ids."""
+    """The representative of all its ids."""
     base: Column | None
     ours: Column | None
     theirs: Column | None
@@ -44,7 +44,7 @@ def shown(column: Column | None) -> str | None:
 
 
 def have_equal_columns(one: Schema | None, other: Schema | None) -> bool:
-    """Tell whether two schemas of one table say the same, by whatever ids they know columns."""
+    """Tell whether two schemas of one table are equal, whichever ids they have for columns."""
     if one is None or other is None:
         return one is other
     pairs = [(c, other.written_as(c)) for c in one]
@@ -63,7 +63,7 @@ def columns_of(side: ThingSide | None) -> tuple[Column, ...]:
 def match_columns(
     base: ThingSide | None, ours: ThingSide, theirs: ThingSide, strictness: Strictness, judge: Judge
 ) -> tuple[Trio, ...]:
-    """Match columns by their ids, read through earlier merges, and those that both sides added alike."""
+    """Match columns by their ids, as united by earlier merges, and those that both sides added alike."""
     sides = (base, ours, theirs)
     ids = Ids(c.ids for s in sides for c in columns_of(s))
     if base is None or strictness != "disjoint":
@@ -78,7 +78,7 @@ def match_columns(
 
 
 def _trios(id_: str, columns: Sequence[list[Column]], judge: Judge) -> Iterable[Trio]:
-    """One column for each side; where a side has two that another side united, the rest stand alone."""
+    """Yield one column for each side; if a side has two that another side united, the second stands alone."""
     base, ours, theirs = ([*found, None][0] for found in columns)
     yield Trio(id_, base, ours, theirs)
     if len(columns[1]) > 1 or len(columns[2]) > 1:
@@ -120,7 +120,7 @@ class _Case:
         return successor(self.base, self.side(which), self.trio.base)
 
     def choose(self, ours: str, theirs: str) -> Side:
-        """Ask about this column."""
+        """Ask which side to take for this column."""
         sides = (self.trio.ours or self.successor("ours"), self.trio.theirs or self.successor("theirs"))
         values = (shown(self.trio.base), *map(shown, sides))
         return self.judge.choose("schema", f"{ours}/{theirs}", values, self.trio.name, self.trio.ids)
@@ -137,7 +137,7 @@ def successor(base: ThingSide | None, side: ThingSide, column: Column | None) ->
 def merge_column(
     base: ThingSide | None, ours: ThingSide, theirs: ThingSide, trio: Trio, strictness: Strictness, judge: Judge
 ) -> Column | None:
-    """Say what a column is after the merge; None if it is not there."""
+    """The column after the merge; None if it is gone."""
     case = _Case(base, ours, theirs, trio, strictness, judge)
     if trio.ours and trio.theirs:
         return _merge_both(case, trio.ours, trio.theirs)
@@ -166,7 +166,7 @@ _DESCRIPTION = ("name", "nullable", "default", "comment")
 
 
 def _described(case: _Case, ours: Column, theirs: Column) -> dict[str, Any]:
-    """What is said of a column: what one side changed is taken; what both did, each otherwise, is asked about."""
+    """Merge a column's description: take what one side changed, ask about what both changed differently."""
     agreed = case.agreed
     both = [p for p in _DESCRIPTION if _differ(agreed, ours, theirs, part=p) and not _is_given(case, p)]
     chosen = theirs if not both else _chosen(case, ours, theirs, "name" in both)
@@ -176,19 +176,19 @@ def _described(case: _Case, ours: Column, theirs: Column) -> dict[str, Any]:
 
 
 def _differ(agreed: Column | None, *sides: Column, part: str) -> bool:
-    """Tell whether both sides gave a part of the description, each another."""
+    """Tell whether both sides changed a part of the description, to different values."""
     mine, other = (getattr(c, part) for c in sides)
     return mine != other and (agreed is None or getattr(agreed, part) not in (mine, other))
 
 
 def _is_given(case: _Case, part: str) -> bool:
-    """Whether a key says already that a column is never null; by the letter, so does either side."""
+    """Whether nullability needs no question: a key makes it not null, or strictness is `operations`."""
     keys = {i for s in (case.ours, case.theirs) if s.schema for i in s.schema.key}
     return part == "nullable" and (case.strictness == "operations" or not case.trio.ids.isdisjoint(keys))
 
 
 def _chosen(case: _Case, ours: Column, theirs: Column, renamed: bool) -> Column:
-    """Ask whose description a column gets; by the letter, the source's is given again."""
+    """Ask whose description a column gets; with strictness `operations`, the source's is replayed."""
     if case.strictness == "operations":
         return theirs
     verb = "add column" if case.trio.base is None else "rename column" if renamed else "alter column"
@@ -196,7 +196,7 @@ def _chosen(case: _Case, ours: Column, theirs: Column, renamed: bool) -> Column:
 
 
 def _merged_type(case: _Case, ours: Column, theirs: Column) -> DataType:
-    """Of two types the wider, so that every value fits; by the letter, theirs may not meet a wider one."""
+    """The wider of two types, so that every value fits; with strictness `operations`, a wider one of ours conflicts."""
     base = case.trio.base
     theirs_fits = can_widen(ours.type, theirs.type)
     if theirs_fits:
@@ -216,14 +216,14 @@ def _merge_added(case: _Case) -> Column | None:
     if column.nullable or column.initial_default is not None or not other.has_inserts:
         return column
     if case.strictness == "operations" and by == "theirs":
-        return column  # the matrix has no conflict there: rows that break it are shown when the result is checked
+        return column  # the matrix has no conflict here: checking the result finds rows that break it
     verbs = ("add column", "insert") if by == "ours" else ("insert", "add column")
-    # Taking the side that inserted rows lets these be null; the other side wants them mended first.
+    # Taking the side that inserted rows lets these be null; the other side requires them to be fixed first.
     return column if case.choose(*verbs) == by else replace(column, nullable=True)
 
 
 def _merge_dropped(case: _Case) -> Column | None:
-    """Drop a column that the other side did nothing with; else ask."""
+    """Drop a column that the other side did not use; else ask."""
     by: Side = "ours" if case.trio.theirs else "theirs"
     user: Side = "theirs" if by == "ours" else "ours"
     column, verb = case.column(user), _use(case, user)
@@ -235,7 +235,7 @@ def _merge_dropped(case: _Case) -> Column | None:
 
 
 def _use(case: _Case, which: Side) -> str | None:
-    """What a side did with a column since the base; None for nothing that a drop would lose."""
+    """What a side did with a column since the base that a drop would lose; None for nothing."""
     side, base, column = case.side(which), case.trio.base, case.column(which)
     assert side.schema is not None
     assert base is not None

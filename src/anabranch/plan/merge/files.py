@@ -1,6 +1,6 @@
-"""Files of two branches, merged: whole rows, identified by the writes that their references carry.
+"""Merge the files of two branches: whole rows, whose content is compared by the writes that references carry.
 
-Base, ours and theirs come with references to bytes only, lists taken apart. What is not decided is a conflict."""
+Base, ours and theirs have references to bytes only, with lists expanded. What is not decided is a conflict."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from anabranch.plan.merge.text_lines import merge_lines
 FileRule = Literal["conflict", "ours", "theirs", "newest", "concat", "lines", "follow"]
 MOVED = "moved to "
 PREFIX = "files:"
-"""What a rule for files begins with; a pattern follows."""
+"""The prefix of a rule for files; a pattern follows."""
 
 
 @dataclass(frozen=True)
@@ -25,19 +25,19 @@ class MergedFile:
     """What becomes of one path."""
 
     row: FileRow | None
-    """None: it is not there after. While there is a conflict, as ours has it."""
+    """None if the file is gone after the merge. In a conflict, the row of ours."""
     conflict: str | None = None
     """What ours did, a slash, what theirs did."""
     column: str | None = None
-    """What both changed differently, where it is not the content."""
+    """What both changed differently, if not the content."""
     content: bytes | None = None
-    """The bytes of the row, where they are new and not stored yet."""
+    """The new content, if it is not stored yet."""
     moved_to: str | None = None
-    """Where the side that has no file here has it instead."""
+    """The path that the side without a file here moved it to."""
 
     @property
     def moved(self) -> str | None:
-        """The same as the kind of a conflict tells it, after a space."""
+        """The move as text in the kind of a conflict."""
         return self.moved_to and f"{MOVED}{self.moved_to}"
 
 
@@ -47,7 +47,7 @@ Read = Callable[[FileRow], bytes]
 def merge_file(
     base: FileRow | None, ours: FileRow | None, theirs: FileRow | None, rule: FileRule, read: Read, *, sure: bool = True
 ) -> MergedFile:
-    """Decide about one path that both sides touched. Not `sure`: what the base has is not known (a criss-cross)."""
+    """Merge one path that both sides touched. Without `sure`, the base's content is unknown (a criss-cross)."""
     if not sure:
         base = _common(ours, theirs)
     if ours is None or theirs is None:
@@ -59,7 +59,7 @@ def merge_file(
 
 
 def _common(ours: FileRow | None, theirs: FileRow | None) -> FileRow | None:
-    """What both sides have, taken for the base where that is not known."""
+    """What both sides share, taken as the base where that is unknown."""
     if ours is None or theirs is None:
         return ours or theirs
     known = {r.key for r in theirs.blocks}
@@ -71,7 +71,7 @@ def _common(ours: FileRow | None, theirs: FileRow | None) -> FileRow | None:
 
 
 def _with_one(base: FileRow | None, ours: FileRow | None, theirs: FileRow | None, rule: FileRule) -> MergedFile:
-    """One side deleted what the other changed; where both did, nothing is left."""
+    """Merge a file that one side deleted and the other changed; if both deleted it, nothing is left."""
     there = ours or theirs
     if there is None or base is None:
         return MergedFile(there)
@@ -98,7 +98,7 @@ def _did(base: FileRow | None, row: FileRow) -> str:
 
 
 def _united_refs(base: FileRow | None, ours: FileRow, theirs: FileRow) -> tuple[BlockRef, ...] | None:
-    """The references of both sides, if their writes go together; None if one replaced what the other wrote to."""
+    """The references of both sides, if their writes can be combined; None if one replaced what the other wrote to."""
     if _are_equal(ours, theirs):
         return ours.blocks
     if base is None:
@@ -120,19 +120,19 @@ def _are_equal(ours: FileRow, theirs: FileRow) -> bool:
 
 
 def _replaces(base: FileRow, row: FileRow) -> bool:
-    """Whether nothing is left of what was written before; one that only lost some undid an append."""
+    """Whether nothing is left of the base's writes; a row that lost only some undid an append."""
     return {r.key for r in base.blocks}.isdisjoint(r.key for r in row.blocks)
 
 
 def _joined(base: Sequence[BlockRef], ours: Sequence[BlockRef], theirs: Sequence[BlockRef]) -> tuple[BlockRef, ...]:
-    """Ours without what theirs undid, then what only theirs has."""
+    """Ours without what theirs removed, then what only theirs added."""
     old, mine, other = ({r.key for r in refs} for refs in (base, ours, theirs))
     kept = [r for r in ours if r.key not in old or r.key in other]
     return (*kept, *(r for r in theirs if r.key not in old and r.key not in mine))
 
 
 def _ruled(base: FileRow | None, ours: FileRow, theirs: FileRow, rule: FileRule, read: Read) -> MergedFile:
-    """Decide contents that do not go together by a rule, or not at all."""
+    """Merge contents that can't be combined by the rule, or report a conflict."""
     if rule == "ours":
         return MergedFile(ours)
     if rule == "theirs":
@@ -155,7 +155,7 @@ def _only(refs: Sequence[BlockRef], *others: Sequence[BlockRef]) -> list[BlockRe
 
 
 def _described(base: FileRow | None, ours: FileRow, theirs: FileRow, merged: FileRow, rule: FileRule) -> MergedFile:
-    """Merge what is said of a file besides its content: each cell as the side that changed it has it."""
+    """Merge a file's metadata: each cell from the side that changed it."""
     described: dict[str, Any] = {"written_at": max(ours.written_at, theirs.written_at)}
     for column in ("mode", "media_type", "properties"):
         before, mine, other = (getattr(row, column) if row else None for row in (base, ours, theirs))
@@ -168,12 +168,12 @@ def _described(base: FileRow | None, ours: FileRow, theirs: FileRow, merged: Fil
 
 
 def _known_hash(row: FileRow, *sides: FileRow) -> bytes | None:
-    """The hash that a side with the same references knows."""
+    """The hash from a side with the same references, if any."""
     return next((side.sha256 for side in sides if side.blocks == row.blocks), None)
 
 
 def _sized(row: FileRow) -> FileRow:
-    """A row whose size is that of its references; where it was another, the hash is not known."""
+    """The row with the size of its references; if that changes it, the hash becomes unknown."""
     size = sum(r.size for r in row.blocks)
     return row if size == row.size else row._replace(size=size, sha256=None)
 
@@ -182,7 +182,7 @@ def _sized(row: FileRow) -> FileRow:
 
 
 def file_rules(rules: Mapping[str, str]) -> dict[str, FileRule]:
-    """The rules for files among those of a merge, by pattern; refused where a word is unknown."""
+    """The rules for files among those of a merge, by pattern; unknown words are refused."""
     found: dict[str, FileRule] = {}
     for name, word in rules.items():
         if name.startswith(PREFIX):
@@ -195,7 +195,7 @@ def file_rules(rules: Mapping[str, str]) -> dict[str, FileRule]:
 
 
 def rule_for(rules: Mapping[str, FileRule], path: str) -> FileRule:
-    """The rule for a path: of the patterns that find it, the one that says most of it."""
+    """The rule for a path: that of the most specific pattern that matches it."""
     met = [pattern for pattern in rules if pattern_of(pattern, anywhere=True).fullmatch(path)]
     return rules[max(met, key=lambda pattern: sum(c not in "*?[]" for c in pattern))] if met else "conflict"
 

@@ -11,11 +11,11 @@ Verdict = Literal["none", "conflict", "maybe"]
 
 @dataclass(frozen=True)
 class Cell:
-    """What happens where two operations meet: nothing, a conflict, or a conflict if its note says so."""
+    """What happens if two operations meet: nothing, a conflict, or a conflict if the note says so."""
 
     verdict: Verdict
     note: str | None = None
-    """The note of the seed that says more."""
+    """The note of the seed that gives details."""
     is_empty: bool = False
     """Whether the seed leaves the cell open: no conflict, the source wins."""
 
@@ -40,11 +40,11 @@ NOTES = {
     "A6": "a type that is wider at the destination conflicts, and a column there that may not be null and has no value",
     "D1": "unsetting the same property conflicts",
 }
-"""Where the seed says file, we know the rows."""
+"""The seed speaks of files; we know the rows."""
 
 
 def _read(text: str) -> Matrix:
-    """Read a matrix as it is drawn: `ok` no conflict, `X` conflict, `?` a conflict on a condition, `-` left open."""
+    """Parse a drawn matrix: `ok` no conflict, `X` conflict, `?` a conflict on a condition, `-` left open."""
     head, *lines = [[part.strip() for part in line.split("|")] for line in text.strip().splitlines()]
     return {
         (line[0], there): _cell(described)
@@ -87,7 +87,7 @@ compaction           | X    | ok         | ok               | ok           | ok 
 
 
 def judge(matrix: Matrix, source: Iterable[str], destination: Iterable[str]) -> tuple[MetOperation, ...]:
-    """Say where operations of two sides meet in a cell that says more than "no conflict", in the source's order."""
+    """List the pairs of operations whose cell says more than "no conflict", in the source's order."""
     there = dict.fromkeys(destination)
     pairs = ((s, d) for s in dict.fromkeys(source) for d in there if (s, d) in matrix)
     found = (MetOperation(s, d, matrix[s, d]) for s, d in pairs)

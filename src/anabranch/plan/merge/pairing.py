@@ -1,4 +1,4 @@
-"""Which tables and which columns of two sides are one: what a merge unites, and what a diff compares."""
+"""Pair the tables and columns of two sides: what a merge unites, and what a diff compares."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from anabranch.plan.merge.sides import Ids
 def are_alike(ours: Column, theirs: Column, *, grows: bool = False) -> bool:
     """Tell whether two columns can be one: rows older than either must show one value.
 
-    With `grows`, theirs may have the wider type: a column that is there already is altered when it is added again.
+    With `grows`, theirs may have the wider type: adding an existing column again then alters it.
     """
     typed = ours.type == theirs.type or (grows and can_widen(ours.type, theirs.type))
     named = ours.name.lower() == theirs.name.lower()
@@ -38,13 +38,13 @@ def added_alike(
 
 
 def paired(before: Schema, after: Schema, base: Schema | None) -> Schema:
-    """The later schema of a table; what a merge would unite also goes by the ids that the earlier one has for it."""
+    """The later schema of a table, in which columns that a merge would unite also go by their earlier ids."""
     ids = Ids(c.ids for schema in (base, before, after) if schema for c in schema)
     return _also_known(after, {new.id: old for old, new in added_alike(base or (), before, after, ids)})
 
 
 def paired_by_name(before: Schema, after: Schema) -> Schema:
-    """The schema of a table that is compared with another: columns of one name are one, if one type holds the other's.
+    """The schema of a table to compare with another: columns of one name are one if one type holds the other's values.
 
     Columns that share an id are one, whatever they are called.
     """
@@ -67,9 +67,9 @@ def _also_known(schema: Schema, pairs: Mapping[ColumnId, Column]) -> Schema:
 
 
 def was_hidden(runs: Iterable[Sequence[Schema]], shown: Schema) -> bool:
-    """Tell whether a column that is shown went out of sight on a way: then changes do not tell all of its cells.
+    """Tell whether a shown column was dropped somewhere along a path: then changes do not hold all of its cells.
 
-    A run has the schemas of a table at commits that follow one another.
+    A run is the schemas of a table at successive commits.
     """
     return any(
         later.written_as(c) is None and earlier.written_as(c) is not None
@@ -92,16 +92,16 @@ class Placed:
 
 @dataclass(frozen=True)
 class TablePair:
-    """Tables to compare; a side is None where there is nothing."""
+    """Two tables to compare; None for a side that has none."""
 
     before: ThingId | None
     after: ThingId | None
     replaced: bool = False
-    """Whether one took the place of the other under its name: nothing but the name relates them."""
+    """Whether only the name relates them: one took the other's place."""
 
 
 def pair_tables(before: Mapping[ThingId, Placed], after: Mapping[ThingId, Placed]) -> tuple[TablePair, ...]:
-    """Pair tables by their ids, read through merges; then by name those that are left."""
+    """Pair tables by their ids, as united by merges, and the rest by name."""
     same = {thing: thing for thing in after if thing in before}
     same |= _met(before, after, same, lambda placed: sorted(placed.ids))
     named = _met(before, after, same, lambda placed: [placed.name])
@@ -117,7 +117,7 @@ def _met(
     paired: Mapping[ThingId, ThingId],
     marks: Callable[[Placed], Iterable[str]],
 ) -> dict[ThingId, ThingId]:
-    """Pair what is left by marks that both sides have: each later table with the earlier one."""
+    """Pair the remaining tables by marks that both sides share, as later to earlier."""
     known = {mark: t for t in before if t not in paired.values() for mark in marks(before[t])}
     found: dict[ThingId, ThingId] = {}
     for thing in after:

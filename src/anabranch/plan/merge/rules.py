@@ -1,4 +1,4 @@
-"""How rows are merged: strictness, and rules as data. What becomes of each row is decided by a query."""
+"""How rows are merged: strictness, and rules as data. A query decides about each row."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ RuleWord = Literal["conflict", "ours", "theirs", "newest", "min", "max", "sum", 
 RULE_WORDS: tuple[str, ...] = tuple(word for word in get_args(RuleWord) if word != "expression")
 EVERYWHERE = "*"
 PROPERTY = "merge.rule"
-"""The property of a table that holds its rule; with a dot and a column's name, that column's."""
+"""The property of a table that holds its rule; a dot and a column's name after it make it that column's."""
 
 _WORD = re.compile(r"^[a-zA-Z_]\w*$")
 _EXPRESSIONS_OF_ONE_WORD = ("base", "null", "true", "false")
@@ -37,10 +37,10 @@ class Rule:
     given_as: str = EVERYWHERE
     """Where it was given, for messages."""
     kept: bool = False
-    """Whether the catalogue says it, and not the user with the merge."""
+    """Whether a table's properties gave it, not the user of the merge."""
 
     def fits(self, type_: DataType) -> bool:
-        """Tell whether the rule can be applied to values of a type; of an expression, the engine says."""
+        """Tell whether the rule can be applied to values of a type; for an expression, the engine decides."""
         if self.word == "sum":
             return type_.is_number
         if self.word in ("min", "max"):
@@ -57,27 +57,27 @@ class RowPolicy:
 
     strictness: Strictness = "cell"
     base_is_empty: bool = False
-    """Both sides made the table: every row of theirs is an insert."""
+    """Whether both sides made the table, so that every row of theirs is an insert."""
     full: bool = False
-    """Compare states in full: the key changed, so no one key identifies the changed rows."""
+    """Whether to compare whole states: the key changed, so no one key identifies the changed rows."""
     by_key_of: Literal["ours", "theirs"] = "ours"
-    """Whose key tells rows apart."""
+    """Whose key identifies rows."""
     by_old_key: tuple[ColumnId, ...] = ()
-    """The key that both sides gave up, by which rows are merged all the same; afterwards they have new hidden ids."""
+    """The key that both sides gave up, by which rows are still merged; afterwards they have new hidden ids."""
     theirs_deletes_win: bool = False
-    """A delete of theirs goes through where ours updated the row."""
+    """Whether a delete of theirs wins over an update of ours."""
     only_new_rows: bool = False
-    """Updates and deletes of theirs count only for rows that theirs inserted since the base."""
+    """Whether updates and deletes of theirs count only for rows that theirs inserted since the base."""
     replaces_all: bool = False
-    """The rows become theirs' rows."""
+    """Whether theirs' rows replace all of ours."""
     rule: Rule = CONFLICT
-    """For rows: a delete against an update."""
+    """The rule for rows: a delete against an update."""
     rules: Mapping[ColumnId, Rule] = field(default_factory=dict)
-    """For cells, by the column's id in the merged schema; a column without one conflicts."""
+    """The rules for cells, by the column's id in the merged schema; a column without one conflicts."""
 
     @property
     def goes_by_time(self) -> bool:
-        """Whether some rule asks which side is newer."""
+        """Whether some rule depends on which side is newer."""
         return any(rule.word == "newest" for rule in (self.rule, *self.rules.values()))
 
 
@@ -91,13 +91,13 @@ class Rules:
     """By the table's full name and the column's name in lower case."""
 
     def of_table(self, paths: Collection[str], properties: Mapping[str, str]) -> Rule:
-        """The rule for whole rows of a table that goes by these names."""
+        """The rule for whole rows of a table with these names."""
         return next(self._for_table(paths, properties), CONFLICT)
 
     def of_column(
         self, paths: Collection[str], names: Collection[str], type_: DataType, properties: Mapping[str, str]
     ) -> Rule:
-        """The rule for cells of a column that goes by these names, in a table that goes by these."""
+        """The rule for cells of a column with these names, in a table with these paths."""
         lower = {name.lower() for name in names}
         near = [self.columns[p, n] for p in paths for n in lower if (p, n) in self.columns]
         near += [self.tables[p] for p in paths if p in self.tables]
@@ -114,7 +114,7 @@ class Rules:
 
 
 def check_strictness(text: str) -> Strictness:
-    """Return a strictness, or refuse what is none."""
+    """Return a valid strictness, or refuse it."""
     for known in STRICTNESSES:
         if text == known:
             return known
@@ -122,10 +122,10 @@ def check_strictness(text: str) -> Strictness:
 
 
 def read_rules(given: Mapping[str, str], sides: Sequence[Mapping[str, Schema]], *, partly: bool = False) -> Rules:
-    """Read rules, each of a table or column that some side has; anything else is refused.
+    """Parse rules, each for a table or column that some side has; refuse anything else.
 
-    `sides` are the tables of each side by full name; schemas are only asked for where a rule speaks of the table.
-    With `partly`, these are some of the tables, and rules that speak of others, checked before, are left out.
+    `sides` are the tables of each side by full name; schemas are looked up only for tables with rules.
+    With `partly`, these are only some of the tables, and rules for others, checked before, are left out.
     """
     everywhere, tables, columns = None, {}, {}
     for name, text in given.items():
@@ -149,7 +149,7 @@ def read_rules(given: Mapping[str, str], sides: Sequence[Mapping[str, Schema]], 
 
 
 def read_rule(text: str, given_as: str) -> Rule:
-    """Read one rule: a word of ours, or an SQL expression."""
+    """Parse one rule: a known word, or an SQL expression."""
     if not isinstance(text, str) or not text.strip():
         hint = f"give one of {', '.join(RULE_WORDS)}, or SQL over base, ours, theirs"
         raise InvalidRequest(f"the rule for {given_as!r} is {text!r}, text was expected", hint=hint)
@@ -167,7 +167,7 @@ def read_rule(text: str, given_as: str) -> Rule:
 
 
 def check_properties_of(table: str, properties: Mapping[str, str], schemas: Sequence[Schema]) -> None:
-    """Refuse rules in a table's properties that can't be followed; one whose column is not there is passed over."""
+    """Refuse rules in a table's properties that can't be applied; skip those of missing columns."""
     for name, text in properties.items():
         column = _column_of(name)
         if name == PROPERTY:
@@ -177,14 +177,14 @@ def check_properties_of(table: str, properties: Mapping[str, str], schemas: Sequ
 
 
 def with_rules_moved(properties: Mapping[str, str], old: str, new: str | None) -> dict[str, str]:
-    """A table's properties after a column was renamed, or dropped: its rule goes with it."""
+    """A table's properties after a column was renamed or dropped, with its rule."""
     moved = [text for name, text in properties.items() if _column_of(name) == old.lower()]
     kept = {name: text for name, text in properties.items() if _column_of(name) != old.lower()}
     return kept if new is None else kept | {f"{PROPERTY}.{new}": text for text in moved[:1]}
 
 
 def _split(name: str, sides: Sequence[Mapping[str, Schema]]) -> tuple[str | None, str | None]:
-    """Tell a table's name from a column's: the longest name of a table that there is."""
+    """Split a name into table and column: the longest name of an existing table comes first."""
     if any(name in tables for tables in sides):
         return name, None
     table, _, column = name.rpartition(".")

@@ -1,4 +1,4 @@
-"""Two schemas that came from one, merged: columns by id, key, checks and layout."""
+"""Merge two schemas that came from one: columns by id, key, checks and layout."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from anabranch.plan.merge.sides import Decisions, Judge, Side, ThingConflict, Th
 
 @dataclass(frozen=True)
 class SchemaMerge:
-    """The schema of a table after a merge, with what else speaks of columns."""
+    """The schema of a table after a merge, and what else refers to columns."""
 
     schema: Schema
     """Ours itself where nothing changes."""
@@ -26,9 +26,9 @@ class SchemaMerge:
     key_changed: frozenset[Side] = frozenset()
     """Which sides have another key than the base."""
     rows_of: Side | None = None
-    """Whose rows stay as they are, because no key tells which are the other side's."""
+    """Whose rows stay as they are, because no key matches them with the other side's."""
     old_key: tuple[ColumnId, ...] = ()
-    """The key that both sides gave up and rows are merged by, where both changed some."""
+    """The key that both sides gave up, by which rows are merged if both changed some."""
     conflicts: tuple[ThingConflict, ...] = ()
 
 
@@ -39,9 +39,9 @@ def merge_schema(
     strictness: Strictness = "cell",
     decisions: Decisions | None = None,
 ) -> SchemaMerge:
-    """Make theirs' changes since the base again on ours.
+    """Replay theirs' changes since the base on ours.
 
-    Columns are known by their ids. To pick a commit, the base is its parent; to revert one, the base is the commit
+    Columns are matched by id. To pick a commit, the base is its parent; to revert one, the base is the commit
     and theirs its parent. The base is None where both sides made the table.
     """
     judge = Judge((ours, theirs, base), decisions or {})
@@ -73,7 +73,7 @@ class _SchemaWork:
     judge: Judge
     trios: tuple[Trio, ...]
     columns: dict[str, Column] = field(default_factory=dict)
-    """What is there after the merge, by the id that stands for the column."""
+    """The columns after the merge, by the representative of their ids."""
     rows_of: Side | None = None
     old_key: tuple[ColumnId, ...] = ()
 
@@ -89,7 +89,7 @@ class _SchemaWork:
         self._leave_out_successors()
 
     def _leave_out_successors(self) -> None:
-        """Where a column stays that a side dropped and added again, it stays in the place of the new one."""
+        """If a column stays that a side dropped and added again, remove the one that was added."""
         kept = [t.base for t in self.trios if t.id in self.columns]
         new = [successor(self.base, side, column) for column in kept for side in (self.ours, self.theirs)]
         for column in new:
@@ -98,7 +98,7 @@ class _SchemaWork:
     # --- checks ---
 
     def merge_checks(self) -> dict[str, str]:
-        """Merge checks by name, and leave none that speaks of a column that is gone or has another name."""
+        """Merge checks by name; drop those whose columns are gone or renamed."""
         described = [s.texts("checks") if s else {} for s in (self.base, self.ours, self.theirs)]
         merged, both = merge_named(*described)
         for name in both if self.strictness != "operations" else ():
@@ -109,20 +109,20 @@ class _SchemaWork:
         return {name: text for name, text in merged.items() if self._holds(name, text)}
 
     def _holds(self, name: str, text: str) -> bool:
-        """Tell whether a check means what it meant where it was written; ask about columns with another name."""
+        """Tell whether a check still means what it did where it was written; ask about renamed columns."""
         whose, spoken = self._spoken(name, text)
         if any(self.of[c.id] not in self.columns for c in spoken):
-            return False  # that the column went was a conflict of its own
+            return False  # dropping the column was a conflict of its own
         return all(self._keeps_name(c, whose, name, text) for c in spoken)
 
     def has_columns_of(self, name: str, text: str) -> bool:
-        """Tell whether the columns of a check are still there: it follows what was decided about them."""
+        """Tell whether the columns of a check are still there after decisions about them."""
         _, spoken = self._spoken(name, text)
         found = [(c, self.columns.get(self.of[c.id])) for c in spoken]
         return all(there is not None and there.name.lower() == c.name.lower() for c, there in found)
 
     def _spoken(self, name: str, text: str) -> tuple[Side, list[Column]]:
-        """Who wrote a check since the base, and of which columns; one that is older could lose none of its."""
+        """Which side wrote a check since the base, and about which columns; an older check can't have lost any."""
         whose: Side = "ours" if self.ours.texts("checks").get(name) == text else "theirs"
         is_old = self.base is not None and self.base.texts("checks").get(name) == text
         return whose, [] if is_old else list(spoken_columns(getattr(self, whose), name))
@@ -142,7 +142,7 @@ class _SchemaWork:
     # --- names ---
 
     def settle_names(self) -> None:
-        """Ask about columns that end up with one name, and give each the name of the side that was chosen."""
+        """Ask about columns that end up with the same name, and give each the chosen side's name."""
         asked: set[frozenset[str]] = set()
         while pair := self._same_name():
             mine, other = pair
@@ -154,7 +154,7 @@ class _SchemaWork:
             self._rename_back(other if chosen == "ours" else mine, chosen)
 
     def _same_name(self) -> tuple[str, str] | None:
-        """Two columns with one name: first the one that has it from ours, then the one that has it from theirs."""
+        """Two columns with the same name: first the one named by ours, then the one named by theirs."""
         seen: dict[str, str] = {}
         for id_, column in self.columns.items():
             first = seen.setdefault(column.name.lower(), id_)
@@ -174,7 +174,7 @@ class _SchemaWork:
         return self.judge.choose("schema", kind, values, name, [*x.ids, *y.ids], can_decide=can_decide)
 
     def _rename_back(self, id_: str, chosen: Side) -> None:
-        """Take from a column the name that only the other side gave it; one that only that side has goes."""
+        """Give a column its name on the chosen side; remove it if it is only on the other."""
         there: Column | None = getattr(self.known[id_], chosen)
         if there is None:
             del self.columns[id_]
@@ -182,7 +182,7 @@ class _SchemaWork:
             self.columns[id_] = replace(self.columns[id_], name=there.name)
 
     def keep_some(self) -> None:
-        """A table needs a column: where the sides together dropped all, ask whose columns stay."""
+        """If the sides together dropped all columns, ask whose stay: a table needs one."""
         if self.columns:
             return
         names = ([t.name for t in self.trios if getattr(t, s)] for s in ("base", "ours", "theirs"))
@@ -201,7 +201,7 @@ class _SchemaWork:
         return frozenset(s for s in sides if self._row_identity(getattr(self, s)) != old)
 
     def _row_identity(self, side: ThingSide) -> tuple[str, ...]:
-        """What tells rows apart: the key, or hidden ids of one numbering."""
+        """What identifies rows: the key, or hidden ids of one numbering."""
         return self._key(side) or (side.attributes.get(ROW_IDS, ""),)
 
     def choose_key(self) -> Side:
@@ -220,7 +220,7 @@ class _SchemaWork:
         return self._not_null_key(chosen)
 
     def _give_up_key(self, chosen: Side) -> Side:
-        """Rows have new hidden ids: nothing tells which row of the other side they were."""
+        """Choose whose rows to keep: with new hidden ids, nothing matches them with the other side's."""
         if chosen == "theirs":
             if self.ours.rows_changed and self._ask_about_key("rows/key") == "ours":
                 return self._keep_rows_of("ours")
@@ -234,7 +234,7 @@ class _SchemaWork:
         return chosen
 
     def _rows_without_key(self) -> Side | None:
-        """Whose rows stay where both gave the key up and changed some: both, as long as it still tells them apart."""
+        """Whose rows stay if both gave up the key and changed some; None for both, if it still identifies them."""
         key = self._key(self.base) if self.base and self.strictness != "operations" else ()
         if (
             key
@@ -247,7 +247,7 @@ class _SchemaWork:
         return self._ask_about_key("key/key")
 
     def _keep_rows_of(self, side: Side) -> Side:
-        """Keep the side that tells rows as the base did: by a key the other's are merged in, else they are not."""
+        """Keep the side that identifies rows as the base did; without a key, the other's rows are not merged in."""
         if not self._key(getattr(self, side)):
             self.rows_of = side
         return side
@@ -257,14 +257,14 @@ class _SchemaWork:
         return self.judge.choose("schema", kind, names)
 
     def _not_null_key(self, chosen: Side) -> Side:
-        """Where a column of the key was given up for the other side, so is the key."""
+        """Take the other side's key if a column of the chosen one is gone."""
         key = self._key(getattr(self, chosen))
         if all(i in self.columns for i in key):
             return chosen
         return "theirs" if chosen == "ours" else "ours"
 
     def key_ids(self, key_of: Side) -> tuple[ColumnId, ...]:
-        """The key of a side under the ids that columns have after the merge."""
+        """The key of a side, by the columns' ids after the merge."""
         side: ThingSide = getattr(self, key_of)
         key = [i for i in self._key(side) if i in self.columns]
         for id_ in key:
@@ -274,7 +274,7 @@ class _SchemaWork:
     def _check_key_type(self, id_: str) -> None:
         trio, column = self.known[id_], self.columns[id_]
         before = {c.type.name for c in (trio.ours, trio.theirs) if c is not None}
-        # Days and microseconds don't compare in key ranges.
+        # Key ranges can't compare days with microseconds.
         if column.type.can_be_key and not (column.type.name == "timestamp_ntz" and "date" in before):
             return
         key_of_ours = id_ in self._key(self.ours)
@@ -291,7 +291,7 @@ class _SchemaWork:
         return (self.columns[i] for i in found if i in self.columns)
 
     def cluster_by(self) -> tuple[str, ...]:
-        """The layout: theirs' where theirs changed it, without columns that are gone."""
+        """The layout: theirs if theirs changed it, without columns that are gone."""
         old, mine, other = (self._cluster(s) for s in (self.base, self.ours, self.theirs))
         chosen = mine if other == old else other
         return tuple(str(self.columns[i].id) for i in chosen if i in self.columns)
@@ -309,7 +309,7 @@ class _SchemaWork:
 
 
 def spoken_columns(side: ThingSide, check: str) -> Iterator[Column]:
-    """The columns that a check speaks of; of a check that is not listed, all."""
+    """The columns that a check refers to; all, if it is not listed."""
     assert side.schema is not None
     described = side.check_columns.get(check)
     return (c for c in side.schema if described is None or c.ids & described)
@@ -321,10 +321,10 @@ def _order(side: ThingSide | None, of: Mapping[str, str]) -> list[str]:
 
 
 def _woven(base: Sequence[str], first: Sequence[str], second: Sequence[str]) -> list[str]:
-    """The columns of all in one order: those of the base as the first side has them, after each what sides put there.
+    """Weave columns into one order: the base's as the first side has them, each followed by what was added there.
 
-    So a column that a revert brings back stands where it stood, before what was added behind it. What the second side
-    put behind all columns of the base comes last.
+    So a column that a revert restores goes back to its place, before what was added after it. What the second side
+    added after all columns of the base comes last.
     """
     last = base[-1] if base else ""
     added, more = _added_after(base, first), _added_after(base, second)
@@ -335,7 +335,7 @@ def _woven(base: Sequence[str], first: Sequence[str], second: Sequence[str]) -> 
 
 
 def _added_after(base: Sequence[str], side: Sequence[str]) -> dict[str, list[str]]:
-    """The columns that a side added, by the one of the base that they stand behind."""
+    """The columns that a side added, by the column of the base that they follow."""
     found: dict[str, list[str]] = {}
     before = ""
     for id_ in side:
@@ -347,7 +347,7 @@ def _added_after(base: Sequence[str], side: Sequence[str]) -> dict[str, list[str
 
 
 def _spine(base: Sequence[str], side: Sequence[str]) -> list[str]:
-    """The columns of the base in a side's order; one that it dropped stays behind the one that it stood behind."""
+    """The columns of the base in a side's order; a dropped one stays after the column that it followed."""
     found = [i for i in side if i in base]
     for before, id_ in zip(("", *base), base, strict=False):
         if id_ not in found:

@@ -1,4 +1,4 @@
-"""What a merge knows of a namespace or table on each side, what it asks back, and which ids are one."""
+"""What a merge knows of a namespace or table on each side, its questions, and which ids are one."""
 
 from __future__ import annotations
 
@@ -32,23 +32,23 @@ class ThingSide:
     operations: tuple[Operation, ...] = ()
     """Since the base, in order; empty at the base."""
     dropped: bool = False
-    """Whether it was there at the base and is not there any more."""
+    """Whether it was there at the base and is gone."""
     rows_changed: bool = False
     """Whether rows may have been changed since the base."""
     in_doubt: bool = False
-    """Whether rows may differ from the base's although nothing changed them since the first commit that it is of."""
+    """Whether rows may differ from the base's although nothing changed them since the base's first commit."""
     rows_inserted: bool = False
-    """Whether rows may have been inserted, where the operations alone do not say so: an upsert is an update."""
+    """Whether rows may have been inserted even if no operation says so: an upsert is an update."""
     has_unique_old_key: bool = False
-    """Whether the key that both sides gave up still tells all rows apart: then they are merged by it."""
+    """Whether the key that both sides gave up still identifies all rows, so that they can be merged by it."""
     touched: frozenset[ColumnId] = frozenset()
-    """The columns of which a cell may have been updated since the base."""
+    """The columns in which cells may have been updated since the base."""
     filled: frozenset[ColumnId] = frozenset()
-    """The columns in which rows that were inserted since the base may have values."""
+    """The columns in which rows inserted since the base may have values."""
     unsettled: frozenset[ColumnId] = frozenset()
-    """At a base that several commits were made one in: the columns that these describe each otherwise."""
+    """For a base made of several commits: the columns that these describe differently."""
     check_columns: Mapping[str, frozenset[ColumnId]] = field(default_factory=dict)
-    """The columns that a check speaks of, by its name; a check that is not listed may speak of any."""
+    """The columns that each check refers to, by name; one that is not listed may refer to any."""
 
     @property
     def ids(self) -> frozenset[ThingId]:
@@ -60,13 +60,13 @@ class ThingSide:
         return self.rows_inserted or bool({"insert", "overwrite"} & set(self.operations))
 
     def texts(self, attribute: str) -> dict[str, str]:
-        """An attribute that is texts by name: properties or checks."""
+        """An attribute that maps names to texts: properties or checks."""
         return dict(self.attributes.get(attribute, {}))
 
 
 @dataclass(frozen=True)
 class ThingConflict:
-    """Something that a merge does not decide by itself. `kind` is what ours did, a slash, what theirs did."""
+    """Something that a merge can't decide by itself. `kind` is what ours did, a slash, what theirs did."""
 
     level: Literal["objects", "schema"]
     table: str
@@ -81,11 +81,11 @@ class ThingConflict:
     can_decide: bool = True
     """Whether taking a side settles it; if not, one of the branches must be changed first."""
     about: frozenset[str] = frozenset()
-    """Ids of columns, names of checks."""
+    """Ids of columns and names of checks that it concerns."""
 
 
 class Ids:
-    """Which ids are of one thing: read through what earlier merges united."""
+    """Which ids belong to one thing, as united by earlier merges."""
 
     def __init__(self, united: Iterable[Iterable[str]] = ()) -> None:
         self._above: dict[str, str] = {}
@@ -93,20 +93,20 @@ class Ids:
             self.unite(*ids)
 
     def of(self, id_: str) -> str:
-        """The id that stands for all that are one with this one."""
+        """The representative of all ids united with this one."""
         while id_ in self._above:
             id_ = self._above[id_]
         return id_
 
     def unite(self, *ids: str) -> None:
-        """Let several ids be one, and all that were one with any of them."""
+        """Unite several ids, and all that were united with any of them."""
         old = {self.of(i) for i in ids}
         best = min(old)
         self._above |= dict.fromkeys(old - {best}, best)
 
 
 class Judge:
-    """Answers what is in doubt about one thing from what was decided, and keeps what was not."""
+    """Answers questions about one thing from decisions, and collects the rest as conflicts."""
 
     def __init__(self, sides: Iterable[ThingSide | None], decisions: Decisions) -> None:
         there = [s for s in sides if s is not None]
@@ -120,7 +120,7 @@ class Judge:
         return tuple(self._conflicts.values())
 
     def add(self, conflicts: Iterable[ThingConflict]) -> None:
-        """Keep conflicts that were found elsewhere."""
+        """Add conflicts that were found elsewhere."""
         self._conflicts |= {c.id: c for c in conflicts}
 
     def choose(
@@ -133,10 +133,10 @@ class Judge:
         *,
         can_decide: bool = True,
     ) -> Side:
-        """Say which side was chosen; where none was, keep the conflict and go on as ours has it.
+        """Return the side that was chosen; if none was, record the conflict and return ours.
 
-        `values` are base, ours and theirs as people read them. `about` tells conflicts of one kind in one thing apart:
-        ids of columns, names of checks.
+        `values` are base, ours and theirs as people read them. `about` (ids of columns, names of checks) distinguishes
+        conflicts of one kind in one thing.
         """
         names = sorted(set(about))
         id_ = ":".join((level, kind, "+".join(self._things), "+".join(names)))
@@ -152,7 +152,7 @@ class Judge:
 def merge_named(
     base: Mapping[str, str], ours: Mapping[str, str], theirs: Mapping[str, str]
 ) -> tuple[dict[str, str], tuple[str, ...]]:
-    """Make theirs' changes of texts by name again on ours; also name what both changed, each to something else."""
+    """Replay theirs' changes to named texts on ours; also return the names that both changed differently."""
     changed = [n for n in dict.fromkeys((*base, *theirs)) if theirs.get(n) != base.get(n)]
     both = tuple(n for n in changed if ours.get(n) not in (base.get(n), theirs.get(n)))
     merged = {n: text for n, text in ours.items() if n not in changed or n in theirs}

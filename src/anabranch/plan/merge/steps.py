@@ -1,4 +1,4 @@
-"""Steps of a cherry-pick, revert or rebase: what is to be done and what was made, also as texts that are kept."""
+"""Steps of a cherry-pick, revert or rebase: what is to be done and what was made, and their stored form."""
 
 from __future__ import annotations
 
@@ -17,48 +17,48 @@ _FORM = 'give (word, commit) or ("reword", commit, message), such as ("squash", 
 
 @dataclass(frozen=True)
 class TodoStep:
-    """One commit, and what is to become of it."""
+    """One commit, and what to do with it."""
 
     word: str
-    """pick, reword, squash, fixup, revert, or carry: a commit that was made already goes on a branch that moved."""
+    """pick, reword, squash, fixup, revert, or carry: put a commit that was made already on a branch that moved."""
     commit: str
     parent: int | None = None
-    """Of a merge commit: the parent that it is compared with."""
+    """For a merge commit: the parent that it is compared with."""
     message: str | None = None
 
     @property
     def kept(self) -> str:
-        """The step as it is written down."""
+        """The step in its stored form."""
         parent = "" if self.parent is None else f"^{self.parent}"
         return f"{self.commit} {self.word}{parent}" + ("" if self.message is None else f" {self.message}")
 
 
 @dataclass(frozen=True)
 class Steps:
-    """How far several steps are: nobody's branch moves until all of them are done."""
+    """The progress of several steps; the branch moves only when all of them are done."""
 
     head: str
-    """What the branch shows that is to move."""
+    """The commit that the branch shows before it moves."""
     onto: str
-    """The commit that the first step goes on."""
+    """The commit that the first step is put on."""
     onto_ref: str
     made: tuple[str, ...] = ()
-    """What was made so far, oldest first."""
+    """The commits made so far, oldest first."""
     todo: tuple[TodoStep, ...] = ()
 
     @property
     def top(self) -> str:
-        """The commit that the next step goes on."""
+        """The commit that the next step is put on."""
         return self.made[-1] if self.made else self.onto
 
     @property
     def kept(self) -> tuple[str, ...]:
-        """All of it as texts that begin with a commit's hash."""
+        """The stored form: texts that begin with a commit's hash."""
         made = (f"{commit} made" for commit in self.made)
         return (f"{self.head} head", f"{self.onto} onto {self.onto_ref}", *made, *(step.kept for step in self.todo))
 
     def done(self, made: Sequence[str]) -> Steps:
-        """After the first step that was left, and with what is made by now."""
+        """The progress after the next step, with all commits made so far."""
         return replace(self, made=tuple(made), todo=self.todo[1:])
 
 
@@ -76,7 +76,7 @@ def read_steps(kept: Iterable[str]) -> Steps:
 
 
 def asked_steps(given: Iterable[Any]) -> list[TodoStep]:
-    """Read the steps that a rebase is given, with refs where commits will be; those that are dropped are left out."""
+    """Parse the steps given to a rebase, with refs for commits; dropped ones are left out."""
     steps = [step for number, one in enumerate(given, 1) if (step := _asked(number, one)).word != "drop"]
     if steps and steps[0].word in ("squash", "fixup"):
         message = f"the first step is {steps[0].word}, but there is nothing to put it together with"

@@ -1,4 +1,4 @@
-"""One namespace or table on three sides: whether it is there after the merge, its attributes, schema and rows."""
+"""Merge one namespace or table on three sides: whether it stays, its attributes, schema and rows."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class MergedThing:
     result: ThingSide | None
     rows: RowPolicy | None = None
     was_asked: bool = False
-    """Whether it is there, or not, because of an answer about it."""
+    """Whether an answer about it decided if it is there."""
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class ThingCase:
 
 
 def merge_thing(case: ThingCase, strictness: Strictness, rules: Rules, judge: Judge) -> MergedThing:
-    """Decide about one thing."""
+    """Merge one thing."""
     base, ours, theirs = case.base, case.ours, case.theirs
     if ours and theirs:
         return _merge_both(base, ours, theirs, strictness, rules, judge)
@@ -52,7 +52,7 @@ def merge_thing(case: ThingCase, strictness: Strictness, rules: Rules, judge: Ju
 
 
 def _merge_dropped_by_theirs(base: ThingSide, ours: ThingSide, strictness: Strictness, judge: Judge) -> MergedThing:
-    """Let a drop of the source go through, unless rows or columns would be lost; by the letter, always."""
+    """Let the source's drop through unless rows or columns would be lost; with strictness `operations`, always."""
     lost = _lost(base, ours) if strictness != "operations" else None
     if lost is None:
         return MergedThing(None)
@@ -63,7 +63,7 @@ def _merge_dropped_by_theirs(base: ThingSide, ours: ThingSide, strictness: Stric
 def _merge_dropped_by_ours(
     base: ThingSide, theirs: ThingSide, strictness: Strictness, judge: Judge, moved: bool
 ) -> MergedThing:
-    """Leave a thing out that the source did nothing with; else ask, as the matrix has it."""
+    """Leave out a thing that the source did nothing with; else ask, as the matrix says."""
     done = theirs.operations if strictness == "operations" and theirs.kind == "table" else _done(base, theirs, moved)
     matrix = matrices.TABLES if theirs.kind == "table" else matrices.NAMESPACES
     met = matrices.judge(matrix, done, ["drop"])
@@ -76,14 +76,14 @@ def _merge_dropped_by_ours(
 
 
 def _lost(base: ThingSide, there: ThingSide) -> str | None:
-    """What a drop would lose: rows or columns. Names and properties are nothing without the table."""
+    """What a drop would lose: rows or columns. Names and properties do not count."""
     if there.rows_changed:
         return "update"
     return "alter column" if has_other_columns(base, there) else None
 
 
 def _done(base: ThingSide, there: ThingSide, moved: bool) -> tuple[str, ...]:
-    """What differs from the base, in the words of the matrix, the weightiest first."""
+    """What differs from the base, in the words of the matrix, the most important first."""
     named = ("alter name",) if moved else ()
     before, after = base.texts("properties"), there.texts("properties")
     if there.kind != "table":
@@ -128,7 +128,7 @@ def _with(ours: ThingSide, attributes: dict[str, Any]) -> ThingSide:
 
 
 def _numbering(ours: ThingSide, theirs: ThingSide, merged: SchemaMerge, rows: RowPolicy | None) -> str | None:
-    """The numbering that the merged rows are of; none where they have a key."""
+    """The numbering of the merged rows; None if they have a key."""
     side = theirs if rows is not None and rows.replaces_all and merged.key_changed else ours
     if rows is not None and rows.by_old_key:
         return new_id("w")
@@ -138,7 +138,7 @@ def _numbering(ours: ThingSide, theirs: ThingSide, merged: SchemaMerge, rows: Ro
 def _merged_properties(
     base: ThingSide | None, ours: ThingSide, theirs: ThingSide, strictness: Strictness, judge: Judge
 ) -> dict[str, str]:
-    """Make theirs' changes of properties again on ours; by the letter, a namespace's can't be unset twice."""
+    """Replay theirs' changes of properties on ours; by `operations`, two unsets of one of a namespace conflict."""
     old, mine, other = (s.texts("properties") if s else {} for s in (base, ours, theirs))
     merged, _ = merge_named(old, mine, other)
     if strictness == "operations" and ours.kind == "namespace":
@@ -157,7 +157,7 @@ def _merged_rows(
     merged: SchemaMerge,
     judge: Judge,
 ) -> RowPolicy | None:
-    """Say how rows are merged; None where ours' stay as they are."""
+    """Decide how rows are merged; None if ours stay as they are."""
     changed = {side: s.rows_changed or s.in_doubt for side, s in (("ours", ours), ("theirs", theirs))}
     if merged.rows_of == "ours" or (merged.key_of == "ours" and not changed["theirs"]):
         return None
@@ -195,7 +195,7 @@ def _whole_table(ours: ThingSide, theirs: ThingSide, judge: Judge, kind: str) ->
     """Ask which side's columns and rows the table has."""
     if judge.choose("objects", kind, (None, _operations_text(ours), _operations_text(theirs))) == "ours":
         return MergedThing(ours)
-    # Against ours as its own base, all that theirs has is new, and columns keep ours' ids.
+    # With ours as the base, all that theirs has is new, and columns keep ours' ids.
     mine = replace(ours, operations=(), rows_changed=False, rows_inserted=False, touched=frozenset())
     merged = merge_schema(mine, mine, theirs)
     attributes = {**ours.attributes, "checks": dict(merged.checks), "cluster_by": list(merged.cluster_by)}
@@ -211,7 +211,7 @@ def _has_changed(base: ThingSide | None, there: ThingSide) -> bool:
 def _with_rules(
     policy: RowPolicy, ours: ThingSide, theirs: ThingSide, schema: Schema, rules: Rules, properties: dict[str, str]
 ) -> RowPolicy:
-    """Look up the rule for each column, by the names that it and its table have on either side."""
+    """Find the rule for each column, by the names that it and its table have on either side."""
     paths = list(dict.fromkeys((ours.path, theirs.path)))
     check_properties_of(ours.path, properties, [s for s in (ours.schema, theirs.schema) if s])
     found = {}

@@ -1,4 +1,4 @@
-"""Three versions of a text made one, line by line: what only one side changed is taken."""
+"""Merge three versions of a text line by line: take what only one side changed."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from difflib import SequenceMatcher
 
 
 def merge_lines(base: bytes, ours: bytes, theirs: bytes) -> bytes | None:
-    """Merge two changes of a text; None where both changed the same lines differently, or one is no text."""
+    """Merge two changes of a text; None if both changed the same lines differently, or one is not text."""
     try:
         sides = [side.decode().splitlines(keepends=True) for side in (base, ours, theirs)]
     except UnicodeDecodeError:
@@ -49,6 +49,6 @@ def _between(
 
 
 def _places(base: Sequence[str], side: Sequence[str]) -> dict[int, int]:
-    """Where lines of the base are in another version of it."""
+    """Map lines of the base to their places in another version."""
     found = SequenceMatcher(None, base, side, autojunk=False).get_matching_blocks()
     return {block.a + n: block.b + n for block in found for n in range(block.size)}

@@ -1,4 +1,4 @@
-"""Namespaces and tables of two branches, merged: what is there after, under which name, and how its rows are merged."""
+"""Merge the namespaces and tables of two branches: what stays, under which name, and how its rows are merged."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ from anabranch.plan.merge.table import ThingCase, merge_thing
 
 @dataclass(frozen=True)
 class ThingMerge:
-    """What becomes of one thing on the branch that moves."""
+    """What a merge does to one thing on the branch that moves."""
 
     base: ThingSide | None
     ours: ThingSide | None
     theirs: ThingSide | None
     result: ThingSide | None
-    """With name, parent, attributes and schema after the merge, and theirs' operations; None if it is not there."""
+    """The thing after the merge, with theirs' operations; None if it is gone."""
     rows: RowPolicy | None
-    """How rows are merged; None: as `action` says, ours' rows stay, or theirs' are taken with all their history."""
+    """How rows are merged. None: ours stay, or theirs are taken with all their history, as `action` says."""
 
     @property
     def action(self) -> Literal["keep", "take", "drop", "merge", "none"]:
-        """What is to be done on ours: nothing, take theirs as it is, drop it, or change it."""
+        """What to do on ours: nothing, take theirs as it is, drop it, or change it."""
         if self.result is None:
             return "none" if self.ours is None else "drop"
         if self.ours is None:
@@ -40,11 +40,11 @@ class ThingMerge:
 
 @dataclass(frozen=True)
 class ThingsMerge:
-    """What becomes of all things that either side touched, and what is in doubt."""
+    """What a merge does to all things that either side touched, and the conflicts."""
 
     things: tuple[ThingMerge, ...]
     conflicts: tuple[ThingConflict, ...]
-    """Those that no decision settles; while there are any, the results only show how it might go on."""
+    """Conflicts that no decision settles; while there are any, the results are only provisional."""
 
 
 def merge_things(
@@ -55,10 +55,10 @@ def merge_things(
     rules: Mapping[str, str] | None = None,
     decisions: Decisions | None = None,
 ) -> ThingsMerge:
-    """Make theirs' changes since the base again on ours.
+    """Replay theirs' changes since the base on ours.
 
-    Each side gives all things that some side touched, the namespaces above them, and what has a name that they take.
-    Rules of tables that are not among them are taken for checked.
+    Each side lists all things that some side touched, the namespaces above them, and whatever holds a name that they
+    take. Rules for other tables count as checked.
     """
     work = _ThingsWork(_there(base), _there(ours), _there(theirs), strictness, decisions or {})
     tables = [{t.path: t.schema for t in s if t.schema} for s in (base, ours, theirs)]
@@ -89,9 +89,9 @@ class _Thing:
     result: ThingSide | None = None
     rows: RowPolicy | None = None
     was_asked: bool = False
-    """Whether it is there, or not, because of an answer about itself."""
+    """Whether an answer about it decided if it is there."""
     shut: set[str] = field(default_factory=set)
-    """Namespaces that were left out with it in them."""
+    """Namespaces that were left out while it was in them."""
 
     def on(self, side: Side) -> ThingSide | None:
         return self.ours if side == "ours" else self.theirs
@@ -107,9 +107,9 @@ class _ThingsWork:
     strictness: Strictness
     decisions: Decisions
     things: dict[str, _Thing] = field(default_factory=dict)
-    """By the id that stands for all ids of the thing."""
+    """By the representative of all ids of the thing."""
     asked: set[frozenset[str]] = field(default_factory=set)
-    """Pairs of things that were found under one name."""
+    """Pairs of things that ended up under the same name."""
 
     def __post_init__(self) -> None:
         self.sides = (self.base, self.ours, self.theirs)
@@ -118,7 +118,7 @@ class _ThingsWork:
     # --- which things are one ---
 
     def unite_alike(self) -> None:
-        """Let namespaces and like tables that both sides made under one name be one; outer ones first."""
+        """Unite namespaces and like tables that both sides made under one name; outer ones first."""
         there = {self.ids.of(i) for i in self.theirs}
         known = {self.ids.of(i) for i in (*self.base, *self.ours)}
         new: dict[str, list[ThingSide]] = {}
@@ -135,7 +135,7 @@ class _ThingsWork:
         return self.ids.of(thing.parent_id), thing.name
 
     def _groups(self) -> Iterator[tuple[str, list[list[ThingSide]]]]:
-        """The things of all sides by the id that stands for them: ours first, so that results have ours' order."""
+        """The things of all sides by the representative of their ids: ours first, so that results have ours' order."""
         found: dict[str, list[list[ThingSide]]] = {}
         for number in (1, 2, 0):
             for thing in self.sides[number].values():
@@ -166,13 +166,13 @@ class _ThingsWork:
         self.things[id_] = thing
 
     def _strictness(self, ours: ThingSide | None) -> Strictness:
-        """How strictly rows are merged; files have a level of their own, whatever is asked for tables."""
+        """How strictly rows are merged; files are always merged alike, whatever is asked for tables."""
         return "cell" if ours and ours.kind == "files" else self.strictness
 
     def _merged_place(
         self, base: ThingSide | None, ours: ThingSide | None, theirs: ThingSide | None
     ) -> ThingSide | None:
-        """The side whose name and namespace a thing has: theirs where theirs changed them."""
+        """The side that gives a thing its name and namespace: theirs if theirs changed them."""
         if base and ours and theirs:
             return ours if self._place(theirs) == self._place(base) else theirs
         return theirs or ours
@@ -185,13 +185,13 @@ class _ThingsWork:
     # --- namespaces ---
 
     def keep_needed_namespaces(self) -> None:
-        """Keep a dropped namespace that something is still in; ask, unless it was asked about what is in it."""
+        """Keep a dropped namespace that is not empty; ask, unless all of its content was asked about."""
         while gone := self._needed():
             for id_ in gone:
                 self._ask_about_namespace(id_, self.things[id_])
 
     def _needed(self) -> list[str]:
-        """The namespaces that are gone, with something in them."""
+        """The namespaces that are gone although something is in them."""
         above = {self.ids.of(t.result.parent_id) for t in self.things.values() if t.result}
         return [i for i, t in self.things.items() if t.result is None and i in above]
 
@@ -214,7 +214,7 @@ class _ThingsWork:
             t.result, t.rows, t.was_asked = None, None, True
 
     def refuse_circles(self) -> bool:
-        """Two namespaces that each side moved into the other stay where ours has them; tell whether there were some."""
+        """Leave namespaces that the sides moved into each other where ours has them; tell whether there were any."""
         were_some = False
         for id_, thing in self.things.items():
             if thing.result and thing.ours and not self._is_put_by_ours(id_) and self._is_above_itself(id_):
@@ -237,7 +237,7 @@ class _ThingsWork:
     # --- names ---
 
     def settle_places(self) -> None:
-        """Ask about things that end up under one name, and leave the name to the side that was chosen."""
+        """Ask about things that end up under the same name, and give the name to the chosen side's."""
         while pair := self._same_name():
             again = frozenset(pair) in self.asked
             self.asked.add(frozenset(pair))
@@ -248,7 +248,7 @@ class _ThingsWork:
             self._put_back(self.things[other if chosen == "ours" else mine], chosen)
 
     def _same_name(self) -> tuple[str, str] | None:
-        """Two things under one name: first the one that ours put there, then the one that theirs put there."""
+        """Two things under the same name: first the one that ours put there, then the one that theirs put there."""
         seen: dict[tuple[str, str], str] = {}
         for id_, thing in self.things.items():
             if thing.result:
@@ -262,9 +262,9 @@ class _ThingsWork:
         return bool(thing.ours and thing.result and self._place(thing.ours) == self._place(thing.result))
 
     def leave_out_orphans(self) -> bool:
-        """Where names were settled, let what is new in a namespace that was left out go with it.
+        """Once names are settled, leave out new things in namespaces that were left out.
 
-        What was there before is put back; tell whether something was."""
+        Things that were there before are put back; tell whether there were any."""
         is_back = False
         while gone := self._needed():
             for id_ in gone:
@@ -278,7 +278,7 @@ class _ThingsWork:
         return is_back
 
     def _open_place(self, thing: _Thing) -> ThingSide | None:
-        """Where an old thing is on a side, or was, outside of namespaces that were left out; a new one has no place."""
+        """Where an old thing is, or was, outside namespaces that were left out; None for a new one."""
         places = (thing.ours, thing.theirs, thing.base) if thing.base else ()
         return next((p for p in places if p and self.ids.of(p.parent_id) not in thing.shut), None)
 
@@ -295,7 +295,7 @@ class _ThingsWork:
         return "alter name" if there and self._place(there) != self._place(thing.base) else "keep"
 
     def _put_back(self, thing: _Thing, chosen: Side) -> None:
-        """Take from a thing the name that only the other side gave it; one that only that side has goes."""
+        """Give a thing its name on the chosen side; remove it if it is only on the other."""
         self._put_at(thing, thing.on(chosen))
 
     def _put_at(self, thing: _Thing, place: ThingSide | None) -> None:
@@ -307,7 +307,7 @@ class _ThingsWork:
     # --- the end ---
 
     def finish(self) -> ThingsMerge:
-        """Give results the ids and full names that they have on ours."""
+        """Give results their final parents and full names."""
         done = tuple(ThingMerge(t.base, t.ours, t.theirs, self._settled(t), t.rows) for t in self.things.values())
         return ThingsMerge(done, tuple(c for t in self.things.values() for c in t.judge.conflicts))
 
