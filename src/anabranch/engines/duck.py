@@ -1,4 +1,4 @@
-"""DuckDB in the process: for what is too small to be worth a Spark job."""
+"""DuckDB in the process, for what is too small to be worth a Spark job."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _MEMORY_ONLY: dict[str, str | bool | int | float | list[str]] = {
 
 
 class DuckEngine:
-    """One in-memory database; each thread has a cursor of its own."""
+    """An in-memory database; each thread has its own cursor."""
 
     name = "duck"
     in_process = True
@@ -53,7 +53,7 @@ class DuckEngine:
 
     @contextmanager
     def stream(self, query: Query, batch_rows: int) -> Iterator[pa.RecordBatchReader]:
-        """Run a query and give its rows in batches, on a cursor that nothing else uses meanwhile."""
+        """Run a query and yield its rows in batches, on a cursor of its own."""
         args = dict(query.args) or None
         with (
             self._bound(query, self._new_cursor()) as (cursor, text),
@@ -62,7 +62,7 @@ class DuckEngine:
             yield reader
 
     def types(self, query: Query) -> list[DataType | None]:
-        """Let DuckDB bind the query and read the types off."""
+        """The types of a query's columns, as DuckDB binds it."""
         with self._bound(query) as (cursor, text):
             rows = cursor.execute(f"DESCRIBE {text}", dict(query.args) or None).fetchall()
         return [_spark_type(row[1]) for row in rows]
@@ -70,7 +70,7 @@ class DuckEngine:
     def write(
         self, query: Query, uri: str, cluster: Sequence[str], number: str | None = None, files: FileCount = None
     ) -> None:
-        """Write one file, in order."""
+        """Write one file, sorted."""
         folder = Path(uri)
         folder.mkdir(parents=True)
         target = duck_text(str(folder / "part-00000.parquet"))
@@ -81,7 +81,7 @@ class DuckEngine:
             cursor.execute(f"COPY ({text}) TO {target} ({options})", dict(query.args) or None)
 
     def close(self) -> None:
-        """Give the memory back, and the room on the disk."""
+        """Free the memory and the disk space."""
         self._database.close()
         self._remove_spills()
 
@@ -124,7 +124,7 @@ class DuckEngine:
 
 
 def _spill_folder() -> str:
-    """A folder of the system's for what does not fit into memory, nobody else's to read; without one nothing spills."""
+    """Make a private temporary folder for spilling; if there can't be one, nothing spills."""
     try:
         return mkdtemp(prefix="anabranch-")
     except OSError:
@@ -136,7 +136,7 @@ _LONG_TEXT = 100_000
 
 @contextmanager
 def _planned_quickly(cursor: duckdb.DuckDBPyConnection, text: str) -> Iterator[None]:
-    """Let a query over very many columns do without the two steps of planning that grow with their square."""
+    """For a query over very many columns, skip two optimiser passes that take quadratic time."""
     if len(text) < _LONG_TEXT:
         yield
         return
@@ -172,15 +172,15 @@ def _spark_type(name: str) -> DataType | None:
 _OWN_WORDS = re.compile(
     r"(division by zero|the part 0 of a string|not a (?:whole number|boolean|date): .*?)(?:' to \w+|\", expected .*)?$"
 )
-"""What translated queries say where Spark would fail, inside of what DuckDB makes of it."""
+"""Messages of translated queries where Spark would fail, inside DuckDB's own message."""
 
 
 _ONLY_SPARK = re.compile(r"only Spark computes ([^'\"]*)")
-"""What translated queries say over a value that their proof does not reach."""
+"""What translated queries say about a value that their proof doesn't cover."""
 
 
 def _translate(error: duckdb.Error) -> Exception:
-    """Turn DuckDB's errors into ours, by their class."""
+    """Turn DuckDB's errors into ours, by class."""
     text = str(error).splitlines()[0]
     values: tuple[Any, ...] = (
         duckdb.ConversionException,
@@ -193,7 +193,7 @@ def _translate(error: duckdb.Error) -> Exception:
             return InvalidRequest(guard[0], hint="use engine='auto' or 'spark'", only_spark=guard[1])
         own = _OWN_WORDS.search(text)
         text = own[1] if own else text
-        damage = isinstance(error, duckdb.InvalidInputException)  # what a damaged file raises, too
+        damage = isinstance(error, duckdb.InvalidInputException)  # a damaged file raises this, too
         hint = "check the values and the column's type"
         return InvalidRequest(f"a value does not fit: {text}", hint=hint, may_be_damage=damage)
     if isinstance(error, duckdb.OutOfMemoryException):

@@ -1,4 +1,4 @@
-"""Functions that DuckDB lacks or computes otherwise than Spark, over Arrow: Java's operations, in their order."""
+"""Functions that DuckDB lacks or computes differently from Spark, over Arrow: Java's operations in Java's order."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from anabranch.engines import java_math
 
 
 def register(database: duckdb.DuckDBPyConnection) -> None:
-    """Let a database know the functions."""
+    """Register the functions with a database."""
     listed = duckdb.list_type(sqltypes.DOUBLE)
     for name, (finish, root) in _SPREADS.items():
         _add(database, name, _over_lists(finish, root), [listed])
@@ -39,7 +39,7 @@ def _of_two(function: Callable[..., Any]) -> Callable[[pa.ChunkedArray, pa.Chunk
 
 
 def _run(function: Callable[..., Any], *columns: pa.ChunkedArray) -> pa.Array:
-    """Run a function of NumPy's arrays over Arrow's; null where an argument is."""
+    """Run a function of NumPy arrays on Arrow columns; null where any argument is."""
     known = columns[0].is_valid()
     for column in columns[1:]:
         known = pc.and_(known, column.is_valid())
@@ -57,7 +57,7 @@ def _over_lists(finish: Callable[[int, float], float | None], root: bool) -> Cal
 def _spread(
     values: Iterable[float | None] | None, finish: Callable[[int, float], float | None], root: bool
 ) -> float | None:
-    """The spread of values as Spark sums it up, one value after the other."""
+    """The spread of values, accumulated one by one as Spark does."""
     count, mean, squares = 0, 0.0, 0.0
     for value in values or ():
         if value is not None:

@@ -1,6 +1,6 @@
-"""exp, log and pow as Java's StrictMath computes them, step by step, over NumPy's arrays.
+"""exp, log and pow as Java's StrictMath computes them, step by step, on NumPy arrays.
 
-The steps, constants and names are those of fdlibm (Sun Microsystems, 1993), which Java is bound to, bit by bit.
+Steps, constants and names are those of fdlibm (Sun Microsystems, 1993), which Java must match bit for bit.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _LOW = np.int64(0xFFFFFFFF)
 
 
 def _high(x: Numbers) -> Whole:
-    """The upper half of each number's bits, with its sign."""
+    """The upper half of each number's bits, signed."""
     return x.view(np.int64) >> 32
 
 
@@ -51,7 +51,7 @@ def _with_high(x: Numbers, high: Whole) -> Numbers:
 
 
 def _short(x: Numbers) -> Numbers:
-    """Each number without the lower half of its bits."""
+    """Each number with the lower half of its bits cleared."""
     return (x.view(np.int64) & ~_LOW).view(np.float64)
 
 
@@ -87,7 +87,7 @@ def exp(x: Numbers) -> Numbers:
 
 
 def log(x: Numbers) -> Numbers:
-    """The natural logarithm; of negative numbers it is not a number."""
+    """The natural logarithm; NaN for negative numbers."""
     tiny = (_high(x) < 0x00100000) & (x > 0)
     scaled = np.where(tiny, x * 2.0**54, x)
     hx = _high(scaled)
@@ -115,7 +115,7 @@ def log(x: Numbers) -> Numbers:
 
 
 def log10(x: Numbers) -> Numbers:
-    """The logarithm to the base of ten."""
+    """The logarithm to base ten."""
     tiny = (_high(x) < 0x00100000) & (x > 0)
     scaled = np.where(tiny, x * 2.0**54, x)
     hx = _high(scaled)
@@ -166,7 +166,7 @@ def _unusual(x: Numbers, y: Numbers) -> Numbers:
 
 
 def _log2(x: Numbers) -> tuple[Numbers, Numbers]:
-    """The logarithm to the base of two, in two parts."""
+    """The logarithm to base two, in two parts."""
     tiny = _high(x) < 0x00100000
     x = np.where(tiny, x * 2.0**53, x)
     ix = _high(x)
@@ -200,7 +200,7 @@ def _log2(x: Numbers) -> tuple[Numbers, Numbers]:
 
 
 def _log2_near_one(x: Numbers) -> tuple[Numbers, Numbers]:
-    """The same of numbers so near to one that a huge power of them is finite."""
+    """The same for numbers so near to one that a huge power of them is finite."""
     t = x - 1.0
     w = (t * t) * (0.5 - t * (0.3333333333333333333333 - t * 0.25))
     u, v = _INV_LN2_H * t, t * _INV_LN2_L - w * _INV_LN2
@@ -209,7 +209,7 @@ def _log2_near_one(x: Numbers) -> tuple[Numbers, Numbers]:
 
 
 def _power(t1: Numbers, t2: Numbers, y: Numbers) -> Numbers:
-    """Two to the power of y times a number in two parts."""
+    """Two to the power of y times a number given in two parts."""
     y1 = _short(y)
     p_l, p_h = (y - y1) * t1 + y * t2, y1 * t1
     z = p_l + p_h

@@ -1,1 +1,1 @@
-"""Spark SQL that DuckDB is proven to compute alike, translated; anything else is named as unproven."""
+"""Translates Spark SQL that DuckDB is proven to compute alike; names anything else as unproven."""

@@ -1,4 +1,4 @@
-"""Aggregates that DuckDB computes as Spark does: which types they take, and what they give."""
+"""Aggregates that DuckDB computes as Spark does: the types they take and return."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from anabranch.queries.query import all_of, cast_to, choose, is_null, number
 INT, BIGINT = DataType("int"), DataType("bigint")
 _FRACTIONS = ("float", "double")
 _EXACT_SUM = 28
-"""Sums of longer decimals may pass 38 digits, on the way or at the end."""
+"""Sums of longer decimals may pass 38 digits, in a partial sum or at the end."""
 _MEAN = "CASE WHEN $2 > 0 THEN $1 / $2 END"
 _DECIMAL_MEAN = (
     "CASE WHEN $2 > 0 THEN CAST($top * $shift::HUGEINT // $2"
@@ -28,12 +28,12 @@ _CHECKED_SUM = "CASE WHEN $2 <= CAST('$most' AS DECIMAL(38, $scale)) THEN $1 WHE
 _TOO_GREAT = "sums of more than 38 digits"
 
 Called = Callable[[str, Sequence[exp.Expr]], exp.Expr]
-"""Makes DuckDB's call of an aggregate: over a group, or over a window."""
+"""Builds DuckDB's call of an aggregate: over a group, or over a window."""
 
 
 @dataclass(frozen=True)
 class Call:
-    """An aggregate as it is written."""
+    """An aggregate call as written."""
 
     name: str
     arguments: tuple[exp.Expr, ...]
@@ -42,7 +42,7 @@ class Call:
 
 
 def call_of(node: exp.Expr) -> Call | None:
-    """Read an aggregate; None if the node is none that is known."""
+    """Read a call of a known aggregate; None for any other node."""
     if isinstance(node, exp.Filter):
         call = call_of(node.this)
         return Call(call.name, call.arguments, call.distinct, node.expression.this) if call else None
@@ -79,7 +79,7 @@ def aggregated(call: Call, values: Sequence[Value], called: Called) -> Value:
 
 
 def zero_made_plain(value: Value) -> Value:
-    """A value as Spark groups by it: with one zero, which has no sign."""
+    """Add 0 to a float or double: Spark groups -0.0 and 0.0 together."""
     if value.type is None or value.type.name not in _FRACTIONS:
         return value
     zero = cast_to(number(0), value.type)
@@ -87,7 +87,7 @@ def zero_made_plain(value: Value) -> Value:
 
 
 def where_holds(condition: Value, value: Value) -> Value:
-    """A value that is null where FILTER leaves the row out: all aggregates here pass over nulls."""
+    """A value that is null where FILTER drops the row: all aggregates here skip nulls."""
     node = choose((condition.node, value.node), otherwise=exp.Null())
     return Value(node, value.type, condition.may_fail or value.may_fail)
 
@@ -126,7 +126,7 @@ def _average(name: str, values: Sequence[Value], called: Called) -> Value:
 
 
 def _decimal_sum(value: Value, type_: DataType, called: Called) -> exp.Expr:
-    """A sum in DuckDB's widest decimal; it fails where Spark might find that some part of it does not fit."""
+    """A sum in DuckDB's widest decimal; fails where a partial sum of Spark's might overflow."""
     total = called("sum", [value.node])
     if (value.width or type_.precision) <= _EXACT_SUM:
         return total
@@ -143,7 +143,7 @@ def _mean_type(type_: DataType) -> DataType:
 
 
 def _decimal_mean(value: Value, type_: DataType, called: Called) -> exp.Expr:
-    """A mean rounded as Spark rounds it; it fails where the digits of a sum have no place."""
+    """A mean rounded as Spark rounds it; fails where the scaled sum overflows."""
     mean, wide = _mean_type(type_), DataType("decimal", 38, type_.scale)
     if mean.scale > _LONGEST_MEAN:
         raise Unproven(f"AVG of {type_}")
@@ -158,9 +158,9 @@ def _decimal_mean(value: Value, type_: DataType, called: Called) -> exp.Expr:
 
 
 _EXACT_MEAN = 24
-"""A sum of longer decimals with four digits more may not fit a whole number."""
+"""With longer decimals, a sum scaled by four more digits may not fit a HUGEINT."""
 _LONGEST_MEAN = 20
-"""Spark rounds a mean twice, first to 39 digits after the point, which changes none of so few."""
+"""Spark rounds a mean twice, first to 39 decimal places; up to this scale that changes nothing."""
 
 
 def _extreme(name: str, values: Sequence[Value], called: Called) -> Value:
@@ -169,7 +169,7 @@ def _extreme(name: str, values: Sequence[Value], called: Called) -> Value:
 
 
 def _chosen(name: str, values: Sequence[Value], called: Called) -> Value:
-    """first, last and any_value: of rows in the order in which they are read."""
+    """first, last and any_value, by the order in which rows are read."""
     value, type_ = _only(name, values)
     return Value(called(_CHOSEN[name], [value.node]), type_, value.may_fail)
 
@@ -181,7 +181,7 @@ _CHOSEN = {
 
 
 def _spread(name: str, values: Sequence[Value], called: Called) -> Value:
-    """stddev and variance, by a function of ours over all values of a group."""
+    """stddev and variance, by our own function over all values of a group."""
     value, type_ = _only(name, values)
     if not type_.is_number:
         raise Unproven(f"{name.upper()} of {type_}")

@@ -1,4 +1,4 @@
-"""Functions whose translation depends on an argument that is written out: patterns, formats, units, places."""
+"""Functions whose translation depends on a literal argument: patterns, formats, units, places."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _ROUND_DOUBLE = (
     " THEN CAST(CAST(CAST(CAST($1 AS VARCHAR) AS DECIMAL(38, 18)) AS DECIMAL(38, $places)) AS VARCHAR)::DOUBLE"
     " WHEN $1 IS NOT NULL THEN $only_spark END"
 )
-"""Far from the middle between two results any way of rounding gives the same; near it the decimal text decides."""
+"""Away from the midpoint between two results every way of rounding agrees; near it the decimal text decides."""
 _UNITS = {
     word: unit
     for unit, words in {
@@ -69,7 +69,7 @@ _UTC = frozenset(("UTC", "Etc/UTC", "GMT", "Z", "Etc/GMT", "Zulu", "UCT", "Unive
 
 
 class Translator(Protocol):
-    """What these functions ask of a prover."""
+    """What these functions need of a prover."""
 
     @property
     def guards(self) -> bool: ...
@@ -96,21 +96,21 @@ def _given(node: exp.Expr, name: str, least: int, most: int) -> list[exp.Expr]:
 
 
 def _text(node: exp.Expr, name: str) -> str:
-    """A text that is written out."""
+    """The text of a string literal."""
     if not isinstance(node, exp.Literal) or not node.is_string:
         raise Unproven(f"{name.upper()} with anything but a text that is written out")
     return str(node.this)
 
 
 def _place(node: exp.Expr, name: str) -> int:
-    """A small number that is written out."""
+    """The value of a one-digit literal."""
     if not isinstance(node, exp.Literal) or node.is_string or not re.fullmatch(r"\d", str(node.this)):
         raise Unproven(f"{name.upper()} with anything but a digit that is written out")
     return int(node.this)
 
 
 def local_time(prover: Translator, value: Value, name: str) -> Value:
-    """A timestamp as the clocks of the session's time zone show it."""
+    """A timestamp as local time in the session's time zone."""
     zone = prover.zone
     if zone is None:
         raise Unproven(f"{name.upper()} of a timestamp in an unknown time zone")
@@ -124,7 +124,7 @@ def local_time(prover: Translator, value: Value, name: str) -> Value:
 
 
 def _clock_time(prover: Translator, node: exp.Expr, name: str) -> Value:
-    """A date or a time as clocks show it."""
+    """A date or a timestamp as local time."""
     value = prover.visit(node)
     if value.type == TIMESTAMP:
         return local_time(prover, value, name)
@@ -155,7 +155,7 @@ def formatted(prover: Translator, node: exp.Expr, name: str) -> Value:
 
 
 def _strftime(pattern: str) -> str:
-    """Java's letters for the parts of a time as DuckDB's."""
+    """Java's letters for the parts of a time, as DuckDB's."""
     whole = []
     for part in re.findall(r"([A-Za-z])(\1*)|'([A-Za-z ]+)'|([-/ :.,_]+)|(.)", pattern, re.DOTALL):
         letter, more, quoted, plain, other = part
@@ -176,7 +176,7 @@ def today(prover: Translator, node: exp.Expr, name: str) -> Value:
 
 
 def now(prover: Translator, node: exp.Expr, name: str) -> Value:
-    """now and current_timestamp: of the whole query, so that no expression by itself has it."""
+    """now and current_timestamp: one moment for a whole query, so unproven without guards."""
     _given(node, name, 0, 0)
     if not prover.guards:
         raise Unproven(name.upper())
@@ -203,7 +203,7 @@ def rounded(prover: Translator, node: exp.Expr, name: str) -> Value:
 
 
 def _searched(prover: Translator, node: exp.Expr, name: str, gives: str, duck: str, *texts: str) -> Value:
-    """A function of a text and of others that are written out."""
+    """A function of a text and of string literals."""
     takes = ", ".join("string" for _ in (node, *texts))
     written = [Value(exp.Literal.string(text), STRING, literal=text) for text in texts]
     row = _row(name, takes, gives, _CLEAN.format(duck), _PLAIN_TEXT)
@@ -226,7 +226,7 @@ def matched(prover: Translator, node: exp.Expr, name: str) -> Value:
 
 
 def extracted(prover: Translator, node: exp.Expr, name: str) -> Value:
-    """regexp_extract: a group of the first match, the first one unless another is named."""
+    """regexp_extract: group 1 of the first match, unless another group is named."""
     text, pattern_node, *more = _given(node, name, 2, 3)
     pattern, group = _text(pattern_node, name), _place(more[0], name) if more else 1
     refuse_unlike(pattern)

@@ -1,4 +1,4 @@
-"""The names that Spark gives to columns that have none; a shape whose name is not known exactly is reported as such."""
+"""The names that Spark gives to unnamed columns; a shape whose exact name isn't known is reported as such."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from anabranch.proven.table.row import Unproven
 
 
 def name_of(node: exp.Expr, scope: Scope) -> str:
-    """Tell what Spark would call an expression; a `Nameless` says that it isn't known."""
+    """What Spark would call an expression; a `Nameless` if that isn't known."""
     bare = node.unnest()
     try:
         if any(_may_be_of_dates(part, scope) for part in bare.find_all(exp.Add, exp.Sub)):
@@ -26,14 +26,14 @@ def name_of(node: exp.Expr, scope: Scope) -> str:
 
 
 def _cast_column(node: exp.Expr) -> str | None:
-    """A column that is only cast keeps its name."""
+    """The name of a column that is only cast: Spark keeps it."""
     call = isinstance(node, exp.Anonymous) and str(node.this).lower() in _TYPE_NAMES and len(node.expressions) == 1
     inner = node.expressions[0] if call else node.this if isinstance(node, exp.Cast) else None
     return str(inner.name) if isinstance(inner, exp.Column) else None
 
 
 def _may_be_of_dates(node: exp.Expr, scope: Scope) -> bool:
-    """Tell whether a sum may be one of dates, which Spark calls by another name; what a name means may be unknown."""
+    """Tell whether a sum may involve dates, which Spark names differently; so may one with a column of unknown type."""
     columns = [scope.find(c) for c in node.find_all(exp.Column)]
     if any(c is None or c.type is None or not c.type.is_number for c in columns):
         return True
@@ -148,7 +148,7 @@ def _cast(node: exp.Expr) -> str:
         type_ = str(parse_type(node.args["to"].sql("spark")))
     except (InvalidRequest, NotFound) as error:
         raise Unproven("an unnamed CAST") from error
-    # A literal with a letter (1L) or a word (DATE '…') is parsed as a cast, too.
+    # A literal with a suffix (1L) or a type before it (DATE '…') is parsed as a cast, too.
     is_text = (
         isinstance(node.this, exp.Literal) and bool(node.this.is_string) and not type_.startswith(("date", "time"))
     )
@@ -246,16 +246,16 @@ _PLAIN_WORDS = (
     "current_date curdate current_timestamp"
 )
 _PLAIN = frozenset(_PLAIN_WORDS.split())
-"""Functions that are named as they are written."""
+"""Functions that Spark names as written."""
 _PLAIN_WITH_THREE = frozenset(("locate", "lpad", "rpad", "replace"))
-"""Functions that Spark shows with all three arguments, even those that were left out."""
+"""Functions that Spark shows with all three arguments, even omitted ones."""
 _DEFAULTS = {
     "round": (1, "0"),
     "split": (2, "-1"),
     "regexp_replace": (3, "1"),
     "regexp_extract": (2, "1"),
 }
-"""How many arguments some functions are called with, and the one that Spark shows behind them."""
+"""How many arguments a call must have for Spark to append a default, and that default."""
 _UPPER = frozenset(
     ("exp", "log10", "log2", "power", "ceil", "floor", "sqrt", "degrees", "radians", "e", "pi", "signum")
 )
@@ -263,4 +263,4 @@ _TYPE_WORDS = "tinyint smallint int bigint float double decimal string boolean d
 _TYPE_NAMES = frozenset(_TYPE_WORDS.split())
 _NUMBER_WORDS = "abs length char_length ceil floor sqrt sign mod pmod year month day"
 _OF_NUMBERS = frozenset(_NUMBER_WORDS.split())
-"""Functions that give a number; a sum of others might be one of dates."""
+"""Functions that return a number; a sum over any other might involve dates."""

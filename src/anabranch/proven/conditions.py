@@ -1,5 +1,6 @@
-"""The condition of a join or a filter, part by part: what can't fail is left to DuckDB's optimiser; what may fail is
-asked only of rows that Spark would still have when it comes to ask."""
+"""Conditions of joins and filters, conjunct by conjunct.
+Those that can't fail are left to DuckDB's optimiser; those that may fail are only evaluated for rows that Spark
+would evaluate them for."""
 
 from __future__ import annotations
 
@@ -15,33 +16,33 @@ from anabranch.queries.duck_text import DuckText, bracketed
 from anabranch.queries.query import all_of, choose
 
 _OUTSIDE = -1
-"""The place of every table of the queries around."""
+"""The place of every table of the enclosing queries."""
 _EQUALITIES = ("$1 = $2", "$1 IS NOT DISTINCT FROM $2")
 
 
 @dataclass(frozen=True)
 class Conjunct:
-    """One of the conditions that AND joins, the tables of FROM that it reads, and where Spark looks at it."""
+    """One operand of an AND, the tables of FROM that it reads, and where Spark evaluates it."""
 
     value: Value
     is_key: bool
-    """Whether it equates something of one table with something of those before it, which is how engines join."""
+    """Whether it equates something of one table with something of earlier ones: engines join by such conditions."""
     at: tuple[int, bool]
-    """The place of the last table that it reads, and whether Spark comes to it while it joins that table."""
+    """The place of the last table that it reads, and whether Spark evaluates it while joining that table."""
 
     @property
     def may_be_repeated(self) -> bool:
-        """Whether it costs little and never fails, so that it may be asked before another one is."""
+        """Whether it is cheap and never fails, so that it may also be tested before another conjunct."""
         return not self.value.may_fail and self.value.node.find(exp.Query) is None
 
 
 def conjuncts(
     terms: Terms, condition: exp.Expr, aliases: Sequence[str] = (), alone: frozenset[int] | None = None
 ) -> list[Conjunct]:
-    """Translate the parts of a condition over tables with these aliases.
+    """Translate the conjuncts of a condition over tables with these aliases.
 
-    Spark looks at a part that reads one table before it joins that table; `alone` are the places of those tables for
-    which an outer join lets it.
+    Spark evaluates a conjunct over one table before joining that table; `alone` lists the places of the tables for
+    which an outer join permits this.
     """
     values = [terms.truth(part) for part in _parts(condition, terms)]
     if [v.type for v in values] == [None]:
@@ -51,7 +52,7 @@ def conjuncts(
 
 
 def conjunct(value: Value, aliases: Sequence[str], alone: frozenset[int] | None = None) -> Conjunct:
-    """Look up which tables a translated condition reads."""
+    """Find which tables a translated condition reads."""
     read = _places(value.node, aliases)
     at = (max(read, default=_OUTSIDE), len(read) > 1)
     if alone is not None and not read <= alone:
@@ -60,7 +61,7 @@ def conjunct(value: Value, aliases: Sequence[str], alone: frozenset[int] | None 
 
 
 def guarded(new: Sequence[Conjunct], known: Sequence[Conjunct] = ()) -> exp.Expr:
-    """One condition of new parts, where known ones hold for all rows that count."""
+    """One condition of the new conjuncts, given known ones that hold for every row that counts."""
     whole = [bracketed(c.value.node) for c in new if not _is_risky(c)]
     for at in dict.fromkeys(c.at for c in new if _is_risky(c)):
         whole.append(_in_turn(_steps(at, known, new)))
@@ -68,12 +69,13 @@ def guarded(new: Sequence[Conjunct], known: Sequence[Conjunct] = ()) -> exp.Expr
 
 
 def _is_risky(part: Conjunct) -> bool:
-    """Whether rows have to be kept away from it; keys are computed for all rows by every engine."""
+    """Whether rows must be kept away from it; join keys are exempt, since every engine computes them for all rows."""
     return part.value.may_fail and not part.is_key
 
 
 def _steps(at: tuple[int, bool], known: Sequence[Conjunct], new: Sequence[Conjunct]) -> list[Conjunct]:
-    """What Spark looks at up to the last part that may fail in one place: what lies below a join, then in turn."""
+    """What Spark evaluates at one place up to the last conjunct that may fail: first what is below the join, then in
+    order."""
     last = max(n for n, c in enumerate(new) if _is_risky(c) and c.at == at)
     every = [*known, *new]
     below = [c for c in every if c.may_be_repeated and at[1] and c.at[0] <= at[0] and (c.at != at or c.is_key)]
@@ -82,7 +84,7 @@ def _steps(at: tuple[int, bool], known: Sequence[Conjunct], new: Sequence[Conjun
 
 
 def _in_turn(steps: Sequence[Conjunct]) -> exp.Expr:
-    """Ask one after the other, the next only where all before hold."""
+    """Test the steps in order, each only where all earlier ones hold."""
     *before, last = steps
     whole = last.value.node.copy()
     while before:
@@ -95,14 +97,14 @@ def _in_turn(steps: Sequence[Conjunct]) -> exp.Expr:
 
 
 def _parts(condition: exp.Expr, terms: Terms) -> Iterator[exp.Expr]:
-    """Take AND apart, also where every side of an OR says the same, as Spark does."""
+    """Split at AND, and pull common conjuncts out of an OR, as Spark does."""
     for part in _flat(condition, exp.And):
         shared = _shared(part, terms) if isinstance(part, exp.Or) else []
         yield from shared or [part]
 
 
 def _shared(node: exp.Or, terms: Terms) -> list[exp.Expr]:
-    """What all sides of an OR ask for, and then what is left of it; nothing if they have nothing in common."""
+    """The conjuncts that all sides of an OR share, then what is left of the OR; empty if they share none."""
     sides = [{terms.key(p): p for p in _flat(side, exp.And)} for side in _flat(node, exp.Or)]
     common = [key for key in sides[0] if all(key in side for side in sides)]
     if not common:
@@ -113,7 +115,7 @@ def _shared(node: exp.Or, terms: Terms) -> list[exp.Expr]:
 
 
 def _flat(node: exp.Expr, kind: type[exp.Expr]) -> Iterator[exp.Expr]:
-    """The operands of one AND or OR after another, without brackets around them."""
+    """The operands of a chain of ANDs or ORs, without brackets."""
     rest = [node]
     while rest:
         part = rest.pop()
@@ -134,7 +136,7 @@ def _is_key(node: exp.Expr, aliases: Sequence[str]) -> bool:
 
 
 def _places(node: exp.Expr, aliases: Sequence[str]) -> frozenset[int]:
-    """The places of the tables that a condition reads, subqueries in it included."""
+    """The places of the tables that a condition reads, including in subqueries."""
     found = set()
     for column in node.find_all(exp.Column):
         if column.table in aliases:

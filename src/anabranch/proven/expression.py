@@ -1,4 +1,4 @@
-"""Users' expressions: Spark SQL text, passed on to Spark as it is; to DuckDB only what is proven equal there."""
+"""Users' expressions: Spark gets their text as it is; DuckDB only what is proven equal."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _Answer = TypeVar("_Answer")
 
 
 def _remembered(function: Callable[..., _Answer]) -> Callable[..., _Answer]:
-    """Remember what texts gave: many short ones, as a statement over a wide table has them; of long ones few."""
+    """Cache by text: many short ones, as statements over wide tables have many; few long ones."""
     short, long = lru_cache(4096)(function), lru_cache(256)(function)
     return lambda text, *more: (short if len(text) <= _SHORT else long)(text, *more)
 
@@ -57,7 +57,7 @@ class Expression:
 
     @classmethod
     def of(cls, text: str, args: Mapping[str, Any] | None, what: str) -> Expression:
-        """Check that the text is one expression and that its arguments are there."""
+        """Check that the text is one expression and that all its arguments are given."""
         given = dict(args or {})
         short = _shortened_list(text)[0]
         wanted = _markers(short, what)
@@ -71,21 +71,21 @@ class Expression:
         return cls(text, {k: v for k, v in given.items() if k in wanted})
 
     def columns(self, schema: Schema) -> tuple[Column, ...]:
-        """The columns that the text may speak of: every one whose name occurs in it."""
+        """The columns that the text may refer to: all whose names occur in it."""
         return schema.named(_words(self._short))
 
     @property
     def _short(self) -> str:
-        """The text, with one number in the place of a list of them: what is asked of names and types is alike."""
+        """The text with a long list of numbers cut to one: its names and types are the same."""
         return _shortened_list(self.text)[0]
 
     def refuse_unknown_names(self, schema: Schema) -> None:
-        """Refuse a bare name that is no column, without asking an engine; text that only Spark reads is left to it."""
+        """Refuse a bare name that is no column, without an engine; text that only Spark can parse is let through."""
         parsed = _readable(self._short)
         if parsed is None or parsed.find(exp.Query, exp.Lambda):
             return
         for node in parsed.find_all(exp.Column):
-            # A dotted name may reach into a value, and a few functions are written without brackets.
+            # A dotted name may reach into a value, and a few functions are called without brackets.
             if _is_unit(node):
                 continue
             is_name = not node.args.get("table") and isinstance(node.this, exp.Identifier)
@@ -93,11 +93,11 @@ class Expression:
                 raise unknown_column(node, node.name, schema.names)
 
     def for_spark(self) -> exp.Expr:
-        """The text, as Spark will parse it."""
+        """The text, for Spark to parse."""
         return exp.Paren(this=exp.Var(this=f"{self.text}\n"))
 
     def tree(self, what: str) -> exp.Expr:
-        """The expression taken apart, so that names in it can be filled in; functions keep Spark's names."""
+        """The parsed expression, for substituting names; functions keep Spark's names."""
         parsed = _readable(self.text)
         if parsed is None:
             message = f"{what} {shortened(self.text)!r} can't be read"
@@ -107,10 +107,10 @@ class Expression:
     def for_duck(
         self, schema: Schema, guards: bool = False, zone: str | None = None
     ) -> tuple[exp.Expr, DataType | None]:
-        """The expression as DuckDB may run it, and its type; Unproven if some part of it is not proven equal.
+        """The expression for DuckDB, and its type; raise Unproven if any part is not proven equal.
 
-        With `guards` it may fail over values that Spark computes, and the caller has to ask Spark then; clocks show
-        the time of `zone`.
+        With `guards` it may fail on values that Spark can compute; the caller must then ask Spark. Local times are
+        those of `zone`.
         """
         proven, type_ = _proven(self.text, self._arguments(), self.columns(schema), guards, zone)
         return proven.copy(), type_
@@ -123,9 +123,9 @@ class Expression:
         return tuple((k, argument_of(v, k)) for k, v in sorted(self.args.items()))
 
     def key_values(self, schema: Schema) -> tuple[list[int | str], bool] | None:
-        """The only keys that the condition can hold for, where it says so plainly: `id = 7`, `id IN (1, 2) AND …`.
+        """The only keys that the condition can hold for, if it plainly says so: `id = 7`, `id IN (1, 2) AND …`.
 
-        Also tells whether that is all it says.
+        Also returns whether the condition says nothing else.
         """
         key = schema.key_columns
         if len(key) != 1 or not (key[0].type.is_integer or key[0].type.name == "string"):
@@ -145,14 +145,14 @@ class Expression:
         return None
 
     def key_bounds(self, schema: Schema) -> Bounds | None:
-        """Where the first key column must lie for the condition to hold, as far as it says so plainly."""
+        """Bounds on the first key column that the condition plainly implies."""
         parsed = _readable(self.text)
         if parsed is None:
             return None
         return key_bounds(parsed.flatten() if isinstance(parsed, exp.And) else [parsed], self.args, schema)
 
     def _listed_keys(self, part: exp.Expr, key: Column) -> list[int | str] | None:
-        """The values that a comparison of the key lists."""
+        """The key values that a comparison lists."""
         if isinstance(part, exp.EQ):
             listed = [part.args["expression"]]
         elif isinstance(part, exp.In) and not part.args.get("query"):
@@ -167,7 +167,7 @@ class Expression:
 
 
 def _is_unit(node: exp.Expr) -> bool:
-    """Tell whether a name is the unit in `timestampadd(MONTH, …)` and its like."""
+    """Tell whether a name is the unit in `timestampadd(MONTH, …)` and the like."""
     call = node.parent
     if not isinstance(call, exp.Anonymous) or call.name.lower() not in TAKE_UNITS:
         return False
@@ -182,9 +182,9 @@ _LIST = re.compile(
 
 @_remembered
 def _shortened_list(text: str) -> tuple[str, tuple[int | str, ...]]:
-    """A text that is a name and a list of whole numbers with the first of them alone, and all of them, each once.
+    """Cut `name IN (1, 2, …)` to its first number; returns the short text and all the numbers, without repeats.
 
-    All are of one type, and a list is long: what the text says is found out from the short one.
+    The numbers are all of one type, so the short text tells what the long one means.
     """
     found = _LIST.fullmatch(text) if isinstance(text, str) else None
     if found is None:
@@ -195,7 +195,7 @@ def _shortened_list(text: str) -> tuple[str, tuple[int | str, ...]]:
 
 @_remembered
 def _parsed(text: str) -> exp.Expr | None:
-    """Parse a text once; the choice of an engine, the checks and the plan all ask. None where only Spark can."""
+    """Parse a text once, for the choice of an engine, the checks and the plan. None if only Spark can parse it."""
     try:
         parsed = parse(text)
     except SqlglotError:
@@ -206,7 +206,7 @@ def _parsed(text: str) -> exp.Expr | None:
 
 
 def _readable(text: str) -> exp.Expr | None:
-    """A text taken apart; None where that can't be done in the process."""
+    """A parsed text; None if only Spark can parse it, or it is nested too deep."""
     try:
         return _parsed(text)
     except Unproven:
@@ -234,14 +234,14 @@ def _proven(
         proven, type_ = prove_whole(prover, parsed)
         refuse_regrouped(proven)
         if guards and type_ is not None and type_.name == "decimal":
-            proven = cast_to(proven, type_)  # DuckDB may have computed it in a narrower one
+            proven = cast_to(proven, type_)  # DuckDB may have computed it in a narrower type
     except RecursionError:
         raise Unproven(TOO_DEEP) from None
     return proven, type_
 
 
 def argument_of(value: Any, what: str) -> ParameterValue:
-    """What is known of an argument."""
+    """What provers need to know of an argument."""
     is_whole = isinstance(value, int) and not isinstance(value, bool)
     type_ = type_of_value(value, what)
     digits = len(str(abs(value))) if is_whole else 0
@@ -290,20 +290,20 @@ def _decimal(value: Decimal, what: str) -> DataType:
 
 
 def _markers(text: str, what: str) -> frozenset[str]:
-    """The names of the arguments that a text has markers for."""
+    """The names of the parameters in a text."""
     tokens = _tokens(text, what)
     return frozenset(after.text for colon, after in pairwise(tokens) if colon.token_type == TokenType.COLON)
 
 
 def _check_syntax(text: str, what: str) -> None:
-    """Hold a text to Spark's grammar."""
+    """Refuse a text that Spark's grammar doesn't accept."""
     if not _is_read(text):
         check_syntax(text, tokenize(text), "expression", what)
 
 
 @_remembered
 def _is_read(text: str) -> bool:
-    """Whether Spark's grammar reads a text, found out once."""
+    """Tell whether Spark's grammar accepts a text; cached."""
     return is_syntax(tokenize(text), "expression")
 
 
@@ -315,12 +315,12 @@ def _words(text: str) -> frozenset[str]:
 
 @_remembered
 def _tokenized(text: str) -> tuple[Token, ...]:
-    """Tokens are read once: a list of keys is long, and several steps ask."""
+    """The tokens of a text; cached, since a list of keys is long and several steps need them."""
     return tuple(_SPARK.tokenize(text))
 
 
 def _tokens(text: str, what: str) -> tuple[Token, ...]:
-    """Read the text's tokens, and see that it can't leave the brackets that it is put in."""
+    """Tokenize the text, and check that it can't close the brackets it is put in."""
     if not isinstance(text, str) or not text.strip():
         raise InvalidRequest(f"{what} is {text!r}, an SQL expression was expected", hint="such as \"status = 'new'\"")
     if not is_unicode(text):
@@ -328,7 +328,7 @@ def _tokens(text: str, what: str) -> tuple[Token, ...]:
     try:
         tokens: tuple[Token, ...] = _tokenized(text)
     except SqlglotError as error:
-        tokenize(text, what)  # which tells where what is open begins
+        tokenize(text, what)  # raises a better error if something is left open
         message = f"{what} {shortened(text)!r} is not SQL: {shortened(str(error))}"
         raise InvalidRequest(message, hint="check quotes and brackets") from error
     if not _is_single(tokens, what):

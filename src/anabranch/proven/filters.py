@@ -1,7 +1,8 @@
-"""The conditions that a query sets for single tables of it, found in its text: files that can't meet them need no look.
+"""The conditions that a query's text sets on single tables: files that can't meet them are skipped.
 
-A condition counts if every row that the query gives passes it: a part of the WHERE beside the FROM that names the
-table. What joins do with rows that were left out is no matter, since WHERE would drop what comes of it."""
+A condition counts if every row of the result passes it: a conjunct of the WHERE beside the FROM that names the table.
+Joins don't matter: WHERE would drop whatever the skipped rows would have produced.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +17,7 @@ from anabranch.proven.parser import parse
 
 @lru_cache(256)
 def table_filters(text: str, names: frozenset[str]) -> dict[str, tuple[exp.Expr, ...]]:
-    """For each of some tables that a text names once, the conditions on it alone, without the table's name in them."""
+    """For each of these tables that a text names exactly once, the conditions on it alone, with its name left out."""
     try:
         parsed = parse(text)
     except (SqlglotError, RecursionError):
@@ -31,7 +32,7 @@ def table_filters(text: str, names: frozenset[str]) -> dict[str, tuple[exp.Expr,
 
 
 def _tables(select: exp.Select) -> Iterator[tuple[exp.Table, bool]]:
-    """The tables right in a FROM, and whether nothing stands beside them."""
+    """The tables directly in a FROM, and whether each is the only one there."""
     from_ = select.args.get("from_")
     beside: Sequence[exp.Expr] = [*(select.args.get("joins") or []), *(select.args.get("laterals") or [])]
     for node in (from_.this if from_ else None, *(getattr(join, "this", None) for join in beside)):
@@ -46,7 +47,7 @@ def _is_plain(table: exp.Table) -> bool:
 
 
 def _own(select: exp.Select, name: str, is_alone: bool) -> Iterator[exp.Expr]:
-    """The parts of a WHERE that speak of one table."""
+    """The conjuncts of a WHERE that refer to one table only."""
     where = select.args.get("where")
     parts = [where.this] if where is not None else []
     while parts:

@@ -14,7 +14,7 @@ _MOST = 64
 
 
 def grouping_sets(group: exp.Expr) -> list[list[exp.Expr]] | None:
-    """The groupings that GROUP BY asks for; None where it asks for a single one."""
+    """The groupings that GROUP BY asks for; None if it is a plain one."""
     after = [(name, node) for name in _KINDS for node in group.args.get(name) or []]
     if after:
         return _after(group, *after)

@@ -1,4 +1,4 @@
-"""Where the first key column must lie for conditions to hold, as far as they say so plainly: `id = 7`, `id IN (…)`."""
+"""Bounds on the first key column that conditions plainly imply: `id = 7`, `id IN (…)`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from anabranch.model.schema import Column, Schema
 
 
 def key_bounds(parts: Iterable[exp.Expr], args: Mapping[str, Any], schema: Schema) -> Bounds | None:
-    """The bounds that conditions set which all have to hold; None if they set none."""
+    """The bounds implied by conditions that must all hold; None if there are none."""
     if not schema.has_key:
         return None
     key = schema.key_columns[0]
@@ -36,7 +36,7 @@ def constant(node: exp.Expr, args: Mapping[str, Any]) -> Any:
 
 
 def _bounds(part: exp.Expr, key: Column, args: Mapping[str, Any]) -> Bounds | None:
-    """The bounds that one comparison sets; greater and less count as their closed counterparts."""
+    """The bounds that one comparison sets; < and > count as <= and >=."""
     if isinstance(part, exp.Paren):
         return _bounds(part.this, key, args)
     if isinstance(part, exp.Between) and _is_column(part.this, key):
@@ -66,11 +66,11 @@ _COMPARISONS = {
     exp.LT: (False, True),
     exp.LTE: (False, True),
 }
-"""Whether a comparison of the key with a value bounds it from below, and from above."""
+"""Whether a comparison of the key with a value bounds it from below, and whether from above."""
 
 
 def _key_constant(node: exp.Expr, key: Column, args: Mapping[str, Any]) -> KeyValue | None:
-    """A literal or an argument as a value of the key column, if it is of its kind."""
+    """A literal or an argument as a value of the key column, if it has the right kind."""
     if isinstance(node, exp.Neg):
         value = constant(node.this, args)
         return -value if type(value) is int and key.type.is_integer else None

@@ -21,7 +21,7 @@ _SHAPES = {"date": _DATE, "timestamp": f"{_DATE}{_TIME}{_ZONE}", "timestamp_ntz"
 
 
 def literal_value(node: exp.Expr, sign: str = "") -> Value:
-    """A string or a number as Spark types it; a sign before a number belongs to it."""
+    """A string or a number as Spark types it; a sign before a number is part of it."""
     text = str(node.this)
     if node.args.get("is_string"):
         return Value(exp.Literal.string(text), STRING, literal=text)
@@ -42,7 +42,7 @@ def literal_value(node: exp.Expr, sign: str = "") -> Value:
 
 
 def is_plain_time(node: exp.Expr, target: DataType) -> bool:
-    """Tell whether a text is a date or a time that both engines read alike."""
+    """Tell whether a literal is a date or time that both engines read alike."""
     if target.name not in _SHAPES or not isinstance(node, exp.Literal) or not node.is_string:
         return False
     found = re.fullmatch(_SHAPES[target.name], str(node.this), re.ASCII)
@@ -50,12 +50,12 @@ def is_plain_time(node: exp.Expr, target: DataType) -> bool:
 
 
 def _is_day(year: int, month: int, day: int) -> bool:
-    """Tell whether there is such a day; Spark knows the year 0, a leap year as 400 is."""
+    """Tell whether the day exists; Spark has a year 0, which is a leap year like 400."""
     return 1 <= month <= 12 and 1 <= day <= monthrange(year or 400, month)[1]
 
 
 def typed_literals(values: Sequence[Value], zone: str | None) -> list[Value]:
-    """Read texts that are written out beside dates and numbers, once: Spark casts them to the others' type."""
+    """Read string literals beside dates and numbers ahead of time: Spark casts them to the other values' type."""
     others = [v.type for v in values if v.type is not None and v.type != STRING]
     if not others or all(v.type != STRING for v in values):
         return list(values)
@@ -66,7 +66,7 @@ def typed_literals(values: Sequence[Value], zone: str | None) -> list[Value]:
 
 
 def _read_as_with(type_: DataType) -> DataType | None:
-    """The type that Spark reads a text as beside one of this type."""
+    """The type that Spark reads a text as beside a value of this type."""
     if type_.is_integer:
         return DataType("bigint")
     if type_.is_number:

@@ -1,4 +1,4 @@
-"""Arrays, maps and structs that are written out: DuckDB makes them as Spark does, if their parts are of one type."""
+"""Arrays, maps and structs built in an expression: DuckDB builds them as Spark does if their parts are of one type."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ TypedTerm = tuple[exp.Expr, DataType | None]
 
 
 def prove_whole(prover: Prover, node: exp.Expr) -> TypedTerm:
-    """Translate an expression that may be a nested value written out, as whole values of columns are."""
+    """Translate a column's whole value, which may be a nested value built in place."""
     maker = _MAKERS.get(node.name.lower()) if isinstance(node, exp.Anonymous) else None
     if maker is None:
         proven = prover.visit(node)
@@ -63,7 +63,7 @@ _MAKERS: Mapping[str, Callable[[Prover, Sequence[exp.Expr]], TypedTerm]] = {
 
 
 def _common(types: Sequence[DataType | None]) -> DataType:
-    """The type of parts that are all of one type, but for nulls; what Spark would have to bring together is not."""
+    """The one type of all parts, nulls aside; refuse parts that Spark would have to cast."""
     found = VOID
     for type_ in types:
         found = _joined(found, type_ or VOID)

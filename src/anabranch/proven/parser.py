@@ -1,4 +1,4 @@
-"""Spark SQL taken apart with every function left under Spark's own name, which is how the table of proofs knows it."""
+"""Parses Spark SQL with every function left under Spark's own name, the one that the table of proofs knows it by."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from anabranch.sql.grammar.tokens import tokenize
 
 
 class _PlainParser(Spark.Parser):  # type: ignore[misc]
-    """Leaves functions as they are written: the table knows them by Spark's names."""
+    """Leaves functions as written: the table knows them by Spark's names."""
 
     FUNCTIONS: ClassVar[dict[str, Any]] = {}
     FUNCTION_PARSERS: ClassVar[dict[str, Any]] = {
@@ -22,14 +22,14 @@ class _PlainParser(Spark.Parser):  # type: ignore[misc]
         for name in ("CAST", "TRY_CAST", "EXTRACT", "TRIM", "POSITION", "SUBSTRING", "SUBSTR", "OVERLAY")
     }
 
-    # sqlglot drops a plus before a value, which Spark counts as a function.
+    # sqlglot drops a unary plus, which Spark counts as a function.
     UNARY_PARSERS: ClassVar[dict[Any, Any]] = {
         **Spark.Parser.UNARY_PARSERS,
         TokenType.PLUS: lambda self: exp.Anonymous(this="positive", expressions=[self._parse_unary()]),
     }
 
     def _parse_primary(self) -> Any:
-        """Join texts that stand beside each other, as Spark does."""
+        """Concatenate adjacent string literals, as Spark does."""
         found = super()._parse_primary()
         if isinstance(found, exp.Concat) and all(part.is_string for part in found.expressions):
             return exp.Literal.string("".join(part.this for part in found.expressions))
@@ -37,7 +37,7 @@ class _PlainParser(Spark.Parser):  # type: ignore[misc]
 
 
 class _PlainTokenizer(Spark.Tokenizer):  # type: ignore[misc]
-    """Reads a quote that is written twice in a text as one."""
+    """Reads a doubled quote in a literal as one quote."""
 
     STRING_ESCAPES: ClassVar[list[str]] = ["'", '"']
 
@@ -51,12 +51,12 @@ PLAIN = _Plain()
 
 
 def parse(text: str) -> list[exp.Expr]:
-    """Take a text apart."""
+    """Parse a text."""
     return [node for node in PLAIN.parse(without_escapes(text)) if node is not None]
 
 
 def without_escapes(text: str) -> str:
-    """A text whose literals say what they mean without backslashes, as PLAIN reads them."""
+    """The text with literals rewritten without backslashes, for PLAIN to read."""
     if "\\" not in text:
         return text
     whole, at = [], 0
@@ -73,7 +73,7 @@ _LETTERS = {"0": "\0", "b": "\b", "n": "\n", "r": "\r", "t": "\t", "Z": "\x1a", 
 
 
 def _unescaped(found: re.Match[str]) -> str:
-    """What Spark reads for a backslash and what follows it."""
+    """What Spark reads a backslash escape as."""
     text = found[1]
     if len(text) == 1:
         return _LETTERS.get(text, text)
@@ -84,7 +84,7 @@ def _unescaped(found: re.Match[str]) -> str:
 
 
 def has_escapes(text: str) -> bool:
-    """Tell whether a text has backslashes, which parsers read differently, but for those in texts and in names."""
+    """Tell whether a text has backslashes outside of literals and quoted names; parsers differ on those."""
     if "\\" not in text:
         return False
     clear = [t for t in tokenize(text) if t.kind in ("quoted", "string")]
@@ -92,6 +92,6 @@ def has_escapes(text: str) -> bool:
 
 
 WORDS = frozenset(("current_date", "current_timestamp", "current_user", "current_catalog", "current_database", "user"))
-"""Functions that Spark takes without brackets."""
+"""Functions that Spark lets be called without brackets."""
 TAKE_UNITS = frozenset(("timestampadd", "timestampdiff", "dateadd", "date_add", "datediff", "date_diff"))
 """Functions whose first argument of three is a unit of time."""

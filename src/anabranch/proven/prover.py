@@ -1,4 +1,4 @@
-"""Translate what DuckDB computes exactly as Spark does: all that is in the table; anything else is unproven."""
+"""Translates what DuckDB computes exactly as Spark does: all that is in the table. Anything else is unproven."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ __all__ = ["GuardingProver", "Prover", "Unproven", "assignable"]
 
 
 def assignable(source: DataType | None, target: DataType) -> bool:
-    """Tell whether both engines cast such a value to the column's type alike."""
+    """Tell whether both engines cast such a value to a column's type alike."""
     if source is None or source in (VOID, target):
         return True
     if source.is_nested:
@@ -57,7 +57,7 @@ def assignable(source: DataType | None, target: DataType) -> bool:
 
 
 def _parts_assignable(source: DataType, target: DataType) -> bool:
-    """Tell it of a nested value's parts; inside one, nothing takes a decimal to a float by way of its text."""
+    """The same for the parts of nested values, where a decimal can't become a float by way of its text."""
     if source.name != target.name or [f.name for f in source.fields] != [f.name for f in target.fields]:
         return False
     pairs = list(zip(source.parts, target.parts, strict=True))
@@ -86,7 +86,7 @@ class Prover:
 
     @property
     def guards(self) -> bool:
-        """Whether a translation may fail over values that Spark computes: then Spark is asked after all."""
+        """Whether a translation may fail on values that Spark can compute; Spark is then asked instead."""
         return False
 
     @property
@@ -95,7 +95,7 @@ class Prover:
         return None
 
     def call(self, name: str, values: Sequence[Value]) -> Value:
-        """Find the row of the table for these arguments."""
+        """Translate a call by the row of the table that fits the arguments."""
         rows = FUNCTIONS.get(name)
         if name in _OF_TIMES and values and values[0].type == TIMESTAMP:
             values = [local_time(self, values[0], name), *values[1:]]
@@ -119,13 +119,13 @@ class Prover:
         raise Unproven(f"{name.upper()} of {types or 'nothing'}")
 
     def _as_texts(self, values: Sequence[Value]) -> list[Value]:
-        """Bring what is joined to text: Spark does so unless all of it is bytes."""
+        """Cast concatenated values to text, as Spark does unless all are bytes."""
         if any(v.type is None or v.type.name == "binary" for v in values):
             return list(values)
         return [self.convert(replace(v, digits=0, literal=None), STRING) if v.type != STRING else v for v in values]
 
     def applied(self, row: Proof, values: Sequence[Value]) -> Value:
-        """Translate by a row that is made for these arguments."""
+        """Translate by a row that was made for these arguments."""
         return self._apply(row, row.takes, values)
 
     def _apply(self, row: Proof, kinds: Sequence[str], given: Sequence[Value]) -> Value:
@@ -149,7 +149,7 @@ class Prover:
         return [self.convert(v, common) for v in values]
 
     def convert(self, value: Value, target: DataType, safe: bool = False) -> Value:
-        """Cast as Spark does; a safe cast gives null for what does not fit."""
+        """Cast as Spark does; a safe cast returns null for what does not fit."""
         if value.type == target:
             return value
         if value.type is None or (value.digits > 0 and target.name != "double"):
@@ -204,7 +204,7 @@ class Prover:
         return self.call("not", [replace(value, type=BOOLEAN)])
 
     def both(self, node: exp.Expr) -> Value:
-        """AND and OR: many in a row are taken one after the other, so that they are not inside each other."""
+        """AND and OR; a long chain is translated in a loop, not by recursion."""
         links = [node]
         while isinstance(links[-1].this, type(node)):
             links.append(links[-1].this)
@@ -214,14 +214,14 @@ class Prover:
         for link in reversed(links):
             value = self._both_of(link, settled(value))
             if value.may_fail:
-                raise Unproven(TOO_DEEP)  # Each would be looked at twice as often as the one before it.
+                raise Unproven(TOO_DEEP)  # each link would contain the previous one twice
         return value
 
     def _both_of(self, node: exp.Expr, left: Value) -> Value:
         return self._both(type(node), left, settled(self.truth(node.args["expression"])), node.key)
 
     def _both(self, kind: type[exp.Expr], left: Value, right: Value, name: str) -> Value:
-        """Spark does not look at the right side where the left one decides."""
+        """Spark doesn't evaluate the right side where the left one decides."""
         decided = exp.false() if kind is exp.And else exp.true()
         whole: exp.Expr = kind(this=left.node, expression=right.node)
         if right.may_fail:
@@ -317,7 +317,7 @@ class Prover:
         return self._choice([self.call("isnotnull", [value])], [some], none, "nvl2")
 
     def first(self, node: exp.Expr, name: str) -> Value:
-        """coalesce and its like: Spark looks at a value only if all before it are null."""
+        """coalesce and the like: Spark evaluates a value only if all before it are null."""
         if name != "coalesce" and len(node.expressions) != 2:
             raise Unproven(f"{name.upper()} of {len(node.expressions)} values")
         values = self._brought_together([self.visit(p) for p in node.expressions])
@@ -358,7 +358,7 @@ class Prover:
         return self.call(f"{name}_of", [value, self.visit(chars)]) if chars is not None else self.call(name, [value])
 
     def written(self, node: exp.Expr) -> Value:
-        """Functions that may be called with words between their arguments."""
+        """Functions that may be called with keywords between their arguments."""
         name, parts = _WRITTEN[type(node)]
         given = [node.args[p] for p in parts if node.args.get(p) is not None]
         return self.call(name, [self.visit(p) for p in given])
@@ -380,7 +380,7 @@ class Prover:
         if name is None or not isinstance(count, exp.Literal) or not re.fullmatch(r"\d{1,5}", str(count.this)):
             raise Unproven("an interval that is not a plain number of one unit")
         found = self.call(name, [value, literal_value(exp.Literal.number(count.this), "-" if back else "")])
-        # Years of four digits and an interval of five: no engine's calendar ends that soon.
+        # Four-digit years and a five-digit interval: no engine's calendar ends that soon.
         return replace(found, may_fail=False) if _is_literal_time(value) else found
 
     def cast(self, node: exp.Expr) -> Value:
@@ -392,7 +392,7 @@ class Prover:
         return self._cast(self.visit(node.this), target, safe)
 
     def cast_call(self, node: exp.Expr, name: str) -> Value:
-        """A type's name used as a function."""
+        """A type name called as a function."""
         if len(node.expressions) != 1:
             raise Unproven(name.upper())
         target = DataType("decimal", 10, 0) if name == "decimal" else DataType("date" if name == "to_date" else name)
@@ -406,7 +406,7 @@ class Prover:
         return replace(found, digits=-1 if value.digits else 0, literal=None)
 
     def _refuse_words_for_days(self, value: Value) -> None:
-        """Where a text is the same for all rows, Spark reads `today` and its like as days."""
+        """Refuse constant text that Spark may read as a word for a day, such as `today`."""
         node = value.node.unnest()
         if value.literal is not None:
             if may_be_day(value.literal):
@@ -418,21 +418,22 @@ class Prover:
             raise Unproven("a date of text that is computed without columns")
 
     def truth(self, node: exp.Expr) -> Value:
-        """Translate what is true, false or null."""
+        """Translate a condition: true, false or null."""
         value = self.visit(node)
         if value.type not in (BOOLEAN, None):
             raise Unproven(f"a condition of type {value.type}")
         return value
 
     def _test(self, node: exp.Expr) -> Value:
-        """The condition of a choice; there, unlike elsewhere, Spark does not take a bare null for a boolean."""
+        """The condition of a CASE or IF, where Spark, unlike elsewhere, doesn't accept a bare null."""
         value = self.truth(node)
         if value.type is None:
             raise Unproven("a bare NULL as the condition of a choice")
         return value
 
     def _compared(self, nodes: Sequence[exp.Expr]) -> list[Value]:
-        """Translate values that are only compared: whole numbers compare exactly whatever their width."""
+        """Translate values that are only compared: integers need no cast, since they compare exactly whatever their
+        width."""
         values = typed_literals([self.visit(n) for n in nodes], self.zone)
         if all(v.type is None or v.type.is_integer for v in values):
             return [
@@ -443,7 +444,7 @@ class Prover:
 
 @dataclass(frozen=True)
 class GuardingProver(Prover):
-    """Translates also what is proven for some values only, for those who ask Spark where DuckDB fails."""
+    """Also translates what is proven for some values only, for callers that ask Spark where DuckDB fails."""
 
     session_zone: str | None = None
 
@@ -517,13 +518,14 @@ _OF_TIMES = frozenset(
         *("minute", "second", "extract_yearofweek", "extract_dow_iso", "extract_second"),
     )
 )
-"""Functions of a part of a time, as the clocks of the session's time zone show it."""
+"""Functions of a part of a time, taken in local time of the session's zone."""
 _MANY = 32
-"""So many conditions in a row and more are not taken for parts of each other, such as one that a query groups by."""
+"""From this length on, a chain of ANDs or ORs is translated in a loop, and its parts are not matched against GROUP
+BY."""
 
 
 def settled(condition: Value) -> Value:
-    """A condition that DuckDB does not fail on before a row asks for it; constants it computes ahead."""
+    """Refuse a constant condition that may fail: DuckDB folds constants before any row needs them."""
     if condition.may_fail and condition.node.find(exp.Column) is None:
         raise Unproven("a condition without columns that may fail")
     return condition

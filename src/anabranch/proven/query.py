@@ -29,25 +29,25 @@ from anabranch.queries.query import Query, Sources, cast_to, ident
 
 @dataclass(frozen=True)
 class ProvenQuery:
-    """A query in DuckDB's form, over relations that are still to be put in their places by `bound`."""
+    """A query in DuckDB's form, over relations that `bound` fills in."""
 
     expression: exp.Query
-    """Shared by all who prove the same text: it is copied before it is changed."""
+    """Shared by all who prove the same text: copy it before changing it."""
     columns: tuple[tuple[str, DataType | None], ...]
-    """The names and types that Spark's DataFrame would have; None for nothing but nulls. A name may come twice."""
+    """The names and types of Spark's DataFrame; None for a column of nulls only. Names may repeat."""
     used: Mapping[str, frozenset[str]]
-    """The columns that are read of each relation."""
+    """The columns read of each relation."""
     ordered: bool
     may_fail: bool
-    """Whether a value may not fit. The engines may look at values in another order, or at ones that a condition
-    leaves out: if DuckDB fails over a value, only Spark can tell whether the query does."""
+    """Whether a value may not fit. The engines may evaluate values in different orders, or some that a condition
+    excludes: if DuckDB fails on a value, only Spark can tell whether the query does."""
     args: Mapping[str, Any] = field(default_factory=dict)
     guards: tuple[str, ...] = ()
-    """What is proven for some values only: DuckDB fails over the others, and then Spark is asked."""
+    """What is proven for some values only: DuckDB fails on the others, and Spark is then asked."""
 
     @property
     def reads_all(self) -> bool:
-        """Whether every row of each relation is read, whatever an engine does first."""
+        """Whether every row of each relation is read, whatever plan an engine chooses."""
         return self.expression.find(exp.Where, exp.Join, exp.Limit) is None
 
 
@@ -57,9 +57,9 @@ def prove_query(
     args: Mapping[str, Any],
     zone: str | None = None,
 ) -> ProvenQuery:
-    """Translate a query for DuckDB, or name what is unproven; names that are nowhere are NotFound.
+    """Translate a query for DuckDB; raise Unproven for what is not proven, NotFound for an unknown name.
 
-    `zone` is the time zone of Spark's session, where it is known.
+    `zone` is the time zone of Spark's session, if known.
     """
     given = tuple((k, argument_of(v, f"args[{k!r}]")) for k, v in sorted(args.items()))
     known = tuple((name, tuple(columns)) for name, columns in relations.items())
@@ -68,7 +68,7 @@ def prove_query(
 
 
 def bound(proven: ProvenQuery, relations: Mapping[str, Query]) -> Query:
-    """Put each relation's query in its place."""
+    """Substitute each relation's query for its name."""
     sources, args = Sources(), dict(proven.args)
     parts = {name: _renamed(query, sources) for name, query in relations.items()}
     for query in relations.values():
@@ -84,7 +84,7 @@ def bound(proven: ProvenQuery, relations: Mapping[str, Query]) -> Query:
 
 
 def _renamed(query: Query, sources: Sources) -> exp.Expr:
-    """A relation's expression with its sources under names that no other relation's have."""
+    """A relation's expression with its sources renamed, so that no two relations share a name."""
     names = {name: sources.add(source) for name, source in query.sources.items()}
     expression = query.expression.copy()
     for node in expression.find_all(exp.Table):
@@ -124,7 +124,7 @@ def _parsed(text: str) -> exp.Expr:
     if "|>" in text:
         raise Unproven("the pipe |>")
     if _LONE_PLUS.search(text):
-        raise Unproven("a plus with nothing before it")  # the parser drops it, but Spark shows it in names
+        raise Unproven("a plus with nothing before it")  # the parser drops it, but Spark shows it in column names
     try:
         parsed = parse(text)
     except SqlglotError as error:
@@ -139,13 +139,13 @@ def _parsed(text: str) -> exp.Expr:
 
 
 def _near(error: SqlglotError) -> str:
-    """The word at which a text could not be read any more."""
+    """The word at which parsing failed."""
     words = [str(e["highlight"]) for e in getattr(error, "errors", ()) if e.get("highlight")]
     return f" (near {words[0]!r})" if words and not words[0].startswith("_ana_") else ""
 
 
 def _prove(node: exp.Expr, around: Surroundings, outer: Outer | None = None) -> Derived:
-    """Prove a query, which may be inside another one."""
+    """Prove a query, outermost or nested."""
     around = _with_common(node, around)
     if isinstance(node, exp.Select):
         return prove_select(node, around, outer)
@@ -161,12 +161,12 @@ def _prove(node: exp.Expr, around: Surroundings, outer: Outer | None = None) -> 
 
 
 def _without_operands(node: exp.Expr) -> exp.Select:
-    """The order and the limits of a set operation."""
+    """The order and limits of a set operation, without its sides."""
     return exp.Select(**{part: node.args.get(part) for part in ("order", "limit", "offset")})
 
 
 def _with_common(node: exp.Expr, around: Surroundings) -> Surroundings:
-    """Prove the queries of WITH, each in sight of those before it, and put them before the whole query."""
+    """Prove the queries of WITH, each with those before it in scope, and note them for the outermost query."""
     with_ = node.args.get("with_")
     if with_ is None:
         return around
@@ -189,7 +189,7 @@ def _with_common(node: exp.Expr, around: Surroundings) -> Surroundings:
 
 
 def _refuse_same(name: str, before: Sequence[str]) -> None:
-    """Refuse a name that WITH defines twice, as Spark does; it tells names of different case apart."""
+    """Refuse a name that WITH defines twice, as Spark does; names that differ in case only are unproven."""
     if name in before:
         raise InvalidRequest(f"WITH defines {name!r} twice", hint="give one of them another name")
     if name.lower() in map(str.lower, before):
@@ -197,13 +197,13 @@ def _refuse_same(name: str, before: Sequence[str]) -> None:
 
 
 def _finished(derived: Derived, ledger: Ledger) -> ProvenQuery:
-    """Give the columns of the outermost query their names, and count what is read."""
+    """Name the outermost query's columns as Spark does, and collect which columns are read."""
     whole = derived.expression
     for node, (name, _, type_) in zip(whole.expressions, derived.columns, strict=True):
         if isinstance(name, Nameless):
             raise Unproven(f"{name}, so give it a name with AS")
         if type_ is not None and type_.name == "decimal":
-            node.set("this", cast_to(node.this, type_))  # DuckDB may have computed it in a narrower one
+            node.set("this", cast_to(node.this, type_))  # DuckDB may have computed it in a narrower type
         node.set("alias", ident(name))
     if ledger.common:
         whole.set("with_", exp.With(expressions=ledger.common))

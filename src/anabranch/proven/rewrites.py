@@ -1,4 +1,4 @@
-"""What an optimiser would make something else of: sums that Spark regroups, values that DuckDB would not compute."""
+"""Guards against optimisers: sums that Spark regroups, values that DuckDB would skip computing."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ _REGROUPED = (
 
 
 def refuse_regrouped(whole: exp.Expr) -> None:
-    """Refuse a try_add or try_multiply beside other sums or products: Spark regroups them, and forgets which may fail.
+    """Refuse try_add or try_multiply beside other sums or products: Spark regroups them and forgets which may fail.
 
-    Parts of different SELECTs count, too: Spark puts them together first.
+    Other SELECTs of the query count, too: Spark merges them first.
     """
     found = [str(node.meta.get("proof")) for node in whole.find_all(DuckText)]
     for tried, plain in _REGROUPED:
@@ -29,5 +29,5 @@ def refuse_regrouped(whole: exp.Expr) -> None:
 
 
 def computed(value: Value) -> Value:
-    """A value that DuckDB computes even if it knows already that it is not null."""
+    """A value that DuckDB computes even where it already knows that it isn't null."""
     return replace(value, node=DuckText(this="[$1][1]", expressions=[value.node])) if value.may_fail else value

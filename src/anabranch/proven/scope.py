@@ -1,4 +1,4 @@
-"""What names mean inside a query: the columns in sight, what a query gives, and what is kept for the whole of it."""
+"""What names mean inside a query: the columns in scope, a query's result, and state shared by the whole query."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ Columns = Sequence[tuple[str, DataType | None]]
 
 
 class Nameless(str):
-    """The name of a column whose name Spark makes up in a way that is not known here; the text tells of what."""
+    """Stands for the name of a column that Spark would name in an unknown way; the text says what the column is."""
 
 
 @dataclass(frozen=True)
 class Visible:
-    """A column that can be named: how DuckDB reaches it, and under which table's name users may."""
+    """A column that can be named: how DuckDB reaches it, and the table name that users may qualify it with."""
 
     name: str
     node: exp.Expr
@@ -32,22 +32,22 @@ class Visible:
     qualifier: str | None
     """In lower case."""
     hidden: bool = False
-    """Whether it has to be named with its table: the second of two columns that USING made one."""
+    """Whether it must be qualified by its table: the second of two columns that USING merged."""
 
 
 @dataclass(frozen=True)
 class Derived:
-    """A proven query, with the names that users know its columns by and those that DuckDB does."""
+    """A proven query, with Spark's and DuckDB's names of its columns."""
 
     expression: exp.Query
     columns: tuple[tuple[str, str, DataType | None], ...]
     """Spark's name, the name in the expression, and the type."""
     single: bool = False
-    """Whether there is exactly one row, whatever the input."""
+    """Whether it always has exactly one row."""
     ordered: bool = False
 
     def seen_as(self, alias: str, qualifier: str | None, names: Sequence[str] | None = None) -> tuple[Visible, ...]:
-        """The columns, for a query that selects from this one."""
+        """The columns as a query that selects from this one sees them."""
         shown = names or [name for name, _, _ in self.columns]
         if len(shown) != len(self.columns):
             raise Unproven("a list of names that is not as long as the list of columns")
@@ -63,10 +63,10 @@ class Scope:
 
     columns: tuple[Visible, ...] = ()
     loose: bool = False
-    """Whether a condition of a join may see less than these columns."""
+    """Whether a join condition may see only some of these columns."""
 
     def find(self, node: exp.Expr) -> Visible | None:
-        """Find the column that a name means, whatever its case; None if there is none."""
+        """Find the column that a name means, ignoring case; None if there is none."""
         place: int | None = node.meta.get(PLACE)
         if place is not None:
             return self.columns[place]
@@ -85,11 +85,11 @@ class Scope:
 
     @cached_property
     def places(self) -> dict[int, int]:
-        """The place of each column, by its identity."""
+        """The place of each column, by the column's id()."""
         return {id(column): place for place, column in enumerate(self.columns)}
 
     def of(self, qualifier: str) -> list[Visible]:
-        """The columns of one table, those that USING hid first, as Spark lists them."""
+        """The columns of one table, those hidden by USING first, as Spark lists them."""
         found = [c for c in self.columns if c.qualifier == qualifier.lower()]
         if any(c.name.lower() == qualifier.lower() for c in self.columns) and not found:
             raise Unproven(f"a part of the value {qualifier}")
@@ -100,7 +100,7 @@ class Scope:
 
     @property
     def shown(self) -> list[Visible]:
-        """What a star stands for."""
+        """The columns that a star expands to."""
         return [c for c in self.columns if not c.hidden]
 
     def _ambiguous(self, node: exp.Expr, found: Sequence[Visible]) -> Exception:
@@ -111,18 +111,18 @@ class Scope:
 
 
 PLACE = "place"
-"""Where a name that stands for a star's column keeps the column's place in its scope."""
+"""Key in a node's meta: the place of the star's column that the name stands for."""
 
 
 def naming(column: Visible, scope: Scope) -> exp.Column:
-    """A name that means this very column."""
+    """A name that means exactly this column."""
     node = exp.Column(this=exp.to_identifier(column.name, quoted=True))
     node.meta[PLACE] = scope.places[id(column)]
     return node
 
 
 def qualifier_of(node: exp.Expr) -> str | None:
-    """The table's name before a column's, in lower case."""
+    """The table name before a column's, in lower case."""
     if node.args.get("db"):
         raise Unproven("a name of more than two parts")
     table = node.args.get("table")
@@ -134,7 +134,7 @@ def _is_reached(column: Visible, qualifier: str | None) -> bool:
 
 
 def no_column(node: exp.Expr, scopes: Iterable[Scope]) -> NotFound:
-    """The error for a name that means nothing here; it names the nearest ones."""
+    """The error for a name that means nothing here, with the nearest known names."""
     columns = [c for scope in scopes for c in scope.columns]
     qualifier = qualifier_of(node)
     names = [f"{c.qualifier}.{c.name}" if qualifier else c.name for c in columns if c.qualifier or not qualifier]
@@ -143,7 +143,7 @@ def no_column(node: exp.Expr, scopes: Iterable[Scope]) -> NotFound:
 
 
 def unknown_column(node: exp.Expr, written: str, names: Iterable[str]) -> NotFound:
-    """The error for a name that no column has: the nearest ones, and how it is written if it is meant as a text."""
+    """The error for an unknown column: names the nearest ones, and shows how to write it if a text is meant."""
     shown = {n.lower(): n for n in names}
     near = get_close_matches(written.lower(), shown, n=1)
     hint = f"did you mean {shown[near[0]]!r}?" if near else f"columns: {', '.join([*shown.values()][:20]) or 'none'}"
@@ -157,7 +157,7 @@ _COMPARED = (exp.EQ, exp.NEQ, exp.NullSafeEQ, exp.GT, exp.GTE, exp.LT, exp.LTE, 
 
 @dataclass
 class Ledger:
-    """What is collected while a query is proven: names that are taken, tables that are read, WITH's queries."""
+    """Collected while a query is proven: names in use, tables read, the queries of WITH."""
 
     taken: int = 0
     tables: dict[str, str] = field(default_factory=dict)
@@ -166,35 +166,35 @@ class Ledger:
     may_fail: bool = False
 
     def name(self, letter: str) -> str:
-        """A name that nothing else in the query has."""
+        """A name that is unique in the query."""
         self.taken += 1
         return f"_{letter}{self.taken}"
 
 
 class Inner(Protocol):
-    """Proves a query inside another one."""
+    """Proves a nested query."""
 
     def __call__(self, node: exp.Expr, around: Surroundings, outer: Any = None) -> Derived: ...
 
 
 @dataclass(frozen=True)
 class Surroundings:
-    """What every part of a query is proven with."""
+    """The context that all parts of a query are proven in."""
 
     relations: Mapping[str, Columns]
     args: Mapping[str, ParameterValue]
     ledger: Ledger
     prove: Inner
     zone: str | None = None
-    """The time zone of Spark's session, where it is known."""
+    """The time zone of Spark's session, if known."""
     common: Mapping[str, tuple[str, Derived]] = field(default_factory=dict)
-    """WITH's queries in sight, by their names in lower case."""
+    """The queries of WITH in scope, by lower-case name."""
     beyond: tuple[Scope, ...] = ()
-    """What the queries around a subquery see; Spark may let a name of theirs in where it is not looked up here."""
+    """The scopes of the enclosing queries: Spark may accept their names in places where they are not looked up here."""
 
 
 def check_parts(node: exp.Expr, understood: frozenset[str]) -> None:
-    """Refuse a node with parts that nothing here reads."""
+    """Refuse a node with parts that are not read here."""
     for name, value in node.args.items():
         if value and name not in understood:
             raise Unproven(_PARTS.get(name, name.replace("_", " ").strip().upper()))

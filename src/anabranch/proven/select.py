@@ -1,4 +1,4 @@
-"""One SELECT: what it computes of its FROM, with or without groups, in which order, and how much of it."""
+"""Proves one SELECT: FROM, grouping, the list, order and limits."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Item:
 
 @dataclass
 class Block:
-    """A SELECT while it is proven."""
+    """A SELECT while it is being proven."""
 
     node: exp.Expr
     source: Source
@@ -114,12 +114,12 @@ def _from(whole: exp.Select, source: Source) -> None:
 
 
 def _over_groups(whole: exp.Select, groups: Groups, keys: int) -> exp.Select:
-    """Put the grouping into a query of its own: what is over it then sees plain columns."""
+    """Make the grouping a query of its own: what is above it then sees plain columns."""
     grouping = select([aliased(node, name) for name, node in groups.columns.items()])
     for part in ("from_", "joins", "where"):
         grouping.set(part, whole.args.get(part))
     if groups.sets is not None:
-        # Over no rows at all Spark has no group, DuckDB one of everything.
+        # Over no rows, Spark has no group; DuckDB has one for the empty grouping.
         listed = ", ".join(f"({', '.join(f'${n + 1}' for n in places)})" for places in groups.sets)
         nodes = [groups.columns[name].copy() for name in list(groups.columns)[:keys]]
         grouping.set(
@@ -145,7 +145,7 @@ def _finish(whole: exp.Select, block: Block, qualify: exp.Expr | None, order: li
 
 
 def _row_count(node: exp.Expr, kind: type[exp.Expr], around: Surroundings) -> exp.Expr:
-    """The number of rows in LIMIT or OFFSET."""
+    """The row count of a LIMIT or OFFSET."""
     if not isinstance(node, kind):
         raise Unproven(node.key.upper())
     check_parts(node, frozenset(("expression",)))
@@ -158,7 +158,7 @@ def _row_count(node: exp.Expr, kind: type[exp.Expr], around: Surroundings) -> ex
 
 
 def _items(nodes: Sequence[exp.Expr], scope: Scope) -> list[Item]:
-    """Spell out stars and find the name of each column."""
+    """Expand stars and name each column."""
     return [item for node in nodes for item in _item(node, scope)]
 
 
@@ -200,7 +200,7 @@ def _compute(block: Block, terms: Terms) -> None:
 
 
 def _comparable(value: Value, what: str) -> Value:
-    """A value as Spark tells rows apart by it."""
+    """A value in the form that Spark compares rows by."""
     if value.type is not None and value.type.name not in KNOWN:
         raise Unproven(f"{what} over a column of type {value.type}")
     return zero_made_plain(value)
@@ -228,7 +228,7 @@ def _grouped(block: Block, rows: Terms) -> tuple[Terms, Groups | None]:
 
 
 def _add_sets(groups: Groups, block: Block, rows: Terms, sets: Sequence[Sequence[exp.Expr]]) -> None:
-    """Note by which keys each of the grouping sets groups."""
+    """Record which keys each grouping set groups by."""
     order = list(groups.keys)
     found = [tuple(order.index(rows.key(_group_node(block, node))) for node in one) for one in sets]
     if len(set(map(frozenset, found))) < len(found):
@@ -250,7 +250,7 @@ def _add_key(groups: Groups, rows: Terms, node: exp.Expr) -> None:
 
 
 def _group_nodes(block: Block, group: exp.Expr, listed: Sequence[exp.Expr] | None) -> list[exp.Expr]:
-    """What GROUP BY lists: expressions, places in SELECT's list, names given there, or all that is not aggregated."""
+    """What GROUP BY lists: expressions, positions in the list, names given there, or all that is not aggregated."""
     if listed is not None:
         return [_group_node(block, node) for node in listed]
     check_parts(group, frozenset(("expressions", "all")))
@@ -283,7 +283,7 @@ def _has_loose_column(node: exp.Expr) -> bool:
 
 
 def _is_unclear(item: Item, scope: Scope) -> bool:
-    """Tell whether a name given in SELECT is also that of another column."""
+    """Tell whether a name given in SELECT is also another column's."""
     try:
         found = scope.find(exp.Column(this=exp.to_identifier(item.name, quoted=True)))
         itself = isinstance(item.node, exp.Column) and scope.find(item.node) is found
@@ -293,7 +293,7 @@ def _is_unclear(item: Item, scope: Scope) -> bool:
 
 
 def _place(node: exp.Expr, block: Block) -> int | None:
-    """The column of SELECT's list that a number stands for."""
+    """The position in SELECT's list that a number means."""
     node = node.unnest()
     if isinstance(node, (exp.Neg, exp.Placeholder)) and not node.find(exp.Column):
         raise Unproven("a place in SELECT's list that is not a plain number")
@@ -305,7 +305,7 @@ def _place(node: exp.Expr, block: Block) -> int | None:
 
 
 def _with_names(node: exp.Expr, block: Block, wanted: Callable[[exp.Expr], bool]) -> exp.Expr:
-    """Put what SELECT's list computes in the place of the names that it gives."""
+    """Replace names given in SELECT's list by what they stand for."""
     whole = exp.Paren(this=node.copy())
     for column in list(whole.find_all(exp.Column)):
         if column.args.get("table") or column.find_ancestor(exp.Query):
@@ -317,7 +317,7 @@ def _with_names(node: exp.Expr, block: Block, wanted: Callable[[exp.Expr], bool]
 
 
 def _agreed(found: Sequence[Item], name: str, block: Block) -> exp.Expr:
-    """What several columns of one name compute, if that is the same."""
+    """What several items of one name compute, if they all compute the same."""
     terms = Terms.over(block.scope, block.around, None)
     if len({terms.key(i.node) for i in found}) > 1:
         raise InvalidRequest(f"the column {name!r} is ambiguous", hint="SELECT gives this name twice", column=name)
@@ -329,7 +329,7 @@ def _having(block: Block, terms: Terms) -> exp.Expr:
 
 
 def _condition(block: Block, terms: Terms, node: exp.Expr) -> exp.Expr:
-    """A condition over what SELECT computes."""
+    """A condition that may use the names given in SELECT."""
     named = {i.name.lower() for i in block.items if _is_unclear(i, block.scope)}
     for column in node.find_all(exp.Column):
         if column.name.lower() in named and not column.args.get("table"):
@@ -347,7 +347,7 @@ def _order(block: Block, terms: Terms) -> list[exp.Expr]:
 
 
 def _sort_key(block: Block, terms: Terms, node: exp.Expr) -> Value:
-    """What rows are sorted by: a column of the list by its place, or an expression over either side of SELECT."""
+    """A sort key: a column of the list by position, or an expression over FROM's columns and SELECT's names."""
     if isinstance(node, exp.Var):
         raise Unproven(f"ORDER BY {node.name.upper()}")
     place = _place(node, block)
@@ -371,7 +371,7 @@ def _sort_key(block: Block, terms: Terms, node: exp.Expr) -> Value:
 
 
 def _same_item(block: Block, node: exp.Expr) -> int | None:
-    """The place of a column that is named, or written out again."""
+    """The position of an item that is named, or, with DISTINCT, written out again."""
     if isinstance(node, exp.Column) and not node.args.get("table"):
         found = [n for n, i in enumerate(block.items) if i.name.lower() == node.name.lower()]
         if found:
@@ -392,6 +392,6 @@ def _refuse_unclear(block: Block, node: exp.Expr) -> None:
 
 
 def all_of_source(node: exp.Expr, source: Source, around: Surroundings) -> Block:
-    """A SELECT of everything, with the order and the limits of a node that is no SELECT itself."""
+    """A SELECT of everything, with the order and limits of a node that is no SELECT itself."""
     items = [Item(c.name, naming(c, source.scope)) for c in source.scope.shown]
     return Block(node, source, around, None, items)

@@ -1,4 +1,4 @@
-"""UNION, INTERSECT and EXCEPT: both sides brought to the same types."""
+"""UNION, INTERSECT and EXCEPT, with both sides cast to common types."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _PARTS = frozenset(("this", "expression", "distinct", "order", "limit", "offset"
 
 
 def united(node: exp.SetOperation, around: Surroundings, outer: Outer | None) -> Derived:
-    """Prove a set operation, without its order and limits."""
+    """Prove a set operation, leaving out its order and limits."""
     check_parts(node, _PARTS)
     asked = len(outer.asked) if outer else 0
     left, right = (around.prove(node.args[part], around, outer) for part in ("this", "expression"))
@@ -41,7 +41,7 @@ def _common(one: DataType | None, other: DataType | None) -> DataType | None:
 
 
 def _brought(side: Derived, types: list[DataType | None], around: Surroundings, plain: bool) -> exp.Query:
-    """One side in the common types; where rows are compared, zeros have no sign."""
+    """One side, cast to the common types; if rows are compared, -0.0 becomes 0.0."""
     alias = around.ledger.name("q")
     terms = Terms.over(Scope(), around, None)
     nodes, changed = [], False

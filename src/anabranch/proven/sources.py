@@ -1,4 +1,4 @@
-"""FROM: tables, subqueries, VALUES and joins of them, and the columns that they bring into sight."""
+"""FROM: tables, subqueries, VALUES and joins, and the columns that they bring into scope."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ class Source:
     scope: Scope
     joins: tuple[exp.Join, ...] = ()
     loose: bool = False
-    """Whether tables stand side by side: then the parser no longer tells which of them a condition can see."""
+    """Whether tables are listed side by side: the parser then doesn't tell which of them a condition can see."""
     holding: tuple[Conjunct, ...] = ()
-    """The conditions of joins that hold for every row."""
+    """Join conditions that hold for every row."""
 
     @property
     def aliases(self) -> list[str]:
-        """DuckDB's names of the tables, in their order."""
+        """DuckDB's names of the tables, in order."""
         return [n.alias for n in (self.node, *(j.this for j in self.joins)) if n is not None]
 
 
@@ -56,7 +56,7 @@ def of_derived(derived: Derived, around: Surroundings, name: str | None, names: 
 
 
 def of_values(node: exp.Expr, around: Surroundings) -> Source:
-    """Select from rows that are written out; Spark calls their columns col1, col2, …"""
+    """Select from rows of VALUES; Spark calls their columns col1, col2, …"""
     check_parts(node, frozenset(("expressions", "alias")))
     rows = [row.expressions if isinstance(row, exp.Tuple) else [row] for row in node.expressions]
     if len({len(row) for row in rows}) != 1:
@@ -142,7 +142,7 @@ def _joined(left: Source, join: exp.Join, around: Surroundings) -> Source:
     if kind is None or method not in ("", "NATURAL"):
         raise Unproven(f"{' '.join(w for w in (method, *words) if w)} JOIN")
     if kind in ("right", "full") and left.loose:
-        # The parser does not tell whether the join is with all tables before it, or with the last one only.
+        # The parser doesn't tell whether this joins all tables before it or only the last one.
         raise Unproven(f"{kind.upper()} JOIN after a comma or a CROSS JOIN")
     right = _relation(join.this, around)
     both = Scope((*left.scope.columns, *right.scope.columns), loose=left.loose)
@@ -153,7 +153,7 @@ def _joined(left: Source, join: exp.Join, around: Surroundings) -> Source:
 
 
 def _with_join(left: Source, right: Source, kind: str, parts: Sequence[Conjunct]) -> Source:
-    """One more join, and which conditions hold for every row after it."""
+    """Add a join, and keep the conditions that hold for every row after it."""
     if kind in ("inner", "cross"):
         on, holding = guarded(parts, left.holding) if parts else None, (*left.holding, *parts)
         kind = "inner" if parts else "cross"
@@ -168,7 +168,7 @@ def _with_join(left: Source, right: Source, kind: str, parts: Sequence[Conjunct]
 def _condition(
     join: exp.Join, kind: str, left: Source, right: Source, both: Scope, around: Surroundings
 ) -> tuple[list[Conjunct], Scope]:
-    """The parts of a join's condition, and what is in sight after it."""
+    """The conjuncts of a join's condition, and the scope after the join."""
     on, using = join.args.get("on"), [u.name for u in join.args.get("using") or []]
     if join.args.get("method"):
         theirs = {c.name.lower() for c in right.scope.shown}
@@ -186,7 +186,7 @@ def _condition(
 
 
 def _alone(kind: str, place: int) -> frozenset[int] | None:
-    """The tables of which Spark may look at a condition before the join at this place; None for all."""
+    """The tables whose own conditions Spark may evaluate before the join at this place; None for all."""
     if kind in ("inner", "semi"):
         return None
     return frozenset({"left": (place,), "anti": (place,), "right": range(place)}.get(kind, ()))
@@ -203,7 +203,7 @@ def _key(scope: Scope, name: str) -> Visible:
 
 
 def _united(kind: str, pairs: Sequence[tuple[Visible, Visible]], left: Scope, right: Scope, terms: Terms) -> Scope:
-    """The columns after USING: the keys once and first, then the others."""
+    """The scope after USING: the keys first, each once, then the other columns."""
     keys: list[Visible] = []
     hidden: list[Visible] = []
     for ours, theirs in pairs:
@@ -218,7 +218,7 @@ def _united(kind: str, pairs: Sequence[tuple[Visible, Visible]], left: Scope, ri
 
 
 def _either(ours: Visible, theirs: Visible, terms: Terms) -> Visible:
-    """The key of a full join: from whichever side has it."""
+    """The key of a full join: the value of whichever side has one."""
     one, other = terms.reached(ours), terms.reached(theirs)
     assert one.type is not None
     assert other.type is not None
@@ -229,7 +229,7 @@ def _either(ours: Visible, theirs: Visible, terms: Terms) -> Visible:
 
 
 def _keys_first(left: Scope, join: exp.Join) -> tuple[Visible, ...]:
-    """What a semi join leaves in sight: the left side, the keys of USING first."""
+    """What a semi join leaves in scope: the left side, with the keys of USING first."""
     keys = [_key(left, u.name) for u in join.args.get("using") or []]
     chosen = {id(k) for k in keys}
     return (*keys, *(c for c in left.columns if id(c) not in chosen))

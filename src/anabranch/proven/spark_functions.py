@@ -1,4 +1,4 @@
-"""The names of Spark's own functions: any other name is a session's, or mistyped."""
+"""The names of Spark's built-in functions: any other name is a session's own, or a typo."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ _WORDS = """
     year zeroifnull zip_with
 """
 NAMES = frozenset(_WORDS.split())
-"""All that SHOW SYSTEM FUNCTIONS lists, but for operators."""
+"""All that SHOW SYSTEM FUNCTIONS lists, except operators."""
 
 _NOT_KEPT = """
     reflect try_reflect java_method
@@ -87,11 +87,11 @@ _NOT_KEPT = """
     variant_explode_outer range sql_keywords collations
 """
 KEPT = NAMES - frozenset(_NOT_KEPT.split())
-"""The functions that expressions in a catalogue may call: none runs code, reads files or gives rows."""
+"""The functions that expressions in a catalogue may call: none runs code, reads files or returns rows."""
 
 
 def refuse_unknown_functions(tree: exp.Expr) -> None:
-    """Name a function that Spark does not come with as what is unproven, with the nearest that it has."""
+    """Raise Unproven for a function that Spark doesn't have, with the nearest name that it has."""
     for node in tree.find_all(exp.Anonymous):
         name = str(node.this).lower()
         if name not in NAMES and not node.find_ancestor(exp.Hint):

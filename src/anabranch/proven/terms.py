@@ -1,4 +1,4 @@
-"""Expressions inside a query: names that tables, aliases and outer queries give, subqueries and window functions."""
+"""Expressions inside a query: names from tables, aliases and outer queries, subqueries and window functions."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ from anabranch.queries.query import cast_to, col, number, select, subquery
 
 @dataclass(frozen=True)
 class TermPlace:
-    """What may stand where an expression stands."""
+    """What an expression may contain, depending on its place in a query."""
 
     windows: bool = False
     scalars: bool = False
-    """Subqueries that give one value."""
+    """Subqueries that return one value."""
     predicates: bool = False
     """IN and EXISTS with a subquery."""
     outer: bool = False
-    """Columns of the query outside."""
+    """Columns of the outer query."""
     names: bool = True
-    """Names that SELECT gave to columns before this one."""
+    """Names that SELECT gave to earlier columns."""
 
 
 _WORDS = WORDS | {"session_user", "current_time", "localtimestamp", "current_schema", "current_path"}
@@ -47,7 +47,7 @@ QUALIFY = TermPlace(windows=True)
 
 @dataclass
 class Outer:
-    """The query outside, and what was asked of it."""
+    """The outer query, and which of its columns were used."""
 
     terms: Terms
     asked: list[str] = field(default_factory=list)
@@ -62,7 +62,7 @@ class Terms(Prover):
     place: TermPlace = FROM
     outside: Outer | None = None
     named: Mapping[str, Sequence[Value]] = field(default_factory=dict)
-    """What SELECT has named so far, for the names that no column has."""
+    """What SELECT has named so far; used for names that no column has."""
     windows: Mapping[str, exp.Expr] = field(default_factory=dict)
     """The windows that the query has named."""
 
@@ -73,7 +73,7 @@ class Terms(Prover):
 
     @property
     def guards(self) -> bool:
-        """Always: whoever runs a whole query asks Spark where DuckDB fails."""
+        """Always true: whoever runs a whole query asks Spark if DuckDB fails."""
         return True
 
     @property
@@ -101,22 +101,22 @@ class Terms(Prover):
         return value
 
     def aggregate(self, call: Call) -> Value:
-        """Refuse an aggregate; where rows are grouped, `Grouped` takes it."""
+        """Refuse an aggregate; where rows are grouped, `Grouped` overrides this."""
         raise Unproven(f"{call.name.upper()} where rows are not grouped")
 
     def grouping(self, _node: exp.Expr, name: str) -> Value:
-        """Refuse what only groups have."""
+        """Refuse GROUPING, which only groups have."""
         raise Unproven(f"{name.upper()} where rows are not grouped")
 
     def column(self, node: exp.Expr) -> Value:
-        """Translate a name that a value is computed from."""
+        """Translate a column that a value is computed from."""
         value = self.passed(node)
         if value.type is not None and value.type.name not in KNOWN:
             raise Unproven(f"a value computed from {node.name}, which is of type {value.type}")
         return value
 
     def passed(self, node: exp.Expr) -> Value:
-        """Translate a name whose value is handed on as it is."""
+        """Translate a column that is passed on unchanged."""
         found = self.scope.find(node)
         if found is not None:
             return self.reached(found)
@@ -137,7 +137,7 @@ class Terms(Prover):
             raise Unproven(f"the name {node.name}, which SELECT gives more than once")
         if values and (values[0].node.find(exp.Window) or not self.place.names):
             raise Unproven(f"the name {node.name} of the same SELECT, of or in a window function")
-        # To Spark it is no longer a literal, whose digits count.
+        # To Spark it is no longer a literal, so its digits don't count.
         return replace(values[0], node=values[0].node.copy(), digits=0, literal=None) if values else None
 
     def _of_outer_query(self, node: exp.Expr) -> Value | None:
@@ -151,13 +151,13 @@ class Terms(Prover):
         return self.outside.terms.passed(node)
 
     def can_see(self, node: exp.Expr) -> bool:
-        """Tell whether a name means something here or further out."""
+        """Tell whether a name means something here or in an outer query."""
         if self.scope.find(node) is not None:
             return True
         return self.outside is not None and self.outside.terms.can_see(node)
 
     def scopes(self) -> Iterator[Scope]:
-        """This query's columns, then those of the queries around it."""
+        """This query's scope, then those of the enclosing queries."""
         yield self.scope
         if self.outside is not None:
             yield from self.outside.terms.scopes()
@@ -176,7 +176,7 @@ class Terms(Prover):
         return no_column(node, self.scopes())
 
     def call_of_function(self, node: exp.Expr) -> Value:
-        """Translate a function, unless the table does not know it; only then are names in it looked at."""
+        """Translate a function call; refuse one that the table lacks before looking at the names in it."""
         name = str(node.this).lower()
         if name in ("grouping", "grouping_id"):
             return self.grouping(node, name)
@@ -193,7 +193,7 @@ class Terms(Prover):
         return windowed(node, self.at(TermPlace(names=False)), self.windows)
 
     def scalar(self, node: exp.Expr) -> Value:
-        """Translate a subquery that gives one value."""
+        """Translate a scalar subquery."""
         if not self.place.scalars:
             raise Unproven("a subquery in this place")
         derived, asked = self._inner(node)
@@ -267,19 +267,19 @@ class Terms(Prover):
 
 @dataclass
 class Groups:
-    """What rows are grouped by and what is computed of each group; DuckDB's names for both."""
+    """What rows are grouped by and what is computed for each group, under DuckDB's names."""
 
     alias: str
     keys: dict[str, Value] = field(default_factory=dict)
-    """What stands for each expression of GROUP BY."""
+    """What each expression of GROUP BY is translated to."""
     kinds: set[type[exp.Expr]] = field(default_factory=set)
-    """The kinds of these expressions; the only ones that are worth a look."""
+    """The node types of these expressions: no other node needs a lookup."""
     columns: dict[str, exp.Expr] = field(default_factory=dict)
-    """What is computed under each name."""
+    """What is computed, by name."""
     known: dict[str, Value] = field(default_factory=dict)
-    """Aggregates that are computed already."""
+    """Aggregates already computed."""
     sets: Sequence[tuple[int, ...]] | None = None
-    """Of ROLLUP and its like: by which keys each of several groupings groups."""
+    """For ROLLUP and the like: the keys that each grouping groups by."""
 
     def column(self, name: str) -> exp.Column:
         """A column of the groups."""
@@ -288,17 +288,17 @@ class Groups:
 
 @dataclass(frozen=True)
 class Grouped(Terms):
-    """Translates expressions over groups: only what is grouped by, and aggregates."""
+    """Translates expressions over groups: only grouping keys and aggregates."""
 
     inner: Terms | None = None
     groups: Groups | None = None
 
     def visit(self, node: exp.Expr) -> Value:
-        """Translate an expression: first see whether it is grouped by as a whole."""
+        """Translate an expression, trying first whether it is a grouping key as a whole."""
         return self._grouped(node) or super().visit(node)
 
     def passed(self, node: exp.Expr) -> Value:
-        """Translate a name."""
+        """Translate a name, which must be a grouping key or an outer query's."""
         found = self._grouped(node)
         if found is None and self.rows.scope.find(node) is not None:
             raise Unproven(f"the column {node.name}, which is neither grouped by nor aggregated")
@@ -306,7 +306,7 @@ class Grouped(Terms):
 
     @property
     def rows(self) -> Terms:
-        """The terms over the rows that are grouped."""
+        """The terms over the rows before grouping."""
         assert self.inner is not None
         return self.inner
 
@@ -318,13 +318,13 @@ class Grouped(Terms):
         return replace(found, node=found.node.copy()) if found else None
 
     def scalar(self, node: exp.Expr) -> Value:
-        """Translate a subquery; Spark has no correlated ones in the list of a SELECT that groups."""
+        """Translate a subquery; Spark allows no correlated ones in the list of a SELECT that groups."""
         if self.place.windows and self._inner(node)[1]:
             raise Unproven("a correlated subquery in a SELECT that groups")
         return super().scalar(node)
 
     def grouping(self, node: exp.Expr, name: str) -> Value:
-        """Tell which keys a group is not grouped by: grouping(a), grouping_id(a, …)."""
+        """Which keys a group is not grouped by: grouping(a), grouping_id(a, …)."""
         assert self.groups is not None
         given = node.expressions
         if self.groups.sets is None or (name == "grouping" and len(given) != 1):
@@ -341,7 +341,7 @@ class Grouped(Terms):
         return Value(self.groups.column(inner), type_)
 
     def aggregate(self, call: Call) -> Value:
-        """Let the grouping compute an aggregate, and stand for it."""
+        """Have the grouping compute an aggregate, once, and refer to it by name."""
         assert self.groups is not None
         text = repr((call.name, call.distinct, *(self.rows.key(p) for p in (*call.arguments, call.condition) if p)))
         if text not in self.groups.known:
@@ -362,7 +362,7 @@ class Grouped(Terms):
 
 
 def arguments_of(call: Call, terms: Terms) -> list[Value]:
-    """Translate an aggregate's arguments; those of `count(*)` are a number."""
+    """Translate an aggregate's arguments; `count(*)` counts a constant."""
     if [type(a) for a in call.arguments] == [exp.Star] and call.name == "count" and not call.distinct:
         return [Value(number(1), None)]
     return [terms.visit(a) for a in call.arguments]
@@ -383,7 +383,7 @@ def _only_type(derived: Derived) -> DataType:
 
 
 def _converted(derived: Derived, terms: Terms, wanted: DataType) -> exp.Select:
-    """The only column of a query, in another type."""
+    """The only column of a query, cast to another type."""
     alias = terms.around.ledger.name("q")
     _, name, type_ = derived.columns[0]
     value = terms.convert(Value(col(name, alias), type_), wanted)
@@ -401,7 +401,7 @@ _OWN: dict[type[exp.Expr], Callable[[Terms, exp.Expr], Value]] = {
 
 
 def _is_like_typed_literal(query: exp.Expr) -> bool:
-    """Tell whether Spark reads `SELECT 'x'` as a literal of the type SELECT, and fails."""
+    """Tell whether Spark reads `SELECT 'x'` as a typed literal of type SELECT, and fails."""
     select = query.unnest()
     parts = [name for name, value in select.args.items() if value]
     if not isinstance(select, exp.Select) or parts != ["expressions"] or len(select.expressions) > 1:

@@ -1,4 +1,4 @@
-"""Window functions that DuckDB computes as Spark does, and the order of rows, which both say in other words."""
+"""Window functions that DuckDB computes as Spark does, and ORDER BY."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def windowed(node: exp.Expr, terms: Visitor, named: Mapping[str, exp.Expr]) -> V
 
 
 def ordered(node: exp.Expr, value: Value) -> exp.Ordered:
-    """A sort key; where nulls go is always said, since the engines differ."""
+    """A sort key; always says where nulls go, since the engines' defaults differ."""
     check_parts(node, frozenset(("this", "desc", "nulls_first")))
     if value.type is not None and not value.type.is_ordered:
         raise Unproven(f"ORDER BY a value of type {value.type}")
@@ -77,7 +77,7 @@ def _window(node: exp.Expr, named: Mapping[str, exp.Expr]) -> exp.Expr:
 
 
 def _frame(spec: exp.Expr | None) -> exp.Expr | None:
-    """Check a frame: rows before and after, or all that precede and all that follow."""
+    """Check a frame: a number of rows, or everything, before and after."""
     if spec is None:
         return None
     check_parts(spec, frozenset(("kind", "start", "start_side", "end", "end_side")))
@@ -144,7 +144,7 @@ _VALUES = {
 
 
 def _shifted(name: str, arguments: Sequence[exp.Expr], terms: Visitor, over: Callable[[exp.Expr], exp.Expr]) -> Value:
-    """lag and lead: a row so many rows away, or a value where there is none."""
+    """lag and lead: the value so many rows away, or a default where there is no such row."""
     value = terms.visit(arguments[0])
     type_ = _typed(name, value)
     count = _count(name, arguments[1], 0) if len(arguments) > 1 else 1

@@ -1,4 +1,4 @@
-"""Casts: between which types, and how. `$T` is the type that is cast to; a cast of what does not fit fails."""
+"""Casts: between which types, and how. `$T` is the target type; a cast fails if the value does not fit."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def _between_integers(source: str, target: str) -> Proof:
 
 CASTS = [
     *[_between_integers(a, b) for a in INTEGERS for b in INTEGERS if a != b],
-    # Of wider integers, Spark leaves a cast to float out where the float is cast to double.
+    # No wider integers: Spark skips the cast to float if the float is then cast to double.
     *[_cast(a, "float") for a in ("tinyint", "smallint")],
     *[_cast(a, b) for a in INTEGERS for b in ("double", "string")],
     *[_cast(a, "decimal", may_fail=True) for a in (*INTEGERS, "decimal")],

@@ -1,4 +1,4 @@
-"""Functions of dates and of times without a zone; with a zone, Spark's answer depends on the session's time zone."""
+"""Functions of dates and of timestamps without a zone; with one, Spark's answer depends on the session's time zone."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _FLOORED = "CAST(($1 - (($1 % {0}) + {0}) % {0}) // {0} AS BIGINT)"
 
 
 def _parts(kind: str) -> list[tuple[str, str]]:
-    """Spark's functions for the parts of a date, with DuckDB's."""
+    """Spark's functions for the parts of a date, with DuckDB's equivalents."""
     return [
         ("year", "year($1)"),
         ("quarter", "quarter($1)"),

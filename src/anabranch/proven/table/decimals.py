@@ -31,12 +31,12 @@ _TOO_LONG = "decimals of so many digits"
 
 
 def unit(scale: int) -> str:
-    """The least decimal of so many digits after the point."""
+    """The least positive decimal of this scale."""
     return f"0.{'0' * (scale - 1)}1"
 
 
 def unscaled(hole: str, type_: DataType) -> str:
-    """DuckDB's text for the digits of a decimal as a whole number."""
+    """DuckDB's text for a decimal's unscaled value, a whole number."""
     if type_.precision + type_.scale < 38:
         return f"CAST({hole} * CAST({10**type_.scale} AS DECIMAL({type_.scale + 1}, 0)) AS HUGEINT)"
     return f"CAST(replace(CAST({hole} AS VARCHAR), '.', '') AS HUGEINT)"
@@ -56,9 +56,9 @@ Convert = Callable[[Value, DataType], Value]
 
 
 def decimal_arithmetic(name: str, values: Sequence[Value], convert: Convert, guards: bool) -> Value | None:
-    """Compute with two decimals, or with a decimal and a whole number; None if the name is not of arithmetic.
+    """Compute with two decimals, or a decimal and a whole number; None if the name is no arithmetic operator.
 
-    Where guards are allowed, operands stay in their own types: DuckDB fails where a result does not fit.
+    With guards, operands stay in their own types: DuckDB fails where a result does not fit.
     """
     row = _ROWS.get(name)
     if row is None:
@@ -74,7 +74,7 @@ def decimal_arithmetic(name: str, values: Sequence[Value], convert: Convert, gua
 
 
 def _in_own_types(row: Proof, values: Sequence[Value]) -> Value:
-    """Let DuckDB choose the type, which holds the result or fails."""
+    """Let DuckDB choose the type, which holds the result or makes it fail."""
     symbol = row.names[0]
     one, other = (v.type for v in values)
     assert one is not None
@@ -94,13 +94,13 @@ def _in_own_types(row: Proof, values: Sequence[Value]) -> Value:
 
 
 _NARROW = 18
-"""So many digits DuckDB computes with fast; longer results of short operands fail."""
+"""DuckDB is fast up to this many digits; if both operands are this short, a longer result fails."""
 _ROOM = 12
-"""So many digits before the point are asked for, lest common values fail."""
+"""Leave at least this many digits before the point, lest common values fail."""
 
 
 def _types(row: Proof, one: DataType, other: DataType, guards: bool) -> tuple[DataType | None, DataType, Proof]:
-    """The type that both operands are brought to (None: each keeps its own), the result's, and the row to use."""
+    """The type that both operands are cast to (None: each keeps its own), the result's type, and the row to use."""
     if row.names[0] in ("+", "-"):
         result = sum_type(one, other)
         return result, result, row

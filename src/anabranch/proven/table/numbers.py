@@ -1,4 +1,4 @@
-"""Functions of numbers, and the choice between values."""
+"""Functions of numbers, and choices between values."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def _with_zero(types: Sequence[DataType]) -> DataType:
 
 
 def _unless_zero(types: Sequence[DataType]) -> DataType:
-    """The type of a decimal that is compared with the number 0."""
+    """The type of a decimal that is compared with 0."""
     common_type(types[0], DataType("decimal", 1, 0))
     return types[0]
 

@@ -7,9 +7,9 @@ from anabranch.proven.table.types import signed_type
 
 _ZERO = f"CASE WHEN $2 = 0 AND $1 IS NOT NULL THEN {FAIL_ZERO}"
 _REST = "WHEN $2 = -1 THEN $1 - $1 ELSE $1 % $2 END"
-"""DuckDB's own remainder of the least integer by -1 overflows."""
+"""DuckDB's own remainder of the least integer and -1 overflows."""
 _NOTHING = "CAST(0 AS $T)"
-"""DuckDB's own negative of the least integer is of a wider type, where the integer is a constant."""
+"""DuckDB's own negation of the least integer is of a wider type if the integer is constant."""
 _WRAP_INT = "CAST(((%s + 2147483648) & 4294967295) - 2147483648 AS INTEGER)"
 _WRAP_BIGINT = (
     "CAST(((%s + 9223372036854775808::HUGEINT) & 18446744073709551615::HUGEINT) - 9223372036854775808::HUGEINT"
@@ -34,7 +34,7 @@ COMPARISONS = [
 ]
 
 ARITHMETIC = [
-    # By their names: of `i + 1 > 0` DuckDB would make `i > -1`, which never overflows.
+    # Written as functions: DuckDB would turn `i + 1 > 0` into `i > -1`, which never overflows.
     proof("+ add", "integer, integer", "same", "add($1, $2)", may_fail=True, alike=True),
     proof("+ add", "fraction, fraction", "same", "$1 + $2", alike=True),
     proof("- subtract", "integer, integer", "same", "subtract($1, $2)", may_fail=True, alike=True),

@@ -1,4 +1,4 @@
-"""Regular expressions that Java and RE2 read alike, on text of printable ASCII."""
+"""Regular expressions that Java and RE2 read alike, on printable ASCII text."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def refuse_unlike(pattern: str) -> None:
 
 
 def _has_empty_repeat(pattern: str) -> bool:
-    """Whether a group that is repeated may match nothing: the engines end such loops differently."""
+    """Whether a repeated group may match nothing: the engines end such loops differently."""
 
     def walk(parts: object) -> bool:
         for op, given in parts:  # type: ignore[attr-defined]
@@ -51,17 +51,17 @@ def _read(pattern: str) -> _parser.SubPattern:
 
 
 def may_match_nothing(pattern: str) -> bool:
-    """Whether it matches an empty part of a text."""
+    """Whether the pattern may match the empty string."""
     return bool(_read(pattern).getwidth()[0] == 0)
 
 
 def group_count(pattern: str) -> int:
-    """How many groups it has."""
+    """How many groups the pattern has."""
     return int(_read(pattern).state.groups) - 1
 
 
 def replacement_for_duck(text: str, groups: int) -> str:
-    """What matches are replaced by, with groups as RE2 names them."""
+    """The replacement text, with groups written as in RE2."""
     if "\\" in text or not re.fullmatch(r"(?:[^$]|\$\d(?!\d))*", text, re.DOTALL):
         raise Unproven(f"the replacement {text!r}")
     if any(int(n) > groups for n in re.findall(r"\$(\d)", text)):

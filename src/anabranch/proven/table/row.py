@@ -1,4 +1,4 @@
-"""Rows of the table of what is proven: a name, what it takes, what it gives, and DuckDB's text for it."""
+"""Rows of the table of what is proven: a name, the arguments' kinds, the result's type, and DuckDB's text."""
 
 from __future__ import annotations
 
@@ -15,36 +15,37 @@ from anabranch.queries.query import cast_to, sql_type
 
 
 class Unproven(Exception):
-    """Part of an expression is not in the table; the text names it."""
+    """Part of an expression is not in the table; the message names it."""
 
 
 TOO_DEEP = "an expression of so many parts inside each other"
-"""What Python's stack is too small for, and Spark's may not be."""
+"""Nested too deep for Python's stack, though maybe not for Spark's."""
 
 
 @dataclass(frozen=True)
 class Value:
-    """A translated expression: its type (None for a bare null), whether it may fail, and what literal it is."""
+    """A translated expression: its type (None for a bare null), whether it may fail, and the literal that it is, if
+    any."""
 
     node: exp.Expr
     type: DataType | None
     may_fail: bool = False
     literal: str | None = None
     size: int = 1
-    """How often it is written out; a translation may name an argument more than once."""
+    """How large its text is; a translation may repeat an argument."""
     digits: int = 0
-    """Of a whole number that is written out or given as an argument: Spark takes it for a decimal of so many digits."""
+    """Digits of an integer literal or argument: Spark takes it for a decimal of that size."""
     width: int = 0
-    """Of a decimal that DuckDB computes in a narrower type than Spark does: how many digits that type has."""
+    """Digits of the type that DuckDB computes a decimal in, if narrower than Spark's."""
 
 
 @dataclass(frozen=True)
 class ParameterValue:
-    """What is known of a value that is given beside the text; its type is None for null."""
+    """What is known of an argument; its type is None for null."""
 
     type: DataType | None
     digits: int = 0
-    """How many digits a whole number has: Spark takes it for a decimal of that size next to another."""
+    """Digits of a whole number: beside a decimal, Spark takes it for a decimal of that size."""
     may_be_day: bool = False
     """Whether Spark may read a text as a word for a day, such as `today`."""
 
@@ -53,7 +54,7 @@ _WORD = re.compile(r"[^\W\d]{3}")
 
 
 def may_be_day(text: str) -> bool:
-    """Tell whether Spark may read a text that is written out, or given, as a word for a day."""
+    """Tell whether Spark may read a literal or argument as a word for a day."""
     return _WORD.search(text) is not None
 
 
@@ -66,19 +67,19 @@ class Proof:
 
     names: tuple[str, ...]
     takes: tuple[str, ...]
-    """Kinds of arguments: see `matches`. A last kind that ends in `*` may occur any number of times."""
+    """Kinds of arguments: see `matches`. A last kind that ends in `*` may repeat any number of times."""
     gives: str | Rule
-    """A type, `same` for that of the first argument, or a rule."""
+    """A type, `same` for the first argument's, or a rule."""
     duck: str
     may_fail: bool = False
     alike: bool = False
-    """Whether Spark brings all arguments to one type first."""
+    """Whether Spark casts all arguments to one type first."""
     guard: str = ""
-    """Which values only Spark computes: `$only_spark` in the text fails over them, and then Spark is asked."""
+    """The values that only Spark computes: `$only_spark` in the text fails on them, and Spark is then asked."""
 
     @property
     def key(self) -> str:
-        """The name of the row, by which tests and documents know it."""
+        """The row's name in tests and documents."""
         return f"{self.names[0]}({', '.join(self.takes)})"
 
     def result(self, types: Sequence[DataType]) -> DataType:
@@ -88,20 +89,20 @@ class Proof:
         return types[0] if self.gives == "same" else parse_type(self.gives)
 
     def tried(self) -> Proof:
-        """The row of a cast that gives null where the cast fails."""
+        """The row of the TRY_CAST that returns null where this cast fails."""
         if "make_date" in self.duck:
             raise Unproven("TRY_CAST to date")
         return replace(self, duck=self.duck.replace("CAST(", "TRY_CAST("))
 
     def with_words(self, words: Mapping[str, object]) -> Proof:
-        """The same row, with words of its text replaced."""
+        """The same row with words of its text replaced."""
         duck = self.duck
         for word, value in words.items():
             duck = duck.replace(word, str(value))
         return replace(self, duck=duck)
 
     def kinds(self, count: int) -> tuple[str, ...] | None:
-        """The kinds for so many arguments, or None if there can't be so many."""
+        """The kinds of this many arguments; None if it doesn't take so many."""
         if self.takes and self.takes[-1].endswith("*"):
             fixed = self.takes[:-1]
             return (*fixed, *[self.takes[-1][:-1]] * (count - len(fixed))) if count >= len(fixed) else None
@@ -118,7 +119,7 @@ def proof(
     alike: bool = False,
     guard: str = "",
 ) -> Proof:
-    """A row; names and kinds are given as words."""
+    """Make a row; names and kinds are given as words."""
     kinds = tuple(k.strip() for k in takes.split(",")) if takes else ()
     return Proof(tuple(names.split()), kinds, gives, duck, may_fail, alike, guard)
 
@@ -126,10 +127,10 @@ def proof(
 def matches(kind: str, value: Value) -> bool:
     """Tell whether a value is of a kind.
 
-    `int` and `bigint` also take narrower integers and `double` any number, all of which are cast to it.
-    `count` is a number from 1 to 9999 and `character` a letter, both written out;
-    `ascii` is a text of ASCII without backslashes that is written out;
-    text in quotes is that text written out, several ones parted by `|`.
+    `int` and `bigint` also take narrower integers and `double` any number; these are cast.
+    `count` is a literal number from 1 to 9999 and `character` a literal of one letter;
+    `ascii` is a literal of ASCII without backslashes;
+    text in quotes is that very literal, or one of several separated by `|`.
     """
     if kind.startswith("'"):
         return value.literal is not None and value.literal.lower() in kind.replace("'", "").split("|")
@@ -150,7 +151,7 @@ def matches(kind: str, value: Value) -> bool:
 
 
 def is_plain_pattern(text: str) -> bool:
-    """Tell whether a pattern of LIKE has no escapes, and no letters whose case is beyond ASCII."""
+    """Tell whether a LIKE pattern has no escapes, and no letters whose case is beyond ASCII."""
     return text.isascii() and "\\" not in text
 
 
@@ -173,39 +174,39 @@ _GROUPS = {
 }
 
 FAIL_ZERO = "CAST('division by zero' AS $T)"
-"""DuckDB fails where it comes to this, and only there; its own `error` would keep a query from being optimised."""
+"""DuckDB fails when it evaluates this, and only then; its own `error` would block optimisation."""
 
 ONLY_SPARK = "only Spark computes "
-"""What a failure begins with that says nothing of the value, but that its proof does not reach so far."""
+"""Begins the message of a failure that says nothing of the value, only that the proof doesn't cover it."""
 
 
 GUARD = "guard"
-"""Where a translation notes which values it leaves to Spark."""
+"""Key in a node's meta: which values the translation leaves to Spark."""
 
 
 def guards_of(whole: exp.Expr) -> list[str]:
-    """What in a translation is proven for some values only: it fails over the others, and then Spark is asked."""
+    """What a translation proves for some values only: it fails on the others, and Spark is then asked."""
     return list(dict.fromkeys(str(node.meta[GUARD]) for node in whole.walk() if GUARD in node.meta))
 
 
 def guarded(node: exp.Expr, why: str) -> exp.Expr:
-    """Note on a translation that it fails over some values that Spark computes."""
+    """Note on a translation that it fails on some values that Spark can compute."""
     node.meta[GUARD] = why
     return node
 
 
 def only_spark(why: str, type_: DataType) -> str:
-    """DuckDB's text that fails where it comes to it, for values that only Spark computes."""
+    """DuckDB text that fails when evaluated, for values that only Spark computes."""
     failing = f"CAST('{ONLY_SPARK}{why}' AS INTEGER)"
     return f"CAST({failing} AS VARCHAR)::{sql_type(type_).sql('duckdb')}"
 
 
 _MOST = 1_000
-"""Deeply nested translations that name their arguments more than once would grow without end."""
+"""A limit: deeply nested translations that repeat their arguments would grow exponentially."""
 
 
 def built(row: Proof, values: Sequence[Value], type_: DataType) -> Value:
-    """A row's text over translated arguments."""
+    """Apply a row's text to translated arguments."""
     text = row.duck.replace("$only_spark", only_spark(row.guard, type_)).replace("$T", sql_type(type_).sql("duckdb"))
     node: exp.Expr = DuckText(this=text, expressions=[v.node for v in values])
     size = 1 + sum(v.size * max(1, row.duck.count(f"${n}")) for n, v in enumerate(values, 1))
@@ -218,7 +219,7 @@ def built(row: Proof, values: Sequence[Value], type_: DataType) -> Value:
 
 
 def marked(value: Value, key: str) -> Value:
-    """Remember by which row of the table a value was translated."""
+    """Note on a value which row of the table translated it."""
     if value.size > _MOST:
         raise Unproven("an expression as deeply nested as this")
     value.node.meta["proof"] = key

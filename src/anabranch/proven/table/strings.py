@@ -1,4 +1,5 @@
-"""Functions of strings and bytes. Those of letter case are for ASCII: the engines' Unicode tables differ."""
+"""Functions of strings and bytes. Those that depend on letter case are for ASCII: the engines' Unicode tables
+differ."""
 
 from __future__ import annotations
 
@@ -6,7 +7,7 @@ from anabranch.proven.table.row import proof
 
 
 def _strict(count: int, text: str) -> str:
-    """Null where an argument is."""
+    """Make a text null where any of its arguments is."""
     known = " AND ".join(f"${n} IS NOT NULL" for n in range(1, count + 1))
     return f"CASE WHEN {known} THEN {text} END"
 
@@ -24,7 +25,7 @@ _LOCATE = (
 _OVERLAY = "left($1, $3 - 1) || $2 || substring($1, $3 + $4)"
 
 _ASCII = "CASE WHEN strlen($1) = length($1) THEN {} WHEN $1 IS NOT NULL THEN $only_spark END"
-"""What is proven for text of ASCII alone: as many bytes as characters."""
+"""For what is proven for ASCII only, which has as many bytes as characters."""
 _BEYOND = "the case of letters beyond ASCII"
 _TITLE = (
     "array_to_string(list_transform(string_split(lower($1), ' '), lambda x: upper(left(x, 1)) || substring(x, 2)), ' ')"

@@ -1,4 +1,4 @@
-"""How sqlglot's nodes and Spark's words are known in the table, and what is read of a node."""
+"""Maps sqlglot's nodes and Spark's words to names in the table, and says which parts of a node are read."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _PREDICATES = (*COMPARISONS, exp.Is, exp.In, exp.Between, exp.Like, exp.Not, exp
 
 
 def operands(node: exp.Expr) -> list[exp.Expr]:
-    """The operands of an operator; where sqlglot and Spark would group them differently, brackets are asked for."""
+    """The operands of an operator; refuse those that sqlglot and Spark may group differently without brackets."""
     found = [p for p in (node.this, node.args.get("expression")) if p is not None]
     for part in found:
         if isinstance(part, _PREDICATES):
@@ -53,7 +53,7 @@ UNDERSTOOD = frozenset(
         *("start", "length", "from_", "for_", "typed"),
     )
 )
-"""The parts of a node that are read, or that change nothing; any other part is unproven."""
+"""The parts of a node that are read, or don't matter; any other part is unproven."""
 
 _FIELD_WORDS = {
     "year": "year y years yr yrs",
@@ -70,7 +70,7 @@ _FIELD_WORDS = {
     "extract_second": "second s sec seconds secs",
 }
 FIELDS = {word: name for name, words in _FIELD_WORDS.items() for word in words.split()}
-"""Words of EXTRACT and date_part, with the function that gives the same."""
+"""Fields of EXTRACT and date_part, with the function that returns the same."""
 UNITS = {
     word: f"interval_{unit}"
     for unit in ("year", "month", "week", "day", "hour", "minute", "second")
@@ -88,7 +88,7 @@ CONSTRUCTS = {
     "nvl2": "nvl2(a, b, c)",
     "nullif": "nullif(a, b)",
 }
-"""What is no function of its values: parts that are not needed are not computed."""
+"""Constructs rather than functions: parts that aren't needed aren't evaluated."""
 SPELLINGS = {
     "is_distinct_from": "a IS DISTINCT FROM b",
     "is_null": "a IS NULL",
@@ -103,4 +103,4 @@ SPELLINGS = {
     "extract_second": "extract(SECOND FROM a)",
     **{name: f"a ± INTERVAL n {name.removeprefix('interval_').upper()}" for name in UNITS.values()},
 }
-"""How users write what has no name of its own in Spark."""
+"""How users write what has no function name in Spark."""

@@ -1,4 +1,4 @@
-"""Spark's rules for types: which one several values are brought to, and what arithmetic on decimals gives."""
+"""Spark's rules for types: the common type of several values, and the types of decimal arithmetic."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ KNOWN = frozenset(
 _EXACT = frozenset((*INTEGERS, "decimal"))
 _NUMBERS = _EXACT | {"float", "double"}
 _DIGITS = {"tinyint": 3, "smallint": 5, "int": 10, "bigint": 20}
-"""How many digits Spark gives a whole number next to a decimal."""
+"""How many digits Spark gives an integer type beside a decimal."""
 
 
 def common_type(one: DataType, other: DataType) -> DataType:
@@ -32,7 +32,7 @@ def common_type(one: DataType, other: DataType) -> DataType:
     if names <= _EXACT:
         scale = max(one.scale, other.scale)
         digits = max(_DIGITS.get(t.name, t.digits) for t in (one, other))
-        # Where both have no place, Spark gives up digits after the point.
+        # If not all digits fit, Spark drops digits after the point.
         beyond = max(0, digits + scale - 38)
         return DataType("decimal", digits + scale - beyond, max(0, scale - beyond))
     if names <= _NUMBERS:
@@ -41,7 +41,7 @@ def common_type(one: DataType, other: DataType) -> DataType:
 
 
 def always_fits(source: DataType, target: DataType) -> bool:
-    """Tell whether every value of an exact type has its place in a decimal."""
+    """Tell whether every value of an exact type fits a decimal."""
     exact = source.is_integer or source.name == "decimal"
     return exact and target.name == "decimal" and target.digits >= source.digits and target.scale >= source.scale
 
@@ -56,7 +56,7 @@ def written_type(node: exp.Expr) -> DataType:
 
 
 def integer_type(value: int) -> DataType:
-    """The type of a whole number that is written out."""
+    """The type of an integer literal."""
     for name, bits in (("int", 31), ("bigint", 63)):
         if -(1 << bits) <= value < 1 << bits:
             return DataType(name)
@@ -64,7 +64,7 @@ def integer_type(value: int) -> DataType:
 
 
 def as_decimal(value: Value) -> DataType:
-    """The decimal that Spark takes a number for, next to another decimal."""
+    """The decimal type that Spark gives a number beside a decimal."""
     assert value.type is not None
     if value.type.name == "decimal":
         return value.type
@@ -74,7 +74,7 @@ def as_decimal(value: Value) -> DataType:
 
 
 def is_decimal_arithmetic(values: Sequence[Value]) -> bool:
-    """Tell whether two numbers meet as decimals."""
+    """Tell whether Spark computes with two numbers as decimals."""
     names = [v.type.name for v in values if v.type is not None]
     return len(values) == len(names) == 2 and "decimal" in names and set(names) <= _EXACT
 
@@ -87,20 +87,20 @@ def sum_type(one: DataType, other: DataType) -> DataType:
 
 
 def product_types(one: DataType, other: DataType) -> tuple[DataType, DataType]:
-    """The type that both operands of a product are brought to, and the type of the product."""
+    """The type that both operands of a product are cast to, and the type of the product."""
     precision, scale = one.precision + other.precision + 1, one.scale + other.scale
     widest = max(one.scale, other.scale)
-    # Wide enough that the product always fits: DuckDB takes the operands' width for the result's.
+    # Wide enough for any product: DuckDB gives the result the operands' width.
     _fitting(precision - scale + 2 * widest, scale, "*", one, other)
     return DataType("decimal", precision, widest), DataType("decimal", precision, scale)
 
 
 def quotient_type(one: DataType, other: DataType) -> DataType:
-    """The type of a quotient of decimals, where it can be computed with whole numbers of 38 digits."""
+    """The type of a quotient of decimals, if it can be computed with integers of 38 digits."""
     scale = max(6, one.scale + other.precision + 1)
     precision = one.digits + other.scale + scale
-    # Spark rounds twice, first to 39 digits after the point: short divisors have no quotient that this changes.
-    # DuckDB reads digits and a power of ten only where both together have their place.
+    # Spark rounds twice, first to 39 decimal places; with short divisors, that changes no quotient. DuckDB reads digits
+    # and a power of ten only where both fit together.
     if other.precision + scale > 38 or precision + scale > 38:
         raise Unproven(f"/ of {one} and {other}")
     return _fitting(precision, scale, "/", one, other)
@@ -113,20 +113,20 @@ def remainder_type(one: DataType, other: DataType) -> DataType:
 
 
 def signed_type(types: Sequence[DataType]) -> DataType:
-    """The type of a decimal with another sign; of more than 34 digits Spark loses some."""
+    """The type of a negated or absolute decimal; beyond 34 digits Spark loses some."""
     if types[0].precision > 34:
         raise Unproven(f"- or abs of {types[0]}")
     return types[0]
 
 
 def casts_by_double(source: DataType, target: DataType) -> bool:
-    """Tell whether Spark casts a decimal by way of a double that may have lost digits."""
+    """Tell whether Spark casts a decimal by way of a double, which may lose digits."""
     small = target.name in INTEGERS[:-1]
     return small and source.name == "decimal" and source.scale > 6 and source.precision > 15
 
 
 def result_type(symbol: str, one: DataType, other: DataType) -> tuple[DataType, int]:
-    """Spark's type of any decimal arithmetic, and the scale that the exact result has; they differ where it rounds."""
+    """Spark's result type of decimal arithmetic, and the exact result's scale; they differ where Spark rounds."""
     if symbol == "*":
         precision, scale = one.precision + other.precision + 1, one.scale + other.scale
     elif symbol == "/":

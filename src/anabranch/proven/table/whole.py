@@ -35,10 +35,10 @@ FAMILIES: Mapping[str, list[Proof]] = {
 FUNCTIONS = _by_name([row for rows in FAMILIES.values() for row in rows])
 """Functions and operators."""
 CAST_ROWS = {(row.takes[0], str(row.gives)): row for row in CASTS}
-"""Casts by the two types' names."""
+"""Casts by the names of both types."""
 
 
 def names_proven() -> list[str]:
-    """Everything that is proven, aliases and kinds of arguments not counted."""
+    """Everything that is proven, without aliases and kinds of arguments."""
     functions = dict.fromkeys(row.names[0] for rows in FAMILIES.values() for row in rows)
     return [*functions, *CONSTRUCTS, *(f"cast({source} AS {target})" for source, target in CAST_ROWS)]
