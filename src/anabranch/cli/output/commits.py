@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from anabranch.repo.branches.provenance import ProvenanceEntry
 
 
+_ROW_WORDS = {"inserted": "inserted", "updated": "updated", "deleted": "deleted"}
+_FILE_WORDS = {"inserted": "added", "updated": "changed", "deleted": "removed"}
 _OF_ROWS = ("insert", "upsert", "update", "delete", "overwrite")
 _WORDS = {
     "create": "no rows yet",
@@ -22,9 +24,10 @@ _WORDS = {
 
 
 def counts_text(counts: Counts | dict[str, Any]) -> str:
-    """Touched rows in words, the kinds that did not happen left out; else what else was done, or that nothing was."""
+    """Describe how many rows or files were touched; if none were, what else was done, or that nothing was."""
     found = counts if isinstance(counts, dict) else counts_document(counts)
-    parts = [f"{number(found[kind])} {kind}" for kind in ("inserted", "updated", "deleted") if found[kind]]
+    words = _FILE_WORDS if found.get("kind") == "files" else _ROW_WORDS
+    parts = [f"{number(found[kind])} {word}" for kind, word in words.items() if found[kind]]
     operations = counts.get("operations", ()) if isinstance(counts, dict) else ()
     others = [_WORDS.get(word, word) for word in dict.fromkeys(operations) if word not in _OF_ROWS]
     return ", ".join(parts or others) or "no change"
