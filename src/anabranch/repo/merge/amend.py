@@ -1,4 +1,4 @@
-"""amend: make the newest commit of a branch again, with other words or more work in it; all of it or nothing."""
+"""amend: replace the newest commit of a branch, with a new message or more work in it; all or nothing."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class AmendRequest:
 
 
 def amend(ctx: Context, asked: AmendRequest, work: OpenCommit | None = None) -> Commit:
-    """Put a new commit in the place of the newest, with its parents; staged work is taken in."""
+    """Replace the branch's newest commit with one that has the same parents; staged work goes into it."""
     with ctx.catalog.alone(ctx.record.id):
         with ctx.catalog.read() as cx:
             head = need_branch(ctx, cx, asked.branch or ctx.default_branch(cx))
@@ -54,12 +54,12 @@ def _check(head: BranchHead, work: OpenCommit | None) -> None:
 
 
 def _tip(ctx: Context, head: BranchHead, work: OpenCommit | None) -> Position:
-    """A commit of the work on top of the one that is amended, which nobody will see; the latter, if there is none."""
+    """Commit the work, unseen, on top of the commit being amended; without any, that commit is the tip."""
     return head.position if work is None else commit_unseen(ctx, work, work._start, head, head.position)
 
 
 def _said(ctx: Context, head: BranchHead, asked: AmendRequest) -> CommitWords:
-    """The words of the old commit, but for those that are given."""
+    """Take the old commit's message, author, date and facts, except where new ones are given."""
     with ctx.catalog.read() as cx:
         old, origins = commits.describe(cx, [head.position])[0], origins_at(cx, [head.position])
     date = old.started_at if asked.date is None else asked.date

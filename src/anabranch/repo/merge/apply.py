@@ -1,4 +1,4 @@
-"""Merging one source into a target: what is there after, how rows are merged, and the draft of the commit."""
+"""Merge one source into a target: decide each thing, merge its rows, and build the commit's draft."""
 
 from __future__ import annotations
 
@@ -51,29 +51,29 @@ class How:
     strictness: Strictness = "cell"
     rules: Mapping[str, str] = field(default_factory=dict)
     decisions: Mapping[str, Any] = field(default_factory=dict)
-    """Which side was chosen, by the id of a conflict of tables or columns."""
+    """The side chosen, by the id of a conflict over a table or column."""
     settled: Mapping[ThingId, Any] = field(default_factory=dict)
-    """Rows that were resolved, by table: decided rows as they were, with what they become."""
+    """By table: the decided rows that a user resolved, with the values they get."""
     go_on: bool = False
-    """Whether to go on past conflicts, as if ours were taken: to look at what would come."""
+    """Carry on past conflicts as if ours were taken, to preview the result."""
     earlier: EarlierRows = field(default_factory=EarlierRows)
-    """What earlier attempts made of rows."""
+    """Rows merged by earlier attempts."""
 
 
 @dataclass
 class Outcome:
-    """What merging one source came to."""
+    """The result of merging one source."""
 
     conflicts: Conflicts
     references: list[ChangeReference] = field(default_factory=list)
     linked: set[ObjectId] = field(default_factory=set)
     """Objects of theirs that the target now links."""
     made: list[NewObject] = field(default_factory=list)
-    """Objects that were written; nobody sees them yet."""
+    """Objects written so far; no commit links them yet."""
 
 
 def merge_source(ctx: Context, target: Target, gathered: Gathered, how: How, number: int, *, refers: bool) -> Outcome:
-    """Merge theirs into the target's draft; with conflicts, the draft is of no use but to look at."""
+    """Merge theirs into the target's draft. With conflicts, the draft is good only for looking at."""
     with ctx.catalog.one_state():
         described = gathered.sides(how.strictness, how.rules)
     sides = with_real_updates(ctx, gathered, described, how.rules)
@@ -89,7 +89,7 @@ def apply_plan(
     plan: ThingsMerge,
     number: int | None = None,
 ) -> Outcome:
-    """Do to the target's draft what was decided about its things."""
+    """Apply to the target's draft what was decided about its things."""
     work = _Merging(ctx, target, gathered, how, number)
     work.run(plan)
     return work.outcome(plan)
@@ -102,7 +102,7 @@ class _Merging:
     gathered: Gathered
     how: How
     number: int | None
-    """The number of the source among the further parents, if the changes are to be referred to."""
+    """The source's number among the further parents; None if no change references are wanted."""
     rows: dict[str, TableConflicts] = field(default_factory=dict)
     files: TableConflicts | None = None
     clashes: list[ThingConflict] = field(default_factory=list)
@@ -114,7 +114,7 @@ class _Merging:
     made: list[NewObject] = field(default_factory=list)
 
     def run(self, plan: ThingsMerge) -> None:
-        """Change the draft thing by thing; names last, when all old ones are free."""
+        """Update the draft thing by thing. Names are bound last, once all old ones are free."""
         drafts: list[tuple[ThingMerge, ThingDraft]] = []
         for thing in plan.things:
             made = self._merge(thing)
@@ -148,14 +148,14 @@ class _Merging:
         return self._checked(draft, thing, self._sides(draft, thing), MergedRows()) if _may_break(thing) else draft
 
     def _needs_rows(self, draft: ThingDraft, thing: ThingMerge) -> bool:
-        """Whether rows are looked at although theirs changed none: some are settled, or show a column again."""
+        """Rows must be read though theirs changed none: some are settled, or a dropped column shows again."""
         if draft.id in self.how.settled or (self.gathered.backward and _shows_again(thing)):
             return True
         ours = draft_state(replace(draft, schema=thing.ours.schema)) if thing.ours and thing.ours.schema else None
         return ours is not None and bool(ours.dropped(draft.schema or ()))
 
     def _ours(self, thing: ThingMerge) -> ThingDraft:
-        """A thing as the target has it, to start from."""
+        """The thing as the target has it, to start from."""
         side = thing.ours
         assert side is not None
         known = self.target.draft.things.get(side.id)
@@ -183,7 +183,7 @@ class _Merging:
         )
 
     def _taken(self, thing: ThingMerge) -> ThingDraft:
-        """A thing that only theirs has, under its own id; its objects are linked as they are read there."""
+        """A thing that only theirs has, under its own id; links the objects that theirs reads."""
         result, theirs = thing.result, thing.theirs
         assert result is not None
         assert theirs is not None
@@ -211,12 +211,12 @@ class _Merging:
         return self._come_back(made) if self._was_here(made.id) else made
 
     def _was_here(self, thing: ThingId) -> bool:
-        """Whether the target had a table before, and dropped it."""
+        """Whether the target once had this thing and dropped it."""
         with self.ctx.catalog.read() as cx:
             return entries.find_entry(cx, self.target.clock, thing) is not None
 
     def _come_back(self, made: ThingDraft) -> ThingDraft:
-        """A table that was dropped and is there again: a new version, because no change tells what became of rows."""
+        """A dropped table that is back: it becomes a new version, since no change says what became of its rows."""
         steps = tuple(replace(s, counts=Counts()) for s in made.statements)
         return replace(made, statements=steps, operations=("alter name",), replaced_rows=made.row_count)
 
@@ -230,7 +230,7 @@ class _Merging:
         if by_key and (unfit := unfit_keys(self.ctx, sides, draft.schema, draft.name)):
             self.broken += unfit
             return draft
-        # Rows that break a constraint are listed with those in conflict: for that, the merge goes on as ours has these.
+        # Rows that break a constraint are listed along with conflicts; to find them, the merge carries on with ours.
         may_break = may_be_broken(draft_state(draft), thing)
         goes_on = self.how.go_on or may_break
         merged = self._merged_rows(draft, thing, sides, goes_on)
@@ -258,14 +258,14 @@ class _Merging:
         return self._checked(after, thing, sides, merged)
 
     def _whole(self, draft: ThingDraft, thing: ThingMerge, sides: Sides) -> Callable[[pa.Table], Decided]:
-        """What decides rows at some keys with all columns, once somebody asks for more than what is in conflict."""
+        """Return what decides rows at given keys with all columns, for when those in conflict aren't enough."""
         policy, schema = thing.rows, draft.schema
         assert policy is not None
         assert schema is not None
         return lambda keys: decide_at(self.ctx, sides, schema, policy, keys, None)
 
     def _merged_rows(self, draft: ThingDraft, thing: ThingMerge, sides: Sides, goes_on: bool) -> MergedRows:
-        """Merge rows, or take what an earlier attempt made of them."""
+        """Merge the rows, or reuse what an earlier attempt made of them."""
         assert thing.rows is not None
         assert draft.schema is not None
         settled, earlier = self.how.settled.get(draft.id), self.how.earlier
@@ -283,7 +283,7 @@ class _Merging:
         return merged
 
     def _checked(self, after: ThingDraft, thing: ThingMerge, sides: Sides, merged: MergedRows) -> ThingDraft:
-        """Keep the rows that break a constraint after the merge."""
+        """Record the rows that break a constraint after the merge."""
         table = MergedTable(draft_state(after), thing, sides, merged.made)
         found = without(violations(self.ctx, table), self.rows.get(after.name))
         self.broken += found
@@ -294,19 +294,19 @@ class _Merging:
     def _breaking(
         self, after: ThingDraft, thing: ThingMerge, sides: Sides, found: Sequence[Violation]
     ) -> TableConflicts:
-        """What each side has at the keys that break a constraint."""
+        """The three rows at each key that breaks a constraint."""
         assert after.schema is not None
         policy, keys = thing.rows or RowPolicy(self.how.strictness), broken_keys(found, after.schema)
         rows, how = decide_at(self.ctx, sides, after.schema, policy, keys, self.how.settled.get(after.id))
         return TableConflicts(after.name, after.id, rows, how, self.ctx)
 
     def _sides(self, draft: ThingDraft, thing: ThingMerge) -> Sides:
-        """The states of a table and the changes that lead to them, read as one value before anything runs."""
+        """Read the table's states, and the changes leading to them, in one go before anything runs."""
         with self.ctx.catalog.one_state(), self.ctx.catalog.read() as cx:
             return self._read_sides(cx, draft, thing)
 
     def _read_sides(self, cx: Connection, draft: ThingDraft, thing: ThingMerge) -> Sides:
-        """Each state knows the schemas of all objects."""
+        """Read the sides. Each state knows the schemas of all objects."""
         gathered = self.gathered
         assert thing.ours is not None
         assert thing.theirs is not None
@@ -316,7 +316,7 @@ class _Merging:
         base = rows_at(gathered.ancestor, ids, replace(theirs, layers=(), row_count=0))
         to_ours, to_theirs = gathered.ours.layers(ids), gathered.theirs.layers(ids)
         if gathered.backward and _shows_again(thing):
-            to_theirs = None  # The values of a column that was dropped are in no change: states are compared.
+            to_theirs = None  # A dropped column's values are in no change, so the states are compared.
         shared = self._schemas(cx, (ours, theirs, *base.states), (*(to_ours or ()), *(to_theirs or ()), *base.layers))
         assert draft.schema is not None
         shared[str(draft.schema.id)] = draft.schema
@@ -326,7 +326,7 @@ class _Merging:
         return replace(made, times=self._times(cx, made)) if asked else made
 
     def _times(self, cx: Connection, sides: Sides) -> Times:
-        """When the objects on both ways were committed, for rules that ask which side is newer."""
+        """When the objects on both paths were committed, for rules that ask which side is newer."""
         objects_ = sorted({x.object.id for x in (*(sides.to_ours or ()), *(sides.to_theirs or ()))})
         heads = [history.head(cx, r.clock.head) for r in (self.gathered.ours, self.gathered.theirs)]
         ours, theirs = (h.finished_at if h else 0 for h in heads)
@@ -344,7 +344,7 @@ class _Merging:
     # --- what later merges need ---
 
     def _refer(self, thing: ThingMerge) -> None:
-        """Say how the table differs from theirs: by what ours did since the base, but for the rows that met."""
+        """Record how the table differs from theirs: by ours' changes since the base, except at keys both touched."""
         if self.number is None or thing.ours is None or not holds_rows(thing.ours.kind):
             return
         layers = self.gathered.ours.layers({*thing.ours.ids, *(thing.theirs.ids if thing.theirs else ())})
@@ -383,7 +383,7 @@ class _Merging:
 
 
 def draft_of(side: ThingSide, base: TableState | None) -> ThingDraft:
-    """A thing as a commit has it, before anything is done to it."""
+    """A thing as a commit has it, with nothing done to it yet."""
     return ThingDraft(
         side.id,
         side.kind,
@@ -398,12 +398,12 @@ def draft_of(side: ThingSide, base: TableState | None) -> ThingDraft:
 
 
 def _in_catalogue(thing: ThingMerge) -> frozenset[str]:
-    """The schemas of base and theirs: both are commits, so the catalogue has them."""
+    """The schemas of base and theirs. Both are commits, so the catalogue already has these."""
     return frozenset(str(s.schema.id) for s in (thing.base, thing.theirs) if s and s.schema)
 
 
 def _may_break(thing: ThingMerge) -> bool:
-    """Tell whether rows may break a constraint though theirs changed none: those of ours, or under another type."""
+    """Whether rows may break a constraint though theirs changed none: ours changed some, or a column's type differs."""
     if thing.theirs is None or thing.ours is None or thing.result is None:
         return False
     columns = thing.result.schema or ()
@@ -418,14 +418,14 @@ def _shows_again(thing: ThingMerge) -> bool:
 
 
 def operations_after(done: Iterable[Operation]) -> tuple[Operation, ...]:
-    """What theirs did, as the merge does it again; what has no effect is left out when the commit is made."""
+    """Theirs' operations as the merge repeats them; those without effect are dropped when the commit is made."""
     described = [o for o in done if o not in ("create", "drop")]
     wanted: list[Operation] = ["alter name", "alter properties", "alter column", "alter partition"]
     return tuple(dict.fromkeys((*described, *wanted)))
 
 
 def _with_merged(draft: ThingDraft, merged: MergedRows) -> ThingDraft:
-    """A table with what its rows have become."""
+    """The table with its merged rows."""
     if not merged.replaced:
         return replace(draft, statements=(*draft.statements, *merged.statements))
     rows = sum(o.stored.row_count for s in merged.statements for o in s.objects)

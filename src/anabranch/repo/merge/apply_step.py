@@ -1,4 +1,4 @@
-"""One step of several: a commit made again, undone, or put together with the one before; on no branch yet."""
+"""One step of a sequence: a commit picked, reverted, or squashed into the one before; not on a branch yet."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ from anabranch.repo.merge.side_branch import side_branch
 
 @dataclass(frozen=True)
 class StepMaker:
-    """Makes steps for a branch that will show them when all are done."""
+    """Makes the steps of a sequence; the branch shows them only when all are done."""
 
     ctx: Context
     branch: BranchHead
     verb: str
     author: str
-    """Of reverts; other commits keep theirs."""
+    """The author of reverts; other commits keep their own."""
     three_way: bool = False
 
     def make(self, steps: Steps, how: How) -> Steps:
-        """Make the first step that is left; raise MergeConflict if it can't be."""
+        """Make the next step; raise MergeConflict if it has conflicts."""
         step, top = steps.todo[0], self.at(steps.top)
         if step.word == "revert" and not self.three_way:
             self._check_undo(step, top)
@@ -50,7 +50,7 @@ class StepMaker:
             return pick(self.ctx, name, self.picked(steps, how))
 
     def look(self, steps: Steps, how: How) -> tuple[str, Conflicts]:
-        """Make the first step that is left where nobody sees it but by its hash, conflicts or not."""
+        """Make the next step, conflicts or not, as a commit that only its hash leads to."""
         with side_branch(self.ctx, self.branch, self.at(steps.top)) as name:
             with self.ctx.catalog.read() as cx:
                 target = read_target(self.ctx, cx, name)
@@ -66,7 +66,7 @@ class StepMaker:
             return history.by_hash(cx, self.ctx.record.id, commit)[0]
 
     def picked(self, steps: Steps, how: How) -> Picked:
-        """The change that the first step that is left makes again."""
+        """The change that the next step repeats."""
         step = steps.todo[0]
         position = self.at(step.commit)
         with self.ctx.catalog.read() as cx:
@@ -94,7 +94,7 @@ class StepMaker:
         refuse_dependents(self.ctx, what, before, position, top)
 
     def _together(self, step: TodoStep, before: str, made: Commit) -> Commit:
-        """One commit of the one before and of one that was made on top of it."""
+        """Squash a commit into the one before it."""
         old, tip = self.at(before), self.at(made.hash)
         with self.ctx.catalog.read() as cx:
             described = commits.describe(cx, [old])[0]
@@ -111,6 +111,6 @@ def _words(described: Commit, message: str, origins: tuple[Origin, ...]) -> Comm
 
 
 def carried(steps: Steps, head: str) -> Steps:
-    """Begin again on a branch that moved: what was made goes on its new head."""
+    """Start over on a branch that moved: the commits made so far go on its new head."""
     todo = (*(TodoStep("carry", made) for made in steps.made), *steps.todo)
     return replace(steps, head=head, onto=head, made=(), todo=todo)

@@ -1,4 +1,4 @@
-"""Publishing beside other writers: attempts on the head of the moment, and a last one that nobody can come before."""
+"""Publish while others write: retry on whatever head is current, then once more with the repository locked."""
 
 from __future__ import annotations
 
@@ -22,23 +22,23 @@ T = TypeVar("T")
 
 @dataclass
 class Attempts:
-    """The attempts of one verb at a branch that others move, too.
+    """One verb's attempts at a branch that others move, too.
 
-    Each plans from the head that it finds and knows what earlier ones merged, so that only what moved is merged again.
-    The last holds the repository while it does, and so comes through among any number of quick writers.
+    Each attempt plans from the current head and knows what earlier ones merged, so only what moved is merged again.
+    The last one holds the repository, so it succeeds however many quick writers there are.
     """
 
     ctx: Context
     tries: int = 3
-    """How often it is tried beside others, before it is done alone."""
+    """Attempts alongside other writers, before the one that holds the repository."""
     rows: EarlierRows = field(default_factory=EarlierRows)
     publication: Publication | None = None
     """What the last attempt published, or tried to."""
     written: Sequence[NewObject] = ()
-    """What it wrote for that."""
+    """The objects written for that publication."""
 
     def run(self, attempt: Callable[[Attempts], T]) -> T:
-        """Try until nobody was faster."""
+        """Retry until no other writer gets in first."""
         try:
             done = self._run(attempt)
         except OutcomeUnknown:
@@ -51,7 +51,7 @@ class Attempts:
         return done
 
     def give_up(self, made: Sequence[NewObject]) -> None:
-        """Discard what an attempt made, but for what later ones may use."""
+        """Discard what an attempt wrote, except what later ones may reuse."""
         kept = {o.stored.id for o in self.rows.made}
         self.ctx.discard([o for o in made if o.stored.id not in kept])
 

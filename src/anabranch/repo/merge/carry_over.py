@@ -1,4 +1,4 @@
-"""carry over: merge what is staged with what the branch got meanwhile, so that nobody's work is thrown away."""
+"""carry over: merge staged work with what the branch got meanwhile, so that nobody's work is lost."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from anabranch.repo.merge.open_sequence import OpenSequence, SequenceRequest, st
 from anabranch.repo.merge.staged_commit import commit_unseen
 
 _STRICTNESS = "disjoint"
-"""What both touched is asked about, equal or not: as for two writers, no counter loses an increment."""
+"""Anything both sides touched is a conflict, even if equal: as with two writers, no counter loses an increment."""
 
 
 def carry_over(ctx: Context, work: OpenCommit, message: str | None, author: str | None) -> OpenSequence:
-    """Make a commit of open work where it was begun, and begin to pick it onto the branch; all of it or nothing."""
+    """Commit open work where it began, then start picking that commit onto the branch; all or nothing."""
     words = work.message if message is None else message
     check_words(words, author)
     start = replace(work._start, message=words, author=author or work.author)

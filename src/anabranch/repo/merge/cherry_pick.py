@@ -1,4 +1,4 @@
-"""cherry-pick: make the change of one commit again on another branch."""
+"""cherry-pick: repeat one commit's change on another branch."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def cherry_pick(
     message: str | None,
     author: str | None,
 ) -> Commit | None:
-    """Make a commit's change again; the new commit says what the old one said, and names it as its provenance."""
+    """Repeat a commit's change; the new commit keeps its message and names it as provenance."""
     with ctx.catalog.read() as cx:
         position = resolve(ctx, cx, commit)
         described = commits.describe(cx, [position])[0]

@@ -1,4 +1,4 @@
-"""Choosing among rows in conflict: at a key, or where a condition holds."""
+"""Select rows in conflict by key or by condition."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from anabranch.repo.read.look_up import key_values
 
 
 class RowsInConflict(Protocol):
-    """Rows of one table: the three at each key, and how a merge decided on them."""
+    """One table's rows in conflict: the three versions at each key, and how the merge decided on them."""
 
     @property
     def table(self) -> str: ...
@@ -32,7 +32,7 @@ class RowsInConflict(Protocol):
 def chosen_rows(
     ctx: Context, table: RowsInConflict, key: Any, where: str | None, args: Mapping[str, Any] | None
 ) -> pa.Table:
-    """The three rows at each key in conflict that was asked for."""
+    """The chosen rows in conflict, with the three versions at each key."""
     found, schema = table.decided, table.decision.schema
     if key is not None:
         wanted = key_values(schema, key, table.table)
@@ -44,7 +44,7 @@ def chosen_rows(
 
 
 def _test(ctx: Context, table: RowsInConflict, rows: pa.Table, where: Expression) -> pa.Array:
-    """Which rows meet a condition, read as ours has them, or theirs, or the base."""
+    """Test a condition on each row as ours has it, else theirs, else the base."""
     schema = table.decision.schema
     engine = engine_for(ctx, table, unproven([where], schema))
     query = decided_rows.shown_rows(reading_of(Rows(rows), rows.column_names), table.decision)
@@ -56,11 +56,11 @@ def _test(ctx: Context, table: RowsInConflict, rows: pa.Table, where: Expression
 
 
 def engine_for(ctx: Context, table: RowsInConflict, spark_reason: str | None) -> Engine:
-    """Pick the engine that computes an expression over rows in conflict; `strange` is what only Spark may do."""
+    """Pick the engine for an expression over rows in conflict; `spark_reason` says what only Spark can compute."""
     work = Work(0, unproven=spark_reason, not_in_duck=not_in_duck(table.decision.schema, table.table))
     return ctx.engines.pick(work, f"conflicts of {table.table!r}")
 
 
 def tuples(rows: pa.Table, names: Sequence[str]) -> list[tuple[Any, ...]]:
-    """The values of some columns, a tuple for each row."""
+    """The values of some columns, one tuple per row."""
     return list(zip(*(objects_of(rows.column(n)) for n in names), strict=True))

@@ -35,13 +35,13 @@ class TableConflicts(Relation):
     table: str
     id: ThingId
     decided: pa.Table
-    """The three rows at each key, with what is in conflict."""
+    """The three versions of the row at each key, and what is in conflict."""
     decision: Decision
     ctx: Context | None = field(default=None, repr=False)
     may_break: bool = False
-    """Whether what is resolved may break a constraint of the table."""
+    """Whether resolving them may break a constraint of the table."""
     decide: Callable[[pa.Table], Decided] | None = field(default=None, repr=False)
-    """Decides rows at some keys with all columns: `decided` may have only those that are in conflict."""
+    """Decides rows at given keys with all columns; `decided` may hold only those in conflict."""
 
     def __repr__(self) -> str:
         return f"TableConflicts({self.table!r}, {self.count()})"
@@ -54,7 +54,7 @@ class TableConflicts(Relation):
         args: Mapping[str, Any] | None = None,
         limit: int | None = None,
     ) -> list[dict[str, Any]]:
-        """List the conflicts: one for each cell, or for each row where one side deleted it.
+        """List the conflicts: one per cell, or one per row that a side deleted.
 
         A condition is tested on the row as ours has it, else theirs, else the base, as in `resolve`.
         """
@@ -72,7 +72,7 @@ class TableConflicts(Relation):
         return chosen_rows(self.ctx, self if where is None else self.whole(), key, where, args)
 
     def whole(self) -> TableConflicts:
-        """The same with all columns of the three rows at each key."""
+        """The same conflicts with all columns of the three rows at each key."""
         schema = self.decision.schema
         if self.decide is None or len(self.decision.cells) == len(schema.plain_columns):
             return self
@@ -92,7 +92,7 @@ class TableConflicts(Relation):
     def arrow(self, **chosen: Any) -> pa.Table:
         """The conflicts as a table: the key, `kind`, `column`, and the three values as text.
 
-        A column of the key that has one of these names has ` (key)` at its end.
+        A key column with one of these names gets ` (key)` appended.
         """
         import pyarrow as pa
 
@@ -123,7 +123,7 @@ class TableConflicts(Relation):
         return self.ctx.engines.spark().frame(reading_of(Rows(rows), rows.column_names))
 
     def after(self, settled: pa.Table) -> TableConflicts:
-        """What is left once rows are settled, whole or in part."""
+        """What is left once rows are settled, fully or in part."""
         import pyarrow as pa
 
         from anabranch.queries.decided_rows import conflicts_among
@@ -167,7 +167,7 @@ class TableConflicts(Relation):
 
 
 def _apart(key: str) -> str:
-    """The name of a column of the key, beside those that every conflict has; Spark tells names apart without case."""
+    """Rename a key column that clashes with a column every conflict has; Spark ignores case in names."""
     return f"{key} (key)" if key.lower() in (*_WORDS, *_SIDES) else key
 
 
@@ -187,16 +187,16 @@ class Violation:
     kind: str
     """`check`, `not null` or `key`."""
     name: str
-    """The check, or the columns."""
+    """The name of the check, or the column names."""
     key: Mapping[str, Any]
     row: Mapping[str, Any]
     at: tuple[Any, ...] = ()
-    """The values of the key, hidden or not, to find the row by."""
+    """The key's values, hidden or not, to find the row by."""
 
 
 @dataclass(frozen=True)
 class FileConflicts:
-    """The files that are in conflict, by path."""
+    """The files in conflict, by path."""
 
     found: TableConflicts | None = field(default=None, repr=False)
 
@@ -207,7 +207,7 @@ class FileConflicts:
         return f"FileConflicts({len(self)})"
 
     def rows(self, *, limit: int | None = None) -> list[dict[str, Any]]:
-        """List the conflicts: the path, what ours and theirs did, and the file as each side has it."""
+        """List the conflicts: the path, what each side did, and the file as each side has it."""
         from anabranch.repo.files.tree import stat_of
         from anabranch.repo.files.tree_rows import row_of
 
@@ -223,7 +223,7 @@ class FileConflicts:
 
 @dataclass(frozen=True)
 class Conflicts(Mapping[str, TableConflicts]):
-    """All that keeps a merge from being published; `conflicts["orders"]` are rows of one table."""
+    """Everything that keeps a merge from being published; `conflicts["orders"]` holds one table's rows."""
 
     tables: Mapping[str, TableConflicts] = field(default_factory=dict)
     things: tuple[ThingConflict, ...] = ()
@@ -231,11 +231,11 @@ class Conflicts(Mapping[str, TableConflicts]):
     breaking: Mapping[str, TableConflicts] = field(default_factory=dict)
     """By table, the three rows at each key that breaks a constraint, so that they can be resolved, too."""
     file_rows: TableConflicts | None = field(default=None, repr=False)
-    """The rows of the file tree that are in conflict; `files` tells them as users see them."""
+    """The rows of the file tree in conflict; `files` shows them to users."""
 
     @property
     def files(self) -> FileConflicts:
-        """The files that are in conflict."""
+        """The files in conflict."""
         return FileConflicts(self.file_rows)
 
     def __repr__(self) -> str:
@@ -253,7 +253,7 @@ class Conflicts(Mapping[str, TableConflicts]):
         return [t for t in found if t is not None]
 
     def with_whole(self, name: str) -> Conflicts:
-        """The same with all columns of a table's rows, so that they can be resolved."""
+        """The same conflicts with all columns of one table's rows, so that they can be resolved."""
         known = self.tables.get(name)
         return self if known is None else replace(self, tables={**self.tables, name: known.whole()})
 
@@ -270,7 +270,7 @@ class Conflicts(Mapping[str, TableConflicts]):
         return name in self.tables
 
     def after(self, settled: Mapping[ThingId, pa.Table]) -> Conflicts | None:
-        """What is left once rows are settled; None if only the merge can tell: constraints may be broken."""
+        """What is left once rows are settled; None if constraints may break, which only the merge can tell."""
         touched = [t for t in self.tables.values() if t.id in settled]
         if self.broken or any(t.may_break for t in touched):
             return None
@@ -305,7 +305,7 @@ class Conflicts(Mapping[str, TableConflicts]):
 
     @property
     def is_stuck(self) -> bool:
-        """Whether something neither rules nor `resolve` can settle: rows under one key, things without a side."""
+        """Whether neither rules nor `resolve` can settle something: a broken key, or a thing with no side to take."""
         return any(v.kind == "key" for v in self.broken) or any(not c.can_decide for c in self.things)
 
     def count(self) -> int:
@@ -319,12 +319,12 @@ class Conflicts(Mapping[str, TableConflicts]):
         return conflicts_html(rows, [*self.objects, *self.schema], self.violations)
 
     def headline(self) -> str:
-        """Say in a line how many conflicts there are, and where."""
+        """Say in one line how many conflicts there are, and where."""
         total = self.count()
         return f"{total} conflict{'' if total == 1 else 's'} in {self.summary()}"
 
     def summary(self) -> str:
-        """Say in a line where the conflicts are."""
+        """Say in one line where the conflicts are."""
         parts = [f"{name} ({t.count()})" for name, t in self.tables.items()]
         parts += [f"file {row['path']} ({row['kind']})" for row in self.files.rows(limit=10)]
         parts += [f"{c.table}{'.' + c.column if c.column else ''} ({c.kind})" for c in self.things]

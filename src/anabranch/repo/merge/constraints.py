@@ -1,7 +1,7 @@
-"""Constraints on merged rows: what breaks a check, a NOT NULL or the key, row by row.
+"""Constraints on merged rows: which rows break a check, a NOT NULL or the key.
 
-Each side kept its own constraints; only rows that the other side changed, or that both did, can break one,
-unless a column has another type than on the side that has the check.
+Each side met its own constraints, so only rows that the other side or both changed can break one,
+unless a column's type differs from the one on the side that has the check.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _SHOWN_AT_MOST = 1_000
 
 @dataclass(frozen=True)
 class MergedTable:
-    """A table after its rows were merged, and what led there."""
+    """A table with its rows merged, and how it got there."""
 
     state: TableState
     thing: ThingMerge
@@ -65,12 +65,12 @@ def violations(ctx: Context, merged: MergedTable) -> list[Violation]:
 
 
 def may_be_broken(state: TableState, thing: ThingMerge) -> bool:
-    """Tell whether a merge may break a constraint of a table at all."""
+    """Whether the merge may break a constraint of the table at all."""
     return next(_wanted(state, thing), None) is not None
 
 
 def without(found: Sequence[Violation], in_conflict: TableConflicts | None) -> list[Violation]:
-    """Those violations whose rows are not in conflict: what these become is not decided yet."""
+    """Drop violations in rows that are still in conflict, since what those become is not decided yet."""
     if in_conflict is None:
         return list(found)
     keys = set(tuples(in_conflict.decided, [str(k) for k in in_conflict.decision.schema.key_ids]))
@@ -78,9 +78,9 @@ def without(found: Sequence[Violation], in_conflict: TableConflicts | None) -> l
 
 
 def unfit_keys(ctx: Context, sides: Sides, schema: Schema, name: str) -> list[Violation]:
-    """Find rows of either side that a key which only the other side has can't tell apart, or that have none.
+    """Find rows of a side that repeat or lack a key that only the other side has.
 
-    Asked before rows are merged by that key: of two rows under one key, one would be lost.
+    Checked before rows are merged by that key: of two rows under one key, one would be lost.
     """
     both = (sides.ours,) if sides.ours is sides.theirs else (sides.ours, sides.theirs)
     states = [s for s in both if s.read_as(schema).schema.key_ids != schema.key_ids]
@@ -127,19 +127,19 @@ def _wanted(state: TableState, thing: ThingMerge) -> Iterator[_Constraint]:
     for column in state.schema:
         if not column.nullable and column.id not in state.schema.key:
             for side in _breakers(_was_not_null(ours.schema, column), _was_not_null(theirs.schema, column)):
-                if side != "both":  # Cells are merged one by one: none becomes null that was not.
+                if side != "both":  # Cells are merged one by one, so no cell becomes null that was not.
                     yield _Constraint("not null", column.name, side, None, column)
 
 
 def _breakers(ours_holds: bool, theirs_holds: bool) -> Sequence[str]:
-    """Whose changes may break a constraint that ours or theirs held to; where neither did, any row may."""
+    """Whose changes may break a constraint, given which sides met it; if neither did, any row may."""
     if ours_holds and theirs_holds:
         return ("both",)
     return ("theirs",) if ours_holds else ("ours",) if theirs_holds else ("all",)
 
 
 def is_retyped(schema: Schema | None, columns: Iterable[Column]) -> bool:
-    """Tell whether some of these columns had another type on a side: its checks were never tested under this one."""
+    """Whether a side has one of these columns under another type, for which its checks were never tested."""
     was = [(c, schema.written_as(c)) for c in columns] if schema else []
     return any(old is not None and old.type != c.type for c, old in was)
 
@@ -184,7 +184,7 @@ class _Checking:
         return Violation(self.merged.state.name, kind, name, {k: row[k] for k in keys}, shown, at)
 
     def _keys(self, touched_by: str) -> Keys | None:
-        """The keys that a side changed, or that both did; None for all."""
+        """The keys that a side changed, or that both did; None for all keys."""
         sides = self.merged.sides
         if not sides.by_changes or touched_by == "all":
             return None

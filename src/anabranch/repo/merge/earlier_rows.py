@@ -1,4 +1,4 @@
-"""Rows that earlier attempts of a merge made: used again if the branch moved elsewhere, or in rows that nothing met."""
+"""Rows merged by earlier attempts, reused if the branch moved elsewhere or in rows that theirs did not touch."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _Key = tuple[tuple[Position, ...], Position, ThingId]
 
 @dataclass(frozen=True)
 class _Done:
-    """A table whose rows were merged, and the head that they were merged into."""
+    """A table whose rows were merged, and the head they were merged into."""
 
     head: Position
     thing: ThingMerge
@@ -36,26 +36,26 @@ class _Done:
 
 @dataclass
 class EarlierRows:
-    """What attempts made of rows, by base, source and table."""
+    """Rows merged by earlier attempts, by base, source and table."""
 
     known: dict[_Key, _Done] = field(default_factory=dict)
     dropped: list[NewObject] = field(default_factory=list)
-    """What was made for tables that had to be merged again."""
+    """Objects written for tables that had to be merged again."""
 
     @property
     def made(self) -> list[NewObject]:
-        """All that was written; nobody sees it yet."""
+        """All objects written; no commit links them yet."""
         return [*self.dropped, *(o for done in self.known.values() for o in done.merged.made)]
 
     def keep(self, gathered: Gathered, thing: ThingMerge, merged: MergedRows) -> None:
-        """Remember what was made of a table, for attempts to come."""
+        """Remember a table's merged rows for later attempts."""
         key = _key(gathered, thing)
         if key in self.known:
             self.dropped += self.known[key].merged.made
         self.known[key] = _Done(gathered.ours.clock.head, thing, merged)
 
     def with_schema(self, gathered: Gathered, thing: ThingMerge) -> ThingMerge:
-        """A table with the schema that an earlier attempt gave it, if the columns are the same: objects name it."""
+        """Reuse the schema an earlier attempt gave the table, if its columns are equal: objects name that schema."""
         done = self.known.get(_key(gathered, thing))
         before, now = (t.result.schema if t and t.result else None for t in (done and done.thing, thing))
         if before is None or now is None or (before.columns, before.key) != (now.columns, now.key):
@@ -64,7 +64,7 @@ class EarlierRows:
         return replace(thing, result=replace(thing.result, schema=before))
 
     def find(self, ctx: Context, gathered: Gathered, thing: ThingMerge, sides: Sides) -> MergedRows | None:
-        """What an earlier attempt made of a table, if it would be made again."""
+        """What an earlier attempt made of a table, if merging it now would give the same."""
         done = self.known.get(_key(gathered, thing))
         if done is None or not _is_like(done.thing, thing) or _ours(thing).id in gathered.ours.draft.things:
             return None
@@ -84,14 +84,14 @@ def _ours(thing: ThingMerge) -> ThingSide:
 
 
 def _is_like(one: ThingMerge, other: ThingMerge) -> bool:
-    """Tell whether two plans differ in nothing but ours' rows."""
+    """Whether two plans differ at most in ours' rows."""
     described = [(t.base, t.theirs, t.rows, _ours(t).schema, _ours(t).attributes) for t in (one, other)]
     schemas = [t.result.schema if t.result else None for t in (one, other)]
     return described[0] == described[1] and schemas[0] == schemas[1]
 
 
 def _moved(ctx: Context, gathered: Gathered, since: Position, ids: Iterable[ThingId]) -> tuple[Layer, ...] | None:
-    """What ours did to a table since an earlier head; None if changes don't tell."""
+    """Ours' changes to a table since an earlier head; None if changes can't tell."""
     with ctx.catalog.read() as cx:
         lines, head = history.Lines(cx), gathered.ours.clock.head
         if not is_ancestor(lines, since, head):
@@ -100,7 +100,7 @@ def _moved(ctx: Context, gathered: Gathered, since: Position, ids: Iterable[Thin
 
 
 def _are_apart(ctx: Context, moved: tuple[Layer, ...], thing: ThingMerge, sides: Sides) -> bool:
-    """Tell whether changes of ours touch no row that theirs touched: then theirs' are merged as they were."""
+    """Whether ours' changes touch no row that theirs touched, so that theirs' rows merge as before."""
     policy, schema = thing.rows, thing.result.schema if thing.result else None
     if policy is None or schema is None or sides.to_theirs is None:
         return False

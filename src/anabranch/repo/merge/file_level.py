@@ -1,4 +1,4 @@
-"""Files of two branches, merged: rows of the tree that both sides touched are decided as files, the rest as rows."""
+"""Merge the files of two branches: paths that both touched are merged as files, the rest as rows of the tree."""
 
 from __future__ import annotations
 
@@ -37,18 +37,18 @@ _POLICY = RowPolicy("row")
 
 @dataclass(frozen=True)
 class FileMergeRequest:
-    """How the trees of two sides are merged."""
+    """How to merge two file trees."""
 
     rules: Mapping[str, str]
     settled: pa.Table | None
-    """Paths that somebody has decided about."""
+    """Paths that were resolved."""
     packs: Mapping[ObjectId, StoredObject]
     """Packs of the draft, which no commit names yet."""
     go_on: bool
 
 
 def merge_file_rows(ctx: Context, sides: Sides, schema: Schema, asked: FileMergeRequest) -> MergedRows:
-    """Merge the file trees of two sides; paths that both touched go through the level of files."""
+    """Merge two file trees; paths that both sides touched are merged as files."""
     writer = BlockWriter(ctx)
     settled = with_given_content(asked.settled, writer)
     merged = merge_rows(ctx, sides, schema, _POLICY, settled)
@@ -67,7 +67,7 @@ def merge_file_rows(ctx: Context, sides: Sides, schema: Schema, asked: FileMerge
 
 
 def with_given_content(settled: pa.Table | None, writer: BlockWriter) -> pa.Table | None:
-    """Rows that were resolved, with bytes that somebody gave stored as blocks."""
+    """Settled rows, with content that a user gave stored as blocks."""
     name = str(BLOCKS.id)
     lists = settled.column(name).to_pylist() if settled is not None else []
     if settled is None or not any(refs and refs[0]["level"] == GIVEN for refs in lists):
@@ -85,14 +85,14 @@ def _stored_bytes(refs: list[dict[str, Any]] | None, writer: BlockWriter) -> lis
 
 
 def rules_of(rules: Mapping[str, str]) -> dict[str, FileRule]:
-    """The rules for files, by pattern; one for everything counts where it is a word that files know, too."""
+    """The rules for files, by pattern. A rule for everything applies if it is a word that files know, too."""
     everywhere = rules.get(EVERYWHERE, "conflict")
     found: dict[str, FileRule] = {"**": everywhere} if everywhere in ("ours", "theirs", "newest") else {}  # type: ignore[dict-item]
     return {**found, **file_rules(rules)}
 
 
 def _with_packs(ctx: Context, merged: MergedRows, writer: BlockWriter) -> MergedRows:
-    """The packs of new lists and texts go with the last statement."""
+    """Attach the packs of new lists and texts to the last statement."""
     packs = writer.taken()
     if not packs or not merged.statements:
         ctx.discard(packs)
@@ -103,7 +103,7 @@ def _with_packs(ctx: Context, merged: MergedRows, writer: BlockWriter) -> Merged
 
 
 def has_clashes(ctx: Context, united: ThingDraft) -> bool:
-    """Tell whether files that several sources brought are folders of others."""
+    """Whether a file from one source is a folder in another."""
     state = draft_state(united)
     tree = FileTree(ctx, lambda: state, BlockReader(ctx), None)
     return bool(find_clashes(tree, inserted_paths(ctx, objects_of(united), state.schema, {})))
@@ -112,7 +112,7 @@ def has_clashes(ctx: Context, united: ThingDraft) -> bool:
 def file_clashes(
     ctx: Context, after: ThingDraft, merged: MergedRows, sides: Sides, pending: Mapping[ObjectId, bytes]
 ) -> list[ThingConflict]:
-    """Find files of one side that are folders on the other; only paths that a side added can be."""
+    """Find files of one side that are folders on the other; only paths that a side added can clash."""
     brought = [o for s in merged.statements for o in s.objects]
     if sides.to_ours is not None and not any(x.object.kind in ("rows", "exceptions") for x in sides.to_ours):
         return []
@@ -128,10 +128,10 @@ def file_clashes(
 
 @dataclass(frozen=True)
 class _Appended:
-    """What one side wrote to a file that the other moved."""
+    """What one side appended to a file that the other moved."""
 
     row: dict[str, Any]
-    """The conflict at the path that the file had."""
+    """The conflict at the file's old path."""
     written_at: datetime
     refs: tuple[BlockRef, ...]
 
@@ -145,10 +145,10 @@ class _FileLevel:
     writer: BlockWriter = field(repr=False)
     moves: FileMoves = field(repr=False)
     followed: dict[str, list[_Appended]] = field(default_factory=dict)
-    """By the path that a file was moved to: what is to be appended there."""
+    """By the path a file was moved to: what to append there."""
 
     def run(self, conflicts: pa.Table) -> pa.Table:
-        """Decide rows that both sides touched; what stays in conflict has the kind that files know."""
+        """Decide rows that both sides touched; those left in conflict get a kind of file conflict."""
         rows = conflicts.to_pylist()
         for row in rows:
             self._decide(row)
@@ -173,7 +173,7 @@ class _FileLevel:
     def _with_move(
         self, row: dict[str, Any], merged: MergedFile, base: FileRow | None, there: FileRow | None, rule: FileRule
     ) -> MergedFile:
-        """A conflict of a file that is gone on one side, which may have moved it; by rule, the rest follows."""
+        """Note where the file moved, if the side that lacks it moved it; under rule `follow`, plan the append."""
         assert base is not None
         assert there is not None
         mover = THEIRS if row[there_of(OURS)] else OURS
@@ -186,7 +186,7 @@ class _FileLevel:
         return replace(merged, moved_to=moved.path)
 
     def _follow(self) -> list[dict[str, Any]]:
-        """Append what one side wrote to where the other moved the file to; where both have a file there, it stays."""
+        """Append what one side wrote to the moved file; if both sides have a file there, the conflict stays."""
         keys = key_table(self.followed, self.decision.schema)
         found, _ = decide_at(self.moves.ctx, self.sides, self.decision.schema, _POLICY, keys, None)
         return [row for row in found.to_pylist() if self._follow_to(row)]
@@ -219,7 +219,7 @@ class _FileLevel:
         return b"".join(self.reader.read(ref, row.path) for ref in row.blocks)
 
     def _stored(self, merged: MergedFile, ours: FileRow | None, described: FileRow | None) -> FileRow | None:
-        """The row as it is stored: its references in lists again; those that ours has are kept."""
+        """The row as stored, its references back in lists; lists that ours has are kept."""
         row = merged.row
         if merged.conflict is not None:
             return ours
@@ -235,7 +235,7 @@ class _FileLevel:
         return row._replace(blocks=self.writer.fold(row.blocks))
 
     def _settle(self, row: dict[str, Any], result: FileRow | None, merged: MergedFile) -> None:
-        """Write the decision into a row, as one that was resolved."""
+        """Write the decision into a row, as if it had been resolved."""
         row[KIND] = merged.conflict and " ".join([merged.conflict, *filter(None, [merged.column, merged.moved])])
         row[STAYS] = int(result is not None)
         for c in self.decision.cells:

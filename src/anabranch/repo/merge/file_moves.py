@@ -1,4 +1,4 @@
-"""Files that one side moved while the other wrote to them: found by the writes that their references carry."""
+"""Find files that one side moved while the other wrote to them, by the writes their references carry."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from anabranch.repo.merge.row_sides import Sides
 
 @dataclass
 class FileMoves:
-    """Where each side has what the base has elsewhere; looked for among the paths that the side added."""
+    """Where each side now has a file that the base has elsewhere; searched among the paths that side added."""
 
     ctx: Context
     sides: Sides
@@ -24,7 +24,7 @@ class FileMoves:
     _added: dict[str, list[FileRow]] = field(default_factory=dict)
 
     def find(self, side: str, base: FileRow) -> FileRow | None:
-        """The file of a side that holds all writes of one that is gone there, with its references taken apart."""
+        """The side's file that holds all writes of one that is gone there, its references expanded."""
         wanted = {ref.key for ref in base.blocks}
         holds = (row for row in self._rows(side) if wanted.issubset(ref.key for ref in row.blocks))
         return next(holds, None)

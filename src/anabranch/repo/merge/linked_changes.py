@@ -1,4 +1,4 @@
-"""Theirs' changes in a merge of rows: linked as they are, or written again without the rows that met."""
+"""Theirs' changes in a merge of rows: linked as they are, or rewritten without the keys that both sides touched."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from anabranch.repo.write.scratch import Kept
 
 @dataclass(frozen=True)
 class LinkedChanges:
-    """The changes on the way from the base to theirs, as the merged commit has them."""
+    """The changes from the base to theirs, as the merged commit has them."""
 
     ctx: Context
     engine: Engine
@@ -45,7 +45,7 @@ class LinkedChanges:
         return {x.object.id for x in self.sides.to_theirs or ()}
 
     def steps(self, keys: Kept | None) -> list[Statement]:
-        """Theirs' changes in order: linked as they are, or rewritten without the rows that meet."""
+        """Theirs' changes in order: linked as they are, or rewritten without the rows that both sides touched."""
         path = self.sides.to_theirs or ()
         touched = self._touched_by(keys, path)
         steps = []
@@ -59,7 +59,7 @@ class LinkedChanges:
         return steps
 
     def _fits(self, layer: Layer) -> bool:
-        """Whether an object can be linked as it is: all that it holds is visible, and nothing in it is an exception."""
+        """Whether an object can be linked as it is: all it holds is visible, and it has no exceptions."""
         o = layer.object
         if o.kind == "exceptions" or layer.without:
             return False
@@ -71,15 +71,15 @@ class LinkedChanges:
 
     @cached_property
     def _given_up(self) -> set[ColumnId]:
-        """The columns that theirs dropped and the merge shows: values that theirs gave them before don't count."""
+        """Columns that theirs dropped but the merge shows: values that theirs gave them earlier don't count."""
         return {i for c in self.decision.cells if not self.sides.theirs.schema.written_as(c) for i in c.ids}
 
     def _touched_by(self, keys: Kept | None, path: Sequence[Layer]) -> list[Layer]:
-        """The objects that hold a row that met."""
+        """The objects that hold one of these keys."""
         if keys is None or not keys.row_count:
             return []
         near = [x for x in path if may_meet(x.object.key_range, keys.key_range)]
-        if len(near) < 2:  # One object is written again, whether it holds such a row or is only near one.
+        if len(near) < 2:  # A single object is rewritten even if it is only near such a row.
             return near
         sources = Sources()
         state = self._as_merged(self.sides.theirs)
@@ -88,7 +88,7 @@ class LinkedChanges:
         return [near[n] for n in found.column(0).to_pylist()]
 
     def _rewritten(self, layers: Sequence[Layer], keys: Kept | None) -> list[NewObject]:
-        """Changes of one step without the rows that meet, and without what nobody sees."""
+        """One step's changes, without these keys and without columns that nobody sees."""
         made: list[NewObject] = []
         state = self._as_merged(self.sides.theirs)
         for layer in layers:

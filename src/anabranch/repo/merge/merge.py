@@ -1,4 +1,4 @@
-"""merge: bring the changes of other branches into one; all of it or nothing."""
+"""merge: bring the changes of other branches into one; all or nothing."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from anabranch.repo.merge.sides import Target, gather
 
 
 def merge(ctx: Context, asked: MergeRequest) -> MergeResult:
-    """Merge sources into a branch, or say what is in the way."""
+    """Merge sources into a branch, or raise with what is in the way."""
     if asked.mode == "replay":
         from anabranch.repo.merge.rebase import replay
 
@@ -48,7 +48,7 @@ def _attempt(attempts: Attempts, asked: MergeRequest) -> MergeResult:
 
 
 def may_forward(ctx: Context, asked: MergeRequest, target: Target, sources: Sequence[Position]) -> bool:
-    """Tell whether the branch can just move on to the source."""
+    """Whether the branch can simply move to the source."""
     with ctx.catalog.read() as cx:
         can = len(sources) == 1 and is_ancestor(history.Lines(cx), target.clock.head, sources[0])
     if asked.ff == "only" and not can:
@@ -64,7 +64,7 @@ def _as_it_is(ctx: Context, target: Target, *, up_to_date: bool) -> MergeResult:
 
 
 def forward(ctx: Context, asked: MergeRequest, target: Target, source: Position) -> MergeResult:
-    """Move the branch on to a commit that descends from the one it shows; raise HeadMoved if it shows another."""
+    """Move the branch to a descendant of its head; raise HeadMoved if the head is another by now."""
     with ctx.catalog.write() as cx:
         lock_repository(cx, ctx.record.id)
         ctx.move(cx, target.branch, source, "merge", asked.author)
@@ -96,7 +96,7 @@ def work_out(
 
 
 def _merge_all(ctx: Context, merged: Merged, sources: Sequence[Position], how: How, stop_at_conflicts: bool) -> None:
-    """Merge all at once where they only bring rows of their own, else one after another."""
+    """Unite the sources in one pass if they only bring rows of their own, else merge them one by one."""
     target, fork = merged.target, None
     if len(sources) > 1:
         with ctx.catalog.one_state(), ctx.catalog.read() as cx:
@@ -117,7 +117,7 @@ def _merge_all(ctx: Context, merged: Merged, sources: Sequence[Position], how: H
 
 
 def _check_rules(ctx: Context, cx: Connection, target: Target, sources: Sequence[Position], how: How) -> None:
-    """Refuse rules that speak of no table or column on either side."""
+    """Refuse rules that name a table or column on no side."""
     if all(name == EVERYWHERE or name.startswith(PREFIX) for name in how.rules):
         read_rules(how.rules, [])
         return
@@ -145,9 +145,9 @@ def _add(merged: Merged, found: Outcome) -> None:
 
 
 def _untold(merged: Merged, sources: int) -> list[ChangeReference]:
-    """With several sources, the difference to each is not described: states are compared where it matters.
+    """Leave the difference to each of several sources undescribed: states are compared where it matters.
 
-    It matters for what some source changed, and for what only ours did: that is new to every source.
+    It matters for what some source changed, and for what only ours did, which is new to every source.
     """
     drafted = [t.id for t in merged.target.draft.things.values() if holds_rows(t.kind)]
     tables = dict.fromkeys((*drafted, *(r.thing_id for r in merged.references)))
@@ -167,7 +167,7 @@ def _merge_into(attempts: Attempts, asked: MergeRequest, target: Target, sources
 
 
 def raise_conflict(asked: MergeRequest, target: Target, conflicts: Conflicts, hint: str) -> None:
-    """Refuse, with the conflicts as data."""
+    """Raise MergeConflict, with the conflicts as data."""
     names = ", ".join(map(repr, asked.sources))
     raise MergeConflict(
         f"{names} can't be merged into {target.branch.name!r}: {conflicts.headline()}",
@@ -178,7 +178,7 @@ def raise_conflict(asked: MergeRequest, target: Target, conflicts: Conflicts, hi
 
 
 def _provenance(ctx: Context, merged: Merged, asked: MergeRequest) -> tuple[Origin, ...]:
-    """What a squash is made from: its sources and what they were made from, unless somebody says otherwise."""
+    """A squash's provenance: its sources and what they were made from, unless given explicitly."""
     with ctx.catalog.read() as cx:
         if asked.provenance:
             return resolve_origins(ctx, cx, asked.provenance)
@@ -188,7 +188,7 @@ def _provenance(ctx: Context, merged: Merged, asked: MergeRequest) -> tuple[Orig
 
 
 def publish_merge(attempts: Attempts, merged: Merged, asked: MergeRequest, open_merge: str | None = None) -> Commit:
-    """Publish one commit with all parents, or with the first only if it is a squash."""
+    """Publish one commit with all parents; a squash has only the first."""
     squash = asked.mode == "squash"
     says = CommitWords(
         default_message(asked, merged.target),

@@ -1,4 +1,4 @@
-"""The rows of a base: of one commit, or of several that a criss-cross left, merged into one that nobody committed.
+"""The rows of a merge base: one commit, or several that a criss-cross left, merged into a virtual one.
 
 Cells and rows that these disagree on are unknown: equal to nothing on either side.
 """
@@ -17,14 +17,14 @@ from anabranch.repo.merge.sides import Ancestor, SideReader
 
 @dataclass(frozen=True)
 class BaseRows:
-    """A table at the first of the commits that a base is made of, and what is joined with it."""
+    """A table at the first commit of a base, and the commits joined with it."""
 
     first: TableState
     joined: tuple[JoinedRows, ...] = ()
 
     @property
     def states(self) -> Iterator[TableState]:
-        """The table at every commit that has a say."""
+        """The table at every commit of the base."""
         yield self.first
         for other in self.joined:
             yield other.theirs
@@ -40,23 +40,23 @@ class BaseRows:
         return any(state.schema.written_as(column) for state in self.states)
 
     def knowing(self, schemas: Mapping[str, Schema]) -> BaseRows:
-        """The same with the schemas of all objects that are read."""
+        """The same rows, with the schemas of all objects to be read."""
         joined = (JoinedRows(o.base.knowing(schemas), replace(o.theirs, schemas=schemas), o.path) for o in self.joined)
         return BaseRows(replace(self.first, schemas=schemas), tuple(joined))
 
 
 @dataclass(frozen=True)
 class JoinedRows:
-    """A table at one more commit, at what that has in common with those before, and the changes between."""
+    """A table at one more commit, at its common base with those before, and the changes between the two."""
 
     base: BaseRows
     theirs: TableState
     path: tuple[Layer, ...] | None
-    """None if only the states can tell."""
+    """None if the states must be compared."""
 
 
 def rows_at(ancestor: Ancestor, ids: Iterable[ThingId], empty: TableState) -> BaseRows:
-    """A table at a base; where it is not there, it is one without rows."""
+    """A table at a base; empty where it doesn't exist."""
     wanted = sorted(set(ids))
     joined = (
         JoinedRows(rows_at(j.base, wanted, empty), _table(j.theirs, wanted, empty), j.theirs.layers(wanted))

@@ -1,4 +1,4 @@
-"""The rows of one table, merged: objects of theirs are linked where nothing meets, the rest is decided and written."""
+"""Merge the rows of one table: link theirs' objects where nothing meets, decide and write the rest."""
 
 from __future__ import annotations
 
@@ -46,9 +46,9 @@ def merge_rows(
     *,
     go_on: bool = False,
 ) -> MergedRows:
-    """Merge theirs' change into ours. `settled` are rows that were decided before, by whoever resolved them.
+    """Merge theirs' change into ours. `settled` holds rows that a user has resolved.
 
-    With conflicts nothing is written; with `go_on` it is, as if ours were taken.
+    With conflicts nothing is written, unless `go_on`: then ours is taken for them.
     """
     work = prepare(ctx, sides, _merging_schema(schema, policy), policy)
     with scratch(ctx, work.engine) as place, reading(ctx, work.everything):
@@ -60,7 +60,7 @@ def merge_rows(
 
 
 def _merging_schema(schema: Schema, policy: RowPolicy) -> Schema:
-    """The schema that rows are merged under: with the key that was given up, where it tells them apart."""
+    """The schema to merge rows under: with the key that both gave up, where it still tells rows apart."""
     return replace(schema, key=policy.by_old_key) if policy.by_old_key else schema
 
 
@@ -76,13 +76,13 @@ def decide_at(
 
 
 def _fitting(settled: pa.Table | None, how: Decision) -> pa.Table | None:
-    """Rows that were resolved under the columns that are decided about now; others are asked about again."""
+    """Settled rows, if they have the columns being decided now; otherwise they are decided again."""
     fits = settled is not None and settled.column_names == [name for name, _ in decided_rows.pairs(how)]
     return settled if fits else None
 
 
 def used_columns(ctx: Context, sides: Sides, columns: Sequence[Column], policy: RowPolicy) -> Used:
-    """Which of these columns hold what the base does not; ours and theirs are one side."""
+    """Which of these columns differ from the base; ours and theirs are the same side here."""
     work = prepare(ctx, sides, sides.ours.schema, policy)
     work = replace(work, decision=replace(work.decision, cells=tuple(columns)))
     with scratch(ctx, work.engine) as place, reading(ctx, work.everything):
@@ -90,7 +90,7 @@ def used_columns(ctx: Context, sides: Sides, columns: Sequence[Column], policy: 
 
 
 def rows_differ(ctx: Context, sides: Sides, schema: Schema | None = None) -> bool:
-    """Whether some row is not as the base has it, by the key of a schema; ours and theirs are one side."""
+    """Whether some row differs from the base, by a schema's key; ours and theirs are the same side here."""
     work = prepare(ctx, sides, schema or sides.ours.schema, RowPolicy())
     with scratch(ctx, work.engine) as place, reading(ctx, work.everything):
         return bool(_RowMerge(ctx, work, place)._differing_keys(sides.base.first, sides.theirs).row_count)
@@ -103,7 +103,7 @@ def _rank(times: Times, ranks: Mapping[int, int], layer: Layer) -> int:
 
 @dataclass(frozen=True)
 class _Virtual:
-    """Rows that nobody committed, and how they were decided."""
+    """Merged rows of a base that nobody committed, and how they were decided."""
 
     kept: Kept
     how: Decision
@@ -166,7 +166,7 @@ class _RowMerge:
         return found if found.num_rows else None
 
     def used(self) -> Used:
-        """The columns that theirs changed or filled."""
+        """The columns that theirs updated or filled."""
         keys = self.with_doubtful(self._all_keys())
         if keys is None or not keys.row_count:
             return Used()
@@ -181,19 +181,19 @@ class _RowMerge:
 
     @property
     def _links(self) -> bool:
-        """Whether objects of theirs can stand for themselves, but for rows that meet."""
+        """Whether theirs' objects can be linked as they are, except for rows that both sides touched."""
         p = self.decision.policy
         special = p.full or p.only_new_rows or p.replaces_all
         return self.sides.by_changes and not special
 
     @property
     def _is_new_version(self) -> bool:
-        """Whether the table gets another key than ours has, or all rows of another numbering."""
+        """Whether the table gets another key than ours has, or all rows under another numbering."""
         renumbered = self.decision.policy.replaces_all and self.sides.ours.row_ids != self.sides.theirs.row_ids
         return renumbered or not self._has_key(self.sides.ours)
 
     def _has_key(self, state: TableState) -> bool:
-        """Whether a state is known by the key that the table has after the merge."""
+        """Whether a state has the key of the merged table."""
         return self._as_merged(state).schema.key_ids == self.schema.key_ids
 
     # --- which keys are to be decided ---
@@ -204,7 +204,7 @@ class _RowMerge:
         return self._with_shown_again(self.with_doubtful(self._met() if self._links else self._all_keys()))
 
     def with_doubtful(self, found: Kept | None) -> Kept | None:
-        """Keys, and those at which the base is to be merged itself."""
+        """These keys, and those at which the base itself must be merged."""
         doubtful = list(self._doubtful_keys(self.sides.base))
         if not doubtful:
             return found
@@ -215,11 +215,11 @@ class _RowMerge:
 
     @cached_property
     def _shown_again(self) -> tuple[Column, ...]:
-        """Columns that ours dropped and the merge shows: what objects of ours hold of them would act again."""
+        """Columns that ours dropped but the merge shows: values in ours' objects would show again."""
         return self.sides.ours.dropped(self.decision.cells)
 
     def _with_shown_again(self, keys: Kept | None) -> Kept | None:
-        """Keys, and those of all values that theirs has in columns that ours dropped: none of them is there."""
+        """These keys, and those where theirs has a value in a column that ours dropped: ours has none of them."""
         if not self._shown_again:
             return keys
         columns, sources = (*self.schema.key_columns, *self._shown_again), Sources()
@@ -229,7 +229,7 @@ class _RowMerge:
         return self._keep_keys(changes.distinct_keys(kept, self.schema.key_columns)) if len(kept) > 1 else keys or found
 
     def _cleared(self) -> list[Statement]:
-        """A step in which cells of columns that ours dropped become what rows without them show."""
+        """A step that resets the columns ours dropped to what rows without them show."""
         if not self._shown_again:
             return []
         columns, sources = (*self.schema.key_columns, *self._shown_again), Sources()
@@ -246,7 +246,7 @@ class _RowMerge:
         return [Statement("update", made, Counts())] if made else []
 
     def _every_key(self) -> Kept:
-        """The keys of all rows that may be there after."""
+        """The keys of all rows that the merged table may have."""
         sides = (self.sides.theirs,) if self.decision.policy.replaces_all else (self.sides.ours, self.sides.theirs)
         sources = Sources()
         rows = [scan_as(self.ctx, ReadAs(s, self.schema, self.schema.key_columns), self.access, sources) for s in sides]
@@ -260,14 +260,14 @@ class _RowMerge:
         return self._keep_keys(query) if query else None
 
     def _all_keys(self) -> Kept:
-        """Every key that theirs changed, or, where all rows become theirs, every key that differs from ours."""
+        """Every key that theirs changed; where all rows become theirs, every key that differs from ours."""
         replaces = self.decision.policy.replaces_all
         if self.sides.to_theirs is not None and not replaces and not self.decision.policy.full:
             return self._touched_keys(self.sides.to_theirs or (), self.sides.theirs)
         return self._differing_keys(self.sides.ours if replaces else self.sides.base.first, self.sides.theirs)
 
     def _doubtful_keys(self, base: BaseRows) -> Iterator[Kept]:
-        """The keys at which a base may be other than the first of the commits that it is made of."""
+        """The keys at which a base may differ from the first commit it is made of."""
         for other in base.joined:
             if other.path is not None and self._has_key(other.theirs):
                 yield self._touched_keys(other.path, other.theirs)
@@ -289,7 +289,7 @@ class _RowMerge:
     def _read(
         self, state: TableState, sources: Sources, keys: Keys | None = None, columns: Sequence[Column] | None = None
     ) -> Query:
-        """Rows of a state; under a key that they were not written for, only those that it tells apart."""
+        """Rows of a state; under a key they weren't written for, only those that it tells apart."""
         columns = columns or self._columns
         query = scan_as(self.ctx, ReadAs(state, self.schema, columns), self.access, sources, keys)
         if self._as_merged(state).schema.key_ids == self.schema.key_ids:
@@ -345,7 +345,7 @@ class _RowMerge:
         ):
             row = three_way.ROW_TIME[side]
             cells = {three_way.time_of(c, side): c for c in self.decision.cells if three_way.by_time(c, self.decision)}
-            if layers is None:  # Only the states tell: all is as new as the commit.
+            if layers is None:  # Only states tell, so everything is as new as the commit.
                 found[side] = changes.with_ranks(keys.source, self.schema, (row, *cells), ranks[head], sources)
                 continue
             ranked = tuple(replace(x, turn=_rank(times, ranks, x)) for x in layers)
@@ -354,7 +354,7 @@ class _RowMerge:
         return found
 
     def _joined(self, base: BaseRows, keys: Keys) -> TableState | _Virtual:
-        """The rows of a base; commits that are joined in it are merged one after another, under the same rules."""
+        """The rows of a base. Commits joined in it are merged one by one, under the same rules."""
         now: TableState | _Virtual = base.first
         schemas = [base.first.schema]
         for n, other in enumerate(base.joined):
@@ -374,7 +374,7 @@ class _RowMerge:
         return kept.source.table if isinstance(kept.source, Rows) else self.engine.fetch(self._reading(kept))
 
     def _new_version(self, decided: Kept | None) -> MergedRows:
-        """All rows under another key than ours has."""
+        """Write all rows anew, under a key that ours doesn't have."""
         made: tuple[NewObject, ...] = ()
         if decided is not None:
             query = decided_rows.staying(self._reading(decided), self.schema)
@@ -386,13 +386,13 @@ class _RowMerge:
         return MergedRows(steps, None, False, None, self.decision, made, replaced=True)
 
     def _store_difference(self, decided: Kept) -> tuple[NewObject, ...]:
-        """What the merged rows change on ours."""
+        """Store what the merged rows change in ours."""
         query = decided_rows.against(self._reading(decided), OURS, self.decision)
         kept = self.place.keep(query, compared_pairs(self.schema, self._columns), self.schema.key_columns)
         return store_difference(self.ctx, self.engine, kept, self.schema, self._columns)
 
     def _store_exceptions(self, decided: Kept) -> NewObject | None:
-        """What the merged rows change on theirs, in one object; rows that stay the same are listed, too."""
+        """Store what the merged rows change in theirs, in one object that lists unchanged rows, too."""
         query = decided_rows.against(self._reading(decided), THEIRS, self.decision)
         names = [*(str(k) for k in self.schema.key_ids), OP]
         names += [n for c in self.decision.cells for n in (str(c.id), c.before)]

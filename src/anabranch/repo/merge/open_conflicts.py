@@ -1,4 +1,4 @@
-"""What is open until its conflicts are resolved: a merge, or a step of several. Looked at, resolved, given up."""
+"""What stays open until its conflicts are resolved: a merge, or a step of a sequence."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ Take = Literal["ours", "theirs", "base"]
 
 
 class OpenConflicts(ABC):
-    """What is not finished. Its conflicts shrink as they are resolved."""
+    """Unfinished work with conflicts, which shrink as they are resolved."""
 
     def __init__(self, ctx: Context, record: MergeRecord) -> None:
         self._ctx, self._record = ctx, record
@@ -71,7 +71,7 @@ class OpenConflicts(ABC):
 
     @property
     def conflicts(self) -> Conflicts:
-        """What is left to resolve, as the branch is now."""
+        """The conflicts left to resolve, with the branch as it is now."""
         self._read_again()
         with self._ctx.catalog.read() as cx:
             head = need_branch(self._ctx, cx, self.into).position
@@ -81,7 +81,7 @@ class OpenConflicts(ABC):
         return self._conflicts[2]
 
     def _read_again(self) -> None:
-        """See what was resolved elsewhere, and the branch under the name that it has now."""
+        """Pick up what was resolved elsewhere, and the branch's current name."""
         with self._ctx.catalog.read() as cx:
             found = open_merges.find(cx, self.id)
         if found is None:
@@ -102,10 +102,10 @@ class OpenConflicts(ABC):
         columns: str | Sequence[str] | None = None,
         set: Mapping[str, Any] | None = None,
     ) -> int:
-        """Resolve conflicts of a table, or of a file, by side or by values; all, or those of some rows and columns.
+        """Resolve conflicts of a table or file, by side or by values: all of them, or those of some rows and columns.
 
-        In `set`, text is SQL over base, ours and theirs of the cell, anything else a value; `content` is what a file
-        is to hold. Returns how many were resolved.
+        In `set`, text is SQL over the cell's base, ours and theirs; anything else is a value. `content` is the file's
+        new content. Returns how many were resolved.
         """
         from anabranch.repo.merge.resolve import Resolution, given_content, resolve_rows, resolve_things
 
@@ -135,7 +135,7 @@ class OpenConflicts(ABC):
         return count + len(decisions)
 
     def _resolve_again(self, asked: Resolution, how: How) -> tuple[dict[str, str], dict[ThingId, pa.Table], int]:
-        """Decide otherwise what was resolved before: out of the conflicts that there were without that."""
+        """Change what was resolved before, by looking at the conflicts as they were without it."""
         from anabranch.repo.merge.resolve import resolve_rows, resolve_things
 
         decisions: dict[str, str] = {}
@@ -152,11 +152,11 @@ class OpenConflicts(ABC):
         return self._preview().table(name, **chosen)
 
     def diff(self) -> Diff:
-        """What the merge would change on the branch now; where conflicts are left, nothing."""
+        """What the merge would change on the branch now; unresolved conflicts change nothing."""
         return self._preview().diff()
 
     def abort(self) -> None:
-        """Forget the merge; nothing is left of it."""
+        """Forget the merge, without a trace."""
         with self._ctx.catalog.write() as cx:
             open_merges.remove(cx, self.id)
 
@@ -165,12 +165,12 @@ class OpenConflicts(ABC):
 
     @abstractmethod
     def _found(self, how: How) -> Conflicts:
-        """The conflicts that are left by what is resolved."""
+        """The conflicts left after what was resolved."""
 
     @property
     @abstractmethod
     def _way_out(self) -> str:
-        """What helps where nothing can be resolved."""
+        """Advice for conflicts that can't be resolved."""
 
     def _how(self) -> How:
         from anabranch.objects.parquet import decode

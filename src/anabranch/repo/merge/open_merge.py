@@ -1,4 +1,4 @@
-"""Open merges: kept until they are finished or aborted, over processes and moves of the branch."""
+"""Open merges: kept across processes and moves of the branch until finished or aborted."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from anabranch.repo.merge.sides import Target
 
 
 def start_merge(ctx: Context, asked: MergeRequest) -> OpenMerge:
-    """Keep a merge, with conflicts or without; sources are fixed from here on."""
+    """Keep a merge open, with or without conflicts; its sources are fixed from here on."""
     if asked.mode == "replay":
         raise InvalidRequest("a replay can't be kept open", hint="use mode='merge' or 'squash'")
     check_rules(asked.rules)
@@ -64,26 +64,26 @@ def _hash(cx: Connection, position: Position) -> str:
 
 
 def list_merges(ctx: Context, into: str | None = None) -> list[OpenMerge]:
-    """List the open merges into a branch, or all, oldest first; none is worked out before it is asked for more."""
+    """List the open merges into a branch, or all, oldest first; none is computed until it is used."""
     with ctx.catalog.read() as cx:
         records = [r for r in open_merges.all_records(cx, ctx.record.id) if not r.is_sequence]
     return [OpenMerge(ctx, r) for r in records if into in (None, r.branch)]
 
 
 def newest_merge(ctx: Context, into: str) -> OpenMerge | None:
-    """Find the open merge into a branch; the newest, if there are several."""
+    """Find the open merge into a branch; the newest if there are several."""
     return next(reversed(list_merges(ctx, into)), None)
 
 
 class OpenMerge(OpenConflicts):
-    """A merge that is not finished. Its conflicts shrink as they are resolved."""
+    """An unfinished merge. Its conflicts shrink as they are resolved."""
 
     def __repr__(self) -> str:
         return f"OpenMerge({self.id!r}, {', '.join(self.sources)} into {self.into!r})"
 
     @property
     def sources(self) -> tuple[str, ...]:
-        """The refs that are merged, as they were given."""
+        """The refs being merged, as given."""
         return tuple(text.partition(" ")[2] for text in self._record.sources)
 
     @property
@@ -128,7 +128,7 @@ class OpenMerge(OpenConflicts):
 
     @property
     def _way_out(self) -> str:
-        """What helps where nothing can be resolved: the sources are fixed, the branch is read as it is."""
+        """Advice for conflicts that can't be resolved: the sources are fixed, but the branch is read anew."""
         return (
             f"change the rows or tables on {self.into!r}, then finish(); or abort(), change the source and merge again"
         )
@@ -138,7 +138,7 @@ class OpenMerge(OpenConflicts):
             return commits.describe(cx, [target.clock.head])[0]
 
     def _found(self, how: How) -> Conflicts:
-        """The conflicts that are left by what is resolved."""
+        """The conflicts left after what was resolved."""
         with self._ctx.catalog.read() as cx:
             target, sources = read_ends(self._ctx, cx, self._asked)
         merged = work_out(self._ctx, target, sources, how)

@@ -1,4 +1,4 @@
-"""Several picks, reverts or steps of a rebase: they stop at conflicts, and the branch moves when all are done."""
+"""Sequences: several picks, reverts or rebase steps that stop at conflicts; the branch moves when all are done."""
 
 from __future__ import annotations
 
@@ -29,17 +29,17 @@ from anabranch.repo.merge.rebase import commits_to_copy
 from anabranch.repo.merge.sides import Target
 
 _TRIES = 3
-"""How often what was made is put on a head that moved, before the repository is held."""
+"""Attempts on a branch that keeps moving, before the repository is held."""
 
 
 @dataclass(frozen=True)
 class SequenceRequest:
-    """What several picks, reverts or steps are asked for."""
+    """What a sequence is asked to do."""
 
     verb: str
     branch: str | None
     onto: str | None = None
-    """Of a rebase: what the steps go on top of; else the branch itself."""
+    """For a rebase, what the steps go on top of; otherwise the branch itself."""
     parent: int | None = None
     three_way: bool = False
     rules: Mapping[str, str] = field(default_factory=dict)
@@ -53,7 +53,7 @@ class SequenceRequest:
 
 
 def start_sequence(ctx: Context, asked: SequenceRequest, given: Sequence[Any] | None) -> OpenSequence:
-    """Begin; all steps are made up to the first that has conflicts. The branch moves when it is finished."""
+    """Begin a sequence and make its steps up to the first with conflicts. The branch moves when it is finished."""
     check_rules(asked.rules)
     with ctx.catalog.read() as cx:
         head = need_branch(ctx, cx, asked.branch or ctx.default_branch(cx))
@@ -62,7 +62,7 @@ def start_sequence(ctx: Context, asked: SequenceRequest, given: Sequence[Any] | 
 
 
 def start_carrying(ctx: Context, asked: SequenceRequest, commit: str) -> OpenSequence:
-    """Begin to put a commit that no branch shows on a branch: what it was made from counts as its own."""
+    """Begin to put a commit that no branch shows onto a branch; the new commit takes over its provenance."""
     with ctx.catalog.read() as cx:
         head = need_branch(ctx, cx, asked.branch or ctx.default_branch(cx))
         shown = _hash(cx, head.position)
@@ -95,7 +95,7 @@ def _started(ctx: Context, asked: SequenceRequest, head: BranchHead, steps: Step
 
 
 def run_sequence(ctx: Context, asked: SequenceRequest, given: Sequence[Any] | None) -> list[Commit]:
-    """Do all of it, or nothing: conflicts are refused."""
+    """Run a whole sequence or nothing: conflicts are refused."""
     made = start_sequence(ctx, asked, given)
     try:
         return made.finish()
@@ -107,14 +107,14 @@ def run_sequence(ctx: Context, asked: SequenceRequest, given: Sequence[Any] | No
 
 
 def list_sequences(ctx: Context, on: str | None = None) -> list[OpenSequence]:
-    """List what is open of several picks, reverts or steps, on one branch or all, oldest first."""
+    """List open sequences, on one branch or all, oldest first."""
     with ctx.catalog.read() as cx:
         records = [r for r in open_merges.all_records(cx, ctx.record.id) if r.is_sequence]
     return [OpenSequence(ctx, r) for r in records if on in (None, r.branch)]
 
 
 def default_steps(ctx: Context, branch: str, onto: str) -> list[tuple[str, Commit]]:
-    """The steps that a rebase takes where none are given."""
+    """The steps a rebase takes if none are given."""
     with ctx.catalog.read() as cx:
         head, top = need_branch(ctx, cx, branch), resolve(ctx, cx, onto)
         return [("pick", c) for c in commits.describe(cx, commits_to_copy(cx, top, head.position))]
@@ -123,7 +123,7 @@ def default_steps(ctx: Context, branch: str, onto: str) -> list[tuple[str, Commi
 def _planned(
     ctx: Context, cx: Connection, asked: SequenceRequest, head: BranchHead, given: Sequence[Any] | None
 ) -> Steps:
-    """Which commits are meant, by their hashes."""
+    """Plan the steps: find the commits that are meant, by hash."""
     top = head.position if asked.onto is None else resolve(ctx, cx, asked.onto)
     if asked.verb != "rebase":
         todo = [s for text in given or () for s in _chosen(ctx, cx, asked, text)]
@@ -141,7 +141,7 @@ def _planned(
 
 
 def _chosen(ctx: Context, cx: Connection, asked: SequenceRequest, text: str) -> list[TodoStep]:
-    """The commits that a ref or a range such as `a..b` names: oldest first, to undo them newest first."""
+    """The commits that a ref or a range such as `a..b` names: oldest first, but newest first to revert."""
     word = "revert" if asked.verb == "revert" else "pick"
     low, dots, high = str(text).partition("..")
     if not dots:
@@ -154,7 +154,7 @@ def _chosen(ctx: Context, cx: Connection, asked: SequenceRequest, text: str) -> 
 
 
 def _copied(cx: Connection, position: Position, word: str = "pick") -> TodoStep:
-    """A commit to make again; a merge as one change of its first parent."""
+    """A commit to repeat; a merge counts as one change of its first parent."""
     return TodoStep(word, _hash(cx, position), 1)
 
 
@@ -171,9 +171,9 @@ def _hash(cx: Connection, position: Position) -> str:
 
 
 class OpenSequence(OpenConflicts):
-    """Several picks, reverts or steps of a rebase that are not finished.
+    """An unfinished sequence of picks, reverts or rebase steps.
 
-    `conflicts`, `resolve`, `table` and `diff` are of the step that it stopped at; `finish` goes on from there.
+    `conflicts`, `resolve`, `table` and `diff` concern the step it stopped at; `finish` goes on from there.
     """
 
     def __repr__(self) -> str:
@@ -185,26 +185,26 @@ class OpenSequence(OpenConflicts):
 
     @property
     def sources(self) -> tuple[str, ...]:
-        """The commit that it stopped at, as the start of its hash."""
+        """The commit it stopped at, as an abbreviated hash."""
         return tuple(step.commit[:10] for step in self._steps.todo[:1])
 
     @property
     def steps(self) -> list[tuple[str, str]]:
-        """What is left to do: a word and the hash of a commit each; the first is the one that it stopped at."""
+        """The remaining steps, each a word and a commit's hash; it stopped at the first."""
         self._read_again()
         return [(step.word, step.commit) for step in self._steps.todo]
 
     @property
     def made(self) -> list[Commit]:
-        """The commits that were made so far, oldest first; no branch shows them yet."""
+        """The commits made so far, oldest first; no branch shows them yet."""
         maker = self._maker()
         with self._ctx.catalog.read() as cx:
             return commits.describe(cx, [maker.at(h) for h in self._steps.made])
 
     def finish(self) -> list[Commit]:
-        """Make this step and all that follow, and move the branch; raise MergeConflict where one has conflicts.
+        """Make this step and all that follow, then move the branch; raise MergeConflict at a step with conflicts.
 
-        It stays open then, at that step. Returns the commits that were made.
+        The sequence then stays open at that step. Returns the commits made.
         """
         for _ in range(_TRIES):
             made = self._attempt()
@@ -216,7 +216,7 @@ class OpenSequence(OpenConflicts):
         return made
 
     def _attempt(self) -> list[Commit] | None:
-        """Make what is left and move the branch; None if the branch moved, and there is more to make."""
+        """Make the remaining steps and move the branch; None if the branch moved, so that there is more to make."""
         self._read_again()
         stopped = self._go_on()
         if stopped is not None:
@@ -226,7 +226,7 @@ class OpenSequence(OpenConflicts):
         return made if self._move() else None
 
     def skip(self) -> None:
-        """Leave out the commit that it stopped at, and go on to the next that has conflicts."""
+        """Leave out the commit it stopped at, and go on to the next with conflicts."""
         self._read_again()
         if not self._steps.todo:
             raise InvalidRequest(f"no step of this {self.verb} is left to skip", hint="finish() it")
@@ -234,7 +234,7 @@ class OpenSequence(OpenConflicts):
         self._go_on()
 
     def _go_on(self) -> MergeConflict | None:
-        """Make all steps up to one that has conflicts, which are returned."""
+        """Make steps up to the first with conflicts, and return that error."""
         while self._steps.todo:
             try:
                 steps = self._maker().make(self._steps, self._how())
@@ -244,7 +244,7 @@ class OpenSequence(OpenConflicts):
         return None
 
     def _advance(self, steps: Steps) -> None:
-        """Keep how far it is; what was resolved was of the step before."""
+        """Save the progress; what was resolved belonged to the previous step."""
         with self._ctx.catalog.write() as cx:
             lock_repository(cx, self._ctx.record.id)
             if not open_merges.advance(cx, self._record, steps.kept):
@@ -252,7 +252,7 @@ class OpenSequence(OpenConflicts):
         self._record = replace(self._record, sources=steps.kept, decisions={}, version=self._record.version + 1)
 
     def _move(self) -> bool:
-        """Let the branch show what was made; False if it moved meanwhile: then it is made on top of that."""
+        """Point the branch at what was made; False if it moved meanwhile, so that more steps follow."""
         steps = self._steps
         with self._ctx.catalog.write() as cx:
             lock_repository(cx, self._ctx.record.id)
@@ -268,7 +268,7 @@ class OpenSequence(OpenConflicts):
         return False
 
     def _caught_up(self, steps: Steps, head: BranchHead, shown: str) -> Steps:
-        """What a branch got while it was rebased is made again, too."""
+        """Append what the branch got while it was being rebased."""
         with self._ctx.catalog.read() as cx:
             old = history.by_hash(cx, self._ctx.record.id, steps.head)[0]
             if not history.clock(cx, head.position).holds(old):
@@ -287,7 +287,7 @@ class OpenSequence(OpenConflicts):
             head = need_branch(self._ctx, cx, r.branch)
         return StepMaker(self._ctx, head, r.mode, r.author, r.ff == "three-way")
 
-    # The step that it stopped at
+    # --- the step it stopped at ---
 
     def _target(self, maker: StepMaker) -> Target:
         top = maker.at(self._steps.top)

@@ -1,4 +1,4 @@
-"""Making a change again elsewhere: what one commit did to another is merged into a branch, as one commit of its own."""
+"""Repeat a change elsewhere: merge the difference of two commits into a branch, as a commit of its own."""
 
 from __future__ import annotations
 
@@ -24,26 +24,26 @@ from anabranch.repo.merge.sides import Gathered, Target, around
 
 @dataclass(frozen=True)
 class Picked:
-    """A change between two commits, and what the new commit says of itself."""
+    """A change between two commits, and the message, author and provenance of the new commit."""
 
     base: Position
     theirs: Position
     what: str
-    """For messages: such as `revert of 12ab34cd`."""
+    """For error messages, such as `revert of 12ab34cd`."""
     message: str
     author: str
     verb: str
     provenance: tuple[str, ...] = ()
     how: How = field(default_factory=How)
     line_of: BranchHead | None = None
-    """The branch that will show the commit, where it is made aside."""
+    """The branch that will show the commit, if it is made on a side branch."""
     starts_line: bool = False
     where: str | None = None
-    """For messages: what it is made on, where that is not the branch."""
+    """For error messages: what it is made on, if not the branch."""
 
 
 def pick(ctx: Context, on: str | None, picked: Picked) -> Commit | None:
-    """Make a change again on a branch; None if it changes nothing there."""
+    """Repeat a change on a branch; None if it changes nothing there."""
     return Attempts(ctx).run(lambda attempts: _attempt(attempts, on, picked))
 
 
@@ -63,7 +63,7 @@ def _attempt(attempts: Attempts, on: str | None, picked: Picked) -> Commit | Non
 
 
 def _shown(picked: Picked, target: Target) -> str:
-    """The branch as users know it, also where the commit is made aside."""
+    """The branch as users know it, even if the commit is made on a side branch."""
     return picked.line_of.name if picked.line_of else target.branch.name
 
 
@@ -89,7 +89,7 @@ def work_out_pick(ctx: Context, target: Target, picked: Picked) -> Merged:
 
 
 def _refuse_narrower(cx: Connection, gathered: Gathered, picked: Picked) -> None:
-    """Refuse to undo a wider type that a column still has: values of it may not fit the old one."""
+    """Refuse to undo the widening of a column that is still wide: its values may not fit the old type."""
     old, ours, then = ({t.id: t for t in side} for side in gathered.sides())
     for id_ in old.keys() & ours.keys() & then.keys():
         schemas = [side[id_].schema for side in (old, ours, then)]
@@ -116,7 +116,7 @@ def _refused(picked: Picked, target: Target, conflicts: Conflicts) -> MergeConfl
 
 
 def parent_of(cx: Connection, commit: Position, number: int | None, what: str) -> Position:
-    """The parent that a commit is compared with: a merge commit has several, so it must be named."""
+    """The parent to compare a commit with; a merge commit has several, so one must be named."""
     further = history.further_parents(cx, commit)
     if further and number is None:
         hint = "say which parent counts, parent=1 for the branch that was merged into"
@@ -129,5 +129,5 @@ def parent_of(cx: Connection, commit: Position, number: int | None, what: str) -
 
 
 def short(commit: Any) -> str:
-    """A commit as messages name it."""
+    """A commit as error messages name it."""
     return f"{commit.hash[:8]} ({commit.message.splitlines()[0]})" if commit.message else str(commit.hash[:8])

@@ -1,6 +1,6 @@
-"""Conflicts that change objects tell by themselves: both sides updated cells, and no rule is to decide them.
+"""Conflicts that change objects alone reveal: both sides updated cells, and no rule decides them.
 
-Only the touched columns of these objects are read, and no row of the table.
+Only the touched columns of these objects are read, and no rows of the table.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from anabranch.settings import LOOKED_UP_KEYS_LIMIT
 
 
 def plain_conflicts(ctx: Context, work: RowWork, access: Access) -> tuple[pa.Table, Decision] | None:
-    """The rows in conflict, with the columns that may be; None where there are none, or rows have to be read."""
+    """The rows in conflict, with the columns that may be; None if there are none, or if rows must be read."""
     if not _is_plain(work):
         return None
     ours, theirs = (_updates(layers or ()) for layers in (work.sides.to_ours, work.sides.to_theirs))
@@ -43,7 +43,7 @@ def plain_conflicts(ctx: Context, work: RowWork, access: Access) -> tuple[pa.Tab
 
 
 def _is_plain(work: RowWork) -> bool:
-    """Whether the two sides meet in updates alone, and cells that both changed are conflicts."""
+    """Whether the two sides meet only in updates, and every cell that both changed is a conflict."""
     sides, policy = work.sides, work.decision.policy
     free = policy.strictness == "cell" and policy.rule == CONFLICT and not policy.rules and not policy.by_old_key
     special = policy.full or policy.only_new_rows or policy.replaces_all or policy.theirs_deletes_win
@@ -68,7 +68,7 @@ def _touches_any(layer: Layer, columns: Sequence[Column]) -> bool:
 
 
 def _can_compare(work: RowWork, layers: Sequence[Layer], cells: Sequence[Column]) -> bool:
-    """Whether the changes are few, and as the table has its columns now; Arrow must be able to compare the values."""
+    """Whether the changes are few, fit the table's current columns, and have values that Arrow can compare."""
     schema = work.decision.schema
     if sum(x.object.row_count for x in layers) > LOOKED_UP_KEYS_LIMIT:
         return False
@@ -106,7 +106,7 @@ def _file(path: str, names: Sequence[str]) -> pa.Table:
 
 
 def _as_keys(rows: pa.Table, key: pa.Schema) -> pa.Table:
-    """Rows with the key in the types that it has now."""
+    """Rows with the key cast to its current types."""
     for n, field in enumerate(key):
         rows = rows.set_column(n, field, rows.column(field.name).cast(field.type))
     return rows

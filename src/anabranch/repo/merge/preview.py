@@ -23,10 +23,10 @@ from anabranch.repo.read.table import Table, make_selection
 
 @dataclass(frozen=True)
 class Preview:
-    """A merge that was made on no branch. Where there are conflicts, it shows ours."""
+    """A merge made on no branch. Where there are conflicts, it shows ours."""
 
     ref: str
-    """The hash of a commit that no branch shows: good for every `at=`."""
+    """The hash of a commit that no branch shows; works as any `at=`."""
     conflicts: Conflicts
     _ctx: Context
     _into: str
@@ -45,7 +45,7 @@ class Preview:
 
 
 def preview(ctx: Context, asked: MergeRequest, how: How | None = None) -> Preview:
-    """Work a merge out and publish it where nobody sees it but by its hash; `how` knows what was resolved already."""
+    """Make a merge as a commit that only its hash leads to; `how` knows what was already resolved."""
     with ctx.catalog.read() as cx:
         target, sources = read_ends(ctx, cx, asked)
         into = target.parent.hash

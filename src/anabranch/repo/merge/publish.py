@@ -1,4 +1,4 @@
-"""What was merged or picked, worked out but not published, and how it is published."""
+"""A merge or pick that is computed but not published, and how to publish it."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from anabranch.repo.merge.sides import Target
 
 @dataclass
 class Merged:
-    """A merge that is worked out, not published."""
+    """A merge that is computed but not published."""
 
     target: Target
     parents: tuple[CommitHead, ...]
@@ -34,32 +34,32 @@ class Merged:
 
 @dataclass(frozen=True)
 class CommitWords:
-    """What a commit says of itself."""
+    """A commit's message, author, start, provenance and facts."""
 
     message: str
     author: str
     started_at: int | None = None
-    """When it was begun; None for now."""
+    """When work on it began; None for now."""
     provenance: tuple[Origin, ...] = ()
     facts: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class PublishOptions:
-    """How a commit is published that a merge made."""
+    """Options for publishing a commit that a merge made."""
 
     allow_empty: bool = False
     open_merge: str | None = None
-    """The open merge that it finishes."""
+    """The open merge that this commit finishes."""
     line_of: BranchHead | None = None
-    """The branch that will show it, on whose line it is made, if that is another."""
+    """The branch that will show the commit, on whose line it is made, if that is another one."""
     starts_line: bool = False
 
 
 def publish_content(
     attempts: Attempts, merged: Merged, says: CommitWords, verb: str, options: PublishOptions = PublishOptions()
 ) -> Commit | None:
-    """Publish what was worked out, on the head that it was worked out for; None if there is nothing to say."""
+    """Publish a computed merge on the head it was computed for; None if it says nothing."""
     ctx, target, content = attempts.ctx, merged.target, _content(merged)
     if content.is_empty and not options.allow_empty:
         ctx.discard(merged.made)

@@ -1,5 +1,7 @@
-"""What a side really did with a column that the other side dropped: the catalogue only knows that a cell may have been
-touched, not what is left of it."""
+"""Find what a side really did to a column that the other side dropped.
+
+The catalogue only knows that a cell may have been touched, not what it holds now.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,7 @@ Things = tuple[list[ThingSide], list[ThingSide], list[ThingSide]]
 
 
 def with_real_updates(ctx: Context, gathered: Gathered, sides: Things, rules: Mapping[str, str]) -> Things:
-    """Sides that know which columns they updated or filled, wherever another side lacks one of them."""
+    """Say which columns each side really updated or filled, where the other side lacks one of them."""
     base, ours, theirs = sides
     one, other = (_Asking(ctx, gathered, reader, rules) for reader in (gathered.ours, gathered.theirs))
     return base, [one.refined(s, base, theirs) for s in ours], [other.refined(s, base, ours) for s in theirs]
@@ -60,7 +62,7 @@ class _Asking:
         return replace(side, touched=side.touched - all_ | updated, filled=side.filled - all_ | filled)
 
     def _under_lost_key(self, side: ThingSide, old: ThingSide, keyed: Schema) -> ThingSide:
-        """A table that lost its key on both sides: rows that are the same by that key were not changed."""
+        """For a table that lost its key on both sides: rows equal by the old key were not changed."""
         assert side.schema is not None
         key = [side.schema.written_as(c) for c in keyed.key_columns]
         if not side.rows_changed or None in key:
@@ -71,7 +73,7 @@ class _Asking:
         return replace(side, rows_changed=rows_differ(self.ctx, sides, by_key), has_unique_old_key=apart)
 
     def _without_undone(self, side: ThingSide, old: ThingSide) -> ThingSide:
-        """A table whose making is undone: rows that were changed and changed back are as they were."""
+        """For a table whose creation is undone: rows that were changed and changed back were not changed."""
         if not self.gathered.backward or not side.rows_changed:
             return side
         return replace(side, rows_changed=rows_differ(self.ctx, self._sides(side, old, None)))
@@ -79,7 +81,7 @@ class _Asking:
     def _used(
         self, side: ThingSide, old: ThingSide, layers: tuple[Layer, ...] | None, columns: Sequence[Column]
     ) -> Used:
-        """Look at the rows that base and side have: at the keys that were touched, or at all."""
+        """Compare the rows of base and side, at the touched keys or at all."""
         return used_columns(self.ctx, self._sides(side, old, layers), columns, self._policy(side, columns))
 
     def _sides(self, side: ThingSide, old: ThingSide, layers: tuple[Layer, ...] | None) -> Sides:
@@ -95,7 +97,7 @@ class _Asking:
         return Sides(base.knowing(shared), there, there, layers, layers, self.reader.pending())
 
     def _policy(self, side: ThingSide, columns: Sequence[Column]) -> RowPolicy:
-        """The rules of these columns: a base that is merged itself follows them."""
+        """The rules of these columns, which a base that must itself be merged follows."""
         assert side.schema is not None
         rules = read_rules(self.rules, [{side.path: side.schema}], partly=True)
         described = side.texts("properties")
@@ -108,7 +110,7 @@ def _may_be_missed(column: Column, side: ThingSide, old: ThingSide, other: Thing
 
 
 def _may_be_updated(column: Column, layers: Sequence[Layer] | None) -> bool:
-    """Whether some cell of a column may have another value, by what the catalogue knows."""
+    """Whether the catalogue allows that some cell of a column was updated."""
     if layers is None:
         return True
     if any(column.ids & set(x.object.touched) for x in layers if x.object.kind in ("update", "exceptions")):

@@ -1,4 +1,4 @@
-"""rebase and replay: make the commits of one branch again on top of another, one by one; all of them or none."""
+"""rebase and replay: repeat the commits of one branch on top of another, one by one; all or none."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ from anabranch.repo.merge.request import MergeRequest, MergeResult, diff_since, 
 from anabranch.repo.merge.side_branch import side_branch
 
 _TRIES = 1
-"""Copies take longer than commits: who tries again has more to copy each time."""
+"""Copying takes longer than committing: every retry has more to copy."""
 
 
 def rebase(ctx: Context, branch: str, onto: str, rules: Mapping[str, str], strictness: str) -> list[Commit]:
-    """Make a branch's commits again on top of a ref; the branch moves when all of them are made."""
+    """Repeat a branch's commits on top of a ref; the branch moves when all are made."""
     how = How(check_strictness(strictness), rules)
     with ctx.catalog.read() as cx:
         head, top = need_branch(ctx, cx, branch), resolve(ctx, cx, onto)
@@ -39,7 +39,7 @@ def rebase(ctx: Context, branch: str, onto: str, rules: Mapping[str, str], stric
 
 
 def _catch_up(copying: _Copying, branch: str, top: Position) -> None:
-    """Copy what the branch has and was not copied yet, and let it show the copies."""
+    """Copy the branch's commits that are not copied yet, and point it at the copies."""
     ctx = copying.ctx
     with ctx.catalog.read() as cx:
         head = need_branch(ctx, cx, branch)
@@ -53,7 +53,7 @@ def _catch_up(copying: _Copying, branch: str, top: Position) -> None:
 
 
 def replay(ctx: Context, asked: MergeRequest) -> MergeResult:
-    """Copy the sources' commits onto the target; without a merge commit, and all or nothing."""
+    """Copy the sources' commits onto the target, without a merge commit; all or nothing."""
     return Attempts(ctx, _TRIES).run(lambda _: _replay(ctx, asked))
 
 
@@ -73,19 +73,19 @@ def _replay(ctx: Context, asked: MergeRequest) -> MergeResult:
 
 @dataclass
 class _Copying:
-    """Commits that are made again on a branch aside."""
+    """Commits being copied onto a side branch."""
 
     ctx: Context
     to: str
     how: How
     verb: str
     where: str | None = None
-    """For messages: what they are made on, where that is not the branch."""
+    """For error messages: what they are made on, if not the branch."""
     done: list[Position] = field(default_factory=list)
     made: list[Commit] = field(default_factory=list)
 
     def copy(self, todo: Sequence[Position], branch: BranchHead) -> None:
-        """Make commits again, for a branch that is to show them."""
+        """Copy commits for the branch that is to show them."""
         for position in todo:
             with self.ctx.catalog.read() as cx:
                 described = commits.describe(cx, [position])[0]
@@ -102,7 +102,7 @@ class _Copying:
 
 
 def _is_on_top(cx: Connection, onto: Position, tip: Position) -> bool:
-    """Tell whether a tip follows from a commit by single commits already, so that nothing need be made again."""
+    """Whether a tip already follows a commit without merges between, so that there is nothing to copy."""
     clock = history.clock(cx, tip)
     if tip == onto or not clock.holds(onto):
         return False
@@ -111,9 +111,9 @@ def _is_on_top(cx: Connection, onto: Position, tip: Position) -> bool:
 
 
 def commits_to_copy(cx: Connection, onto: Position, tip: Position) -> list[Position]:
-    """The first parents of a tip that `onto` lacks, oldest first, without merges of what `onto` has.
+    """The tip's first-parent history that `onto` lacks, oldest first, without merges of what `onto` has.
 
-    Other merges are made again as one change, so that nothing that they brought is lost.
+    Other merges are copied as one change, so that nothing they brought is lost.
     """
     lines = history.Lines(cx)
     if is_ancestor(lines, tip, onto):
@@ -128,7 +128,7 @@ def commits_to_copy(cx: Connection, onto: Position, tip: Position) -> list[Posit
 
 
 def _fork(lines: history.Lines, clock: Clock, onto: Position) -> Position:
-    """The newest commit on a path of first parents that another commit descends from."""
+    """The newest commit on a first-parent path that another commit descends from."""
     for line, index in clock:
         known = bisect(range(index + 1), 0, key=lambda n: not is_ancestor(lines, Position(line, n), onto))
         if known:
@@ -137,7 +137,7 @@ def _fork(lines: history.Lines, clock: Clock, onto: Position) -> Position:
 
 
 def _move(ctx: Context, branch: BranchHead, made_on: str, verb: str) -> Position:
-    """Let the branch show what was made, if it is still where it was; returns what it shows."""
+    """Point the branch at what was made, if it has not moved; return what it shows."""
     with ctx.catalog.write() as cx:
         lock_repository(cx, ctx.record.id)
         found = branches.find(cx, ctx.record.id, made_on)

@@ -1,4 +1,4 @@
-"""Making a commit again: the same parents, other words, or more in it. Amending and squashing are this."""
+"""Make a commit again: same parents, with another message or more in it. Used to amend and squash."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from anabranch.repo.merge.side_branch import side_branch
 
 
 def remake(ctx: Context, old: Position, tip: Position, branch: BranchHead, says: CommitWords, verb: str) -> Commit:
-    """Make a commit with the parents of an old one and the state of a tip, which is the old one or follows from it.
+    """Make a commit with an old one's parents and the state of a tip, which is the old one or a descendant.
 
-    No branch moves; `branch` is the one that is to show it.
+    No branch moves; `branch` is the one that will show it.
     """
     with ctx.catalog.read() as cx:
         first = history.parent(cx, old, 1)
@@ -42,7 +42,7 @@ class _FurtherParents:
     referred: tuple[ThingId, ...]
 
     def references(self, merged: Merged) -> list[ChangeReference]:
-        """The difference to the further parents is not described again: states are compared where it matters."""
+        """Leave the difference to the further parents undescribed: states are compared where it matters."""
         drafted = [t.id for t in merged.target.draft.things.values() if holds_rows(t.kind)]
         tables = dict.fromkeys((*drafted, *self.referred))
         return [ChangeReference(t, n, None, None) for t in tables for n in range(1, len(self.further) + 1)]

@@ -1,4 +1,4 @@
-"""What a merge is asked for and what it did, and the ends that it lies between."""
+"""What a merge is asked to do, what it did, and how its target and sources are found."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ FastForward = Literal["auto", "only", "never"]
 
 @dataclass(frozen=True)
 class MergeRequest:
-    """What `repo.merge(…)` was asked for."""
+    """The arguments of `repo.merge(…)`."""
 
     sources: tuple[str, ...]
     into: str | None = None
@@ -38,7 +38,7 @@ class MergeRequest:
     ff: FastForward = "auto"
     author: str | None = None
     provenance: Any = ()
-    """Of a squash: what it is made from, if not its sources."""
+    """For a squash: what it is made from, if not its sources."""
     facts: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -74,7 +74,7 @@ class MergeResult:
 
 
 def read_ends(ctx: Context, cx: Connection, asked: MergeRequest) -> tuple[Target, list[Position]]:
-    """Find the branch that moves and the sources that it lacks."""
+    """Find the branch that moves, and the sources it lacks."""
     head = need_branch(ctx, cx, asked.into or ctx.default_branch(cx))
     parent = history.head(cx, head.position)
     assert parent is not None
@@ -84,12 +84,12 @@ def read_ends(ctx: Context, cx: Connection, asked: MergeRequest) -> tuple[Target
 
 
 def diff_since(ctx: Context, target: Target, made: Commit) -> Callable[[], Diff]:
-    """What a branch shows now against what it showed before."""
+    """Compare what a branch shows now with what it showed before."""
     return lambda: diff(ctx, target.parent.hash, made.hash)
 
 
 def default_message(asked: MergeRequest, target: Target) -> str:
-    """What a merge says of itself."""
+    """The message of a merge, given or generated."""
     names = ", ".join(asked.sources)
     return asked.message if asked.message is not None else f"merge {names} into {target.branch.name}"
 

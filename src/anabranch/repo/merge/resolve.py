@@ -1,4 +1,4 @@
-"""resolve: decide conflicts by side, by values or by expressions; kept with the three rows that they are of."""
+"""resolve: decide conflicts by side, values or expressions; decisions are kept with the three rows at each key."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _SIDES = {"base": BASE, "ours": OURS, "theirs": THEIRS}
 
 @dataclass(frozen=True)
 class Resolution:
-    """What `resolve` was asked for."""
+    """The arguments of `resolve`."""
 
     table: str
     take: str | None = None
@@ -50,12 +50,12 @@ class Resolution:
 
     @property
     def is_for_all(self) -> bool:
-        """Whether it speaks of the table as a whole."""
+        """Whether it concerns the table as a whole."""
         return self.where is None and self.key is None and not self.values
 
 
 def given_content(content: bytes | str) -> dict[str, Any]:
-    """Bytes that a file is to hold, as values of its row; the merge stores them when it is worked out."""
+    """A file's new content as values of its row; the merge stores the bytes when it is computed."""
     given = content.encode() if isinstance(content, str) else bytes(content)
     if len(given) > GIVEN_CONTENT_LIMIT_BYTES:
         hint = "take a side, finish the merge, then put the file"
@@ -66,7 +66,7 @@ def given_content(content: bytes | str) -> dict[str, Any]:
 
 
 def resolve_things(conflicts: Conflicts, asked: Resolution) -> dict[str, str]:
-    """Decide conflicts of the table itself and of its columns, where a side is taken."""
+    """Settle conflicts over the table itself and its columns by taking a side."""
     if not asked.is_for_all or asked.take not in ("ours", "theirs"):
         return {}
     found = {}
@@ -82,9 +82,10 @@ def resolve_things(conflicts: Conflicts, asked: Resolution) -> dict[str, str]:
 def resolve_rows(
     ctx: Context, conflicts: Conflicts, asked: Resolution, settled: Mapping[ThingId, pa.Table], way_out: str
 ) -> tuple[dict[ThingId, pa.Table], int]:
-    """Decide rows and cells in conflict; gives the settled rows of the table, and how many conflicts were settled.
+    """Settle rows and cells in conflict; return the table's settled rows and how many conflicts were settled.
 
-    `settled` are rows that were decided before; `way_out` is what helps where nothing can be."""
+    `settled` holds rows decided before; `way_out` is the hint where nothing can be resolved.
+    """
     tables = conflicts.decided(asked.table)
     if not tables:
         _refuse_keys(conflicts, asked.table, way_out)
@@ -102,14 +103,14 @@ def resolve_rows(
 
 
 def _refuse_keys(conflicts: Conflicts, table: str, hint: str) -> None:
-    """Rows that a key does not tell apart can't be settled one by one."""
+    """Refuse rows that break a key, which can't be settled one by one."""
     names = [v.name for v in conflicts.broken if v.table == table and v.kind == "key"]
     if names:
         raise InvalidRequest(f"rows of {table!r} that break its key ({names[0]}) can't be resolved", hint=hint)
 
 
 def _replaced(known: pa.Table | None, rows: pa.Table, schema: Schema) -> pa.Table:
-    """Settled rows with newer ones in the place of those of the same key."""
+    """Settled rows, with newer ones in place of those with the same key."""
     if known is None or known.schema.names != rows.schema.names:
         return rows
     keys = [str(k) for k in schema.key_ids]
@@ -124,7 +125,7 @@ class _Resolving:
     table: TableConflicts
     asked: Resolution
     broken: bool = False
-    """Whether the rows are not in conflict but break a constraint."""
+    """Whether the rows break a constraint, rather than being in conflict."""
 
     @property
     def schema(self) -> Schema:
@@ -147,7 +148,7 @@ class _Resolving:
         return pa.table(columns), count
 
     def _values(self, rows: pa.Table) -> dict[Column, list[Any]]:
-        """The values that were given: of an expression, one for each row."""
+        """The values given: an expression's, computed for each row, or a constant."""
         found = {}
         for name, value in self.asked.values.items():
             column = self.schema.column(name)
@@ -160,7 +161,7 @@ class _Resolving:
         return found
 
     def _constant(self, column: Column, value: Any) -> Any:
-        """A Python value as the column holds it, taken in as one of a row would be."""
+        """A Python value as the column holds it, converted like one in a row."""
         try:
             return one_value(constant_for(value, column), column)[0].as_py()
         except DoesNotFit as error:
@@ -179,7 +180,7 @@ class _Resolving:
         return [by_key[key] for key in tuples(rows, keys)]
 
     def _settle(self, row: dict[str, Any], given: Mapping[Column, Any]) -> int:
-        """Settle what was asked for in one row; returns how many conflicts that were."""
+        """Settle what was asked for in one row; return how many conflicts that settles."""
         if self.broken:
             return self._settle_broken(row, given)
         if row[KIND] is not None:
@@ -193,7 +194,7 @@ class _Resolving:
         return len(wanted)
 
     def _settle_broken(self, row: dict[str, Any], given: Mapping[Column, Any]) -> int:
-        """Give a row that breaks a constraint the values that were given, or those that a side has."""
+        """Give a row that breaks a constraint the given values, or a side's."""
         for c in given:
             row[str(c.id)] = given[c]
         if not given:
@@ -206,7 +207,7 @@ class _Resolving:
         return 1
 
     def _settle_row(self, row: dict[str, Any], given: Mapping[Column, Any]) -> int:
-        """Settle a row that one side deleted: it is as the side has it, or stays with the values that were given."""
+        """Settle a row that one side deleted: take it as a side has it, or keep it with the given values."""
         if self.asked.columns is not None:
             return 0
         side = _SIDES[self.asked.take] if self.asked.take else OURS if row[there(OURS)] else THEIRS

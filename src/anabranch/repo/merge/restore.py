@@ -26,7 +26,7 @@ from anabranch.repo.merge.sides import Ancestor, Gathered, SideReader, Target
 def restore(
     ctx: Context, table: str, to: str, on: str | None, message: str | None, author: str | None
 ) -> Commit | None:
-    """Make a table what it was; None if it is so already. Its name and properties come back, too."""
+    """Make a table what it was, properties included; None if it already is. A dropped table gets its name back."""
     described = message or f"restore {table} to {to}"
     return Attempts(ctx).run(lambda attempts: _attempt(attempts, table, to, on, described, author or ctx.author))
 
@@ -43,7 +43,7 @@ def _attempt(attempts: Attempts, table: str, to: str, on: str | None, message: s
 
 
 def _plan(ctx: Context, cx: Connection, target: Target, then: Clock, thing: ThingId) -> tuple[Gathered, ThingsMerge]:
-    """The table at the head becomes the one at the ref: as a merge in which theirs wins everything."""
+    """Plan a merge in which theirs, the table at the ref, wins everything."""
     ours = SideReader(ctx, target.clock, None)
     theirs = SideReader(ctx, then, None)
     gathered = Gathered((target.clock.head,), ours, ours, theirs, (thing,), Ancestor(ours), backward=True)
@@ -57,7 +57,7 @@ def _plan(ctx: Context, cx: Connection, target: Target, then: Clock, thing: Thin
 
 
 def _is_narrower(then: ThingSide, now: ThingSide) -> bool:
-    """Whether values of now may not fit the types of then: rows can't be compared, so a new version is taken whole."""
+    """Whether current values may not fit the old types: rows can't be compared, so the old table is taken whole."""
     assert then.schema is not None
     assert now.schema is not None
     pairs = [(c, now.schema.written_as(c)) for c in then.schema]
@@ -65,7 +65,7 @@ def _is_narrower(then: ThingSide, now: ThingSide) -> bool:
 
 
 def _result(ctx: Context, cx: Connection, target: Target, mine: ThingSide | None, other: ThingSide) -> ThingSide:
-    """Where the table goes: its place now if it is there, else the place it had, if that is free and still there."""
+    """Where the table goes: its current place if it has one, else its old place, if that is free and still exists."""
     if mine is not None:
         return ThingSide(mine.id, "table", mine.parent_id, mine.name, mine.path, other.attributes, other.schema)
     taken = entries.find_name(cx, ctx.record.id, target.clock, other.parent_id, other.name)

@@ -39,7 +39,7 @@ _NAMED_AT_MOST = 5
 
 @dataclass(frozen=True)
 class RevertRequest:
-    """What `repo.revert(…)` was asked for."""
+    """The arguments of `repo.revert(…)`."""
 
     commit: str
     on: str | None = None
@@ -51,7 +51,7 @@ class RevertRequest:
 
 
 def revert(ctx: Context, asked: RevertRequest) -> Commit | None:
-    """Make the opposite of a commit's change, as a new commit."""
+    """Publish the opposite of a commit's change, as a new commit."""
     with ctx.catalog.read() as cx:
         position = resolve(ctx, cx, asked.commit)
         described = commits.describe(cx, [position])[0]
@@ -73,7 +73,7 @@ def revert(ctx: Context, asked: RevertRequest) -> Commit | None:
 
 
 def undoing(commit: Commit) -> str:
-    """What a revert says of itself."""
+    """The message of a revert."""
     return f'revert "{commit.message}"'
 
 
@@ -88,9 +88,9 @@ def refuse_dependents(ctx: Context, what: str, before: Position, commit: Positio
 
 
 def dependents(ctx: Context, before: Position, commit: Position, head: Position) -> list[Commit]:
-    """Find the commits up to a head that touched the rows that a commit touched, or what it made.
+    """Find the commits up to a head that touched rows that a commit touched, or things that it made.
 
-    What they did and undid again does not count: rows, columns and tables that are as the commit left them.
+    What they undid again doesn't count: rows, columns and tables that are as the commit left them.
     """
     with ctx.catalog.read() as cx:
         lines = history.Lines(cx)
@@ -111,7 +111,7 @@ def dependents(ctx: Context, before: Position, commit: Position, head: Position)
 def _later(
     ctx: Context, cx: Connection, entry: Entry, later: Sequence[Leg], head: Position
 ) -> list[tuple[Position, Entry]]:
-    """What later commits say of a thing, and of what is in it if it is a namespace."""
+    """What later commits say of a thing and, for a namespace, of its contents."""
     things = [entry.thing_id]
     if entry.kind == "namespace":
         inside = entries.list_names(cx, ctx.record.id, history.clock(cx, head), entry.thing_id)
@@ -143,7 +143,7 @@ class _ChangedTable:
             return paths.makers(cx, self.later, self.things)
 
     def on_rows(self) -> list[Position]:
-        """The later commits that touched a row that the commit touched, and that is not as it left it."""
+        """The later commits that touched a row of the commit's which is no longer as it left it."""
         mine, after = self._layers(self.own), self._layers(self.later)
         if not mine or not after:
             return []
@@ -163,7 +163,7 @@ class _ChangedTable:
         return list(dict.fromkeys(makers[x.object.id] for x in found if x.object.id in makers))
 
     def on_columns(self, before: Position, described: Sequence[tuple[Position, Entry]]) -> list[Position]:
-        """The later commits that wrote to a column that the commit made, or changed the schema on top of it."""
+        """The later commits that wrote to a column the commit made, or changed the schema after it."""
         schema, old = self._schema(self.entry), self._schema_at(before)
         if schema is None or old is None or schema.id == old.id:
             return []
@@ -180,7 +180,7 @@ class _ChangedTable:
     # --- what was undone since ---
 
     def is_as_left(self) -> bool:
-        """Whether the table at the head is the one that the commit left: its name, columns, attributes and rows."""
+        """Whether the table at the head is as the commit left it: its name, columns, attributes and rows."""
         now = self._entry_at(self.head)
         if now is None or now.dropped or now.attributes != self.entry.attributes or not self._has_same_columns():
             return False
@@ -200,7 +200,7 @@ class _ChangedTable:
         return have_equal_columns(self._schema(self.entry), self._schema(now))
 
     def _differs(self, layers: Sequence[Layer], columns: Sequence[Column] | None = None) -> bool:
-        """Whether a row that these layers touch is not as the commit left it; of `columns`, one that is still there."""
+        """Whether a row these layers touch is not as the commit left it; with `columns`, whether any was updated."""
         state = self._state(layers)
         engine = self._engine(state, layers)
         with reading(self.ctx, replace(state, layers=tuple(layers))):
@@ -208,7 +208,7 @@ class _ChangedTable:
             return bool(self._differing(engine, keys, columns).num_rows)
 
     def _differing(self, engine: Engine, keys: pa.Table, columns: Sequence[Column] | None = None) -> pa.Table:
-        """Those of some keys whose rows are not as the commit left them."""
+        """The keys among these whose rows are not as the commit left them."""
         now = self._entry_at(self.head)
         if now is None or now.dropped:
             return keys

@@ -1,4 +1,4 @@
-"""What a merge of rows reads and makes: a table at base, ours and theirs, and the statements that come of it."""
+"""The input and output of a merge of rows: a table at base, ours and theirs, and the resulting statements."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ from anabranch.repo.merge.merge_base import BaseRows
 
 @dataclass(frozen=True)
 class Times:
-    """When objects were first committed, and when the two sides were, whose changes objects may not show."""
+    """When objects were first committed, and when both heads were, for changes that no object shows."""
 
     objects: Mapping[ObjectId, int]
-    """One that is not among them is made by this merge, and newer than all."""
+    """An object not among them is made by this merge, and newer than all others."""
     ours: int
     theirs: int
 
     def ranks(self) -> dict[int, int]:
-        """The places of all times in their order, from 1."""
+        """The rank of each time, from 1."""
         return {when: n for n, when in enumerate(sorted({*self.objects.values(), self.ours, self.theirs}), 1)}
 
 
@@ -39,11 +39,11 @@ class Sides:
     ours: TableState
     theirs: TableState
     to_ours: tuple[Layer, ...] | None
-    """None if only the states can tell."""
+    """None if the states must be compared."""
     to_theirs: tuple[Layer, ...] | None
     pending: Mapping[ObjectId, bytes] = field(default_factory=dict)
     times: Times | None = None
-    """When what was said, if a rule asks for it."""
+    """Commit times, if a rule asks for them."""
 
     @property
     def by_changes(self) -> bool:
@@ -60,20 +60,20 @@ class Sides:
 
 @dataclass(frozen=True)
 class MergedRows:
-    """What a merge makes of a table's rows: nothing of it is seen yet."""
+    """What a merge makes of a table's rows; no commit links it yet."""
 
     statements: tuple[Statement, ...] = ()
-    """Steps against ours, in order; objects of theirs among them are linked."""
+    """Steps on top of ours, in order; objects of theirs among them are linked."""
     exceptions: NewObject | None = None
-    """What the rows that met have become, against theirs."""
+    """What the rows that both sides touched became, relative to theirs."""
     by_changes: bool = True
     """Whether the changes tell the difference to theirs, so that it can be referred to."""
     conflicts: pa.Table | None = None
-    """Decided rows that are in conflict."""
+    """The decided rows in conflict."""
     decision: Decision | None = None
     made: tuple[NewObject, ...] = ()
     replaced: bool = False
-    """Whether the statement holds all rows: the key is another than ours, so nothing that was written stays."""
+    """Whether the statement holds all rows, because the key differs from ours: nothing written before stays."""
 
 
 @dataclass(frozen=True)
@@ -81,6 +81,6 @@ class Used:
     """What a side really did with columns since the base."""
 
     updated: tuple[Column, ...] = ()
-    """Some row that the base has, too, has another value."""
+    """Columns with a new value in some row that the base has, too."""
     filled: tuple[Column, ...] = ()
-    """Some row that the base has not has a value."""
+    """Columns with a value in some row that the base lacks."""

@@ -1,4 +1,4 @@
-"""Before rows are merged: the engine is chosen, and rules that are SQL are read for it."""
+"""Prepare a merge of rows: choose the engine, and parse SQL rules for it."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from anabranch.repo.read.conditions import not_in_duck
 
 @dataclass(frozen=True)
 class RowWork:
-    """What a merge of rows works with: the sides, how rows are decided, and the engine."""
+    """The sides of a merge of rows, how rows are decided, and the engine."""
 
     sides: Sides
     decision: Decision
@@ -37,13 +37,13 @@ class RowWork:
 
 
 def _expression_of(rule: Rule) -> Expression:
-    """The SQL of a rule: as the user gave it, or as the catalogue may say it."""
+    """The SQL of a rule, as the user gave it or as the catalogue keeps it."""
     text = rule.expression or ""
     return kept(text, f"the rule {rule.given_as!r}") if rule.kept else Expression.of(text, {}, "rules=")
 
 
 def prepare(ctx: Context, sides: Sides, schema: Schema, policy: RowPolicy) -> RowWork:
-    """Choose the engine and let it read users' rules."""
+    """Choose the engine and parse users' rules for it."""
     cells = tuple(c for c in schema if c.id not in schema.key_ids)
     name = sides.ours.name
     rules = {c: policy.rules[c.id] for c in cells if _has_sql(policy, c)}
@@ -70,7 +70,7 @@ def prepare(ctx: Context, sides: Sides, schema: Schema, policy: RowPolicy) -> Ro
 def lacking_columns(
     cells: Sequence[Column], ours: Iterable[Schema], theirs: Iterable[Schema]
 ) -> frozenset[tuple[str, str]]:
-    """The columns that a side does not have, whichever of its schemas is asked."""
+    """The columns that a side lacks in all of its schemas."""
     sides = ((OURS, list(ours)), (THEIRS, list(theirs)))
     return frozenset((side, str(c.id)) for side, has in sides for c in cells if not any(s.written_as(c) for s in has))
 

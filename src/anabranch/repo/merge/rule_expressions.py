@@ -1,4 +1,4 @@
-"""Users' expressions over base, ours and theirs of a cell: checked as values of an update are, before they run."""
+"""Users' expressions over a cell's base, ours and theirs, checked like values of an update before they run."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ _NO_SCHEMA: Any = "rule"
 
 
 def rule_schema(column: Column) -> Schema:
-    """What a user's rule for a column can speak of."""
+    """The schema that a rule for a column sees: base, ours and theirs."""
     named = tuple(replace(column, id=column.id, name=n) for n in ("base", "ours", "theirs"))
     return Schema(_NO_SCHEMA, named, ())
 
 
 def unproven_rule(rule: Expression, column: Column, what: str) -> str | None:
-    """Name what only Spark may do in a rule; one of another type than the column's is refused."""
+    """Name what only Spark can do in a rule; refuse one whose type doesn't fit the column's."""
     schema = rule_schema(column)
     return unproven([rule], schema) or unproven_cast(rule, schema, column, what)
 
 
 def rule_tree(rule: Expression, column: Column, engine: Engine, what: str) -> Any:
-    """A rule as the engine gets it once the values are filled in, cast to the column's type."""
+    """A rule as the engine takes it, cast to the column's type."""
     if engine.in_process:
         tree, source = rule.for_duck(rule_schema(column))
     else:

@@ -1,6 +1,6 @@
-"""Many sources merged in one pass: each sprang from one commit that the target holds, and changed rows of its own.
+"""Merge many sources in one pass: all forked from one commit that the target has, each changed rows of its own.
 
-This comes to what merging them one after another does. What it does not cover is left to that.
+The result is the same as merging them one by one, which is what happens to anything not covered here.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from anabranch.repo.write.netting import counts_of
 def merge_shards(
     ctx: Context, cx: Connection, target: Target, sources: Sequence[Clock], fork: Position, how: How
 ) -> Outcome | None:
-    """Unite what the sources did since the fork with the target's draft; None if it takes more than uniting."""
+    """Unite the sources' changes since the fork in the target's draft; None if it takes more than that."""
     if how.strictness in ("table", "operations") or how.settled or target.draft.things:
         return None
     return _Uniting(ctx, cx, target, fork).run(sources)
@@ -77,7 +77,7 @@ class _Uniting:
         return Outcome(Conflicts(), self._references(base, ours), linked)
 
     def _shards_of(self, source: Clock, base: SideReader, ours: SideReader) -> list[Shard] | None:
-        """What a source did since the fork; None if it did more than change rows of tables that all describe alike."""
+        """What a source did since the fork; None if it changed more than rows, or ours describes a table otherwise."""
         way = source.since(self.fork)
         things, names = entries.touched(self.cx, way)
         wanted = [ThingId(t) for t in sorted(things)]
@@ -97,12 +97,12 @@ class _Uniting:
         return found
 
     def _layers(self, way: Ranges, side: ThingSide) -> tuple[Layer, ...] | None:
-        """The objects of a source that can be linked as they are; None if some can't."""
+        """The source's objects, if all can be linked as they are; else None."""
         found = paths.layers_along(self.cx, (Stretch(way),), sorted(side.ids), self.ctx.known_objects)
         return found if found is not None and all(_can_link(x, side) for x in found) else None
 
     def _references(self, base: SideReader, ours: SideReader) -> list[ChangeReference]:
-        """The tables that ours changed since the fork: they are new to every source."""
+        """References for the tables that ours changed since the fork: those changes are new to every source."""
         things, _ = entries.touched_between(self.cx, base.clock, ours.clock)
         mine = ours.states(ThingId(t) for t in sorted(things)).values()
         changed = [s for s in mine if holds_rows(s.kind) and ours.layers(s.ids) != ()]
@@ -110,7 +110,7 @@ class _Uniting:
 
 
 def _is_plain(entry: Entry, side: ThingSide) -> bool:
-    """Whether an entry says nothing of a table but that its rows changed."""
+    """Whether an entry says only that a table's rows changed."""
     if side.schema is None or entry.dropped or entry.replaced:
         return False
     overwrites = not side.schema.key and "overwrite" in entry.operations
@@ -122,13 +122,13 @@ def _described(side: ThingSide) -> tuple[object, ...]:
 
 
 def _can_link(layer: Layer, side: ThingSide) -> bool:
-    """Whether an object says what it said, wherever it is linked: it was written under the schema that all have."""
+    """Whether an object means the same wherever it is linked: it was written under the common schema."""
     schema = side.schema
     return layer.object.kind != "exceptions" and not layer.without and layer.object.schema_id == (schema and schema.id)
 
 
 def are_apart(shards: Sequence[Sequence[Layer] | None]) -> bool:
-    """Tell whether no two shards hold one key, by the key ranges of their objects; None is one that may hold any."""
+    """Whether no two shards share a key, by their objects' key ranges; None stands for a shard with any keys."""
     boxes: list[tuple[KeyRange, int]] = []
     for n, layers in enumerate(shards):
         if layers is None or any(x.object.key_range is None for x in layers):
@@ -144,7 +144,7 @@ def are_apart(shards: Sequence[Sequence[Layer] | None]) -> bool:
 
 
 def _united(draft: ThingDraft, shards: Sequence[Shard]) -> ThingDraft:
-    """A table with all that the sources did, in their order, step by step."""
+    """A table with all that the sources did, in order, step by step."""
     steps = []
     for shard in shards:
         for turn in sorted({x.turn for x in shard.layers}):

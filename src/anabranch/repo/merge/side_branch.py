@@ -1,4 +1,4 @@
-"""Working aside: a branch for as long as something is made, so that nobody's branch moves until it is done."""
+"""Side branches: temporary, so that nobody's branch moves until the work is done."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from anabranch.repo.context.context import Context
 
 @contextmanager
 def side_branch(ctx: Context, branch: BranchHead, onto: Position) -> Iterator[str]:
-    """A branch to work on that goes at the end; until then nobody's branch moves."""
+    """Make a branch to work on, and remove it at the end."""
     name = f"{branch.name}.{new_id('x')[1:9]}"
     with ctx.catalog.write() as cx:
         lock_repository(cx, ctx.record.id)

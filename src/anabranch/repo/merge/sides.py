@@ -1,4 +1,4 @@
-"""What a merge reads: the things that either side touched since the base, as they are on each side."""
+"""What a merge reads: the things that a side touched since the base, as each side has them."""
 
 from __future__ import annotations
 
@@ -51,15 +51,15 @@ Place = tuple[ThingId, str]
 
 @dataclass(frozen=True)
 class SideReader:
-    """One commit as a merge sees it, and the way from the base to it."""
+    """One commit as a merge sees it, and the path from the base to it."""
 
     ctx: Context
     clock: Clock
     legs: tuple[Leg, ...] | None
-    """The way from the base; None where there is none that the changes tell."""
+    """The path from the base; None if changes tell of none."""
     draft: Draft = field(default_factory=Draft)
     exact: bool = True
-    """Whether the way begins at the base; if not, it only says what may have been touched."""
+    """Whether the path begins at the base; if not, it only says what may have been touched."""
     _committed: dict[ThingId, ThingSide | None] = field(default_factory=dict, repr=False, compare=False)
     _described: dict[ThingId, tuple[Entry | None, Place | None]] = field(
         default_factory=dict, repr=False, compare=False
@@ -67,7 +67,7 @@ class SideReader:
     _ways: dict[tuple[ThingId, ...], tuple[Layer, ...] | None] = field(default_factory=dict, repr=False, compare=False)
 
     def states(self, things: Iterable[ThingId]) -> dict[ThingId, ThingSide]:
-        """The things that are there."""
+        """The things that exist here."""
         wanted = list(dict.fromkeys(things))
         new = [t for t in wanted if t not in self.draft.things and t not in self._committed]
         if new:
@@ -81,7 +81,7 @@ class SideReader:
     def described(
         self, cx: Connection, thing: ThingId, entry: Entry | None = None
     ) -> tuple[Entry | None, Place | None]:
-        """What the commit says of a thing, and its namespace and own name there, if it has one."""
+        """What the commit says of a thing, and its namespace and own name, if it has any."""
         if thing not in self._described:
             entry = entry or entries.find_entry(cx, self.clock, thing)
             self._described[thing] = entry, entries.place_of(cx, self.clock, thing) if entry else None
@@ -108,7 +108,7 @@ class SideReader:
         return self._with_changes(made) if holds_rows(entry.kind) else replace(made, operations=self._operations(made))
 
     def _with_changes(self, made: ThingSide) -> ThingSide:
-        """What was done to a table since the base."""
+        """The thing, with what was done to it since the base."""
         layers = self._layers(made.ids)
         known = layers or ()
         updates = [x.object for x in known if x.object.kind in ("update", "exceptions")]
@@ -130,7 +130,7 @@ class SideReader:
             return paths.operations(cx, self.legs, sorted(made.ids))
 
     def layers(self, ids: Iterable[ThingId]) -> tuple[Layer, ...] | None:
-        """The objects that tell a table's change since the base; None if only its states can."""
+        """The objects of a table's change since the base; None if the states must be compared."""
         return self._layers(ids) if self.exact else None
 
     def _layers(self, ids: Iterable[ThingId]) -> tuple[Layer, ...] | None:
@@ -154,7 +154,7 @@ class SideReader:
         return inline_bytes(self.draft)
 
     def table(self, side: ThingSide) -> TableState:
-        """A table as it is here, to read its rows."""
+        """The table as it is here, to read its rows."""
         drafted = self.draft.things.get(side.id)
         if drafted is not None:
             return draft_state(drafted)
@@ -163,7 +163,7 @@ class SideReader:
 
 
 def _check_columns(made: ThingSide) -> dict[str, frozenset[ColumnId]]:
-    """The columns that each check speaks of."""
+    """The columns that each check reads."""
     if made.schema is None:
         return {}
     found = {}
@@ -175,9 +175,9 @@ def _check_columns(made: ThingSide) -> dict[str, frozenset[ColumnId]]:
 
 @dataclass(frozen=True)
 class Ancestor:
-    """The nearest common ancestor of two sides: a commit, and where a criss-cross left several, those made one with it.
+    """The nearest common ancestor of two sides: one commit, or several that a criss-cross left, merged into one.
 
-    A path from any of them tells the same; so paths begin at the first.
+    Paths begin at the first, since a path from any of them tells the same.
     """
 
     first: SideReader
@@ -186,7 +186,7 @@ class Ancestor:
     def states(
         self, things: Sequence[ThingId], strictness: Strictness, rules: Mapping[str, str]
     ) -> dict[ThingId, ThingSide]:
-        """The things that are there; what the commits disagree on is as the earlier one has it, and not settled."""
+        """The things that exist; where the commits disagree, the earlier one's version stands, marked unsettled."""
         found, unsettled = self.first.states(things), set[str]()
         for joining in self.joined:
             base = list(joining.base.states(things, strictness, rules).values())
@@ -198,11 +198,11 @@ class Ancestor:
         return {thing: replace(side, unsettled=columns) for thing, side in found.items()} if columns else found
 
     def may_doubt(self, ids: Iterable[ThingId]) -> bool:
-        """Tell whether rows of a table may be others than at the first commit."""
+        """Whether a table's rows may differ from those at the first commit."""
         return any(j.theirs.layers(ids) != () or j.base.may_doubt(ids) for j in self.joined)
 
     def readers(self) -> Iterator[SideReader]:
-        """All commits that have a say."""
+        """All commits of the ancestor."""
         yield self.first
         for joining in self.joined:
             yield joining.theirs
@@ -211,14 +211,14 @@ class Ancestor:
 
 @dataclass(frozen=True)
 class Joining:
-    """One more commit that an ancestor is made of, and the ancestor that it has in common with those before."""
+    """One more commit of an ancestor, and its common ancestor with the commits before."""
 
     base: Ancestor
     theirs: SideReader
 
 
 def common_ancestor(ctx: Context, lines: history.Lines, ours: Sequence[Position], theirs: Position) -> Ancestor:
-    """Find what a commit, or one that is about to have several parents, has in common with another."""
+    """Find the common ancestor of two commits; `ours` may be one that will have several parents."""
     found = merge_bases(lines, ours[0], theirs, *ours[1:])
     if len(found) > 1:
         found = tuple(sorted(found, key=lambda p: _age(lines.cx, p)))
@@ -231,7 +231,7 @@ def common_ancestor(ctx: Context, lines: history.Lines, ours: Sequence[Position]
 
 
 def _age(cx: Connection, position: Position) -> tuple[int, str]:
-    """Put commits in the order in which they were made; the same in every store."""
+    """Sort key for commits by when they were made; the same in every store."""
     commit = history.head(cx, position)
     assert commit is not None
     return commit.finished_at, commit.hash
@@ -248,7 +248,7 @@ class Gathered:
     things: tuple[ThingId, ...]
     ancestor: Ancestor
     backward: bool = False
-    """Whether theirs is older than the base: a commit is undone."""
+    """Whether theirs is older than the base: a commit is being undone."""
 
     def sides(
         self, strictness: Strictness = "cell", rules: Mapping[str, str] | None = None
@@ -263,7 +263,7 @@ class Gathered:
 
 
 def gather(ctx: Context, cx: Connection, target: Target, source: Position, fork: Position | None = None) -> Gathered:
-    """Read what differs from the base, or from a fork that is known to be it, and what it stands beside."""
+    """Read what differs from the base, or from a fork known to be the base, and related things."""
     lines = history.Lines(cx)
     if fork is not None:
         ancestor = Ancestor(SideReader(ctx, history.clock(cx, fork), ()))
@@ -283,9 +283,9 @@ def _heads(ancestor: Ancestor) -> tuple[Position, ...]:
 
 
 def around(ctx: Context, cx: Connection, target: Target, base: Clock, theirs: Clock) -> Gathered:
-    """Read a change to make again on a target that need not descend from it: to pick or revert a commit.
+    """Read a change to repeat on a target that need not descend from it: a commit to pick or revert.
 
-    One of base and theirs is an ancestor of the other; the way between them tells which rows may differ.
+    One of base and theirs is an ancestor of the other; the path between them tells which rows may differ.
     """
     lines = history.Lines(cx)
     forward = is_ancestor(lines, base.head, theirs.head)
@@ -304,9 +304,9 @@ def around(ctx: Context, cx: Connection, target: Target, base: Clock, theirs: Cl
 def _things(
     ctx: Context, cx: Connection, readers: Sequence[SideReader], draft: Draft, others: Sequence[SideReader] = ()
 ) -> list[ThingId]:
-    """What some side touched, the namespaces above, what is in them, and what has a name that was touched.
+    """The things that a side touched, the namespaces above and their contents, and whatever has a touched name.
 
-    Of the `others`, what they touched does not matter, only what they have there.
+    For the `others`, what they touched doesn't matter, only what they have.
     """
     things: set[str] = {str(t) for t in draft.things}
     names: set[tuple[str, str]] = {(str(p), n) for p, n in draft.names}
@@ -331,7 +331,7 @@ def _things(
 
 
 def _related(cx: Connection, reader: SideReader, thing: ThingId, *, inside: bool) -> list[ThingId]:
-    """The namespace above a thing, the ids that it goes by, and, if asked, what is in it."""
+    """The namespace above a thing, the other ids it goes by, and, if asked, what is in it."""
     entry, place = reader.described(cx, thing)
     if entry is None:
         return []

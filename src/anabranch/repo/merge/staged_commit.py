@@ -1,4 +1,4 @@
-"""Open work as a commit that no branch shows: to amend one with it, or to merge it with what came meanwhile."""
+"""Commit open work where no branch shows it: to amend a commit with it, or to merge it with what came meanwhile."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from anabranch.repo.merge.side_branch import side_branch
 
 
 def commit_unseen(ctx: Context, work: OpenCommit, start: Start, branch: BranchHead, at: Position) -> Position:
-    """Publish open work on top of a commit, where nobody sees it; `start` has its words. The work is not open after.
+    """Publish open work, unseen, on top of a commit, with the message of `start`. The work is closed after.
 
-    Rows that were touched since it was begun raise BranchMoved. Callers hold the repository, so that it can be undone.
+    Raises BranchMoved if rows it touched were touched since it began. Callers hold the repository, so it can be undone.
     """
     work.flush()
     with side_branch(ctx, branch, at) as name:
