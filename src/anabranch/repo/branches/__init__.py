@@ -1,1 +1,1 @@
-"""Branches, tags, refs, the log and listings: the catalogue alone is asked."""
+"""Branches, tags, refs, the log and listings, all from the catalogue alone."""

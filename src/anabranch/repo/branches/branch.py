@@ -1,4 +1,4 @@
-"""branch: make, rename, delete, move and list branches."""
+"""branch: create, rename, delete, move and list branches; create and delete tags."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from anabranch.repo.context.context import Context
 
 
 def create_branch(ctx: Context, name: str, at: str | None) -> Branch:
-    """Make a branch that shows the commit at a ref: one row, whatever the data."""
+    """Create a branch that shows the commit at a ref: one row, whatever the size of the data."""
     check_ref_name(name, "branch")
     with ctx.catalog.write() as cx:
         lock_repository(cx, ctx.record.id)
@@ -40,7 +40,7 @@ def find_branch(ctx: Context, name: str) -> Branch:
 
 
 def rename_branch(ctx: Context, old: str, new: str) -> None:
-    """Give a branch another name; its history and moves stay."""
+    """Rename a branch; its history and moves stay."""
     check_ref_name(new, "branch")
     with ctx.catalog.write() as cx:
         lock_repository(cx, ctx.record.id)
@@ -77,12 +77,12 @@ def fast_forward(ctx: Context, name: str, to: str) -> Branch:
 
 
 def reset_branch(ctx: Context, name: str, to: str) -> Branch:
-    """Move a branch to any commit; what it showed stays in its moves."""
+    """Move a branch to any commit; the one it showed stays in its moves."""
     return _move(ctx, name, to, "reset", must_descend=False)
 
 
 def list_branches(ctx: Context, showing: Sequence[str] | None = None) -> list[Branch]:
-    """List the branches by name: all, or those that show one of some commits."""
+    """List the branches by name: all, or those that show one of the given commits."""
     with ctx.catalog.read() as cx:
         return Listing(branches.describe(cx, ctx.record.id, showing), ("name", "commit", "created_at"))
 
@@ -139,7 +139,7 @@ def _is_kept(ctx: Context, cx: Connection, head: BranchHead) -> bool:
 
 
 def create_tag(ctx: Context, name: str, at: str | None, message: str | None = None) -> None:
-    """Name a commit for good."""
+    """Give a commit a permanent name."""
     check_ref_name(name, "tag")
     if message is not None:
         check_text(message, "the message of a tag")

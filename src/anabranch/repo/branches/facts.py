@@ -1,4 +1,4 @@
-"""facts: find commits by what they say of themselves."""
+"""facts: find commits by the facts they carry."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from anabranch.repo.context.context import Context
 
 
 def find_facts(ctx: Context, key: str, at: str | None) -> list[tuple[str, Any]]:
-    """List the commits that a ref reaches and that have a fact, newest first, with its value."""
+    """List the commits reachable from a ref that carry a fact, newest first, with its value."""
     with ctx.catalog.read() as cx:
         head, lines = resolve(ctx, cx, at), history.Lines(cx)
         found = facts.commits_with(cx, ctx.record.id, key)

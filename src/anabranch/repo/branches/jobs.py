@@ -1,4 +1,4 @@
-"""Jobs as the catalogue remembers them, with what their workplaces tell of shards that are under way."""
+"""Jobs as the catalogue records them, with the progress of running shards from their workplaces."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def list_jobs(ctx: Context, name: str | None = None, limit: int | None = None) -
 
 
 def find_job(ctx: Context, which: str) -> dict[str, Any]:
-    """Find a job by its id, the beginning of it, or its name, which means the newest; with its shards."""
+    """Find a job, with its shards, by its id, a prefix of it, or its name, which means the newest of that name."""
     with ctx.catalog.read() as cx:
         record = find_record(ctx, which)
         held = lease_holders(cx, ctx.record.id)
@@ -33,7 +33,7 @@ def find_job(ctx: Context, which: str) -> dict[str, Any]:
 
 
 def find_record(ctx: Context, which: str) -> JobRecord:
-    """Find a job as the catalogue has it."""
+    """Find a job's record in the catalogue."""
     with ctx.catalog.read() as cx:
         there = job_rows.list_jobs(cx, ctx.record.id)
     found = [r for r in there if r.id == which] or [r for r in there if r.name == which][:1]
@@ -47,7 +47,7 @@ def find_record(ctx: Context, which: str) -> JobRecord:
 
 
 def remove_job(ctx: Context, which: str) -> dict[str, Any]:
-    """Forget a job and remove what its shards left; what it published stays."""
+    """Forget a job and remove what its shards left behind; what it published stays."""
     record = find_record(ctx, which)
     with ctx.catalog.write() as cx:
         described = _document(ctx, record, lease_holders(cx, ctx.record.id))
@@ -59,12 +59,12 @@ def remove_job(ctx: Context, which: str) -> dict[str, Any]:
 
 
 def lease_of(name: str, branch: str) -> str:
-    """What the lease of a job is called: one at a time works for a name on a branch."""
+    """The name of a job's lease: only one runner at a time may work for a job name on a branch."""
     return f"job {name} on {branch}"
 
 
 def is_dead(holder: str) -> bool:
-    """Tell whether who holds a lease was a process of this machine that is gone."""
+    """Whether the holder of a lease was a process of this machine that no longer runs."""
     host, _, rest = holder.partition(":")
     pid = rest.partition(":")[0]
     if host != socket.gethostname() or not pid.isdecimal():
@@ -95,7 +95,7 @@ def _document(ctx: Context, r: JobRecord, held: Mapping[str, str]) -> dict[str, 
 
 
 def _state(r: JobRecord, held: Mapping[str, str]) -> str:
-    """A job that nobody works at any more was interrupted."""
+    """The state of a job; `interrupted` if it is still marked running, but nobody works on it."""
     holder = held.get(lease_of(r.name, r.branch))
     return "interrupted" if r.state == "running" and (holder is None or is_dead(holder)) else r.state
 

@@ -1,4 +1,4 @@
-"""Listings that only the catalogue is asked for: tables, namespaces, tags."""
+"""Listings from the catalogue alone: tables, namespaces, tags."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def list_tables_at(ctx: Context, at: str | None, namespace: str | None) -> list[
 
 
 def list_namespaces(ctx: Context, at: str | None) -> list[str]:
-    """List namespaces at a ref, those inside others with their path."""
+    """List namespaces at a ref, nested ones with their path."""
     with ctx.catalog.read() as cx:
         clock = history.clock(cx, resolve(ctx, cx, at))
         return sorted(name for name, named in names_below(ctx, cx, clock) if named.kind == "namespace")
@@ -38,7 +38,7 @@ def namespace_properties(ctx: Context, name: str, at: str | None) -> dict[str, s
 
 
 def list_tags(ctx: Context, showing: Sequence[str] | None = None) -> list[Tag]:
-    """List the tags by name: all, or those that name one of some commits."""
+    """List the tags by name: all, or those that name one of the given commits."""
     with ctx.catalog.read() as cx:
         found = branches.describe_tags(cx, ctx.record.id, showing)
     return Listing(found, ("name", "commit", "created_at", "author", "message"))

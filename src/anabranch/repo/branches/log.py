@@ -1,4 +1,4 @@
-"""log and show: history, newest first, read no further than asked."""
+"""log and show: history, newest first, read only as far as asked."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class LogRequest:
 
 
 def log(ctx: Context, ref: str | Sequence[str] | None, asked: LogRequest = LogRequest()) -> list[Commit]:
-    """List the commits that a ref, or any of several, reaches, newest first; `a..b` leaves out what `a` reaches."""
+    """List the commits reachable from one or several refs, newest first; `a..b` leaves out those reachable from `a`."""
     check_limit(limit := asked.limit)
     check_text(asked.author or "", "author=")
     check_text(asked.message or "", "message=")
@@ -115,7 +115,7 @@ def show_changes(ctx: Context, ref: str | None) -> list[TableChange]:
 
 
 def _row_count(entry: Entry, own: Sequence[StoredObject], kind: str) -> int:
-    """How many rows a change has of one kind; under a new key, rows are written again but do not change."""
+    """Count a change's rows of one kind; a new key counts none, since rows are rewritten but do not change."""
     return 0 if entry.replaced else sum(o.row_count for o in own if o.kind == kind)
 
 
@@ -151,7 +151,7 @@ def _without(cx: Connection, found: Iterator[Position], lows: Sequence[Position]
 
 
 def _things_at_any(ctx: Context, cx: Connection, at: Sequence[Position], table: str) -> tuple[ThingId, ...]:
-    """The tables of this name at the refs; it is enough that one of them knows it."""
+    """The tables of this name at the refs; raises only if none of the refs knows it."""
     found: dict[ThingId, None] = {}
     unknown: list[NotFound] = []
     for position in at:
@@ -165,7 +165,7 @@ def _things_at_any(ctx: Context, cx: Connection, at: Sequence[Position], table: 
 
 
 def things_named(ctx: Context, cx: Connection, at: Position, table: str) -> tuple[ThingId, ...]:
-    """The table of this name at the ref; a table that was dropped is found by the name it had."""
+    """The table of this name at the ref; a dropped table is found by its last name."""
     clock = history.clock(cx, at)
     try:
         return (find_table(ctx, cx, clock, table).id,)

@@ -1,4 +1,4 @@
-"""Where commits came from and what was made of them: given when a commit starts, asked in either direction."""
+"""Provenance: what commits were made from, given when a commit starts and followed in both directions."""
 
 from __future__ import annotations
 
@@ -23,28 +23,28 @@ from anabranch.repo.context.context import Context
 
 @dataclass(frozen=True)
 class ExternalSource:
-    """Something outside of the store that a commit was made from, such as `s3://bucket/key@etag`."""
+    """Something outside the store that a commit was made from, such as `s3://bucket/key@etag`."""
 
     address: str
 
 
 @dataclass(frozen=True)
 class ProvenanceEntry:
-    """A commit that another was made from, or that was made from it; or a source outside."""
+    """A commit that another was made from, or that was made from it; or an external source."""
 
     hash: str | None
     repository: str | None
-    """The name of its repository; None for a source outside, and for a commit that is not here any more."""
+    """The name of its repository; None for an external source, or a commit that is no longer here."""
     role: str | None
-    """What the input was called where it was read."""
+    """What the reader called this input."""
     message: str | None
     author: str | None
     finished_at: datetime | None
     source: str | None
     depth: int
-    """How many steps away it is, by the longest way."""
+    """How many steps away it is, along the longest path."""
     via: tuple[str, ...]
-    """The commits that name it, or that it names; nearest the start."""
+    """The neighbouring commits nearer to the start: those that name it, or that it names."""
 
     def __str__(self) -> str:
         if self.hash is None:
@@ -82,7 +82,7 @@ def _origin(ctx: Context, cx: Connection, role: str | None, value: Any) -> Origi
 
 
 def _found(ctx: Context, cx: Connection, role: str | None, text: str) -> Origin:
-    """A commit by its text: of another repository if one is named, else of this one, else by hash of any."""
+    """Find a commit by its text: in a named repository, or else in this one, or else by hash in any."""
     name, sign, ref = text.partition("@")
     try:
         if sign and not ref.startswith("{") and name in repositories.names(cx):
@@ -106,13 +106,13 @@ def provenance(ctx: Context, ref: str | None, direct: bool = False) -> list[Prov
 def derived(ctx: Context, ref: str | None, direct: bool = False) -> list[ProvenanceEntry]:
     """List the commits that were made from one, nearest first, each once, over all repositories of the store.
 
-    A merge that brought such a commit in is one, too."""
+    Merges that brought in such a commit are included."""
     with ctx.catalog.read() as cx:
         return _followed(cx, _hash(ctx, cx, ref), _DOWN, direct)
 
 
 def origins_by_commit(ctx: Context, commits: Sequence[Commit]) -> dict[str, list[ProvenanceEntry]]:
-    """What each of some commits names as its provenance, in its order, by the commit's hash."""
+    """List what each commit names as its provenance, in its own order, by commit hash."""
     hashes = [c.hash for c in commits if c.provenance]
     if not hashes:
         return {}
@@ -133,7 +133,7 @@ def _hash(ctx: Context, cx: Connection, ref: str | None) -> str:
 
 
 def _made_of(cx: Connection, hashes: list[str]) -> list[rows.ProvenanceLink]:
-    """What commits were made from; a merge, from what the commits that it brought in were made from."""
+    """What commits were made from. A merge counts as made from the origins of the commits it brought in."""
     found = rows.origins_of(cx, hashes)
     for merge in rows.find_commits(cx, hashes).values():
         if merge.is_merge:
@@ -149,7 +149,7 @@ def _brought(cx: Connection, merge: Position) -> list[str]:
 
 
 def _made_into(cx: Connection, hashes: list[str]) -> list[rows.ProvenanceLink]:
-    """The commits that were made from some, and the merges that brought those in."""
+    """The commits made from the given ones, and the merges that brought those in."""
     found = rows.made_from(cx, hashes)
     makers = rows.find_commits(cx, {m.by for m in found})
     merges = {hash_: _merges_that_brought(cx, commit) for hash_, commit in makers.items()}
@@ -157,7 +157,7 @@ def _made_into(cx: Connection, hashes: list[str]) -> list[rows.ProvenanceLink]:
 
 
 def _merges_that_brought(cx: Connection, commit: rows.KnownCommit) -> list[str]:
-    """The merges that have a commit below a further parent, but not below the first."""
+    """The merges that reach a commit through a further parent, but not through the first."""
     lines, found = history.Lines(cx), dict[str, None]()
     for hash_, merge, parent in rows.merges_above(cx, commit):
         first = history.clock(cx, merge).back(1)
@@ -167,7 +167,7 @@ def _merges_that_brought(cx: Connection, commit: rows.KnownCommit) -> list[str]:
 
 
 def brought_in(cx: Connection, ends: Sequence[Position], known: Position) -> list[Position]:
-    """The commits that some ends reach and a known commit does not."""
+    """The commits reachable from some ends but not from a known commit."""
     lines, found, waiting = history.Lines(cx), dict[Position, None](), list(ends)
     while waiting:
         at = waiting.pop()
@@ -180,7 +180,7 @@ def brought_in(cx: Connection, ends: Sequence[Position], known: Position) -> lis
 
 
 def origins_at(cx: Connection, positions: Sequence[Position]) -> tuple[Origin, ...]:
-    """What some commits were made from, each once."""
+    """What the given commits were made from, each once."""
     heads = (history.head(cx, p) for p in positions)
     made = rows.origins_of(cx, [h.hash for h in heads if h])
     return tuple(dict.fromkeys(Origin(m.origin, m.role, m.repository, m.source) for m in made))
@@ -191,7 +191,7 @@ _SHOWN = ("depth", "repository", "hash", "source", "role", "message", "author", 
 
 @dataclass(frozen=True)
 class _Direction:
-    """Which way provenance is followed: to what a commit was made from, or to what was made from it."""
+    """The direction to follow provenance in: to what a commit was made from, or to what was made from it."""
 
     step: Callable[[Connection, list[str]], list[rows.ProvenanceLink]]
     start: Callable[[rows.ProvenanceLink], str | None]
@@ -203,7 +203,7 @@ _DOWN = _Direction(_made_into, lambda m: m.origin, lambda m: m.by)
 
 
 def _followed(cx: Connection, start: str, way: _Direction, direct: bool) -> list[ProvenanceEntry]:
-    """Follow commits from one on, all that are reached in a step at once."""
+    """Follow provenance from a commit, one step for all reached commits at a time."""
     edges: dict[str, list[rows.ProvenanceLink]] = {}
     waiting = [start]
     while waiting:
@@ -235,7 +235,7 @@ def _entries(
 
 
 def _outside(depth: int, links: Sequence[rows.ProvenanceLink]) -> ProvenanceEntry:
-    """A source outside, by all commits that name it."""
+    """An external source, with all commits that name it."""
     role = next((m.role for m in links if m.role), None)
     via = tuple(dict.fromkeys(m.by for m in links))
     return ProvenanceEntry(None, None, role, None, None, None, links[0].source, depth, via)
@@ -253,7 +253,7 @@ def _entry(
 
 
 def as_mermaid(entries: Sequence[ProvenanceEntry], start: str, *, down: bool = False) -> str:
-    """Draw provenance as a flowchart: an arrow leads from what was read to what was made of it."""
+    """Draw provenance as a flowchart, with arrows from what was read to what was made from it."""
     names = {start: "n0"}
     lines = ["flowchart LR", f'  n0["{start[:10]}"]']
     for entry in entries:

@@ -1,4 +1,4 @@
-"""From a ref's text to a commit."""
+"""Resolving refs: from text to a commit."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ def resolve(ctx: Context, cx: Connection, text: str | None) -> Position:
 
 
 def pinned(ctx: Context, text: str) -> str:
-    """A ref or a range, in the hashes of the commits that it names now: branches move, these do not."""
+    """A ref or range, in terms of the hashes it names now: branches move, hashes do not."""
     with ctx.catalog.read() as cx:
         return each_end(text, lambda end: commits.describe(cx, [resolve(ctx, cx, end)])[0].hash)
 
 
 def need_branch(ctx: Context, cx: Connection, name: str) -> BranchHead:
-    """Find a branch by name; the error names the nearest."""
+    """Find a branch by name; the error suggests the nearest name."""
     found = branches.find(cx, ctx.record.id, name)
     if found is None:
         if branches.find_tag(cx, ctx.record.id, name) is not None:
@@ -48,7 +48,7 @@ def _branch_name(ctx: Context, cx: Connection, name: str) -> str:
 
 
 def _other(ctx: Context, cx: Connection, ref: Ref) -> Position:
-    """Tags first, then numbers such as `main/7`, then hashes."""
+    """Resolve a name that is no branch: as a tag, then as a number such as `main/7`, then as a hash."""
     found = branches.find_tag(cx, ctx.record.id, ref.name)
     if found is None and ref.position:
         found = _numbered(ctx, cx, ref, *ref.position)
@@ -65,7 +65,7 @@ def _other(ctx: Context, cx: Connection, ref: Ref) -> Position:
 
 
 def _numbered(ctx: Context, cx: Connection, ref: Ref, name: str, number: int) -> Position | None:
-    """Count along the first parents of a branch as it stands, from its first commit, which is number 0."""
+    """Count along the first parents of a branch as it is now, from its first commit, number 0."""
     branch = branches.find(cx, ctx.record.id, _branch_name(ctx, cx, name))
     if branch is None:
         return commits.by_number(cx, ctx.record.id, name, number)

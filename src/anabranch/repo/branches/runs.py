@@ -1,4 +1,4 @@
-"""Runs of pipelines as the catalogue remembers them."""
+"""Runs of pipelines as the catalogue records them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def list_runs(ctx: Context, pipeline: str | None = None, limit: int | None = Non
 
 
 def find_run(ctx: Context, pipeline: str | None, number: int | None = None) -> dict[str, Any]:
-    """Find one run with what was expected in it; the newest, if no number is given, of all if no pipeline is."""
+    """Find one run, with its expectations; the newest, if no number is given, and of any pipeline, if none is."""
     with ctx.catalog.read() as cx:
         there = run_rows.list_runs(cx, ctx.record.id, pipeline)
         found = next((r for r in there if number in (None, r.number)), None)
@@ -31,7 +31,7 @@ def find_run(ctx: Context, pipeline: str | None, number: int | None = None) -> d
 
 
 def list_expectations(ctx: Context, pipeline: str | None = None) -> list[dict[str, Any]]:
-    """List what was expected in the runs and how it was met, the newest run first, as documents."""
+    """List the expectations of runs and how they were met, newest run first, as documents."""
     with ctx.catalog.read() as cx:
         there = run_rows.list_runs(cx, ctx.record.id, pipeline)
         by_run: dict[str, list[Any]] = {}

@@ -1,4 +1,4 @@
-"""Going down the history from some commits over all parents, newest first, no further than asked."""
+"""Walks down the history from some commits over all parents, newest first, only as far as asked."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ _LONGEST_PAGE = 16_384
 
 
 class Walk:
-    """Opens a line only when it is reached. Commits never change, so it may go on later, on another connection.
+    """Opens a line only on reaching it. Commits never change, so the walk may resume later, on another connection.
 
-    A commit that tells a later time than the one that led to it, by a wrong clock, does not go before others for that.
+    A commit dated later than the one that led to it, by a wrong clock, does not jump the queue.
     """
 
     def __init__(self, starts: Iterable[Position], wanted: LogFilter, page: int) -> None:
@@ -29,7 +29,7 @@ class Walk:
         self._last: tuple[LogRow, _Descent, int] | None = None
 
     def positions(self, cx: Connection) -> Iterator[Position]:
-        """Go on; what was given before is not given again."""
+        """Continue the walk; never yields a position twice."""
         while True:
             self._advance(cx)
             if not self._heap:
@@ -40,11 +40,11 @@ class Walk:
                 yield row.position
 
     def take(self, cx: Connection, limit: int) -> list[Position]:
-        """Give the next positions, `limit` of them at most."""
+        """Return the next positions, at most `limit` of them."""
         return list(islice(self.positions(cx), limit))
 
     def _advance(self, cx: Connection) -> None:
-        """Put what follows the last commit among the candidates."""
+        """Add what follows the last commit to the candidates."""
         if self._last is not None:
             row, descent, time = self._last
             self._last = None
@@ -70,7 +70,7 @@ class Walk:
 
 
 class _Descent:
-    """The way down one line, page by page."""
+    """The walk down one line, page by page."""
 
     def __init__(self, top: Position, wanted: LogFilter, page: int) -> None:
         self._top: Position | None = top

@@ -1,4 +1,4 @@
-"""The workbook: what jobs and pipelines write down, and where they work. The one door for rooms above the façade."""
+"""The workbook: where jobs and pipelines keep their records and files. The only door for rooms above the façade."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ __all__ = ["Ending", "Workbook", "Workplace"]
 
 @dataclass(frozen=True)
 class Workbook:
-    """What jobs and pipelines write down in a repository: runs, jobs, who is at work; and a place to work in."""
+    """The records of jobs and pipelines in a repository (runs, jobs, leases), and a place for their files."""
 
     ctx: Context
 
     def facts(self, key: str, at: str | None) -> list[tuple[str, Any]]:
-        """List the commits that a ref reaches and that have a fact, newest first, with its value."""
+        """List the commits reachable from a ref that carry a fact, newest first, with its value."""
         return find_facts(self.ctx, key, at)
 
     def place(self, name: str) -> Workplace:
-        """A place beside the objects that executors reach, too."""
+        """A place beside the objects that executors can reach."""
         return self.ctx.root.workplace(name)
 
     def begin_run(self, pipeline: str, output: str, author: str | None) -> RunRecord:
@@ -46,31 +46,31 @@ class Workbook:
         steps: Sequence[Mapping[str, Any]],
         checked: Sequence[Mapping[str, Any]],
     ) -> None:
-        """Note how a run ended, what it did and how what was expected was met."""
+        """Note how a run ended, its steps, and how its expectations were met."""
         with self.ctx.catalog.write() as cx:
             runs.end_run(cx, record.id, ending, steps, checked)
 
     def begin_job(self, asked: Mapping[str, Any]) -> JobRecord:
-        """Note that a job begins, or goes on."""
+        """Note that a job begins, or resumes."""
         with self.ctx.catalog.write() as cx:
             return jobs.begin_job(cx, self.ctx.record.id, {**asked, "author": asked["author"] or self.ctx.author})
 
     def end_job(self, record: JobRecord, ending: Ending, shards: Sequence[Mapping[str, Any]]) -> None:
-        """Note how a job ended, and what became of its shards."""
+        """Note how a job and its shards ended."""
         with self.ctx.catalog.write() as cx:
             jobs.end_job(cx, record.id, ending, shards)
 
     def note_published(self, key: str, commit: str) -> None:
-        """Note that a job was published whose driver could not say so."""
+        """Note that a job was published, when its driver could not."""
         with self.ctx.catalog.write() as cx:
             jobs.note_published(cx, self.ctx.record.id, key, commit)
 
     def find_job(self, which: str) -> JobRecord:
-        """Find a job by its id, the beginning of it, or its name."""
+        """Find a job by its id, a prefix of it, or its name."""
         return past_jobs.find_record(self.ctx, which)
 
     def take_lease(self, name: str, holder: str, seconds: int) -> str | None:
-        """Take or renew a lease; gives who has it, if somebody else does who lives."""
+        """Take or renew a lease; return the holder if someone else has it and is alive."""
         with self.ctx.catalog.write() as cx:
             other = leases.take_lease(cx, self.ctx.record.id, name, holder, seconds * 1_000_000)
             if other is None or not past_jobs.is_dead(other):
@@ -79,6 +79,6 @@ class Workbook:
             return leases.take_lease(cx, self.ctx.record.id, name, holder, seconds * 1_000_000)
 
     def end_lease(self, name: str, holder: str) -> None:
-        """Give a lease back."""
+        """Release a lease."""
         with self.ctx.catalog.write() as cx:
             leases.end_lease(cx, self.ctx.record.id, name, holder)

@@ -1,4 +1,4 @@
-"""commit: start from a branch, gather statements, publish all or nothing."""
+"""commit: start from a branch, collect statements, publish all or nothing."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ log = logging.getLogger("anabranch.repo.commit.commit")
 
 @dataclass(frozen=True)
 class CommitRequest:
-    """What `repo.commit(…)` was asked for."""
+    """The arguments of `repo.commit(…)`."""
 
     branch: str | None
     message: str
@@ -45,9 +45,9 @@ class CommitRequest:
     provenance: Any = ()
     facts: Mapping[str, Any] = field(default_factory=dict)
     retry: int = 0
-    """How often a function is called again, where the branch moved under what it wrote."""
+    """How many times to call the function again if the branch moved under what it wrote."""
     date: str | datetime | None = None
-    """When the work was done, where that was not now."""
+    """When the work was done, if not now."""
 
     def __post_init__(self) -> None:
         if not isinstance(self.retry, int) or self.retry < 0:
@@ -57,7 +57,7 @@ class CommitRequest:
 
 
 def begin(ctx: Context, asked: CommitRequest) -> Start:
-    """Read the head that the commit will expect to find."""
+    """Read the head that the commit will expect."""
     with ctx.catalog.read() as cx:
         found = branches.find_head(cx, ctx.record.id, asked.branch)
         if found is None:
@@ -80,12 +80,12 @@ def finish(
     registered: Sequence[ObjectId] = (),
     open_commit: tuple[str, int] | None = None,
 ) -> Commit | None:
-    """Net each table's statements, and publish; None if there is nothing to say."""
+    """Net each table's statements and publish; None if nothing changed."""
     from anabranch.repo.write.netting import net
 
     netted = replace(draft, things={k: t if t.dropped else net(ctx, t) for k, t in draft.things.items()})
     content = content_of(netted, registered)
-    # Files of an open commit stay until it is aborted; what netting made just now is nobody's if publishing fails.
+    # Files of an open commit stay until it is aborted; what netting just wrote is discarded if publishing fails.
     own = set() if open_commit is None else set(registered)
     made = [o for d in (draft, netted) for t in d.things.values() for o in (*all_objects_of(t), *t.superseded)]
     loose = [o for o in made if o.stored.id not in own]
@@ -107,9 +107,9 @@ def finish(
 
 
 def keep_draft_readable(ctx: Context, branch: str, draft: Draft) -> None:
-    """Fold the changes of tables that this commit changed once too often.
+    """Fold the loose changes of tables that have too many after this commit.
 
-    Not while the commit is part of a greater transaction: nobody is to wait for it, the next commit will see to it."""
+    Not inside a larger transaction, which must not be held up; a later commit will fold."""
     if ctx.catalog.is_alone:
         return
     limit = ctx.settings.folding.commit_limit
@@ -142,7 +142,7 @@ def _publication(
 
 
 def publish_draft(ctx: Context, publication: Publication, draft: Draft, strict: bool) -> Commit:
-    """Publish; if the branch moved, put the commit on the new head as long as no row that it touched was touched."""
+    """Publish. If the branch moved, move the commit onto the new head, unless others touched the same rows."""
     with publish_found_out(ctx, publication) as found:
         for attempt in range(PUBLISH_ATTEMPTS):
             try:
@@ -165,7 +165,7 @@ def _attempt(ctx: Context, publication: Publication) -> tuple[CommitHead, str]:
 
 
 def publish_checked(ctx: Context, cx: Connection, publication: Publication) -> CommitHead:
-    """Publish; files that were collected meanwhile are not linked."""
+    """Publish, and fail if a file of the commit was collected meanwhile."""
     content, manifests = with_manifests(ctx, publication.content)
     try:
         said = replace(publication, content=content)
@@ -180,7 +180,7 @@ def publish_checked(ctx: Context, cx: Connection, publication: Publication) -> C
 def _last_attempt(
     ctx: Context, publication: Publication, draft: Draft, strict: bool
 ) -> tuple[CommitHead, str, Publication, Draft]:
-    """Look at the head and publish in one transaction, so that a writer among many quick ones comes through."""
+    """Read the head and publish in one transaction, so that a slow writer among fast ones gets through."""
     with ctx.catalog.write() as cx:
         lock_repository(cx, ctx.record.id)
         moved = branches.find(cx, ctx.record.id, publication.branch.name)
@@ -191,7 +191,7 @@ def _last_attempt(
 
 @contextmanager
 def publish_found_out(ctx: Context, publication: Publication) -> Iterator[list[Commit]]:
-    """A block that publishes and keeps the commit; if its outcome is unknown, the branch's moves are asked."""
+    """Open a block that publishes, and keep its commit; if the outcome is unknown, look in the branch's moves."""
     found: list[Commit] = []
     try:
         yield found
@@ -200,7 +200,7 @@ def publish_found_out(ctx: Context, publication: Publication) -> Iterator[list[C
 
 
 def find_published(ctx: Context, publication: Publication, error: OutcomeUnknown) -> Position:
-    """Find out where a commit of unknown outcome was published; if it was not, nothing of it was."""
+    """Find where a commit of unknown outcome was published; raise `Unavailable` if it was not."""
     where = _find_out(ctx, publication, error)
     if where is None:
         message = f"nothing was published: {error.message}"
@@ -209,7 +209,7 @@ def find_published(ctx: Context, publication: Publication, error: OutcomeUnknown
 
 
 def _published(ctx: Context, publication: Publication, found: Position) -> Commit:
-    """Read a commit that is known to be published; if that fails, it must not look as if it were not."""
+    """Read a commit known to be published; failing to read it must not look like failing to publish."""
     try:
         with ctx.catalog.read() as cx:
             return commits.describe(cx, [found])[0]
@@ -221,7 +221,7 @@ def _published(ctx: Context, publication: Publication, found: Position) -> Commi
 
 
 def _described(publication: Publication, draft: Draft, made: CommitHead, id_: str) -> Commit:
-    """The commit as users see it, from what is at hand."""
+    """The commit as users see it, without reading it back."""
     described = {e.thing_id for e in publication.content.entries if e.kind == "table"}
     return Commit(
         made.hash,
@@ -238,9 +238,9 @@ def _described(publication: Publication, draft: Draft, made: CommitHead, id_: st
 
 
 def _find_out(ctx: Context, publication: Publication, error: OutcomeUnknown) -> Position | None:
-    """Ask the branch's moves what became of a commit. The lock waits for a publication that is still under way.
+    """Look up in the branch's moves what became of a commit. The lock waits for a publication still under way.
 
-    The answer counts once it is written down: until then a crash could still bring the commit back, or lose it.
+    The answer is only valid once our own transaction commits: until then, a crash could restore or lose the commit.
     """
     try:
         with ctx.catalog.write() as cx:
@@ -258,7 +258,7 @@ def _find_out(ctx: Context, publication: Publication, error: OutcomeUnknown) -> 
 def _onto(
     ctx: Context, cx: Connection, publication: Publication, draft: Draft, strict: bool, found: BranchHead | None
 ) -> tuple[Publication, Draft]:
-    """Move a publication to the new head, or refuse."""
+    """Move a publication onto the new head, or refuse."""
     name = publication.branch.name
     if found is None:
         raise BranchMoved(f"branch {name!r} was deleted meanwhile", hint="make it again, then retry", branch=name)
@@ -285,7 +285,7 @@ def _reparented(publication: Publication, branch: BranchHead, head: CommitHead) 
 
 
 class CommitBlock:
-    """`with repo.commit(…) as tx`: published at the end, unless the block raises."""
+    """`with repo.commit(…) as tx`: publishes at the end, unless the block raises."""
 
     def __init__(self, ctx: Context, asked: CommitRequest) -> None:
         self._ctx, self._asked = ctx, asked
@@ -319,14 +319,14 @@ class CommitBlock:
             self._give_up(transaction)
 
     def _give_up(self, transaction: Transaction) -> None:
-        """Remove what was written; nothing was published, for certain: publishing had not begun."""
+        """Remove what was written. Publishing had not begun, so nothing can have been published."""
         transaction._closed = True
         if transaction._files is not None:
             transaction._files.forget()
         self._ctx.discard([o for t in transaction._draft.things.values() for o in (*all_objects_of(t), *t.superseded)])
 
     def __call__(self, write: Callable[[Transaction], Any]) -> Commit | None:
-        """Call `write(tx)` and publish; again on the new state, as often as `retry` says, if the branch moved."""
+        """Call `write(tx)` and publish; if the branch moved, call it again on the new state, up to `retry` times."""
         self._entered = True
         asked = replace(self._asked, retry=0)
         for left in reversed(range(self._asked.retry + 1)):

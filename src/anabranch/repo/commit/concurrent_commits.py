@@ -1,4 +1,4 @@
-"""Publishing beside other writers: whether two commits touched one row, and the commit on the head that they left."""
+"""Publishing beside other writers: did two commits touch the same row, and how a commit moves onto a new head."""
 
 from __future__ import annotations
 
@@ -39,16 +39,16 @@ _NAMED_AT_MOST = 3
 
 @dataclass(frozen=True)
 class ConcurrentChanges:
-    """What stands between a commit and a head that moved."""
+    """What others changed between a commit's parent and the new head, as far as it concerns the commit."""
 
     names: tuple[str, ...]
-    """Tables, namespaces and names that both touched as wholes."""
+    """Tables, namespaces and names that both changed as a whole."""
     rows: Mapping[str, list[dict[str, Any]]]
     """Some keys of rows that both touched, by table."""
     counts: Mapping[ThingId, int]
-    """The rows that tables have on the new head, where both changed other rows of one table."""
+    """The row counts of tables on the new head, where both changed different rows of one table."""
     files: ThingDraft | None = None
-    """The file tree, with the commit's changes made again on those of others."""
+    """The file tree, with the commit's changes applied on top of the others'."""
 
     @property
     def clash(self) -> bool:
@@ -76,7 +76,7 @@ def _shown(key: Mapping[str, Any]) -> str:
 def find_concurrent_changes(
     ctx: Context, cx: Connection, draft: Draft, publication: Publication, at: Clock, strict: bool
 ) -> ConcurrentChanges:
-    """Find what both this commit and those since its parent touched; rows are compared by key, cells are not."""
+    """Find what both this commit and those since its parent touched. Rows are compared by key, not cell by cell."""
     content, base = publication.content, publication.parents[0].position
     things, names = entries.touched(cx, at.since(base))
     legs = find_path(history.Lines(cx), base, at.head)
@@ -102,7 +102,7 @@ def find_concurrent_changes(
 def _shared(
     ctx: Context, cx: Connection, draft: Draft, content: Content, legs: Sequence[Leg], things: set[str]
 ) -> dict[str, tuple[Layer, ...]]:
-    """The tables of which both sides changed nothing but rows, with the others' changes."""
+    """The tables in which both sides changed only rows, with the others' changes."""
     found: dict[str, tuple[Layer, ...]] = {}
     for entry in content.entries:
         thing = draft.things[entry.thing_id]
@@ -120,7 +120,7 @@ def _shared(
 
 
 def _met(ctx: Context, cx: Connection, table: ThingDraft, others: tuple[Layer, ...]) -> list[dict[str, Any]] | None:
-    """Some keys that both touched; None if there are none."""
+    """Some of the keys that both touched; None if there are none."""
     own = tuple(Layer(1, o.stored) for o in objects_of(table))
     state = draft_state(table)
     exceptions = [Layer(0, o) for x in others for o in x.without]
@@ -142,7 +142,7 @@ def _met(ctx: Context, cx: Connection, table: ThingDraft, others: tuple[Layer, .
 
 
 def on_top(content: Content, draft: Draft, concurrent: ConcurrentChanges) -> tuple[Content, Draft]:
-    """What the commit says on the new head: tables that others changed, too, have their rows as well."""
+    """Adapt the commit to the new head: row counts include what others inserted and deleted."""
     if concurrent.files is not None:
         draft = replace(draft, things={**draft.things, concurrent.files.id: concurrent.files})
         content = content_of(draft, content.linked)

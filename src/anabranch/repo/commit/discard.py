@@ -1,4 +1,4 @@
-"""Giving up one table or namespace of an unfinished commit, where nothing else in it depends on that."""
+"""Discarding one table or namespace from an unfinished commit, if nothing else in it depends on that."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _HINT = "give it up together with the rest (`ana restore .`)"
 
 
 def may_discard(ctx: Context, draft: Draft, start: Start, name: str) -> ThingDraft:
-    """Find what is staged under a name, now or before, if the rest of the draft can do without it."""
+    """Find what is staged under a name, old or new, provided the rest of the draft can do without it."""
     staged = [t for t in draft.things.values() if t.operations]
     thing = next((t for t in staged if t.name == name and not t.dropped), None)
     thing = thing or next((t for t in staged if name in (t.name, t.base_name)), None)
@@ -28,7 +28,7 @@ def may_discard(ctx: Context, draft: Draft, start: Start, name: str) -> ThingDra
 
 
 def _check_place(ctx: Context, draft: Draft, start: Start, thing: ThingDraft) -> None:
-    """The name that it had before must be there and free."""
+    """Check that a thing can have its old name back: its namespace exists, and nothing else took the name."""
     with ctx.catalog.read() as cx:
         place = entries.place_of(cx, start.clock, thing.id)
     if place is None:

@@ -1,4 +1,4 @@
-"""What an unfinished commit changes, compared with the commit that it starts from or with another."""
+"""What an unfinished commit changes, compared with its parent or with another commit."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def draft_diff(
     names: Callable[[], Iterable[tuple[str, ThingKind, ThingId]]],
     since: str | None,
 ) -> Diff:
-    """Compare a draft with its parent, or with a ref; a thing that was made and dropped again is nothing."""
+    """Compare a draft with its parent, or with a ref; things both created and dropped in it are left out."""
     changed = {t.id: t for t in draft.things.values() if t.operations and t.created + t.dropped < 2}
     renames = any(t.kind == "namespace" and t.name != t.base_name for t in changed.values())
     renamed = {thing: name for name, _, thing in names()} if renames else {}

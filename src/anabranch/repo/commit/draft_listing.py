@@ -1,4 +1,4 @@
-"""The tables and namespaces of an unfinished commit: those of its parent, with what it made, renamed and dropped."""
+"""The tables and namespaces of an unfinished commit: its parent's, plus what it created, renamed and dropped."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def draft_schemas(tx: Transaction) -> list[tuple[TableEntry, Schema]]:
 
 
 def draft_namespaces(tx: Transaction) -> list[str]:
-    """List the namespaces of an unfinished commit, those inside others with their path."""
+    """List the namespaces of an unfinished commit, nested ones with their path."""
     return sorted(name for name, kind, _ in tx.all_names() if kind == "namespace")
 
 
@@ -43,7 +43,7 @@ def staged_things(tx: Transaction) -> list[dict[str, Any]]:
 
 
 def state_of(what: dict[str, Any]) -> str:
-    """Say in a word what became of a thing."""
+    """Say in a word what happened to a thing."""
     if what["dropped"]:
         return "dropped"
     return "created" if "create" in what["operations"] else "changed"

@@ -1,4 +1,4 @@
-"""start: a commit that stays open over processes, until it is finished or aborted."""
+"""start: a commit that stays open across processes, until it is finished or aborted."""
 
 from __future__ import annotations
 
@@ -30,18 +30,18 @@ from anabranch.repo.context.table_state import table_state
 from anabranch.repo.write.table_writer import TableWriter
 
 _READS = "reads"
-"""Stands in the place of a thing's id for the tables that a strict commit has read."""
+"""Takes the place of a thing's id in the record of tables that a strict commit has read."""
 
 
 class OpenCommit(Transaction):
-    """A transaction whose every statement is kept in the catalogue."""
+    """A transaction whose statements are all kept in the catalogue."""
 
     def __init__(self, ctx: Context, start: Start, record: OpenRecord) -> None:
         super().__init__(ctx, start)
         self._record_of, self._version = record, record.version
         self._registered: set[ObjectId] = set()
         self._unsaved: dict[ThingId, ThingDraft] | None = None
-        """What a block has recorded that is kept at its end."""
+        """What the current block has recorded; saved at its end."""
 
     _keeps_each_statement = True
 
@@ -70,12 +70,12 @@ class OpenCommit(Transaction):
 
     @property
     def parent(self) -> str:
-        """The hash of the commit that it starts from."""
+        """The hash of the commit it starts from."""
         return self._start.parent.hash
 
     @property
     def version(self) -> int:
-        """How often it was written to."""
+        """How many times it was written to."""
         return self._version
 
     @property
@@ -87,7 +87,7 @@ class OpenCommit(Transaction):
     ) -> Commit | None:
         """Publish; None if nothing changed. If the branch moved, the commit stays open.
 
-        `date` is when the work was done, where that was not when it was opened.
+        `date` is when the work was done, if not when the commit was opened.
         """
         from anabranch.repo.commit.commit import finish
 
@@ -113,13 +113,13 @@ class OpenCommit(Transaction):
         return made
 
     def abort(self) -> None:
-        """Give the work up; nothing of it stays visible."""
+        """Abandon the work; nothing of it stays visible."""
         self._open()
         self._remove()
         self._closed = True
 
     def _remove(self) -> None:
-        """Forget the work: its rows first, then its files."""
+        """Remove the work: first its rows from the catalogue, then its files."""
         with self._ctx.catalog.write() as cx:
             mine = open_commits.linked(cx, self.id)
             stored = list(objects.find(cx, mine).values())
@@ -129,7 +129,7 @@ class OpenCommit(Transaction):
         self._ctx.discard([NewObject(o) for o in stored])
 
     def discard(self, name: str) -> None:
-        """Give up what is staged of one table or namespace; the rest stays."""
+        """Abandon what is staged of one table or namespace; the rest stays."""
         from anabranch.repo.commit.discard import may_discard
 
         self._open()
@@ -148,7 +148,7 @@ class OpenCommit(Transaction):
 
     @contextmanager
     def all_or_nothing(self) -> Iterator[None]:
-        """A block whose statements are kept in the catalogue together, at its end."""
+        """Open a block whose statements are saved together at its end."""
         if self._unsaved is not None:
             with super().all_or_nothing():
                 yield
@@ -171,14 +171,14 @@ class OpenCommit(Transaction):
         super()._record(thing)
 
     def _keep(self, things: Sequence[ThingDraft]) -> None:
-        """Keep drafts of things in the catalogue."""
+        """Save drafts of things in the catalogue."""
         made = [o for t in things for o in all_objects_of(t) if o.stored.id not in self._registered]
         if things:
             self._save([(t.id, _document(t)) for t in things], made)
         self._registered.update(o.stored.id for o in made)
 
     def table(self, name: str, **selection: Any) -> TableWriter:
-        """Open a table; a strict commit also keeps which tables were read."""
+        """Open a table; a strict commit also saves which tables were read."""
         known = len(self._draft.reads)
         found = super().table(name, **selection)
         if self._start.strict and len(self._draft.reads) != known:
@@ -186,7 +186,7 @@ class OpenCommit(Transaction):
         return found
 
     def _save(self, parts: Sequence[tuple[str, dict[str, Any]]], made: list[NewObject]) -> None:
-        """Keep parts of the draft, if nobody else wrote meanwhile."""
+        """Save parts of the draft, unless someone else wrote in the meantime."""
         with self._ctx.catalog.write() as cx:
             if not open_commits.save(cx, self.id, self._version, parts, made):
                 raise changed_elsewhere(self.id)
@@ -194,7 +194,7 @@ class OpenCommit(Transaction):
         self._version += 1
 
     def load(self, cx: Connection) -> OpenCommit:
-        """Take up what the catalogue has kept."""
+        """Load what the catalogue has kept."""
         documents = open_commits.documents(cx, self.id)
         things = [self._read(cx, document) for document in documents if "reads" not in document]
         reads = {ThingId(k): v for document in documents for k, v in document.get("reads", {}).items()}
@@ -205,7 +205,7 @@ class OpenCommit(Transaction):
             was = places[thing.id]
             if was and (thing.dropped or was != place_of(thing)):
                 self._draft.bind(was, None, (thing.kind, thing.id))
-        # A name that was freed may have been given again, so what is bound comes last.
+        # A freed name may have been given to another thing, so bindings come last.
         for thing in (t for t in named if not t.dropped and places[t.id] != place_of(t)):
             place = place_of(thing)
             found = entries.find_name(cx, self._ctx.record.id, self._start.clock, *place)
@@ -253,7 +253,7 @@ class OpenCommit(Transaction):
 
 
 def changed_elsewhere(id_: str) -> BranchMoved:
-    """The error of an open commit that is not what it was when it was read."""
+    """The error for an open commit that changed since it was read."""
     message = f"open commit {id_} was written to, finished or aborted elsewhere"
     return BranchMoved(message, hint="open it again, look at it, and repeat")
 
@@ -269,7 +269,7 @@ def start(
     working: bool = False,
     facts: Mapping[str, Any] | None = None,
 ) -> OpenCommit:
-    """Open a commit on a branch; a branch that is not there yet is made when it is finished."""
+    """Open a commit on a branch; a branch that does not exist yet is created when the commit is finished."""
     check_words(message, author)
     said = check_facts(facts or {})
     with ctx.catalog.write() as cx:
@@ -295,20 +295,20 @@ def start(
 
 
 def list_open(ctx: Context) -> list[OpenCommit]:
-    """List the open commits, each ready to go on."""
+    """List the open commits, each ready to continue."""
     with ctx.catalog.read() as cx:
         return [_reopen(ctx, cx, r) for r in open_commits.all_records(cx, ctx.record.id)]
 
 
 def working_set(ctx: Context, branch: str) -> OpenCommit | None:
-    """Find the working set of a branch: where the command line writes."""
+    """Find the working set of a branch, where the command line writes."""
     with ctx.catalog.read() as cx:
         found = [r for r in open_commits.all_records(cx, ctx.record.id) if r.working and r.branch == branch]
         return _reopen(ctx, cx, found[0]) if found else None
 
 
 def reopen(ctx: Context, id_: str) -> OpenCommit:
-    """Open a commit again by its id, as the catalogue has it now."""
+    """Reopen a commit by its id, in its current state."""
     with ctx.catalog.read() as cx:
         found = next((r for r in open_commits.all_records(cx, ctx.record.id) if r.id == id_), None)
         if found is None:
@@ -317,7 +317,7 @@ def reopen(ctx: Context, id_: str) -> OpenCommit:
 
 
 def _target(ctx: Context, cx: Connection, branch: str | None, parent: str | None) -> tuple[BranchHead, bool]:
-    """The branch that will move and the commit to start from."""
+    """The branch that will move, and the commit to start from."""
     if branch is None:
         name = parent or ctx.default_branch(cx)
         found = branches.find(cx, ctx.record.id, name)
@@ -365,7 +365,7 @@ def _start(cx: Connection, record: OpenRecord, head: BranchHead, creates: bool) 
 
 
 def _made_schemas(thing: ThingDraft) -> dict[str, Schema]:
-    """The schemas that the parent's table does not have."""
+    """The schemas that the parent's table lacks."""
     made = dict(thing.schemas)
     if thing.schema and not thing.base:
         made[thing.schema.id] = thing.schema
@@ -373,7 +373,7 @@ def _made_schemas(thing: ThingDraft) -> dict[str, Schema]:
 
 
 def _document(thing: ThingDraft) -> dict[str, Any]:
-    """A draft as plain values; its objects by their ids."""
+    """A draft as plain values, with objects by id."""
     return {
         "id": thing.id,
         "kind": thing.kind,

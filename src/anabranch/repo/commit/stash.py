@@ -1,4 +1,4 @@
-"""stash: a working set put aside. It is an open commit like others, known by what its message begins with."""
+"""stash: a working set put aside. It is an ordinary open commit, recognised by how its message begins."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _WORKING = "working set"
 
 @dataclass(frozen=True)
 class Stash:
-    """Work that was set aside; 0 is the newest."""
+    """Work that was put aside; number 0 is the newest."""
 
     number: int
     work: OpenCommit
@@ -30,12 +30,12 @@ class Stash:
 
     @property
     def branch(self) -> str:
-        """The branch that it was staged on."""
+        """The branch it was staged on."""
         return self.work.branch
 
 
 def push(ctx: Context, branch: str, message: str | None) -> Stash:
-    """Set the working set of a branch aside; refused where nothing is staged."""
+    """Put the working set of a branch aside; refused if nothing is staged."""
     if message is not None:
         check_words(message, None)
     found = working_set(ctx, branch)
@@ -49,13 +49,13 @@ def push(ctx: Context, branch: str, message: str | None) -> Stash:
 
 
 def list_stashes(ctx: Context) -> list[Stash]:
-    """List what was set aside, newest first."""
+    """List the stashes, newest first."""
     found = [w for w in list_open(ctx) if not w.is_working_set and w.message.startswith(_MARK)]
     return [Stash(number, work) for number, work in enumerate(reversed(found))]
 
 
 def find_stash(ctx: Context, number: int) -> Stash:
-    """Find what was set aside by its number."""
+    """Find a stash by its number."""
     found = list_stashes(ctx)
     if not 0 <= number < len(found):
         hint = f"there are {len(found)}, from 0" if found else "nothing was set aside"
@@ -64,14 +64,14 @@ def find_stash(ctx: Context, number: int) -> Stash:
 
 
 def drop(ctx: Context, number: int) -> Stash:
-    """Give up what was set aside."""
+    """Abandon a stash."""
     found = find_stash(ctx, number)
     found.work.abort()
     return found
 
 
 def pop(ctx: Context, number: int, branch: str) -> OpenCommit:
-    """Make what was set aside the working set of a branch; refused where what it touched is not the same there."""
+    """Make a stash the working set of a branch; refused if what it touched is not the same there."""
     found = find_stash(ctx, number)
     there = working_set(ctx, branch)
     if there is not None and there.status():
@@ -91,7 +91,7 @@ def pop(ctx: Context, number: int, branch: str) -> OpenCommit:
 def _parent(ctx: Context, cx: Connection, work: OpenCommit, branch: str) -> Position:
     """The commit to start from: the branch's head, if nothing that the work touched differs there.
 
-    Else, on its own branch, the one it started from: publishing then compares the rows.
+    Otherwise, on its own branch, the commit it started from; publishing then compares rows.
     """
     head = history.clock(cx, need_branch(ctx, cx, branch).position)
     start = work._start.clock

@@ -1,4 +1,4 @@
-"""A transaction: many statements on many tables, seen by nobody until it is published."""
+"""A transaction: many statements on many tables, invisible to others until published."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Start:
-    """Where a commit starts from and what it will say of itself."""
+    """Where a commit starts from, and its message, author and other facts."""
 
     branch: BranchHead
     parent: CommitHead
@@ -60,10 +60,10 @@ class Start:
 
 
 class Transaction:
-    """An unfinished commit. It reads its own writes; it may not be shared by threads."""
+    """An unfinished commit. It reads its own writes, and must not be shared between threads."""
 
     commit: Commit | None = None
-    """The commit that was made; None until then, and where nothing changed."""
+    """The commit that was made; None before that, and if nothing changed."""
 
     def __init__(self, ctx: Context, start: Start) -> None:
         self._ctx, self._start = ctx, start
@@ -72,7 +72,7 @@ class Transaction:
         self._closed = False
         self._files: FilesWriter | None = None
         self._at_parent: dict[NamePlace, Bound] = {}
-        """What names stand for at the parent, which never changes."""
+        """What names stand for at the parent; never stale, since the parent cannot change."""
 
     def create_table(
         self,
@@ -84,9 +84,9 @@ class Transaction:
         cluster_by: str | Sequence[str] | None = None,
         properties: Mapping[str, str] | None = None,
     ) -> TableWriter:
-        """Make a table from data, from a schema, or from data under a schema.
+        """Create a table from data, from a schema, or from data under a schema.
 
-        Rows are stored in the order of `cluster_by`, else of the key. Without a key, equal rows are different rows.
+        Rows are stored in the order of `cluster_by`, or else of the key. Without a key, equal rows are different rows.
         """
         from anabranch.repo.write.create_table import NewTable, create_table
 
@@ -129,7 +129,7 @@ class Transaction:
     _keeps_each_statement = False
 
     def flush(self) -> None:
-        """Make statements of the files that were put and not written so far."""
+        """Turn files that were put but not yet written into statements."""
         if self._files is not None:
             self._files.flush()
 
@@ -145,7 +145,7 @@ class Transaction:
         return thing
 
     def packs(self) -> Mapping[ObjectId, StoredObject]:
-        """The packs that only this transaction knows."""
+        """The packs known only to this transaction."""
         return {o.stored.id: o.stored for t in self._draft.things.values() for o in packs_of(t)}
 
     def drop_table(self, name: str) -> None:
@@ -153,7 +153,7 @@ class Transaction:
         self.table(name).drop()
 
     def create_namespace(self, name: str, properties: Mapping[str, str] | None = None) -> None:
-        """Make a namespace for tables."""
+        """Create a namespace for tables."""
         self._open()
         place = self._free_place(name, split_new_namespace(name))
         attributes = {"properties": check_properties(properties)} if properties else {}
@@ -164,7 +164,7 @@ class Transaction:
         self._draft.bind(place, ("namespace", made.id), None)
 
     def rename_namespace(self, old: str, new: str) -> None:
-        """Give a namespace another name or place; what is in it goes along."""
+        """Rename or move a namespace, along with its contents."""
         self._open()
         found = self._find_namespace(old)
         above, _ = split_new_namespace(new)
@@ -173,7 +173,7 @@ class Transaction:
         self._move(found, new, split_namespace(new))
 
     def drop_namespace(self, name: str, *, cascade: bool = False) -> None:
-        """Drop a namespace; with `cascade` also all that is in it."""
+        """Drop a namespace; with `cascade`, also its contents."""
         self._open()
         found = self._find_namespace(name)
         inside = self._names_below(found.id)
@@ -185,7 +185,7 @@ class Transaction:
             if kind == "namespace":
                 self.drop_namespace(full, cascade=True)
             else:
-                bare = ThingDraft(thing, kind, found.id, full, None, base_name=full)  # its rows need not be known
+                bare = ThingDraft(thing, kind, found.id, full, None, base_name=full)  # Its rows are not needed.
                 self._drop(self._draft.things.get(thing, bare))
         self._drop(found)
 
@@ -200,14 +200,14 @@ class Transaction:
         self._record(without_properties(self._find_namespace(name), properties))
 
     def sql(self, text: str, args: Mapping[str, Any] | None = None, **frames: Any) -> SqlResult:
-        """Run statements of SQL in this commit: it reads its own writes; `{name}` stands for a frame given by name."""
+        """Run SQL statements in this commit, reading its own writes; `{name}` stands for a frame given by that name."""
         self._open()
         result: SqlResult = self._ctx.run_sql(self, text, args, frames)
         return result
 
     @contextmanager
     def all_or_nothing(self) -> Iterator[None]:
-        """A block whose statements are taken in together: if it fails, the commit is as it was before."""
+        """Open a block whose statements count together: if it fails, the commit is as it was before."""
         self.flush()
         kept = self._draft.copy()
         try:
@@ -224,11 +224,11 @@ class Transaction:
 
     @property
     def counts(self) -> dict[str, Counts]:
-        """What was touched so far, by table."""
+        """The rows touched so far, by table."""
         return {t.name: t.counts for t in self._draft.things.values() if t.kind == "table" and not t.dropped}
 
     def status(self) -> dict[str, dict[str, Any]]:
-        """What is staged, by table: how it was touched, and how many rows; files together, as `files/`."""
+        """What is staged, by table: the operations, and how many rows. Files count together, as `files/`."""
         self.flush()
         return {
             FILES_SHOWN if t.kind == "files" else t.name: {
@@ -242,14 +242,14 @@ class Transaction:
         }
 
     def diff(self, since: str | None = None) -> Diff:
-        """What is staged, compared with the commit that it starts from; or all that differs from another ref."""
+        """Compare what is staged with the commit it starts from, or with another ref."""
         from anabranch.repo.commit.draft_diff import draft_diff
 
         self.flush()
         return draft_diff(self._ctx, self._start.clock, self._draft, self._contents, self.all_names, since)
 
     def all_names(self) -> Iterator[tuple[str, ThingKind, ThingId]]:
-        """Every name that this commit binds, with its path."""
+        """Every name in this commit, with its path."""
         todo = [("", ROOT_NAMESPACE)]
         while todo:
             prefix, parent = todo.pop()
@@ -258,28 +258,28 @@ class Transaction:
                 if kind == "namespace":
                     todo.append((f"{prefix}{own}.", thing))
 
-    # What the tables of this transaction ask for.
+    # What the tables of this transaction call.
 
     def state_of(self, thing: ThingId) -> TableState:
         return draft_state(self._load(thing))
 
     def pending(self) -> Mapping[ObjectId, bytes]:
-        """The bytes of small objects that only this transaction knows."""
+        """The bytes of small objects known only to this transaction."""
         return self._contents
 
     def wrote(self, thing: ThingId) -> bool:
-        """Tell whether rows of a table were written so far."""
+        """Whether rows of a table have been written."""
         return bool(self._load(thing).statements)
 
     def add(self, thing: ThingId, statement: Statement) -> Counts:
-        """Take a statement into the draft."""
+        """Add a statement to the draft."""
         self._open()
         if statement.objects:
             self._record(with_statement(self._load(thing), statement))
         return statement.counts
 
     def alter(self, thing: ThingId, change: Callable[[ThingDraft], ThingDraft]) -> None:
-        """Take a change of a table's description into the draft."""
+        """Add a change of a table's description to the draft."""
         self._open()
         self._record(change(self._load(thing)))
 
@@ -297,7 +297,7 @@ class Transaction:
         self._draft.bind(place, None, (thing.kind, thing.id))
 
     def _move(self, thing: ThingDraft, name: str, parts: tuple[tuple[str, ...], str]) -> None:
-        """Give a thing another name, free its old one, and let what is in a namespace follow."""
+        """Rename a thing, free its old name, and move a namespace's contents along."""
         old = place_of(thing)
         if name == thing.name:
             return
@@ -311,7 +311,7 @@ class Transaction:
             self._record(replace(t, name=name + t.name.removeprefix(thing.name)))
 
     def _record(self, thing: ThingDraft) -> None:
-        """Take a thing's new draft in; an open commit also keeps it."""
+        """Put a thing's new draft in place; an open commit also saves it."""
         self._draft.things[thing.id] = thing
         self._contents.update((o.stored.id, o.content) for o in all_objects_of(thing) if o.content is not None)
 
@@ -320,7 +320,7 @@ class Transaction:
             raise InvalidRequest("this commit is finished", hint="start another with repo.commit(…)")
 
     def _load(self, thing: ThingId) -> ThingDraft:
-        """The draft of a thing that was found before."""
+        """The draft of a thing that was found earlier."""
         found = self._draft.things[thing]
         if found.dropped:
             raise NotFound(f"{found.kind} {found.name!r} was dropped in this commit", hint="create it again")
@@ -337,7 +337,7 @@ class Transaction:
             if (parent, own) in self._draft.names:
                 raise NotFound(f"there is no table {name!r} in this commit", hint="it was dropped or renamed")
             with self._ctx.catalog.read() as cx:
-                find_table(self._ctx, cx, self._start.clock, name, parent)  # whose error names the nearest
+                find_table(self._ctx, cx, self._start.clock, name, parent)  # Raises, and suggests the nearest name.
             raise AssertionError(name)
         if bound[1] not in self._draft.things:
             full = ".".join([*(n.name for n in path[1:]), own])
@@ -345,7 +345,7 @@ class Transaction:
         return bound[1]
 
     def _base_table(self, thing: ThingId, parent: ThingId, name: str) -> ThingDraft:
-        """A table as the parent has it, to start from."""
+        """The draft of a table as the parent has it, to start from."""
         with self._ctx.catalog.read() as cx:
             base = table_state(self._ctx, cx, self._start.clock, thing, name)
         known = base.attributes
@@ -376,7 +376,7 @@ class Transaction:
         return known
 
     def _free_place(self, name: str, parts: tuple[tuple[str, ...], str], moving: ThingId | None = None) -> NamePlace:
-        """Where a new name goes; refused if something else has it, or one that differs in case only, as in Spark."""
+        """The place for a new name; refused if it is taken, even in another case, as in Spark."""
         parent = self._namespace(parts[0])
         for own in (parts[1], self._called(parent, parts[1])):
             taken = self._bound(parent, own)
@@ -389,7 +389,7 @@ class Transaction:
         return self._path(parts)[-1].thing_id
 
     def _path(self, parts: tuple[str, ...]) -> list[Named]:
-        """A namespace and those above it, the root first."""
+        """A namespace and those above it, root first."""
         path = [Named("", "namespace", ROOT_NAMESPACE)]
         for i, part in enumerate(parts):
             own = self._called(path[-1].thing_id, part)
@@ -401,7 +401,7 @@ class Transaction:
         return path
 
     def _called(self, parent: ThingId, name: str) -> str:
-        """A name as the thing has it that is meant: names are found whatever their case."""
+        """A name in the case it was given at creation: names are found in any case."""
         if self._bound(parent, name):
             return name
         with self._ctx.catalog.read() as cx:
@@ -422,7 +422,7 @@ class Transaction:
         return self._at_parent[parent, own]
 
     def _names_below(self, parent: ThingId) -> dict[str, tuple[ThingKind, ThingId]]:
-        """What is in a namespace, as this commit has it, by name."""
+        """The contents of a namespace in this commit, by name."""
         with self._ctx.catalog.read() as cx:
             found = entries.list_names(cx, self._ctx.record.id, self._start.clock, parent)
         there: dict[str, Bound] = {n.name: (n.kind, n.thing_id) for n in found}  # type: ignore[misc]

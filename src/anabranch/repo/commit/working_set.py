@@ -1,4 +1,4 @@
-"""The working set of a branch: where statements are staged that no commit has published yet."""
+"""The working set of a branch: where statements are staged until a commit publishes them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _MESSAGE = "working set"
 
 
 def start_working_set(ctx: Context, branch: str) -> OpenCommit:
-    """Open a working set on the branch as it is now; an empty one that was left behind starts from an older commit."""
+    """Open a working set on the branch's head, replacing an empty one, which may start from an older commit."""
     empty = working_set(ctx, branch)
     if empty is not None:
         empty.abort()
@@ -21,7 +21,7 @@ def start_working_set(ctx: Context, branch: str) -> OpenCommit:
 
 @contextmanager
 def staged_writes(ctx: Context, branch: str) -> Iterator[OpenCommit]:
-    """Give the working set to write to; one that was made for this and holds nothing is gone afterwards."""
+    """Open the working set to write to; if it was created for this and ends up empty, remove it."""
     found = working_set(ctx, branch)
     staged = found if found is not None and found.status() else None
     opened = staged or start_working_set(ctx, branch)
