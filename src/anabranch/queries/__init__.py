@@ -1,1 +1,1 @@
-"""Relational plans, written once as Spark SQL expressions. Pure: they name sources, engines bind them."""
+"""Relational plans, written once as Spark SQL expressions. They name sources; engines bind them."""

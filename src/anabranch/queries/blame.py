@@ -1,4 +1,4 @@
-"""Blame: the turn in which each row came and each of its cells was last changed, by the changes alone."""
+"""Blame: the turn in which each row was inserted and each of its cells last changed, from the changes alone."""
 
 from __future__ import annotations
 
@@ -25,21 +25,21 @@ _PLACE, _RANK = "_ana_place_of", "_ana_rank"
 
 @dataclass(frozen=True)
 class Followed:
-    """Changes that were only brought on, in these turns: turns of another path say who made them."""
+    """Changes that these turns only passed on: turns of another path say who made them."""
 
     turns: tuple[int, ...]
     found: exp.Select | exp.Union | str
-    """The key and the turns, as a query or by the name of a source; no turn where the change was made here."""
+    """The key and the turns, as a query or the name of a source; no turn if the change was made here."""
 
 
 @dataclass(frozen=True)
 class Attribution:
-    """What is asked: when rows came, and when cells were changed."""
+    """The question: when were rows inserted, and when did cells change?"""
 
     state: TableState
-    """The table under the key that tells rows apart."""
+    """The table under the key that identifies rows."""
     columns: tuple[Column, ...] = ()
-    """The columns whose cells are asked for; a cell of the key changes when the row comes."""
+    """The columns whose cells are asked for; a cell of the key changes when the row is inserted."""
 
     @property
     def keys(self) -> list[str]:
@@ -47,7 +47,7 @@ class Attribution:
 
     @property
     def turns(self) -> list[str]:
-        """The names of the turns that are shown: that of the row is the one in which it came."""
+        """The names of the turns that are shown; the row's is the one in which it was inserted."""
         return [TURN, *(turn_of(c) for c in self.columns)]
 
     @property
@@ -68,7 +68,7 @@ class Attribution:
         sources: Sources,
         keys: str | None = None,
     ) -> exp.Select:
-        """The last turn of each row and cell; `since` are turns in which columns came, by the names of their turns."""
+        """The last turn of each row and cell; `since` has the turns in which columns were added, by turn name."""
         events = path_events(self.state, layers, self.cells, access, sources, keys)
         came = q.choose((exp.EQ(this=q.col(OP), expression=q.text(INSERT)), q.col(TURN)), otherwise=exp.Null())
         picked: list[exp.Expr] = [*(q.col(k) for k in self.keys)]
@@ -100,9 +100,9 @@ class Attribution:
         return whole
 
     def without_decided(self, last: str, met: Layer, access: Access, sources: Sources) -> exp.Select:
-        """Turns of a merge's further parent, but for what the merge decided itself: what differs from that parent.
+        """Turns of a merge's further parent, except what the merge decided itself: what differs from that parent.
 
-        `met` tells what rows that met became against it; that it differs from ours is why the merge wrote it.
+        `met` holds how rows that met differ from that parent; the merge wrote them because they differ from ours.
         """
         decided = path_events(self.state, [met], self.cells, access, sources)
         tests = {turn_of(c): exp.Not(this=q.is_null(q.col(turn_of(c), "x"))) for c in self.cells}
@@ -124,16 +124,16 @@ class Attribution:
         columns: Sequence[Column],
         same: Sequence[str],
     ) -> exp.Select:
-        """Turns from before a change of the key, by the new one, of what that commit left as it was.
+        """Turns from before a change of the key, under the new key, for what that commit left as it was.
 
-        `same` are the columns that tell which row was which.
+        `same` are the columns that match rows before and after.
         """
         new, old = self.keys, before.keys
         changed = {c.id: differs(c.type, q.col(c.id, "a"), q.col(c.id, "b")) for c in columns}
         tests = {turn_of(c): changed[c.id] for c in self.columns if not {str(c.id)} <= {*new} & {*old}}
         picked: list[exp.Expr] = [q.col(k, "a") for k in new]
         for name in self.turns:
-            # A row that is another one than before came with this commit, and so did its key.
+            # A row that differs from before counts as inserted by this commit, and so does its key.
             test = tests.get(name, q.any_of(list(changed.values())))
             value = q.choose((test.copy(), q.null_of(INT)), otherwise=q.col(name, "l"))
             picked.append(q.aliased(exp.Max(this=value), name))
@@ -153,7 +153,7 @@ class Attribution:
         return found
 
     def newest_cell(self, last: exp.Select, ranks: Mapping[int, int], sources: Sources) -> exp.Select:
-        """The greatest rank among the turns of each row, as its turn; turns without a rank don't count."""
+        """The greatest rank among the turns of each row, as its turn; turns without a rank are ignored."""
         pairs = pa.table({TURN: pa.array(ranks, pa.int32()), _RANK: pa.array(ranks.values(), pa.int32())})
         cells = self._one_by_one(last, self.turns, sources)
         join = q.joined(q.table(sources.add(Rows(pairs)), "r"), _same_turn("v", "r"), "inner")
@@ -163,7 +163,7 @@ class Attribution:
         return found
 
     def instead(self, plain: exp.Select, exact: exp.Select) -> exp.Select:
-        """Turns of rows, where they are known exactly those."""
+        """Turns of rows: the exact ones where they are known."""
         turn = exp.Coalesce(this=q.col(TURN, "x"), expressions=[q.col(TURN, "p")])
         join = q.joined(q.subquery(exact, "x"), q.same_key(self.keys, "p", "x"), "left")
         return q.select([*(q.col(k, "p") for k in self.keys), q.aliased(turn, TURN)], q.subquery(plain, "p"), join=join)
@@ -171,7 +171,7 @@ class Attribution:
     def of_rows(
         self, last: exp.Select, rows: exp.Select | exp.Union, names: Sequence[str], turns: Sequence[str]
     ) -> exp.Select:
-        """Rows that are there, with their turns."""
+        """The rows with their turns."""
         picked = [*(q.col(n, "s") for n in names), *(q.col(t, "f") for t in turns)]
         join = q.joined(q.subquery(last, "f"), q.same_key(self.keys, "s", "f"), "inner")
         return q.select(picked, q.subquery(rows, "s"), join=join)

@@ -1,7 +1,7 @@
-"""The feed of changes: every change of every commit with whole rows, from the changes and the rows before them.
+"""The change feed: every change of every commit with whole rows, from the changes and the rows before them.
 
-A change holds the cells that it touched. What a row had besides is carried on from the changes before it, and from
-the state before all of them: so one look-up serves all commits.
+A change holds the cells that it touched. The row's other cells are carried over from earlier changes, and from the
+state before all of them, so one look-up serves all commits.
 """
 
 from __future__ import annotations
@@ -34,14 +34,14 @@ _SIDES = ("_ana_holds_after", "_ana_holds_before")
 
 @dataclass(frozen=True)
 class ChangePart:
-    """Changes of commits that follow one another, identified by one key."""
+    """Changes of successive commits, identified by one key."""
 
     state: TableState
-    """The table's columns and the key that tells rows apart here; its own layers are not read."""
+    """The table's columns and the key that identifies rows here; its own layers are not read."""
     layers: tuple[Layer, ...]
-    """With turns from 1 up."""
+    """Their turns begin at 1."""
     numbers: pa.Table
-    """The number of the commit of each turn, and 0 of turn 0."""
+    """The number of each turn's commit; 0 for turn 0."""
 
 
 def whole_changes(
@@ -49,7 +49,7 @@ def whole_changes(
 ) -> exp.Select:
     """One row per key and commit: what became of the key, and the cells before and after.
 
-    `before` has the rows before all of this, at least where the changes touch some; their cells are under their ids.
+    `before` has the rows before these changes, at least those they touch, with columns under their ids.
     """
     plan = _Whole(part, tuple(cells), sources)
     events = path_events(part.state, part.layers, cells, access, sources, keys)
@@ -68,7 +68,7 @@ class _Whole:
         return [str(c.id) for c in self.part.state.schema.key_columns]
 
     def shaped(self, events: exp.Select | exp.Union) -> exp.Select:
-        """Events with touched cells put in a box each, so that a null in it is no untouched cell."""
+        """Events with each touched cell boxed, to distinguish a null from an untouched cell."""
         picked: list[exp.Expr] = [*(q.col(k) for k in self.keys), q.col(OP), q.col(TURN)]
         for c in self.cells:
             untouched = q.is_null(q.col(turn_of(c)))
@@ -76,15 +76,15 @@ class _Whole:
         return q.select(picked, q.subquery(events, "e"))
 
     def first(self, before: Query) -> exp.Select:
-        """The rows before all changes, as if they came in turn 0."""
+        """The rows before all changes, as if inserted in turn 0."""
         picked: list[exp.Expr] = [*(q.col(k) for k in self.keys)]
         picked += [q.aliased(q.cast_to(q.text(INSERT), STRING), OP), q.aliased(q.cast_to(q.number(0), INT), TURN)]
         picked += [q.aliased(_boxed(q.col(c.id)), c.id) for c in self.cells]
         return q.select(picked, q.subquery(before.expression, "b"))
 
     def carried(self, rows: exp.Select | exp.Union) -> exp.Select:
-        """Each event with the cells that the row had after it, and whether there was one."""
-        # In a fold, a key that went and came again stands in one turn.
+        """Each event with the cells of the row after it, and whether the row was there."""
+        # In a fold, a key that was deleted and inserted again has both in one turn.
         late = q.choose((_is(OP, DELETE), q.number(0)), otherwise=q.number(1))
         order = exp.Add(this=exp.Mul(this=q.col(TURN, "r"), expression=q.number(2)), expression=late)
         picked = [*(q.col(k) for k in self.keys), q.aliased(order, _ORDER), q.col(NUMBER, "n"), q.col(OP)]
@@ -106,7 +106,7 @@ class _Whole:
         return q.select([exp.Star()], q.subquery(events, "w"), where=is_last)
 
     def paired(self, events: exp.Select) -> exp.Select:
-        """Each change with what the row was before it."""
+        """Each change with the row before it."""
         picked: list[exp.Expr] = [*(q.col(k) for k in self.keys), q.col(NUMBER), q.col(_LIVE)]
         picked.append(q.aliased(self._over(exp.Lag(this=q.col(_LIVE))), _WAS))
         for c in self.cells:
@@ -115,7 +115,7 @@ class _Whole:
         return q.select(picked, q.subquery(events, "s"))
 
     def outcomes(self, changes: exp.Select) -> exp.Select:
-        """What became of each key; what is as it was is left out, and so are the rows before."""
+        """What happened to each key; leaves out unchanged keys and the rows before."""
         was, live = _is(_WAS, INSERT), _is(_LIVE, INSERT)
         there = exp.Coalesce(this=was, expressions=[exp.false()])
         op = q.choose(
@@ -150,7 +150,7 @@ def _unboxed(box: exp.Expr) -> exp.Expr:
 
 @dataclass(frozen=True)
 class Shape:
-    """What every part of a feed has: the columns on both sides, and what rows of a commit are ordered by."""
+    """What all parts of a feed share: the columns on both sides, and the order of rows within a commit."""
 
     columns: tuple[Column, ...]
     shown: tuple[Column, ...]
@@ -158,7 +158,7 @@ class Shape:
     order: tuple[Column, ...]
 
     def of(self, query: exp.Select | exp.Union, keys: Sequence[Column], commit: int | None = None) -> exp.Select:
-        """Bring changes into this shape; the key's columns have one value for both sides.
+        """Bring changes into this shape; key columns have one value for both sides.
 
         An update that changes nothing that users see is left out.
         """
@@ -167,7 +167,7 @@ class Shape:
         picked = [described, q.aliased(q.cast_to(q.col(OP), STRING), OP)]
         for c in self.columns:
             sides = (str(c.id), str(c.id) if c.id in one else c.before)
-            gone = (DELETE, INSERT)  # A row that is not there has no key, either.
+            gone = (DELETE, INSERT)  # A missing row has no key, either.
             for name, source, absent in zip((str(c.id), c.before), sides, gone, strict=True):
                 value = q.choose((_is(OP, absent), q.null_of(c.type)), otherwise=q.col(source))
                 picked.append(q.aliased(value, name))
@@ -187,7 +187,7 @@ class Shape:
 
 
 def only_where(feed: exp.Select | exp.Union, shape: Shape, read: Sequence[Column], test: exp.Expr) -> exp.Select:
-    """Keep a change if its row before or after meets a user's condition."""
+    """Keep a change if its row before or after satisfies a user's condition."""
     found: exp.Select | exp.Union = feed
     for flag, absent, side in ((_SIDES[0], DELETE, lambda c: str(c.id)), (_SIDES[1], INSERT, lambda c: c.before)):
         users = [q.aliased(q.col(side(c), "s"), c.name) for c in read]

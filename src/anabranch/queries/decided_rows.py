@@ -1,4 +1,4 @@
-"""Rows that a merge decided: what was settled before, what is in conflict, and how they are shown and tested."""
+"""Rows that a merge decided: those settled before, those in conflict, and how they are shown and tested."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ from anabranch.queries.three_way import (
 
 
 def with_settled(query: Query, settled: str, how: Decision) -> Query:
-    """Decided rows, with what was resolved before in its place wherever base, ours and theirs are as they were."""
+    """Decided rows, with earlier resolutions put in wherever base, ours and theirs are unchanged."""
     ids = [str(k) for k in how.schema.key_ids]
     same: list[exp.Expr] = [exp.EQ(this=q.col(there(s), "d"), expression=q.col(there(s), "s")) for s in SIDES]
     same += [
@@ -65,7 +65,7 @@ def with_settled(query: Query, settled: str, how: Decision) -> Query:
 
 
 def shown_rows(query: Query, how: Decision) -> Query:
-    """One row for each key in conflict under the names that users know: ours if there is one, else theirs, or base."""
+    """One row for each key in conflict, under users' names: ours if there is one, else theirs, else the base's."""
     picked: list[exp.Expr] = [q.aliased(q.col(c.id), c.id) for c in how.schema.key_columns]
     picked += [q.aliased(q.col(c.id), c.name) for c in how.schema if c.id in how.schema.key]
     for c in how.cells:
@@ -98,7 +98,7 @@ def with_args(query: Query, args: Mapping[str, Any]) -> Query:
 
 
 def against(query: Query, side: str, how: Decision) -> Query:
-    """The difference from one side to the merged rows: one row per key, also where there is none."""
+    """The difference from one side to the merged rows: one row per key, even where nothing differs."""
     has, stays = is_set(there(side)), is_set(STAYS)
     differ = q.any_of([differs(c.type, q.col(value_of(c, side)), q.col(c.id)) for c in how.cells])
     op = q.choose(
@@ -129,8 +129,8 @@ def as_base(source: str, how: Decision, sources: Sources) -> Query:
 
 
 def used_cells(query: Query, how: Decision) -> Query:
-    """What theirs did with columns: whether it changed a cell of a row that the base has (`updated`), and whether a
-    row that it inserted has a value (`filled`)."""
+    """How theirs used columns: whether it changed a cell of a row that the base has (`updated`), and whether a row
+    that it inserted has a value (`filled`)."""
     cases: list[tuple[str, exp.Expr, Callable[[Column], exp.Expr]]] = [
         (UPDATED, is_set(there(BASE)), lambda c: is_set(changed_of(c, THEIRS))),
         (FILLED, is_not_set(there(BASE)), lambda c: exp.Not(this=q.is_null(q.col(value_of(c, THEIRS))))),
@@ -150,7 +150,7 @@ def in_conflict(query: Query, how: Decision) -> Query:
 
 
 def conflicts_among(rows: pa.Table, how: Decision) -> pa.Table:
-    """The same of decided rows in memory."""
+    """Those of decided rows in memory that are in conflict."""
     test = pc.is_valid(rows.column(KIND))
     for c in how.cells:
         test = pc.or_(test, pc.equal(rows.column(conflict_of(c)), 1))

@@ -1,4 +1,4 @@
-"""The difference of two commits: what two paths from a common ancestor say, put together key by key."""
+"""The difference of two commits, combined key by key from two paths from a common ancestor."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from anabranch.queries.path_fold import AGAIN, STRING
 from anabranch.queries.query import DELETE, INSERT, OP, SAME, UPDATE, Query, Sources
 
 UNKNOWN = "?"
-"""The changes alone can't say what became of a key: it went and came again."""
+"""The changes alone can't say what happened to a key: it was deleted and inserted again."""
 CHANGE_TYPE = "_change_type"
 COUNT, CELLS = "_ana_count", "_ana_cells"
 
@@ -32,7 +32,7 @@ def of_one_side(path: Query, schema: Schema, cells: Sequence[Column]) -> Query:
 
 
 def first_keys(sides: Sequence[Query], schema: Schema, count: int) -> Query:
-    """The first keys of some queries over the same sources, once each, in their order."""
+    """The first keys of several queries over the same sources, once each, in order."""
     keys = [str(k) for k in schema.key_ids]
     whole = q.union_all([q.select([q.col(k) for k in keys], q.subquery(side.expression, "s")) for side in sides])
     once = q.select([q.col(k) for k in keys], q.subquery(whole, "k"), limit=count)
@@ -42,7 +42,7 @@ def first_keys(sides: Sequence[Query], schema: Schema, count: int) -> Query:
 
 
 def of_two_sides(ours: Query, theirs: Query, schema: Schema, cells: Sequence[Column], sources: Sources) -> Query:
-    """The difference from ours to theirs, from the paths to both: ours is undone, theirs is done."""
+    """The difference from ours to theirs, from the paths to both: undo ours, then apply theirs."""
     ids = [str(k) for k in schema.key_ids]
     picked: list[exp.Expr] = [q.aliased(exp.Coalesce(this=q.col(k, "b"), expressions=[q.col(k, "a")]), k) for k in ids]
     for c in cells:
@@ -56,7 +56,7 @@ def of_two_sides(ours: Query, theirs: Query, schema: Schema, cells: Sequence[Col
 
 
 def _op() -> exp.Case:
-    """What becomes of a key from ours to theirs."""
+    """What happens to a key from ours to theirs."""
     ours, theirs = q.col(OP, "a"), q.col(OP, "b")
 
     def are(one: str, other: str) -> exp.Condition:
@@ -77,7 +77,7 @@ def _op() -> exp.Case:
 
 
 def _cell(c: Column) -> list[exp.Alias]:
-    """A cell in ours and in theirs: as the side left it that touched it, else as the other side found it."""
+    """A cell in ours and in theirs: as the side that touched it left it, else as the other side found it."""
     untouched = {side: q.is_null(q.col(turn_of(c), side)) for side in "ab"}
     before = q.choose((untouched["a"], q.col(c.before, "b")), otherwise=q.col(c.id, "a"))
     after = q.choose((untouched["b"], q.col(c.before, "a")), otherwise=q.col(c.id, "b"))
@@ -108,7 +108,7 @@ def keys_of(query: Query, schema: Schema, op: str | None = None) -> Query:
 
 
 def known_only(query: Query) -> Query:
-    """Leave out the keys that only the states can tell of."""
+    """Leave out the keys that must be compared in the two states."""
     return query.over(q.select([exp.Star()], q.subquery(query.expression, "w"), where=_is_not(OP, UNKNOWN)))
 
 
@@ -118,9 +118,9 @@ def of_kind(query: Query, op: str) -> Query:
 
 
 def long_form(query: Query, key_ids: Sequence[str], shown: Sequence[Column], lost: Sequence[Column]) -> Query:
-    """Compared rows as Spark's change feed has them: one row for each side of each change, named as users know them.
+    """Compared rows in the form of Spark's change feed: one row for each side of each change, under users' names.
 
-    Columns that are `lost` have values before only.
+    `lost` columns have values before only.
     """
     keys = set(key_ids)
     after = [q.aliased(q.col(c.id), c.name) for c in shown] + [q.aliased(q.null_of(c.type), c.name) for c in lost]

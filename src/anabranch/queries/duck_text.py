@@ -15,7 +15,7 @@ class DuckText(exp.Expression, exp.Condition):
 
 
 def bracketed(node: exp.Expr) -> exp.Expr:
-    """A node that can stand next to any operator."""
+    """Bracket a node so that it can stand next to any operator."""
     plain = (exp.Column, exp.Literal, exp.Cast, exp.Placeholder, exp.Paren, exp.Case, exp.Null, exp.Boolean, DuckText)
     return node if isinstance(node, plain) else exp.Paren(this=node)
 
@@ -29,7 +29,7 @@ def with_arguments(node: DuckText, sql: Callable[[exp.Expr], str]) -> str:
 
 
 BARE = "\0"
-"""What the text of a node begins with that stands without brackets around it."""
+"""Marks the text of a node that needs no brackets around it."""
 
 
 _HOLE = re.compile(r"\$(?:\d|\*|\+|\|)")

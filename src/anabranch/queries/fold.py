@@ -1,4 +1,4 @@
-"""Folding: the changes of several turns become one. Rows that were inserted meanwhile are read by `scan`."""
+"""Fold the changes of several turns into one. Rows that were inserted meanwhile are read by `scan`."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ BORN = "_ana_born"
 
 
 def folded(state: TableState, cells: Sequence[Column], access: Access) -> Query:
-    """One row per key that the state's layers change: what became of it for those who had it before them.
+    """One row per key that the state's layers change: what happened to it, seen from the rows before them.
 
-    A key that was deleted is deleted, whatever came after; one that was only inserted is new to those before. Of the
-    others, cells have the first value before and the last value after, or two nulls where nothing touched them.
+    A deleted key stays deleted, whatever came after; one that was only inserted does not concern the rows before. Cells
+    of other keys have the first value before and the last value after, or two nulls if nothing touched them.
     """
     sources = Sources()
     plan = _Fold(state, tuple(cells), access, sources, None, False)
@@ -30,7 +30,7 @@ def folded(state: TableState, cells: Sequence[Column], access: Access) -> Query:
 
 
 class _Fold(Scan):
-    """A scan that tells what changed instead of what is there."""
+    """A scan that returns what changed instead of what is there."""
 
     def fold(self) -> exp.Select:
         changed = [x for x in self.state.layers if x.object.kind != "rows"]
@@ -43,7 +43,7 @@ class _Fold(Scan):
         return q.select([*(q.col(k) for k in self.key_ids), *values, q.aliased(self._op(), OP)], q.subquery(once, "o"))
 
     def _op(self) -> exp.Case:
-        """A key that the layers insert first is none of those before; within one turn a delete comes first."""
+        """What happened to a key; if its first change is an insert, nothing. Within one turn, deletes come first."""
         first = exp.LT(this=q.col(BORN), expression=q.col(GONE))
         new = q.all_of([q.is_null(q.col(GONE)), exp.Not(this=q.is_null(q.col(BORN)))])
         gone = exp.Not(this=q.is_null(q.col(GONE)))
@@ -60,7 +60,7 @@ class _Fold(Scan):
         return found
 
     def _changed(self, group: ObjectGroup) -> exp.Select:
-        """Which keys went in which turn, and which cells had and got which value."""
+        """Which keys were deleted in which turn, and the values of changed cells before and after."""
         turn, deletes = self._turn(group), group.kind == "delete"
         picked = [q.aliased(group.value(c), c.id) for c in self.key]
         picked += [q.aliased(turn if deletes else q.null_of(INT), GONE), q.aliased(q.null_of(INT), BORN)]

@@ -1,4 +1,4 @@
-"""What rows older than a column show: a value as the catalogue keeps it, and the expression that reads it back."""
+"""What rows older than a column show: the value as the catalogue stores it, and the expression that reads it back."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _SECONDS = DataType("decimal", 19, 6)
 
 
 def initial_text(value: Any, type_: DataType) -> str:
-    """A value as text from which both engines read it back: a nested one as JSON whose leaves are such texts."""
+    """A value as text that both engines can read back; a nested one as JSON whose leaves are such texts."""
     if not type_.is_nested:
         return _leaf_text(value)
     return json.dumps(_document(value, type_), ensure_ascii=False, separators=(",", ":"))
@@ -38,7 +38,7 @@ def written_out(value: Any, type_: DataType) -> exp.Expr:
 
 
 def _document(value: Any, type_: DataType) -> Any:
-    """A nested value as JSON has it; maps are lists of pairs, so that their keys can be of any type."""
+    """A nested value as JSON; maps are lists of pairs, so that keys can have any type."""
     if value is None:
         return None
     if type_.name == "array":

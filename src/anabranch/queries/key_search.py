@@ -1,4 +1,4 @@
-"""Where a column has some values: sorted ones are searched, others compared one by one."""
+"""Find values in a column: search it if it is sorted, else compare one by one."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ Places = np.ndarray[Any, np.dtype[np.intp]]
 _SORTED = b"ana.sorted"
 _NUMBERS = {"tinyint": pa.int8(), "smallint": pa.int16(), "int": pa.int32(), "bigint": pa.int64()}
 _AS_NUMBERS = {**_NUMBERS, "date": pa.int32(), "timestamp": pa.int64(), "timestamp_ntz": pa.int64()}
-"""Types that are searched as the whole numbers that they are stored as."""
+"""Types that are searched as the integers that they are stored as."""
 SEARCHED = (*_AS_NUMBERS, "string")
-"""Types that values are looked for in."""
+"""Types that can be searched."""
 
 
 def marked(rows: pa.Table, is_key: bool) -> pa.Table:
-    """A column with a mark if it is sorted, so that it can be searched."""
+    """Mark a column that is sorted, so that it can be searched."""
     column = rows.column(0)
     if not is_key or column.null_count or not column.num_chunks:
         return rows
@@ -32,7 +32,7 @@ def marked(rows: pa.Table, is_key: bool) -> pa.Table:
 
 
 def places_of(rows: pa.Table, wanted: pa.Array, column: Column) -> Places:
-    """Where a column has one of these values."""
+    """The places where a column has one of these values."""
     values = rows.column(0)
     if _SORTED not in (rows.schema.metadata or {}):
         return np.flatnonzero(pc.is_in(values, wanted.cast(values.type)).to_numpy())
@@ -43,7 +43,7 @@ def places_of(rows: pa.Table, wanted: pa.Array, column: Column) -> Places:
 
 
 def _ranges(values: pa.ChunkedArray, wanted: pa.Array, column: Column) -> tuple[Places, Places]:
-    """From where to where a sorted column has each of these values."""
+    """The start and end of each of these values in a sorted column."""
     if column.type.name == "string":
         sought = wanted.to_pylist()
         held = _Texts(values)
@@ -56,7 +56,7 @@ def _ranges(values: pa.ChunkedArray, wanted: pa.Array, column: Column) -> tuple[
 
 @dataclass(frozen=True)
 class _Texts(Sequence[str]):
-    """A sorted column of texts, to be searched: Python and Parquet have them in one order."""
+    """A sorted column of texts for bisection; Python and Parquet sort them alike."""
 
     values: pa.ChunkedArray
 

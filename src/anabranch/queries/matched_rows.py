@@ -1,4 +1,4 @@
-"""Rows at hand matched by key, and compared, in memory: what `writes.matched` asks an engine for."""
+"""Match and compare rows by key in memory, as `writes.matched` does on an engine."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def can_match(columns: Sequence[Column]) -> bool:
 
 
 def matched_rows(rows: pa.Table, existing: pa.Table, key: Sequence[Column], given: Sequence[Column]) -> pa.Table:
-    """Rows beside those that a table has at their keys: to insert, to update, or the same."""
+    """Rows next to those that a table has at their keys: to insert, to update, or the same."""
     fields, keys = arrow_fields(given), arrow_fields(key)
     rows = rows.select(fields.names).cast(fields)
     places = places_at(rows.select(keys.names), existing.select(keys.names).cast(keys))
@@ -37,7 +37,7 @@ def matched_rows(rows: pa.Table, existing: pa.Table, key: Sequence[Column], give
 
 
 def places_at(keys: pa.Table, among: pa.Table) -> Any:
-    """For each key its place among others, which have each but once; -1 for one that is not there."""
+    """The place of each key among others, which are unique; -1 for one that is not there."""
     if keys.num_columns == 1:
         return pc.fill_null(pc.index_in(keys.column(0), value_set=among.column(0).combine_chunks()), -1).to_numpy()
     numbers = _numbers(pa.concat_tables([keys, among]))
@@ -48,7 +48,7 @@ def places_at(keys: pa.Table, among: pa.Table) -> Any:
 
 
 def _numbers(keys: pa.Table) -> Any:
-    """A number for each key of several columns; equal ones have one."""
+    """Number keys of several columns; equal keys get equal numbers."""
     numbers = np.zeros(keys.num_rows, dtype=np.int64)
     for column in keys.columns:
         codes = column.combine_chunks().dictionary_encode().indices.to_numpy()

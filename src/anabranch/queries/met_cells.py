@@ -1,4 +1,4 @@
-"""Cells that both sides of a merge changed, from what their change objects hold: values before, and after."""
+"""Cells that both sides of a merge changed, found from the values before and after in their change objects."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ from anabranch.queries.three_way import (
 )
 
 Said = Sequence[tuple[Layer, pa.Table]]
-"""Updates, each with the keys and the cells before and after that it has of some columns."""
+"""Updates, each with its keys, and its cells of some columns before and after."""
 
 
 @dataclass(frozen=True)
 class Cells:
-    """One column at some keys: before a side changed it first, and after it changed it last; null where it did not."""
+    """One column at some keys: before a side's first change and after its last; null where it made none."""
 
     before: pa.ChunkedArray
     after: pa.ChunkedArray
@@ -46,9 +46,9 @@ class Cells:
 
 
 def conflicts_of(keys: list[str], cells: Sequence[Column], ours: Said, theirs: Said) -> pa.Table | None:
-    """The rows in conflict in the form of decided ones; of cells that are in none, values may be left out.
+    """The rows in conflict, in the form of decided rows; cells that are not in conflict may lack values.
 
-    None where the two sides do not tell of one base.
+    None if the two sides disagree about the base.
     """
     (our_keys, mine), (their_keys, yours) = (_folded(keys, cells, side) for side in (ours, theirs))
     places = places_at(our_keys, their_keys)
@@ -65,7 +65,7 @@ def conflicts_of(keys: list[str], cells: Sequence[Column], ours: Said, theirs: S
 
 
 def _folded(keys: list[str], cells: Sequence[Column], side: Said) -> tuple[pa.Table, dict[Column, Cells]]:
-    """The keys that a side touched, each once, and what became of the cells there."""
+    """The keys that a side touched, once each, and the folded changes of their cells."""
     ordered = sorted(side, key=lambda said: said[0].turn)
     said = pa.concat_tables([rows for _, rows in ordered], promote_options="default")
     said = said.combine_chunks()

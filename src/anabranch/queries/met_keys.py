@@ -1,4 +1,4 @@
-"""Where two sides meet: the keys that both touched, judged by what objects touch and not by what is left of it."""
+"""Where two sides meet: the keys that both touched, judged by what objects touch, even if later undone."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ GROUP = "_ana_group"
 
 @dataclass(frozen=True)
 class Meeting:
-    """The layers of two sides of which some may touch the same cells."""
+    """The layers of two sides, some of which may touch the same cells."""
 
     ours: tuple[Layer, ...]
     theirs: tuple[Layer, ...]
     rows: bool = False
-    """Whether a row that both touched counts, whichever cells they touched."""
+    """Whether touching the same row counts, whichever cells were touched."""
 
     def meet(self, ours: Layer, theirs: Layer, columns: Sequence[Column]) -> bool:
-        """Tell whether two objects may touch one cell, or one may make or remove a row that the other touches."""
+        """Tell whether two objects may touch the same cell, or one may insert or delete a row the other touches."""
         if not may_meet(ours.object.key_range, theirs.object.key_range):
             return False
         if self.rows or ours.object.kind != "update" or theirs.object.kind != "update":

@@ -1,4 +1,4 @@
-"""Nested values part by part: fields by name, forms that rows in memory can hold, forms that engines can compare."""
+"""Rebuild nested values part by part: with fields by name, in forms that memory can hold or engines can compare."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ _MONTHS = DataType("interval month")
 
 
 def differs(type_: DataType, one: exp.Expr, other: exp.Expr) -> exp.Expr:
-    """Whether two values of a type differ: nulls and NaN equal themselves, 0.0 equals -0.0, maps have no order.
+    """Whether two values of a type differ: nulls and NaN equal themselves, 0.0 equals -0.0, maps are unordered.
 
-    No engine compares maps so, and none compares variants: these are equal if their JSON text and their types are.
+    No engine compares maps like that, or variants at all: these are equal if their JSON text and types are.
     """
     return distinct_from(comparable(type_, one), comparable(type_, other))
 
@@ -48,7 +48,7 @@ def from_memory(value: exp.Expr, type_: DataType) -> exp.Expr:
 
 
 def has_other_form(type_: DataType) -> bool:
-    """Tell whether rows in memory hold a type, leaving its parts aside, in another form than Spark does."""
+    """Tell whether rows in memory hold a type in another form than Spark, not counting its parts."""
     return type_.name == "variant" or type_.is_months
 
 
@@ -58,7 +58,7 @@ def needs_spark_to_take(type_: DataType) -> bool:
 
 
 def fitted(value: exp.Expr, source: DataType | None, target: DataType, depth: int = 0) -> exp.Expr:
-    """A value cast to a column's type with fields by name: by itself, Spark casts structs by position."""
+    """Cast a value to a column's type with fields by name; Spark alone would cast structs by position."""
     if source is None or not source.is_nested or _same_shape(source, target):
         return cast_to(value, target)
     if source.name == "struct":
@@ -84,7 +84,7 @@ def _same_shape(source: DataType, target: DataType) -> bool:
 
 @dataclass(frozen=True)
 class _Rebuilding:
-    """Puts values together again from parts that were changed; what needs no change is left as it is."""
+    """Rebuilds values from changed parts; leaves values that need no change as they are."""
 
     needs: Callable[[DataType], bool]
     leaf: Leaf
@@ -105,7 +105,7 @@ class _Rebuilding:
 def _with_inner(
     value: exp.Expr, type_: DataType, inner: list[exp.Expr], depth: int, as_sorted: bool = False
 ) -> exp.Expr:
-    """An array or map with other elements, or entries; a map may stay the sorted list of its entries."""
+    """An array or map with other elements or entries; a map may be left as the sorted list of its entries."""
     if type_.name == "array":
         return exp.Transform(this=value, expression=_lambda(inner[0], depth))
     entry = struct_built({"key": inner[0], "value": inner[1]})
@@ -114,7 +114,7 @@ def _with_inner(
 
 
 def _inner(type_: DataType, depth: int) -> list[exp.Expr]:
-    """How a lambda names the elements of an array, or key and value of an entry."""
+    """A lambda's names for the element of an array, or for key and value of an entry."""
     item = exp.column(_item(depth))
     return [item] if type_.name == "array" else [_field(item, "key"), _field(item.copy(), "value")]
 

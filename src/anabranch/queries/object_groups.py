@@ -1,4 +1,4 @@
-"""Objects of one kind and schema under the schema that their table has now, and folded changes to join rows with."""
+"""Objects of one kind and schema, read under the table's present schema; folded changes to join rows with."""
 
 from __future__ import annotations
 
@@ -28,16 +28,16 @@ class ObjectGroup:
     has_turns: bool
 
     def value(self, column: Column) -> exp.Expr:
-        """A column as the table has it now, from what was written: of its type, or what it had before it was."""
+        """A column under its present type; its initial default if the objects are older than it."""
         written = self.schema.written_as(column)
         return initial_value(column) if written is None else self._typed(col(written.id, "o"), column)
 
     def before(self, column: Column) -> exp.Expr:
-        """The value that a touched column had before an update, of the type that it has now."""
+        """The value of a touched column before an update, under its present type."""
         return self._typed(col(self._written(column).before, "o"), column)
 
     def touches(self, column: Column) -> bool:
-        """Whether the objects may change a column: not one that their schema hides, whatever is in their files."""
+        """Whether the objects may change a column; never one that their schema hides, whatever is in their files."""
         return not self.touched.isdisjoint(column.ids) and self.schema.written_as(column) is not None
 
     def changes(self, column: Column) -> exp.Expr:
@@ -46,7 +46,7 @@ class ObjectGroup:
         return differs(written.type, col(written.before, "o"), col(written.id, "o"))
 
     def _typed(self, value: exp.Expr, column: Column) -> exp.Expr:
-        # Spark may have written a time in a form that other readers take for one without a zone.
+        # Spark may have written a time in a form that other readers take to have no zone.
         has_times = any(t.name == "timestamp" for t in column.type.walk())
         return cast_to(value, column.type) if has_times or self._written(column).type != column.type else value
 
@@ -56,7 +56,7 @@ class ObjectGroup:
 
 @dataclass(frozen=True)
 class Overlay:
-    """Folded changes to join with: one row per key, with turns to compare with the row's, or only what acts on it."""
+    """Folded changes to join with: one row per key, with turns to compare with the row's unless all act on it."""
 
     relation: exp.Table | exp.Subquery
     cells: tuple[Column, ...]
@@ -71,7 +71,7 @@ class Overlay:
         return any_of([is_null(col(GONE, "d")), *self._older(GONE)])
 
     def cell(self, column: Column) -> exp.Alias:
-        """The value of the last update that came after the row, else the row's own."""
+        """The value of the last update after the row, else the row's own."""
         own = col(column.id, "r")
         if column.id not in self._cell_ids:
             return aliased(own, column.id)

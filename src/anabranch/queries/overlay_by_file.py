@@ -1,4 +1,4 @@
-"""Which folded changes act on which files: decided by turn and key range, once, so that a scan compares no turns."""
+"""Decide by turn and key range which folded changes act on which files, so that scans need not compare turns."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from anabranch.model.objects import KeyRange, Layer
 
 
 def acting(folded: pa.Table, files: Sequence[Layer], key: Sequence[str], turns: Sequence[str]) -> pa.Table | None:
-    """The folded changes without what is older than the file that may hold the key; in `turns`, null is no change.
+    """The folded changes without those older than the file that may hold the key; null in `turns` means no change.
 
-    None if files of several turns may hold the same key: then only the rows themselves can tell.
+    None if files of several turns may hold the same key: then the rows themselves must be compared.
     """
     if len({x.turn for x in files}) == 1:
         return _newer(folded, files[0].turn, turns)
@@ -31,7 +31,7 @@ def can_assign_changes(files: Sequence[Layer], key_columns: int) -> bool:
 
 
 def _apart_by(files: Sequence[Layer], key_columns: int) -> int | None:
-    """The number of a key column of which no two files share a value."""
+    """The number of a key column in which no two files share a value."""
     ranges = [x.object.key_range for x in files]
     known = [r for r in ranges if r is not None]
     return next((n for n in range(key_columns) if len(known) == len(ranges) and _are_apart(known, n)), None)

@@ -1,4 +1,4 @@
-"""What the columns of folded changes are called, beside those of the table."""
+"""Names of the columns of folded changes, besides those of the table."""
 
 from __future__ import annotations
 

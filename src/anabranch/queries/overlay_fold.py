@@ -1,6 +1,6 @@
-"""Changes folded in memory: one row for each key, as a scan's query for it would give, without an engine's planning.
+"""Fold changes in memory: one row for each key, as a scan's query would return, without an engine's planning.
 
-Left to the engine: changes that were written under another schema, and types that Arrow can't compare.
+Changes written under another schema and types that Arrow can't compare are left to the engine.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from anabranch.queries.overlay_columns import GONE, turn_of
 
 
 def folded_in_memory(keys: list[str], cells: Sequence[Column], changes: Sequence[tuple[Layer, pa.Table]]) -> pa.Table:
-    """Fold changes, each with its rows, to one row per key; `plan` says whether it can be done in memory."""
+    """Fold changes, each with its rows, to one row per key; `can_fold_in_memory` tells whether they can be."""
     held = sorted(changes, key=lambda change: change[0].turn)
     said = pa.concat_tables([_said(keys, cells, x, rows) for x, rows in held], promote_options="default")
     said = said.combine_chunks()
@@ -40,7 +40,7 @@ def folded_in_memory(keys: list[str], cells: Sequence[Column], changes: Sequence
 
 
 def _said(keys: list[str], cells: Sequence[Column], layer: Layer, rows: pa.Table) -> pa.Table:
-    """What a change says: the keys, and the cells that it touches, before and after."""
+    """The content of a change: the keys, and the cells that it touches, before and after."""
     return rows.select([*keys, *(n for c in cells if _touches(layer, c) for n in (str(c.id), c.before))])
 
 

@@ -1,4 +1,4 @@
-"""Changes by place: which row of many each of them acts on, and the rows with new values, without those that went."""
+"""Changes by place: find the row that each acts on, and apply them to the rows."""
 
 from __future__ import annotations
 
@@ -25,20 +25,20 @@ Turns = Callable[[Any], Any]
 
 
 def places_name(rows: Sequence[Layer], changes: Sequence[Layer], cells: Sequence[Column]) -> Hashable:
-    """What the places of these changes among these rows are remembered by."""
+    """The cache key for the places of these changes among these rows."""
     ids = [tuple((x.turn, x.object.id) for x in layers) for layers in (rows, changes)]
     return (PLACE, *ids, tuple((str(c.id), str(c.type)) for c in cells))
 
 
 def turns_by_place(layers: Sequence[Layer], counts: Sequence[int] | None = None) -> Turns:
-    """Tell turns where the rows are those of layers, one after another: whole, or so many of each."""
+    """The turns of rows that come from layers, one after another: all rows of each, or `counts`."""
     ends = np.cumsum([x.object.row_count for x in layers] if counts is None else counts)
     turns = np.array([x.turn for x in layers], dtype=np.int32)
     return lambda places: turns[np.searchsorted(ends, places, side="right")]
 
 
 def acting_on(keys: pa.Table, turns: Turns, folded: pa.Table, cells: Sequence[Column]) -> pa.Table:
-    """The folded changes by the place of the row that they act on, in order: who goes, and which cells get a value."""
+    """The folded changes by the place of the row that they act on, in order: which rows go, which cells change."""
     places, changes = _places(keys, folded.select(keys.column_names).cast(keys.schema))
     older = pa.array(turns(places))
     found = folded.take(pa.array(changes))
@@ -50,7 +50,7 @@ def acting_on(keys: pa.Table, turns: Turns, folded: pa.Table, cells: Sequence[Co
 
 
 def _places(keys: pa.Table, changed: pa.Table) -> tuple[Any, Any]:
-    """Where changed keys stand among the rows: places in order, and the number of the change for each."""
+    """The places of changed keys among the rows, in order, and the number of the change for each."""
     if keys.num_columns > 1:
         return _places_of_many(keys, changed)
     rows, wanted = keys.column(0), changed.column(0).combine_chunks()
@@ -63,7 +63,7 @@ def _places(keys: pa.Table, changed: pa.Table) -> tuple[Any, Any]:
 
 
 def _places_in_order(rows: pa.ChunkedArray, wanted: Any) -> tuple[Any, Any] | None:
-    """The same for numbers that rise in few stretches, as those of files do; None for others."""
+    """The same for numbers in few ascending stretches, as in files; None for others."""
     stretches: list[tuple[int, Any]] = []
     start = 0
     for numbers in (chunk.to_numpy() for chunk in rows.chunks if len(chunk)):
@@ -79,7 +79,7 @@ def _places_in_order(rows: pa.ChunkedArray, wanted: Any) -> tuple[Any, Any] | No
 
 
 def _met(start: int, numbers: Any, wanted: Any, changes: Any) -> tuple[Any, Any]:
-    """The places of sorted numbers that are wanted, where both rise; the first number stands at `start`."""
+    """The places of wanted numbers, if both are ascending; the first number is at `start`."""
     low, high = np.searchsorted(wanted, numbers[0]), np.searchsorted(wanted, numbers[-1], side="right")
     near = wanted[low:high]
     at = np.searchsorted(numbers, near)
@@ -100,7 +100,7 @@ def _places_of_many(keys: pa.Table, changed: pa.Table) -> tuple[Any, Any]:
 
 
 def apply_changes(rows: pa.Table, acting: pa.Table, cells: Sequence[Column]) -> pa.Table:
-    """Rows with their new values, without those that went."""
+    """The rows with their new values, without deleted ones."""
     places = acting.column(PLACE)
     columns = dict(zip(rows.column_names, rows.columns, strict=True))
     for id_, acts in ((str(c.id), acting.column(turn_of(c))) for c in cells):
@@ -112,7 +112,7 @@ def apply_changes(rows: pa.Table, acting: pa.Table, cells: Sequence[Column]) -> 
 
 
 def _replaced(column: pa.ChunkedArray, places: Any, values: pa.ChunkedArray) -> pa.ChunkedArray:
-    """A column with other values at some places, which are in order; chunks without any stay as they are."""
+    """A column with new values at some places, given in order; chunks without any stay as they are."""
     new = values.cast(column.type).combine_chunks()
     chunks, start = [], 0
     for chunk in column.chunks:
@@ -133,7 +133,7 @@ def _in_chunk(chunk: pa.Array, places: Any, values: pa.Array) -> pa.Array:
 
 
 def _without(rows: pa.Table, gone: Any) -> pa.Table:
-    """Rows without some places, which are in order: what stands between them, if that is few pieces."""
+    """The rows without some places, given in order; sliced if few pieces are left between them, else filtered."""
     starts = np.concatenate(([0], gone + 1))
     ends = np.concatenate((gone, [rows.num_rows]))
     pieces = [(int(a), int(b - a)) for a, b in zip(starts, ends, strict=True) if b > a]

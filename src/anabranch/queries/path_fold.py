@@ -1,7 +1,7 @@
-"""Folding a path: the changes between two commits become one change per key, found from the changes alone.
+"""Fold a path: the changes between two commits become one change per key, found from the changes alone.
 
-Unlike the fold of a view, which acts on rows that are there, it says what became of a key: it came, it went, or
-some of its cells changed. A key that went and came again is marked: only the states can say what changed.
+Unlike the fold of a view, which acts on existing rows, it says what happened to a key: it was inserted, deleted, or
+some of its cells changed. A key that was deleted and inserted again is marked: only the states show what changed.
 """
 
 from __future__ import annotations
@@ -24,24 +24,24 @@ from anabranch.queries.query import DELETE, INSERT, OP, SAME, TURN, UPDATE, Quer
 from anabranch.queries.scan import Access, Scan
 
 AGAIN = "R"
-"""The key went and came again."""
+"""The key was deleted and inserted again."""
 _FIRST, _LAST, _GONE = "_ana_first", "_ana_last", "_ana_gone"
 STRING = DataType("string")
 
 
 @dataclass(frozen=True)
 class Path:
-    """A table's change from one commit to another: the layers that tell it, and the schemas at both ends."""
+    """A table's change from one commit to another: the layers that hold it, and the schemas at both ends."""
 
     layers: tuple[Layer, ...]
     before: Schema | None
-    """The schema at the base; None where the table was not there."""
+    """The schema at the base; None if the table was not there."""
     state: TableState
     """The table at the end; its own layers are not read."""
 
 
 def folded_path(path: Path, cells: Sequence[Column], access: Access, sources: Sources) -> Query:
-    """One row per key that the path touches: what became of it, and the cells before and after, with their turns.
+    """One row per key that the path touches: what happened to it, and the cells before and after, with their turns.
 
     Cells that nothing touched have no turn.
     """
@@ -52,7 +52,7 @@ def folded_path(path: Path, cells: Sequence[Column], access: Access, sources: So
 def key_events(
     state: TableState, layers: Mapping[int, Sequence[Layer]], label: str, access: Access, sources: Sources
 ) -> exp.Select | exp.Union:
-    """The keys that layers touch, each with the number of the layers that it is from."""
+    """The keys that layers touch, each with the number of the layers it comes from."""
     plan = _PathFold(state, (), access, sources, None, False)
     return q.union_all([plan.keys_of(inside, n, label) for n, inside in layers.items()])
 
@@ -65,7 +65,7 @@ def path_events(
     sources: Sources,
     keys: str | None = None,
 ) -> exp.Select | exp.Union:
-    """What layers did to which key in which turn, one row for each; cells that it did not touch have no turn."""
+    """What layers did to which key in which turn, one row for each; untouched cells have no turn."""
     plan = _PathFold(state, tuple(cells), access, sources, keys, False)
     return plan.events(layers)
 
@@ -110,7 +110,7 @@ Piece = tuple[ObjectKind, tuple[Column, ...], Query]
 def without_keys(
     state: TableState, layer: Layer, cells: Sequence[Column], access: Access, keys: Source | None
 ) -> list[Piece]:
-    """What an object says but for some keys, of these columns only, as objects of one kind each."""
+    """What an object says about these columns, except at some keys, split by kind."""
     found: list[Piece] = []
     for op, kind in _KINDS.items():
         sources = Sources()
@@ -127,7 +127,7 @@ _KINDS: Mapping[str, ObjectKind] = {INSERT: "rows", UPDATE: "update", DELETE: "d
 
 class _PathFold(Scan):
     def piece(self, layer: Layer, op: str, keys: str | None) -> tuple[tuple[Column, ...], exp.Select] | None:
-        """What an object says of one kind, if it says something of that kind."""
+        """The part of an object of one kind, if it has any."""
         ((group, without),) = self._pieces([layer])
         kind = _KINDS[op]
         touched = tuple(c for c in self.columns if kind != "update" or group.touches(c))
@@ -169,7 +169,7 @@ class _PathFold(Scan):
             return self._no_events()
         events = q.union_all(parts)
         if len({x.turn for x in path.layers}) == 1 and not any(x.object.kind == "exceptions" for x in path.layers):
-            return self._result(events, path, q.col(OP))  # A step changes a key once: there is nothing to fold.
+            return self._result(events, path, q.col(OP))  # A step changes a key once: nothing to fold.
         once = q.select([*(q.col(k) for k in self.key_ids), *self._netted()], q.subquery(events, "e"))
         once.set("group", exp.Group(expressions=[q.col(k) for k in self.key_ids]))
         return self._result(once, path, self._op())
@@ -239,12 +239,12 @@ class _PathFold(Scan):
         return q.choose(*((test, q.text(op)) for test, op in cases), otherwise=q.text(UPDATE))
 
     def _result(self, events: exp.Select | exp.Union, path: Path, op: exp.Expr) -> exp.Select:
-        """The folded keys; an update that came back to where it began is none."""
+        """The folded keys, without updates that ended where they began."""
         inner = [*(q.col(k) for k in self.key_ids), q.aliased(op, OP)]
         for c in self.columns:
             before: exp.Expr = q.col(c.before)
             if path.before is None or path.before.written_as(c) is None:
-                # What the base did not show counts as the column's initial default, whatever objects remember.
+                # A column that the base did not show had its initial default, whatever objects hold.
                 before = q.choose((q.is_null(q.col(turn_of(c))), q.null_of(c.type)), otherwise=initial_value(c))
             inner += [q.col(c.id), q.aliased(before, c.before), q.col(turn_of(c))]
         changed = q.any_of([differs(c.type, q.col(c.before), q.col(c.id)) for c in self.columns])

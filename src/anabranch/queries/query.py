@@ -14,7 +14,7 @@ from anabranch.model.types import DataType
 
 TURN = "_ana_turn"
 OP = "_ana_op"
-"""The column that tells what became of a key."""
+"""The column that says what happened to a key."""
 INSERT, UPDATE, DELETE, SAME = "I", "U", "D", "="
 
 
@@ -28,7 +28,7 @@ class Files:
     turns: tuple[int, ...] = ()
     """The turn of each file, if they differ: then there is one more column, TURN."""
     size_bytes: int = 0
-    """How much room they take, if they were made for a while only."""
+    """Their size, if they are temporary."""
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ class Query:
 
 
 TOKEN = secrets.token_hex(4)
-"""Part of the names of sources, so that no text of a user's can hold one by accident."""
+"""Part of the names of sources, so that no user's text holds one by accident."""
 
 
 class Sources:
@@ -72,7 +72,7 @@ class Sources:
         self.named: dict[str, Source] = {}
 
     def add(self, source: Source) -> str:
-        """Name a source; one that is there already keeps its name."""
+        """Name a source; one that was added before keeps its name."""
         for name, known in self.named.items():
             if known is source:
                 return name
@@ -185,7 +185,7 @@ def choose(*cases: tuple[exp.Expr, exp.Expr], otherwise: exp.Expr) -> exp.Case:
 
 
 def sum_of(terms: Sequence[exp.Expr]) -> exp.Expr:
-    """The sum of terms, put together in pairs: engines take no expression that is a thousand deep."""
+    """The sum of terms as a balanced tree: engines refuse expressions a thousand levels deep."""
     if len(terms) < 2:
         return terms[0] if terms else number(0)
     half = len(terms) // 2
@@ -209,7 +209,7 @@ def select(
     where: exp.Expr | None = None,
     limit: int | None = None,
 ) -> exp.Select:
-    """A query, put together without the copies that sqlglot's own builder makes at every step."""
+    """Build a query without the copies that sqlglot's own builder makes at every step."""
     return exp.Select(
         expressions=list(columns),
         from_=exp.From(this=source) if source is not None else None,
@@ -244,12 +244,12 @@ def reading_of(source: Source, columns: Sequence[str]) -> Query:
 
 
 def reading_from(source: Source, columns: Sequence[str], sources: Sources) -> Query:
-    """Columns of one source, as part of a greater query."""
+    """Columns of one source, as part of a larger query."""
     return Query(select([col(c, "o") for c in columns], table(sources.add(source), "o")), sources.named)
 
 
 def first(query: Query, rows: int) -> Query:
-    """The first rows of a query, in the order that it has."""
+    """The first rows of a query, in its own order."""
     return query.over(query.expression.limit(rows))
 
 

@@ -21,7 +21,7 @@ from anabranch.queries.query import TURN, Files, Query, col, ident, sql_type
 class _Duck(DuckDB.Generator):  # type: ignore[misc]
     """DuckDB's text for our plans."""
 
-    # DuckDB's own arg_max and arg_min pass over nulls; the last or first value of a cell may be null.
+    # DuckDB's own arg_max and arg_min skip nulls; the last or first value of a cell may be null.
     TRANSFORMS: ClassVar[dict[type[exp.Expr], Any]] = {
         **DuckDB.Generator.TRANSFORMS,
         exp.ArgMax: lambda self, e: self.last_by_list(e) if e.meta.get(BY_LIST) else self.last_by_turn(e),
@@ -43,7 +43,7 @@ _DUCK = DuckDB()
 def duck_sql(query: Query, places: Mapping[str, str] = MappingProxyType({})) -> str:
     """Render for DuckDB: files are read by a function, rows by their registered name.
 
-    `places` says where files lie, if not at their addresses.
+    `places` maps addresses to where the files are instead.
     """
     sql = _written(_Duck(dialect=_DUCK), query.expression)
     for name, source in query.sources.items():
@@ -53,7 +53,7 @@ def duck_sql(query: Query, places: Mapping[str, str] = MappingProxyType({})) -> 
 
 
 def _written(how: Generator, expression: exp.Expr) -> str:
-    """An expression as text; one that Python's stack is too small for is refused."""
+    """Render an expression; refuse one that is too deep for Python's stack."""
     try:
         return str(how.generate(expression, copy=False))
     except RecursionError:
@@ -65,7 +65,7 @@ def _duck_files(files: Files, places: Mapping[str, str]) -> str:
     if not files.turns:
         return f"read_parquet([{paths}])"
     names = [f'"{name}"' for name, _ in files.columns]
-    # One reader for all files: a union of readers would cost each time as much as the look-up of a few keys.
+    # One reader for all files: a union of readers would cost as much as looking up a few keys.
     turns = " ".join(f"WHEN {n} THEN {turn}" for n, turn in enumerate(files.turns))
     names.append(f'CASE file_index {turns} END AS "{TURN}"')
     return f"(SELECT {', '.join(names)} FROM read_parquet([{paths}]))"
@@ -80,7 +80,7 @@ class _Spark(Spark.Generator):  # type: ignore[misc]
     """Spark's text for our plans."""
 
     def literal_sql(self, expression: exp.Literal) -> str:
-        """Write a value so that Spark takes it as it is: it would fill in ${env:HOME} inside of texts, too."""
+        """Escape texts so that Spark does not substitute ${env:HOME} inside them."""
         text = str(super().literal_sql(expression))
         return text.replace("${", "\\u0024{") if expression.is_string else text
 
@@ -93,7 +93,7 @@ def _spark(expression: exp.Expr) -> str:
 
 
 def spark_sql(query: Query) -> str:
-    """Render for Spark: sources in braces, which it binds to DataFrames; other braces are doubled if it does."""
+    """Render for Spark, which binds sources in braces to DataFrames; if there are any, other braces are doubled."""
     text = _spark(query.expression)
     if not query.sources:
         return text

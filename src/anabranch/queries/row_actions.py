@@ -1,4 +1,4 @@
-"""Rows of actions, what becomes of a table's rows: taken apart into what changes and what is new."""
+"""Split rows of actions on a table into changed rows and new rows."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from anabranch.queries.writes import changed_only
 
 
 def changed(rows: Query, schema: Schema, moves: bool) -> Query:
-    """The rows of the table that really change, in the form of compared rows: by the key that they had."""
+    """The rows of the table that really change, in the form of compared rows, by their old keys."""
     plain = schema.plain_columns
     picked = [q.aliased(q.col(_old(c, schema)), c.id) for c in schema.key_columns]
     for c in plain:
@@ -37,7 +37,7 @@ def added(rows: Query, schema: Schema, moves: bool) -> Query:
 
 
 def repeated(rows: Query, schema: Schema, limit: int) -> Query:
-    """Rows of the table that several actions speak of: their keys, or whole rows where there is no key."""
+    """Rows of the table that several actions apply to: their keys, or whole rows if there is no key."""
     keys: Sequence[exp.Expr] = [q.col(_old(c, schema)) for c in schema.key_columns]
     if schema.has_key:
         shown = [q.aliased(k.copy(), c.id) for k, c in zip(keys, schema.key_columns, strict=True)]
@@ -60,5 +60,5 @@ def _moved(schema: Schema) -> exp.Expr:
 
 
 def _old(column: Column, schema: Schema) -> str:
-    """Where a key column of the row before is: the row id never changes, so it has no other."""
+    """The name of a key column before the action; the row id never changes, so it keeps its own."""
     return column.before if schema.has_key else str(column.id)

@@ -1,7 +1,7 @@
 """Reading a table: row objects joined with the folded changes that came after them.
 
 A row object has a turn. An update acts on rows of lower turns, cell by cell; a delete removes them. So inserted
-rows need no folding: they are row objects of a higher turn. Files that no change can touch are read plain.
+rows need no folding: they are row objects of a higher turn. Files that no change can touch are read as they are.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class Access:
     uris: Mapping[ObjectId, str]
     tables: Mapping[ObjectId, pa.Table]
     together: Mapping[tuple[ObjectId, ...], Source] = field(default_factory=dict)
-    """Small objects of rows that are in one source already, with their turns."""
+    """Small row objects that are already combined in one source, with their turns."""
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ class Keys:
 
     @property
     def row_count(self) -> int | None:
-        """How many they are; None if only an engine could tell."""
+        """The number of keys; None if only an engine could tell."""
         return self.source.table.num_rows if isinstance(self.source, Rows) else None
 
 
@@ -58,16 +58,16 @@ class ChangedRows:
     rows: Sequence[Layer]
     changes: Sequence[Layer]
     cells: tuple[Column, ...]
-    """The columns wanted whose cells the changes may replace."""
+    """The wanted columns whose cells the changes may replace."""
     folded: Source | None = None
     """The changes, if they are folded already: one row per key."""
     has_turns: bool = True
-    """Whether turns are to be compared; False where all of the changes came after the rows."""
+    """Whether turns must be compared; False if all changes came after the rows."""
 
 
 @dataclass(frozen=True)
 class PreparedRead:
-    """What a scan reads: rows that nothing acts on, rows as changes left them, rows to be joined with changes."""
+    """What a scan reads: rows that no change acts on, rows with changes applied, rows to join with changes."""
 
     plain: Sequence[Layer] = ()
     applied: Source | None = None
@@ -75,7 +75,7 @@ class PreparedRead:
 
 
 def near_layers(state: TableState, keys: Keys) -> Sequence[Layer]:
-    """The layers of a table that may hold one of some keys: few keys are looked for one by one."""
+    """The layers of a table that may hold one of some keys; a few keys are looked up one by one."""
     layers = as_layers(state.layers)
     if not isinstance(keys.source, Rows) or not 1 < keys.source.table.num_rows <= KEYS_ONE_BY_ONE_LIMIT:
         return layers.near(keys.key_range)
@@ -86,7 +86,7 @@ def near_layers(state: TableState, keys: Keys) -> Sequence[Layer]:
 
 
 def plain_files(state: TableState, columns: Sequence[Column], access: Access) -> Files | None:
-    """The files of a table that nothing has touched since they were written, all under its own schema, if it is so."""
+    """The files of a table if nothing changed them since they were written, all under its present schema; else None."""
     wanted = {i for c in columns for i in c.ids}
     rows = [x.object for x in state.layers if x.object.kind == "rows"]
     acting = [x for x in state.layers if x.object.kind != "rows" and wanted & set(x.object.touched)]
@@ -99,7 +99,7 @@ def plain_files(state: TableState, columns: Sequence[Column], access: Access) ->
 
 
 def _only_keys(access: Access, layers: Sequence[Layer], column: Column, keys: pa.Table) -> Access:
-    """Narrow small objects down to the keys of a look-up before an engine sees them: mostly nothing is left."""
+    """Filter small objects by the keys of a look-up before an engine sees them: usually nothing is left."""
     wanted = keys.column(column.id).combine_chunks()
     tables = {}
     for layer in layers:
@@ -166,7 +166,7 @@ class Scan:
         return q.union_all(parts) if parts else self._nothing()
 
     def apart(self) -> Scan:
-        """The same plan for a query of its own."""
+        """The same plan for a separate query."""
         sources = Sources()
         keys = None if self.keys is None else sources.add(self.sources.named[self.keys])
         return replace(self, sources=sources, keys=keys)
@@ -192,7 +192,7 @@ class Scan:
         return Overlay(q.table(self.sources.add(changed.folded), "d"), changed.cells, changed.has_turns)
 
     def folding(self, changes: Sequence[Layer], cells: Sequence[Column]) -> Query:
-        """Fold changes by a query of its own."""
+        """A separate query that folds changes."""
         apart = self.apart()
         return Query(apart._fold(changes, cells), apart.sources.named)
 
@@ -201,10 +201,10 @@ class Scan:
         return {**{str(c.id): c.type for c in (*self.key, *cells)}, GONE: INT, **{turn_of(c): INT for c in cells}}
 
     def _fold(self, deltas: Sequence[Layer], cells: Sequence[Column]) -> exp.Select | exp.Union:
-        """Fold changes to one row per key: the turn it went, and the last value and turn of each cell."""
+        """Fold changes to one row per key: the turn of its delete, and the last value and turn of each cell."""
         parts = q.union_all([self._delta(group, cells) for group in self._groups(deltas)])
         if len({d.turn for d in deltas}) == 1:
-            return parts  # A commit changes a key once: there is nothing to fold.
+            return parts  # A commit changes a key once: nothing to fold.
         folded = [q.aliased(exp.Max(this=q.col(GONE)), GONE)]
         for c in cells:
             turn = turn_of(c)
@@ -218,7 +218,7 @@ class Scan:
         return whole
 
     def _delta(self, group: ObjectGroup, cells: Sequence[Column]) -> exp.Select:
-        """The changes of one group of objects: who went, and which cells got which value."""
+        """The changes of one group of objects: which keys were deleted, and which cells got which value."""
         turn = q.col(TURN, "o") if group.has_turns else q.number(group.turn)
         deletes = group.kind == "delete"
         picked = [q.aliased(group.value(c), c.id) for c in self.key]
@@ -232,7 +232,7 @@ class Scan:
         return self._limited(picked, group)
 
     def leaf(self, group: ObjectGroup, columns: Sequence[Column], turn: str | None) -> exp.Select:
-        """The rows of one group of objects, under the schema that the table has now."""
+        """The rows of one group of objects, under the table's present schema."""
         picked = [q.aliased(group.value(c), c.id) for c in columns]
         if turn:
             value = q.col(TURN, "o") if group.has_turns else q.number(group.turn)
@@ -240,7 +240,7 @@ class Scan:
         return self._limited(picked, group)
 
     def said(self, delta: Layer, cells: Sequence[Column]) -> Query:
-        """What a change says of some columns, under the names that it has them by."""
+        """The content of a change for some columns, under its own names."""
         touched = [c for c in cells if delta.object.kind == "update" and not c.ids.isdisjoint(delta.object.touched)]
         names = [*self.key_ids, *(n for c in touched for n in (str(c.id), c.before))]
         plan = self.apart()
@@ -259,7 +259,7 @@ class Scan:
         return [self.group(members) for members in self.alike(layers)]
 
     def alike(self, layers: Sequence[Layer]) -> list[list[Layer]]:
-        """Put together what one source can read: objects of one kind and schema; files also with the same columns."""
+        """Group layers that one source can read: objects of one kind and schema; for files, also the same columns."""
         grouped: dict[tuple[object, ...], list[Layer]] = {}
         for layer in layers:
             o = layer.object
@@ -303,7 +303,7 @@ def named(query: Query, columns: Sequence[Column], alias: str) -> exp.Subquery:
 def select_rows(
     query: Query, rows: exp.Subquery, shown: Sequence[Column], where: exp.Expr | None, limit: int | None
 ) -> Query:
-    """Read the shown columns of the rows of a query, under the names that users know, that a condition selects."""
+    """The shown columns of the rows that a condition selects, under users' names."""
     return query.over(q.select([q.col(c.name) for c in shown], rows, where=where, limit=limit))
 
 

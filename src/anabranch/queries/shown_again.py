@@ -1,4 +1,4 @@
-"""Columns that were dropped and are shown again: which rows hold values of them, and how these are taken back."""
+"""Columns that were dropped and are shown again: find rows that hold old values of them, and clear these."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from anabranch.queries.query import Query, aliased, any_of, col, select, subquer
 
 
 def keys_of_values(query: Query, schema: Schema, columns: Sequence[Column]) -> Query:
-    """The keys of rows that have a value in one of some columns, other than rows without the column show."""
+    """The keys of rows that have a value other than the initial default in one of some columns."""
     return query.over(_of_values(query, [col(k) for k in schema.key_ids], columns))
 
 
 def cleared(query: Query, schema: Schema, columns: Sequence[Column]) -> Query:
-    """The update that gives each of these rows what rows without the columns show."""
+    """The update that resets these columns to their initial defaults."""
     picked: list[exp.Expr] = [col(k) for k in schema.key_ids]
     for c in columns:
         picked += [aliased(initial_value(c), c.id), aliased(col(c.id), c.before)]

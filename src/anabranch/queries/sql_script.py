@@ -1,4 +1,4 @@
-"""Statements of Spark SQL that make one state of a table of another: to read, to keep, to run elsewhere."""
+"""Spark SQL statements that turn one state of a table into another: to read, to keep, to run elsewhere."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _DIALECT = "spark"
 
 
 def created(table: str, schema: Schema) -> str:
-    """The statement that makes a table; Spark has no keys, so they are said in a comment."""
+    """The statement that makes a table; Spark has no keys, so a comment names them."""
     columns = ", ".join(_defined(column) for column in schema)
     key = f" /* key: {', '.join(schema.key_names)} */".replace("*/ */", "*/") if schema.has_key else ""
     return f"CREATE TABLE {_table(table)} ({columns}){key}"
@@ -43,7 +43,7 @@ def namespace(name: str, change: str, renamed_from: str | None) -> str:
 
 
 def prepared(table: str, changes: Sequence[SchemaChange], schema: Schema) -> Iterator[str]:
-    """The statements that make columns and properties what they are after; rows may still break NOT NULL and checks.
+    """The statements that change columns and properties; rows may still break NOT NULL and checks.
 
     What Spark has no statement for is a comment.
     """
@@ -60,7 +60,7 @@ def prepared(table: str, changes: Sequence[SchemaChange], schema: Schema) -> Ite
 
 
 def finished(table: str, changes: Sequence[SchemaChange], schema: Schema) -> Iterator[str]:
-    """The statements that hold the rows to NOT NULL and checks again."""
+    """The statements that enforce NOT NULL and checks again."""
     not_null = {c.name for c in schema if not c.nullable and c.initial_default is None}
     for change in changes:
         name = _name(change.name or "")
@@ -103,7 +103,7 @@ def _alterations(change: SchemaChange, known: Mapping[str, Column]) -> tuple[str
 
 
 def _added(column: Column) -> tuple[str, ...]:
-    """Add a column, for older rows with the value that they show, and with its default for new ones."""
+    """Add a column with its initial default for older rows, and its default for new ones."""
     first = _initial(column)
     made = replace(column, default=first, nullable=column.nullable or first is None)
     later = (f"ALTER COLUMN {_name(column.name)} {_default(column.default)}",) if first != column.default else ()
@@ -111,7 +111,7 @@ def _added(column: Column) -> tuple[str, ...]:
 
 
 def _initial(column: Column) -> str | None:
-    """What older rows show of a column, as SQL."""
+    """The initial default of a column, as SQL."""
     described, type_ = column.initial_default, column.type
     if described is None or type_.is_nested or type_.is_interval:
         return None if described is None else column.default
@@ -147,7 +147,7 @@ def deleted(table: str, key: Sequence[Column], row: Mapping[str, Any]) -> str:
 
 
 def literal(value: Any, type_: DataType) -> exp.Expr:
-    """A value as SQL writes it."""
+    """A value as an SQL literal."""
     if value is None:
         return exp.Null()
     if isinstance(value, bool):

@@ -1,6 +1,6 @@
 """Merging rows: base, ours and theirs at the same keys, decided row by row and cell by cell.
 
-What comes out has, for each key, all three rows, the row that is to be, and which cells or rows are in conflict.
+The result has, for each key, all three rows, the merged row, and which cells or rows are in conflict.
 """
 
 from __future__ import annotations
@@ -24,38 +24,38 @@ KIND = "_ana_kind"
 STAYS = "_ana_stays"
 """Whether the row is there after the merge."""
 UPDATED, FILLED = "_updated", "filled"
-"""What a side did with a column, at the end of the column's id."""
+"""How a side used a column: suffixes of the column's id."""
 EDITED = {OURS: "_ana_edited_1", THEIRS: "_ana_edited_2"}
 INT, STRING = DataType("int"), DataType("string")
 
 
 def there(side: str) -> str:
-    """The column that tells whether a side has the row."""
+    """The column that says whether a side has the row."""
     return f"_ana_there_{side}"
 
 
 def value_of(column: Column, side: str) -> str:
-    """The name of a side's value of a column; the merged value has the column's own."""
+    """The name of a side's value of a column; the merged value has the column's own name."""
     return f"{column.id}_{side}"
 
 
 def conflict_of(column: Column) -> str:
-    """The column that tells whether a cell is in conflict."""
+    """The column that says whether a cell is in conflict."""
     return f"{column.id}_c"
 
 
 def unknown_of(column: Column) -> str:
-    """The column that tells whether the bases of a criss-cross disagree on a cell."""
+    """The column that says whether the bases of a criss-cross disagree on a cell."""
     return f"{column.id}_u"
 
 
 def lost_of(column: Column) -> str:
-    """The column that tells whether ours is a base that does not know a cell."""
+    """The column that says whether ours is a base in which a cell is unknown."""
     return f"{column.id}_v"
 
 
 def time_of(column: Column, side: str) -> str:
-    """The column that tells when a side last changed a cell."""
+    """The column that says when a side last changed a cell."""
     return f"{column.id}_w{side}"
 
 
@@ -73,15 +73,15 @@ class Decision:
     expressions: Mapping[str, exp.Expr] = field(default_factory=dict)
     """Users' rules by column id, over columns `base`, `ours` and `theirs`."""
     virtual: bool = False
-    """Whether conflicts become cells that are unknown: the base of a criss-cross is made so."""
+    """Whether conflicts become unknown cells, as in the base of a criss-cross."""
     has_unknown: bool = False
     """Whether the base has such cells."""
     ours_has_unknown: bool = False
     younger: frozenset[Column] = frozenset()
-    """Columns that no commit of a base has: its rows show their initial default, which nothing makes unknown."""
+    """Columns that no commit of the base has: its rows show their initial defaults, which are never unknown."""
     has_times: bool = False
     lacking: frozenset[tuple[str, str]] = frozenset()
-    """Columns that a side does not have, by the side and the column's id: it gave no cell of them a value."""
+    """Columns that a side does not have, by side and column id: it set no cell of them."""
 
     def for_base(
         self,
@@ -91,7 +91,7 @@ class Decision:
         has_unknown: bool,
         ours_has_unknown: bool,
     ) -> Decision:
-        """How commits are made one base, which no side is preferred in."""
+        """How to unite commits into one base, with no side preferred."""
         plain = replace(self.policy, theirs_deletes_win=False, only_new_rows=False, replaces_all=False)
         return replace(
             self,
@@ -160,7 +160,7 @@ class _Decide:
         return self.how.policy.rules.get(c.id, CONFLICT)
 
     def _changed(self, c: Column, side: str) -> exp.Expr:
-        """Whether a side has another value than the base; to one that is unknown, every value is another."""
+        """Whether a side's value differs from the base's; every value differs from an unknown one."""
         if self._lacks(c, side):
             return q.number(0)
         test = differs(c.type, q.col(c.id, "s0"), q.col(c.id, f"s{side}"))
@@ -200,11 +200,11 @@ class _Decide:
         return q.select(picked, q.subquery(edited, "e"))
 
     def _meet(self) -> exp.Condition:
-        """Both sides have the row, and did something to it."""
+        """Whether both sides have the row and changed it."""
         return q.all_of([*(is_set(n) for n in (there(OURS), there(THEIRS), EDITED[OURS], EDITED[THEIRS]))])
 
     def _takes_theirs(self) -> exp.Condition:
-        """Rows that become theirs': ours did nothing to them, or a rule says so."""
+        """Whether theirs' row is taken: ours did not change it, or a rule says so."""
         if self.how.policy.replaces_all:
             return exp.true()
         cases = [q.all_of([is_set(EDITED[THEIRS]), is_not_set(EDITED[OURS])])]
@@ -220,7 +220,7 @@ class _Decide:
         return q.any_of([exp.Paren(this=case) for case in cases])
 
     def _one_went(self) -> exp.Condition:
-        """One side deleted the row, the other changed it."""
+        """Whether one side deleted the row and the other changed it."""
         return q.all_of(
             [
                 is_set(EDITED[OURS]),
@@ -258,7 +258,7 @@ class _Decide:
         if c in self.how.younger:
             return exp.Coalesce(this=q.col(value_of(c, OURS)), expressions=[q.col(value_of(c, THEIRS))])
         for side, other in ((OURS, THEIRS), (THEIRS, OURS)):
-            if self._lacks(c, side):  # A side has no say in a column that it does not know.
+            if self._lacks(c, side):  # A side has no say in a column that it lacks.
                 return q.choose((is_set(there(other)), q.col(value_of(c, other))), otherwise=q.col(value_of(c, side)))
         return q.choose(
             (self._takes_theirs(), q.col(value_of(c, THEIRS))),
@@ -274,7 +274,7 @@ class _Decide:
         cases: list[tuple[exp.Expr, exp.Expr]] = [(only_theirs, theirs), (only_ours, ours)]
         ruled = self._ruled(c)
         if self._rule(c).word == "sum":
-            cases += ruled  # Both deltas count, equal ones too.
+            cases += ruled  # Both deltas count, even equal ones.
         cases.append((exp.Not(this=exp.Paren(this=differ)), ours.copy()))
         if self._rule(c).word != "sum":
             cases += ruled
@@ -285,18 +285,18 @@ class _Decide:
         return value, exp.Not(this=exp.Paren(this=free))
 
     def _is_left_to_other(self, c: Column, side: str) -> exp.Expr:
-        """Whether a side gave the cell no value of its own: it did not change it, or knows no such column."""
+        """Whether a side gave the cell no value of its own: it did not change it, or lacks the column."""
         return exp.true() if self._lacks(c, side) else q.all_of([is_set(there(BASE)), is_not_set(changed_of(c, side))])
 
     def _strict(self, c: Column, differ: exp.Expr) -> exp.Expr:
-        """A cell of a row that both sides changed: one that either touched, under `row` only if they differ."""
+        """Whether a cell of a row that both changed conflicts: for `disjoint` if touched, for `row` if it differs."""
         touched = q.any_of([is_set(changed_of(c, s)) for s in (OURS, THEIRS)])
         return touched if self.how.policy.strictness == "disjoint" else differ.copy()
 
     def _ruled(self, c: Column) -> list[tuple[exp.Expr, exp.Expr]]:
         """When a rule decides a cell that both sides changed differently, and to what."""
         if self.how.virtual and self._rule(c).word not in ("sum", "min", "max", "union", "coalesce"):
-            return []  # Which side is ours is nothing that a base knows.
+            return []  # A base has no notion of which side is ours.
         base, ours, theirs = (q.col(value_of(c, s)) for s in SIDES)
         known: list[exp.Expr] = [
             is_set(there(BASE)),
@@ -328,22 +328,22 @@ class _Decide:
         return []
 
     def _is_known(self, c: Column) -> exp.Expr:
-        """Whether the base knows the cell; an expression may speak of it."""
+        """Whether the cell is known in the base, which an expression may use."""
         return is_not_set(unknown_of(c)) if self.how.has_unknown else exp.true()
 
 
 def by_time(c: Column, how: Decision) -> bool:
-    """Whether the newer side decides a column."""
+    """Whether the newer side wins for a column."""
     return how.has_times and how.policy.rules.get(c.id, CONFLICT).word == "newest"
 
 
 def _when(name: str, side: str) -> exp.Alias:
-    """When a side last touched something; what it never touched is older than all."""
+    """When a side last touched something; 0 if never."""
     return q.aliased(exp.Coalesce(this=q.col(name, f"w{side}"), expressions=[q.number(0)]), name)
 
 
 def filled(expression: exp.Expr, sides: Mapping[str, exp.Expr]) -> exp.Expr:
-    """A user's rule with the three values in the place of their names."""
+    """A user's rule with the three values in place of their names."""
 
     def put(node: exp.Expr) -> exp.Expr:
         if isinstance(node, exp.Column) and node.name.lower() in sides and not node.table:

@@ -1,4 +1,4 @@
-"""Plans of the writing verbs: what an update, delete, insert or upsert changes, and which keys offend."""
+"""Plans of the writing verbs: what an update, delete, insert or upsert changes, and which keys violate the rules."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from anabranch.queries.nested import comparable, differs, fitted, from_memory
 from anabranch.queries.scan import named
 
 Types = Mapping[str, DataType | None]
-"""The types of an input's columns, by their names there; None where every value is null."""
+"""The types of an input's columns, by their names there; None if every value is null."""
 
 
 def updated(
@@ -113,7 +113,7 @@ def _whole_rows(
 
 
 def _taken(source: q.Source, types: Types, name: str, column: Column) -> exp.Expr:
-    """A column of an input as the table's: rows in memory fit already, but some types have another form there."""
+    """A column of an input as the table has it: rows in memory fit already, but some types have another form there."""
     value = q.col(name, "i")
     return from_memory(value, column.type) if isinstance(source, q.Rows) else fitted(value, types[name], column.type)
 
@@ -133,7 +133,7 @@ def missing_values(query: q.Query, columns: Sequence[Column], key: Sequence[Colu
 
 
 def in_a_row(value: exp.Expr) -> q.Query:
-    """A value as a new row has it, beside another column: a place where no aggregate can be."""
+    """A value as in a new row, next to another column, where no aggregate is allowed."""
     row = q.select([q.aliased(q.number(1), _NUMBER)])
     return q.Query(q.select([q.aliased(value.copy(), "v"), q.col(_NUMBER)], q.subquery(row, "r")), {})
 
@@ -145,7 +145,7 @@ def with_its_form(value: exp.Expr, type_: DataType) -> q.Query:
 
 
 def broken_rows(query: q.Query, read: Sequence[Column], check: exp.Expr, alias: str, limit: int) -> q.Query:
-    """Rows for which a check is false; null counts as held."""
+    """Rows for which a check is false; null passes."""
     shown = [q.col(c.name) for c in read]
     return query.over(
         q.select(shown, named(query, read, alias), where=exp.Not(this=exp.Paren(this=check)), limit=limit)
@@ -153,7 +153,7 @@ def broken_rows(query: q.Query, read: Sequence[Column], check: exp.Expr, alias: 
 
 
 def matched(rows: q.Source, existing: q.Query, schema: Schema, given: Sequence[Column], sources: q.Sources) -> q.Query:
-    """Rows of an input beside what the table has at their keys: to insert, to update, or the same."""
+    """Rows of an input next to those that the table has at their keys: to insert, to update, or the same."""
     ids = [str(k) for k in schema.key_ids]
     plain = [c for c in given if c.id not in schema.key_ids]
     differ = q.any_of([differs(c.type, q.col(c.id, "e"), q.col(c.id, "i")) for c in plain])
@@ -174,7 +174,7 @@ def compared(
     sources: q.Sources,
     lost: Sequence[Column] = (),
 ) -> q.Query:
-    """The difference of two states at the same keys: one row per key, with what became of it.
+    """The difference of two states at the same keys: one row per key, with what happened to it.
 
     Of columns that are `lost` only the state before has values; they are shown and not compared.
     """
@@ -207,7 +207,7 @@ _NUMBER = "_ana_number"
 
 
 def compared_rows(before: q.Query, after: q.Query, schema: Schema, sources: q.Sources) -> q.Query:
-    """The difference of two states without a key: whole rows, as often as they come; equal ones keep their ids."""
+    """The difference of two states without a key: whole rows, counting duplicates; equal rows keep their ids."""
     ids, names = [str(k) for k in schema.key_ids], [str(c.id) for c in schema]
     old, new = _numbered(before, schema.columns, ids), _numbered(after, schema.columns, [])
     pairs = [(comparable(c.type, q.col(c.id, "b")), comparable(c.type, q.col(c.id, "a"))) for c in schema]
@@ -230,7 +230,7 @@ def compared_rows(before: q.Query, after: q.Query, schema: Schema, sources: q.So
 def compared_values(
     before: q.Query, after: q.Query, columns: Sequence[Column], sources: q.Sources, lost: Sequence[Column] = ()
 ) -> q.Query:
-    """The difference of two states that no key relates: whole rows that came and went, as often as they did.
+    """The difference of two states that no key relates: whole rows inserted and deleted, counting duplicates.
 
     Of columns that are `lost` only the state before has values; they are shown and not compared.
     """
@@ -291,7 +291,7 @@ def of_kind(query: q.Query, op: str, columns: Sequence[str]) -> q.Query:
 
 
 def differing(query: q.Query, columns: Sequence[Column]) -> q.Query:
-    """Whether some updated row differs, column by column."""
+    """For each column, whether it differs in some updated row."""
     is_update = exp.EQ(this=q.col(q.OP), expression=q.text(q.UPDATE))
     picked = []
     for c in columns:
@@ -325,7 +325,7 @@ def distinct_rows(queries: Sequence[q.Query], columns: Sequence[Column], sources
 
 
 def with_ranks(keys: q.Source, schema: Schema, names: Sequence[str], rank: int, sources: q.Sources) -> q.Query:
-    """Keys with the same number in each of some columns."""
+    """Keys with one number in all of the given columns."""
     picked: list[exp.Expr] = [q.col(k, "o") for k in schema.key_ids]
     picked += [q.aliased(q.number(rank), name) for name in names]
     return q.Query(q.select(picked, q.table(sources.add(keys), "o")), sources.named)
@@ -338,12 +338,12 @@ def picked_columns(query: q.Query, columns: Mapping[str, str]) -> q.Query:
 
 
 def with_constant(query: q.Query, name: str, value: str) -> q.Query:
-    """The rows of a query, with the same text in one more column, the first."""
+    """The rows of a query, with one text as an additional first column."""
     return query.over(q.select([q.aliased(q.text(value), name), *q.everything()], q.subquery(query.expression, "w")))
 
 
 def repeated_keys(query: q.Query, schema: Schema, limit: int) -> q.Query:
-    """Keys that come more than once."""
+    """Keys that occur more than once."""
     ids = [str(k) for k in schema.key_ids]
     found = q.select([q.col(k) for k in ids], q.subquery(query.expression, "k"), limit=limit)
     found.set("group", exp.Group(expressions=[q.col(k) for k in ids]))
@@ -352,7 +352,7 @@ def repeated_keys(query: q.Query, schema: Schema, limit: int) -> q.Query:
 
 
 def repeated_rows(query: q.Query, columns: Sequence[Column], count: str) -> q.Query:
-    """Rows that come more than once, each once, and how often they come."""
+    """Rows that occur more than once, once each, with their count."""
     rows = exp.Count(this=exp.Star())
     picked = [*(q.col(c.id) for c in columns), q.aliased(rows.copy(), count)]
     found = q.select(picked, q.subquery(query.expression, "k"))
@@ -377,7 +377,7 @@ def ordered(query: q.Query, key: Sequence[str]) -> q.Query:
 
 
 def numbered(query: q.Query, name: str) -> q.Query:
-    """The rows of a query with a number each, in a column after the others."""
+    """The rows of a query, numbered in an additional last column."""
     count = exp.Window(this=exp.RowNumber())
     return query.over(q.select([*q.everything(), q.aliased(count, name)], q.subquery(query.expression, "w")))
 
