@@ -1,1 +1,1 @@
-"""Statements of SQL as values: what a text says, and where it speaks of tables. Nothing runs here."""
+"""SQL statements as values: what a text says, and where it refers to tables. Nothing runs here."""

@@ -1,4 +1,4 @@
-"""Walk over the tokens of a text; what is missing is reported with its place and with what was expected."""
+"""Walk over the tokens of a text; errors show the place and what was expected there."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from anabranch.sql.grammar.tokens import Token, syntax_error
 
 T = TypeVar("T")
 Passage = tuple[int, int, str]
-"""Tokens from one to before another, and the rule of Spark's grammar that they have to follow."""
+"""A range of tokens (start, end), and the rule of Spark's grammar that they must follow."""
 _OPEN, _CLOSE = frozenset("([{"), frozenset(")]}")
 
 
@@ -24,9 +24,9 @@ class Cursor:
     tokens: Sequence[Token]
     at: int = 0
     _expected: list[str] = field(default_factory=list)
-    """What was looked for at this place in vain."""
+    """What was looked for here and not found."""
     passages: list[Passage] = field(default_factory=list)
-    """What was taken as it is written."""
+    """What was taken verbatim."""
 
     @property
     def token(self) -> Token:
@@ -106,7 +106,7 @@ class Cursor:
         return ".".join(parts)
 
     def string(self, what: str = "a text in quotes") -> str:
-        """Take a text in quotes; as in Spark, one may go on in the next, and a doubled quote is a quote."""
+        """Take a quoted text; as in Spark, adjacent ones are joined, and a doubled quote is a quote."""
         if self.token.kind != "string":
             raise self.error(what)
         last = self.step()
@@ -118,14 +118,14 @@ class Cursor:
         return text
 
     def number(self, what: str) -> int:
-        """Take a whole number, none that is beyond any count."""
+        """Take a whole number of at most 18 digits."""
         digits = self.token.text
         if not (digits.isascii() and digits.isdigit() and len(digits) <= 18):
             raise self.error(what)
         return int(self.step().text)
 
     def listed(self, item: Callable[[], T]) -> list[T]:
-        """Take items with commas between them."""
+        """Take a comma-separated list."""
         found = [item()]
         while self.accept_symbol(","):
             found.append(item())
@@ -141,7 +141,7 @@ class Cursor:
     def text_until(
         self, *words: str, comma: bool = False, what: str = "an expression", rule: str = "expression"
     ) -> str:
-        """Take a text as it is written, up to one of these words, a closing bracket, or (if asked) a comma."""
+        """Take text verbatim, up to one of these words, a closing bracket, or (if asked) a comma."""
         start, first, depth, cases = self.at, self.token, 0, 0
         last = first
         while not self.done:
@@ -167,7 +167,7 @@ class Cursor:
         return text
 
     def skip_brackets(self) -> None:
-        """Pass over a pair of brackets and what is between them."""
+        """Skip a pair of brackets and what is between them."""
         depth = 0
         while not self.done:
             depth += self.token.is_symbol("(") - self.token.is_symbol(")")
@@ -176,7 +176,7 @@ class Cursor:
                 return
 
     def rest(self, what: str, rule: str = "query") -> str:
-        """Take all that is left as it is written."""
+        """Take the rest verbatim."""
         if self.done:
             raise self.error(what)
         self.passages.append((self.at, len(self.tokens) - 1, rule))
@@ -185,7 +185,7 @@ class Cursor:
         return self.source[start:end]
 
     def error(self, *expected: str) -> InvalidRequest:
-        """The error of this place."""
+        """The error for this place."""
         wanted = list(dict.fromkeys((*self._expected, *expected)))
         found = f"found {shortened(self.token.text)!r}" if self.token.text else "the text ends"
         described = f", expected {' or '.join(wanted)}" if wanted else ""

@@ -1,7 +1,7 @@
-"""Expressions that a store keeps: only words that are known to compute something and to do nothing else stand in them.
+"""Check expressions stored in a catalogue: only words known to compute without side effects are allowed.
 
-Whoever makes a store writes its catalogue, and Spark runs what it says; so the text is held to a list before Spark sees
-it. It is read word by word as Spark reads it, and what two readers could take differently is refused."""
+Whoever makes a store writes its catalogue, and Spark runs what it says; so the text is checked against a list before
+Spark sees it. It is read token by token, as Spark reads it; anything that could be read in two ways is refused."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ _WORDS = """
     leading trailing both decimal numeric dec char varchar character try_cast timestampadd timestampdiff
 """
 _BEFORE_BRACKETS = frozenset(_WORDS.split())
-"""Words beside functions that an opening bracket may follow."""
+"""Words other than functions that may come before an opening bracket."""
 _SIGNS = "( ) [ ] , . + - * / % = == < > <= >= <> != <=> ! & | ^ ~ : :: -> => || << >> >>>"
 _SYMBOLS = frozenset(_SIGNS.split())
 _QUERIES = frozenset(("SELECT", "VALUES", "TABLE", "WITH", "USING", "LATERAL"))
-"""Words that a query can't do without one of, but for those that begin one in brackets."""
+"""Every query has one of these words, except those that begin with FROM, MAP or REDUCE."""
 _SCRIPTS = frozenset(("MAP", "REDUCE"))
 """Words that begin a script unless they are functions or types."""
 _HEXADECIMAL = re.compile(r"[xX]'[0-9a-fA-F]*'")
@@ -30,7 +30,7 @@ _START, _END = Token("symbol", "(", 0, 0), Token("end", "", 0, 0)
 
 @lru_cache(4096)
 def problem_in(text: str, functions: frozenset[str]) -> str | None:
-    """Say what a kept expression may not have, if it has that; `functions` are those that it may call."""
+    """Say what is forbidden in a stored expression, or None; `functions` are those that it may call."""
     if "${" in text:
         return "${, which Spark fills in from its settings and the environment"
     tokens = [t for t in tokenize(text) if t.kind != "end"]
@@ -50,7 +50,7 @@ def _last(text: str) -> Token:
 
 
 def _problem_of(before: Token, token: Token, after: Token) -> str | None:
-    """What speaks against one word where it stands."""
+    """What is wrong with a token in its place, if anything."""
     if token.kind in ("parameter", "frame"):
         return f"{token.text}, which nobody gives a value"
     if token.kind == "symbol" and token.text not in _SYMBOLS:
@@ -64,7 +64,7 @@ def _problem_of(before: Token, token: Token, after: Token) -> str | None:
 
 
 def _problem_of_call(before: Token, token: Token, functions: frozenset[str]) -> str | None:
-    """What speaks against an opening bracket after a word."""
+    """What is wrong with an opening bracket after a token, if anything."""
     if token.kind == "symbol":
         return "a call of a result" if token.is_symbol(")", "]") else None
     name = token.text.lower()

@@ -1,4 +1,4 @@
-"""Which state of a table is meant: a version, a time, or the changes between two of them."""
+"""Parse which state of a table is meant: a version, a time, or the changes between two of them."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def moment(cursor: Cursor, kind: Literal["version", "timestamp"]) -> Moment:
 
 
 def _expression(cursor: Cursor) -> str:
-    """The text of an expression that gives a time: it ends where a value does and no operator follows."""
+    """The text of an expression for a time: it ends after a value that no operator follows."""
     first, last = cursor.token, None
     while not cursor.done:
         last = _operand(cursor)
@@ -121,7 +121,7 @@ _UNITS = frozenset(("YEAR", "MONTH", "WEEK", "DAY", "HOUR", "MINUTE", "SECOND", 
 
 
 def glued(cursor: Cursor) -> str:
-    """Take a name and all that is written to it without a gap: `main~2`, `feature/x`, `main@{…}`."""
+    """Take a name and all that follows it without a gap: `main~2`, `feature/x`, `main@{…}`."""
     first = last = cursor.step()
     if first.kind == "quoted":
         return first.name

@@ -1,4 +1,4 @@
-"""Read a script: statement by statement, each as a value. What can't be read is reported with its place."""
+"""Parse a script: each statement becomes a value. Errors show the place."""
 
 from __future__ import annotations
 
@@ -49,14 +49,14 @@ _FIRST: dict[str, Callable[[Cursor], SqlStatement]] = {
 
 
 def parse_script(text: str) -> list[SqlStatement]:
-    """Read all statements of a script; nothing is returned if one of them can't be read."""
+    """Parse all statements of a script; raise if one of them can't be read."""
     if not isinstance(text, str):
         raise InvalidRequest(f"SQL is text, this is a {type(text).__name__}", hint="such as 'SELECT * FROM orders'")
     return [_statement(text, tokens) for tokens in _split(tokenize(text))]
 
 
 def parse_one(text: str) -> SqlStatement:
-    """Read a text that is one statement."""
+    """Parse a text that is one statement."""
     found = parse_script(text)
     if len(found) == 1:
         return found[0]
@@ -65,7 +65,7 @@ def parse_one(text: str) -> SqlStatement:
 
 
 def _split(tokens: list[Token]) -> Iterator[list[Token]]:
-    """The tokens of each statement, with an end of its own; empty ones are passed over."""
+    """The tokens of each statement, each with its own end; empty statements are skipped."""
     current: list[Token] = []
     for token in tokens:
         if token.is_symbol(";") or token.kind == "end":
@@ -103,7 +103,7 @@ def _made(cursor: Cursor) -> SqlStatement:
 
 
 def _check_passage(cursor: Cursor, start: int, end: int, rule: str) -> None:
-    """Hold what was taken as it is written to Spark's grammar, on whichever engine it is to run."""
+    """Check text that was taken verbatim against Spark's grammar, whichever engine will run it."""
     last = cursor.tokens[end - 1].end
     tokens = [*cursor.tokens[start:end], Token("end", "", last, last)]
     named = as_names(cursor.source, tokens, expects=rule == "relation")
@@ -141,7 +141,7 @@ def _with(cursor: Cursor) -> SqlStatement:
 
 
 def _skip_definition(cursor: Cursor) -> None:
-    """Pass over `(columns) MAX RECURSION LEVEL 9 AS (query)`, all but the query being optional."""
+    """Skip `(columns) MAX RECURSION LEVEL 9 AS (query)`, all but the query being optional."""
     if cursor.token.is_symbol("("):
         cursor.skip_brackets()
     if cursor.accept("MAX", "RECURSION", "LEVEL"):

@@ -1,4 +1,4 @@
-"""INSERT, UPDATE, DELETE, MERGE INTO, TRUNCATE."""
+"""Parse INSERT, UPDATE, DELETE, MERGE INTO, TRUNCATE."""
 
 from __future__ import annotations
 
@@ -155,7 +155,7 @@ def _alias(cursor: Cursor, *ends: str) -> str | None:
 
 
 def _skip_word(cursor: Cursor, word: str) -> None:
-    """Pass over a word that may be left out, unless it is the name itself."""
+    """Skip an optional word, unless it is the name itself."""
     if cursor.sees(word) and cursor.look().is_name:
         cursor.step()
 

@@ -1,4 +1,4 @@
-"""SHOW, DESCRIBE, EXPLAIN."""
+"""Parse SHOW, DESCRIBE, EXPLAIN."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""CREATE, DROP and ALTER of tables and namespaces."""
+"""Parse CREATE, DROP and ALTER of tables and namespaces."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _NOT_HERE = {
     "PARTITIONED": "tables are not partitioned: CLUSTER BY (columns) orders their files",
     "LOCATION": "the store decides where a table's files are",
 }
-"""What people write and is not there, with what to do instead."""
+"""What people write that is not supported, and what to do instead."""
 
 
 def create(cursor: Cursor) -> s.SqlStatement:
@@ -57,7 +57,7 @@ def _expect_create(cursor: Cursor) -> bool:
 
 @dataclass
 class _Parts:
-    """What stands in the brackets of CREATE TABLE."""
+    """What is in the brackets of CREATE TABLE."""
 
     columns: list[s.ColumnText] = field(default_factory=list)
     key: list[str] = field(default_factory=list)
@@ -79,7 +79,7 @@ def _element(cursor: Cursor, parts: _Parts) -> None:
 
 
 def column(cursor: Cursor, parts: _Parts | None = None) -> s.ColumnText:
-    """Read a column: name, type, and what may follow."""
+    """Read a column: name, type, and clauses."""
     name = cursor.name("a column")
     made = s.ColumnText(name, type_text(cursor))
     nullable, default, comment = True, None, None
@@ -122,7 +122,7 @@ def _refuse(cursor: Cursor) -> None:
 
 
 def type_text(cursor: Cursor) -> str:
-    """Take a type as it is written."""
+    """Take a type verbatim."""
     first, last, depth = cursor.token, None, 0
     if not first.is_name:
         raise cursor.error("a type")
@@ -138,12 +138,12 @@ def type_text(cursor: Cursor) -> str:
 
 
 def _options(cursor: Cursor) -> tuple[list[tuple[str, str]], list[str], str | None]:
-    """What follows the columns, in any order, and the query."""
+    """Read the options after the columns, in any order, and the query."""
     properties: list[tuple[str, str]] = []
     cluster_by: list[str] = []
     while True:
         if cursor.accept("USING"):
-            cursor.name("a format")  # Tables are Parquet, whatever other tools call their format.
+            cursor.name("a format")  # Ignored: tables are always Parquet.
         elif cursor.accept("TBLPROPERTIES") or cursor.accept("OPTIONS"):
             properties += cursor.in_brackets(lambda: property_(cursor))
         elif cursor.accept("COMMENT"):

@@ -1,4 +1,4 @@
-"""Statements about branches, tags, merges and the past."""
+"""Parse statements about branches, tags, merges and the past."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _REF = "a branch, a tag or a commit"
 
 
 def ref(cursor: Cursor, what: str = _REF) -> str:
-    """Take a ref: in quotes, or as it is written if nothing in it has a gap."""
+    """Take a ref: in quotes, or verbatim if it has no gaps."""
     if cursor.token.kind == "string":
         return cursor.step().value
     if not cursor.token.is_name and cursor.token.kind != "number":

@@ -1,4 +1,4 @@
-"""Find where a query speaks of tables, and put something else there; all other text stays as it is written."""
+"""Find where a query refers to tables, and put something else there; all other text stays as it is."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ class Reference:
     parts: tuple[str, ...]
     start: int
     end: int
-    """Up to the end of what says which state is meant."""
+    """The end, including the clause that says which state is meant."""
     moment: Moment | None = None
     changes: Span | None = None
     arguments: tuple[Argument, ...] | None = None
-    """Of a system table that is called; None without brackets."""
+    """The arguments of a system table; None without brackets."""
     alias_at: int | None = None
-    """Where an alias has to be put, since the text gives none."""
+    """Where to put an alias, if the text gives none."""
     frame: bool = False
     parameter: bool = False
-    """Whether the name is that of a parameter: `IDENTIFIER(:name)`."""
+    """Whether the name is a parameter's: `IDENTIFIER(:name)`."""
 
     @property
     def name(self) -> str:
@@ -52,7 +52,7 @@ def find_references(text: str) -> list[Reference]:
 
 
 def as_names(text: str, tokens: Sequence[Token], expects: bool = False) -> list[Token]:
-    """The tokens with a single name in the place of each reference; `expects` tells whether they begin with one."""
+    """The tokens with each reference replaced by a single name; `expects` says whether they begin with one."""
     finder = _Finder(Cursor(text, tokens), [_Bracket(expects=expects, in_from=expects)])
     names = [Token("quoted", text[r.start : r.end], r.start, r.end) for r in finder.found()]
     made: list[Token] = []
@@ -65,7 +65,7 @@ def as_names(text: str, tokens: Sequence[Token], expects: bool = False) -> list[
 
 
 def splice(text: str, references: Sequence[Reference], names: Sequence[str | None]) -> str:
-    """Put a name in the place of each reference, with an alias where the text gives none; None leaves one alone."""
+    """Replace each reference by a name, with an alias if the text gives none; None leaves a reference alone."""
     edits: list[tuple[int, int, str]] = []
     for reference, name in zip(references, names, strict=True):
         if name is None:
@@ -75,7 +75,7 @@ def splice(text: str, references: Sequence[Reference], names: Sequence[str | Non
             edits.append((reference.alias_at, reference.alias_at, f" AS {_quoted(reference.parts[-1])}"))
         if len(reference.parts) > 1 and not reference.frame:
             edits.extend(_qualifiers(text, reference, references))
-    # What is inserted at the end of a replaced reference comes after it.
+    # An alias inserted at the end of a replaced reference sorts after it.
     pieces, at = [], 0
     for start, end, new in sorted(dict.fromkeys(edits), key=lambda e: (e[0], e[1])):
         pieces += [text[at:start], new]
@@ -84,7 +84,7 @@ def splice(text: str, references: Sequence[Reference], names: Sequence[str | Non
 
 
 def _qualifiers(text: str, reference: Reference, references: Sequence[Reference]) -> Iterator[tuple[int, int, str]]:
-    """Columns that name their table in full, `sales.orders.id`: the alias that it has now is its last part."""
+    """Edits that shorten columns qualified in full, `sales.orders.id`, to the table's new alias, its last part."""
     if reference.alias_at is None:
         return
     tokens, size = tokenize(text), 2 * len(reference.parts)
@@ -129,7 +129,7 @@ def _argument(cursor: Cursor) -> Argument:
 
 @dataclass
 class _Bracket:
-    """What is known inside a pair of brackets, or outside of all."""
+    """What is known inside a pair of brackets, or at the top level."""
 
     call: str = ""
     """The function whose arguments these are."""
@@ -198,7 +198,7 @@ class _Finder:
             group.with_list = self.cursor.token.is_symbol(",")
 
     def _word(self, token: Token) -> None:
-        """Take a token that is no relation, and note what it says about those to come."""
+        """Take a token that is not a relation, and note what it says about the next ones."""
         group, before = self.group, self._before()
         if before.is_symbol(".") and token.kind == "word":
             self.cursor.step()
@@ -262,7 +262,7 @@ class _Finder:
         return token.word in _BEFORE_BY and self.cursor.look().word == "BY"
 
     def _relation(self) -> Reference | None:
-        """Take what stands where a relation is expected; None if it is not a table of ours to look for."""
+        """Take what is where a relation is expected; None if it is not one of our tables."""
         cursor, group = self.cursor, self.group
         token = cursor.token
         if token.kind == "frame":
@@ -323,7 +323,7 @@ class _Finder:
         return tuple(parts)
 
     def _is_foreign(self, parts: tuple[str, ...]) -> bool:
-        """A name that WITH defined, or a file that Spark reads by its path."""
+        """Tell whether a name was defined by WITH, or is a file that Spark reads by its path."""
         if len(parts) == 1:
             return parts[0].lower() in self.group.names and not self._says_when()
         return len(parts) == 2 and parts[0].lower() in _FILES and self._before().kind == "quoted"
@@ -335,7 +335,7 @@ class _Finder:
         return cursor.look().word == "AS" and cursor.look(2).word == "OF"
 
     def _call(self, parts: tuple[str, ...], start: int) -> Reference | None:
-        """A function that gives a table: ours are in the namespace `ana`."""
+        """Take a table function; ours are in the namespace `ana`."""
         if parts[0].lower() != "ana" or len(parts) != 2:
             return None
         given = arguments(self.cursor)
@@ -358,7 +358,7 @@ class _Finder:
         return replace(found, moment=moment(cursor, kind), end=self._before().end)
 
     def _with_alias(self, found: Reference) -> Reference:
-        """See whether the text gives the relation an alias; if not, note where one has to go."""
+        """Take the relation's alias, if the text gives one; if not, note where to put one."""
         cursor, group = self.cursor, self.group
         if group.bare:
             group.bare = False

@@ -1,4 +1,4 @@
-"""What a statement of SQL asks for, as values. Expressions and queries stay text: engines read them, we don't."""
+"""SQL statements as values. Expressions and queries stay text, for engines to read."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ class SqlStatement:
     """One statement of a script."""
 
     text: str = field(default="", kw_only=True)
-    """As it is written."""
+    """The original text."""
 
 
 class ReadingSql(SqlStatement):
-    """A statement that gives rows and changes nothing."""
+    """A statement that returns rows and changes nothing."""
 
 
 class WritingSql(SqlStatement):
@@ -53,9 +53,9 @@ class Insert(RowWriting):
     by_name: bool = False
     overwrite: bool = False
     where: str | None = None
-    """The rows that are replaced, of INSERT INTO … REPLACE WHERE."""
+    """For INSERT INTO … REPLACE WHERE: the rows that are replaced."""
     partition: tuple[tuple[str, str], ...] = ()
-    """Columns and their values in all rows; of OVERWRITE, the rows with these values are replaced."""
+    """Columns and their values in all rows; OVERWRITE replaces the rows with these values."""
 
 
 @dataclass(frozen=True)
@@ -167,7 +167,7 @@ class AlterColumn:
     default: str | None = None
     drop_default: bool = False
     comment: str | None = None
-    """Empty for none."""
+    """Empty to remove it."""
 
 
 @dataclass(frozen=True)
@@ -201,7 +201,7 @@ class UnsetProperties:
 
 @dataclass(frozen=True)
 class SetComment:
-    """COMMENT ON: of a table or namespace; None removes it."""
+    """COMMENT ON a table or namespace; None removes it."""
 
     text: str | None
 
@@ -373,7 +373,7 @@ class ResetBranch(GoverningSql):
 
 @dataclass(frozen=True)
 class OptimizeTable(GoverningSql):
-    """OPTIMIZE t: its views, not its content."""
+    """OPTIMIZE t: changes its views, not its content."""
 
     table: str
 
@@ -389,7 +389,7 @@ class Show(ReadingSql):
     name: str | None = None
     """The namespace of tables, the ref of a log, the table of columns or properties."""
     pattern: str | None = None
-    """LIKE."""
+    """The pattern of LIKE."""
     limit: int | None = None
 
 

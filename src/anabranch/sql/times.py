@@ -1,4 +1,4 @@
-"""Times that people travel to: now, today, and so long before or after; anything else is an engine's to compute."""
+"""Simple times for time travel: now, today, plus or minus intervals; an engine computes all others."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _UNITS = {"week": 604800, "day": 86400, "hour": 3600, "minute": 60, "second": 1}
 
 
 def plain_time(text: str, now: datetime) -> datetime | None:
-    """The time that a text such as `now() - INTERVAL 3 DAYS` means; None if it is of another form."""
+    """The time that a text such as `now() - INTERVAL 3 DAYS` means; None if it has another form."""
     found = _NOW.fullmatch(text.strip())
     if found is None:
         return None
