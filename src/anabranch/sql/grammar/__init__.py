@@ -1,1 +1,1 @@
-"""The grammar of Spark SQL: its words, its rules, and the message for a text that breaks them."""
+"""The grammar of Spark SQL: its tokens, its rules, and the error for a text that breaks them."""

@@ -1,4 +1,4 @@
-"""Spark's rules for expressions and types; how they are written is explained in `query_rules.py`."""
+"""Spark's rules for expressions and types; `query_rules.py` explains the notation."""
 
 EXPRESSION_RULES = """
 expression : negation* predicated ((AND | OR) negation* predicated)*

@@ -1,7 +1,7 @@
-"""Spark's rules for queries, as its own grammar (SqlBaseParser.g4 of Spark 4.3) has them.
+"""Spark's rules for queries, after its own grammar (SqlBaseParser.g4 of Spark 4.3).
 
 Capitals are words, `'…'` symbols, `<…>` kinds of tokens; `?`, `*` and `+` are as usual, and `#` is one or more with
-commas between. Hints are comments here. What Spark's parser takes only to refuse it with a better message is left out.
+commas between. Hints are comments here. What Spark's parser accepts only to give a better error is left out.
 """
 
 QUERY_RULES = """

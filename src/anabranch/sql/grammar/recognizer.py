@@ -1,5 +1,4 @@
-"""Tells whether tokens follow rules, whichever way they can be read; if they do not, from where on, and what could have
-stood there."""
+"""Tell whether tokens follow rules in any reading; if not, where they stop, and what was expected there."""
 
 from __future__ import annotations
 
@@ -13,7 +12,7 @@ Ends = tuple[int, ...]
 
 @dataclass
 class TextReading:
-    """One reading of a text: the kinds of its tokens, and what was found out so far."""
+    """One attempt to read a text: the kinds of its tokens, and what is known so far."""
 
     keys: Sequence[str]
     known: dict[tuple[str, int], Ends] = field(default_factory=dict)
@@ -23,11 +22,11 @@ class TextReading:
 
     @property
     def expected(self) -> Keys:
-        """What could have stood there."""
+        """What was expected there."""
         return frozenset().union(*self.missing)
 
     def missed(self, at: int, keys: Keys) -> None:
-        """Note what could have stood at a place."""
+        """Note what was expected at a place."""
         if at > self.far:
             self.far = at
             self.missing.clear()
@@ -36,11 +35,11 @@ class TextReading:
 
 
 _RuleReader = Callable[[TextReading, int], Ends]
-"""Gives all places where a part that begins at a token may end."""
+"""Returns all places where a part that begins at a token may end."""
 
 
 class Grammar:
-    """Rules that are ready to read with, for one set of what each kind of token stands for."""
+    """Rules compiled to readers, for a given meaning of each kind of token."""
 
     def __init__(self, facts: Facts, kinds: Mapping[str, Keys]) -> None:
         self._facts, self._kinds = facts, kinds
@@ -51,7 +50,7 @@ class Grammar:
             self._bodies[name] = self._reader(body)
 
     def read(self, rule: str, keys: Sequence[str]) -> TextReading | None:
-        """Read tokens by a rule; None if all of them follow it, else what is known about where they do not."""
+        """Read tokens by a rule; None if all of them follow it, else the attempt, which says where they stop."""
         run = TextReading([*keys, END])
         return None if len(keys) in self._readers[rule](run, 0) else run
 
@@ -150,7 +149,7 @@ def _many(reader: _RuleReader, firsts: Keys) -> _RuleReader:
 
 
 def _that_go_on(run: TextReading, ends: Ends, after: Keys) -> Ends:
-    """Leave out ends after which nothing could go on."""
+    """Leave out ends that no valid token follows."""
     kept = [end for end in ends if run.keys[end] in after]
     if len(kept) == len(ends):
         return ends

@@ -1,4 +1,4 @@
-"""Rules of a grammar, read from text: how each may begin, and what may come after it."""
+"""Rules of a grammar, parsed from text: how each may begin, and what may come after it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _WORD = re.compile(r"'[^']+'|<\w+>|\w+|[()|?*+#]|\S")
 
 @dataclass(frozen=True)
 class RulePart:
-    """Some of a rule: a kind of token, another rule's name, or parts in a row, to choose from, or to repeat."""
+    """A part of a rule: a kind of token, another rule's name, or parts in sequence, to choose from, or to repeat."""
 
     kind: str
     """`token`, `rule`, `row`, `choice`, `maybe` or `many` (none or more)."""
@@ -23,7 +23,7 @@ class RulePart:
 
 
 def read_rules(text: str) -> dict[str, RulePart]:
-    """Read rules; one goes on in the lines after it that are indented."""
+    """Parse rules; indented lines continue a rule."""
     rules: dict[str, RulePart] = {}
     for rule in re.split(r"\n(?=\S)", text.strip()):
         name, _, body = rule.partition(":")
@@ -82,13 +82,13 @@ class Facts:
         self.after: dict[str, Keys] = {name: frozenset((END,) if name in entries else ()) for name in rules}
         """What may come after each rule; after an entry, the end."""
         self._last: dict[str, set[str]] = {name: set() for name in rules}
-        """The rules that may stand last in each rule."""
+        """The rules that may come last in each rule."""
         for name, body in rules.items():
             self._note(body, frozenset(), name)
         self._carry()
 
     def may_be_empty(self, part: RulePart) -> bool:
-        """Tell whether nothing at all follows a part of a rule."""
+        """Tell whether a part of a rule may match no tokens at all."""
         if part.kind == "rule":
             return part.name in self._empty
         if part.kind == "choice":
@@ -111,7 +111,7 @@ class Facts:
         return found
 
     def _settle(self, rules: Mapping[str, RulePart]) -> None:
-        """Find out how rules begin, again and again until nothing new is found."""
+        """Find out how rules begin, repeating until nothing new is found."""
         size = -1
         while size != (size := len(self._empty) + sum(map(len, self._first.values()))):
             for name, body in reversed(list(rules.items())):
@@ -135,7 +135,7 @@ class Facts:
                 whole = whole if empty else None
 
     def _carry(self) -> None:
-        """What comes after a rule comes after the rules that stand last in it."""
+        """Let what comes after a rule also come after the rules that end it."""
         size = -1
         while size != (size := sum(map(len, self.after.values()))):
             for name, last in self._last.items():

@@ -1,4 +1,4 @@
-"""Whether a text is Spark SQL; if not, the error says where it ceases to be, without asking Spark."""
+"""Check whether a text is Spark SQL without asking Spark; the error shows where it is not."""
 
 from __future__ import annotations
 
@@ -23,27 +23,27 @@ _NO_ALIAS = frozenset(
         *("ON", "RIGHT", "SEMI", "UNION", "USING"),
     )
 )
-"""Words that Spark never takes for a table's alias; it takes every other one for any name, where nothing else fits."""
+"""Words that Spark never takes as a table's alias; it takes any other word as a name where nothing else fits."""
 _IN_EXPRESSIONS = frozenset(("DISTINCT", "AND", "OR", "NOT", "CASE", "WHEN", "THEN", "ELSE", "IN", "IS", "BETWEEN"))
 _RESERVED = _NO_ALIAS.union(
     _IN_EXPRESSIONS, ("SELECT", "FROM", "WHERE", "GROUP", "HAVING", "ORDER", "LIMIT", "WITH", "AS")
 )
-"""Words that hardly anybody means as names, but after a dot. A text that can be read without doing so is read so."""
+"""Words that hardly anybody means as names, except after a dot; they are read as names only if nothing else fits."""
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """What is known of a text: whether it can be read without taking a word such as FROM for a name, or at all."""
+    """The result for a text: whether it can be read at all, and without taking a word such as FROM for a name."""
 
     plain: bool = True
     far: int | None = None
-    """The token that does not fit, if one does not."""
+    """The token that does not fit, if any."""
     expected: Keys = frozenset()
-    """What would."""
+    """What would fit there."""
 
 
 def check_syntax(text: str, tokens: Sequence[Token], rule: str, what: str = "SQL") -> None:
-    """Refuse tokens of a text that Spark's parser would refuse; the last one is the end."""
+    """Refuse tokens that Spark's parser would refuse; the last one is the end."""
     if is_syntax(tokens, rule):
         return
     found = _verdict(rule, tuple(_keys(tokens)))
@@ -52,7 +52,7 @@ def check_syntax(text: str, tokens: Sequence[Token], rule: str, what: str = "SQL
 
 
 def is_syntax(tokens: Sequence[Token], rule: str) -> bool:
-    """Tell whether Spark's parser would take the tokens."""
+    """Tell whether Spark's parser would accept the tokens."""
     return _verdict(rule, _squeezed(tuple(_keys(tokens)))).far is None
 
 
@@ -68,7 +68,7 @@ def _facts() -> Facts:
 
 @cache
 def _words() -> Keys:
-    """The words that rules name."""
+    """The words that occur in rules."""
 
     def named(part: RulePart) -> Iterator[str]:
         yield from chain.from_iterable(named(p) for p in part.parts)
@@ -95,17 +95,17 @@ def _judged(rule: str, keys: tuple[str, ...]) -> Verdict:
         if not _is_trap(keys, run.far) and _grammar(False).read(rule, keys) is None:
             return Verdict(plain=False)
     except RecursionError:
-        return Verdict()  # As deep as this, only Spark can tell.
+        return Verdict()  # Too deep for us: leave it to Spark.
     return Verdict(False, run.far, run.expected)
 
 
 def _verdict(rule: str, keys: tuple[str, ...]) -> Verdict:
-    """Read keys by a rule; texts that differ in names and values alone are read once, unless they are long."""
+    """Read keys by a rule; unless long, texts that differ only in names and values are read once."""
     return (_judged if len(keys) < _MANY_KEYS else _judged.__wrapped__)(rule, keys)
 
 
 def _is_trap(keys: Sequence[str], at: int) -> bool:
-    """Tell `a, FROM t`, `* FROM` and `DISTINCT ON (a)`: Spark looks for columns or a function `on` there in vain."""
+    """Detect `a, FROM t`, `* FROM` and `DISTINCT ON (a)`: Spark would look for columns, or a function `on`, in vain."""
     if keys[at - 1 :] == ("FROM",):
         return keys[at - 2] in ("*", "<name>", "<quoted>")
     if keys[at - 1 : at + 1] == (",", "FROM"):
@@ -114,7 +114,7 @@ def _is_trap(keys: Sequence[str], at: int) -> bool:
 
 
 def _same_level(keys: Sequence[str]) -> Iterator[str]:
-    """The keys up to the end of the brackets that these are in, without those in further brackets."""
+    """The keys up to the end of the current brackets, without those in inner brackets."""
     depth = 0
     for key in keys:
         depth += (key == "(") - (key == ")")
@@ -131,7 +131,7 @@ _MANY_KEYS = 200
 
 
 def _squeezed(keys: tuple[str, ...]) -> tuple[str, ...]:
-    """The same keys with one in the place of many literals, or of many rows of them, with commas between."""
+    """Replace long lists of literals, or of rows of literals, by one."""
     if len(keys) < _MANY_KEYS:
         return keys
     short = _LONG.sub(", <integer> ", " ".join(keys) + " ")
@@ -143,14 +143,14 @@ _NUMBER = re.compile(r"\d+[LSY]|(?:\d+\.?\d*|\.\d+)(?:E[+-]?\d+)?(?:BD|[FD])?", 
 
 
 def _keys(tokens: Sequence[Token]) -> Iterator[str]:
-    """The kind of each token, as the rules know it."""
+    """The kind of each token, as named in the rules."""
     words, types, before = _words(), 0, Token("end", "", 0, 0)
     for token, after in pairwise(tokens):
         if token.kind == "word":
             types += token.word in ("ARRAY", "MAP", "STRUCT") and after.is_symbol("<")
             yield token.word if token.word in words and not _is_plain_name(before, token, after) else "<name>"
         elif token.kind == "symbol":
-            # `>>` closes two types, unless it moves bits.
+            # `>>` closes two types, unless it is a shift.
             closing = min(types, len(token.text)) if token.text in (">", ">>", ">>>") else 0
             types -= closing
             yield from ">" * closing if closing == len(token.text) else (token.text,)
@@ -164,7 +164,7 @@ def _keys(tokens: Sequence[Token]) -> Iterator[str]:
 
 
 def _is_plain_name(before: Token, token: Token, after: Token) -> bool:
-    """Tell whether a word can't be anything but a name: after a dot, or after AS where a list goes on or ends."""
+    """Tell whether a reserved word can only be a name: after a dot, or after AS where a list goes on or ends."""
     if before.is_symbol(".") or token.word not in _RESERVED:
         return token.word in _RESERVED
     ends = after.is_symbol(",", ")") or after.kind == "end" or after.word == "FROM"
@@ -192,7 +192,7 @@ _HINTS = {
 def _error(text: str, tokens: Sequence[Token], rule: str, at: int, expected: Keys, what: str) -> InvalidRequest:
     keys = tuple(_keys(tokens))
     if len(keys) != len(tokens) - 1:
-        at = min(at, len(tokens) - 1)  # After a `>>` that closed two types, places are not exact.
+        at = min(at, len(tokens) - 1)  # After a `>>` that closed two types, places are inexact.
     meant = _meant(tokens, keys, rule, at)
     if meant is not None:
         at, word = meant
@@ -228,7 +228,7 @@ def _hint(tokens: Sequence[Token], at: int) -> str | None:
 
 
 def _meant(tokens: Sequence[Token], keys: tuple[str, ...], rule: str, at: int) -> tuple[int, str] | None:
-    """The word that was misspelt, and how it is spelt, if with that the text can be read further."""
+    """The place of a misspelt word and its spelling, if the text can be read further with that."""
     for place in (at, at - 1):
         if not 0 <= place < len(keys) or keys[place] != "<name>":
             continue

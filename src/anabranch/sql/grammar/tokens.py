@@ -1,4 +1,4 @@
-"""The words of Spark SQL with their places in the text; strings, quoted names and comments are never torn apart."""
+"""The tokens of Spark SQL with their places in the text; strings, quoted names and comments stay whole."""
 
 from __future__ import annotations
 
@@ -34,22 +34,22 @@ _PARAMETER_AFTER = frozenset(")]}")
 
 @dataclass(frozen=True)
 class Token:
-    """A word of a text: what it says, and where it stands."""
+    """A token: its text, and its place."""
 
     kind: Kind
     text: str
-    """As it is written."""
+    """The original text."""
     start: int
     end: int
 
     @property
     def word(self) -> str:
-        """The word in capitals; nothing for what is no word, so that a quoted name is never a keyword."""
+        """The word in capitals; empty for other tokens, so that a quoted name is never a keyword."""
         return self.text.upper() if self.kind == "word" else ""
 
     @property
     def name(self) -> str:
-        """What a word or a quoted name stands for."""
+        """The name that a word or a quoted name stands for."""
         return self.text[1:-1].replace("``", "`") if self.kind == "quoted" else self.text
 
     @property
@@ -58,7 +58,7 @@ class Token:
 
     @property
     def value(self) -> str:
-        """What a string says."""
+        """The content of a string."""
         if self.text[0] in "rR":
             return self.text[2:-1]
         return re.sub(r"\\(.)", lambda m: _ESCAPES.get(m[1], m[1]), self.text[1:-1], flags=re.DOTALL)
@@ -68,7 +68,7 @@ class Token:
 
 
 def tokenize(text: str, what: str = "SQL") -> list[Token]:
-    """Read a text into tokens, with one for its end; a string or comment that never ends is refused."""
+    """Split a text into tokens, with one for its end; refuse a string or comment that never ends."""
     if not is_unicode(text):
         raise InvalidRequest(f"{what} {text[:60]!r} is not valid Unicode", hint="leave lone surrogates out")
     tokens, depth = list(_tokens(text, what)), 0
@@ -85,7 +85,7 @@ _DEEPER = {"(": 1, "[": 1, "{": 1, "CASE": 1, ")": -1, "]": -1, "}": -1, "END": 
 
 
 def find_qualified(text: str, name: str) -> Iterator[tuple[Token, Token]]:
-    """Find where a name stands for a table, before a dot and first in its row, with the word after the dot."""
+    """Find where a name qualifies a column: before a dot and not after one; yields it and the token after the dot."""
     tokens = tokenize(text)
     for i, (token, dot, after) in enumerate(zip(tokens, tokens[1:], tokens[2:], strict=False)):
         is_first = i == 0 or not tokens[i - 1].is_symbol(".")
@@ -102,7 +102,7 @@ def _tokens(text: str, what: str) -> Iterator[Token]:
         if kind == "comment":
             end = _end_of_comment(text, at, what)
         elif kind == "parameter" and last is not None and _reaches_in(last, at):
-            # `v:a` reaches into a variant; a marker has something other than a value before it.
+            # `v:a` reaches into a variant; a parameter never follows a value directly.
             last = Token("symbol", ":", at, at + 1)
             yield last
             end = at + 1
@@ -120,7 +120,7 @@ def _reaches_in(before: Token, at: int) -> bool:
 
 
 def _end_of_comment(text: str, start: int, what: str) -> int:
-    """The end of a comment; those inside it are part of it."""
+    """The end of a comment, which may hold nested ones."""
     depth = 0
     for found in _BRACKETS.finditer(text, start):
         depth += 1 if found[0] == "/*" else -1
@@ -130,7 +130,7 @@ def _end_of_comment(text: str, start: int, what: str) -> int:
 
 
 def syntax_error(text: str, at: int, problem: str, hint: str | None = None, what: str = "SQL") -> InvalidRequest:
-    """The error of a text that can't be read, which shows the place."""
+    """The error for a text that can't be read, showing the place."""
     before = text[:at]
     line, column = before.count("\n") + 1, at - (before.rfind("\n") + 1) + 1
     shown = text.split("\n")[line - 1]
