@@ -216,7 +216,7 @@ def _keyed_changes(
 
 @dataclass(frozen=True)
 class Changes(Relation):
-    """The changes of a table in a range of commits, oldest first, as whole rows in the form of Spark's change feeds."""
+    """The changes of a table in a range of commits, oldest first, as whole rows in Spark's change feed form."""
 
     _ctx: Context
     _range: Range

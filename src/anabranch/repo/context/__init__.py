@@ -1,1 +1,1 @@
-"""What every verb works with: the open repository's parts, the choice of an engine, tables at a commit."""
+"""What every verb works with: the parts of an open repository, its engines, tables at a commit."""

@@ -1,4 +1,4 @@
-"""Checks of what users ask for, made before anything is read or written."""
+"""Checks of users' arguments, made before anything is read or written."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from anabranch.model.texts import shown_value
 
 
 def check_words(message: str, author: str | None) -> None:
-    """A message and an author are text that every catalogue can hold."""
+    """Check that a message and an author are text that every catalogue can hold."""
     if not isinstance(message, str) or not message.strip():
         raise InvalidRequest("a commit needs a message", hint="say what it does and why")
     if author is not None and (not isinstance(author, str) or not author.strip()):
@@ -26,7 +26,7 @@ def check_words(message: str, author: str | None) -> None:
 
 
 def check_text(text: str, what: str) -> str:
-    """Refuse what can't be stored: the character NUL, and halves of characters."""
+    """Refuse text that cannot be stored: with NUL or lone surrogates."""
     if not isinstance(text, str) or not is_clean(text):
         raise InvalidRequest(
             f"{what} is {text!r}, text without NUL or lone surrogates was expected", hint="leave it out"
@@ -35,7 +35,7 @@ def check_text(text: str, what: str) -> str:
 
 
 def check_date(date: str | datetime, today: int) -> int:
-    """When the work of a commit was done, as the catalogue tells times; it is not ahead of us."""
+    """Return when a commit's work was done, in the catalogue's unit; refuse a time in the future."""
     moment = to_micros(parse_time(date, "date="))
     if moment > today:
         hint = f"give a time up to now, {to_datetime(today):%FT%TZ}, or leave it out"
@@ -44,7 +44,7 @@ def check_date(date: str | datetime, today: int) -> int:
 
 
 def check_limit(limit: Any) -> int | None:
-    """A limit is a number from 0 up, or None for all."""
+    """Check that a limit is a number from 0 up, or None for all."""
     if limit is None or (isinstance(limit, int) and not isinstance(limit, bool) and 0 <= limit < 1 << 63):
         return limit
     raise InvalidRequest(
@@ -56,7 +56,7 @@ _FACT = re.compile(r"[a-z][a-z0-9_.-]{0,63}")
 
 
 def check_facts(facts: Mapping[str, Any]) -> dict[str, Any]:
-    """Facts are JSON by key; numbers are whole, since others have no one text that a hash could cover."""
+    """Check that facts are JSON by key. Only whole numbers: others have no unique text for the hash to cover."""
     hint = "such as facts={'source': {'file': 'a.csv', 'rows': 3}}"
     if not isinstance(facts, Mapping):
         raise InvalidRequest(f"facts= is {shown_value(facts)}, values by key were expected", hint=hint)

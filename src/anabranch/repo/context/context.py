@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
 
 class RowCache:
-    """Rows that never change, so they are never stale: decoded small objects, folded overlays."""
+    """A cache of rows that never change, and so are never stale: decoded small objects, folded overlays."""
 
     def __init__(self, limit_bytes: int) -> None:
         self._limit, self._size = limit_bytes, 0
@@ -67,7 +67,7 @@ class RowCache:
 
 
 class SmallRows(Mapping[ObjectId, "pa.Table"]):
-    """The rows of the small objects among layers, by their ids; all are read when the first of them is looked at."""
+    """The rows of the small objects among layers, by id; all are read when the first is asked for."""
 
     def __init__(self, layers: Layers, read: Callable[[Sequence[StoredObject]], Mapping[ObjectId, pa.Table]]) -> None:
         self._layers, self._read = layers, read
@@ -108,15 +108,15 @@ class Context:
     spark_copies: SparkCopies
     author: str
     run_sql: Callable[..., Any]
-    """Runs statements inside an unfinished commit: (transaction, text, args, frames). SQL stands above commits."""
+    """Runs SQL inside an unfinished commit: (transaction, text, args, frames). Injected, as SQL is a room above."""
     move_listeners: list[MoveListener] = field(default_factory=list)
-    """Who moves along when a branch does, in the same transaction."""
+    """Called in the same transaction whenever a branch moves."""
     known_objects: ObjectCache = field(default_factory=ObjectCache)
     known_schemas: dict[str, Schema] = field(default_factory=dict)
 
     @cached_property
     def files(self) -> ObjectFiles:
-        """The files of objects, wherever they lie."""
+        """The files of objects, wherever they are."""
         return ObjectFiles(self.catalog, self.root, self._open_elsewhere)
 
     def _open_elsewhere(self, url: str) -> ObjectRoot:
@@ -128,7 +128,7 @@ class Context:
         self.known_objects.read_manifest = self.read_manifest
 
     def read_manifest(self, o: StoredObject) -> tuple[StoredObject, ...]:
-        """Read the objects that a manifest lists, and compare it with what was written."""
+        """Read the objects that a manifest lists, after comparing it with what was written."""
         from anabranch.objects.manifests import decode_manifest
 
         with self.files.locate(o).open() as file:
@@ -138,7 +138,7 @@ class Context:
         return tuple(_placed(x, moved) for x in decode_manifest(content, o))
 
     def default_branch(self, cx: Connection) -> str:
-        """The branch that reads and writes mean when none is named; renaming it does not lose it."""
+        """The branch used when none is named; it stays so when renamed."""
         return repositories.default_branch(cx, self.record.id)
 
     def move(
@@ -150,16 +150,16 @@ class Context:
         author: str | None = None,
         renamed_to: str | None = None,
     ) -> None:
-        """Move a branch, or with nothing after it remove it; whoever listens moves along."""
+        """Move a branch, or delete it if `after` is None; listeners are called in the same transaction."""
         who = author or self.author
         move = Move(self.record.id, branch, branch.position, after, who, verb, renamed_to=renamed_to)
         moves.apply(cx, move, self.move_listeners)
 
     @contextmanager
     def joined(self, cx: Connection) -> Iterator[None]:
-        """A block whose commits and moves are part of a transaction that the caller has on a connection, and ends.
+        """Open a block whose commits and moves are part of a transaction that the caller holds, and ends.
 
-        No other connection is opened. Tables are folded by a later commit; if the caller rolls back, gc removes files.
+        No other connection is opened. A later commit folds the tables; if the caller rolls back, gc removes the files.
         """
         with self.catalog.joined(cx):
             if not format_version.exists(cx) or self.catalog.facts().get("store_id") != self.store_id:
@@ -168,11 +168,11 @@ class Context:
             yield
 
     def make_branch(self, cx: Connection, name: str, at: Position, created_at: int | None = None) -> None:
-        """Make a branch that shows a commit."""
+        """Create a branch that shows a commit."""
         moves.apply(cx, moves.new_branch(self.record.id, name, at, self.author, created_at), self.move_listeners)
 
     def access(self, layers: Sequence[Layer], pending: Mapping[ObjectId, bytes] | None = None) -> Access:
-        """Find the bytes of objects: files by address, small ones decoded."""
+        """Make the bytes of objects accessible: files by address, small ones decoded."""
         from anabranch.queries.scan import Access
 
         known = as_layers(layers)
@@ -191,7 +191,7 @@ class Context:
         return Files((access.uris[o.id],), columns)
 
     def remembered(self, make: Callable[[], pa.Table], key: Hashable) -> pa.Table:
-        """Rows that never change, made when they are first wanted."""
+        """Return rows that never change, computing them on first use."""
         found = self.cache.get(key)
         if found is None:
             found = make()
@@ -205,9 +205,9 @@ class Context:
                 self.root.discard(o.stored.path)
 
     def check_there(self, made: Iterable[NewObject]) -> None:
-        """Make sure that the files of new objects are there: they may have been collected before they were named.
+        """Check that the files of new objects still exist: gc may have collected them before they were named.
 
-        Where their rows are inserted already, they can't be collected any more.
+        Once their rows are inserted, they cannot be collected any more.
         """
         for o in made:
             if o.stored.path:
@@ -218,13 +218,13 @@ class Context:
                     raise Unavailable(f"nothing was published: {error.message}", hint=hint) from error
 
     def diagnose(self, layers: Sequence[Layer], *, deep: bool) -> None:
-        """After an engine failed to read: say which file is missing, cut short or (deep) changed, if one is."""
+        """After an engine failed to read: raise if a file is missing, truncated or (deep) changed."""
         for layer in layers:
             if layer.object.place != "inline":
                 self.files.locate(layer.object).check(layer.object, deep=deep)
 
     def small_rows(self, inline: Sequence[StoredObject], pending: Mapping[ObjectId, bytes]) -> dict[ObjectId, pa.Table]:
-        """Decode the rows of objects that live in the catalogue, or are about to."""
+        """Decode the rows of objects that are in the catalogue, or about to be."""
         from anabranch.arrow.plain import plain
         from anabranch.objects.parquet import decode
 
@@ -246,7 +246,7 @@ class Context:
 
 
 def _placed(o: StoredObject, moved: Set[ObjectId]) -> StoredObject:
-    """An object of a manifest, which may have been moved since that was written."""
+    """An object listed in a manifest, which may have been moved since the manifest was written."""
     return replace(o, place="elsewhere", path=None) if o.id in moved else o
 
 

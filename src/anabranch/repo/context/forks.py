@@ -1,4 +1,4 @@
-"""A process that is forked off leaves the connections and threads of its parent alone, and makes its own."""
+"""After a fork, the child leaves its parent's connections and threads alone, and makes its own."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _opened: WeakValueDictionary[int, Context] = WeakValueDictionary()
 
 
 def start_anew_after_fork(ctx: Context) -> None:
-    """Keep an open repository usable in processes that are forked off from this one."""
+    """Keep an open repository usable in forked processes."""
     _opened[id(ctx)] = ctx
 
 
@@ -21,5 +21,5 @@ def _start_anew() -> None:
         ctx.engines.start_anew()
 
 
-if hasattr(os, "register_at_fork"):  # where there are forks
+if hasattr(os, "register_at_fork"):  # Not on Windows.
     os.register_at_fork(after_in_child=_start_anew)

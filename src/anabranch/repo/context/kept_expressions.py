@@ -1,6 +1,6 @@
-"""Expressions that a store keeps (defaults, checks, merge rules), held to a list when they are made and when read.
+"""Expressions that a store keeps (defaults, checks, merge rules), checked against a list when stored and when read.
 
-What a user gives with a call is the user's own and runs as it is; what a catalogue says may be a stranger's."""
+What users pass to a call is their own and runs as it is; what a catalogue contains may be a stranger's."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _HINT = "a store keeps only Spark's own functions that compute a value: no queri
 
 
 def to_keep(text: str, what: str) -> Expression:
-    """An expression that the store is to keep; refused, if it would not be run when it is read again."""
+    """Parse an expression for the store to keep; refused if it would not run when read back."""
     found = Expression.of(text, None, what)
     problem = problem_in(text, KEPT)
     if problem is not None:
@@ -27,14 +27,14 @@ def to_keep(text: str, what: str) -> Expression:
 
 
 def kept(text: str, what: str) -> Expression:
-    """An expression that the catalogue says; Corrupt, if it is one that nobody could have made here."""
+    """Parse an expression from the catalogue; Corrupt if it could never have been stored here."""
     with _read_back():
         return to_keep(text, what)
 
 
 @contextmanager
 def _read_back() -> Iterator[None]:
-    """Tell what would be refused if it were given now as damage: it was never kept by us."""
+    """Report as damage what would be refused if it were given now: we never stored it."""
     try:
         yield
     except InvalidRequest as error:
@@ -43,13 +43,13 @@ def _read_back() -> Iterator[None]:
 
 
 def check_kept_rules(properties: dict[str, str]) -> dict[str, str]:
-    """Refuse merge rules among a table's properties that could not be kept."""
+    """Refuse merge rules among a table's properties that cannot be kept."""
     check_rules({n: text for n, text in properties.items() if n == PROPERTY or n.startswith(f"{PROPERTY}.")})
     return properties
 
 
 def check_rules(rules: Mapping[str, str]) -> None:
-    """Refuse merge rules that are SQL and could not be kept."""
+    """Refuse merge rules whose SQL cannot be kept."""
     for name, text in rules.items():
         expression = read_rule(text, name).expression
         if expression is not None:
@@ -57,7 +57,7 @@ def check_rules(rules: Mapping[str, str]) -> None:
 
 
 def kept_rules(rules: Mapping[str, str]) -> Mapping[str, str]:
-    """The merge rules that the catalogue says."""
+    """Check the merge rules from the catalogue."""
     with _read_back():
         check_rules(rules)
     return rules

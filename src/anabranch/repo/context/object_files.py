@@ -1,4 +1,4 @@
-"""Where the file of an object lies: in the store's own root, or elsewhere. Nothing else resolves that."""
+"""Where the file of an object is: in the store's own root, or elsewhere. Nothing else resolves that."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ class LocatedFile:
     path: str
 
     def open(self) -> BinaryIO:
-        """Open it for reading; Corrupt if it is gone."""
+        """Open the file for reading; Corrupt if it is gone."""
         return self.root.open(self.path)
 
     def check(self, o: StoredObject, *, deep: bool) -> None:
-        """Raise Corrupt if it is missing or, as far as one looks, not what was written."""
+        """Raise Corrupt if the file is missing or has another size; with `deep`, also if its hash differs."""
         self.root.check(self.path, o.size_bytes, o.sha256 if deep else None)
 
     def compare(self, o: StoredObject) -> None:
-        """Raise Corrupt if it is not what was written; of a far file the copy on this machine, which is fetched."""
+        """Raise Corrupt if the file is not what was written; a far file is fetched, and the local copy compared."""
         if not self.root.is_far:
             self.check(o, deep=True)
             return
@@ -41,7 +41,7 @@ class LocatedFile:
 
 @dataclass(frozen=True)
 class ObjectFiles:
-    """Finds the files of objects. Objects never change, so one that was found and compared once stays so."""
+    """Finds the files of objects. Objects never change, so one that was found and compared stays valid."""
 
     catalog: Catalog
     own: ObjectRoot
@@ -50,7 +50,7 @@ class ObjectFiles:
     _found: dict[ObjectId, LocatedFile] = field(default_factory=dict)
 
     def locate(self, o: StoredObject) -> LocatedFile:
-        """Find the file of an object; of one that lies elsewhere the first copy that is whole, compared once."""
+        """Find the file of an object; if elsewhere, the first intact copy, compared once."""
         if o.path is not None:
             return LocatedFile(self.own, o.path)
         if o.id not in self._found:
@@ -58,7 +58,7 @@ class ObjectFiles:
         return self._found[o.id]
 
     def address(self, o: StoredObject) -> str:
-        """Say where engines find it; they compare files of our own root with what was written before they read."""
+        """The address for engines; before they read, files of our own root are compared with what was written."""
         found = self.locate(o)
         uri = found.root.uri(found.path)
         return FileAddress.of(uri, o) if found.root is self.own else uri
@@ -92,7 +92,7 @@ class ObjectFiles:
 
 
 class Addresses(Mapping[ObjectId, str]):
-    """Where the files among layers are, by the ids of their objects; made for those that are asked for."""
+    """The addresses of files among layers, by object id; computed on demand."""
 
     def __init__(self, layers: Layers, files: ObjectFiles) -> None:
         self._layers, self._files = layers, files

@@ -1,4 +1,4 @@
-"""Files that a process makes for Spark beside the objects of a store; they are gone when it ends."""
+"""Files that a process writes for Spark beside the objects of a store; they are gone when it ends."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Columns = tuple[tuple[str, DataType], ...]
 
 
 class SparkCopies:
-    """Folded changes, rows as they leave them, and copies of small objects, each written once.
+    """Folded changes, rows with changes applied, and copies of small objects, each written once.
 
     Files live until the process ends, since a DataFrame may still read them. Past the limit, callers do without.
     """
@@ -35,13 +35,13 @@ class SparkCopies:
         return len(self._files)
 
     def rows(self, rows: pa.Table, columns: Columns, key: Hashable) -> Source:
-        """Keep folded changes where Spark reads them again and again; it is sent them each time if there's no room."""
+        """Keep folded changes in files, for Spark to read repeatedly; without room, they are sent with each query."""
         from anabranch.queries.query import Rows
 
         return self.made(lambda: rows, columns, key) or Rows(rows)
 
     def made(self, make: Callable[[], pa.Table], columns: Columns, key: Hashable) -> Source | None:
-        """Make rows, once, and keep them: many in files, few in memory. None if there's no room."""
+        """Make rows once and keep them: many in files, few in memory. None without room."""
         from anabranch.queries.query import Rows
 
         if key in self._files:
@@ -56,7 +56,7 @@ class SparkCopies:
         return self._write(parts, columns, key) or Rows(rows)
 
     def copies(self, small: Mapping[ObjectId, pa.Table]) -> dict[ObjectId, str] | None:
-        """Keep small objects in files, too, which Spark reads along with others; None if there's no room."""
+        """Also keep small objects in files, which Spark reads along with the others; None without room."""
         found: dict[ObjectId, str] = {}
         for id_, rows in small.items():
             held = self._files.get(id_) or (self._write([rows], (), id_) if self._has_room else None)
@@ -66,7 +66,7 @@ class SparkCopies:
         return found
 
     def content(self, make: Callable[[], bytes], suffix: str, key: Hashable) -> str:
-        """Keep bytes in a file of their own, under a suffix; Unavailable if there's no room."""
+        """Keep bytes in a file of their own, under a suffix; Unavailable without room."""
         from anabranch.queries.query import Files
 
         if key not in self._files:
@@ -86,7 +86,7 @@ class SparkCopies:
         )
 
     def _write(self, parts: Sequence[pa.Table], columns: Columns, key: Hashable) -> Files | None:
-        """Write each part of some rows into a file; None where the process may only read."""
+        """Write each part to a file; None if the process may only read."""
         from anabranch.queries.query import Files
 
         try:

@@ -1,4 +1,4 @@
-"""A table at a commit: from its name to what is needed to read it."""
+"""A table at a commit: from its name to what it takes to read it."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from anabranch.repo.context.context import Context
 
 
 class FoundTable(NamedTuple):
-    """A table, and its name as it is written: names are found whatever their case."""
+    """A table, and its name as written; names are found in any case."""
 
     id: ThingId
     name: str
 
 
 def find_table(ctx: Context, cx: Connection, at: Clock, name: str, below: ThingId | None = None) -> FoundTable:
-    """Find a table by its name, below a namespace if that is known; the error names the nearest."""
+    """Find a table by its name, below a namespace if given; the error suggests the nearest name."""
     namespaces, own = split_table_name(name)
     path = _find_path(ctx, cx, at, namespaces) if below is None else [Named(n, "namespace", below) for n in namespaces]
     parent = below or (path[-1].thing_id if path else ROOT_NAMESPACE)
@@ -44,7 +44,7 @@ def find_table(ctx: Context, cx: Connection, at: Clock, name: str, below: ThingI
 
 
 def find_called(ctx: Context, cx: Connection, at: Clock, parent: ThingId, name: str) -> Named | None:
-    """Find what has a name, whatever its case; of several, that which is written so."""
+    """Find a name in any case, preferring the exact spelling."""
     exact = entries.find_name(cx, ctx.record.id, at, parent, name)
     if exact:
         return exact
@@ -54,7 +54,7 @@ def find_called(ctx: Context, cx: Connection, at: Clock, parent: ThingId, name: 
 
 
 def the_one(similar: Sequence[str], name: str) -> str | None:
-    """The only one of names that differ from one in case; several are refused, for nobody knows which is meant."""
+    """Return the only match in any case; refuse several, as it is unclear which is meant."""
     if len(similar) > 1:
         both = " and ".join(map(repr, similar[:2]))
         raise InvalidRequest(f"{name!r} may be {both}", hint="write the name as the table has it", table=name)
@@ -94,11 +94,11 @@ def _find_path(ctx: Context, cx: Connection, at: Clock, parts: tuple[str, ...]) 
 
 
 def table_state(ctx: Context, cx: Connection, at: Clock, table: ThingId, name: str) -> TableState:
-    """Read what a table is at a commit: its schema, its size and its objects."""
+    """Read a table at a commit: its schema, its size and its objects."""
     entry = entries.find_entry(cx, at, table)
     if entry is None and table == files_thing(ctx.record.id):
         schema = files_schema(ctx.record.id)
-        return TableState(table, name, schema, 0)  # no commit has brought the schema yet
+        return TableState(table, name, schema, 0)  # No commit has stored the schema yet.
     if entry is None or entry.dropped or entry.schema_id is None:
         raise Corrupt(f"table {name!r} has a name but no entry", hint="run `ana verify`")
     layers = views.layers(cx, at, table, ctx.known_objects)
@@ -108,12 +108,12 @@ def table_state(ctx: Context, cx: Connection, at: Clock, table: ThingId, name: s
 
 
 def files_state(ctx: Context, cx: Connection, at: Clock) -> TableState:
-    """Read what the file tree is at a commit; one that has none yet is empty."""
+    """Read the file tree at a commit; empty if it has none yet."""
     return table_state(ctx, cx, at, files_thing(ctx.record.id), FILES_NAME)
 
 
 def schema_of(ctx: Context, cx: Connection, ids: set[SchemaId]) -> dict[str, Schema]:
-    """Read schemas that were not read before; they never change."""
+    """Read schemas, from the cache where possible; they never change."""
     missing = [i for i in ids if i not in ctx.known_schemas]
     if missing:
         ctx.known_schemas.update(objects.schemas(cx, missing))
@@ -123,7 +123,7 @@ def schema_of(ctx: Context, cx: Connection, ids: set[SchemaId]) -> dict[str, Sch
 def schemas_for(
     ctx: Context, cx: Connection, layers: Iterable[Layer], known: Mapping[str, Schema]
 ) -> dict[str, Schema]:
-    """The schemas of all objects of layers, those of exceptions too, beside those that are known."""
+    """The schemas of all objects in layers, including exceptions, on top of the known ones."""
     found = list(layers)
     ids = {o.schema_id for x in found for o in (x.object, *x.without)}
     return {**schema_of(ctx, cx, ids - known.keys()), **known}
@@ -132,7 +132,7 @@ def schemas_for(
 def names_below(
     ctx: Context, cx: Connection, at: Clock, start: ThingId = ROOT_NAMESPACE, prefix: str = ""
 ) -> Iterator[tuple[str, entries.Named]]:
-    """Go through all that has a name in a namespace and those below it, each with its full name."""
+    """Yield everything named in a namespace and below it, each with its full name."""
     todo, seen = [(prefix, start)], set[str]()
     while todo:
         before, parent = todo.pop()
@@ -163,5 +163,5 @@ def list_schemas(ctx: Context, cx: Connection, at: Clock, namespace: str | None)
 
 
 def describe_table(name: str, thing: ThingId, rows: int, schema: Schema) -> tuple[TableEntry, Schema]:
-    """A table as lists show it, and its columns."""
+    """A table as listings show it, and its columns."""
     return TableEntry(name, thing, rows, len(schema), schema.key_names), schema

@@ -1,1 +1,1 @@
-"""Keep tables quick to read, and check what is stored; no content changes."""
+"""Keeping tables quick to read, and checking what is stored; contents never change."""

@@ -1,4 +1,4 @@
-"""Folding: what lies on a table's snapshot is put together, and files that it lies thick on are rewritten.
+"""Folding: combine the changes on top of a table's snapshot, and rewrite the files that many changes act on.
 
 A view changes nothing that a commit says: whatever goes wrong here, what was published stays published and readable.
 """
@@ -51,12 +51,12 @@ class TableAtCommit:
 
 
 def keep_readable(ctx: Context, branch: str, tables: Mapping[ThingId, str]) -> None:
-    """Fold what is due of tables at a branch's head, within the bounds of what one commit may cost."""
+    """Fold tables at a branch's head where due, within what one commit may cost."""
     for table, name in tables.items():
         try:
             _keep_table(ctx, branch, table, name)
         except Exception as error:
-            # The commit is published; that its view is not is no failure of it, and the next one tries again.
+            # The commit is published and stands without the view; the next one tries again.
             log.warning("table %r was not folded: %s", name, error, exc_info=True)
 
 
@@ -86,7 +86,7 @@ def _keep_table(ctx: Context, branch: str, table: ThingId, name: str) -> None:
 
 
 def find_place(ctx: Context, cx: Connection, at: Clock, table: ThingId, name: str) -> TableAtCommit | None:
-    """Read a table at a commit; None if it is not there, or nothing was ever shown of it."""
+    """Read a table at a commit; None if it does not exist there, or has no snapshot."""
     entry = entries.find_entry(cx, at, table)
     snapshot = views.newest_snapshot(cx, at, table)
     if entry is None or entry.dropped or snapshot is None:
@@ -95,7 +95,7 @@ def find_place(ctx: Context, cx: Connection, at: Clock, table: ThingId, name: st
 
 
 def automatic(ctx: Context) -> Limits:
-    """What one commit may fold and rewrite by the way."""
+    """What one commit may fold and rewrite in passing."""
     s = ctx.settings
     return Limits(
         s.folding.row_limit,
@@ -108,14 +108,14 @@ def automatic(ctx: Context) -> Limits:
 
 @dataclass
 class Refit:
-    """The making of one view: objects that nobody sees, then one transaction. What it does not link is removed."""
+    """Builds one view: writes objects nobody sees yet, then links them in one transaction, and removes the rest."""
 
     ctx: Context
     engine: Engine
     place: TableAtCommit
     made: list[NewObject] = field(default_factory=list)
     linked: set[ObjectId] | None = field(default_factory=set)
-    """Objects that the catalogue links by now; None while that is not known."""
+    """The objects that the catalogue now links; None while that is unknown."""
 
     def __enter__(self) -> Refit:
         return self
@@ -125,7 +125,7 @@ class Refit:
             self.ctx.discard([o for o in self.made if o.stored.id not in self.linked])
 
     def fold(self, groups: Sequence[Sequence[Run]]) -> tuple[Layer, ...]:
-        """Make each group of runs one; the layers after that."""
+        """Fold each group of runs into one, and return the resulting layers."""
         found = [x for x in self.place.state.layers if x.view == "snapshot"]
         top = max((x.turn for x in found), default=0)
         for turn, group in enumerate(groups, top + 1):
@@ -135,7 +135,7 @@ class Refit:
         return tuple(found)
 
     def rewrite(self, layers: Sequence[Layer], chosen: Sequence[Layer]) -> tuple[Layer, ...]:
-        """Write the chosen files anew, as they are after all changes; the layers after that."""
+        """Rewrite the chosen files with all changes applied, and return the resulting layers."""
         top = max((x.turn for x in layers), default=0) + 1
         deltas = [x for x in layers if x.object.kind != "rows"]
         found = [*folding.kept_layers(layers, chosen)]
@@ -146,7 +146,7 @@ class Refit:
         return tuple(found)
 
     def publish(self, layers: Sequence[Layer], kind: ViewKind) -> bool:
-        """Write the view; False if another was quicker."""
+        """Write the view; False if someone else was faster."""
         shown = [x for x in layers if kind == "snapshot" or x.view != "snapshot"]
         ranks = {turn: n for n, turn in enumerate(sorted({x.turn for x in shown}), kind == "fold")}
         state, place = self.place.state, self.place
@@ -180,7 +180,7 @@ class Refit:
             raise
 
     def _folded(self, layers: tuple[Layer, ...]) -> list[StoredObject]:
-        """One change for each key, and the rows that came and stayed."""
+        """Fold layers to one change per key, plus the rows that were inserted and remain."""
         kinds = {x.object.kind for x in layers}
         made = self._rows(layers) if "rows" in kinds else []
         return made if kinds == {"rows"} else [*made, *self._changes(layers)]
@@ -211,7 +211,7 @@ class Refit:
             return found + self._store(gone, "delete", schema.columns, kept.row_count)
 
     def _access(self, layers: Sequence[Layer]) -> Access:
-        """Objects to be written anew: whatever was read of them before, they are hashed again."""
+        """Access objects that are to be rewritten; they are hashed again, even if read before."""
         found = self.ctx.access(layers, self._pending)
         self.ctx.sound.before_rewrite(found.uris.values())
         return found
@@ -222,7 +222,7 @@ class Refit:
     def _store(
         self, rows: Query | Rows, kind: ObjectKind, touched: Sequence[Column], most: int, file_rows: int = 0
     ) -> list[StoredObject]:
-        """Store rows, `most` of them at most, in files of proper size; where Spark wrote larger ones, of that size."""
+        """Store at most `most` rows in files of the usual size, or of the larger size that Spark wrote."""
         state = self.place.state
         by_key = tuple(str(k) for k in state.schema.key_ids)
         cluster = (layout_of(state).cluster if kind == "rows" else ()) or by_key
@@ -237,11 +237,11 @@ class Refit:
         return contents_of(self.made)
 
     def _batches(self, chosen: Sequence[Layer]) -> list[list[Layer]]:
-        """Files that are rewritten in one go: all of them on Spark, no more than fit into memory in the process."""
+        """Group files to rewrite together: all of them on Spark, as many as fit into memory in the process."""
         found: list[list[Layer]] = []
         rows = 0
         most = REWRITTEN_FILES_AT_ONCE * self.ctx.settings.objects.file_row_limit
-        # Small files come last, so that they end up in one batch.
+        # Small files come last, so that they share a batch.
         for layer in sorted(chosen, key=lambda x: -x.object.row_count):
             rows += layer.object.row_count
             if not found or (self.engine.in_process and rows > most):

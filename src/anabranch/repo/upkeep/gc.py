@@ -1,7 +1,7 @@
-"""gc: remove what no commit, ref, open commit or open merge needs: rows first, in one transaction, then files.
+"""gc: remove what no commit, ref, open commit or open merge needs: first rows, in one transaction, then files.
 
-An object that nothing links any more is kept for a time of grace, since somebody may still read it; so is a file that
-the catalogue does not know, since somebody may be about to publish it. Publishing looks at both again.
+An unlinked object is kept for a time of grace, since someone may still read it; so is a file unknown to the catalogue,
+since someone may be about to publish it. Publishing checks both again.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ class Found:
     loose: tuple[Loose, ...]
 
     def due(self, before: int) -> list[Loose]:
-        """The objects that nothing has linked since a time."""
+        """The objects that have been unlinked since before a given time."""
         return [x for x in self.loose if x.since <= before]
 
 
 def gc(ctx: Context, ages: Ages, dry_run: bool) -> Collected:
-    """Remove what nothing needs, or tell what would be removed."""
+    """Remove what nothing needs, or report what would be removed."""
     with ctx.catalog.read() as cx:
         moment = now(cx)
         found = _find(ctx, cx, ages, moment)
@@ -63,7 +63,7 @@ def gc(ctx: Context, ages: Ages, dry_run: bool) -> Collected:
 
 
 def _find(ctx: Context, cx: Connection, ages: Ages, moment: int) -> Found:
-    """Look for garbage; nothing is changed."""
+    """Look for garbage, without changing anything."""
     repository = ctx.record.id
     commits = garbage.unreached_commits(cx, repository, moment - _micros(ages.reflog))
     there = [v for v in garbage.view_records(cx, repository) if v.at.index not in commits.get(v.at.line, ())]
@@ -79,14 +79,14 @@ def _find(ctx: Context, cx: Connection, ages: Ages, moment: int) -> Found:
 
 
 def _listed(ctx: Context, cx: Connection, manifests: Sequence[Loose], doomed: Doomed) -> list[Loose]:
-    """The objects that only manifests list which nothing links any more; they go when the manifest does."""
+    """The objects listed only by unlinked manifests; they go when the manifest does."""
     found = {o.id: Loose(o, x.kind, x.since) for x in manifests for o in ctx.read_manifest(x.object)}
     kept = liveness.alive(cx, found, doomed) | objects.find(cx, sorted(found)).keys()
     return [x for id_, x in found.items() if id_ not in kept]
 
 
 def _remove(ctx: Context, cx: Connection, found: Found, ages: Ages, moment: int) -> Found:
-    """Take out of the catalogue what was found, unless somebody needs it by now."""
+    """Remove what was found from the catalogue, except what someone needs by now."""
     repository, reflog = ctx.record.id, moment - _micros(ages.reflog)
     lock_repository(cx, repository)
     objects.seize(cx)
@@ -105,7 +105,7 @@ def _remove(ctx: Context, cx: Connection, found: Found, ages: Ages, moment: int)
 
 
 def _unknown_files(ctx: Context, due: set[str], grace: timedelta) -> list[FoundFile]:
-    """Find the files that no repository of the store names, as old by this machine's clock as the time of grace."""
+    """Find files that no repository of the store names, and that are past the time of grace by this machine's clock."""
     before = time.time_ns() // 1000 - _micros(grace)
     found = {f.path: f for f in ctx.root.files() if f.changed_at <= before and f.path not in due}
     named = NamedFiles(ctx.read_manifest)
@@ -116,7 +116,7 @@ def _unknown_files(ctx: Context, due: set[str], grace: timedelta) -> list[FoundF
 
 
 def _remove_files(ctx: Context, paths: Sequence[str]) -> None:
-    """Remove files, unless the catalogue names them by now; it names no new ones meanwhile."""
+    """Remove files, except those the catalogue names by now; none can be named while this runs."""
     named = NamedFiles(ctx.read_manifest)
     for start in range(0, len(paths), COLLECTED_AT_ONCE):
         chunk = set(paths[start : start + COLLECTED_AT_ONCE])

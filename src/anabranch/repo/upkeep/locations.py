@@ -1,4 +1,4 @@
-"""add_location: objects that were moved out of the store's own root are read at another place from now on."""
+"""add_location: read objects that were moved out of the store's own root at their new place."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ _ROLE = "copy"
 
 @dataclass(frozen=True)
 class AddedLocation:
-    """A place of objects, and what was found there."""
+    """A location of objects, and what was found there."""
 
     url: str
     moved: int
-    """Objects that the store's own root lacks, and which are read here from now on."""
+    """Objects that the store's own root lacks, now read from here."""
     copies: int
-    """Objects that lie elsewhere already, and have a further copy here."""
+    """Objects already elsewhere that have another copy here."""
 
 
 def add_location(ctx: Context, url: str) -> AddedLocation:
-    """Name a root that holds objects of this store under their own paths; what the store's root lacks is read there."""
+    """Add a root that has objects of this store under their own paths; those the store's root lacks are read there."""
     shown = _shown(url)
     root = ctx.files.root_at(shown)
     if root.where == ctx.root.where:
@@ -37,7 +37,7 @@ def add_location(ctx: Context, url: str) -> AddedLocation:
     there = {f.path: f.size_bytes for f in root.files()}
     own = {f.path for f in ctx.root.files()}
     moved = copies = 0
-    for find in (_in_rows, _in_manifests):  # of a manifest that was moved itself only then is known what it lists
+    for find in (_in_rows, _in_manifests):  # Manifests second: one that was moved itself is readable only then.
         with ctx.catalog.write() as cx:
             location = places.add_location(cx, shown, _ROLE)
             copies += places.copies(cx, location, there)

@@ -1,4 +1,4 @@
-"""optimize: fold what lies on a table's snapshot, and rewrite the files that are worth it, whatever their size."""
+"""optimize: fold the changes on a table's snapshot, and rewrite the files that are worth it, whatever their size."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from anabranch.repo.upkeep.fold import Refit, TableAtCommit, automatic, find_pla
 
 
 def optimize(ctx: Context, name: str, on: str | None) -> Optimized:
-    """Write a view of the table at a ref that is read as fast as the table can be; history stays as it is."""
+    """Write a view of the table at a ref that reads as fast as possible; history is unchanged."""
     with ctx.catalog.read() as cx:
         clock = history.clock(cx, resolve(ctx, cx, on))
         place = find_place(ctx, cx, clock, *find_table(ctx, cx, clock, name))
@@ -53,7 +53,7 @@ def _chosen(layers: Sequence[Layer], limits: Limits) -> tuple[Layer, ...]:
 
 
 def _whole(ctx: Context) -> Limits:
-    """No limit on what is folded and rewritten."""
+    """Limits without a bound on what is folded and rewritten."""
     return replace(automatic(ctx), fold_rows=None, rewrite_rows=None, share=ctx.settings.folding.optimize_share)
 
 

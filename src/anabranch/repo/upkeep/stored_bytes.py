@@ -1,4 +1,4 @@
-"""The bytes of every object against what the catalogue says of it: hash, size, rows, columns and key range."""
+"""Compares the bytes of every object with the catalogue: hash, size, rows, columns and key range."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from anabranch.repo.write.manifests import totals
 from anabranch.settings import VERIFIED_AT_ONCE
 
 _Looked = Iterator[Damage | StoredObject]
-"""Each object that was looked at, and damages."""
+"""The objects that were checked, and any damages."""
 
 
 def check_bytes(ctx: Context) -> _Looked:
-    """Look at all objects, some at a time; yields each that was looked at, and damages.
+    """Check all objects, some at a time; yield each checked object, and any damages.
 
-    What was collected meanwhile is no damage.
+    Objects that were collected meanwhile are no damage.
     """
     last: str | None = ""
     while last is not None:
@@ -51,7 +51,7 @@ def _checked(ctx: Context, o: StoredObject, content: bytes | None, schema: Schem
 
 
 def _check_listed(ctx: Context, manifest: StoredObject, schema: Schema | None) -> _Looked:
-    """Look at the objects that have no row of their own, since a manifest tells of them; others are looked at there."""
+    """Check the objects that only a manifest lists; those with a row of their own are checked there."""
     try:
         listed = ctx.read_manifest(manifest)
     except Corrupt:
@@ -72,7 +72,7 @@ def _check_listed(ctx: Context, manifest: StoredObject, schema: Schema | None) -
 
 
 def check_settled(ctx: Context) -> Iterator[Damage]:
-    """What was resolved in open merges can be read."""
+    """Check that resolutions in open merges can be read."""
     from anabranch.objects.parquet import decode
 
     after = ("", "")
@@ -93,7 +93,7 @@ def _check(ctx: Context, o: StoredObject, content: bytes | None, schema: Schema 
     if o.place == "inline":
         where, hint = f"object {o.id} in the catalogue", RESTORE_CATALOG
         if content is None:
-            return  # That is reported where objects and their bytes are compared.
+            return  # Reported by the check that compares objects with their bytes.
         if hashlib.sha256(content).hexdigest() != o.sha256 or len(content) != o.size_bytes:
             yield Damage("object", where, "it is not what was written: its size or sha256 differs", affects, hint)
             return
@@ -122,7 +122,7 @@ def _check(ctx: Context, o: StoredObject, content: bytes | None, schema: Schema 
 
 
 def _differences(ctx: Context, manifest: StoredObject) -> Iterator[str]:
-    """What a manifest says otherwise than the catalogue, of itself and of the objects that it lists."""
+    """Where a manifest contradicts the catalogue, on itself or on the objects it lists."""
     try:
         listed = ctx.read_manifest(manifest)
     except Corrupt as error:
@@ -141,7 +141,7 @@ def _differences(ctx: Context, manifest: StoredObject) -> Iterator[str]:
 
 
 def _contradictions(o: StoredObject, file: BinaryIO, schema: Schema) -> Iterator[str]:
-    """What the footer says otherwise than the catalogue."""
+    """Where the footer contradicts the catalogue."""
     from anabranch.objects.parquet import column_names, read_footer
 
     footer = read_footer(file, schema.key_columns)
@@ -165,7 +165,7 @@ def _expected(o: StoredObject, schema: Schema) -> set[str]:
 
 
 def _allowed(o: StoredObject, schema: Schema) -> set[str]:
-    """Deletes may hold values before; exceptions also what became of each row."""
+    """The columns an object may have: deletes may hold old values; exceptions also the kind of change."""
     if o.kind in ("rows", "update"):
         return _expected(o, schema)
     return {"_ana_op", *(n for c in schema.stored for n in (str(c.id), c.before))}

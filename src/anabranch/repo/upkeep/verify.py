@@ -1,4 +1,4 @@
-"""verify: the catalogue contradicts itself nowhere, every object is what was written, every table can be read."""
+"""verify: the catalogue is consistent, every object is as written, every table can be read."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from anabranch.repo.upkeep.stored_bytes import check_bytes, check_settled
 
 
 def verify(ctx: Context) -> Verification:
-    """Check the whole store and list all damages, but for what only rows can tell."""
+    """Check the whole store and list all damages, except those that only reading rows can find."""
     with ctx.catalog.read() as cx:
         damages, rows = check_catalog(cx)
         tables = 0
@@ -37,7 +37,7 @@ def verify(ctx: Context) -> Verification:
 
 
 def _heads(ctx: Context, cx: Connection) -> Iterator[Damage | int]:
-    """Find every table of every branch and tag of the repository; how many there were, and those that can't be."""
+    """Find every table of every branch and tag of the repository; yield their counts, and those that cannot be read."""
     seen: set[Position] = set()
     shown = [(b.name, b.position) for b in branches.all_heads(cx, ctx.record.id)]
     shown += [("", position) for position in branches.tag_positions(cx, ctx.record.id)]

@@ -1,1 +1,1 @@
-"""The verbs of a repository, in groups: one line each, for every verb has a file of its own below."""
+"""The verbs of a repository, in groups: one line each, as every verb has a file of its own below."""

@@ -1,4 +1,4 @@
-"""Verbs that rooms above the façade bring: the front door says where each is, and the façade calls it by its name."""
+"""Verbs implemented in rooms above the façade: the front door registers where each is, the façade calls it by name."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ _PLACES: dict[str, str] = {}
 
 
 def bring(**places: str) -> None:
-    """Say in which module a verb is; it is imported when it is first called."""
+    """Register the module of a verb; it is imported on the first call."""
     _PLACES.update(places)
 
 

@@ -14,19 +14,19 @@ class BranchVerbs(OpenedRepository):
     """Branches and tags."""
 
     def branch(self, name: str, at: str | None = None) -> Branch:
-        """Make a branch."""
+        """Create a branch."""
         return branch_verbs.create_branch(self._ctx, name, at)
 
     def find_branch(self, name: str) -> Branch:
-        """Find one branch; the error names the nearest."""
+        """Find one branch; the error suggests the nearest name."""
         return branch_verbs.find_branch(self._ctx, name)
 
     def rename_branch(self, old: str, new: str) -> None:
-        """Give a branch another name."""
+        """Rename a branch."""
         branch_verbs.rename_branch(self._ctx, old, new)
 
     def delete_branch(self, name: str, *, force: bool = False) -> None:
-        """Delete a branch; work that nothing else reaches needs force."""
+        """Delete a branch; commits that nothing else reaches need `force`."""
         branch_verbs.delete_branch(self._ctx, name, force)
 
     def branches(self, *, showing: Sequence[str] | None = None) -> list[Branch]:
@@ -46,7 +46,7 @@ class BranchVerbs(OpenedRepository):
         return branch_verbs.reflog(self._ctx, branch, limit)
 
     def tag(self, name: str, at: str | None = None, *, message: str | None = None) -> None:
-        """Name a commit for good, and say why if you like."""
+        """Give a commit a permanent name, optionally with a message."""
         branch_verbs.create_tag(self._ctx, name, at, message)
 
     def delete_tag(self, name: str) -> None:

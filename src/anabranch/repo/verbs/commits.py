@@ -35,10 +35,10 @@ class CommitVerbs(OpenedRepository):
     ) -> CommitBlock:
         """Start a commit on a branch: `with repo.commit("main", "load") as tx`.
 
-        `facts` are values by key that the commit says of itself, such as what it was made from; its hash covers them.
-        `date` is when the work was done, where that was not now: the commit's `started_at`.
-        With `retry` it is given a function instead, `repo.commit("main", "load", retry=3)(write)`: it calls `write(tx)`
-        and publishes, up to three times again on the new state where others changed the same rows; returns the Commit.
+        `facts` are values by key that the commit carries, such as what it was made from; its hash covers them.
+        `date` is when the work was done, if not now: the commit's `started_at`.
+        With `retry`, pass a function instead, `repo.commit("main", "load", retry=3)(write)`: it calls `write(tx)` and
+        publishes; if others changed the same rows, up to three more times on the new state; returns the Commit.
         """
         from anabranch.repo.commit.commit import CommitBlock, CommitRequest
 
@@ -55,10 +55,10 @@ class CommitVerbs(OpenedRepository):
         date: str | datetime | None = None,
         work: OpenCommit | None = None,
     ) -> Commit:
-        """Make the newest commit of a branch again, with other words or more work in it; the branch moves to it.
+        """Replace the newest commit of a branch, with another message or more work; the branch moves to it.
 
-        What is staged on the branch is taken in, or the open commit `work`. Parents stay, and what is not given.
-        The old commit stays readable by its hash, and is in the reflog.
+        Takes in what is staged on the branch, or the open commit `work`. Parents, and all that is not given, stay.
+        The old commit stays readable by its hash, and in the reflog.
         """
         from anabranch.repo.merge.amend import AmendRequest, amend
 
@@ -87,9 +87,9 @@ class CommitVerbs(OpenedRepository):
     ) -> OpenCommit:
         """Open a commit that survives the process, until it is finished or aborted.
 
-        Without `branch` it goes on the branch that `parent` names, on the default branch if there is no `parent`, and
-        on a new one with a generated name if `parent` is no branch but a tag, a hash or the like.
-        With `working` it is the branch's working set: where the command line writes; a branch has one at most.
+        Without `branch`, it goes on the branch that `parent` names, on the default branch if there is no `parent`, or
+        on a new one with a generated name if `parent` is a tag, a hash or the like.
+        With `working`, it is the branch's working set, where the command line writes; a branch has at most one.
         """
         from anabranch.repo.commit.open_commit import start
 
@@ -102,7 +102,7 @@ class CommitVerbs(OpenedRepository):
         return working_set(self._ctx, branch or self.default_branch)
 
     def staging(self, branch: str | None = None) -> AbstractContextManager[OpenCommit]:
-        """A block that writes to the working set of a branch; one that was made for it and stays empty is removed."""
+        """Open a block that writes to the working set of a branch; one created for it that stays empty is removed."""
         from anabranch.repo.commit.working_set import staged_writes
 
         return staged_writes(self._ctx, branch or self.default_branch)
@@ -114,31 +114,31 @@ class CommitVerbs(OpenedRepository):
         return list_open(self._ctx)
 
     def stash(self, branch: str | None = None, message: str | None = None) -> Stash:
-        """Set the working set of a branch aside."""
+        """Put the working set of a branch aside."""
         from anabranch.repo.commit.stash import push
 
         return push(self._ctx, branch or self.default_branch, message)
 
     def stashes(self) -> list[Stash]:
-        """List what was set aside, newest first."""
+        """List the stashes, newest first."""
         from anabranch.repo.commit.stash import list_stashes
 
         return list_stashes(self._ctx)
 
     def find_stash(self, number: int = 0) -> Stash:
-        """Find what was set aside by its number; 0 is the newest."""
+        """Find a stash by its number; 0 is the newest."""
         from anabranch.repo.commit.stash import find_stash
 
         return find_stash(self._ctx, number)
 
     def pop_stash(self, number: int = 0, on: str | None = None) -> OpenCommit:
-        """Stage again what was set aside; on another branch only if nothing that it touched differs there."""
+        """Stage a stash again; on another branch, only if nothing that it touched differs there."""
         from anabranch.repo.commit.stash import pop
 
         return pop(self._ctx, number, on or self.default_branch)
 
     def drop_stash(self, number: int = 0) -> Stash:
-        """Give up what was set aside."""
+        """Abandon a stash."""
         from anabranch.repo.commit.stash import drop
 
         return drop(self._ctx, number)

@@ -1,4 +1,4 @@
-"""Looking back: the verbs of the log, of one row or table over time, of provenance, and of differences."""
+"""The verbs that look back: the log, tables and rows over time, provenance, differences."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from anabranch.repo.compare.table_diff import Diff, TableDiff
 
 Key = Mapping[str, Any] | int | str | bytes | date | Decimal
-"""A row's key: its columns by name, or the value of the only one."""
+"""A row's key: columns by name, or the value of the only one."""
 
 
 class HistoryVerbs(OpenedRepository):
@@ -40,7 +40,7 @@ class HistoryVerbs(OpenedRepository):
         limit: int | None = None,
         message: str | None = None,
     ) -> list[Commit]:
-        """List the commits that a ref, or any of several, reaches, newest first; `message` is a part of theirs.
+        """List the commits reachable from one or several refs, newest first; `message` is a text that theirs contains.
 
         With `path`, those that touched a file, or anything below a folder.
         """
@@ -110,9 +110,9 @@ class HistoryVerbs(OpenedRepository):
         column: str | None = None,
         limit: int | None = None,
     ) -> Blame:
-        """Find the commit that last changed each row, or with `cells` each cell; a merge only where it decided.
+        """Find the commit that last changed each row, or with `cells` each cell; merges count only where they decided.
 
-        With `column` it is the commit that last changed that cell of each row.
+        With `column`, find the commit that last changed that cell of each row.
         """
         from anabranch.repo.compare.blame import BlameRequest, blame
         from anabranch.repo.read.table import make_selection
@@ -124,7 +124,7 @@ class HistoryVerbs(OpenedRepository):
         return log_verbs.merge_base(self._ctx, ours, theirs)
 
     def is_ancestor(self, old: str, new: str) -> bool:
-        """Say whether one ref is an ancestor of another, or the same."""
+        """Whether one ref is an ancestor of another, or the same."""
         return log_verbs.ancestor(self._ctx, old, new)
 
     def provenance(self, ref: str | None = None, *, direct: bool = False) -> list[ProvenanceEntry]:
@@ -140,7 +140,7 @@ class HistoryVerbs(OpenedRepository):
         return derived(self._ctx, ref, direct)
 
     def origins(self, commits: Sequence[Commit]) -> dict[str, list[ProvenanceEntry]]:
-        """Find what each of some commits names as its provenance, by the commit's hash; those without are left out."""
+        """List what each commit names as its provenance, by commit hash; commits without any are left out."""
         from anabranch.repo.branches.provenance import origins_by_commit
 
         return origins_by_commit(self._ctx, commits)
@@ -163,7 +163,7 @@ class HistoryVerbs(OpenedRepository):
         key: Any = None,
         limit: int | None = None,
     ) -> Changes:
-        """Follow every change of every commit after `since` up to `to`, with whole rows in Spark's form.
+        """Follow every change of every commit after `since` up to `to`, as whole rows in Spark's change feed form.
 
         A change is kept if its row before or after meets `where`; one that touches none of `columns` is left out.
         """

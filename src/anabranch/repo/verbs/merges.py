@@ -1,4 +1,4 @@
-"""The verbs of merges and of those that are merges: picks, reverts, rebases, restores."""
+"""The verbs of merges, and those that are merges: picks, reverts, rebases, restores."""
 
 from __future__ import annotations
 
@@ -63,10 +63,10 @@ class MergeVerbs(OpenedRepository):
         return start_merge(self._ctx, asked)
 
     def open_merges(self, into: str | None = None) -> list[OpenMerge]:
-        """List the merges that are neither finished nor aborted, those into one branch or all, oldest first."""
+        """List the merges that are neither finished nor aborted, into one branch or all, oldest first."""
         with self._ctx.catalog.read() as cx:
             if all(record.is_sequence for record in open_merges.all_records(cx, self._ctx.record.id)):
-                return []  # what works merges out is not even loaded
+                return []  # Spares loading the merge code.
         from anabranch.repo.merge.open_merge import list_merges
 
         return list_merges(self._ctx, into)
@@ -88,7 +88,7 @@ class MergeVerbs(OpenedRepository):
         rules: Mapping[str, str] | None = None,
         strictness: str = "cell",
     ) -> Preview:
-        """Show what a merge would make, conflicts and all, without moving anything."""
+        """Show what a merge would produce, with its conflicts, without moving anything."""
         from anabranch.repo.merge.preview import preview
         from anabranch.repo.merge.request import MergeRequest, as_sources
 
@@ -131,9 +131,9 @@ class MergeVerbs(OpenedRepository):
         message: str | None = None,
         author: str | None = None,
     ) -> Commit | list[Commit] | None:
-        """Make the change of one commit again on a branch; None if it changes nothing there.
+        """Apply the change of one commit again on a branch; None if it changes nothing there.
 
-        Of several, `["dev~3", "main..dev"]`, all are made or none; returns those that were.
+        Of several, such as `["dev~3", "main..dev"]`, all are applied or none; returns the commits made.
         """
         if not isinstance(commit, str):
             from anabranch.repo.merge.open_sequence import SequenceRequest, run_sequence
@@ -154,9 +154,9 @@ class MergeVerbs(OpenedRepository):
         strictness: str = "cell",
         message: str | None = None,
     ) -> OpenSequence:
-        """Make the changes of commits again on a branch, up to the first that has conflicts; it survives the process.
+        """Apply the changes of commits again on a branch, up to the first with conflicts; it survives the process.
 
-        The branch moves with `finish()`, when all are made. A commit is a ref, or a range such as `main..dev`.
+        `finish()` moves the branch when all are applied. A commit is a ref, or a range such as `main..dev`.
         """
         from anabranch.repo.merge.open_sequence import SequenceRequest, start_sequence
         from anabranch.repo.merge.request import as_sources
@@ -201,9 +201,9 @@ class MergeVerbs(OpenedRepository):
         message: str | None = None,
         author: str | None = None,
     ) -> Commit | list[Commit] | None:
-        """Undo one commit by a new one; refused where later commits depend on it, unless `three_way` merges it.
+        """Undo one commit by a new one; refused if later commits depend on it, unless `three_way` merges it.
 
-        Of several, all are undone in the order given, or none; a range such as `main~3..main` goes newest first.
+        Several are undone in the order given, all or none; a range such as `main~3..main` goes newest first.
         """
         if not isinstance(commit, str):
             from anabranch.repo.merge.open_sequence import SequenceRequest, run_sequence
@@ -224,9 +224,9 @@ class MergeVerbs(OpenedRepository):
         rules: Mapping[str, str] | None = None,
         message: str | None = None,
     ) -> OpenSequence:
-        """Undo commits by new ones, up to the first that has conflicts; it survives the process.
+        """Undo commits by new ones, up to the first with conflicts; it survives the process.
 
-        The branch moves with `finish()`, when all are undone.
+        `finish()` moves the branch when all are undone.
         """
         from anabranch.repo.merge.open_sequence import SequenceRequest, start_sequence
         from anabranch.repo.merge.request import as_sources
@@ -243,10 +243,10 @@ class MergeVerbs(OpenedRepository):
         rules: Mapping[str, str] | None = None,
         strictness: str = "cell",
     ) -> list[Commit]:
-        """Make the commits of a branch again on top of another ref, and move the branch there.
+        """Apply the commits of a branch again on top of another ref, and move the branch there.
 
-        With `steps` those commits, in that order: `("pick", c)`, `("squash", c)` into the one before, or with a message
-        for both, `("fixup", c)`, `("reword", c, message)`, `("drop", c)`; what is not named is dropped, too.
+        With `steps`, these commits in this order: `("pick", c)`, `("squash", c)` into the one before, optionally with a
+        message for both, `("fixup", c)`, `("reword", c, message)`, `("drop", c)`; commits not named are dropped.
         """
         if steps is not None:
             from anabranch.repo.merge.open_sequence import SequenceRequest, run_sequence
@@ -266,14 +266,14 @@ class MergeVerbs(OpenedRepository):
         rules: Mapping[str, str] | None = None,
         strictness: str = "cell",
     ) -> OpenSequence:
-        """Rebase up to the first commit that has conflicts; it survives the process, `finish()` moves the branch."""
+        """Rebase up to the first commit with conflicts; it survives the process, and `finish()` moves the branch."""
         from anabranch.repo.merge.open_sequence import SequenceRequest, start_sequence
 
         asked = SequenceRequest("rebase", branch, onto, None, False, rules or {}, strictness)
         return start_sequence(self._ctx, asked, steps)
 
     def rebase_steps(self, branch: str, onto: str) -> list[tuple[str, Commit]]:
-        """List the steps that a rebase takes, oldest first: to change, and to give as `steps`."""
+        """List the steps of a rebase, oldest first, to be changed and passed as `steps`."""
         from anabranch.repo.merge.open_sequence import default_steps
 
         return default_steps(self._ctx, branch, onto)
@@ -281,7 +281,7 @@ class MergeVerbs(OpenedRepository):
     def restore(
         self, table: str, to: str, on: str | None = None, *, message: str | None = None, author: str | None = None
     ) -> Commit | None:
-        """Give a table the columns and rows that it had at a ref, as a new commit; also one that was dropped."""
+        """Give a table the columns and rows it had at a ref, as a new commit; also brings back a dropped table."""
         from anabranch.repo.merge.restore import restore
 
         return restore(self._ctx, table, to, on, message, author)

@@ -1,4 +1,4 @@
-"""What all groups of verbs stand on: a repository that is open."""
+"""The base of all groups of verbs: an open repository."""
 
 from __future__ import annotations
 
@@ -17,6 +17,6 @@ class OpenedRepository:
 
     @property
     def default_branch(self) -> str:
-        """The branch that is meant where none is named."""
+        """The branch used when none is named."""
         with self._ctx.catalog.read() as cx:
             return self._ctx.default_branch(cx)

@@ -26,7 +26,7 @@ class ReadVerbs(OpenedRepository):
     """Tables, files and SQL at a commit."""
 
     def one_state(self) -> AbstractContextManager[None]:
-        """A block in which all that is opened is of one moment, whoever commits meanwhile; until it writes itself."""
+        """Open a block in which all reads see one moment, whoever commits meanwhile, until the block itself writes."""
         return self._ctx.catalog.one_state()
 
     def table(
@@ -46,13 +46,13 @@ class ReadVerbs(OpenedRepository):
         return open_table(self._ctx, name, at, make_selection(columns, where, args, limit))
 
     def folder(self, place: str | PathLike[str]) -> LocalFolder:
-        """A local folder that files are checked out into, looked at and taken in from."""
+        """A local folder to check files out into, compare, and take files in from."""
         from anabranch.repo.files.folder import LocalFolder
 
         return LocalFolder(place)
 
     def checkout(self, place: str | PathLike[str], at: str | None = None, *, force: bool = False) -> int:
-        """Write all files of a commit into a local folder; what was changed there is lost only by `force`."""
+        """Write all files of a commit into a local folder; local changes are overwritten only with `force`."""
         ref = show(self._ctx, at).hash
         return self.folder(place).checkout(self.files(ref), ref, force=force)
 
@@ -63,7 +63,7 @@ class ReadVerbs(OpenedRepository):
         return open_tree(self._ctx, at)
 
     def objects(self, at: str | None = None, *, table: str | None = None) -> ObjectList:
-        """List the objects that a commit is read from, all or those of one table: `download()` and `evict()` them."""
+        """List the objects that a commit is read from, all or those of one table, to `download()` or `evict()` them."""
         from anabranch.repo.read.object_list import list_objects
 
         return list_objects(self._ctx, at, table)
@@ -79,7 +79,7 @@ class ReadVerbs(OpenedRepository):
         author: str | None = None,
         **frames: Any,
     ) -> SqlResult:
-        """Run SQL: a query reads at `at`; writing statements are one commit on `on`, or staged if there is a COMMIT.
+        """Run SQL: queries read at `at`; writes become one commit on `on`, or are staged if there is a COMMIT.
 
         `{name}` in the text stands for a frame given by name, `:name` for a value in `args`.
         """
@@ -88,7 +88,7 @@ class ReadVerbs(OpenedRepository):
         return run_script(self._ctx, text, at, on, args, message, author, frames)
 
     def sql_session(self, branch: str | None = None, *, staging: bool = True, author: str | None = None) -> SqlSession:
-        """Start a session for statements one after the other, in which `USE BRANCH` lasts; writes are staged."""
+        """Start a session that runs statements one after another; `USE BRANCH` lasts, and writes are staged."""
         from anabranch.repo.sql.sql import SqlSession
 
         return SqlSession(self._ctx, branch, staging=staging, author=author)
@@ -121,8 +121,8 @@ class ReadVerbs(OpenedRepository):
     ) -> FileRows:
         """Read files, folders or patterns to insert their `.rows`; options are those of `TextOptions`.
 
-        `rename={"Delta 15 N (o/oo)": "d15n"}` gives columns of the files other names; `schema` knows them by these.
-        With `bad_rows=`, rows whose `key` is null or came before are set aside, too.
+        `rename={"Delta 15 N (o/oo)": "d15n"}` renames columns of the files; `schema` uses the new names.
+        With `bad_rows=`, rows whose `key` is null or repeated are set aside, too.
         """
         from anabranch.formats.read import read_files
         from anabranch.formats.rules.request import make_request

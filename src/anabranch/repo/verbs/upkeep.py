@@ -30,7 +30,7 @@ class UpkeepVerbs(OpenedRepository):
     ) -> Any:
         """Make a job: a function over shards of its inputs, run on Spark's executors with `.run()`.
 
-        Options: `table=` and `key=` for rows that it gives, `schema=`, `shards=`, `shard_by=`, `params=`, `version=`,
+        Options: `table=` and `key=` for the rows it returns, `schema=`, `shards=`, `shard_by=`, `params=`, `version=`,
         `incremental=`, `keep_shards=`, `author=`.
         """
         from anabranch.repo.verbs.above import verb
@@ -38,9 +38,9 @@ class UpkeepVerbs(OpenedRepository):
         return verb("make_job")(self, function, inputs, output, name, options)
 
     def add_location(self, url: str) -> AddedLocation:
-        """Name a folder, s3:// or hdfs:// place that objects of this store were moved to, under their own paths.
+        """Add a folder, s3:// or hdfs:// place that objects of this store were moved to, under their own paths.
 
-        What the store's own root lacks is read there from now on; called again, it looks again.
+        What the store's own root lacks is read there from now on; call it again to look again.
         """
         from anabranch.repo.upkeep.locations import add_location
 
@@ -53,7 +53,7 @@ class UpkeepVerbs(OpenedRepository):
         return list_runs(self._ctx, pipeline, limit)
 
     def find_run(self, pipeline: str | None = None, number: int | None = None) -> dict[str, Any]:
-        """Find a run of a pipeline, with what was expected in it; without a number or a name, the newest."""
+        """Find a run of a pipeline, with its expectations; without a number or a name, the newest."""
         from anabranch.repo.branches.runs import find_run
 
         return find_run(self._ctx, pipeline, number)
@@ -65,41 +65,41 @@ class UpkeepVerbs(OpenedRepository):
         return list_jobs(self._ctx, name, limit)
 
     def find_job(self, job: str) -> dict[str, Any]:
-        """Find a job with its shards, by its id or the beginning of it, or the newest of a name."""
+        """Find a job, with its shards, by its id, a prefix of it, or its name, which means the newest of that name."""
         from anabranch.repo.branches.jobs import find_job
 
         return find_job(self._ctx, job)
 
     def resume_job(self, job: str) -> Any:
-        """Go on with a job that failed or was interrupted; its function is read from the file that it was in."""
+        """Resume a job that failed or was interrupted; its function is loaded from the file it was in."""
         from anabranch.repo.verbs.above import verb
 
         return verb("resume_job")(self, job)
 
     def remove_job(self, job: str) -> dict[str, Any]:
-        """Forget a job and remove what its shards left; what it published stays."""
+        """Forget a job and remove what its shards left behind; what it published stays."""
         from anabranch.repo.branches.jobs import remove_job
 
         return remove_job(self._ctx, job)
 
     @property
     def workbook(self) -> Workbook:
-        """What jobs and pipelines write down: for those who write such things themselves."""
+        """The records of jobs and pipelines, for those who write their own."""
         from anabranch.repo.branches.workbook import Workbook
 
         return Workbook(self._ctx)
 
     @property
     def spark_session(self) -> Any:
-        """The Spark session that is used; one is started if there is none."""
+        """The Spark session in use; started if there is none."""
         return self._ctx.engines.spark().session
 
     def progress(self) -> tuple[int, int] | None:
-        """Say how many tasks of running Spark jobs are done, of how many; None where that is not known."""
+        """How many tasks of running Spark jobs are done, and of how many; None if unknown."""
         return self._ctx.engines.progress()
 
     def optimize(self, table: str, on: str | None = None) -> Optimized:
-        """Fold a table's changes at a branch or ref and rewrite the files that are worth it; history stays as it is."""
+        """Fold a table's changes at a branch or ref, and rewrite the files that are worth it; history is unchanged."""
         from anabranch.repo.upkeep.optimize import optimize
 
         return optimize(self._ctx, table, on)
@@ -112,9 +112,9 @@ class UpkeepVerbs(OpenedRepository):
         keep: str | timedelta | int = 0,
         reflog: str | timedelta | int = "90d",
     ) -> Collected:
-        """Remove what nothing needs: commits that no ref reaches, views that none reads, files of crashes.
+        """Remove what nothing needs: commits that no ref reaches, views that nobody reads, leftovers of crashes.
 
-        `grace` is for those who still read or write; `keep` keeps views by age or count, `reflog` commits by age.
+        `grace` protects those who still read or write; `keep` keeps views by age or count, `reflog` commits by age.
         """
         from anabranch.model.durations import count_or_duration, duration_of
         from anabranch.repo.upkeep.gc import gc
@@ -125,7 +125,7 @@ class UpkeepVerbs(OpenedRepository):
     def verify(self, *, deep: bool = False) -> Verification:
         """Check the whole store and list all damages: the catalogue, every object, every table of every branch.
 
-        `deep` also reads all rows, and compares each change with the two states that it lies between.
+        `deep` also reads all rows, and compares each change with the states before and after it.
         """
         from anabranch.repo.compare.verify_changes import check_changes
         from anabranch.repo.upkeep.verify import verify
