@@ -31,7 +31,7 @@ _NAME = re.compile(r"(?:`((?:[^`]|``)+)`|([^\s`]+?)(?=[\s:]))\s*:?")
 
 @dataclass(frozen=True)
 class Input:
-    """A frame that came in: its columns with their types, and the rows as a source."""
+    """A user's frame: its columns with their types, and the rows as a source."""
 
     types: Mapping[str, DataType | None]
     """By column name; None where every value is null."""
@@ -132,7 +132,7 @@ def typed(given: Input, what: str) -> Input:
 
 
 def one_value(value: Any, column: Column) -> pa.ChunkedArray:
-    """Read one value, as in a row, to the form that a column holds; raise DoesNotFit if it can't."""
+    """Read one value as a column would hold it; raise DoesNotFit if it does not fit."""
     try:
         given = read_input([{column.name: value}], [column])
     except InvalidRequest as error:

@@ -1,4 +1,4 @@
-"""Addresses of database servers: one reader of them, and one way to hide the secrets in them."""
+"""Addresses of database servers: parse them, and hide the secrets in them."""
 
 from __future__ import annotations
 

@@ -140,7 +140,7 @@ def joining(layers: Sequence[Layer], chosen: Sequence[Layer], crumbs: Sequence[L
 def bite(layers: Sequence[Layer], limits: Limits) -> tuple[Layer, ...]:
     """The files that one commit rewrites in passing: the one with the most changes, and more up to half of the limit.
 
-    None if too many turns of changes would be left for other files: a fold never reaches below a snapshot.
+    Empty if too many turns of changes would be left for other files: a fold never reaches below a snapshot.
     """
     most = limits.rewrite_rows or 0
     changed = sum(x.object.row_count for x in _changes(layers))

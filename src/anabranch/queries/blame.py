@@ -202,7 +202,7 @@ class Attribution:
     def with_commits(
         self, found: exp.Select, shown: Sequence[Column], commits: str, described: Sequence[str], *, ordered: bool
     ) -> exp.Select:
-        """Each row or cell with its commit, under the names that users know."""
+        """Each row or cell with its commit, under users' names."""
         cell = [q.col(COLUMN, "g")] if self.columns else []
         picked = [*(q.aliased(q.col(c.id, "g"), c.name) for c in shown), *cell, *(q.col(n, "n") for n in described)]
         whole = q.select(

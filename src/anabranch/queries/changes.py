@@ -47,7 +47,7 @@ class ChangePart:
 def whole_changes(
     part: ChangePart, before: Query | None, cells: Sequence[Column], access: Access, sources: Sources, keys: str | None
 ) -> exp.Select:
-    """One row per key and commit: what became of the key, and the cells before and after.
+    """One row per key and commit: what happened to the key, and the cells before and after.
 
     `before` has the rows before these changes, at least those they touch, with columns under their ids.
     """
@@ -154,7 +154,7 @@ class Shape:
 
     columns: tuple[Column, ...]
     shown: tuple[Column, ...]
-    """Those of the columns that users see."""
+    """The columns that users see."""
     order: tuple[Column, ...]
 
     def of(self, query: exp.Select | exp.Union, keys: Sequence[Column], commit: int | None = None) -> exp.Select:
@@ -213,7 +213,7 @@ def only_key(feed: exp.Select | exp.Union, key: Sequence[Column], rows: str) -> 
 def in_spark_words(
     feed: exp.Select | exp.Union, shape: Shape, commits: str, sources: Sources, *, ordered: bool
 ) -> exp.Select:
-    """One row for each side of each change, in Spark's words, under the names that users know."""
+    """One row for each side of each change, in Spark's words, under users' names."""
     is_before = exp.EQ(this=q.col(_IMAGE, "i"), expression=q.number(0))
     picked: list[exp.Expr] = [
         q.aliased(q.choose((is_before.copy(), q.col(c.before, "q")), otherwise=q.col(c.id, "q")), c.name)

@@ -145,7 +145,7 @@ def used_cells(query: Query, how: Decision) -> Query:
 
 
 def in_conflict(query: Query, how: Decision) -> Query:
-    """The keys that are in conflict, with all that is known of them."""
+    """The rows in conflict, with all columns."""
     return query.over(q.select([exp.Star()], q.subquery(query.expression, "d"), where=conflict_test(how)))
 
 

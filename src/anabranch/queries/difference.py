@@ -113,7 +113,7 @@ def known_only(query: Query) -> Query:
 
 
 def of_kind(query: Query, op: str) -> Query:
-    """The keys of one kind, with all that is known of them."""
+    """The rows of one kind, with all columns."""
     return query.over(q.select([exp.Star()], q.subquery(query.expression, "k"), where=_is(OP, op)))
 
 

@@ -51,7 +51,7 @@ def _within(folded: pa.Table, name: str, column: int, key_range: KeyRange | None
 
 
 def _newer(folded: pa.Table, turn: int, turns: Sequence[str]) -> pa.Table:
-    """What came after a turn."""
+    """The changes after a turn."""
     acts = pa.repeat(False, folded.num_rows)
     for name in turns:
         values = folded.column(name)

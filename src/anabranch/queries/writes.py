@@ -176,7 +176,7 @@ def compared(
 ) -> q.Query:
     """The difference of two states at the same keys: one row per key, with what happened to it.
 
-    Of columns that are `lost` only the state before has values; they are shown and not compared.
+    `lost` columns have values only before; they are shown but not compared.
     """
     ids = [str(k) for k in schema.key_ids]
     plain = [c for c in columns if c.id not in schema.key_ids]
@@ -232,7 +232,7 @@ def compared_values(
 ) -> q.Query:
     """The difference of two states that no key relates: whole rows inserted and deleted, counting duplicates.
 
-    Of columns that are `lost` only the state before has values; they are shown and not compared.
+    `lost` columns have values only before; they are shown but not compared.
     """
     old, new = _numbered(before, columns, [], lost), _numbered(after, columns, [])
     pairs = [(comparable(c.type, q.col(c.id, "b")), comparable(c.type, q.col(c.id, "a"))) for c in columns]

@@ -22,7 +22,7 @@ PREFIX = "files:"
 
 @dataclass(frozen=True)
 class MergedFile:
-    """What becomes of one path."""
+    """What a merge makes of one path."""
 
     row: FileRow | None
     """None if the file is gone after the merge. In a conflict, the row of ours."""

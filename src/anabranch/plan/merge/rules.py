@@ -29,7 +29,7 @@ _EXPRESSIONS_OF_ONE_WORD = ("base", "null", "true", "false")
 
 @dataclass(frozen=True)
 class Rule:
-    """What becomes of a cell that both sides changed."""
+    """What to do with a cell that both sides changed."""
 
     word: RuleWord = "conflict"
     expression: str | None = None

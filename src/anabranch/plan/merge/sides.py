@@ -36,7 +36,7 @@ class ThingSide:
     rows_changed: bool = False
     """Whether rows may have been changed since the base."""
     in_doubt: bool = False
-    """Whether rows may differ from the base's although nothing changed them since the base's first commit."""
+    """Whether rows may differ from the base's although nothing changed them since the first of the base's commits."""
     rows_inserted: bool = False
     """Whether rows may have been inserted even if no operation says so: an upsert is an update."""
     has_unique_old_key: bool = False

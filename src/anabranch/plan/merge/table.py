@@ -17,12 +17,12 @@ from anabranch.plan.merge.sides import Judge, ThingSide, merge_named
 
 @dataclass(frozen=True)
 class MergedThing:
-    """What becomes of a thing, before names are settled."""
+    """What a merge makes of a thing, before names are settled."""
 
     result: ThingSide | None
     rows: RowPolicy | None = None
     was_asked: bool = False
-    """Whether an answer about it decided if it is there."""
+    """Whether somebody decided whether it stays."""
 
 
 @dataclass(frozen=True)
@@ -138,7 +138,7 @@ def _numbering(ours: ThingSide, theirs: ThingSide, merged: SchemaMerge, rows: Ro
 def _merged_properties(
     base: ThingSide | None, ours: ThingSide, theirs: ThingSide, strictness: Strictness, judge: Judge
 ) -> dict[str, str]:
-    """Replay theirs' changes of properties on ours; by `operations`, two unsets of one of a namespace conflict."""
+    """Replay theirs' changes of properties on ours; with strictness `operations`, equal unsets may conflict."""
     old, mine, other = (s.texts("properties") if s else {} for s in (base, ours, theirs))
     merged, _ = merge_named(old, mine, other)
     if strictness == "operations" and ours.kind == "namespace":

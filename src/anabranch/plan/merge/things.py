@@ -89,7 +89,7 @@ class _Thing:
     result: ThingSide | None = None
     rows: RowPolicy | None = None
     was_asked: bool = False
-    """Whether an answer about it decided if it is there."""
+    """Whether somebody decided whether it stays."""
     shut: set[str] = field(default_factory=set)
     """Namespaces that were left out while it was in them."""
 
