@@ -137,11 +137,11 @@ _LOADED_LATER = {
     "Transaction": "repo.commit.transaction",
     "Verification": "model.verification",
 }
-"""The façade and what users hold: help and completion need none of it."""
+"""The façade and what users hold; not needed for help and completion."""
 
 
 def __getattr__(name: str) -> Any:
-    """Load a class, and what is behind it, only when it is asked for."""
+    """Load a class, and all that it needs, on first use."""
     if name not in _LOADED_LATER:
         raise AttributeError(name)
     return getattr(import_module(f"anabranch.{_LOADED_LATER[name]}"), name)
@@ -155,7 +155,7 @@ def init(
     branch: str = "main",
     **options: Any,
 ) -> Repository:
-    """Make a repository, with an empty first commit; the store is made if it is not there.
+    """Make a repository with an empty first commit; makes the store if there is none.
 
     `store` is a folder, or `postgresql://…` together with `objects=`: a folder, `s3://…` or `hdfs://…`. Options as for
     `open`.
@@ -175,7 +175,7 @@ def open(store: str | PathLike[str], *, repository: str | None = None, **options
 
 
 def external(address: str) -> Any:
-    """Name a source outside of the store for `provenance=`, such as `s3://bucket/key@etag`."""
+    """Name a source outside the store for `provenance=`, such as `s3://bucket/key@etag`."""
     from anabranch.repo.branches.provenance import ExternalSource
 
     return ExternalSource(address)
@@ -196,14 +196,15 @@ def drop_repository(store: str | PathLike[str], repository: str) -> None:
 
 
 def backup(store: str | PathLike[str], folder: str | PathLike[str]) -> StoreCopy:
-    """Copy a store into a folder, or to `s3://…`, `hdfs://…`: one state while others write, or what is new since."""
+    """Copy a store into a folder, `s3://…` or `hdfs://…`: a consistent state while others write; later, only what is
+    new."""
     from anabranch.repo import backups
 
     return backups.backup(fspath(store), fspath(folder))
 
 
 def restore_store(folder: str | PathLike[str], store: str | PathLike[str], *, objects: str | None = None) -> StoreCopy:
-    """Make a store from a backup, where there is none yet: a folder, or `postgresql://…` together with `objects=`."""
+    """Make a new store from a backup: a folder, or `postgresql://…` together with `objects=`."""
     from anabranch.repo import backups
 
     return backups.restore_store(fspath(folder), fspath(store), objects)

@@ -22,7 +22,7 @@ _LONGEST = 4000
 
 
 def _cut(text: str) -> str:
-    """Shorten what is longer than any name can be; the facts of an error have it whole."""
+    """Shorten what is longer than any name can be; the error's facts keep it whole."""
     short = _LONG.sub(lambda found: f"{found[0][:200]}…{found[0][-20:]}", text)
     return short if len(short) <= _LONGEST else f"{short[:_LONGEST]}…"
 
@@ -47,11 +47,11 @@ class AnabranchError(Exception):
 
 
 class InvalidRequest(AnabranchError):
-    """What was asked cannot be done as asked."""
+    """What was asked can't be done as asked."""
 
 
 class NotFound(AnabranchError):
-    """Something that was named is not there."""
+    """Something that was named doesn't exist."""
 
 
 class AlreadyExists(AnabranchError):
@@ -63,15 +63,15 @@ class MergeConflict(AnabranchError):
 
 
 class BranchMoved(AnabranchError):
-    """The branch moved while work on it went on."""
+    """The branch moved while the work was under way."""
 
 
 class Unavailable(AnabranchError):
-    """A part that is needed does not answer, or is not installed."""
+    """A needed part doesn't answer, or is not installed."""
 
 
 class OutcomeUnknown(AnabranchError):
-    """Publishing was cut off, and it could not be found out whether it happened."""
+    """Publishing was cut off, and whether it happened could not be found out."""
 
 
 class Corrupt(AnabranchError):
@@ -79,4 +79,4 @@ class Corrupt(AnabranchError):
 
 
 class RunFailed(AnabranchError):
-    """A job or a run of a pipeline failed, or did not meet what is expected; nothing was published."""
+    """A job or a run of a pipeline failed, or missed its expectations; nothing was published."""

@@ -1,6 +1,7 @@
 """`ana://repository@ref/path` for fsspec, so that pandas, pyarrow, Polars and DuckDB read versioned files by address.
 
-The only module that knows fsspec, which the extra `files` brings. Writes go into one commit: `with fs.transaction`."""
+The only module that knows fsspec, which the extra `files` installs. Writes go into one commit: `with fs.transaction`.
+"""
 
 from __future__ import annotations
 
@@ -37,7 +38,7 @@ class _OneCommit(FsspecTransaction):  # type: ignore[misc]
 
 
 class AnabranchFileSystem(AbstractFileSystem):  # type: ignore[misc]
-    """The files of the repositories of a store; a ref with a slash is written with `%2F`."""
+    """The files of a store's repositories; a slash in a ref is written `%2F`."""
 
     protocol = "ana"
     transaction_type = _OneCommit
@@ -68,7 +69,7 @@ class AnabranchFileSystem(AbstractFileSystem):  # type: ignore[misc]
         return self._repositories[name]
 
     def _find(self, path: str) -> tuple[FileTree, str, str]:
-        """The tree, the path in it, and what stands before it in an address."""
+        """The tree, the path in it, and the part of the address before the path."""
         repository, ref, rest = self._split(path)
         with _as_os_errors(path):
             tree = self._repository(repository).files(ref)
@@ -77,7 +78,7 @@ class AnabranchFileSystem(AbstractFileSystem):  # type: ignore[misc]
     # --- reading ---
 
     def info(self, path: str, **_: Any) -> dict[str, Any]:
-        """Tell name, size and kind of a file or folder."""
+        """Return name, size and kind of a file or folder."""
         tree, rest, lead = self._find(path)
         with _as_os_errors(path):
             return (
@@ -85,7 +86,7 @@ class AnabranchFileSystem(AbstractFileSystem):  # type: ignore[misc]
             )
 
     def ls(self, path: str, detail: bool = True, **_: Any) -> list[Any]:
-        """List a folder; of a file, the file."""
+        """List a folder; for a file, just the file."""
         tree, rest, lead = self._find(path)
         with _as_os_errors(path):
             if rest and rest in tree:
@@ -95,7 +96,7 @@ class AnabranchFileSystem(AbstractFileSystem):  # type: ignore[misc]
         return found if detail else [f["name"] for f in found]
 
     def modified(self, path: str) -> datetime:
-        """When a file was written: DuckDB asks before it reads."""
+        """When a file was written; DuckDB asks before it reads."""
         found = self.info(path).get("mtime")
         return found or datetime.fromtimestamp(0, UTC)
 
@@ -114,7 +115,7 @@ class AnabranchFileSystem(AbstractFileSystem):  # type: ignore[misc]
         return _Written(path, mode)
 
     def _publish(self, files: list[_Written]) -> None:
-        """Put all that was written into one commit on each branch."""
+        """Publish all that was written, as one commit on each branch."""
         places: dict[tuple[str, str | None], list[tuple[str, _Written]]] = {}
         for file in files:
             repository, ref, rest = self._split(file.path)
@@ -126,7 +127,7 @@ class AnabranchFileSystem(AbstractFileSystem):  # type: ignore[misc]
 
 
 class _Written(io.BytesIO):
-    """A file that is written: its bytes are kept until the transaction ends."""
+    """A file being written; its bytes are kept until the transaction ends."""
 
     def __init__(self, path: str, mode: str) -> None:
         super().__init__()
@@ -141,14 +142,14 @@ class _Written(io.BytesIO):
         return self._content if self.closed else super().getvalue()
 
     def commit(self) -> None:
-        """The transaction publishes all files at once."""
+        """Do nothing: the transaction publishes all files at once."""
 
     def discard(self) -> None:
-        """Nothing was written anywhere."""
+        """Do nothing: nothing was written anywhere."""
 
 
 class _as_os_errors:
-    """A block whose errors are those that callers of a file system know."""
+    """A block that turns our errors into those that callers of a file system expect."""
 
     def __init__(self, path: str) -> None:
         self._path = path

@@ -1,4 +1,4 @@
-"""The numbers that steer Anabranch, in one place: those of `Settings` can be set when a repository is opened."""
+"""The numbers that steer Anabranch, in one place; those of `Settings` can be set when opening a repository."""
 
 from __future__ import annotations
 
@@ -7,35 +7,35 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class ServerSettings:
-    """How long a catalogue on a PostgreSQL server is waited for. What the store's URL says itself goes before."""
+    """How long to wait for a catalogue on a PostgreSQL server. Options in the store's URL take precedence."""
 
     connect_timeout_seconds: int = 10
-    """For a connection."""
+    """Wait for a connection."""
     lock_timeout_seconds: float = 30
-    """For another writer to end; 0 waits for ever."""
+    """Wait for another writer to finish; 0 waits for ever."""
     idle_timeout_seconds: float = 300
-    """A writer that the server hears nothing of for so long is ended, and others go on; 0 waits for ever."""
+    """A writer that is silent for this long is cut off, so that others can go on; 0 waits for ever."""
     keepalive_idle_seconds: int = 30
-    """Silence after which a connection is tried."""
+    """Silence after which a connection is probed."""
     keepalive_interval_seconds: int = 10
-    """From one try to the next."""
+    """Time between two probes."""
     keepalive_count: int = 3
-    """Tries without an answer after which a connection is lost."""
+    """Unanswered probes after which a connection is given up."""
 
 
 @dataclass(frozen=True)
 class DamageSettings:
     """How files of the object root are compared with what was written, for those who don't trust their disks.
 
-    Sizes are compared before each read. Before files are written anew they are hashed, whatever is set here.
+    Sizes are compared before each read. Before files are rewritten they are always hashed, whatever is set here.
     """
 
     hashes: bool = True
-    """Compare the hash of each file, once in a process, before it is read."""
+    """Compare each file's hash before its first read in a process."""
     spark_hash_limit_bytes: int = 512 * 1024 * 1024
-    """Before Spark reads more than this at once, files are not hashed: it compares the checksums of pages."""
+    """If Spark is to read more than this at once, rely on page checksums instead of hashing files first."""
     page_checksums: bool = True
-    """Let Spark compare the checksum of every page that it reads."""
+    """Let Spark verify the checksum of every page that it reads."""
 
 
 @dataclass(frozen=True)
@@ -45,29 +45,29 @@ class ObjectSettings:
     inline_limit_bytes: int = 128 * 1024
     """Objects up to this size live in the catalogue."""
     file_row_limit: int = 122_880
-    """Rows per Parquet file that the in-process engine writes: a commit rewrites whole files by the way."""
+    """Rows per Parquet file that the in-process engine writes: a commit may have to rewrite whole files."""
     row_group_rows: int = 122_880
     """Rows per Parquet row group that the in-process engine writes."""
     manifest_object_limit: int = 2000
-    """More objects of rows than this in a view or change are listed by manifests, each of up to so many."""
+    """A view or change with more objects of rows than this lists them in manifests, each of up to so many."""
     cache_limit_bytes: int = 20 * 1024 * 1024 * 1024
-    """Bytes of objects on S3 or HDFS that are kept on this machine, for all processes of a user."""
+    """Bytes of objects on S3 or HDFS that are cached on this machine, for all processes of a user."""
 
 
 @dataclass(frozen=True)
 class FoldingSettings:
-    """How much commits put together of what earlier ones wrote, so that reading stays quick."""
+    """How much each commit folds of what earlier ones wrote, so that reading stays quick."""
 
     commit_limit: int = 8
     """Commits on a table since its newest view after which a commit folds them; 0 leaves all folding to `optimize`."""
     row_limit: int = 131_072
-    """Rows that one commit folds into one run at most."""
+    """Rows that one commit folds into one run, at most."""
     turn_limit: int = 16
-    """Turns of changes that a snapshot keeps at most for files that are not rewritten."""
+    """Turns of changes that a snapshot keeps, at most, for files that are not rewritten."""
     rewrite_row_limit: int = 327_680
-    """Rows of the largest file that one commit rewrites; bigger ones are left to `optimize`."""
+    """Rows of the largest file that a commit rewrites; larger ones are left to `optimize`."""
     rewrite_share: float = 0.02
-    """Share of a file's rows that the overlay touches from which on a commit rewrites the file."""
+    """A commit rewrites a file once the overlay touches this share of its rows."""
     optimize_share: float = 0.005
     """The same for `optimize`."""
     clock_depth_limit: int = 32
@@ -76,32 +76,32 @@ class FoldingSettings:
 
 @dataclass(frozen=True)
 class MemorySettings:
-    """What one repository keeps and does in the memory of the process."""
+    """What one repository keeps and does in memory."""
 
     cache_limit_bytes: int = 256 * 1024 * 1024
-    """Rows that are kept: small objects, folded changes, tables that queries read again."""
+    """Bytes of cached rows: small objects, folded changes, tables that queries read again."""
     overlay_row_limit: int = 131_072
     """Up to this many rows, changes are applied in memory before a query; above it, only for full scans."""
 
 
 @dataclass(frozen=True)
 class SparkSettings:
-    """When Spark is taken, and what is made for it."""
+    """When Spark is used, and what is prepared for it."""
 
     threshold_bytes: int = 512 * 1024 * 1024
-    """`auto` takes Spark when more bytes than this must be read."""
+    """`auto` chooses Spark if more bytes than this must be read."""
     file_row_limit: int = 262_144
-    """Rows per Parquet file that Spark writes for a table: few enough for a commit in the process to rewrite one."""
+    """Rows per Parquet file that Spark writes for a table: few enough for the process to rewrite one in a commit."""
     seal_in_process_limit_bytes: int = 64 * 1024 * 1024
-    """What Spark wrote is hashed and described by its executors, unless it is smaller than this."""
+    """Files that Spark wrote are hashed and described by its executors, unless they are smaller than this in all."""
     broadcast_limit_bytes: int = 64 * 1024 * 1024
     """Overlays up to this size are sent to every executor."""
     overlay_file_limit_bytes: int = 24 * 1024 * 1024
-    """Tables up to this size are written into a file for Spark with their changes applied; Spark joins larger ones."""
+    """Tables up to this size are written, with changes applied, to a file for Spark; for larger ones Spark joins."""
     copy_row_limit: int = 1024
-    """From this many rows on, folded changes are a file for Spark; fewer are sent along with each job."""
+    """From this many rows on, folded changes go to Spark as a file; fewer are sent along with each job."""
     copy_limit_bytes: int = 1024 * 1024 * 1024
-    """Room in the object root that one process takes for such files at most."""
+    """Bytes that one process takes for such files in the object root, at most."""
 
 
 @dataclass(frozen=True)
@@ -109,7 +109,7 @@ class FileSettings:
     """Where versioned files may be fetched from."""
 
     url_allow: tuple[str, ...] = ()
-    """Places such as `https://example.com`; none unless named here."""
+    """Allowed origins such as `https://example.com`; none by default."""
     url_limit_bytes: int = 1024 * 1024 * 1024
     """The largest file that is fetched."""
 
@@ -121,121 +121,122 @@ class Settings:
     objects: ObjectSettings = ObjectSettings()
     """How rows become objects, and where objects are kept."""
     folding: FoldingSettings = FoldingSettings()
-    """How much commits put together of what earlier ones wrote."""
+    """How much each commit folds of what earlier ones wrote."""
     memory: MemorySettings = MemorySettings()
     """What one repository keeps and does in memory."""
     spark: SparkSettings = SparkSettings()
-    """When Spark is taken, and what is made for it."""
+    """When Spark is used, and what is prepared for it."""
     files: FileSettings = FileSettings()
     """Where versioned files may be fetched from."""
     server: ServerSettings = ServerSettings()
-    """How long a catalogue on a server is waited for."""
+    """How long to wait for a catalogue on a server."""
     damage: DamageSettings = DamageSettings()
     """How files are compared with what was written."""
 
 
-# What follows is fixed: measured once, and for no user to set. Each stands here with its unit, and nowhere else.
+# What follows is fixed: measured once, and not for users to set. Each number stands here only, with its unit.
 
 # The catalogue
 IDS_PER_STATEMENT = 400
-"""Ids or hashes that one SQL statement names at most."""
+"""Ids or hashes that one SQL statement names, at most."""
 OBJECTS_PER_STATEMENT = 100
-"""Objects that one SQL statement reads or writes at most."""
+"""Objects that one SQL statement reads or writes, at most."""
 LINE_RUNS_PER_STATEMENT = 32
-"""Stretches of lines that one SQL statement reads at most."""
+"""Stretches of lines that one SQL statement reads, at most."""
 LINE_GAP_COMMITS = 8
-"""Commits that nobody asked for are read with those around them, if they are so few."""
+"""Commits of a line that are at most this far apart are read as one stretch."""
 FILE_BUSY_TIMEOUT_SECONDS = 30
-"""How long a catalogue in a file is waited for while another process writes it."""
+"""How long to wait for a catalogue in a file while another process writes it."""
 FREE_PAGES_SHARE = 8
-"""Of the pages of an SQLite file, one of so many may be free before it is written anew."""
+"""An SQLite file is compacted once at least one in this many pages is free."""
 CLOCK_ERROR_LIMIT_MICROS = 5 * 60 * 1_000_000
-"""How far clocks that go right may lie apart."""
+"""How far apart correct clocks may be."""
 PUBLISH_ATTEMPTS = 4
-"""How often a commit is put on a head that moved; the last time under the lock."""
+"""How often a commit is retried on a head that moved; the last time under the lock."""
 KNOWN_OBJECTS_LIMIT = 100_000
-"""Objects whose rows of the catalogue one repository remembers."""
+"""Objects whose catalogue rows one repository remembers."""
 
 # Objects
 HASHING_THREADS = 4
 """Threads that hash files."""
 ENCODING_THREADS = 2
-"""Threads that encode and write the files of one statement: each holds one file in memory."""
+"""Threads that encode and write the files of one statement; each holds one file in memory."""
 FETCHING_THREADS = 8
-"""Threads that fetch files of far object roots."""
+"""Threads that fetch files from far object roots."""
 LEFT_BEHIND_SECONDS = 24 * 60 * 60
-"""Files of a process that was killed are taken for left behind after this time, where no lock tells."""
+"""Age at which files of a process count as left behind, where no lock tells."""
 STILL_ALIVE_SECONDS = 60 * 60
-"""How often a process says that it lives, where no lock tells."""
+"""How often a process reports that it is alive, where no lock tells."""
 RANGE_BYTES = 1 << 20
-"""Bytes that are read at once of a file that is not fetched whole."""
+"""Bytes read at once from a file that is not fetched whole."""
 BUCKET_DELETED_AT_ONCE = 1000
-"""Objects that one request removes."""
+"""Objects removed by one request."""
 BUCKET_RETRIES = 4
-"""How often a request is made again."""
+"""How often a request is retried."""
 BUCKET_RETRY_SECONDS = 60
-"""For how long."""
+"""How long a request is retried."""
 HDFS_TIMEOUT_SECONDS = 60
-"""How long a server of HDFS is waited for."""
+"""How long to wait for an HDFS server."""
 INLINE_MEMORY_LIMIT_BYTES = 1 << 30
-"""Rows that take more memory are never kept in the catalogue."""
+"""Rows that take more memory than this are never kept in the catalogue."""
 PLAIN_WRITE_LIMIT_BYTES = 64 * 1024
-"""Rows up to this size are written plainly, without zstd and dictionaries."""
+"""Rows up to this size are written without zstd and dictionaries."""
 ENCODING_SAMPLE_ROWS = 1024
-"""Rows of a column by which its encoding is chosen."""
+"""Rows sampled to choose a column's encoding."""
 COLLECTED_AT_ONCE = 1000
-"""Objects that gc removes in one transaction."""
+"""Objects that gc removes per transaction."""
 VERIFIED_AT_ONCE = 200
 """Objects that verify reads at a time."""
 
 # Versioned files
 FETCH_TIMEOUT_SECONDS = 30
-"""How long a server that a file is fetched from may be silent."""
+"""How long a server may stay silent while a file is fetched from it."""
 GIVEN_CONTENT_LIMIT_BYTES = 16 * 1024 * 1024
-"""Bytes that a conflict of a file can be resolved with: the catalogue keeps them until the merge is finished."""
+"""The largest content that a file's conflict can be resolved with: the catalogue keeps it until the merge is
+finished."""
 
 # Folding
 TIER_FACTOR = 8
-"""How many times bigger a tier is than all above it. Reading pays for each tier, writing for each join."""
+"""How many times larger a tier is than all above it. Reading pays for each tier, writing for each join."""
 REWRITTEN_FILES_AT_ONCE = 8
-"""Files that are rewritten together."""
+"""Files rewritten at the same time."""
 
 # Memory and reading
 LOOKED_UP_KEYS_LIMIT = 65_536
-"""Up to so many keys are looked up in files without an engine."""
+"""Up to this many keys are looked up in files without an engine."""
 LOOKED_UP_ROWS_PER_KEY = 4
-"""That is so as long as no more rows than this, for each key, share the first column of the key."""
+"""They are, as long as no more rows than this per key share the first key column."""
 DOOR_ROW_LIMIT = 10_000
-"""DataFrames of up to so many rows come into the process before anything is done with them."""
+"""DataFrames of up to this many rows are fetched into the process before anything else is done with them."""
 DOOR_LIMIT_BYTES = 8 * 1024 * 1024
-"""Where Spark expects a DataFrame to be no larger, it is asked for its first rows."""
+"""A DataFrame that Spark estimates at no more than this is asked for its first rows."""
 DOOR_INPUT_LIMIT_BYTES = 256 * 1024 * 1024
-"""Where a DataFrame is shuffled, it is asked so only if it reads no more than this: it may have to run twice."""
+"""One that is shuffled is asked only if it reads no more than this, since it may have to run twice."""
 BATCH_ROWS = 64 * 1024
-"""Rows of a batch that `batches()` gives."""
+"""Rows per batch that `batches()` returns."""
 WIDE_CHANGE_COLUMNS = 64
-"""Changes of so many columns are applied in memory: an engine takes longer to plan a join with them than to run it."""
+"""Changes with this many columns are applied in memory: an engine would take longer to plan the join than to run it."""
 APPLIED_AT_ONCE_LIMIT_BYTES = 64 * 1024 * 1024
-"""Rows that changes are applied to for one read at most."""
+"""Bytes of rows and changes that one read applies in memory, at most."""
 WIDE_VALUE_BYTES, NARROW_VALUE_BYTES = 32, 8
-"""What a value takes in memory, as a guess: text, bytes and nested values; all others."""
+"""Estimated memory per value: for text, bytes and nested values; for all others."""
 SINGLE_CORE_ROWS = 122_880
-"""So many rows DuckDB reads with one thread, so that another core is free."""
+"""Up to this many rows, DuckDB reads with one thread, which leaves another core free."""
 KEYS_ONE_BY_ONE_LIMIT = 4096
-"""Up to so many keys are compared with key ranges one by one, more as one range."""
+"""Up to this many keys are compared with key ranges one by one, more of them as one range."""
 UNIQUE_CHECK_ROWS_LIMIT = 8_000_000
 """More keys than this are left to an engine to compare."""
 FEED_KEYS_LIMIT = 1_000_000
-"""Above this, the state before is joined with the changes instead of being looked up at their keys."""
+"""Above this, the previous state is joined with the changes rather than looked up by their keys."""
 
 # Spark
 SPARK_COPY_FILES_LIMIT = 4096
-"""Files that one process makes for Spark at most."""
+"""Files that one process makes for Spark, at most."""
 SPARK_COPY_THREADS = 4
 """Threads that write files for Spark."""
 SPARK_COPIES_PER_READ_LIMIT = 16
-"""Small objects of rows that are copied into files for one read by Spark at most."""
+"""Small objects of rows that are copied to files for one read by Spark, at most."""
 SPARK_PLANS_LIMIT = 256
 """Expressions whose analysis by Spark is remembered."""
 FILES_PARTITIONS = 256
-"""Tasks in which executors look at the files of a load, at most."""
+"""Tasks in which executors examine the files of a load, at most."""

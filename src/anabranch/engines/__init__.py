@@ -1,1 +1,1 @@
-"""Engines run queries: Spark through PySpark, and DuckDB in the process. Both give the same answer."""
+"""Engines run queries: Spark through PySpark, and DuckDB in the process. Both return the same answer."""

@@ -1,4 +1,4 @@
-"""What is done before an engine reads files; whoever opens a repository says what."""
+"""Hooks that run before an engine reads files; whoever opens a repository supplies them."""
 
 from __future__ import annotations
 
@@ -6,17 +6,17 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 
 BeforeRead = Callable[[Sequence[str]], None]
-"""Looks at files by their addresses, and raises Corrupt if one is damaged."""
+"""Checks files by address; raises Corrupt if one is damaged."""
 
 
 def look_at_none(_: Sequence[str]) -> None:
-    """Let files be read as they are."""
+    """Check nothing."""
 
 
 AtHand = Callable[[Sequence[str]], AbstractContextManager[Mapping[str, str]]]
-"""Has files on this machine as long as a block lasts; gives where they lie, if that is not where addresses say."""
+"""Keeps files on this machine while a block lasts; yields the local paths of those not at their address."""
 
 
 def where_they_are(_: Sequence[str]) -> AbstractContextManager[Mapping[str, str]]:
-    """Let files be read where their addresses say, as they are."""
+    """Read files at their addresses, unchecked."""
     return nullcontext({})

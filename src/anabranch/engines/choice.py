@@ -43,7 +43,7 @@ class Engines:
         self._spark: SparkEngine | None = None
 
     def pick(self, work: Work, what: str) -> Engine:
-        """Choose, and tell the debug log what and why."""
+        """Choose an engine, and log which and why at debug level."""
         name, why = choose(self.setting, work, self._settings.spark.threshold_bytes, self.has_spark)
         log.debug("%s runs on %s: %s", what, name, why)
         if name == "spark":
@@ -51,7 +51,7 @@ class Engines:
         return self.spark() if name == "spark" else self.duck()
 
     def ready(self, work: Work, what: str) -> Engine | None:
-        """Choose for work that nobody asked for: None where Spark would have to be started for it."""
+        """Choose for work that nobody asked for; None if Spark would have to be started."""
         name, _ = choose(self.setting, work, self._settings.spark.threshold_bytes, self.has_spark)
         if name == "spark" and self._session is None and self._spark is None:
             return None
@@ -63,7 +63,7 @@ class Engines:
 
     @property
     def is_open(self) -> bool:
-        """Whether a Spark session is at hand: given, in use, or active in the process."""
+        """Whether there is a Spark session: given, in use, or active in the process."""
         if self._session is not None or self._spark is not None:
             return True
         if "pyspark" not in sys.modules:
@@ -74,12 +74,12 @@ class Engines:
 
     @property
     def differs(self) -> bool:
-        """Whether a Spark session is open whose settings make SQL mean something else than it does in the process."""
+        """Whether a Spark session is open whose settings give SQL another meaning than in the process."""
         return self.setting != "duck" and self.is_open and self.spark().differs
 
     @property
     def zone(self) -> str | None:
-        """The time zone of the Spark session that is open, or that would be started; None if it is not known."""
+        """The time zone of the open Spark session, or of one that would be started; None if unknown."""
         if self.setting != "duck" and self.is_open:
             return self.spark().zone
         from anabranch.engines.zones import system_zone
@@ -87,12 +87,12 @@ class Engines:
         return system_zone()
 
     def log_start(self, what: str, why: str) -> None:
-        """Let the log say why Spark is started, which takes a while."""
+        """Log why Spark is started, which takes a while."""
         if not self.is_open:
             log.info("Spark starts for %s: %s", what, why)
 
     def knows_table(self, name: str) -> bool:
-        """Whether the Spark session that is open has a table or view of this name."""
+        """Whether the open Spark session has a table or view of this name."""
         return self.setting != "duck" and self.is_open and self.spark().has_table(name)
 
     def duck(self) -> DuckEngine:
@@ -105,7 +105,7 @@ class Engines:
             return self._duck
 
     def spark(self) -> SparkEngine:
-        """Spark, in the session that was given, the active one, or a local one."""
+        """Spark: in the given session, the active one, or a new local one."""
         if not self.has_spark:
             raise Unavailable("PySpark is not installed", hint="pip install 'anabranch[spark]'")
         from anabranch.engines.spark import SparkEngine, local_session
@@ -122,7 +122,7 @@ class Engines:
             return self._spark
 
     def progress(self) -> tuple[int, int] | None:
-        """Tasks done and in all, of the Spark jobs that run now."""
+        """Finished and total tasks of the Spark jobs that are running."""
         if self._spark is None:
             return None
         from anabranch.engines.spark_progress import running_tasks
@@ -130,13 +130,13 @@ class Engines:
         return running_tasks(self._spark.session)
 
     def start_anew(self) -> None:
-        """In a process that was forked off: DuckDB's threads stayed behind, so its database is of no use any more."""
+        """Drop DuckDB after a fork: its threads stayed in the parent, so the database is useless here."""
         if self._duck is not None:
-            _OF_PARENTS.append(self._duck)  # To close it would wait for these threads.
+            _OF_PARENTS.append(self._duck)  # closing it would wait for those threads
         self._lock, self._duck = threading.Lock(), None
 
     def close(self) -> None:
-        """Give back what is ours; a Spark session may be in use elsewhere and is left alone."""
+        """Release what is ours; a Spark session may be in use elsewhere and is left alone."""
         with self._lock:
             if self._duck is not None:
                 self._duck.close()

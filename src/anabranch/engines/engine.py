@@ -1,4 +1,4 @@
-"""What an engine promises; one contract suite holds both to it."""
+"""What an engine must do; one contract suite tests both."""
 
 from __future__ import annotations
 
@@ -14,47 +14,47 @@ from anabranch.queries.query import Query
 
 
 class InPlace(Enum):
-    """Rows that are written in the partitions that they are in: nothing is exchanged."""
+    """Write rows in the partitions they are in, without a shuffle."""
 
     SORTED = "as they lie"
     UNSORTED = "sorted within each"
 
 
 FileCount = int | InPlace | None
-"""How many files an engine is to write: as many, one for each partition, or as it decides."""
+"""How many files an engine should write: a number, one per partition, or its own choice."""
 
 
 class Engine(Protocol):
-    """Runs queries and gives their rows back, or writes them."""
+    """Runs queries, and returns or writes their rows."""
 
     name: str
     in_process: bool
-    """Whether rows are at hand once they are computed, so that files in between would only cost."""
+    """Whether results are in this process already, so that intermediate files would only cost."""
 
     def fetch(self, query: Query) -> pa.Table:
         """Run a query and return its rows."""
 
     def types(self, query: Query) -> list[DataType | None]:
-        """Say which types the columns of a query have, without running it; None for bare nulls."""
+        """The types of a query's columns, without running it; None for bare nulls."""
 
     def write(
         self, query: Query, uri: str, cluster: Sequence[str], number: str | None = None, files: FileCount = None
     ) -> None:
         """Run a query and write its rows as Parquet files below `uri`, sorted by `cluster` within and across files.
 
-        With `number`, each row gets a number that no other row of this write has, in a column of that name.
-        `files` says how many are wanted; without it, the engine decides.
+        With `number`, each row gets a number, unique within this write, in a column of that name. `files` says how many
+        files are wanted; by default, the engine decides.
         """
 
 
 def out_of_sight(uri: str) -> Unavailable:
-    """The error of an engine that runs where our files are not."""
+    """The error for an engine that runs where it can't see our files."""
     message = f"Spark's server can't see {uri}, which is in the store's object root here"
     return Unavailable(message, hint=_SHARE, uri=uri)
 
 
 def wrote_elsewhere(uri: str) -> Unavailable:
-    """The error of an engine that wrote, without an error, where we find nothing."""
+    """The error for an engine that wrote successfully, but to where we find nothing."""
     message = f"Spark wrote to {uri}, but nothing is there: the machines that it runs on have other disks"
     return Unavailable(message, hint=_SHARE, uri=uri)
 

@@ -1,4 +1,4 @@
-"""An object root that Spark reaches by a client of its own: what it needs to know, and what it may lack."""
+"""An object root that Spark reaches by its own client: what Spark must be told, and what it may lack."""
 
 from __future__ import annotations
 
@@ -14,32 +14,32 @@ S3A = "org.apache.hadoop.fs.s3a.S3AFileSystem"
 _SDK = "software.amazon.awssdk"
 _SDK_PARTS = ("s3", "s3-transfer-manager", "sts", "apache-client", "netty-nio-client")
 _SDK_VERSIONS = {"3.4.1": "2.24.6", "3.4.2": "2.29.52", "3.5.0": "2.35.4"}
-"""The SDK that each Hadoop's S3A was built with."""
+"""The AWS SDK that each Hadoop version's S3A was built with."""
 
 
 @dataclass(frozen=True)
 class FarRoot:
-    """Where objects lie, as Spark has to know it."""
+    """Where objects are, as Spark needs to know it."""
 
     scheme: str
     """s3 or hdfs."""
     options: Mapping[str, str]
-    """For each read and write; no secrets."""
+    """Options for each read and write; no secrets."""
 
     @property
     def own_settings(self) -> dict[str, str]:
-        """What a session of our own is started with."""
+        """Settings for a session that we start ourselves."""
         return s3a_settings() if self.scheme == "s3" else {}
 
     def lacking(self, where: str) -> Unavailable:
-        """The error of a Spark that has no client for this kind of root."""
+        """The error for a Spark without a client for this kind of root."""
         lines = "\n".join(f"  {name}={value}" for name, value in s3a_settings().items())
         hint = f"start Spark with these settings, and without any that name other jars for S3:\n{lines}\n"
         return Unavailable(f"Spark can't reach {where}: it has no S3A", hint=hint + "or use engine='duck'")
 
 
 def s3a_settings() -> dict[str, str]:
-    """The smallest set of jars by which this Spark reaches S3: 19 MB, where all of the SDK would be 686."""
+    """The smallest set of jars for this Spark to reach S3: 19 MB, where the whole SDK would be 686."""
     hadoop = _hadoop_version()
     sdk = _SDK_VERSIONS.get(hadoop, _SDK_VERSIONS["3.5.0"])
     packages = [f"org.apache.hadoop:hadoop-aws:{hadoop}", *(f"{_SDK}:{part}:{sdk}" for part in _SDK_PARTS)]
@@ -47,7 +47,7 @@ def s3a_settings() -> dict[str, str]:
 
 
 def _hadoop_version() -> str:
-    """The Hadoop that this PySpark carries."""
+    """The Hadoop version that this PySpark ships."""
     spec = importlib.util.find_spec("pyspark")
     for folder in (spec.submodule_search_locations or []) if spec else []:
         for file in Path(folder, "jars").glob("hadoop-client-api-*.jar"):

@@ -1,7 +1,8 @@
-"""What runs on Spark's executors to read versioned files: sent by value, it imports nothing of ours there.
+"""Reads versioned files on Spark's executors; sent by value, so it imports nothing of ours.
 
-A task is a list of files, each with the stretches of objects that hold its bytes; all that is read is compared with its
-hash. The driver reads by the same functions, so that both give the same rows."""
+A task is a list of files, each with the stretches of objects that hold its bytes; everything read is compared with its
+hash. The driver uses the same functions, so both return the same rows.
+"""
 
 from __future__ import annotations
 
@@ -13,11 +14,11 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 Stretch = tuple[str, int, int, bytes, bytes]
-"""A file, where in it, how many bytes, the bytes themselves where there is no file, their sha256."""
+"""A file, an offset in it, a size, the bytes themselves if there is no file, and their sha256."""
 Read = Callable[[str, Any], bytes]
-"""Gives the bytes of a stretch of the file at a path."""
+"""Returns the bytes of a stretch of the file at a path."""
 FileStretches = tuple[str, int, int, int | None, Sequence[Stretch]]
-"""A path, where in that file the stretches begin and the number of the first of them, its mode, the stretches."""
+"""A path, the offset in that file and the number of the first stretch, the file's mode, and the stretches."""
 BATCH_BYTES = 8 * 1024 * 1024
 CONTENT = "path string, size bigint, mode int, content binary"
 LINES = "path string, line string"
@@ -25,19 +26,20 @@ BLOCKS = "path string, number bigint, start bigint, size bigint, sha256 string, 
 
 
 def packed(files: Sequence[FileStretches]) -> bytes:
-    """A task as it travels."""
+    """A task, serialised to be sent."""
     return zlib.compress(pickle.dumps(files), 1)
 
 
 def run_tasks(tasks: Sequence[bytes], form: str, batches: Iterable[Any]) -> Iterator[Any]:
-    """Read what the tasks of some numbers say; each number is one row that comes in."""
+    """Read the tasks whose numbers come in as rows."""
     for batch in batches:
         for number in batch.column(0).to_pylist():
             yield from read_task(pickle.loads(zlib.decompress(tasks[number])), form)
 
 
 def read_task(files: Iterable[FileStretches], form: str, read: Read | None = None) -> Iterator[Any]:
-    """Read files as rows: `content`, `lines` or `blocks`; a process that has the catalogue may `read` by that."""
+    """Read files as rows: `content`, `lines` or `blocks`; a process with access to the catalogue may pass its own
+    `read`."""
     return {"content": _contents, "lines": _lines, "blocks": _blocks}[form](files, read or read_stretch)
 
 
@@ -62,7 +64,7 @@ def _blocks(files: Iterable[FileStretches], read: Read) -> Iterator[Any]:
 
 
 def arrow_schema(form: str) -> Any:
-    """The columns of a form, as Arrow has them."""
+    """The Arrow schema of a form."""
     import pyarrow as pa
 
     types = {"string": pa.string(), "bigint": pa.int64(), "int": pa.int32(), "binary": pa.binary()}
@@ -95,7 +97,7 @@ def _pieces(path: str, stretches: Sequence[Stretch], read: Read) -> Iterator[byt
 
 
 def _whole_lines(pieces: Iterable[bytes]) -> Iterator[bytes]:
-    """Gather pieces until they are a batch, cut after its last line end."""
+    """Join pieces into batches that end at a line end."""
     kept: list[bytes] = []
     for piece in pieces:
         kept.append(piece)
@@ -138,7 +140,7 @@ def _at_line_feeds(content: bytes) -> Any:
 
 
 def read_stretch(path: str, stretch: Stretch) -> bytes:
-    """Read where the objects lie."""
+    """Read a stretch from its object."""
     file, start, size, content, sha256 = stretch
     if file:
         with open(file, "rb") as stream:

@@ -1,4 +1,4 @@
-"""Spark through PySpark. Uses only what Spark Connect has, too."""
+"""Spark through PySpark; uses only what Spark Connect supports, too."""
 
 from __future__ import annotations
 
@@ -61,27 +61,27 @@ def is_spark_frame(value: Any) -> bool:
 
 
 def frame_types(frame: DataFrame) -> dict[str, DataType]:
-    """The columns of a DataFrame with their types; one of nothing but nulls is VOID."""
+    """The columns of a DataFrame with their types; VOID for a column of nulls only."""
     try:
         fields = frame.schema.fields
-    except FAILURES as error:  # Spark Connect looks at a DataFrame only now.
+    except FAILURES as error:  # Spark Connect analyses a DataFrame only now
         raise translate(error) from error
     return {field.name: data_type(field.dataType) for field in fields}
 
 
 def frame_types_of(frame: DataFrame) -> tuple[tuple[str, DataType | None], ...]:
-    """The columns of a DataFrame in order, twins too; None for one of nothing but nulls."""
+    """The columns of a DataFrame in order, duplicate names included; None for a column of nulls only."""
     try:
         with quietly():
             fields = frame.schema.fields
-    except FAILURES as error:  # Spark Connect looks at a DataFrame only now.
+    except FAILURES as error:  # Spark Connect analyses a DataFrame only now
         raise translate(error) from error
     types = [(field.name, data_type(field.dataType)) for field in fields]
     return tuple((name, None if type_ == VOID else type_) for name, type_ in types)
 
 
 def data_type(type_: Any) -> DataType:
-    """One of PySpark's types as ours; nullability inside a type is not part of it."""
+    """A type of PySpark's as ours; nullability inside a type is ignored."""
     if hasattr(type_, "elementType"):
         return array_of(data_type(type_.elementType))
     if hasattr(type_, "keyType"):
@@ -93,7 +93,7 @@ def data_type(type_: Any) -> DataType:
 
 
 def frame_to_memory(frame: DataFrame) -> pa.Table:
-    """Bring a DataFrame of a user's query into the process, in the form in which rows in memory are held."""
+    """Fetch a DataFrame of a user's query, in the form that rows have in memory."""
     try:
         with quietly():
             return plain(_for_memory(frame).toArrow())
@@ -102,7 +102,7 @@ def frame_to_memory(frame: DataFrame) -> pa.Table:
 
 
 def explained(frame: DataFrame) -> str:
-    """How Spark would run a DataFrame, as it tells it."""
+    """Spark's own explanation of how it would run a DataFrame."""
     described = io.StringIO()
     with redirect_stdout(described):
         frame.explain()
@@ -110,16 +110,16 @@ def explained(frame: DataFrame) -> str:
 
 
 def frame_to_arrow(frame: DataFrame) -> pa.Table:
-    """Bring a DataFrame into the process."""
+    """Fetch a DataFrame as Arrow."""
     return frame.toArrow()
 
 
 _USUAL = {"spark.sql.ansi.enabled": "true", "spark.sql.caseSensitive": "false"}
-"""Settings that change what a query gives, as they are unless somebody changed them."""
+"""The defaults of settings that change what a query returns."""
 
 
 class SparkEngine:
-    """Runs queries in a session that somebody else may own: it is never stopped or configured here."""
+    """Runs queries in a session that may belong to somebody else: never stops or configures it."""
 
     name = "spark"
     in_process = False
@@ -140,7 +140,7 @@ class SparkEngine:
         )
         self._file_rows = file_rows
         self.sees_files = far is None and not is_remote(session)
-        """Whether our files are known to be in sight: always, if both are on this machine."""
+        """Whether Spark is known to see our files: always, if both are on this machine."""
         self._frames: OrderedDict[Hashable, DataFrame] = OrderedDict()
         self._lock = threading.Lock()
 
@@ -158,7 +158,7 @@ class SparkEngine:
         return made
 
     def frame(self, query: Query) -> DataFrame:
-        """Make a DataFrame of a query; nothing runs yet."""
+        """Make a DataFrame of a query; runs nothing yet."""
         try:
             bound = {name: self._bind(source) for name, source in query.sources.items()}
             return self.session.sql(spark_sql(query), args=self._arguments(query.args) or None, **bound)
@@ -166,10 +166,10 @@ class SparkEngine:
             raise translate(error) from error
 
     def run_text(self, text: str, frames: Mapping[str, DataFrame], args: Mapping[str, Any]) -> DataFrame:
-        """Make a DataFrame of a user's query, in which the names of frames stand where it reads them."""
+        """Make a DataFrame of a user's query, with frames in place of their names."""
         for frame in frames.values():
             refuse_foreign(self.session, frame.sparkSession)
-        braced = text.replace("{", "{{").replace("}", "}}") if frames else text  # without frames nothing is filled in
+        braced = text.replace("{", "{{").replace("}", "}}") if frames else text  # no frames, no substitution
         for name in frames:
             braced = braced.replace(name, f"{{{name}}}")
         try:
@@ -202,7 +202,7 @@ class SparkEngine:
             return False
 
     def read(self, files: Files, names: Sequence[tuple[str, str]]) -> DataFrame:
-        """Read columns of files under other names; the same as by a query, without the price of its text."""
+        """Read columns of files under other names; like a query, but without the cost of parsing one."""
         column = functions_of(self.session).col
         try:
             return self._bind(files).select(*[column(f"`{old}`").alias(new) for old, new in names])
@@ -210,7 +210,7 @@ class SparkEngine:
             raise translate(error) from error
 
     def look(self, uri: str) -> None:
-        """Make sure, once, that Spark sees a file of ours; a server on another machine may have other disks."""
+        """Check once that Spark sees a file of ours; a server on another machine may have other disks."""
         if self.sees_files:
             return
         try:
@@ -220,7 +220,7 @@ class SparkEngine:
         self.sees_files = True
 
     def _unseen(self, uri: str, error: PySparkException | Py4JJavaError) -> AnabranchError:
-        """Why a file of ours is not in sight: Spark has no client for the root, other disks, or failed."""
+        """Why Spark doesn't see a file of ours: no client for the root, other disks, or a failure."""
         if self._far is not None and self._far.scheme == "s3" and lacks_class(self.session, S3A):
             return self._far.lacking(uri)
         if isinstance(error, PySparkException) and error.getSqlState() == NO_FILE:
@@ -228,7 +228,7 @@ class SparkEngine:
         return translate(error)
 
     def fetch(self, query: Query) -> pa.Table:
-        """Run a query and bring its rows into the process."""
+        """Run a query and fetch its rows."""
         frame = self.frame(query)
         try:
             return plain(_for_memory(frame).toArrow())
@@ -236,7 +236,7 @@ class SparkEngine:
             raise translate(error) from error
 
     def types(self, query: Query) -> list[DataType | None]:
-        """Let Spark analyse the query and read the types off."""
+        """The types of a query's columns, as Spark analyses it."""
         try:
             found = frame_types(self.frame(query))
         except FAILURES as error:
@@ -254,7 +254,7 @@ class SparkEngine:
         if cluster and files is not InPlace.SORTED:
             frame = _ranged(frame, cluster, files).sortWithinPartitions(*cluster)
         if number:
-            # The last step before the rows are written, so that a task that runs again numbers its own rows only.
+            # Last before the write, so that a task that is run again numbers its own rows only.
             frame = frame.withColumn(number, functions_of(self.session).monotonically_increasing_id())
         try:
             frame = self._with_field_ids(frame)
@@ -263,7 +263,7 @@ class SparkEngine:
             raise translate(error) from error
 
     def _with_field_ids(self, frame: DataFrame) -> DataFrame:
-        """Columns with the numbers that Parquet keeps beside their names; Spark has none for what is inside them."""
+        """Give columns the ids that Parquet keeps beside their names; Spark can't set them inside nested columns."""
         column = functions_of(self.session).col
         numbers = {name: field_id(name) for name in frame.columns}
         return frame.select(
@@ -271,12 +271,12 @@ class SparkEngine:
         )
 
     def _write_options(self, types: Mapping[str, DataType], cluster: Sequence[str] = ()) -> dict[str, str]:
-        """Options of one write that make files every reader takes alike, whatever the session is set to."""
+        """Options that make one write's files read the same everywhere, whatever the session's settings."""
         if any(t.name in ("date", "timestamp", "timestamp_ntz") for type_ in types.values() for t in type_.walk()):
             _refuse_old_calendar(self.session)
         plain_leaves = [path for name, type_ in types.items() for path in _float_leaves(name, type_)]
         statistics = {f"parquet.column.statistics.enabled#{path}": "false" for path in plain_leaves}
-        # Keys stand once each: a dictionary of them is as large as they are, and every look-up would read it.
+        # Keys are unique: a dictionary would be as large as the keys, and every lookup would read it.
         varied = [*plain_leaves, *(name for name in cluster if types[name].is_integer)]
         dictionaries = {f"parquet.enable.dictionary#{path}": "false" for path in varied}
         far = self._elsewhere | _FAR_WRITING if self._far else {}
@@ -301,7 +301,7 @@ class SparkEngine:
         return reader.parquet(*map(_address, uris))
 
     def _turned(self, files: Files) -> DataFrame:
-        """Files of several turns, with their turns as a column."""
+        """Files of several turns, with the turn as a column."""
         literal = functions_of(self.session).lit
         uris: dict[int, list[str]] = {}
         for uri, turn in zip(files.uris, files.turns, strict=True):
@@ -310,24 +310,24 @@ class SparkEngine:
         return reduce(DataFrame.unionAll, parts)
 
     def _local_frame(self, rows: pa.Table) -> DataFrame:
-        # By itself, Spark takes times without a zone for local ones, and moves those that its zone skips.
+        # Otherwise Spark takes timestamps without a zone for local ones, and moves those that its zone skips.
         fields = from_arrow_schema(rows.schema, prefer_timestamp_ntz=True)
         if rows.num_rows:
             return self.session.createDataFrame(rows, schema=fields)
-        # Spark Connect takes no empty table, for want of a schema; a row of nulls has one.
+        # Spark Connect can't take an empty table, for lack of a schema; a row of nulls has one.
         nulls = [pa.nulls(1, field.type) for field in rows.schema]
         one = pa.Table.from_arrays(nulls, names=rows.column_names)
         return self.session.createDataFrame(one, schema=fields).limit(0)
 
     def _arguments(self, args: Mapping[str, Any]) -> dict[str, Any]:
-        """Dates and times as literals: on their way as objects they would pass through old calendars and zones."""
+        """Pass dates and times as literals: as objects they would go through old calendars and zones."""
         expression = functions_of(self.session).expr
         return {k: expression(_literal(v)) if isinstance(v, date) else v for k, v in args.items()}
 
 
 _REBASING = "spark.sql.parquet.datetimeRebaseModeInWrite"
 _READING = {"datetimeRebaseMode": "CORRECTED", "int96RebaseMode": "CORRECTED", "__globPaths__": "false"}
-"""Files are named one by one: brackets and stars in the name of a folder are no pattern."""
+"""Files are named one by one: brackets and stars in a folder's name are not patterns."""
 _WRITING = {
     "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
     "spark.sql.parquet.writeLegacyFormat": "false",
@@ -337,19 +337,19 @@ _WRITING = {
 
 
 _FAR_WRITING = {"mapreduce.fileoutputcommitter.algorithm.version": "2"}
-"""A rename on S3 is a copy: tasks put files in their place at once. Nobody sees them before they are sealed, and Spark
-gives a write up in which a task failed half-way there."""
+"""A rename on S3 is a copy, so tasks put files in place at once. Nobody sees them before they are sealed, and Spark
+gives up on a write if a task fails half-way through that."""
 
 
 def _refuse_old_calendar(session: SparkSession) -> None:
-    """Files in the calendar of before 1582 show other dates to every reader but Spark."""
+    """Refuse a session that writes dates in the calendar of before 1582: every reader but Spark would misread them."""
     if str(session.conf.get(_REBASING, "CORRECTED")).upper() == "LEGACY":
         hint = f"set {_REBASING} to CORRECTED"
         raise InvalidRequest("the Spark session writes dates in the calendar of before 1582", hint=hint)
 
 
 def _address(uri: str) -> str:
-    """A path on a disk as Spark takes it, whatever file system the session goes to by itself."""
+    """A path on disk as Spark takes it, whatever the session's default file system."""
     return f"file://{uri}" if uri.startswith("/") else uri
 
 
@@ -358,7 +358,7 @@ def _quoted(name: str) -> str:
 
 
 def _float_leaves(path: str, type_: DataType) -> list[str]:
-    """Where Parquet keeps floats: statistics leave NaN out and tell -0.0 from 0.0, so filters would lose rows."""
+    """Where Parquet keeps floats: their statistics omit NaN and tell -0.0 from 0.0, so filters would lose rows."""
     if not type_.is_nested:
         return [path] if type_.name in FLOATS else []
     above = {"array": f"{path}.list", "map": f"{path}.key_value", "struct": path}[type_.name]
@@ -366,7 +366,7 @@ def _float_leaves(path: str, type_: DataType) -> list[str]:
 
 
 def _ranged(frame: DataFrame, cluster: Sequence[str], files: FileCount) -> DataFrame:
-    """The rows in partitions that share no value; for one of them Spark need not look at the rows beforehand."""
+    """Repartition the rows by key range; for a single file Spark needn't sample them first."""
     if isinstance(files, InPlace):
         return frame
     if files == 1:
@@ -375,7 +375,7 @@ def _ranged(frame: DataFrame, cluster: Sequence[str], files: FileCount) -> DataF
 
 
 def _for_memory(frame: DataFrame) -> DataFrame:
-    """Bring types that Arrow has none for into the form in which rows in memory hold them."""
+    """Convert types that Arrow lacks into the form that rows have in memory."""
     types = frame_types(frame)
     if not any(has_other_form(t) for type_ in types.values() for t in type_.walk()):
         return frame

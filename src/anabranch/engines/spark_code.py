@@ -1,4 +1,4 @@
-"""Our code on Spark's executors, which need not have it installed: sent with each job, and run over numbered work."""
+"""Runs our code on Spark's executors, which needn't have it installed: it is sent with each job."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from anabranch.engines.spark_sessions import functions_of, quietly
 from anabranch.errors import Unavailable
 
 SENT = ("errors.py", "settings.py", "model", "arrow", "formats/rules", "formats/process")
-"""The rooms that are sent: they import nothing but each other, pyarrow and what comes with Python."""
+"""The rooms that are sent: they import only each other, pyarrow and the standard library."""
 _PYARROW_FROM = 23
 _ANSWER = "number bigint, answer binary"
 _IMPORT = re.compile(rf"^(\s*(?:from|import)\s+){HOME}(?=[.\s])", re.MULTILINE)
@@ -33,7 +33,7 @@ _IMPORT = re.compile(rf"^(\s*(?:from|import)\s+){HOME}(?=[.\s])", re.MULTILINE)
 def ask_executors(
     session: SparkSession, function: Callable[..., Any], arguments: Sequence[Any], count: int
 ) -> list[Any]:
-    """Call a function of a sent room for the numbers up to `count`, one task each; gives the answers in order."""
+    """Call a function of a sent room for each number below `count`, one task each; returns the answers in order."""
     answers = _mapped(session, run_answers, function, arguments, count, _ANSWER)
     try:
         with quietly():
@@ -47,7 +47,7 @@ def ask_executors(
 def frame_of(
     session: SparkSession, function: Callable[..., Any], arguments: Sequence[Any], count: int, schema: str
 ) -> DataFrame:
-    """Make a DataFrame of the batches that a function of a sent room gives for the numbers up to `count`."""
+    """Make a DataFrame of the batches that a function of a sent room yields for each number below `count`."""
     return _mapped(session, run_rows, function, arguments, count, schema)
 
 
@@ -64,7 +64,7 @@ def _mapped(
 
 @cache
 def sent_code() -> SentCode:
-    """The sources of the sent rooms, in which they call each other by the name that they have over there."""
+    """The sources of the sent rooms, with their imports renamed to the package that they have on executors."""
     found = dict(pair for room in SENT for pair in _sources(files(HOME), room))
     package = f"{HOME}_{hashlib.sha256(json.dumps(found, sort_keys=True).encode()).hexdigest()[:12]}"
     renamed = {package + name[len(HOME) :]: _IMPORT.sub(rf"\g<1>{package}", source) for name, source in found.items()}
@@ -72,7 +72,7 @@ def sent_code() -> SentCode:
 
 
 def _sources(root: Traversable, path: str) -> Iterator[tuple[str, str]]:
-    """The modules at or below a path, by their names; what packages say at their door is left out."""
+    """The modules at or below a path, by name; `__init__.py` files are left out."""
     place = root.joinpath(path)
     if place.is_dir():
         for inner in place.iterdir():
@@ -83,11 +83,11 @@ def _sources(root: Traversable, path: str) -> Iterator[tuple[str, str]]:
 
 
 _LOOKED_AT: WeakKeyDictionary[Any, bool] = WeakKeyDictionary()
-"""Sessions whose executors were looked at."""
+"""Sessions whose executors were checked."""
 
 
 def check_executors(session: SparkSession) -> None:
-    """Refuse, once a session, executors without what our code needs: Spark itself would tell it as a failed task."""
+    """Refuse, once per session, executors that lack what our code needs: Spark would only report a failed task."""
     if session in _LOOKED_AT:
         return
     from pyspark import cloudpickle

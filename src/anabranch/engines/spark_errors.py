@@ -1,4 +1,4 @@
-"""Spark's errors as ours, told apart by their SQLSTATE."""
+"""Turns Spark's errors into ours, by their SQLSTATE."""
 
 from __future__ import annotations
 
@@ -16,24 +16,24 @@ if TYPE_CHECKING:
     from anabranch.errors import AnabranchError
 
 FAILURES = (PySparkException, Py4JJavaError)
-"""PySpark leaves some of Spark's errors as Java has them."""
+"""PySpark leaves some of Spark's errors as Java exceptions."""
 
 _VALUE_STATES = ("22", "21")
 """SQLSTATE classes of values that do not fit: data exceptions and cardinality."""
 _REQUEST_STATES = ("42", "0A", "38")
 """SQLSTATE classes of text that can't be run: syntax, names, types, missing features."""
 _TOO_COMPLEX = "54"
-"""SQLSTATE class of text that is beyond limits: Spark's stack is too small for it."""
+"""SQLSTATE class of text beyond limits: Spark's stack is too small for it."""
 NO_FILE = "42K03"
-"""SQLSTATE of a path that is not there: nothing that another request could mend."""
+"""SQLSTATE of a missing path, which no other request could fix."""
 
 
 _PLACE = re.compile(r"( SQLSTATE: \w{5})?([; (]+line \d+,? pos \d+[;)]*)?$")
-"""The end of Spark's first line: a code that is for programs, and a place in a text that the user did not write."""
+"""The end of Spark's first line: a code for programs, and a position in a text that the user didn't write."""
 
 
 def translate(error: PySparkException | Py4JJavaError) -> AnabranchError:
-    """Turn Spark's errors into ours, by their SQLSTATE."""
+    """Turn Spark's error into ours, by its SQLSTATE."""
     state, message = _state_and_message(error)
     first = next((line.strip() for line in message.splitlines() if line.strip()), type(error).__name__)
     text = _PLACE.sub("", first)
@@ -46,14 +46,14 @@ def translate(error: PySparkException | Py4JJavaError) -> AnabranchError:
         return Unavailable(f"the data can't be read: {text}", hint="check that the object root can be reached")
     if state.startswith(_TOO_COMPLEX):
         return InvalidRequest("it has too many parts inside each other, or in a row, for Spark", hint=FLATTER)
-    # Older Sparks give some of what they refuse no state.
+    # Older Sparks refuse some things without a state.
     if state.startswith(_REQUEST_STATES) or (not state and isinstance(error, AnalysisException)):
         return InvalidRequest(f"the expression can't be run: {text}", hint="check names and types")
     return Unavailable(f"Spark failed: {text}", hint="see Spark's log")
 
 
 def _unclear_name(error: PySparkException | Py4JJavaError) -> NotFound | InvalidRequest | None:
-    """The error of a name that Spark does not know or knows twice, with those that it does."""
+    """The error for a name that Spark doesn't know or finds ambiguous, with the names that it does know."""
     if not isinstance(error, PySparkException):
         return None
     kind = str(error.getCondition() or "").partition(".")[0]
@@ -79,10 +79,10 @@ def _bare(name: str) -> str:
 
 def _state_and_message(error: PySparkException | Py4JJavaError) -> tuple[str, str]:
     if isinstance(error, PySparkException):
-        of_value = isinstance(error, (ArithmeticException, DateTimeException))  # Java's own have no state.
+        of_value = isinstance(error, (ArithmeticException, DateTimeException))  # Java's own have no state
         return error.getSqlState() or ("22003" if of_value else ""), str(error)
     thrown = root = error.java_exception
-    while thrown is not None:  # What a thread of Spark's failed with is wrapped in exceptions without a state.
+    while thrown is not None:  # Spark's threads wrap failures in exceptions without a state
         state = _java_state(thrown)
         if state:
             return state, str(thrown.getMessage())
@@ -95,12 +95,12 @@ _JAVA_STATES = {
     "java.time.DateTimeException": "22008",
     "java.lang.StackOverflowError": "54001",
 }
-"""SQLSTATEs for what Java itself throws over values and texts: Spark gives these none."""
+"""SQLSTATEs for what Java itself throws on values and texts: Spark gives these none."""
 
 
 def _java_state(thrown: Any) -> str | None:
     try:
         found: str | None = thrown.getSqlState()
-    except Py4JError:  # An exception of another kind than Spark's own has no such method.
+    except Py4JError:  # only Spark's own exceptions have this method
         return None
     return found

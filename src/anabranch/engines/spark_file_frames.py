@@ -1,4 +1,4 @@
-"""Versioned files as Spark DataFrames: read by executors where the objects lie, or by Spark's own readers."""
+"""Versioned files as Spark DataFrames, read by our code on executors or by Spark's own readers."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ _SCHEMAS = {"content": file_reading.CONTENT, "lines": file_reading.LINES, "block
 
 
 def files_frame(session: SparkSession, tasks: Sequence[bytes], form: str) -> DataFrame:
-    """Files that executors read, one partition a task."""
+    """Files that executors read, one partition per task."""
     send_by_value([file_reading])
     numbers = session.range(0, len(tasks), 1, max(len(tasks), 1))
     return numbers.mapInArrow(partial(file_reading.run_tasks, tuple(tasks), form), _SCHEMAS[form])
 
 
 def text_frame(session: SparkSession, places: Mapping[str, Sequence[str]], options: Mapping[str, str]) -> DataFrame:
-    """Lines of files that lie whole in objects, read by Spark itself; `places` are paths by address."""
+    """Lines of files that are whole objects, read by Spark itself; `places` maps addresses to paths."""
     f = functions_of(session)
     frame = (
         session.read.options(**options)

@@ -1,4 +1,4 @@
-"""Run a function over files on Spark's executors, where they lie: one job, and only what it tells comes back."""
+"""Runs a function over files on Spark's executors, where the files are: one job, and only its answers come back."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from anabranch.engines.spark_shards import send_by_value
 from anabranch.settings import FILES_PARTITIONS
 
 EXECUTOR_FAILURES = (PySparkException, Py4JJavaError)
-"""What a session raises that can't run our function: no Python or no pyarrow on the executors, other disks."""
+"""Raised if a session can't run our function: no Python or pyarrow on the executors, other disks."""
 
 ExecutorFunction = Callable[[Sequence[str], Iterable[Any]], Iterator[Any]]
-"""Takes names and batches of Arrow, gives batches of places among the names and bytes."""
+"""Takes names and batches of Arrow; yields batches of positions among the names, and bytes."""
 _RESULT = "place bigint, answer binary"
 
 
@@ -30,11 +30,10 @@ def files_on_executors(
     modules: Sequence[Any],
     options: Mapping[str, str] = MappingProxyType({}),
 ) -> list[bytes]:
-    """Tell something of each file; the order is that of the addresses.
+    """Call a function on each file; returns the answers in the order of the addresses.
 
-    Executors open files of a disk by themselves, at the places that come in. Of any other kind of root Spark reads
-    them for us, with whatever credentials it has: paths and bytes come in. `modules` are sent along,
-    `options` say where the root is.
+    Executors open files on a disk themselves and get their positions. From any other root Spark reads the files, with
+    whatever credentials it has, and paths and bytes come in. `modules` are sent along, `options` locate the root.
     """
     send_by_value(modules)
     if all(uri.startswith("/") for uri in uris):

@@ -1,4 +1,4 @@
-"""Progress of running Spark jobs: the one place that asks for what only a classic session has."""
+"""Progress of running Spark jobs; the only module that uses what only classic sessions have."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pyspark.sql import SparkSession
 
 
 def running_tasks(session: SparkSession) -> tuple[int, int] | None:
-    """Count the tasks of active stages, done and in all; None on Spark Connect, or where nothing runs."""
+    """Finished and total tasks of active stages; None on Spark Connect, or if nothing runs."""
     try:
         tracker = session.sparkContext.statusTracker()
     except PySparkException:

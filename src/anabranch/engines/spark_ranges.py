@@ -1,4 +1,4 @@
-"""Whether the rows of a DataFrame lie by their key already, partition by partition: then they need not be exchanged."""
+"""Tells whether a DataFrame's rows are partitioned by key already, so that no shuffle is needed."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 _COMPARED_ALIKE = {"date", "decimal", "string"}
-"""Types beside integers whose values Python puts in the same order as Spark."""
+"""Types besides integers whose values Python orders as Spark does."""
 
 
 def in_place(frame: DataFrame, cluster: Sequence[str]) -> InPlace | None:
-    """Tell whether rows may stay where they are, by the ends of the key in each partition, if that is cheap to read.
+    """Tell whether rows may stay in their partitions, from each partition's key range, if that is cheap to read.
 
-    It is a guess: what is written is to be looked at again.
+    This is a guess: check what was written.
     """
     first = frame_types(frame)[cluster[0]]
     if not (first.is_integer or first.name in _COMPARED_ALIKE) or not reads_only(frame):

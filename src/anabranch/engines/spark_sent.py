@@ -1,7 +1,8 @@
-"""What runs first on Spark's executors: it makes code of ours importable there, under a name that nothing else has.
+"""Runs first on Spark's executors: makes our code importable there, under a name that nothing else has.
 
-This module is sent by value and imports nothing of ours. An anabranch that is installed there, or another version of
-it that was sent before, is left alone: the name has a hash of the code in it."""
+This module is sent by value and imports nothing of ours. It doesn't touch an installed anabranch, or another version
+that was sent before: the name contains a hash of the code.
+"""
 
 from __future__ import annotations
 
@@ -17,25 +18,25 @@ from dataclasses import dataclass
 from typing import Any
 
 HOME = "anabranch"
-"""What the code is called where it comes from."""
+"""The package's name on the sending side."""
 
 
 @dataclass(frozen=True)
 class SentCode:
-    """Modules that are sent along: the name of their package over there, and their sources."""
+    """Modules to send: their package's name on executors, and their sources."""
 
     package: str
     sources: bytes
 
     def install(self) -> None:
-        """Make the modules importable, once in a process."""
+        """Make the modules importable, once per process."""
         if self.package not in sys.modules:
             sys.meta_path.append(_SentFinder(self.package, json.loads(zlib.decompress(self.sources))))
             __import__(self.package)
 
 
 class _SentFinder(importlib.abc.MetaPathFinder, importlib.abc.InspectLoader):
-    """Finds modules among sources, and what stands above them as packages without content."""
+    """Finds modules among the sources, and empty packages above them."""
 
     def __init__(self, package: str, sources: dict[str, str]) -> None:
         self._package, self._sources = package, sources
@@ -53,7 +54,7 @@ class _SentFinder(importlib.abc.MetaPathFinder, importlib.abc.InspectLoader):
 
 
 class _Elsewhere(pickle.Unpickler):
-    """Reads pickled values whose classes go by another name here."""
+    """Unpickles values whose classes have another name here."""
 
     def __init__(self, content: bytes, there: str, here: str) -> None:
         super().__init__(io.BytesIO(content))
@@ -66,7 +67,7 @@ class _Elsewhere(pickle.Unpickler):
 
 
 def packed(value: Any) -> bytes:
-    """Pickle a value, for another process where our classes go by another name."""
+    """Pickle a value for a process where our classes have another name."""
     return zlib.compress(pickle.dumps(value), 1)
 
 
@@ -76,7 +77,7 @@ def unpacked(content: bytes, there: str, here: str) -> Any:
 
 
 def run_rows(code: SentCode, call: bytes, batches: Iterable[Any]) -> Iterator[Any]:
-    """Call a sent function for every number that comes in; it gives batches of rows."""
+    """Call a sent function for each number that comes in; it yields batches of rows."""
     code.install()
     function, arguments = unpacked(call, HOME, code.package)
     for batch in batches:
@@ -85,7 +86,7 @@ def run_rows(code: SentCode, call: bytes, batches: Iterable[Any]) -> Iterator[An
 
 
 def run_answers(code: SentCode, call: bytes, batches: Iterable[Any]) -> Iterator[Any]:
-    """Call a sent function for every number that comes in; it gives one answer."""
+    """Call a sent function for each number that comes in; it returns one answer."""
     import pyarrow as pa
 
     code.install()
@@ -97,7 +98,7 @@ def run_answers(code: SentCode, call: bytes, batches: Iterable[Any]) -> Iterator
 
 
 def look_around() -> str:
-    """Tell what a process of Spark's has: which Python, and which pyarrow, if any."""
+    """Report the Python and pyarrow versions of an executor."""
     try:
         import pyarrow as pa
 

@@ -1,4 +1,4 @@
-"""Spark sessions: telling classic ones and Spark Connect's apart, and finding one to work in."""
+"""Spark sessions: tells classic ones from Spark Connect's, and finds one to work in."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def is_remote(session: Any) -> bool:
 
 
 def functions_of(session: Any) -> ModuleType:
-    """PySpark's functions for this kind of session; what users import goes by an environment variable instead."""
+    """PySpark's functions for this kind of session; those that users import depend on an environment variable."""
     if is_remote(session):
         from pyspark.sql.connect import functions as remote
 
@@ -40,7 +40,7 @@ def functions_of(session: Any) -> ModuleType:
 
 
 def refuse_foreign(session: Any, other: Any) -> None:
-    """Refuse a DataFrame of another session: Spark would not find what it stands for."""
+    """Refuse a DataFrame of another session, where Spark couldn't resolve it."""
     hint = "open the repository with that session: spark=df.sparkSession"
     if is_remote(session) != is_remote(other):
         here, there = (_kind(s) for s in (session, other))
@@ -56,15 +56,16 @@ def _kind(session: Any) -> str:
 
 
 def _jvm(session: Any) -> Any:
-    """A classic session may be held by several Python objects; there is one of it in the JVM."""
+    """The session's object in the JVM: several Python objects may stand for one classic session."""
     return session._jsparkSession
 
 
 def local_session(more: Mapping[str, str] = MappingProxyType({})) -> SparkSession:
-    """The session that is there, be it active in this thread or not; else the server of SPARK_REMOTE; else a new one.
+    """The existing session, active in this thread or not; else the server of SPARK_REMOTE; else a new one.
 
-    One that is there is taken as it is: `builder.getOrCreate` would put our settings on it.
-    `more` are for a new one."""
+    An existing one is taken as it is: `builder.getOrCreate` would apply our settings to it. `more` are settings of a
+    new one.
+    """
     try:
         return SparkSession.active()
     except PySparkException:
@@ -81,7 +82,7 @@ def local_session(more: Mapping[str, str] = MappingProxyType({})) -> SparkSessio
 
 
 def lacks_class(session: Any, name: str) -> bool:
-    """Tell whether Hadoop's part of a session does not find a class; of a server elsewhere that is taken for so."""
+    """Tell whether a session's Hadoop lacks a class; assumed of a remote server."""
     return is_remote(session) or session._jsc.hadoopConfiguration().getClassByNameOrNull(name) is None
 
 
@@ -95,7 +96,7 @@ def has_active() -> bool:
 
 
 class quietly:
-    """A block whose errors we tell ourselves: PySpark would tell them, too, each as a page of JSON."""
+    """A block whose errors we report ourselves: PySpark would log each of them, too, as a page of JSON."""
 
     _local = threading.local()
 
@@ -110,12 +111,12 @@ class quietly:
 
     @classmethod
     def now(cls) -> bool:
-        """Tell whether this thread is in such a block."""
+        """Whether this thread is in such a block."""
         return getattr(cls._local, "depth", 0) > 0
 
 
 _ERROR_LOGGERS = ("SQLQueryContextLogger", "DataFrameQueryContextLogger")
-"""PySpark's loggers of errors in queries."""
+"""PySpark's loggers of query errors."""
 
 
 def _is_reported(_record: logging.LogRecord) -> bool:
@@ -146,7 +147,7 @@ def _start(more: Mapping[str, str]) -> SparkSession:
 
 
 def _java(conf: SparkConf) -> Any:
-    """Start Java; what it says on stderr while all goes well is nothing that anybody asked for."""
+    """Start Java; its stderr is only shown, in the debug log, if it fails."""
     from pyspark.java_gateway import launch_gateway
 
     launch: Any = launch_gateway
@@ -155,7 +156,7 @@ def _java(conf: SparkConf) -> Any:
         try:
             return launch(conf, {"stderr": said})
         except KeyboardInterrupt:
-            for child in _children() - others:  # PySpark would leave it to itself, half started
+            for child in _children() - others:  # PySpark would leave it running, half started
                 os.kill(child, signal.SIGKILL)
             raise
         except PySparkException:
@@ -165,12 +166,12 @@ def _java(conf: SparkConf) -> Any:
 
 
 def _children() -> set[int]:
-    """The processes that this one started, where the system tells."""
+    """The child processes of this one, on systems with /proc."""
     found = set()
     for said in Path("/proc").glob("[0-9]*/stat"):
         try:
             parent = int(said.read_text("utf-8", "replace").rpartition(")")[2].split()[1])
-        except OSError:  # it has ended meanwhile
+        except OSError:  # it has just ended
             continue
         if parent == os.getpid():
             found.add(int(said.parent.name))

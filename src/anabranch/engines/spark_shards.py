@@ -1,4 +1,5 @@
-"""Run a function over the shards of a job on Spark's executors: one action, one task a shard, only descriptors back."""
+"""Runs a function over the shards of a job on Spark's executors: one action, a task per shard, only manifests
+return."""
 
 from __future__ import annotations
 
@@ -22,7 +23,7 @@ def run_on_executors(
     numbers: Sequence[int],
     modules: Sequence[Any],
 ) -> list[dict[str, Any]]:
-    """Run shards; gives their manifests. `modules` are sent along, so that executors need not have them."""
+    """Run shards and return their manifests. `modules` are sent along, so that executors needn't have them."""
     check_executors(session)
     send_by_value(modules)
     places = session.range(0, len(numbers), 1, len(numbers))
@@ -31,7 +32,7 @@ def run_on_executors(
 
 
 def send_by_value(modules: Sequence[Any]) -> None:
-    """Let functions of these modules go to executors with their modules, which are not installed there."""
+    """Pickle functions of these modules together with the modules, which executors don't have."""
     from pyspark import cloudpickle
 
     for module in modules:
@@ -39,14 +40,14 @@ def send_by_value(modules: Sequence[Any]) -> None:
 
 
 def is_failure_of_spark(error: BaseException) -> bool:
-    """Tell whether an error is one that a Spark job ended with."""
+    """Tell whether an error is the failure of a Spark job."""
     from py4j.protocol import Py4JJavaError
 
     return isinstance(error, PySparkException | Py4JJavaError)
 
 
 def hashed_shard(frame: Any, columns: Sequence[str], shards: int) -> Any:
-    """The shard of a row by a checksum of its values' text: Spark's own hash differs between versions."""
+    """A row's shard, by a checksum of its values' text: Spark's own hash differs between versions."""
     from pyspark.sql import functions as f
 
     text = f.concat_ws("\x1f", *(f.coalesce(f.col(_quoted(c)).cast("string"), f.lit("\x1e")) for c in columns))
@@ -54,7 +55,7 @@ def hashed_shard(frame: Any, columns: Sequence[str], shards: int) -> Any:
 
 
 def ranged_shard(frame: Any, column: str, shards: int) -> Any:
-    """The shard of a row by where its value lies among all: neighbours stay together."""
+    """A row's shard, by the range that its value is in: neighbours stay together."""
     from pyspark.sql import functions as f
 
     from anabranch.plan.shards import range_bounds

@@ -1,4 +1,4 @@
-"""What Spark expects of a DataFrame before it runs: whether its first rows may be all, and cost little to ask for."""
+"""What Spark expects of a DataFrame before running it: whether its first rows may be all, and cheap to fetch."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ _NODE = re.compile(r"^[\s:|+-]*(\w+)")
 _SIZE = re.compile(r"sizeInBytes=([\d.]+(?:E[+-]?\d+)?) (\w+)")
 _UNITS = {unit: 1024**n for n, unit in enumerate(("B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"))}
 _PLAIN = {"Project", "Relation", "SubqueryAlias"}
-"""Steps of a plan that leave no row out: what Spark knows of their size is so."""
+"""Plan steps that keep every row, so Spark's size estimate is right."""
 _READS = _PLAIN | {"Filter", "InMemoryRelation", "LocalRelation", "Range"}
-"""Steps that neither move rows nor run anybody's Python."""
+"""Plan steps that neither move rows nor run Python code."""
 _SHUFFLE = re.compile(r"^[\s:|+-]*Exchange\b", re.MULTILINE)
 
 
 def may_be_few_rows(frame: DataFrame) -> bool:
-    """Whether to ask for the first rows of a DataFrame, in the hope that they are all.
+    """Whether to fetch the first rows of a DataFrame, in the hope that they are all.
 
-    That costs little where nothing is shuffled, since each task stops early; else if what is read is little.
+    That is cheap without a shuffle, since each task stops early; with one, if little is read.
     """
     lines, physical = _plans(frame)
     if not lines:
@@ -39,7 +39,7 @@ def may_be_few_rows(frame: DataFrame) -> bool:
 
 
 def reads_only(frame: DataFrame) -> bool:
-    """Whether a DataFrame does no more than read: then a few of its columns cost little, and come in the same order."""
+    """Whether a DataFrame only reads: then a few of its columns are cheap, and keep their order."""
     lines, _ = _plans(frame)
     return bool(lines) and {_node(line) for line in lines} <= _READS
 
@@ -62,7 +62,7 @@ def _cost_plan(frame: DataFrame) -> str:
 
 
 def _leaves(lines: list[str]) -> list[str]:
-    """The lines of a plan that have none below them."""
+    """The lines of a plan without children."""
     depths = [_depth(line) for line in lines] + [-1]
     return [line for n, line in enumerate(lines) if depths[n + 1] <= depths[n]]
 

@@ -10,7 +10,7 @@ _FROM_ELSEWHERE = ("SPARK_REMOTE", "SPARK_CONF_DIR", "JAVA_TOOL_OPTIONS", "_JAVA
 
 
 def system_zone() -> str | None:
-    """The name of the system's time zone, as Java finds it; None where a session may have another one."""
+    """The system's time zone as Java finds it; None if a session may have another."""
     if any(name in os.environ for name in _FROM_ELSEWHERE):
         return None
     given = os.environ.get("TZ")
