@@ -1,1 +1,1 @@
-"""Statements on one table inside a commit: each gives objects that nobody sees yet."""
+"""Statements on one table inside a commit: each makes objects that no commit links yet."""

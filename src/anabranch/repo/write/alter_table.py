@@ -1,4 +1,4 @@
-"""Columns and layout of a table: only the schema changes, rows that are there are not written again."""
+"""Alter a table's columns and layout: only the schema changes, existing rows are not rewritten."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class NewColumn:
 
 @dataclass(frozen=True)
 class ColumnChange:
-    """What is to become of a column; `...` and None leave things as they are."""
+    """Changes to a column; `...` and None leave things as they are."""
 
     name: str
     type: str | None
@@ -50,7 +50,7 @@ class ColumnChange:
 
 
 def add_column(ctx: Context, table: ThingDraft, asked: NewColumn) -> ThingDraft:
-    """Add a column; its default is computed once, for the rows that are there."""
+    """Add a column; its default is computed once, for the existing rows."""
     schema = schema_of(table)
     type_ = parse_type(asked.type)
     default = default_text(asked.default, asked.name)
@@ -64,7 +64,7 @@ def add_column(ctx: Context, table: ThingDraft, asked: NewColumn) -> ThingDraft:
 
 
 def drop_column(table: ThingDraft, name: str) -> ThingDraft:
-    """Drop a column that no check and no layout speaks of."""
+    """Drop a column that no check and no clustering uses."""
     schema = schema_of(table)
     column = schema.column(name)
     refuse_used(table, column, "dropped")
@@ -76,7 +76,7 @@ def drop_column(table: ThingDraft, name: str) -> ThingDraft:
 
 
 def rename_column(table: ThingDraft, old: str, new: str) -> ThingDraft:
-    """Give a column another name; its id and so its values stay."""
+    """Rename a column; its id, and so its values, stay."""
     schema = schema_of(table)
     column = schema.column(old)
     if new == column.name:
@@ -86,14 +86,14 @@ def rename_column(table: ThingDraft, old: str, new: str) -> ThingDraft:
 
 
 def _with_rules_moved(table: ThingDraft, old: str, new: str | None) -> ThingDraft:
-    """Let the column's merge rule follow it."""
+    """Rename or drop the column's merge rule along with the column."""
     known = table.attributes.get("properties", {})
     moved = with_rules_moved(known, old, new)
     return table if moved == known else with_attributes(table, "alter properties", properties=moved)
 
 
 def alter_column(ctx: Context, table: ThingDraft, asked: ColumnChange, pending: Mapping[ObjectId, bytes]) -> ThingDraft:
-    """Change type, nullability, default and comment of a column."""
+    """Change a column's type, nullability, default and comment."""
     schema = schema_of(table)
     column = schema.column(asked.name)
     changed = column
@@ -105,7 +105,7 @@ def alter_column(ctx: Context, table: ThingDraft, asked: ColumnChange, pending: 
     if asked.default is not ...:
         text = default_text(asked.default, asked.name)
         if text is not None:
-            first_value(ctx, text, asked.name, changed.type)  # a default that can't be computed is refused now
+            first_value(ctx, text, asked.name, changed.type)  # refuse now a default that can't be computed
         changed = replace(changed, default=text)
     if asked.comment is not ...:
         changed = replace(changed, comment=_comment(asked.comment, asked.name))
@@ -118,14 +118,14 @@ def alter_column(ctx: Context, table: ThingDraft, asked: ColumnChange, pending: 
 
 
 def _comment(given: Any, name: str) -> str | None:
-    """A comment as it is kept; an empty one is none."""
+    """Check a comment; an empty one counts as none."""
     if given is not None and not (isinstance(given, str) and is_clean(given)):
         raise InvalidRequest(f"the comment of column {name!r} is {given!r}, text was expected", hint="give text")
     return given or None
 
 
 def cluster_by(table: ThingDraft, columns: str | Sequence[str] | None) -> ThingDraft:
-    """Choose the order of rows that are written from now on."""
+    """Choose the order in which rows are written from now on."""
     return with_attributes(table, "alter partition", cluster_by=cluster_columns(schema_of(table), columns))
 
 
@@ -148,7 +148,7 @@ def schema_of(table: ThingDraft) -> Schema:
 def _check_nullable(
     ctx: Context, table: ThingDraft, column: Column, nullable: bool, pending: Mapping[ObjectId, bytes]
 ) -> None:
-    """A key is never null; and a column that has nulls can't refuse them."""
+    """Refuse nulls in a key, and NOT NULL for a column that has nulls."""
     schema, state = schema_of(table), draft_state(table)
     if nullable and column.id in schema.key:
         raise InvalidRequest(f"column {column.name!r} is part of the key, which is never null", hint="leave it")

@@ -1,4 +1,4 @@
-"""Values of users' expressions for columns: which types fit, and the cast that both engines do alike."""
+"""Values of users' expressions for columns: which types fit, and a cast that both engines do alike."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from anabranch.queries.query import cast_to
 
 
 def refuse_type(column: Column, source: DataType | None, what: str) -> None:
-    """Refuse a value of a type that a column can't store."""
+    """Refuse a value whose type the column can't store."""
     problem = misfit(source, column.type) if source is not None else None
     if problem:
         inside = "" if problem.startswith(f"{column.type}, {source}") else f": it is {problem}"
@@ -28,7 +28,7 @@ def refuse_type(column: Column, source: DataType | None, what: str) -> None:
 
 
 def unproven_cast(value: Expression, schema: Schema, column: Column, what: str) -> str | None:
-    """Name what only Spark may do to give a column this value; what no engine may do is refused here."""
+    """Name what only Spark can do to give a column this value; refuse what no engine can."""
     try:
         source = value.for_duck(schema)[1]
     except Unproven as problem:
@@ -38,21 +38,21 @@ def unproven_cast(value: Expression, schema: Schema, column: Column, what: str) 
 
 
 def cast_for(value: Any, source: DataType | None, column: Column, engine: Engine) -> Any:
-    """A value in the engine's form, cast to its column's type."""
+    """Cast a value, in the engine's form, to its column's type."""
     if engine.in_process and source is not None and source.name == "decimal" and column.type.name in FLOATS:
-        value = cast_to(value, DataType("string"))  # as proven: straight, the last digit may differ from Spark's
+        value = cast_to(value, DataType("string"))  # as proven: in a direct cast the last digit may differ from Spark's
     return fitted(value, source, column.type)
 
 
 def is_written_out(value: Any, column: Column) -> bool:
-    """Whether a Python value reaches engines as literals of the column's type: none of their own is like it."""
+    """Whether a Python value is passed as literals of the column's type, because engines have no such parameter."""
     return (
         column.type.is_nested or column.type.is_interval or (column.type.name == "float" and isinstance(value, float))
     )
 
 
 def literals_for(value: Any, column: Column, what: str) -> Any:
-    """A Python value as literals of a column's type; it has to fit as that of a new row has."""
+    """A Python value as literals of a column's type; it must fit as in a new row."""
     try:
         (found,) = one_value(value, column).to_pylist()
     except DoesNotFit as error:
@@ -63,5 +63,5 @@ def literals_for(value: Any, column: Column, what: str) -> Any:
 
 
 def constant_for(value: Any, column: Column) -> Any:
-    """A Python float for a decimal column means the number it prints as."""
+    """Read a Python float for a decimal column as the number it prints as."""
     return Decimal(repr(value)) if isinstance(value, float) and column.type.name == "decimal" else value

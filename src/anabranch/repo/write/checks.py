@@ -1,4 +1,4 @@
-"""Checks of a table: conditions that hold for every row, tested on every write."""
+"""Checks of a table: conditions that every row meets, tested on every write."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from anabranch.sql.grammar.tokens import find_qualified
 
 
 def add_check(ctx: Context, table: ThingDraft, name: str, condition: str, pending: Pending) -> ThingDraft:
-    """Add a check that every row of the table passes."""
+    """Add a check, which every existing row must pass."""
     known = dict(table.attributes.get("checks", {}))
     check_part(name, "check")
     if name in known:
@@ -39,7 +39,7 @@ def add_check(ctx: Context, table: ThingDraft, name: str, condition: str, pendin
 
 
 def refuse_unheld_on(ctx: Context, table: ThingDraft, column: Column, pending: Pending) -> None:
-    """Refuse another type of a column under which a check of it no longer holds, or is no condition."""
+    """Refuse a new type for a column if one of its checks then fails, or is no longer a condition."""
     state = draft_state(table)
     what = f"column {column.name!r} of {table.name!r} can't become {column.type}"
     for name, check in checks_on(state, [column]).items():
@@ -49,7 +49,7 @@ def refuse_unheld_on(ctx: Context, table: ThingDraft, column: Column, pending: P
 def _refuse_unheld(
     ctx: Context, state: TableState, test: Mapping[str, Expression], pending: Pending, what: str
 ) -> None:
-    """Test a check on all rows of a table."""
+    """Refuse a check that some row of the table breaks."""
     (check,) = test.values()
     read = _read(state.schema, test)
     work = Work(
@@ -63,7 +63,7 @@ def _refuse_unheld(
 
 
 def _unqualified(condition: str, state: TableState) -> str:
-    """The condition without the table's name before its columns: it holds under any other name, too."""
+    """The condition without the table's name before its columns, so that it survives a rename."""
     pieces, at = [], 0
     for token, column in find_qualified(condition, state.name.rsplit(".", 1)[-1]):
         if column.is_name and state.schema.find(column.name):
@@ -73,7 +73,7 @@ def _unqualified(condition: str, state: TableState) -> str:
 
 
 def drop_check(table: ThingDraft, name: str) -> ThingDraft:
-    """Give a check up."""
+    """Drop a check."""
     known = dict(table.attributes.get("checks", {}))
     if name not in known:
         hint = f"there: {', '.join(sorted(known)) or 'none'}"
@@ -83,7 +83,7 @@ def drop_check(table: ThingDraft, name: str) -> ThingDraft:
 
 
 def refuse_used(table: ThingDraft, column: Column, what: str) -> None:
-    """Refuse to take a column away from under a check."""
+    """Refuse to drop or rename a column that a check uses."""
     assert table.schema is not None
     for name, condition in table.attributes.get("checks", {}).items():
         if column in Expression.of(condition, None, f"check {name!r}").columns(table.schema):
@@ -92,7 +92,7 @@ def refuse_used(table: ThingDraft, column: Column, what: str) -> None:
 
 
 def checks_on(state: TableState, changed: Sequence[Column] | None = None) -> dict[str, Expression]:
-    """The checks of a table; of `changed`, those that speak of one of these columns."""
+    """The checks of a table; with `changed`, those that use one of these columns."""
     ids = None if changed is None else {c.id for c in changed}
     found = {}
     for name, condition in state.attributes.get("checks", {}).items():
@@ -103,7 +103,7 @@ def checks_on(state: TableState, changed: Sequence[Column] | None = None) -> dic
 
 
 def refuse_broken_checks(write: Write, made: Sequence[NewObject], checks: Mapping[str, Expression]) -> None:
-    """Test rows that were just written, as the table will have them."""
+    """Test rows just written, as the table will have them."""
     if not checks or not made:
         return
     after = write.after(made)
@@ -118,7 +118,7 @@ def _read(schema: Schema, checks: Mapping[str, Expression]) -> tuple[Column, ...
 
 
 def _refuse_broken(write: Write, query: Query, checks: Mapping[str, Expression]) -> None:
-    """Refuse if some row breaks a check, naming rows."""
+    """Refuse rows that break a check, naming some."""
     schema, read = write.schema, _read(write.schema, checks)
     for name, check in checks.items():
         test = rendered(check, write.engine, schema)
@@ -130,7 +130,7 @@ def _refuse_broken(write: Write, query: Query, checks: Mapping[str, Expression])
 
 
 def _shown(found: pa.Table, schema: Schema) -> list[dict[str, object]]:
-    """Rows for an error; a hidden row id tells nobody anything."""
+    """Rows for an error message, without the hidden row id."""
     hidden = [] if schema.has_key else [c.name for c in schema.key_columns]
     rows: list[dict[str, object]] = found.drop_columns(hidden).to_pylist()
     return rows

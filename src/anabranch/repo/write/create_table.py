@@ -24,7 +24,7 @@ from anabranch.repo.write.insert import insert_input
 
 @dataclass(frozen=True)
 class NewTable:
-    """What is asked for."""
+    """The arguments of `create_table`."""
 
     name: str
     parent: ThingId
@@ -36,7 +36,7 @@ class NewTable:
 
 
 def create_table(ctx: Context, asked: NewTable) -> ThingDraft:
-    """Make the draft of a table, with its first rows if there are any."""
+    """Draft a table, with its first rows if any are given."""
     columns = read_schema_argument(asked.schema) if asked.schema is not None else ()
     given = read_input(asked.data, columns) if asked.data is not None else None
     if given is not None:
@@ -75,7 +75,7 @@ def _attributes(asked: NewTable, schema: Schema) -> dict[str, Any]:
 
 
 def _check_defaults(ctx: Context, columns: Sequence[Column]) -> None:
-    """Refuse defaults whose type or value does not fit; what only Spark knows is found when rows come."""
+    """Refuse defaults whose type or value does not fit; those that only Spark knows are checked when rows come."""
     for column in columns:
         if column.default is None:
             continue
@@ -92,7 +92,7 @@ def _check_defaults(ctx: Context, columns: Sequence[Column]) -> None:
 
 
 def _refuse_misfit(ctx: Context, default: Expression, column: Column) -> None:
-    """Compute a default whose type is wider than the column's."""
+    """Compute a default whose type is wider than the column's, to see that its value fits."""
     try:
         default_value(ctx, default, column)
     except InvalidRequest as error:
@@ -101,7 +101,7 @@ def _refuse_misfit(ctx: Context, default: Expression, column: Column) -> None:
 
 
 def _proven_type(default: Expression) -> DataType | None:
-    """The type of a default, if it is known without Spark; rows that take a default of another type are refused."""
+    """The type of a default, or None if only Spark knows it."""
     try:
         return default.for_duck(Schema(SchemaId(""), (), ()))[1]
     except Unproven:

@@ -1,4 +1,4 @@
-"""Defaults of columns: their text, what new rows take from them, and what rows show that are older than the column."""
+"""Defaults of columns: their text, the values new rows get, and what rows older than the column show."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _NOTHING = Schema(SchemaId(""), (), ())
 
 
 def default_text(value: Any, name: str) -> str | None:
-    """A default as SQL text: a string is an expression already, another value becomes a literal."""
+    """A default as SQL text: a string is already an expression, other values become literals."""
     if value is None:
         return None
     if isinstance(value, str):
@@ -40,7 +40,7 @@ def default_text(value: Any, name: str) -> str | None:
 
 
 def default_expression(text: str, name: str) -> Expression:
-    """A default as an expression: it is computed apart from rows, so it can't speak of columns."""
+    """Parse a default. It is computed apart from rows, so it can't name columns."""
     what = f"default of {name!r}"
     found = to_keep(text, what)
     try:
@@ -51,7 +51,7 @@ def default_expression(text: str, name: str) -> Expression:
 
 
 def default_expressions(schema: Schema, given: Mapping[str, str], what: str) -> dict[str, Expression]:
-    """The defaults of the columns that the rows don't have; refuse the lack of a value that must be there."""
+    """The defaults of columns that the rows lack; refuse a missing column that has neither default nor nulls."""
     absent = [c for c in schema if c.id not in given]
     for column in absent:
         if column.default is None and not column.nullable:
@@ -61,7 +61,7 @@ def default_expressions(schema: Schema, given: Mapping[str, str], what: str) -> 
 
 
 def unproven_defaults(schema: Schema, defaults: Mapping[str, Expression]) -> str | None:
-    """Name the first part of these defaults, by column id, that only Spark may compute."""
+    """Name the first part of these defaults, by column id, that only Spark can compute."""
     found = (_unproven_default(defaults[c.id], c) for c in schema if c.id in defaults)
     return next((problem for problem in found if problem), None)
 
@@ -76,25 +76,25 @@ def _unproven_default(default: Expression, column: Column) -> str | None:
 
 
 def default_values(engine: Engine, schema: Schema, defaults: Mapping[str, Expression]) -> dict[str, Any]:
-    """Defaults by column id in the engine's form, with the fields of structs in order: rows are cast by position."""
+    """Defaults by column id, in the engine's form; struct fields are in order, since rows are cast by position."""
     return {c.id: _value(engine, defaults[c.id], c) for c in schema if c.id in defaults}
 
 
 def _value(engine: Engine, default: Expression, column: Column) -> Any:
-    # Spark is asked for types where they matter only: each question is a round trip.
+    # Ask Spark for types only where they matter: each question is a round trip.
     plain = not engine.in_process and not column.type.is_nested
     return rendered(default, engine, _NOTHING) if plain else _fitted(engine, default, column)
 
 
 def default_value(ctx: Context, default: Expression, column: Column) -> Any:
-    """The value of a default, computed as new rows will have it computed."""
+    """Compute a default as new rows will get it."""
     engine = _engine(ctx, default, column)
     value = _fitted(engine, default, column)
     return engine.fetch(changes.in_a_row(value)).column(0)[0].as_py()
 
 
 def first_value(ctx: Context, default: str, name: str, type_: DataType) -> str | None:
-    """Compute a default once, as the catalogue keeps it: what rows have that are older than the column."""
+    """Compute a default once, as the catalogue keeps it, for rows older than the column."""
     what, column = f"default of {name!r}", new_column(name, type_)
     expression = default_expression(default, name)
     try:
@@ -107,7 +107,7 @@ def first_value(ctx: Context, default: str, name: str, type_: DataType) -> str |
 
 
 def _first_with_variants(ctx: Context, default: Expression, column: Column) -> str | None:
-    """Variants are kept as JSON: one with values that JSON does not tell, such as dates, is refused."""
+    """Keep a variant as JSON; refuse one with values that JSON can't express, such as dates."""
     engine = _engine(ctx, default, column)
     type_, value = column.type, _fitted(engine, default, column)
     found, described = (x[0].as_py() for x in engine.fetch(changes.with_its_form(value, type_)).columns)
@@ -138,7 +138,7 @@ def _fitted(engine: Engine, default: Expression, column: Column) -> Any:
 
 @contextmanager
 def naming_defaults(ctx: Context, schema: Schema, given: Mapping[str, str], what: str) -> Iterator[None]:
-    """Name the default that rows were refused for, if one can't be computed: an engine tells its value at most."""
+    """If rows are refused over a default that can't be computed, name it; an engine reports only its value."""
     try:
         yield
     except InvalidRequest:

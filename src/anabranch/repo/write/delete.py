@@ -1,4 +1,4 @@
-"""delete: rows that a condition selects; only keys are stored."""
+"""delete: remove the rows that a condition selects; only keys are stored."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from anabranch.repo.write.write import Pending, Write
 def delete(
     ctx: Context, state: TableState, where: str | None, args: Mapping[str, Any] | None, pending: Pending
 ) -> Statement:
-    """Find the keys of the rows and store them; without a condition, of all rows."""
+    """Find and store the keys of the rows; without a condition, of all rows."""
     what, schema = f"delete from {state.name!r}", state.schema
     condition = None if where is None else Expression.of(where, args, f"{what}: where=")
     spark_reason = unproven([condition], schema) if condition else None
@@ -38,7 +38,7 @@ def delete(
 
 
 def _selected(write: Write, condition: Condition, read: Sequence[Column]) -> Query | Rows:
-    """The keys of the rows that a condition selects; where it names keys and no more, they are looked up."""
+    """The keys of the rows that a condition selects; if it only names keys, they are looked up."""
     if condition.keys is not None and condition.test is None:
         found = write.rows_at(write.schema.key_columns, condition.keys)
         if found is not None:

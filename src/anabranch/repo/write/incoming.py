@@ -1,4 +1,4 @@
-"""Rows that a statement is given, matched with the table's columns before an engine is chosen for them."""
+"""Rows given to a statement, matched with the table's columns before an engine is chosen."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ from anabranch.settings import DOOR_ROW_LIMIT
 
 @dataclass(frozen=True)
 class Incoming:
-    """Rows that came in, and what the columns take that they don't have."""
+    """Incoming rows, and the defaults of columns they lack."""
 
     given: Input
     names: Mapping[str, str]
-    """What the rows call each column, by its id."""
+    """The rows' own name for each column, by column id."""
     defaults: Mapping[str, Expression]
     """By column id."""
 
@@ -46,7 +46,7 @@ class Incoming:
         return changes.completed(self.given.source, self.given.types, self.names, schema, values)
 
     def narrow(self, columns: Sequence[Column]) -> Query | Rows:
-        """Some columns of the rows, under their ids; those at hand need no engine."""
+        """Some columns of the rows, under their ids; rows in memory need no engine."""
         if isinstance(self.given.source, Rows) and not any(needs_spark_to_take(c.type) for c in columns):
             rows = self.given.source.table.select([self.names[c.id] for c in columns])
             return Rows(rows.rename_columns([str(c.id) for c in columns]))
@@ -54,12 +54,12 @@ class Incoming:
 
 
 def take_in(ctx: Context, state: TableState, given: Input, what: str, *, partial: bool = False) -> Incoming:
-    """Match rows with a table's columns; `partial` ones may lack a column that has no default and is never null."""
+    """Match rows with a table's columns; `partial` rows may lack a NOT NULL column without a default."""
     return _at_hand(ctx, _matched(state, given, what, partial), state.schema)
 
 
 def _at_hand(ctx: Context, rows: Incoming, schema: Schema) -> Incoming:
-    """Bring a DataFrame of few rows into the process, cast to the columns' types by Spark: one job instead of many."""
+    """Fetch a small DataFrame, cast to the columns' types by Spark: one job instead of many."""
     frame, columns = rows.given.source, rows.columns(schema)
     if not isinstance(frame, Frame) or ctx.engines.setting == "spark":
         return rows
@@ -72,7 +72,7 @@ def _at_hand(ctx: Context, rows: Incoming, schema: Schema) -> Incoming:
     query = changes.narrowed(frame, rows.given.types, rows.names, columns)
     try:
         found = ctx.engines.spark().fetch(limited(query, DOOR_ROW_LIMIT + 1))
-    except Unavailable:  # Few rows may be too large for the driver; whatever else it is will be raised again.
+    except Unavailable:  # Few rows may still be too large for the driver; any other failure will be raised again.
         return rows
     if found.num_rows > DOOR_ROW_LIMIT:
         return rows
@@ -94,7 +94,7 @@ def _matched(state: TableState, given: Input, what: str, partial: bool) -> Incom
 def engine_for(
     ctx: Context, state: TableState, rows: Incoming, what: str, condition: Expression | None = None
 ) -> Engine:
-    """Choose the engine that takes rows into a table, and finds those that a condition selects."""
+    """Choose the engine to take rows into a table, and to find those a condition selects."""
     schema = state.schema
     tested = [*checks_on(state).values(), *([condition] if condition else [])]
     spark_reason = unproven_defaults(schema, rows.defaults) or unproven(tested, schema)

@@ -1,4 +1,4 @@
-"""insert: new rows, whose keys the table does not have yet."""
+"""insert: add rows whose keys the table does not have yet."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ from anabranch.repo.write.write import Pending, Write
 
 
 def insert(ctx: Context, state: TableState, rows: Any, pending: Pending) -> Statement:
-    """Store new rows, and refuse keys that are null, come twice, or are there already."""
+    """Store new rows; refuse keys that are null, repeated or taken."""
     return insert_input(ctx, state, read_input(rows, state.schema.columns), pending)
 
 
 def insert_input(ctx: Context, state: TableState, given: Input, pending: Pending) -> Statement:
-    """Store the rows of an input that was taken in already: it may be read only once."""
+    """Store the rows of an input that was already opened, since it may be read only once."""
     what = f"insert into {state.name!r}"
     rows = take_in(ctx, state, given, what)
     write = Write(ctx, engine_for(ctx, state, rows, what), state, pending, what)
@@ -43,7 +43,7 @@ def insert_input(ctx: Context, state: TableState, given: Input, pending: Pending
 
 
 def insert_rows(write: Write, query: Query | Rows) -> tuple[NewObject, ...]:
-    """Store whole rows as objects and check their keys and nulls; nothing is left behind if they are refused."""
+    """Store whole rows as objects, checking keys and nulls; if they are refused, nothing is left behind."""
     schema, engine, what = write.schema, write.engine, write.what
     layout = layout_of(write.state)
     by_key = schema.has_key and layout.cluster == tuple(str(k) for k in schema.key)
@@ -68,7 +68,7 @@ def insert_rows(write: Write, query: Query | Rows) -> tuple[NewObject, ...]:
 
 
 def refuse_taken(write: Write, made: Sequence[NewObject]) -> None:
-    """Look the new keys up in the table, reading key columns only."""
+    """Refuse new keys that the table already has, reading key columns only."""
     if not write.state.layers:
         return
     key, keys = write.schema.key_columns, write.keys_of(made)

@@ -1,4 +1,4 @@
-"""Very many objects of rows are linked by manifests: few rows of the catalogue to open a table, one to find a key."""
+"""Manifests link very many row objects: few catalogue rows to open a table, one manifest to find a key."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Turned = tuple[int, ObjectId]
 
 
 def with_manifests(ctx: Context, content: Content) -> tuple[Content, list[NewObject]]:
-    """What a commit says, with manifests where it would link too many objects; and those that were made for it."""
+    """A commit's content with manifests where it would link too many objects, and the manifests made."""
     made: list[NewObject] = []
     changes, views = [], {v.thing_id: v for v in content.views}
     for change in content.changes:
@@ -46,7 +46,7 @@ def with_manifests(ctx: Context, content: Content) -> tuple[Content, list[NewObj
 def gathered(
     ctx: Context, linked: Sequence[Turned], described: Mapping[ObjectId, StoredObject]
 ) -> tuple[tuple[Turned, ...], list[NewObject]]:
-    """Links with manifests in the places of objects of rows, where one turn has too many of them."""
+    """The links, with manifests in place of row objects where one turn has too many."""
     limit = ctx.settings.objects.manifest_object_limit
     turns: dict[int, list[StoredObject]] = {}
     for turn, id_ in linked:
@@ -66,7 +66,7 @@ def gathered(
 
 
 def unchanged_manifests(before: Layers, shown: Sequence[Layer]) -> tuple[list[Layer], list[Layer]]:
-    """The manifests of a state all of whose objects are still shown as they were, and the other layers that are."""
+    """The manifests whose objects are all shown unchanged, and the other layers shown."""
     turns = {x.object.id: (x.turn, x.view) for x in shown}
     kept: list[Layer] = []
     for manifest in before.manifests:
@@ -79,7 +79,7 @@ def unchanged_manifests(before: Layers, shown: Sequence[Layer]) -> tuple[list[La
 
 
 def _parts(objects: Sequence[StoredObject], limit: int) -> Iterable[list[StoredObject]]:
-    """Objects of one schema, neighbours by key, so many at a time."""
+    """Split objects of one schema, sorted by key, into parts of at most `limit`."""
     alike: dict[tuple[object, ...], list[StoredObject]] = {}
     for o in objects:
         alike.setdefault((o.schema_id, o.touched, o.key_range is None), []).append(o)
@@ -97,7 +97,7 @@ def _manifest(ctx: Context, objects: list[StoredObject]) -> NewObject:
 
 
 def totals(objects: Sequence[StoredObject]) -> dict[str, Any]:
-    """What a manifest's row of the catalogue says of all its objects together."""
+    """A manifest's totals over its objects, for its row in the catalogue."""
     inline = sum(o.place == "inline" for o in objects)
     return {
         "row_count": sum(o.row_count for o in objects),

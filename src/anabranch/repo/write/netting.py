@@ -31,7 +31,7 @@ from anabranch.repo.write.scratch import Kept, one_file, scratch
 
 
 def net(ctx: Context, table: ThingDraft) -> ThingDraft:
-    """Make one change of a table's statements: only keys that several of their objects have are compared."""
+    """Turn a table's statements into one change; only keys in several of their objects are compared."""
     if not table.needs_netting or table.schema is None:
         return table
     objects, state = objects_of(table), draft_state(table)
@@ -51,14 +51,14 @@ def net(ctx: Context, table: ThingDraft) -> ThingDraft:
 
 
 def _are_most(keys: pa.Table, objects: Sequence[NewObject]) -> bool:
-    """Whether hardly an object would stay as it is."""
+    """Whether hardly any object would stay as it is."""
     return bool(keys.num_rows * 4 > sum(o.stored.row_count for o in objects))
 
 
 def _compared(
     ctx: Context, table: ThingDraft, after: TableState, objects: Sequence[NewObject], repeated: pa.Table | None
 ) -> tuple[NewObject, ...]:
-    """Compare the states before and after at some keys, or at all that are touched, and store the difference."""
+    """Compare the states before and after, at some keys or all touched ones, and store the difference."""
     schema, columns = after.schema, _touched(objects, after.schema)
     before = table.base if table.base and not table.replaced else replace(after, layers=(), row_count=0)
     pending = contents_of(objects)
@@ -94,7 +94,7 @@ def _without(
     keys: pa.Table,
     pending: Mapping[ObjectId, bytes],
 ) -> tuple[NewObject, ...]:
-    """Objects without the rows of some keys; those that have none of them stay as they are."""
+    """Objects without the rows at some keys; those that hold none of them stay as they are."""
     box, made = table_range(keys, state.schema.key_columns), []
     for new in objects:
         o, schema = new.stored, state.schemas[new.stored.schema_id]
@@ -127,7 +127,7 @@ def touched_columns(engine: Engine, kept: Kept, columns: Sequence[Column]) -> li
 def _differs(rows: pa.Table, column: Column) -> bool:
     one, other = rows.column(column.before), rows.column(column.id)
     if column.type.is_nested:
-        return not one.equals(other)  # It may find a difference where there is none: the order of a map, a NaN.
+        return not one.equals(other)  # May report a difference where there is none: map order, NaN.
     unequal = pc.fill_null(pc.not_equal(one, other), False)
     if pa.types.is_floating(one.type):
         both_nan = pc.and_(pc.is_nan(one), pc.is_nan(other))
@@ -139,7 +139,7 @@ def _differs(rows: pa.Table, column: Column) -> bool:
 def store_difference(
     ctx: Context, engine: Engine, compared: Kept, schema: Schema, columns: Sequence[Column]
 ) -> tuple[NewObject, ...]:
-    """Store the inserts, updates and deletes among compared rows as objects of their own."""
+    """Store the inserts, updates and deletes among compared rows as separate objects."""
     keys = [str(k) for k in schema.key_ids]
     made: list[NewObject] = []
     layout = Layout(tuple(keys), files=one_file(ctx, compared.row_count))
@@ -155,7 +155,7 @@ def store_difference(
 
 
 def _touched(objects: Sequence[NewObject], schema: Schema) -> list[Column]:
-    """The key and every column that some object touches; all of them where rows come in."""
+    """The key and every column that an object touches; all columns if rows are inserted."""
     kinds = {o.stored.kind for o in objects}
     ids = {c for o in objects for c in o.stored.touched if o.stored.kind != "delete"}
     plain = [c for c in schema.plain_columns if c.id in ids or "rows" in kinds]
@@ -172,7 +172,7 @@ def counts_of(made: Sequence[NewObject]) -> Counts:
 
 
 def _has_files(objects: Sequence[NewObject]) -> bool:
-    """Where Spark wrote parts of the change, Spark nets them."""
+    """Whether Spark wrote parts of the change, so that Spark nets them."""
     return any(o.stored.place == "root" and "/part-" in (o.stored.path or "") for o in objects)
 
 

@@ -1,4 +1,4 @@
-"""overwrite: the table, or its rows that a condition selects, becomes the given rows; only what differs is stored."""
+"""overwrite: replace a table, or the rows a condition selects, by given rows; only what differs is stored."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def overwrite(
     where: str | None = None,
     args: Mapping[str, Any] | None = None,
 ) -> Statement:
-    """Compare the rows with those that `where` selects, by key or else as whole rows, and store what differs."""
+    """Compare given rows with those that `where` selects, by key or else as whole rows, and store what differs."""
     what, schema = f"overwrite of {state.name!r}", state.schema
     condition = None if where is None else Expression.of(where, args, f"{what}: where=")
     given = take_in(ctx, state, read_input(rows, schema.columns), what)
@@ -72,7 +72,7 @@ def overwrite(
 
 
 def _refuse_outside(write: Write, incoming: Kept, condition: Expression) -> None:
-    """Refuse rows that the condition does not select: they would stay when the same load comes again."""
+    """Refuse rows that the condition does not select: a repeated load would not replace them."""
     schema = write.schema
     key = schema.key_columns if schema.has_key else ()
     read = tuple(dict.fromkeys((*key, *condition.columns(schema))))
@@ -86,7 +86,7 @@ def _refuse_outside(write: Write, incoming: Kept, condition: Expression) -> None
 
 
 def _store(write: Write, place: Scratch, incoming: Kept, split: Condition) -> tuple[NewObject, ...]:
-    """Store the difference between what the table holds, as far as the condition selects it, and the rows."""
+    """Store the difference between the given rows and those in the table that the condition selects."""
     schema, sources = write.schema, Sources()
     before = write.scan(schema.stored, split.keys, sources)
     if split.test is not None:
@@ -102,7 +102,7 @@ def _store(write: Write, place: Scratch, incoming: Kept, split: Condition) -> tu
 
 
 def _store_rows(write: Write, place: Scratch, compared: Query) -> tuple[NewObject, ...]:
-    """Store whole rows that came and went; what came gets new ids."""
+    """Store whole rows that came and went; new ones get new ids."""
     schema = write.schema
     kept = place.keep(compared, _row_pairs(schema), schema.key_columns)
     came = kept.of_kind(INSERT, [str(c.id) for c in schema])

@@ -1,4 +1,4 @@
-"""Rows that a write refuses: nulls where there may be none, keys that come twice; some of them are named."""
+"""Refuse rows with nulls or repeated keys, naming some of them."""
 
 from __future__ import annotations
 
@@ -23,20 +23,20 @@ KeyRows = list[dict[str, Any]]
 
 
 def refuse_null(engine: Engine, source: Source, columns: Sequence[Column], schema: Schema, what: str) -> None:
-    """Refuse nulls in columns that may not have them, naming some rows."""
+    """Refuse nulls in NOT NULL columns, naming some rows."""
     not_null = [c for c in columns if not c.nullable]
     if isinstance(source, Rows):
         not_null = [c for c in not_null if source.table.column(c.id).null_count]
     if not not_null:
         return
-    key = schema.key_columns if schema.has_key else ()  # rows that come in have no row id yet
+    key = schema.key_columns if schema.has_key else ()  # incoming rows have no row id yet
     query = reading_of(source, [c.id for c in dict.fromkeys((*key, *not_null))])
     found = engine.fetch(changes.missing_values(query, not_null, key, NAMED_AT_MOST))
     refuse_nulls_found(found, schema, what)
 
 
 def refuse_nulls_found(found: pa.Table, schema: Schema, what: str) -> None:
-    """Refuse if there are rows with nulls, naming them."""
+    """Refuse the rows with nulls, naming them."""
     if found.num_rows:
         names = {c.id: c.name for c in schema}
         rows = [{names[ColumnId(k)]: v for k, v in row.items() if k in names} for row in found.to_pylist()]
@@ -48,13 +48,13 @@ def refuse_nulls_found(found: pa.Table, schema: Schema, what: str) -> None:
 
 
 def refuse_repeated_anywhere(engine: Engine, source: Source, schema: Schema, what: str) -> None:
-    """Refuse keys that come twice, in rows that are not sorted by key."""
+    """Refuse repeated keys in rows that need not be sorted by key."""
     query = changes.repeated_keys(reading_of(source, [str(k) for k in schema.key_ids]), schema, NAMED_AT_MOST)
     refuse_repeated(engine.fetch(query).to_pylist(), schema, what)
 
 
 def refuse_repeated(found: KeyRows, schema: Schema, what: str) -> None:
-    """Refuse rows in which keys were found more than once."""
+    """Refuse rows in which repeated keys were found."""
     if found:
         keys = _named_keys(found, schema)
         message = f"{what}: the rows have a key more than once: {listed(keys)}"
@@ -63,7 +63,7 @@ def refuse_repeated(found: KeyRows, schema: Schema, what: str) -> None:
 
 
 def refuse_keys(found: Sequence[dict[str, Any]], schema: Schema, problem: str) -> None:
-    """Refuse if there are offending keys, naming some."""
+    """Refuse offending keys, naming some."""
     if found:
         keys = _named_keys(found, schema)
         hint = "keys are unique; see upsert to replace rows"
@@ -76,7 +76,7 @@ def _named_keys(found: Sequence[dict[str, Any]], schema: Schema) -> list[dict[st
 
 
 def listed(rows: Sequence[dict[str, Any]]) -> str:
-    """Rows as an error names them."""
+    """Rows as error messages show them."""
     return "; ".join(", ".join(f"{k}={_sql_text(v)}" for k, v in row.items()) for row in rows)
 
 

@@ -1,4 +1,4 @@
-"""Keys that several objects of one commit speak of: found from key ranges and key columns, without an engine."""
+"""Find keys that several objects of one commit hold, from key ranges and key columns, without an engine."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _COUNT = "_ana_count"
 def repeated_keys(
     ctx: Context, objects: Sequence[NewObject], state: TableState, pending: Mapping[ObjectId, bytes]
 ) -> pa.Table | None:
-    """The keys that stand in two objects or more; none of them has a key twice. None where it takes an engine."""
+    """The keys in two or more objects, each of which has a key once; None if it takes an engine."""
     near = list(_near(objects))
     if not near:
         return arrow_fields(state.schema.key_columns).empty_table()
@@ -40,7 +40,7 @@ def repeated_keys(
 
 
 def _near(objects: Sequence[NewObject]) -> Iterator[StoredObject]:
-    """The objects whose key range meets that of another, found in the order of their first key column."""
+    """The objects whose key range meets another's, found by a sweep over the first key column."""
     stored = [o.stored for o in objects]
     if any(o.key_range is None for o in stored):
         yield from stored
@@ -59,7 +59,7 @@ def _near(objects: Sequence[NewObject]) -> Iterator[StoredObject]:
 
 
 def _keys_of(ctx: Context, o: StoredObject, state: TableState, pending: Mapping[ObjectId, bytes]) -> pa.Table | None:
-    """The keys of an object in the present types; None where it was written under another key."""
+    """An object's keys in the current types; None if it was written under another key."""
     schema, key = state.schemas[o.schema_id], state.schema.key_columns
     names = [str(c.id) for c in key]
     if list(schema.key_ids) != [c.id for c in key]:

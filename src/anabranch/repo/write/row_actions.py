@@ -1,4 +1,4 @@
-"""Rows that say what becomes of a table's rows, made into objects: checked, and stored where they really differ."""
+"""Apply row actions to a table: rows that say what becomes of its rows, checked and stored where they differ."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from anabranch.repo.write.write import Write
 def apply_actions(write: Write, query: Query, moves: bool) -> Statement:
     """Make one statement of actions: `query` has OP, each column after (by its id) and before (`_b`), and the row id.
 
-    With `moves`, an update may give a row another key: that is a delete and an insert.
+    With `moves`, an update may change a row's key, which is a delete and an insert.
     """
     schema, ctx, engine = write.schema, write.ctx, write.engine
     pairs = _pairs(schema)
@@ -41,7 +41,7 @@ def apply_actions(write: Write, query: Query, moves: bool) -> Statement:
         made = list(store_difference(ctx, engine, compared, schema, _columns(schema)))
         try:
             _check_updates(write, made)
-            gone = [o for o in made if o.stored.kind == "delete"]  # their keys are free
+            gone = [o for o in made if o.stored.kind == "delete"]  # their keys are free again
             made += insert_rows(write.after(gone), actions.added(rows, schema, moves))
         except BaseException:
             ctx.discard(made)
@@ -72,7 +72,7 @@ def _check_updates(write: Write, made: Sequence[NewObject]) -> None:
 
 
 def _refuse_ambiguous(engine: Engine, rows: Query, schema: Schema, what: str) -> None:
-    """Refuse a row of the table that several actions speak of."""
+    """Refuse several actions on one row of the table."""
     found = engine.fetch(actions.repeated(rows, schema, NAMED_AT_MOST)).to_pylist()
     if found:
         names = {str(c.id): c.name for c in schema}

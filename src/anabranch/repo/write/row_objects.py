@@ -1,4 +1,4 @@
-"""Rows into objects: what an engine computes is stored where nobody sees it, and checked on the way."""
+"""Store rows that an engine computes as objects, checking them on the way; no commit links them yet."""
 
 from __future__ import annotations
 
@@ -30,26 +30,26 @@ from anabranch.settings import DOOR_ROW_LIMIT, ENCODING_THREADS, INLINE_MEMORY_L
 
 
 def repeats_in(files: Sequence[LookedFile], key: Sequence[Column]) -> KeyRows:
-    """Keys that come more than once in files that are sorted by key."""
+    """Keys repeated in files that are sorted by key."""
     found = repeated_keys((f.look for f in files), NAMED_AT_MOST)
     return [dict(zip((str(c.id) for c in key), keys, strict=True)) for keys in found]
 
 
 @dataclass(frozen=True)
 class Layout:
-    """How whole rows are written: in which order, and, for a table without a key, under which new row ids."""
+    """The order in which whole rows are written and, for a table without a key, their new row ids' write id."""
 
     cluster: tuple[str, ...]
     write_id: str | None = None
     files: FileCount = None
-    """How many files Spark writes; it decides itself for None. One means one in the process, too."""
+    """How many files Spark writes; None lets Spark decide. With 1, the process writes one file, too."""
     file_rows: int | None = None
-    """Rows of each file that the process writes; the usual number for None."""
+    """Rows per file that the process writes; None for the usual number."""
 
 
 @dataclass(frozen=True)
 class ObjectForm:
-    """What objects hold: rows, updates or deletes of a table, under its schema, with values of some columns."""
+    """What objects hold: rows, updates or deletes under a table's schema, with values of some columns."""
 
     kind: ObjectKind
     schema: Schema
@@ -63,26 +63,26 @@ class ObjectForm:
 def store(
     ctx: Context, engine: Engine, query: Query | Rows, form: ObjectForm, layout: Layout | None = None
 ) -> tuple[NewObject, ...]:
-    """Run a query and store its rows as objects of one form, sorted by key if no other layout is asked for."""
+    """Run a query and store its rows as objects of one form, sorted by key unless a layout is given."""
     wanted = layout or Layout(tuple(str(k) for k in form.schema.key_ids))
     return store_checked(ctx, engine, query, form, wanted, unique=False).objects
 
 
 @dataclass(frozen=True)
 class CheckedObjects:
-    """Rows that were stored, and what was seen of them on the way."""
+    """Stored rows, and what was noticed while storing them."""
 
     objects: tuple[NewObject, ...]
     repeats: KeyRows | None
-    """Some of the keys that come more than once, if they were to be unique; None if that is still to be found out."""
+    """Some of the repeated keys, if keys must be unique; None if that is still unknown."""
     null_free: frozenset[str]
-    """Columns that were seen to have no null."""
+    """Columns seen to have no nulls."""
 
 
 def store_checked(
     ctx: Context, engine: Engine, query: Query | Rows, form: ObjectForm, layout: Layout, *, unique: bool
 ) -> CheckedObjects:
-    """Store rows; if they are sorted by key and to be `unique`, keys that come more than once are looked for."""
+    """Store rows; with `unique` and rows sorted by key, look for repeated keys."""
     held = [(str(c.id), c.type) for c in form.schema.stored]
     if engine.in_process or (isinstance(query, Rows) and fits_memory(ctx, query, held)):
         found = query.table if isinstance(query, Rows) else engine.fetch(query)
@@ -104,7 +104,7 @@ def store_checked(
 
 
 def _free_of_nulls(files: Sequence[LookedFile]) -> frozenset[str]:
-    """The columns that no file with rows has a null in."""
+    """The columns without nulls in every file that has rows."""
     told = [frozenset(f.look.null_free) for f in files if f.look.row_count]
     return frozenset.intersection(*told) if told else frozenset()
 
@@ -112,7 +112,7 @@ def _free_of_nulls(files: Sequence[LookedFile]) -> frozenset[str]:
 def _written_unique(
     ctx: Context, engine: Engine, query: Query, layout: Layout, form: ObjectForm
 ) -> tuple[list[LookedFile], bool]:
-    """Let Spark write rows by their key, in place if it can; tells whether their files lie apart, too."""
+    """Let Spark write rows by key, in place if it can; also says whether the files' keys are known not to overlap."""
     from anabranch.engines.spark_ranges import in_place
 
     place = in_place(ctx.engines.spark().frame(query), layout.cluster)
@@ -121,14 +121,14 @@ def _written_unique(
         for file in files:
             ctx.root.discard(file.path)
         files = _written(ctx, engine, query, replace(layout, files=InPlace.UNSORTED), form, NAMED_AT_MOST)
-    # Rows that Spark computes again may lie otherwise the second time.
+    # Spark may distribute rows differently when it computes them again.
     return files, place is None or lie_apart(f.look for f in files)
 
 
 def fits_memory(
     ctx: Context, query: Query | Rows, columns: Sequence[tuple[str, DataType]], most: int | None = None
 ) -> bool:
-    """Whether rows are few, and Arrow holds them as Spark does: then Spark need not write them, unless asked to."""
+    """Whether rows are few and Arrow can hold them, so that Spark need not write them; never if Spark is required."""
     count = query.table.num_rows if isinstance(query, Rows) else most
     few = count is not None and count <= DOOR_ROW_LIMIT
     is_free = ctx.engines.setting != "spark"
@@ -138,7 +138,7 @@ def fits_memory(
 def _written(
     ctx: Context, engine: Engine, query: Query, layout: Layout, form: ObjectForm, repeats: int
 ) -> list[LookedFile]:
-    """Let an engine write files."""
+    """Let an engine write files, and seal them."""
     write, place = ROW_ID
     if layout.write_id is not None:
         query = changes.with_constant(query, write.id, layout.write_id)
@@ -168,7 +168,7 @@ def _store_files(ctx: Context, files: Sequence[LookedFile], form: ObjectForm) ->
 
 
 def _numbered(rows: pa.Table, layout: Layout) -> pa.Table:
-    """Give rows of a table without a key their ids."""
+    """Give rows of a table without a key their row ids."""
     if layout.write_id is None:
         return rows
     write, place = ROW_ID
@@ -177,7 +177,7 @@ def _numbered(rows: pa.Table, layout: Layout) -> pa.Table:
 
 
 def layout_of(state: TableState) -> Layout:
-    """How new rows of a table are written: clustered as asked, else by the key."""
+    """How new rows of a table are written: clustered as asked, else by key."""
     schema = state.schema
     there = {str(c.id) for c in schema}
     cluster = tuple(c for c in state.attributes.get("cluster_by", ()) if c in there)
@@ -195,7 +195,7 @@ def write_files(
 
 
 def _show_root(ctx: Context) -> None:
-    """Before Spark first writes, make sure that it sees the object root, by a file that is gone afterwards."""
+    """Before Spark's first write, check with a temporary file that it sees the object root."""
     spark = ctx.engines.spark()
     if spark.sees_files:
         return
@@ -207,7 +207,7 @@ def _show_root(ctx: Context) -> None:
 
 
 def source_of(made: Sequence[NewObject], ctx: Context, columns: Sequence[tuple[str, DataType]]) -> Source:
-    """New objects of one kind and columns as one source."""
+    """New objects of one kind, with the same columns, as one source."""
     files = tuple(ctx.root.uri(o.stored.path) for o in made if o.stored.path)
     if files:
         return Files(files, tuple(columns))
@@ -223,7 +223,7 @@ def sorted_rows(rows: pa.Table, cluster: Sequence[str]) -> pa.Table:
 
 
 def _rises(column: pa.ChunkedArray) -> bool:
-    """Tell whether every value is greater than the one before, as in a file that is rewritten in its order."""
+    """Whether every value is greater than the one before, as in a file rewritten in order."""
     if column.null_count or pa.types.is_nested(column.type):
         return False
     return bool(pc.all(pc.less(column[:-1], column[1:])).as_py())
@@ -242,7 +242,7 @@ def _store_rows(ctx: Context, rows: pa.Table, form: ObjectForm, limit: int) -> t
             for each in running:
                 each.cancel()
             wait(running)
-            # No disk is left with some files of what did not fit.
+            # Don't leave the disk with some files of what did not fit.
             ctx.discard([each.result() for each in running if not each.cancelled() and not each.exception()])
             raise
 
@@ -262,7 +262,7 @@ def _store_part(ctx: Context, part: pa.Table, form: ObjectForm) -> NewObject:
 
 
 def _even_part(rows: int, limit: int) -> int:
-    """How many rows to put into each part, so that parts are alike and no more than a tenth above the limit."""
+    """Rows per part, so that parts are of even size and at most a tenth above the limit."""
     parts = max(1, -(-10 * rows // (11 * limit)))
     return max(1, -(-rows // parts))
 
@@ -297,7 +297,7 @@ def _object(
 
 
 _TREE_GROUP_ROWS = 8192
-"""Rows per row group of a file tree: a folder is read often, all of it seldom."""
+"""Rows per row group of a file tree: single folders are read often, the whole tree seldom."""
 
 
 def _group_rows(ctx: Context, rows: pa.Table) -> int:
@@ -306,7 +306,7 @@ def _group_rows(ctx: Context, rows: pa.Table) -> int:
 
 
 def packs_in(rows: pa.Table) -> tuple[ObjectId, ...]:
-    """The packs that rows of a file tree speak of; none, for rows of a table."""
+    """The packs that rows of a file tree refer to; none for rows of a table."""
     if str(BLOCKS.id) not in rows.column_names:
         return ()
     refs = pc.list_flatten(rows.column(str(BLOCKS.id)).combine_chunks())

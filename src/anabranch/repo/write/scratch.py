@@ -1,4 +1,4 @@
-"""Intermediate rows of a verb: kept where they can be read any number of times, and gone at its end."""
+"""Intermediate rows of a verb: kept where they can be read repeatedly, and removed at its end."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ from anabranch.repo.write.sealing import LookedFile, seal
 
 @dataclass(frozen=True)
 class Kept:
-    """Rows that an engine computed and that were kept aside: readable any number of times, always the same."""
+    """Rows that an engine computed once, kept so that every read gives the same."""
 
     source: Source
     row_count: int
     key_range: KeyRange | None
     repeats: KeyRows = field(default_factory=list)
-    """Keys that come more than once, some of them, if they were looked for as the rows were kept."""
+    """Some of the repeated keys, if they were looked for."""
 
     def of_kind(self, op: str, columns: Sequence[str]) -> Query | Rows:
-        """The rows of one kind among matched or compared ones; those at hand need no engine."""
+        """The compared rows of one kind; rows in memory need no engine."""
         if isinstance(self.source, Rows):
             rows = self.source.table
             return Rows(rows.filter(pc.equal(rows.column(OP), op)).select(list(columns)))
@@ -42,7 +42,7 @@ class Kept:
 
 @dataclass
 class Scratch:
-    """Keeps intermediate rows: in memory for DuckDB, or if they are few, else in files that are removed afterwards."""
+    """Keeps intermediate rows: in memory for DuckDB or if they are few, else in files removed at the end."""
 
     ctx: Context
     engine: Engine
@@ -57,9 +57,9 @@ class Scratch:
         *,
         unique: bool = False,
     ) -> Kept:
-        """Run a query once and keep its rows, sorted by key; there are `most` of them, or it is not known.
+        """Run a query once and keep its rows, sorted by key; `most` bounds their number, None if unknown.
 
-        If they are to be `unique`, keys that come twice are looked for on the way.
+        With `unique`, repeated keys are looked for on the way.
         """
         cluster = [str(c.id) for c in key]
         if self.engine.in_process or fits_memory(self.ctx, query, columns, most):
@@ -78,13 +78,13 @@ class Scratch:
 
 
 def one_file(ctx: Context, rows: int | None) -> int | None:
-    """How many files Spark is to write for so many rows: one for few, for which it need not sample the key first."""
+    """How many files Spark should write: one for few rows, so that it need not sample the key first."""
     return 1 if rows is not None and rows <= ctx.settings.spark.file_row_limit // 4 else None
 
 
 @contextmanager
 def scratch(ctx: Context, engine: Engine) -> Iterator[Scratch]:
-    """Give a place for intermediate rows that is gone at the end."""
+    """Provide a place for intermediate rows that is removed at the end."""
     place = Scratch(ctx, engine)
     try:
         yield place

@@ -1,4 +1,4 @@
-"""Files that Spark wrote become complete: hashed, synced and described, by executors unless they are small."""
+"""Seal files that Spark wrote: hash, sync and describe them, on the executors unless they are small."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _log = logging.getLogger("anabranch.engines")
 
 @dataclass(frozen=True)
 class LookedFile:
-    """A file below a prefix, and what was seen of it."""
+    """A file below a prefix, and what was found in it."""
 
     path: str
     look: Look
@@ -33,7 +33,7 @@ class LookedFile:
 def seal(
     ctx: Context, prefix: str, key: Sequence[Column], *, hashes: bool, repeats: int, never_null: Sequence[Column] = ()
 ) -> list[LookedFile]:
-    """Look at what Spark wrote under a prefix: one file even for no rows, so if there is none it wrote elsewhere."""
+    """Look at what Spark wrote under a prefix. It writes a file even for no rows, so none means it wrote elsewhere."""
     files = ctx.root.written(prefix)
     if not files:
         raise wrote_elsewhere(ctx.root.uri(prefix))
@@ -42,7 +42,7 @@ def seal(
     try:
         seen = _look(ctx, files, task)
     except Corrupt:
-        ctx.root.settle(prefix)  # if some of them were collected, this tells it
+        ctx.root.settle(prefix)  # raises if some of them were garbage-collected
         raise
     ctx.root.settle(prefix)
     return [LookedFile(f.path, s, parquet.key_range(s.ranges, key)) for f, s in zip(files, seen, strict=True)]
@@ -66,7 +66,7 @@ def _look(ctx: Context, files: Sequence[WrittenFile], task: LookTask) -> list[Lo
 
 
 def look_in_process(ctx: Context, files: Sequence[WrittenFile], task: LookTask) -> list[Look]:
-    """Look at files here: their bytes pass through this process."""
+    """Look at files here; their bytes pass through this process."""
 
     def look(file: WrittenFile) -> Look:
         with ctx.root.open(file.path) as opened:

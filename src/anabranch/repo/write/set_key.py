@@ -1,4 +1,4 @@
-"""set_key: another key, or none. All rows are checked and written again: a new version of the table."""
+"""set_key: change or drop a table's key. All rows are checked and rewritten: a new version of the table."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from anabranch.repo.write.write import Write
 def set_key(
     ctx: Context, table: ThingDraft, key: str | Sequence[str] | None, pending: Mapping[ObjectId, bytes]
 ) -> ThingDraft:
-    """Read the whole table, and store it under the new key if that is unique and never null."""
+    """Rewrite the whole table under a new key, which must be unique and never null."""
     schema, state = schema_of(table), draft_state(table)
     changed = with_key(schema, key_names(key))
     if changed.key == schema.key:
@@ -32,7 +32,7 @@ def set_key(
     work = Work(size_of(state.layers), not_in_duck=not_in_duck(schema, table.name))
     engine = ctx.engines.pick(work, what)
     rows = scan(ctx, state, schema.columns, ctx.access(state.layers, pending))
-    layout = {k: v for k, v in state.attributes.items() if k != "checks"}  # they hold for these rows already
+    layout = {k: v for k, v in state.attributes.items() if k != "checks"}  # checks already hold for these rows
     empty = replace(state, schema=changed, layers=(), schemas={changed.id: changed}, attributes=layout)
     with reading(ctx, state):
         made = insert_rows(Write(ctx, engine, empty, pending, what), rows)

@@ -1,4 +1,4 @@
-"""A table inside a commit: one line per statement; the statements are in files of their own."""
+"""A table inside a commit: one short method per statement; the statements have files of their own."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from anabranch.repo.read.table import Selection, Table
 
 
 class StatementLog(Protocol):
-    """The unfinished commit that a table belongs to: it keeps what statements make."""
+    """The unfinished commit that a table belongs to; it collects what statements make."""
 
     _ctx: Context
 
@@ -35,7 +35,7 @@ class StatementLog(Protocol):
 
 
 class TableWriter(Table):
-    """A table inside a commit: everything that a Table reads, and the statements that change it."""
+    """A table inside a commit: reads like a Table, and has the statements that change it."""
 
     def __init__(self, transaction: StatementLog, thing: ThingId, selection: Selection) -> None:
         self._transaction, self._thing = transaction, thing
@@ -46,7 +46,7 @@ class TableWriter(Table):
 
     @property
     def _is_changed(self) -> bool:
-        """Whether this commit wrote rows of it so far."""
+        """Whether this commit has written rows of it."""
         return self._transaction.wrote(self._thing)
 
     def insert(self, rows: Any) -> Counts:
@@ -56,7 +56,7 @@ class TableWriter(Table):
         return self._transaction.add(self._thing, insert(self._ctx, self._state, rows, self._pending))
 
     def upsert(self, rows: Any) -> Counts:
-        """Add rows, or update those whose keys are there; partial rows keep what they don't say."""
+        """Add rows, or update those whose keys exist; partial rows keep the columns they leave out."""
         from anabranch.repo.write.upsert import upsert
 
         return self._transaction.add(self._thing, upsert(self._ctx, self._state, rows, self._pending))
@@ -76,9 +76,9 @@ class TableWriter(Table):
         return self._transaction.add(self._thing, delete(self._ctx, self._state, where, args, self._pending))
 
     def overwrite(self, rows: Any, where: str | None = None, args: Mapping[str, Any] | None = None) -> Counts:
-        """Let these rows take the place of those that `where` selects, or of all; only what really differs is stored.
+        """Replace the rows that `where` selects, or all, by these rows; only what really differs is stored.
 
-        With `where`, all given rows have to be such as it selects: `overwrite(rows, where="day = 2")`.
+        With `where`, it must select every given row, too: `overwrite(rows, where="day = 2")`.
         """
         from anabranch.repo.write.overwrite import overwrite
 
@@ -90,7 +90,7 @@ class TableWriter(Table):
         self._transaction.drop(self._thing)
 
     def rename(self, name: str) -> None:
-        """Give the table another name, or another namespace."""
+        """Rename the table, or move it to another namespace."""
         self._transaction.rename(self._thing, name)
 
     # Columns, key, checks
@@ -98,7 +98,7 @@ class TableWriter(Table):
     def add_column(
         self, name: str, type: str, default: Any = None, nullable: bool = True, comment: str | None = None
     ) -> None:
-        """Add a column; rows that are there get the default, without being written again.
+        """Add a column; existing rows get the default, without being rewritten.
 
         Text is an SQL expression, anything else a value.
         """
@@ -114,7 +114,7 @@ class TableWriter(Table):
         self._transaction.alter(self._thing, lambda table: alter_table.drop_column(table, name))
 
     def rename_column(self, old: str, new: str) -> None:
-        """Give a column another name."""
+        """Rename a column."""
         from anabranch.repo.write import alter_table
 
         self._transaction.alter(self._thing, lambda table: alter_table.rename_column(table, old, new))
@@ -122,7 +122,7 @@ class TableWriter(Table):
     def alter_column(
         self, name: str, type: str | None = None, nullable: bool | None = None, default: Any = ..., comment: Any = ...
     ) -> None:
-        """Widen a column's type, let it be null or not, set its comment or the default of new rows (None for none)."""
+        """Widen a column's type, or change its nullability, comment or default for new rows (None for none)."""
         from anabranch.repo.write import alter_table
 
         asked = alter_table.ColumnChange(name, type, nullable, default, comment)
@@ -131,13 +131,13 @@ class TableWriter(Table):
         )
 
     def set_key(self, key: str | Sequence[str] | None) -> None:
-        """Give the table another key, or none; its rows are checked, and written again in the key's order."""
+        """Give the table another key, or none; its rows are checked, and rewritten in key order."""
         from anabranch.repo.write.set_key import set_key
 
         self._transaction.alter(self._thing, lambda table: set_key(self._ctx, table, key, self._pending))
 
     def add_check(self, name: str, condition: str) -> None:
-        """Let a condition hold for every row, now and on every write; null counts as held."""
+        """Require a condition of every row, now and on every write; null counts as met."""
         from anabranch.repo.write import checks as table_checks
 
         self._transaction.alter(
@@ -145,7 +145,7 @@ class TableWriter(Table):
         )
 
     def drop_check(self, name: str) -> None:
-        """Give a check up."""
+        """Drop a check."""
         from anabranch.repo.write import checks as table_checks
 
         self._transaction.alter(self._thing, lambda table: table_checks.drop_check(table, name))
@@ -164,7 +164,7 @@ class TableWriter(Table):
         self._transaction.alter(self._thing, lambda table: without_properties(table, properties))
 
     def cluster_by(self, columns: str | Sequence[str] | None) -> None:
-        """Store rows that are written from now on in the order of these columns; None goes back to the key."""
+        """Order rows written from now on by these columns; None goes back to the key."""
         from anabranch.repo.write import alter_table
 
         self._transaction.alter(self._thing, lambda table: alter_table.cluster_by(table, columns))

@@ -1,4 +1,4 @@
-"""update: new values for the rows that a condition selects; only the set columns are read and stored."""
+"""update: new values for the rows that a condition selects; only the columns needed are read, only those set stored."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Assignments:
     values: Mapping[str, Expression]
     """By column id."""
     literals: Mapping[str, Any]
-    """The same for values that are of their column's type."""
+    """Values passed as literals of their column's type, by column id."""
     where: Expression | None
 
     @property
@@ -53,7 +53,7 @@ class Assignments:
 
     @property
     def set_ids(self) -> set[str]:
-        """The columns that are set."""
+        """The ids of the columns that are set."""
         return {*self.values, *self.literals}
 
     @property
@@ -101,7 +101,7 @@ def update(
 
 @contextmanager
 def _hinting_at_quotes(values: Mapping[str, Any]) -> Iterator[None]:
-    """A block in which words that are no expression, but a whole new value, are taken for the text meant."""
+    """Hint at missing quotes when a value that is no valid expression looks like plain text."""
     texts = [value for value in values.values() if isinstance(value, str)]
     try:
         yield
@@ -123,7 +123,7 @@ def _in_quotes(text: str) -> str:
 
 
 def _move_keys(write: Write, wanted: Assignments, values: Mapping[str, Any]) -> Statement:
-    """An updated key is a delete and an insert."""
+    """Update a key: delete the old row and insert the new one."""
     schema, ctx = write.schema, write.ctx
     condition = condition_for(wanted.where, write.state, write.engine)
     query = write.scan(schema.columns, condition.keys, state=condition.near(write.state))
@@ -169,14 +169,14 @@ def _assignments(
 
 
 def _unproven_cast(wanted: Assignments, schema: Schema, what: str) -> str | None:
-    """Name a cast that only Spark may do; one that no engine may do is refused here."""
+    """Name a cast that only Spark can do; refuse one that no engine can."""
     columns = (c for c in schema if c.id in wanted.values)
     found = (unproven_cast(wanted.values[c.id], schema, c, what) for c in columns)
     return next((problem for problem in found if problem), None)
 
 
 def _typed_values(write: Write, wanted: Assignments) -> dict[str, Any]:
-    """The new values by column id, each cast to its column's type; a type that can't be is refused before it runs."""
+    """The new values by column id, cast to their column's type; a type that doesn't fit is refused before it runs."""
     columns = [c for c in write.schema if c.id in wanted.values]
     values = dict(wanted.literals)
     for column, source in zip(columns, _types(write, wanted, columns), strict=True):
@@ -196,13 +196,13 @@ def _types(write: Write, wanted: Assignments, columns: list[Column]) -> list[Dat
 
 
 def _columns(schema: Schema, wanted: Assignments, changed: list[Column]) -> tuple[Column, ...]:
-    """The key, the set columns, and those that the expressions speak of."""
+    """The key, the set columns, and those the expressions use."""
     spoken = [c for e in wanted.expressions for c in e.columns(schema)]
     return tuple(dict.fromkeys((*schema.key_columns, *changed, *spoken)))
 
 
 def _written(schema: Schema, wanted: Assignments) -> list[Column]:
-    """The columns that are stored: whole rows where a key changes."""
+    """The columns that are stored: whole rows if a key changes."""
     return [c for c in schema if c.id in wanted.set_ids or wanted.set_ids & set(schema.key)]
 
 

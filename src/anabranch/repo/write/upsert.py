@@ -1,4 +1,4 @@
-"""upsert: rows by key, new ones inserted, others updated where they differ; partial rows keep what they don't say."""
+"""upsert: insert rows with new keys, update others where they differ; partial rows keep the columns they leave out."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def upsert(ctx: Context, state: TableState, rows: Any, pending: Pending) -> Stat
 
 
 def _match(write: Write, place: Scratch, incoming: Kept, columns: list[Column]) -> Kept:
-    """Join the rows with what the table has at their keys."""
+    """Join the rows with those the table has at their keys."""
     schema, keys = write.schema, Keys(incoming.source, incoming.key_range)
     with write.reading():
         found = write.rows_at(columns, keys) if can_match(columns) else None
@@ -74,7 +74,7 @@ def _match(write: Write, place: Scratch, incoming: Kept, columns: list[Column]) 
 
 
 def _store_updates(write: Write, matched: Kept, columns: list[Column]) -> tuple[NewObject, ...]:
-    """Store the rows that differ, with only the columns in which some row does."""
+    """Store the rows that differ, with only the columns in which any does."""
     schema = write.schema
     touched = touched_columns(write.engine, matched, [c for c in columns if c.id not in schema.key])
     if not touched:
@@ -85,7 +85,7 @@ def _store_updates(write: Write, matched: Kept, columns: list[Column]) -> tuple[
 
 
 def _store_inserts(write: Write, matched: Kept, columns: list[Column]) -> tuple[NewObject, ...]:
-    """Complete the rows whose keys are new with defaults and store them."""
+    """Complete rows with new keys by defaults, and store them."""
     schema = write.schema
     new = matched.of_kind(INSERT, [str(c.id) for c in columns])
     if not _any(write.engine, new):

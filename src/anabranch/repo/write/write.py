@@ -1,4 +1,4 @@
-"""A statement on a table while it is worked out: what it reads, which engine runs it, how errors name it."""
+"""A statement on a table in progress: what it reads, which engine runs it, how errors name it."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Write:
     state: TableState
     pending: Pending
     what: str
-    """What errors call it."""
+    """Its name in errors."""
 
     @property
     def schema(self) -> Schema:
@@ -42,7 +42,7 @@ class Write:
 
     @property
     def alias(self) -> str:
-        """The name by which expressions may call the table."""
+        """The name by which expressions may refer to the table."""
         return self.state.name.rsplit(".", 1)[-1]
 
     def scan(
@@ -52,12 +52,12 @@ class Write:
         sources: Sources | None = None,
         state: TableState | None = None,
     ) -> Query:
-        """Read columns of the table; of `state`, if that is a part of it."""
+        """Read columns of the table, or of `state` if that is a part of it."""
         access = self.ctx.access(self.state.layers, self.pending)
         return scan(self.ctx, state or self.state, columns, access, keys=keys, sources=sources)
 
     def rows_at(self, columns: Sequence[Column], keys: Keys) -> pa.Table | None:
-        """The key and columns of the rows at some keys; None where that takes an engine."""
+        """The key and columns of the rows at some keys; None if it takes an engine."""
         if not self.engine.in_process:
             return None
         return rows_at(self.ctx, self.state, columns, self.ctx.access(self.state.layers, self.pending), keys)
@@ -73,7 +73,7 @@ class Write:
         return store(self.ctx, self.engine, rows, ObjectForm(kind, self.schema, touched), layout)
 
     def after(self, made: Sequence[NewObject]) -> Write:
-        """The same on the table as new objects leave it."""
+        """The same statement on the table as new objects leave it."""
         state = self.state
         layers = Layers.over(state.layers, [Layer(state.next_turn, o.stored) for o in made])
         own = contents_of(made)
@@ -81,11 +81,11 @@ class Write:
         return replace(self, state=shown, pending={**self.pending, **own})
 
     def on_nothing(self) -> Write:
-        """The same on the table without its rows."""
+        """The same statement on the table without its rows."""
         return replace(self, state=replace(self.state, layers=()))
 
     def source_of(self, made: Sequence[NewObject], columns: Sequence[Column]) -> Source:
-        """Columns of new objects of one kind."""
+        """Columns of new objects of one kind, as a source."""
         return source_of(made, self.ctx, list(column_types(columns)))
 
     def keys_of(self, made: Sequence[NewObject]) -> Keys:
