@@ -1,7 +1,7 @@
-"""Changes applied to rows in memory: what a read in the process does in place of a join.
+"""Apply changes to rows in memory: what a read in the process does instead of a join.
 
-Rows stand one after another, object by object; a changed row is known by its place among them. Finding the places
-takes the keys, once for a state; after that, a read takes what a plain one takes, and the few cells that changed.
+Rows follow one another, object by object; a changed row is known by its place among them. Finding the places takes
+the keys, once per state; from then on, a read costs what a plain one does, plus the few cells that changed.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _T = TypeVar("_T")
 
 
 def whole_rows(ctx: Context, state: TableState, columns: Sequence[Column], access: Access) -> pa.Table | None:
-    """Read columns under their ids; None where a plain scan does as well, or the changes are too many for memory."""
+    """Read columns under their ids; None if a plain scan will do, or the changes are too many for memory."""
     read = Read(state, tuple(columns), ctx.engines.setting, ctx.settings)
     layers = read.layers
     if not layers.changed or size_of(layers.changes) > ctx.settings.spark.broadcast_limit_bytes:
@@ -51,7 +51,7 @@ def _fold(ctx: Context, plan: Scan, changes: Sequence[Layer], cells: Sequence[Co
 
 @dataclass(frozen=True)
 class AppliedRows:
-    """A read of a table's columns, under their ids, as the changes leave them."""
+    """A read of a table's columns, under their ids, with changes applied."""
 
     ctx: Context
     plan: Scan
@@ -81,7 +81,7 @@ class AppliedRows:
         return apply_changes(rows.select([str(c.id) for c in plan.columns]), acting, self.cells)
 
     def looked_up_rows(self) -> pa.Table:
-        """Read the same for a plan that may be for some keys only; nothing of it is kept."""
+        """Like `changed_rows`, for a plan that may be limited to some keys; nothing is kept."""
         plan = self.plan
         columns = tuple(dict.fromkeys((*plan.columns, *plan.key)))
         rows = pa.concat_tables([self._turned(members, columns) for members in plan.alike(self.layers.changed)])
@@ -90,30 +90,30 @@ class AppliedRows:
         return apply_changes(rows.select([str(c.id) for c in plan.columns]), acting, self.cells)
 
     def _folded(self) -> pa.Table:
-        """The changes as one row per key: in memory, if that can be."""
+        """The changes as one row per key, folded in memory if possible."""
         plan, changes = self.plan, self.layers.changes
         if not can_fold_in_memory(plan.state, changes, self.cells):
             return folded_changes(self.ctx, plan, changes, self.cells)
         return folded_in_memory(plan.key_ids, self.cells, [(d, self._said(d)) for d in changes])
 
     def _said(self, change: Layer) -> pa.Table:
-        """What a change says of the columns."""
+        """The values a change gives to the columns."""
         small = self.plan.access.tables.get(change.object.id)
         return self._fetch(self.plan.said(change, self.cells)) if small is None else small
 
     def _turned(self, members: list[Layer], columns: Sequence[Column]) -> pa.Table:
-        """The rows of objects of one schema with their turns."""
+        """The rows of objects of one schema, with their turns."""
         apart = self.plan.apart()
         rows = self._fetch(Query(apart.leaf(apart.group(members), columns, TURN), apart.sources.named))
         return rows.cast(arrow_fields(columns).append(pa.field(TURN, pa.int32())))
 
     def _read(self, groups: Sequence[list[Layer]], columns: Sequence[Column]) -> pa.Table:
-        """The rows of groups of objects, one after another."""
+        """The rows of groups of objects, in order."""
         types = arrow_fields(columns)
         return pa.concat_tables([self._group(members, columns).cast(types) for members in groups])
 
     def _group(self, members: list[Layer], columns: Sequence[Column]) -> pa.Table:
-        """The rows of objects of one schema in their order; what is in memory as it should be needs no engine."""
+        """The rows of objects of one schema, in order; those in memory under the current columns need no engine."""
         small = [self.plan.access.tables.get(x.object.id) for x in members]
         if small[0] is not None and self.plan.state.holds_as_now(members[0].object, columns):
             return pa.concat_tables([rows.select([str(c.id) for c in columns]) for rows in small if rows is not None])
@@ -125,7 +125,7 @@ class AppliedRows:
 
 
 def _started(work: Callable[[], _T]) -> Callable[[], _T]:
-    """Begin work beside what follows; what is given back waits for it."""
+    """Start work on another thread; the function returned waits for its result."""
     pool = ThreadPoolExecutor(1)
     begun = pool.submit(work)
     pool.shutdown(wait=False)
@@ -133,7 +133,7 @@ def _started(work: Callable[[], _T]) -> Callable[[], _T]:
 
 
 def layer_ids(layers: Sequence[Layer]) -> tuple[tuple[int, str], ...]:
-    """What tells layers from others."""
+    """A cache key for these layers."""
     return tuple((x.turn, x.object.id) for x in layers)
 
 

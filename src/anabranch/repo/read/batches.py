@@ -1,4 +1,4 @@
-"""The rows of a query batch by batch, so that a table of any size passes through a process of any size."""
+"""Read a query's rows batch by batch, so that a table of any size fits through a process of any size."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ Batches = tuple[pa.Schema, Iterator[pa.RecordBatch]]
 
 @contextmanager
 def batches_of(ctx: Context, engine: Engine, query: Query, columns: Sequence[Column]) -> Iterator[Batches]:
-    """Run a query and give its rows in batches, in its order."""
+    """Run a query and yield its rows in batches, in its order."""
     schema = pa.schema([(c.name, arrow_type(c.type)) for c in columns])
     if engine.in_process:
         with ctx.engines.duck().stream(query, BATCH_ROWS) as found:
             yield schema, _typed(found, schema)
         return
-    # Spark hands rows over only all at once; through files they come in pieces.
+    # Spark hands over rows only all at once; through files they come in pieces.
     with _passing(ctx) as (root, prefix):
         engine.write(query, root.uri(prefix), ())
         yield schema, _typed(_from_files(root, prefix), schema)
@@ -38,7 +38,7 @@ def batches_of(ctx: Context, engine: Engine, query: Query, columns: Sequence[Col
 
 @contextmanager
 def _passing(ctx: Context) -> Iterator[tuple[ObjectRoot, str]]:
-    """A place in the object root for rows that pass; in a store that may only be read, one of the system's."""
+    """A temporary place in the object root, or in a system folder if the store is read-only."""
     try:
         prefix = ctx.root.new_prefix()
     except Unavailable:
@@ -61,6 +61,6 @@ def _from_files(root: ObjectRoot, prefix: str) -> Iterator[pa.RecordBatch]:
 
 
 def _typed(batches: Iterable[pa.RecordBatch], schema: pa.Schema) -> Iterator[pa.RecordBatch]:
-    """Engines have types of their own for text and times; whoever reads gets one kind."""
+    """Cast batches to one set of types, since engines differ in theirs for text and times."""
     for batch in batches:
         yield from pa.Table.from_batches([batch]).rename_columns(schema.names).cast(schema).to_batches()

@@ -1,4 +1,4 @@
-"""What reads and writes ask of rows: users' conditions as an engine gets them, and failures reported as the damage."""
+"""Users' conditions in an engine's form, and failed reads reported as the damage that caused them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def unproven(expressions: Sequence[Expression], schema: Schema) -> str | None:
-    """Name the first part of users' expressions that only Spark may run."""
+    """Name the first part of users' expressions that only Spark can run."""
     if not expressions:
         return None
     from anabranch.proven.expression import Unproven
@@ -45,7 +45,7 @@ def rendered(expression: Expression, engine: Engine, schema: Schema) -> Any:
 
 
 def rendered_test(condition: Expression, engine: Engine, schema: Schema) -> Any:
-    """A user's condition in the engine's form; what is no condition is refused, as Spark does by itself."""
+    """A user's condition in the engine's form; refuses what is no condition, as Spark does by itself."""
     if not engine.in_process:
         return condition.for_spark()
     test, type_ = condition.for_duck(schema)
@@ -57,23 +57,23 @@ def rendered_test(condition: Expression, engine: Engine, schema: Schema) -> Any:
 
 @dataclass(frozen=True)
 class Condition:
-    """A user's condition as an engine gets it: the keys that it names, and what is left to test."""
+    """A user's condition in an engine's form: the keys it names, and what is left to test."""
 
     keys: Keys | None = None
     bounds: Bounds | None = None
-    """Where the first key column must lie for the condition to hold."""
+    """The range of the first key column outside which the condition can't hold."""
     test: Any = None
     args: dict[str, Any] = field(default_factory=dict)
 
     def near(self, state: TableState) -> TableState:
-        """The table without the objects that hold no row for which the condition holds."""
+        """The table without objects that can't hold a row meeting the condition."""
         if self.bounds is None or self.keys is not None:
             return state
         return within(state, self.bounds)
 
 
 def within(state: TableState, bounds: Bounds) -> TableState:
-    """A table without the objects that hold no key within bounds."""
+    """The table without objects whose keys are all out of bounds."""
     return replace(state, layers=as_layers(state.layers).within(bounds))
 
 
@@ -106,7 +106,7 @@ def keys_source(state: TableState, values: Sequence[Any]) -> Keys | None:
 
 
 class reading:
-    """A block that reads a table's objects: a failure is reported as the damage that caused it, if there is one."""
+    """A block that reads a table's objects; turns a failure into `Corrupt` if a damaged file caused it."""
 
     def __init__(self, ctx: Context, state: TableState) -> None:
         self._ctx, self._state = ctx, state

@@ -1,4 +1,4 @@
-"""Looking up one row by its key: only objects whose key range may hold it are read."""
+"""Look up one row by its key, reading only objects whose key range may hold it."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from anabranch.repo.read.scan import scan
 def get_row(
     ctx: Context, state: TableState, shown: Sequence[Column], key: Any, pending: Mapping[ObjectId, bytes]
 ) -> dict[str, Any] | None:
-    """Find the row of one key."""
+    """Find the row with a key."""
     wanted = key_row(state, key)
     keys = Keys(Rows(wanted), table_range(wanted, state.schema.key_columns))
     with reading(ctx, state):
@@ -62,7 +62,7 @@ def key_row(state: TableState, key: Any) -> pa.Table:
 
 
 def key_of_text(schema: Schema, given: Sequence[str], table: str) -> dict[str, Any]:
-    """A key as the command line gives it, `id=7` for each column or just the value of the only one."""
+    """Parse a key from the command line: `id=7` for each column, or just the value if there is only one."""
     key = schema.key_columns if schema.has_key else ()
     parts = [text.partition("=") for text in given]
     if len(key) == 1 and len(given) == 1 and parts[0][0] != key[0].name:
@@ -76,7 +76,7 @@ def key_of_text(schema: Schema, given: Sequence[str], table: str) -> dict[str, A
 
 
 def value_of_text(column: Column, text: str, table: str) -> Any:
-    """Read text as a value of a column."""
+    """Parse text as a value of a column."""
     try:
         return pa.array([text], pa.string()).cast(arrow_type(column.type))[0].as_py()
     except pa.ArrowException as error:
@@ -85,7 +85,7 @@ def value_of_text(column: Column, text: str, table: str) -> Any:
 
 
 def key_values(schema: Schema, key: Any, table: str) -> tuple[Any, ...]:
-    """One key as values in the order of the key's columns, as they are stored."""
+    """Check a key; return its values as stored, in the order of the key's columns."""
     columns = schema.key_columns
     if not schema.has_key:
         raise InvalidRequest(f"table {table!r} has no key", hint="read it with where=")
@@ -102,7 +102,7 @@ def key_values(schema: Schema, key: Any, table: str) -> tuple[Any, ...]:
 
 
 def _key_value(value: Any, column: Column, table: str) -> Any:
-    """A value of a key as it is stored; one that its column can't hold exactly would find another row."""
+    """A key's value as stored; one that the column can't hold exactly would find another row."""
     try:
         if getattr(value, "nanosecond", 0):
             raise DoesNotFit(f"column {column.name!r} is {column.type}, which holds microseconds")

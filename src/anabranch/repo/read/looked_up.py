@@ -1,4 +1,4 @@
-"""Keys looked up in files without an engine: columns are kept decoded, and searched where they are sorted."""
+"""Look up keys in files without an engine: columns are kept decoded, and searched where sorted."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ from anabranch.settings import LOOKED_UP_KEYS_LIMIT, LOOKED_UP_ROWS_PER_KEY
 
 
 def with_rows_at(ctx: Context, plan: Scan, keys: Keys) -> Scan:
-    """The same plan with the rows of files that may be at some keys in memory, where that takes no engine.
+    """The plan, with file rows that may be at some keys loaded into memory, if that takes no engine.
 
-    Rows are found by the first column of the key: the plan still asks for the whole key.
+    Rows are found by the first key column; the plan still tests the whole key.
     """
     wanted = _wanted(ctx, plan, keys)
     files = _files(ctx, plan) if wanted is not None else []
@@ -44,7 +44,7 @@ def with_rows_at(ctx: Context, plan: Scan, keys: Keys) -> Scan:
 
 
 def _wanted(ctx: Context, plan: Scan, keys: Keys) -> pa.Array | None:
-    """The values of the first key column to look for; None where an engine finds them as fast, or must."""
+    """The values of the first key column to look for; None if an engine is as fast, or is needed."""
     if ctx.engines.setting == "spark" or not isinstance(keys.source, Rows):
         return None
     if plan.key[0].type.name not in SEARCHED or any(c.type.only_spark for c in plan.columns):
@@ -54,7 +54,7 @@ def _wanted(ctx: Context, plan: Scan, keys: Keys) -> pa.Array | None:
 
 
 def _files(ctx: Context, plan: Scan) -> list[Layer]:
-    """The files of rows that can be searched; none where their columns would take too much memory."""
+    """The row files that can be searched; none if their columns would take too much memory."""
     columns = tuple(dict.fromkeys((*plan.key, *plan.columns)))
     found = [
         x
@@ -81,13 +81,13 @@ class _LookUp:
         return places_of(key, self.wanted, self.first)
 
     def rows_at(self, id_: ObjectId, places: Places) -> pa.Table:
-        """The rows of a file at some places."""
+        """A file's rows at these places."""
         taken = pa.array(places)
         columns = zip(self.columns, self._decoded(id_, self.columns), strict=True)
         return pa.table({str(c.id): rows.column(0).take(taken) for c, rows in columns})
 
     def _decoded(self, id_: ObjectId, columns: Sequence[Column]) -> list[pa.Table]:
-        """Columns of a file as tables of one column each; what is not in memory is read together, and kept."""
+        """Columns of a file, as a table each; those not in memory are read together, and cached."""
         cache = self.ctx.cache
         known = {c: cache.get(_name(id_, c)) for c in columns}
         missing = [c for c, rows in known.items() if rows is None]

@@ -1,4 +1,4 @@
-"""objects: what a state is stored in, where each object lies, and having them on this machine or not."""
+"""objects: list what a state is stored in and where; download or evict local copies."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ _SHOWN = ("id", "name", "kind", "row_count", "size_bytes", "here", "where")
 
 @dataclass(frozen=True)
 class ObjectPlace:
-    """One object of a state, and where it lies."""
+    """One object of a state, and where it is stored."""
 
     id: str
     name: str
-    """The table that it is read for; `files/`, which no table is called, for versioned files."""
+    """The table it belongs to, or `files/`, which no table is called, for versioned files."""
     kind: str
     row_count: int
     size_bytes: int
@@ -54,7 +54,7 @@ class ObjectList(Listing[ObjectPlace]):
         super().__init__((_place(ctx, name, o, here) for name, o in found), _SHOWN)
 
     def find(self, start: str) -> ObjectPlace:
-        """Find an object by its id or the beginning of it."""
+        """Find an object by its id or a prefix of it."""
         found = {p.id: p for p in self if p.id.startswith(start)}
         if not found:
             raise NotFound(f"this state is read from no object {start!r}", hint="`ana objects ls` lists them")
@@ -63,13 +63,13 @@ class ObjectList(Listing[ObjectPlace]):
         return next(iter(found.values()))
 
     def download(self) -> MovedCopies:
-        """Fetch what is not on this machine, compared with what was written, so that it can be read offline."""
+        """Fetch and verify what is not on this machine, so that it can be read offline."""
         missing = [FileAddress.of(self._ctx.root.uri(o.path or ""), o) for o in self._files() if not self._is_here(o)]
         with self._ctx.root.at_hand(missing):
             return MovedCopies(len(missing), sum(a.size_bytes for a in missing))
 
     def evict(self) -> MovedCopies:
-        """Remove the copies on this machine that nobody reads just now; they are fetched again when they are read."""
+        """Remove local copies that nobody is reading; they are fetched again when needed."""
         sizes = self._ctx.root.evict([o.path for o in self._files() if o.path])
         return MovedCopies(len(sizes), sum(sizes))
 
@@ -81,7 +81,7 @@ class ObjectList(Listing[ObjectPlace]):
 
 
 def list_objects(ctx: Context, at: str | None, table: str | None) -> ObjectList:
-    """List the objects that the tables and files of a commit are read from, or one table."""
+    """List the objects of a commit's tables and files, or of one table."""
     with ctx.catalog.read() as cx:
         clock = history.clock(cx, resolve(ctx, cx, at))
         names = [table] if table is not None else [entry.name for entry in list_tables(ctx, cx, clock, None)]
@@ -97,7 +97,7 @@ def _of_table(ctx: Context, cx: Connection, at: Clock, name: str) -> Iterable[St
 
 
 def _packs(cx: Connection, objects: Sequence[StoredObject]) -> Iterable[StoredObject]:
-    """The packs that objects refer to, and those that these do."""
+    """The packs that objects refer to, directly or through other packs."""
     found: dict[str, StoredObject] = {}
     wanted = [o.id for o in objects]
     while wanted:

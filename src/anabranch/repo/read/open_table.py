@@ -10,7 +10,7 @@ from anabranch.repo.read.table import EVERYTHING, Selection, Table
 
 
 def open_table(ctx: Context, name: str, at: str | None, selection: Selection = EVERYTHING) -> Table:
-    """Find the table at the commit; from here on it is fixed, whatever the branch does."""
+    """Open the table at a commit; it stays as it is, whatever the branch does."""
     with ctx.catalog.read() as cx:
         clock = history.clock(cx, resolve(ctx, cx, at))
         state = table_state(ctx, cx, clock, *find_table(ctx, cx, clock, name))

@@ -1,4 +1,4 @@
-"""parts: split a table by the objects that hold its rows, so that several processes read it at once."""
+"""parts: split a table by the objects that hold its rows, so that several processes can read it at once."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ _SPLIT_KINDS = {"rows", "update", "delete"}
 
 @dataclass(frozen=True)
 class TablePart:
-    """Some of the rows of a table at a commit. It says all that a read needs, and may be sent to another process.
+    """Part of a table's rows at a commit, with all that a read needs; can be sent to another process.
 
-    A change acts on rows by their key, so rows of some objects under all changes are as they are in the whole table.
+    Changes act on rows by key, so some row objects under all changes give the same rows as in the whole table.
     """
 
     state: TableState
@@ -28,7 +28,7 @@ class TablePart:
 
 
 def split_table(table: Table, size_bytes: int) -> list[TablePart]:
-    """Split a table into parts of about a size, none without rows; an object is never split."""
+    """Split a table into parts of about a given size, none without row objects; an object is never split."""
     state, chosen = table._state, table._selection
     if any(x.object.kind not in _SPLIT_KINDS for x in state.layers):
         return [TablePart(state, chosen)]
@@ -39,7 +39,7 @@ def split_table(table: Table, size_bytes: int) -> list[TablePart]:
 
 @contextmanager
 def part_batches(ctx: Context, part: TablePart) -> Iterator[Batches]:
-    """Read a part batch by batch, in any order: gives the Arrow schema and the batches."""
+    """Read a part batch by batch, in any order; yields the Arrow schema and the batches."""
     table = Table(ctx, lambda: part.state, part.selection)
     engine = ctx.engines.pick(table._work(), f"reading {table.name}")
     with reading(ctx, part.state), batches_of(ctx, engine, table._query(engine), table._shown) as found:
@@ -47,7 +47,7 @@ def part_batches(ctx: Context, part: TablePart) -> Iterator[Batches]:
 
 
 def _grouped(layers: Sequence[Layer], size_bytes: int) -> Iterator[list[Layer]]:
-    """Put neighbours together up to a size."""
+    """Group neighbours up to a size."""
     group: list[Layer] = []
     for layer in layers:
         if group and sum(x.object.size_bytes for x in group) + layer.object.size_bytes > size_bytes:

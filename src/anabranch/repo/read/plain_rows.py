@@ -1,6 +1,6 @@
-"""Rows that are in memory, and the changes that act on them, brought together without an engine.
+"""Apply changes to rows that are all in memory, without an engine.
 
-So are tables read that the catalogue holds whole; `rows_at.py` reads rows at some keys in this way.
+This reads tables that the catalogue holds whole; `rows_at.py` reads rows at some keys this way.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _Find = Callable[[], pa.Table]
 def plain_rows(
     ctx: Context, state: TableState, columns: Sequence[Column], pending: Mapping[ObjectId, bytes]
 ) -> pa.Table | None:
-    """Read columns under their ids; None where a layer is a file, or was written under other columns."""
+    """Read columns under their ids; None if a layer is a file, or was written under other columns."""
     small = as_layers(state.layers).inline
     if len(small) < len(state.layers):
         return None
@@ -35,7 +35,7 @@ def plain_rows(
 
 
 class RowsInMemory:
-    """A read of layers whose rows are all at hand."""
+    """A read of layers whose rows are all in memory."""
 
     def __init__(self, state: TableState, columns: Sequence[Column], layers: SortedLayers) -> None:
         self._state, self._columns, self._layers = state, columns, layers
@@ -43,7 +43,7 @@ class RowsInMemory:
 
     @classmethod
     def of(cls, state: TableState, columns: Sequence[Column]) -> RowsInMemory | None:
-        """Plan it; None where objects were written under other columns, or of types that Arrow can't compare."""
+        """Plan the read; None if objects were written under other columns, or have types that Arrow can't compare."""
         layers = sort_layers(state.layers, columns)
         read = cls(state, columns, layers)
         with_key = (*columns, *state.schema.key_columns)
@@ -52,7 +52,7 @@ class RowsInMemory:
         return read if as_now and can_fold and not any(c.type.only_spark for c in columns) else None
 
     def rows(self, tables: Mapping[ObjectId, pa.Table], remembered: Callable[[_Find, object], pa.Table]) -> pa.Table:
-        """The rows as the changes leave them; where these act may be remembered."""
+        """The rows with changes applied; the places these act on may be remembered."""
         fields = arrow_fields(self._columns)
         parts = [tables[x.object.id].select(fields.names).cast(fields) for x in self._layers.plain]
         if self._layers.changed:

@@ -1,4 +1,4 @@
-"""The rows at some keys, without an engine: looked up in files and small objects, with the changes applied."""
+"""The rows at some keys, without an engine: looked up in files and small objects, with changes applied."""
 
 from __future__ import annotations
 
@@ -19,10 +19,7 @@ from anabranch.repo.read.plain_rows import RowsInMemory
 
 
 def rows_at(ctx: Context, state: TableState, columns: Sequence[Column], access: Access, keys: Keys) -> pa.Table | None:
-    """The rows at some keys, with the key and these columns under their ids; None where that takes an engine.
-
-    They are in no order.
-    """
+    """Rows at some keys, in no order, with the key and these columns under their ids; None if it takes an engine."""
     key = state.schema.key_columns
     if ctx.engines.setting == "spark" or not isinstance(keys.source, Rows):
         return None
@@ -38,6 +35,6 @@ def rows_at(ctx: Context, state: TableState, columns: Sequence[Column], access: 
 
 
 def _at(rows: pa.Table, keys: pa.Table, key: pa.Schema) -> pa.Table:
-    """Those of some rows whose whole key is asked for; they were found by its first column."""
+    """Keep the rows whose whole key was asked for; they were found by its first column."""
     wanted = keys.select(key.names).cast(key)
     return rows.filter(pa.array(places_at(rows.select(key.names), wanted) >= 0))

@@ -1,6 +1,6 @@
-"""Reading a table by a query: how rows and changes come together is chosen, then prepared, then planned.
+"""Read a table by a query: choose how rows and changes come together, prepare that, then plan the query.
 
-`plan/read_strategy.py` chooses, this module does what has to be done before the query, `queries/scan.py` plans it.
+`plan/read_strategy.py` chooses, this module does what must come before the query, `queries/scan.py` plans it.
 """
 
 from __future__ import annotations
@@ -49,13 +49,13 @@ def scan_for_query(
     query: QueryRead,
     keys: Keys | None = None,
 ) -> Query:
-    """Read the same for a user's query: what is made for it is kept for those that follow."""
+    """The same for a user's query: what is prepared for it is kept for later ones."""
     return _prepared(ctx, Scan.of(state, columns, access, keys), keys, query)
 
 
 @dataclass(frozen=True)
 class ReadAs:
-    """Columns of a table, read under another schema than its own."""
+    """Columns of a table, read under a schema other than its own."""
 
     state: TableState
     schema: Schema
@@ -63,7 +63,7 @@ class ReadAs:
 
 
 def scan_as(ctx: Context, read: ReadAs, access: Access, sources: Sources, keys: Keys | None = None) -> Query:
-    """Read a table under another schema; with `keys`, only rows that these keys of that schema name."""
+    """Read a table under another schema; with `keys`, only the rows at these keys of that schema."""
     schema, shown = read.schema, read.state.read_as(read.schema)
     columns = shown.schema.own(read.columns)
     if keys is None or shown.schema.key_ids == schema.key_ids:
@@ -75,7 +75,7 @@ def scan_as(ctx: Context, read: ReadAs, access: Access, sources: Sources, keys: 
 
 
 def _prepared(ctx: Context, plan: Scan, keys: Keys | None, query: QueryRead | None = None) -> Query:
-    """Choose how rows and changes come together, do what comes before the query, and plan it."""
+    """Choose a read strategy, prepare the read, and plan the query."""
     plan = plan if keys is None else with_rows_at(ctx, plan, keys)
     key_rows = keys.row_count if keys else None
     read = Read(
@@ -87,7 +87,7 @@ def _prepared(ctx: Context, plan: Scan, keys: Keys | None, query: QueryRead | No
 
 @dataclass(frozen=True)
 class _Preparation:
-    """What is done before a query, so that it only reads and joins."""
+    """The work done before a query, so that it only has to read and join."""
 
     ctx: Context
     plan: Scan
@@ -113,7 +113,7 @@ class _Preparation:
         return AppliedRows(self.ctx, self.plan, self.read.layers, self.read.cells)
 
     def _kept(self) -> Source | None:
-        """Rows as changes leave them: in memory, or in a file for Spark; None if there is no room for that."""
+        """Rows with changes applied: in memory, or in a file for Spark; None if there is no room."""
         columns = column_types(self.plan.columns)
         name = ("applied", columns, layer_ids((*self.read.layers.changed, *self.read.layers.changes)))
         if self._for_spark:
@@ -125,7 +125,7 @@ class _Preparation:
         return [ChangedRows(rows, self.read.layers.changes, self.read.cells)] if rows else []
 
     def _folded(self) -> list[ChangedRows]:
-        """Changes that are folded before the query; for files only those that act on them, where that is known."""
+        """Changes folded before the query; for files, only those that act on them, if that is known."""
         changes, cells, tables = self.read.layers.changes, self.read.cells, self.plan.access.tables
         rows = self.read.layers.changed
         small, files = (tuple(r for r in rows if (r.object.id in tables) is is_small) for is_small in (True, False))
@@ -145,7 +145,7 @@ class _Preparation:
         return self.ctx.spark_copies.rows(rows, columns, (columns, layer_ids(made_of)))
 
     def _with_files(self) -> _Preparation:
-        """The same with small objects of rows in files, which Spark reads again and again, where that can be."""
+        """The same with small row objects in files if possible, since Spark reads them again and again."""
         rows = (*self.read.layers.plain, *self.read.layers.changed)
         access = self.plan.access
         copies = self._copies(rows) if self.read.may_prepare else {}
@@ -156,7 +156,7 @@ class _Preparation:
         return replace(self, plan=replace(plan, access=replace(access, together=self._together(plan))))
 
     def _copies(self, rows: Sequence[Layer]) -> dict[ObjectId, str]:
-        """Where small objects of rows lie in files: Spark joins one relation faster than a union of two."""
+        """Copy small row objects to files: Spark joins one relation faster than a union of two."""
         tables = self.plan.access.tables
         small = {x.object.id: tables[x.object.id] for x in rows if x.object.id in tables}
         if not 0 < len(small) <= min(SPARK_COPIES_PER_READ_LIMIT, len(rows) - 1):
@@ -169,7 +169,7 @@ class _Preparation:
         )
 
     def _together(self, plan: Scan) -> dict[tuple[ObjectId, ...], Source]:
-        """Small objects of rows in one file for each group that is read together; keys are looked up in memory."""
+        """Small row objects in one file per group that is read together; look-ups use memory instead."""
         found: dict[tuple[ObjectId, ...], Source] = {}
         layers = self.read.layers
         groups = [] if self.read.is_look_up else [*plan.alike(layers.plain), *plan.alike(layers.changed)]

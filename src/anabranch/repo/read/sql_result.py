@@ -1,4 +1,4 @@
-"""What a statement of SQL gave: the rows of a query, or one row that says what became of it."""
+"""The result of an SQL statement: a query's rows, or one row that says what was done."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class PlannedQuery(Protocol):
-    """A query that is bound to what it reads and to an engine, and not run yet."""
+    """A query bound to its tables and an engine, but not run yet."""
 
     @property
     def columns(self) -> tuple[tuple[str, DataType | None], ...]: ...
@@ -46,13 +46,13 @@ class SqlResult(Relation):
     statement: SqlStatement
     _ctx: Context
     _plan: PlannedQuery | None = None
-    """Of a query, which runs when its rows are asked for."""
+    """The query, which runs when its rows are asked for; None for other statements."""
     _rows: pa.Table | None = None
-    """Of any other statement, and of a query that was settled."""
+    """The rows of any other statement, and of a query that was settled."""
     counts: Counts | None = None
     """How many rows a writing statement touched."""
     commit: Commit | None = None
-    """The commit that was made, if one was."""
+    """The commit that was made, if any."""
 
     def __repr__(self) -> str:
         first = self.statement.text.split(None, 1)[0].upper() if self.statement.text else "SQL"
@@ -83,7 +83,7 @@ class SqlResult(Relation):
 
     @property
     def types(self) -> tuple[str, ...]:
-        """The types of the columns, as Spark writes them; void for nothing but nulls."""
+        """The columns' types, as Spark writes them; void for a column of only nulls."""
         if self._plan is not None:
             return tuple(str(type_ or "void") for _, type_ in self._plan.columns)
         from anabranch.arrow.types import spark_type
@@ -96,7 +96,7 @@ class SqlResult(Relation):
         return self._plan.engine.name if self._plan is not None else None
 
     def _settled(self) -> SqlResult:
-        """The same, with rows of an unfinished commit read at once: it may have ended when they are asked for."""
+        """Read rows of an unfinished commit at once, since it may have ended by the time they are asked for."""
         is_loose = self._plan is not None and self._plan.unpublished
         return replace(self, _rows=self.arrow()) if is_loose else self
 

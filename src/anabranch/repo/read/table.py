@@ -1,4 +1,4 @@
-"""Reading a table: what users hold after `repo.table(…)` or `tx.table(…)`."""
+"""Read a table: what users hold after `repo.table(…)` or `tx.table(…)`."""
 
 from __future__ import annotations
 
@@ -30,16 +30,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Selection:
-    """Which columns and rows are wanted."""
+    """Which columns and rows to read."""
 
     columns: tuple[str, ...] | None = None
     where: str | None = None
     args: Mapping[str, Any] = field(default_factory=dict)
     limit: int | None = None
     ordered: bool = False
-    """Whether the first rows by key are wanted, not any."""
+    """Whether to read the first rows by key, rather than any."""
     hidden: bool = False
-    """Whether the row id of a table without a key is wanted, too."""
+    """Whether to include the row id of a table without a key."""
 
     @property
     def is_whole(self) -> bool:
@@ -48,7 +48,7 @@ class Selection:
 
     @property
     def identity(self) -> tuple[object, ...]:
-        """What tells this selection from others; 1, 1.0 and True are different arguments."""
+        """A cache key for this selection, in which 1, 1.0 and True are different arguments."""
         args = tuple((name, type(value), value) for name, value in sorted(self.args.items()))
         return (self.columns, self.where, args, self.limit, self.ordered, self.hidden)
 
@@ -68,7 +68,7 @@ class Table(Relation):
     ) -> None:
         self._ctx, self._state_of, self._selection = ctx, state, selection
         self._pending = {} if pending is None else pending
-        """Bytes that the catalogue does not have yet: none, at a commit."""
+        """Bytes that the catalogue does not have yet; none at a commit."""
 
     def __repr__(self) -> str:
         return f"Table({self.name!r}, {len(self.schema)} columns, {self._state.row_count} rows)"
@@ -79,7 +79,7 @@ class Table(Relation):
 
         limit, where = self._selection.limit, self._selection.where
         rows = self.head(ROWS + 1 if limit is None else min(ROWS + 1, limit))
-        # With a condition only reading all rows would tell how many there are.
+        # With a condition, only reading all rows would tell how many there are.
         total = len(rows) if len(rows) <= ROWS else self.count() if where is None else None
         columns = headings((c.name, c.type) for c in self.schema)
         return rows_html(self.name, columns, [Line(list(row.values())) for row in rows], total)
@@ -90,7 +90,7 @@ class Table(Relation):
 
     @property
     def schema(self) -> Schema:
-        """The columns that are read, each with name, type, nullable and default."""
+        """The columns read, each with name, type, nullable and default."""
         schema, chosen = self._state.schema, self._shown
         return replace(schema, columns=chosen, key=tuple(k for k in schema.key if k in {c.id for c in chosen}))
 
@@ -110,20 +110,20 @@ class Table(Relation):
 
     @property
     def clustering(self) -> tuple[str, ...]:
-        """The names of the columns that new rows are ordered by in files; the key's if nothing else was asked for."""
+        """The names of the columns that new rows are ordered by in files; the key's unless others were asked for."""
         names = {str(c.id): c.name for c in self._state.schema}
         chosen = tuple(names[i] for i in self._state.attributes.get("cluster_by", ()) if i in names)
         return chosen or self.key
 
     @property
     def is_clustered(self) -> bool:
-        """Whether another order than the key's was asked for."""
+        """Whether an order other than the key's was asked for."""
         return bool(self._state.attributes.get("cluster_by"))
 
     def spark(self) -> DataFrame:
         """Read as a Spark DataFrame; nothing runs yet."""
         engine, state = self._ctx.engines.spark(), self._state
-        engine.before_read(list(self._ctx.access(state.layers).uris.values()))  # one that was made before reads again
+        engine.before_read(list(self._ctx.access(state.layers).uris.values()))  # a DataFrame made earlier rereads them
         key = (state.id, state.name, state.schema, self._selection.identity, state.layers)
         return engine.remembered(key, lambda: self._frame(engine, state))
 
@@ -150,7 +150,7 @@ class Table(Relation):
             return engine.fetch(query)
 
     def _rows_at_hand(self) -> pa.Table | None:
-        """All rows, where the catalogue holds them as they are, or those at some keys: without an engine."""
+        """All rows if the catalogue holds them whole, or those at some keys; None if it takes an engine."""
         from anabranch.repo.read.plain_rows import plain_rows
 
         if self._ctx.engines.setting == "spark":
@@ -161,7 +161,7 @@ class Table(Relation):
             return plain_rows(self._ctx, self._state, self._shown, self._pending)
 
     def _rows_at_keys(self) -> pa.Table | None:
-        """The rows that a condition selects which names keys and says no more."""
+        """The rows that a condition selects, if it only names keys."""
         from anabranch.repo.read.rows_at import rows_at
 
         state, where, chosen = self._state, self._where(), self._selection
@@ -178,7 +178,7 @@ class Table(Relation):
         return found.sort_by(key).select([str(c.id) for c in self._shown]).slice(0, chosen.limit)
 
     def _applied_rows(self) -> pa.Table | None:
-        """All rows with changes applied in memory, where there are changes and nothing else is asked of them."""
+        """All rows with changes applied in memory; None if there are no changes to apply, or too many."""
         from anabranch.repo.read.applied import whole_rows
 
         state = self._state
@@ -187,7 +187,7 @@ class Table(Relation):
 
     @contextmanager
     def batches(self) -> Iterator[Batches]:
-        """Read in the order of the key, batch by batch: gives the Arrow schema and the batches."""
+        """Read in key order, batch by batch; yields the Arrow schema and the batches."""
         from anabranch.repo.read.batches import batches_of
 
         engine = self._ctx.engines.pick(self._work(), f"reading {self.name}")
@@ -205,7 +205,7 @@ class Table(Relation):
         return export(self.batches(), ExportRequest(target, **settings))
 
     def head(self, rows: int = 20) -> list[dict[str, Any]]:
-        """Read the first rows in the order of the key."""
+        """Read the first rows in key order."""
         chosen = replace(self._selection, limit=rows, ordered=True)
         return self._with(chosen).rows()
 
@@ -216,7 +216,7 @@ class Table(Relation):
         return get_row(self._ctx, self._state, self._shown, key, self._pending)
 
     def count(self) -> int:
-        """Count the rows; without `where` the catalogue knows."""
+        """Count the rows; without `where`, the catalogue knows."""
         limit = self._selection.limit
         if self._selection.where is None:
             total = self._state.row_count
@@ -250,7 +250,7 @@ class Table(Relation):
         return Table(self._ctx, self._state_of, selection, self._pending)
 
     def _reading(self, state: TableState) -> Table:
-        """The same table, read from some of its objects: whoever asks wants no row of the others."""
+        """The same table, read from some of its objects; the caller wants no rows of the others."""
         return Table(self._ctx, lambda: state, self._selection, self._pending)
 
     def _fixed(self) -> Table:
@@ -282,7 +282,7 @@ class Table(Relation):
         return Work(size_of(state.layers), unproven=spark_reason, not_in_duck=not_in_duck(self._shown, state.name))
 
     def _query(self, engine: Engine, all_rows: bool = False) -> Query:
-        """The rows selected, for an engine; `all_rows` if the query around them looks at all of them."""
+        """The selected rows as a query for an engine; `all_rows` if the surrounding query reads all of them."""
         from anabranch.plan.read_strategy import QueryRead
         from anabranch.queries.scan import named, ordered_by, select_rows
         from anabranch.repo.read.scan import scan_for_query
@@ -303,7 +303,7 @@ class Table(Relation):
 def make_selection(
     columns: Iterable[str] | str | None, where: str | None, args: Mapping[str, Any] | None, limit: int | None
 ) -> Selection:
-    """Check what a read asks for."""
+    """Check the arguments of a read."""
     check_limit(limit)
     names = (columns,) if isinstance(columns, str) else tuple(columns) if columns is not None else None
     if names is not None and not names:
