@@ -1,1 +1,1 @@
-"""Objects as bytes: where they lie, their hashes, and their Parquet. What links them is the catalogue's business."""
+"""Objects as bytes: where they are kept, their hashes, and their Parquet. What links them is up to the catalogue."""

@@ -1,4 +1,4 @@
-"""What an object root needs of a store of blobs (S3, HDFS): a few verbs on whole names, and errors of ours."""
+"""What an object root needs of a blob store (S3, HDFS): a few operations on whole names, and our errors."""
 
 from __future__ import annotations
 
@@ -20,37 +20,37 @@ class Blob:
 
 
 class Blobs(Protocol):
-    """Names and bytes below one address. FileNotFoundError for a name that is not there, else Unavailable."""
+    """Names and bytes below one address. Raises FileNotFoundError for a missing name, else Unavailable."""
 
     where: str
-    """The address as messages show it, and as it tells this place from others; it holds no secrets."""
+    """The address, as shown in messages and used to tell places apart; holds no secrets."""
 
     def put(self, name: str, content: bytes | Iterable[bytes]) -> None:
         """Store bytes: complete under their name, or not at all."""
 
     def create(self, name: str, content: bytes) -> None:
-        """Store bytes unless the name is taken; some servers overwrite all the same."""
+        """Store bytes unless the name is taken; some servers overwrite anyway."""
 
     def read(self, name: str) -> Iterator[bytes]:
         """Read all bytes, in pieces."""
 
     def read_range(self, name: str, start: int, size: int) -> bytes:
-        """Read some of the bytes."""
+        """Read a range of the bytes."""
 
     def size(self, name: str) -> int:
-        """Tell how many bytes there are."""
+        """Return the number of bytes."""
 
     def below(self, folder: str) -> Iterator[Blob]:
-        """List all blobs below a folder, at any depth; of the whole place for an empty text."""
+        """List all blobs below a folder, at any depth; an empty text means the whole place."""
 
     def delete(self, names: Iterable[str]) -> None:
-        """Remove blobs; what is gone already is fine."""
+        """Remove blobs; missing ones are fine."""
 
     def address(self, name: str) -> str:
-        """Say where Spark finds a name."""
+        """Return the address at which Spark finds a name."""
 
     def spark_options(self) -> Mapping[str, str]:
-        """What Spark needs to know with each read and write to find the place; no secrets."""
+        """Options that Spark needs for each read and write to find the place; no secrets."""
 
     def workplace(self, folder: str) -> Workplace:
-        """A place for jobs below a folder, which executors reach by themselves; InvalidRequest where there is none."""
+        """A place for jobs below a folder, reachable from executors; InvalidRequest if there can be none."""

@@ -1,4 +1,4 @@
-"""S3 and what speaks like it, by obstore: the only module that imports it."""
+"""S3 and compatible servers, by obstore; the only module that imports it."""
 
 from __future__ import annotations
 
@@ -35,10 +35,11 @@ class Bucket:
         self._store = _client(url)
 
     def put(self, name: str, content: bytes | Iterable[bytes]) -> None:
-        """Upload; what is large goes in parts that are nothing until the last one is there.
+        """Upload; large content goes in parts, which are not visible until the last one is there.
 
-        What comes in pieces is gathered first: it may be read by requests of its own, which can't be made meanwhile,
-        and if it ends in an error nothing was sent."""
+        Pieces are gathered first: producing them may take requests of its own, which can't be made during an upload,
+        and if it fails nothing was sent.
+        """
         if isinstance(content, bytes):
             with self._translated_errors("written"):
                 obstore.put(self._store, name, content)
@@ -51,7 +52,7 @@ class Bucket:
                 obstore.put(self._store, name, gathered)
 
     def create(self, name: str, content: bytes) -> None:
-        """Upload on the condition that there is nothing yet; who ignores conditions overwrites."""
+        """Upload if there is nothing yet; servers that ignore the condition overwrite."""
         with self._translated_errors("written"):
             try:
                 obstore.put(self._store, name, content, mode="create")
@@ -64,12 +65,12 @@ class Bucket:
             yield from (bytes(piece) for piece in obstore.get(self._store, name).stream())
 
     def read_range(self, name: str, start: int, size: int) -> bytes:
-        """Download a part."""
+        """Download a range."""
         with self._translated_errors("read"):
             return bytes(obstore.get_range(self._store, name, start=start, length=size)) if size else b""
 
     def size(self, name: str) -> int:
-        """Ask for the size."""
+        """Ask the server for the size."""
         with self._translated_errors("read"):
             return int(obstore.head(self._store, name)["size"])
 
@@ -81,18 +82,18 @@ class Bucket:
                     yield Blob(found["path"], found["size"], int(found["last_modified"].timestamp() * 1_000_000))
 
     def delete(self, names: Iterable[str]) -> None:
-        """Remove up to a thousand with one request."""
+        """Remove up to a thousand per request."""
         wanted = list(names)
         with self._translated_errors("removed"):
             for start in range(0, len(wanted), BUCKET_DELETED_AT_ONCE):
                 obstore.delete(self._store, wanted[start : start + BUCKET_DELETED_AT_ONCE])
 
     def address(self, name: str) -> str:
-        """Spark's client of S3 is called s3a."""
+        """The s3a address that Spark uses."""
         return f"s3a://{self._url.host}/{self._url.path and f'{self._url.path}/'}{name}"
 
     def spark_options(self) -> Mapping[str, str]:
-        """Where the bucket is; the keys are Spark's own to find."""
+        """Where the bucket is; Spark finds the keys by itself."""
         bucket = f"fs.s3a.bucket.{self._url.host}"
         endpoint, region = self._url.option("endpoint"), self._url.option("region")
         options = {f"{bucket}.endpoint.region": region or _region() or _USUAL_REGION} if endpoint or region else {}
@@ -106,18 +107,18 @@ class Bucket:
         return options
 
     def workplace(self, folder: str) -> Workplace:
-        """Below the same prefix; executors find the keys by themselves."""
+        """A place below the same prefix; executors find the keys by themselves."""
         path = f"{self._url.host}/{self._url.below(folder).path}"
         return BucketPlace(path, self._url.option("endpoint"), self._region, self.spark_options())
 
     @property
     def _region(self) -> str | None:
-        """The region that is said, or that the environment knows; one's own server has any."""
+        """The region given in the URL or by the environment; a self-hosted server accepts any."""
         return self._url.option("region") or _region() or (_USUAL_REGION if self._url.option("endpoint") else None)
 
     @contextmanager
     def _translated_errors(self, what: str) -> Iterator[None]:
-        """Tell errors by their class, without a cause: what servers answer may repeat parts of a request."""
+        """Report errors by class and without a cause: a server's answer may repeat parts of the request."""
         try:
             yield
         except FileNotFoundError:
@@ -142,7 +143,7 @@ _REASONS = (
 
 
 def _reason(error: BaseError) -> str:
-    """For a person to read: obstore has one class for most errors, and tells them apart in its first line."""
+    """A readable reason: obstore has one class for most errors, which differ only in their first line."""
     first = str(error).splitlines()[0]
     return next((reason for said, reason in _REASONS if said in first), "the request failed")
 
@@ -174,7 +175,7 @@ _OWN_CHAIN = ("AWS_ACCESS_KEY_ID", "AWS_WEB_IDENTITY_TOKEN_FILE")
 
 
 def _profile() -> Callable[[], Any] | None:
-    """Keys of a profile, for which obstore does not look; None leaves it to its own chain (environment, machine)."""
+    """Keys of a profile, which obstore doesn't read; None leaves it to obstore's own chain (environment, machine)."""
     if any(os.environ.get(name) for name in _OWN_CHAIN):
         return None
     name = os.environ.get("AWS_PROFILE", "default")

@@ -1,7 +1,8 @@
-"""Files of far object roots, kept on this machine for all processes of a user: bounded, compared, never half there.
+"""Files of far object roots, cached on this machine for all processes of a user: bounded, verified, never partial.
 
-A file is fetched under a temporary name, hashed and renamed. What a block reads is noted (`held/`), and stays; the
-oldest of the rest go when there are too many bytes. Both take a lock for a moment, so that neither misses the other."""
+A file is fetched under a temporary name, hashed and renamed. Files in use are noted (`held/`) and stay; past the limit,
+the oldest others are evicted. Both steps briefly take a lock, so neither misses the other.
+"""
 
 from __future__ import annotations
 
@@ -27,14 +28,14 @@ _IN_USE, _LOCK, _TMP = "held", "lock", ".tmp"
 
 
 def cache_folder() -> Path:
-    """Where the cache of this user lies."""
+    """Where this user's cache is."""
     above = os.environ.get("XDG_CACHE_HOME")
     return (Path(above) if above and os.path.isabs(above) else Path.home() / ".cache") / "anabranch" / "objects"
 
 
 @dataclass(frozen=True)
 class WantedFile:
-    """A file that is to be at hand: its place in the cache, what is known of it, and how it is fetched."""
+    """A file to fetch: its name in the cache, what is known of it, and how to get it."""
 
     name: str
     fetch: Callable[[], Iterator[bytes]]
@@ -51,11 +52,11 @@ class FileCache:
         self._process: process_folder.ProcessFolder | None = None
         self._guard = threading.Lock()
         self._size: int | None = None
-        """Bytes in the cache as this process counts them; counted anew before anything is evicted."""
+        """Bytes in the cache by this process's count; recounted before anything is evicted."""
 
     @contextmanager
     def holding(self, wanted: Sequence[WantedFile]) -> Iterator[list[Path]]:
-        """Have files at hand, fetched if need be; none of them is evicted as long as the block lasts."""
+        """Have files in the cache, fetching those that are missing; none is evicted while the block lasts."""
         with ExitStack() as stack:
             with self._translated_errors():
                 stack.enter_context(self._noted([w.name for w in wanted]))
@@ -72,28 +73,28 @@ class FileCache:
             self._shrink()
 
     def keep(self, name: str, content: bytes) -> None:
-        """Keep bytes that were just put elsewhere; if there is no room, do without."""
+        """Cache bytes that were just stored elsewhere; a full disk is no error."""
         with suppress(OSError):
             self._write(name, [content])
             self._shrink()
 
     def has(self, name: str) -> bool:
-        """Tell whether a file is here."""
+        """Tell whether a file is cached."""
         return (self._folder / name).is_file()
 
     def place(self, name: str) -> Path:
-        """Where a file is, if it is here."""
+        """Where a file is, if it is cached."""
         return self._folder / name
 
     def evict(self, names: Iterable[str]) -> list[int]:
-        """Remove files that nobody reads; returns the bytes that each took."""
+        """Remove files that nobody is reading; returns the size of each."""
         with self._translated_errors(), self._locked(fcntl.LOCK_EX):
             held = self._in_use()
             wanted = [name for name in names if name not in held and self.has(name)]
             return [self._remove(self._folder / name) for name in wanted]
 
     def _is_sound(self, w: WantedFile) -> bool:
-        """Compare a file that is here with what was written: its size each time, its hash once in a process."""
+        """Compare a cached file with what was written: its size each time, its hash once per process."""
         place = self._folder / w.name
         try:
             found = place.stat()
@@ -111,7 +112,7 @@ class FileCache:
         return is_same
 
     def _fetch(self, w: WantedFile) -> None:
-        """Fetch a file; bytes that are not what was written are fetched once more."""
+        """Fetch a file; retry once if the bytes are not what was written, or the disk is full."""
         for attempt in (1, 2):
             try:
                 self._write(w.name, w.fetch(), w)
@@ -148,7 +149,7 @@ class FileCache:
             self._size = None if self._size is None else self._size + size
 
     def _shrink(self, limit: int | None = None) -> None:
-        """Evict the files that were read longest ago, until the rest is within the limit."""
+        """Evict the least recently read files until the rest is within the limit."""
         wanted = self._limit if limit is None else limit
         if self._size is not None and self._size <= wanted:
             return
@@ -165,7 +166,7 @@ class FileCache:
             self._size = left
 
     def _entries(self, folder: Path) -> Iterator[tuple[str, os.stat_result]]:
-        """The files of the cache; what a killed process left half fetched goes on the way."""
+        """The files of the cache; removes partial files that killed processes left."""
         for above, folders, files in os.walk(folder):
             if Path(above) == self._folder:
                 folders[:] = [f for f in folders if f != _IN_USE]
@@ -189,7 +190,7 @@ class FileCache:
 
     @contextmanager
     def _noted(self, names: Sequence[str]) -> Iterator[None]:
-        """Note that files are read here. Who evicts reads all notes under the lock that this takes for a moment."""
+        """Note that files are being read. Taken under the same lock as eviction, which honours all notes."""
         with self._guard:
             if self._process is None or not self._process.is_own:
                 self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -204,7 +205,7 @@ class FileCache:
                 note.unlink(missing_ok=True)
 
     def _in_use(self) -> set[str]:
-        """What any living process reads now."""
+        """The files that any living process is reading."""
         above = self._folder / _IN_USE
         for name, _ in process_folder.left_behind(above):
             process_folder.remove_left_behind(above, name)
@@ -239,4 +240,4 @@ class FileCache:
 
 
 class _OtherBytes(Exception):
-    """What was fetched is not what was written."""
+    """The fetched bytes are not what was written."""

@@ -1,6 +1,7 @@
-"""Cutting content into blocks: at places that the content itself names, so that an inserted line moves few of them.
+"""Cuts content into blocks at places that depend on the content, so that an inserted line moves few of them.
 
-The only module that knows pyfastcdc; another cutter would lose shared blocks, never data."""
+The only module that knows pyfastcdc; another cutter would lose shared blocks, never data.
+"""
 
 from __future__ import annotations
 
@@ -16,31 +17,31 @@ Chunking = Literal["content", "lines", "fixed", "whole"]
 KB, MB = 1024, 1024 * 1024
 MIN_BYTES, MEAN_BYTES, MAX_BYTES = 16 * KB, 64 * KB, 256 * KB
 FAR_BYTES = 256 * MB
-"""Beyond these first bytes of a file, blocks are larger."""
+"""Beyond this many bytes of a file, blocks are larger."""
 FAR_FACTOR = 16
 _PACKED_NAMES = """
 parquet orc avro feather arrow h5 npz safetensors sqlite db gz bz2 xz zst lz4 zip 7z jar whl
 jpg jpeg png gif webp mp3 mp4 mkv webm mov avi flac ogg pdf docx xlsx pptx
 """
 PACKED = frozenset(f".{name}" for name in _PACKED_NAMES.split())
-"""Formats that are packed already: versions of them share nothing, and readers want them whole."""
+"""Compressed formats: versions of them share nothing, and readers want them whole."""
 WHOLE_BYTES = 8 * MB
 _READ = 4 * MB
 
 
 def check_chunking(chunking: str) -> None:
-    """Refuse a word that is no way to cut."""
+    """Refuse an unknown way of cutting."""
     if chunking not in get_args(Chunking):
         raise InvalidRequest(f"chunking={chunking!r} is unknown", hint=f"choose {', '.join(get_args(Chunking))}")
 
 
 def is_packed(name: str) -> bool:
-    """Tell by its name whether a file is of a packed format."""
+    """Tell by its name whether a file is compressed."""
     return f".{name.rpartition('.')[2].lower()}" in PACKED
 
 
 def cut(stream: BinaryIO, chunking: Chunking = "content") -> Iterator[bytes]:
-    """Cut a stream into blocks; what is in memory is bounded by a few reads."""
+    """Cut a stream into blocks; holds no more than a few reads in memory."""
     kept, taken, at_end = b"", 0, False
     while not at_end:
         more = stream.read(_READ)
@@ -56,7 +57,7 @@ def cut(stream: BinaryIO, chunking: Chunking = "content") -> Iterator[bytes]:
 
 
 def _cuts(content: bytes, chunking: Chunking, factor: int, *, at_end: bool) -> Iterator[int]:
-    """Where blocks of some bytes end; without the end of the stream, only where more bytes would change nothing."""
+    """Where blocks end; before the end of the stream, only cuts that further bytes can't change."""
     room = 0 if at_end else 2 * MAX_BYTES * factor
     start, size = 0, len(content)
     while start < size and (at_end or size - start >= room):
@@ -77,7 +78,7 @@ def _next_cut(content: bytes, start: int, chunking: Chunking, factor: int) -> in
 
 
 def _line_end(content: bytes, end: int, reach: int) -> int:
-    """Move a cut on to the next end of a line, if there is one near; so blocks of text are whole lines."""
+    """Move a cut to the next line end, if one is near, so that blocks of text are whole lines."""
     if content[end - 1 : end] == b"\n":
         return end
     found = content.find(b"\n", end, end + reach)

@@ -1,4 +1,4 @@
-"""Files of an object root, copied to another one under the same paths and compared with what was written."""
+"""Copies files from one object root to another under the same paths, and compares them with what was written."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ _PIECE = 1 << 20
 
 
 def copy_file(source: ObjectRoot, target: ObjectRoot, wanted: SealedFile) -> int:
-    """Copy a file; complete under its path, or not at all. Returns its bytes. Corrupt if it is not what was written."""
+    """Copy a file, completely or not at all; returns its size. Raises Corrupt if it is not what was written."""
     target.put_as(wanted.path, _compared(source, wanted))
     return wanted.size_bytes
 
 
 def _compared(source: ObjectRoot, wanted: SealedFile) -> Iterator[bytes]:
-    """The bytes of a file, and an error at their end if they are not what was written."""
+    """The bytes of a file; raises an error at the end if they are not what was written."""
     digest, size = hashlib.sha256(), 0
     with source.open(wanted.path) as file:
         while piece := file.read(_PIECE):

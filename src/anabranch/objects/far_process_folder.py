@@ -1,4 +1,4 @@
-"""What a process puts aside where no lock tells whether it lives: it says so itself, from time to time."""
+"""Temporary files of a process, where no lock tells whether it lives: it reports that itself from time to time."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _ALIVE = "alive"
 
 
 class FarProcessFolder:
-    """A folder of this process below another, gone when it ends, made when it is first needed."""
+    """This process's folder below another; made on first use, removed at exit."""
 
     def __init__(self, blobs: Blobs, above: str) -> None:
         self._blobs, self._above = blobs, above
@@ -34,7 +34,7 @@ class FarProcessFolder:
         return name
 
     def left_behind(self) -> list[tuple[str, int]]:
-        """The folders that nobody has said anything of for long, with their sizes."""
+        """The folders that were not reported alive for long, with their sizes."""
         sizes: dict[str, int] = {}
         newest: dict[str, int] = {}
         for blob in self._blobs.below(self._above):

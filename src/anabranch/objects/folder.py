@@ -34,19 +34,19 @@ class Folder:
         self._lock = threading.Lock()
 
     def claim(self) -> None:
-        """Several stores may put files into one folder; each makes itself known with its first file."""
+        """Do nothing: several stores may share a folder, and each registers with its first file."""
 
     def put(self, content: bytes, suffix: str = ".parquet") -> SealedFile:
         """Write to a temporary name, sync, rename into place, sync the folder."""
         return self.put_stream([content], suffix)
 
     def put_stream(self, chunks: Iterable[bytes], suffix: str) -> SealedFile:
-        """Write what comes in pieces in the same way; if it fails half-way, nothing is left."""
+        """Write pieces in the same way; if that fails half-way, nothing is left."""
         name = new_id("o")
         return self._put(f"{name[1:3]}/{name}{suffix}", f"{name}.tmp", chunks)
 
     def put_as(self, path: str, chunks: Iterable[bytes]) -> None:
-        """Write under a given path in the same way."""
+        """Write to a given path in the same way."""
         self._put(path, f"{new_id('o')}.tmp", chunks)
 
     def _put(self, path: str, temporary_name: str, chunks: Iterable[bytes]) -> SealedFile:
@@ -74,7 +74,7 @@ class Folder:
         return SealedFile(path, size, digest.hexdigest(), made)
 
     def put_temporary(self, content: bytes, suffix: str = ".parquet") -> str:
-        """Write into the folder of this process."""
+        """Write into this process's folder."""
         try:
             with self._lock:
                 if self._process_folder is None or not self._process_folder.is_own:
@@ -88,7 +88,7 @@ class Folder:
     def new_prefix(self) -> str:
         """Name a folder that nobody else writes to; the engine makes it.
 
-        A file beside it says that it is wanted. Whoever collects it removes that first, so that `seal` learns of it.
+        A mark beside it says that it is wanted. gc removes the mark first, so that `settle` notices.
         """
         name = new_id("o")
         prefix = f"{name[1:3]}/{name}"
@@ -103,7 +103,7 @@ class Folder:
         return self._path / f"{prefix}{found_files.BEGUN}"
 
     def written(self, prefix: str) -> list[WrittenFile]:
-        """List the data files, remove the engine's markers."""
+        """List the data files, and remove the engine's markers."""
         folder = self._at(prefix)
         with self._writing(folder):
             present = {p.name: p for p in os.scandir(folder)} if folder.is_dir() else {}
@@ -113,7 +113,7 @@ class Folder:
             return [WrittenFile(f"{prefix}/{name}", present[name].stat().st_size) for name in kept]
 
     def settle(self, prefix: str) -> None:
-        """Sync the folders, and take the mark away that says that the files are wanted."""
+        """Sync the folders, and remove the mark that says that the files are wanted."""
         folder = self._at(prefix)
         with self._writing(folder):
             if folder.is_dir():
@@ -132,20 +132,21 @@ class Folder:
             raise _unavailable(error, folder) from error
 
     def workplace(self, name: str) -> Workplace:
-        """A folder beside the objects: gc leaves it alone, whoever works there removes it."""
+        """A folder beside the objects: gc leaves it alone, and whoever works there removes it."""
         return FolderPlace(str(self._path / WORK / name))
 
     def discard(self, path: str) -> None:
-        """Remove a file or prefix; what is gone already is fine."""
+        """Remove a file or prefix; a missing one is fine."""
         place = self._at(path)
         with suppress(OSError):
             self._begun(path).unlink(missing_ok=True)
         _remove(place)
 
     def uri(self, path: str) -> str:
-        """Engines on this machine, or with the same mount, find files by their path.
+        """The file's path, for engines on this machine or with the same mount.
 
-        It never leads out of this folder, whoever wrote the catalogue."""
+        It never leads out of this folder, whoever wrote the catalogue.
+        """
         if not is_object_path(path):
             raise Corrupt(f"{path!r} is no place of an object", hint=_DAMAGED_OR_HARMFUL)
         place = str(self._path)
@@ -156,19 +157,19 @@ class Folder:
         return place
 
     def at_hand(self, addresses: Sequence[str]) -> AbstractContextManager[Mapping[str, str]]:
-        """Files lie where their addresses say."""
+        """Yield nothing: files are where their addresses say."""
         return nullcontext({})
 
     def here(self, paths: Sequence[str]) -> set[str]:
-        """Those that are there."""
+        """Those that exist."""
         return {path for path in paths if os.path.isfile(self.uri(path))}
 
     def evict(self, paths: Sequence[str]) -> list[int]:
-        """There are no copies."""
+        """Do nothing: there are no copies."""
         return []
 
     def spark_options(self) -> Mapping[str, str]:
-        """Spark needs to know nothing."""
+        """None needed."""
         return {}
 
     def open(self, path: str) -> BinaryIO:
@@ -184,7 +185,7 @@ class Folder:
         return self.open(uri.removeprefix(f"{self._path}{os.sep}"))
 
     def check(self, path: str, size_bytes: int, sha256: str | None) -> Hashable | None:
-        """Compare size and, if given, hash."""
+        """Compare the size and, if given, the hash."""
         full = self.uri(path)
         try:
             found = os.stat(full)
@@ -204,11 +205,11 @@ class Folder:
                 raise _unread(error, self.uri(path)) from error
 
     def files(self) -> Iterator[FoundFile]:
-        """Look through the folders that we make, by the names that we give."""
+        """List the files in the folders that we make, by the names that we give."""
         return found_files.files_below(self._path)
 
     def collect(self, paths: Iterable[str]) -> None:
-        """Remove files, and folders that are empty then; the mark of a prefix goes before what lies below it."""
+        """Remove files and then empty folders; a prefix's mark goes before the files below it."""
         for path in sorted(paths, key=lambda path: not path.endswith(found_files.BEGUN)):
             try:
                 found_files.remove(self._path, path)
@@ -217,7 +218,7 @@ class Folder:
                 raise Unavailable(f"{self._path / path} can't be removed: {error.strerror}", hint=hint) from error
 
     def other_stores(self) -> list[str]:
-        """Each store that puts a file here makes a folder of its name."""
+        """The other stores with a folder here: each makes one with its first file."""
         with suppress(OSError):
             return sorted(p.name for p in (self._path / _STORES).iterdir() if p.name != self._store)
         return []
@@ -243,7 +244,7 @@ class Folder:
 
 
 class _Pieces:
-    """Pieces to write; knows the error of whoever gives them, which is none of the disk that is written to."""
+    """Pieces to write; remembers an error of their source, which is not the target disk's."""
 
     def __init__(self, chunks: Iterable[bytes]) -> None:
         self._chunks = chunks
@@ -262,7 +263,7 @@ _DAMAGED_OR_HARMFUL = "the catalogue or the object root is damaged, or was made 
 
 
 def _sync(folder: Path) -> None:
-    """Make renames in a folder last through a power cut."""
+    """Make renames in a folder survive a power cut."""
     handle = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(handle)
@@ -271,7 +272,7 @@ def _sync(folder: Path) -> None:
 
 
 def _remove(place: Path) -> None:
-    """Remove a file or folder. A remnant that can't be removed does no harm; an error here would hide a real one."""
+    """Remove a file or folder. A remnant does no harm; an error here would hide a real one."""
     if place.is_dir() and not place.is_symlink():
         shutil.rmtree(place, ignore_errors=True)
         return
@@ -280,7 +281,7 @@ def _remove(place: Path) -> None:
 
 
 def _unread(error: OSError, path: Path | str) -> Corrupt | Unavailable:
-    """A file that is gone is damage; one that can't be opened just now is none."""
+    """A missing file is damage; one that can't be opened right now is not."""
     if isinstance(error, (FileNotFoundError, NotADirectoryError, IsADirectoryError)):
         return Corrupt(f"object file {path} is missing", hint=_RESTORE)
     hint = "check its permissions, and how many files are open"

@@ -1,4 +1,4 @@
-"""The files of an object root in a folder, found by the names that we give them; all else there is left alone."""
+"""Finds the files of an object root in a folder, by the names that we give them; leaves all others alone."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from anabranch.errors import Corrupt
 from anabranch.objects.root import FoundFile
 
 BEGUN = ".begun"
-"""ConcurrentChanges a prefix while an engine writes below it."""
+"""Suffix of the file that marks a prefix while an engine writes below it."""
 _SHARD = re.compile("[a-z2-7]{2}")
 _OWN = re.compile(r"o(?P<shard>[a-z2-7]{2})[a-z2-7]{14}(?P<kind>\.parquet|\.pack(\.[a-z0-9]{1,12})?|\.tmp|\.begun)?")
 
 
 def own_name(path: str) -> str | None:
-    """The name that we gave to what lies at a path: a file, or a prefix that it is below; None for all else."""
+    """Our name of the file at a path, or of the prefix that it is below; None if it isn't ours."""
     shard, _, rest = path.partition("/")
     name, _, below = rest.partition("/")
     found = _OWN.fullmatch(name)
@@ -27,14 +27,14 @@ def own_name(path: str) -> str | None:
 
 
 def files_below(root: Path) -> Iterator[FoundFile]:
-    """Yield the files that were put there, and those below prefixes; links are not followed."""
+    """Yield the files that were put there, and those below prefixes; doesn't follow links."""
     for shard in _entries(root):
         if _SHARD.fullmatch(shard.name) and shard.is_dir(follow_symlinks=False):
             yield from _in_shard(root, shard)
 
 
 def remove(root: Path, path: str) -> None:
-    """Remove a file of ours, and the folders between it and its shard, as far as nothing else is in them."""
+    """Remove a file of ours, and then-empty folders between it and its shard."""
     parts = path.split("/")
     folders = [root.joinpath(*parts[:n]) for n in range(len(parts) - 1, 0, -1)]
     is_own = _SHARD.fullmatch(parts[0]) and len(parts) > 1 and _OWN.fullmatch(parts[1]) and ".." not in parts
@@ -53,7 +53,7 @@ def remove(root: Path, path: str) -> None:
 
 
 def _in_shard(root: Path, shard: os.DirEntry[str]) -> Iterator[FoundFile]:
-    """Files of one name are listed together: what is written below a prefix keeps all of it young."""
+    """List files of one name together: anything written below a prefix keeps all of it young."""
     groups: dict[str, list[os.DirEntry[str]]] = {}
     for entry in _entries(Path(shard.path)):
         found = _OWN.fullmatch(entry.name)
@@ -80,7 +80,7 @@ def _below(entry: os.DirEntry[str]) -> Iterator[os.DirEntry[str]]:
 
 
 def _entries(folder: Path) -> list[os.DirEntry[str]]:
-    """What is in a folder; nothing, if it went meanwhile."""
+    """What is in a folder; nothing if it was just removed."""
     try:
         with os.scandir(folder) as found:
             return sorted(found, key=lambda e: e.name)

@@ -1,4 +1,4 @@
-"""Where object roots lie: the scheme of a location says which kind is meant."""
+"""Opens object roots; the scheme of a location says which kind it is."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def open_root(location: str, store_id: str = "", settings: Settings | None = Non
 
 
 def open_blobs(url: ObjectUrl) -> Blobs:
-    """Reach the server that an address names; its client is imported only now."""
+    """Connect to the server that an address names; imports its client only now."""
     if url.scheme == "s3":
         from anabranch.objects.bucket import Bucket
 

@@ -1,7 +1,8 @@
-"""What can be said of a Parquet file where it lies: its size, hash, rows, and the ends of its keys.
+"""Describes a Parquet file where it is: its size, hash, rows, and first and last keys.
 
-This module is sent to Spark's executors by value and imports nothing of ours there. What it tells of a file is small,
-so that a load of any size is described without its bytes passing through the driver."""
+This module is sent to Spark's executors by value and imports nothing of ours there. A description is small, so a load
+of any size is described without its bytes passing through the driver.
+"""
 
 from __future__ import annotations
 
@@ -16,44 +17,44 @@ from itertools import pairwise
 from typing import Any, BinaryIO
 
 ROWS_AT_ONCE = 1 << 20
-"""Rows of a file that are looked at in one go."""
+"""Rows of a file that are examined at once."""
 
 
 @dataclass(frozen=True)
 class LookTask:
-    """What is wanted of each file."""
+    """What to find out about each file."""
 
     key: tuple[str, ...]
     """The columns whose range is wanted."""
     hashes: bool = True
     repeats: int = 0
-    """Keys that stand next to each other twice, of which so many are named; for 0 no key is read."""
+    """How many repeated adjacent keys to report; 0 reads no keys."""
     never_null: tuple[str, ...] = ()
-    """Columns that may have no null."""
+    """Columns that must not have nulls."""
 
 
 @dataclass(frozen=True)
 class Look:
-    """What was seen of one file; values are as Python has them."""
+    """What was found in one file, as Python values."""
 
     size_bytes: int
     sha256: str
-    """An empty text if it was not asked for."""
+    """Empty if it was not asked for."""
     row_count: int
     null_free: tuple[str, ...]
-    """Those of the columns without nulls that the footer shows to have none."""
+    """Those of the `never_null` columns that the footer shows to be free of nulls."""
     ranges: tuple[tuple[Any, Any], ...] | None
-    """The least and greatest value of each column of the key; None if the footer does not tell them for sure."""
+    """The least and greatest value of each key column; None if the footer doesn't give them exactly."""
     ends: tuple[tuple[Any, ...], ...] = ()
     """The first and the last key, or the only one, if repeats were asked for."""
     repeats: tuple[tuple[Any, ...], ...] = ()
     """Keys that stand next to each other twice or more, each listed once."""
     ascends: bool = False
-    """Whether no key is less than the one before, if repeats were asked for."""
+    """Whether no key is less than the previous one, if repeats were asked for."""
 
 
 def look_at(file: BinaryIO, task: LookTask) -> Look:
-    """Look at a file: once through for the hash, at the footer, and at the key if repeats are asked for."""
+    """Examine a file: all bytes for the hash, the footer, and the keys if repeats are asked for."""
     import pyarrow.parquet as pq
 
     digest = hashlib.file_digest(file, "sha256").hexdigest() if task.hashes else ""  # type: ignore[arg-type]
@@ -67,9 +68,9 @@ def look_at(file: BinaryIO, task: LookTask) -> Look:
 
 
 def repeated_keys(looks: Iterable[Look], limit: int) -> list[tuple[Any, ...]]:
-    """Find keys that stand twice, in a file or at the ends of two; each is listed once.
+    """Find keys that occur twice, within a file or at the ends of two; each is listed once.
 
-    In files that are sorted by key, whose ranges share no more than their ends, these are all.
+    For sorted files whose ranges share at most their ends, these are all.
     """
     found: dict[tuple[Any, ...], None] = {}
     seen: set[tuple[Any, ...]] = set()
@@ -80,7 +81,7 @@ def repeated_keys(looks: Iterable[Look], limit: int) -> list[tuple[Any, ...]]:
 
 
 def lie_apart(looks: Iterable[Look]) -> bool:
-    """Tell whether files that are sorted by key share no more than their ends; no, if keys can't be compared here."""
+    """Tell whether sorted files share at most their ends; False if keys can't be compared here."""
     ends = [(look.ends[0], look.ends[-1]) for look in looks if look.ends]
     try:
         ends.sort()
@@ -90,12 +91,12 @@ def lie_apart(looks: Iterable[Look]) -> bool:
 
 
 def has_no_null(metadata: Any, name: str) -> bool:
-    """Tell whether the statistics of a footer show that a column has no null."""
+    """Tell whether a footer's statistics show that a column has no null."""
     return all(s is not None and s.has_null_count and s.null_count == 0 for s in _statistics(metadata, name) or [None])
 
 
 def footer_ranges(metadata: Any, key: Sequence[str]) -> tuple[int, tuple[tuple[Any, Any], ...] | None]:
-    """Count nulls in the key and tell its range, by the statistics of a footer."""
+    """The number of nulls in the key and its range, by a footer's statistics."""
     nulls, ranges, sure = 0, [], True
     for name in key:
         statistics = _statistics(metadata, name)
@@ -108,7 +109,7 @@ def footer_ranges(metadata: Any, key: Sequence[str]) -> tuple[int, tuple[tuple[A
 
 
 def _statistics(metadata: Any, name: str) -> list[Any]:
-    """The statistics of each row group; nothing for a column that has others inside."""
+    """The statistics of each row group; empty for a nested column."""
     index = next((i for i in range(metadata.num_columns) if metadata.schema.column(i).path == name), None)
     if index is None:
         return []
@@ -116,7 +117,7 @@ def _statistics(metadata: Any, name: str) -> list[Any]:
 
 
 def _ends(statistics: Any) -> tuple[Any, Any] | None:
-    """The least and greatest value of a row group; None if the footer does not tell them for sure."""
+    """The least and greatest value of a row group; None if the footer doesn't give them exactly."""
     if statistics is None or not statistics.has_min_max:
         return None
     exact = (getattr(statistics, "is_min_value_exact", None), getattr(statistics, "is_max_value_exact", None))
@@ -124,7 +125,7 @@ def _ends(statistics: Any) -> tuple[Any, Any] | None:
 
 
 def _walk(parquet: Any, task: LookTask) -> tuple[tuple[tuple[Any, ...], ...], tuple[tuple[Any, ...], ...], bool]:
-    """Go through the keys for the first, the last, those that equal the one before, and whether they ascend."""
+    """Scan the keys: the first and last, those that equal the previous one, and whether they ascend."""
     found: dict[tuple[Any, ...], None] = {}
     ascends = True
     first: Any = None
@@ -143,7 +144,7 @@ def _walk(parquet: Any, task: LookTask) -> tuple[tuple[tuple[Any, ...], ...], tu
 
 
 def _ascends(rows: Any) -> bool:
-    """Whether no row is less than the one before, column by column; no, where values can't be compared."""
+    """Whether no row is less than the previous one, column by column; False if values can't be compared."""
     import pyarrow.compute as pc
 
     later, earlier = rows.slice(1), rows.slice(0, max(rows.num_rows - 1, 0))
@@ -155,7 +156,7 @@ def _ascends(rows: Any) -> bool:
 
 
 def repeats_in(rows: Any) -> Any:
-    """The rows of a batch that equal the one before, of several in a row the first."""
+    """The rows of a batch that equal the previous one; the first of each streak."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -177,7 +178,7 @@ def _join(last: Any, batch: Any) -> Any:
 
 
 def _values(rows: Any) -> list[tuple[Any, ...]]:
-    """Rows as tuples; times of a zone are given in UTC, by a zone that every Python has."""
+    """Rows as tuples; zoned times in UTC, the one zone that every Python has."""
     columns = [[_plain(v) for v in column.to_pylist()] for column in rows.columns]
     return list(zip(*columns, strict=True))
 
@@ -189,11 +190,11 @@ def _plain(value: Any) -> Any:
 
 
 def sync(file: BinaryIO) -> None:
-    """Make a file of a disk last through a power cut."""
+    """Make a file on disk survive a power cut."""
     try:
         number = file.fileno()
     except OSError:
-        return  # it is in memory, or in a store that makes it last by itself
+        return  # in memory, or in a store that syncs by itself
     os.fsync(number)
 
 
@@ -201,7 +202,7 @@ def sync(file: BinaryIO) -> None:
 
 
 def look_by_path(task: LookTask, paths: Sequence[str], batches: Iterable[Any]) -> Iterator[Any]:
-    """Look at files of a disk that all machines see, whose places among `paths` come in; makes them last, too."""
+    """Examine files on a disk that all machines see; their positions in `paths` come in. Syncs them, too."""
     for batch in batches:
         for place in batch.column(0).to_pylist():
             with open(paths[place], "rb") as file:
@@ -210,7 +211,7 @@ def look_by_path(task: LookTask, paths: Sequence[str], batches: Iterable[Any]) -
 
 
 def look_by_content(task: LookTask, names: Sequence[str], batches: Iterable[Any]) -> Iterator[Any]:
-    """Look at files whose paths and bytes come in, read by Spark from wherever they are."""
+    """Examine files whose paths and bytes come in, read by Spark from wherever they are."""
     places = {name: place for place, name in enumerate(names)}
     for batch in batches:
         for path, content in zip(batch.column(0).to_pylist(), batch.column(1), strict=True):
@@ -227,5 +228,5 @@ def _answer(place: int, look: Look) -> Any:
 
 
 def read_answer(content: bytes) -> Look:
-    """Read what an executor of the same user answered."""
+    """Read an executor's answer; it runs as the same user."""
     return Look(*pickle.loads(content))

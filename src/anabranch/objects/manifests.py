@@ -1,4 +1,4 @@
-"""Manifests: Parquet files that list very many objects of rows, each with all that the catalogue says of it."""
+"""Manifests: Parquet files that list very many objects of rows, with all that the catalogue says of each."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def encode_manifest(objects: Sequence[StoredObject]) -> bytes:
 
 
 def decode_manifest(content: bytes, o: StoredObject) -> tuple[StoredObject, ...]:
-    """Read a manifest; Corrupt if it is not what was written, or describes what can be no object of rows."""
+    """Read a manifest; raises Corrupt if it is not what was written, or lists what can't be objects of rows."""
     if len(content) != o.size_bytes or hashlib.sha256(content).hexdigest() != o.sha256:
         message = f"manifest {o.id} at {o.path} is not what was written: its size or sha256 differs"
         raise Corrupt(message, hint="restore the file from a backup; other tables are not affected")

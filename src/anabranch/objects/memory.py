@@ -1,6 +1,7 @@
-"""How much memory the rows of a small Parquet file take, as its footer says before they are read.
+"""How much memory the rows of a small Parquet file take, judged from its footer before reading them.
 
-A few bytes may stand for any number of equal values; who made them is not always known."""
+A few bytes may expand to any number of equal values, and the file may come from anyone.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +17,7 @@ _PIECES = 16
 
 
 def read_within_limit(file: pq.ParquetFile, limit_bytes: int = INLINE_MEMORY_LIMIT_BYTES) -> pa.Table:
-    """Read all rows; refuse those that take more memory than the limit, before they have taken it."""
+    """Read all rows; refuse those that would take more memory than the limit, before they do."""
     metadata = file.metadata
     least, most = _least_and_most(metadata)
     if least > limit_bytes:
@@ -28,7 +29,7 @@ def read_within_limit(file: pq.ParquetFile, limit_bytes: int = INLINE_MEMORY_LIM
 
 
 def _least_and_most(metadata: pq.FileMetaData) -> tuple[int, int]:
-    """What the values take if each is small, and if each is as large as all that its column has written."""
+    """The size of the values if each is small, and if each is as large as all that its column chunk holds."""
     least = most = 0
     for n in range(metadata.num_row_groups):
         group = metadata.row_group(n)

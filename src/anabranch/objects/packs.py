@@ -1,4 +1,4 @@
-"""Packs: the bytes of many blocks in one object. What is small lives in the catalogue, the rest in the object root."""
+"""Packs: the bytes of many blocks in one object. Small packs live in the catalogue, others in the object root."""
 
 from __future__ import annotations
 
@@ -13,26 +13,26 @@ from anabranch.model.objects import NewObject, StoredObject
 from anabranch.objects.root import ObjectRoot
 
 PACK_BYTES = 64 * 1024 * 1024
-"""A pack that is full; with one more block it would be larger."""
+"""The size of a full pack."""
 SUFFIX = ".pack"
 NO_SCHEMA = SchemaId("")
 
 
 @dataclass
 class PackWriter:
-    """Gathers blocks into packs; none is seen by anybody until its object is published."""
+    """Gathers blocks into packs; nobody sees one until its object is published."""
 
     root: ObjectRoot
     inline_limit_bytes: int
     made: list[NewObject] = field(default_factory=list)
-    """Packs that are complete, in order."""
+    """Finished packs, in order."""
     _id: ObjectId | None = None
     _content: io.BytesIO = field(default_factory=io.BytesIO)
     _size: int = 0
     _links: set[ObjectId] = field(default_factory=set)
 
     def add(self, block: bytes, links: Iterable[ObjectId] = ()) -> tuple[ObjectId, int]:
-        """Take a block in; returns the pack that it is in and where. `links` are packs that its bytes speak of."""
+        """Add a block; returns its pack and the offset in it. `links` are packs that the block's bytes refer to."""
         if self._id is not None and self._size + len(block) > PACK_BYTES:
             self.finish()
         if self._id is None:
@@ -44,11 +44,11 @@ class PackWriter:
         return self._id, start
 
     def find(self, object_id: str, start: int, size: int) -> bytes | None:
-        """Read back what was taken in but is in no complete pack yet."""
+        """Read back a block that is in no finished pack yet."""
         return bytes(self._content.getbuffer()[start : start + size]) if object_id == self._id else None
 
     def finish(self) -> None:
-        """Complete the pack that is being filled."""
+        """Finish the current pack."""
         if self._id is not None:
             self.made.append(self._sealed(self._id, self._content.getvalue()))
         self._id, self._content, self._size, self._links = None, io.BytesIO(), 0, set()

@@ -28,7 +28,7 @@ _FORMAT: dict[str, Any] = {
     "store_decimal_as_integer": True,
 }
 _SMALL: dict[str, Any] = {"compression": "snappy", "use_dictionary": False}
-"""Options for few rows: what zstd and dictionaries need to begin costs more than they save, in time and in bytes."""
+"""Options for few rows, where zstd and dictionaries cost more than they save, in time and in bytes."""
 _WHOLE_NUMBERS = (pa.int32(), pa.int64())
 _IN_LISTS = {"list": "list.", "map": "key_value.", "struct": ""}
 
@@ -43,9 +43,9 @@ class Footer:
 
 
 def encode(table: pa.Table, row_group_rows: int, *, quick: bool = False) -> bytes:
-    """Write a table as one Parquet file in memory, to be searched and read quickly.
+    """Write a table as one Parquet file in memory, laid out for quick searching and reading.
 
-    `quick` is for a file that does not live long.
+    `quick` is for a short-lived file.
     """
     sink = pa.BufferOutputStream()
     exact = [path for field in table.schema for path in _exact_leaves(field, "")]
@@ -62,20 +62,20 @@ def encode(table: pa.Table, row_group_rows: int, *, quick: bool = False) -> byte
 
 
 def _encodings(table: pa.Table, exact: Sequence[str]) -> dict[str, Any]:
-    """Options without dictionaries that don't pay: whole numbers that hardly repeat are stored as differences."""
+    """Options that skip useless dictionaries: integers that hardly repeat are stored as differences."""
     repeating = _repeating(table, exact)
     varied = [f for f in table.schema if f.type in _WHOLE_NUMBERS and f.name not in repeating]
     return {"use_dictionary": repeating, "column_encoding": {f.name: "DELTA_BINARY_PACKED" for f in varied} or None}
 
 
 def _repeating(table: pa.Table, exact: Sequence[str]) -> list[str]:
-    """The columns that a dictionary pays for."""
+    """The columns for which a dictionary pays."""
     varied = {f.name for f in table.schema if not pa.types.is_nested(f.type) and _is_varied(table.column(f.name))}
     return [path for path in exact if path not in varied]
 
 
 def _is_varied(column: pa.ChunkedArray) -> bool:
-    """Tell from a sample whether most values stand once: a dictionary of them makes files larger and slower to read."""
+    """Tell from a sample whether most values are distinct: a dictionary would make files larger and slower to read."""
     if len(column) < ENCODING_SAMPLE_ROWS:
         return False
     sample = column.take(pa.array(range(0, len(column), len(column) // ENCODING_SAMPLE_ROWS)))
@@ -83,9 +83,9 @@ def _is_varied(column: pa.ChunkedArray) -> bool:
 
 
 def _exact_leaves(field: pa.Field, above: str) -> list[str]:
-    """Where a column keeps anything but floats.
+    """The leaves of a column that are not floats.
 
-    Statistics of floats leave NaN out, and statistics and dictionaries tell -0.0 from 0.0: filters would lose rows.
+    Statistics of floats omit NaN, and statistics and dictionaries tell -0.0 from 0.0: filters would lose rows.
     """
     path, kind = f"{above}{field.name}", field.type
     if not pa.types.is_nested(kind):
@@ -97,7 +97,7 @@ def _exact_leaves(field: pa.Field, above: str) -> list[str]:
 
 @contextmanager
 def _readable(what: str, hint: str) -> Iterator[None]:
-    """Tell what can't be read as damage; too little memory, which is an error of Arrow's, too, is none."""
+    """Report unreadable Parquet as damage, but not a lack of memory, which Arrow reports as an error, too."""
     try:
         yield
     except MemoryError as error:
@@ -107,7 +107,7 @@ def _readable(what: str, hint: str) -> Iterator[None]:
 
 
 def decode(content: bytes) -> pa.Table:
-    """Read a Parquet file from memory. It is small: threads and reading ahead would cost more than the reading."""
+    """Read a small Parquet file from memory, where threads and reading ahead would only cost."""
     with _readable("an object", "restore the catalogue from a backup"):
         return without_field_ids(read_within_limit(pq.ParquetFile(pa.BufferReader(content), pre_buffer=False)))
 
@@ -128,7 +128,7 @@ def read_footer(file: BinaryIO, key: Sequence[Column]) -> Footer:
 
 
 def key_range(ranges: Sequence[tuple[Any, Any]] | None, key: Sequence[Column]) -> KeyRange | None:
-    """The least and greatest value of each column of a key, in comparable form; None if one has none."""
+    """The least and greatest value of each key column, in comparable form; None if one has none."""
     if not ranges:
         return None
     sides = [(key_value(low, c.type), key_value(high, c.type)) for (low, high), c in zip(ranges, key, strict=True)]
@@ -138,7 +138,7 @@ def key_range(ranges: Sequence[tuple[Any, Any]] | None, key: Sequence[Column]) -
 
 
 def look(file: BinaryIO, task: LookTask) -> Look:
-    """Look at a file of the object root, and make it last."""
+    """Examine a file of the object root, and sync it."""
     with _readable("a file", "write it again"):
         sync(file)
         return look_at(file, task)
@@ -151,7 +151,7 @@ def column_names(file: BinaryIO) -> set[str]:
 
 
 def table_range(table: pa.Table, key: Sequence[Column]) -> KeyRange | None:
-    """Find the key range of rows at hand."""
+    """The key range of rows in memory."""
     if table.num_rows == 0 or not key:
         return None
     lows: list[KeyValue] = []

@@ -1,6 +1,6 @@
-"""Folders that belong to one process: gone when it ends, and known as left behind if it was killed.
+"""Folders that belong to one process: removed when it ends, and recognised as left behind if it was killed.
 
-A lock of the operating system's says whether the process lives; it goes with the process, however that ends.
+A file lock says whether the process lives; it is released with the process, however that ends.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ _NAME = re.compile("o[a-z2-7]{16}")
 
 
 class ProcessFolder:
-    """A folder below another that no one else takes for left behind as long as this process lives."""
+    """A folder that nobody takes for left behind while this process lives."""
 
     def __init__(self, above: Path) -> None:
         self.name, self._above, self._process = new_id("o"), above, os.getpid()
-        if above.is_symlink():  # who packed the store may have led it anywhere
+        if above.is_symlink():  # a store from elsewhere may link to anywhere
             raise OSError(errno.ELOOP, "it is a link")
         above.mkdir(parents=True, exist_ok=True)
-        # The lock is taken before there is a folder, so that no folder is ever seen without its owner.
+        # Lock before making the folder, so that none is ever seen without its owner.
         self._lock = _locked(above / f"{self.name}{_LOCK}")
         self.path.mkdir()
         atexit.register(self.remove)
@@ -40,11 +40,11 @@ class ProcessFolder:
 
     @property
     def is_own(self) -> bool:
-        """Whether this process made it, and not the one that it was forked off from."""
+        """Whether this process made it, rather than the parent it was forked from."""
         return os.getpid() == self._process
 
     def remove(self) -> None:
-        """Remove the folder; a fork of this process leaves it to the one that made it."""
+        """Remove the folder; a fork leaves it to the process that made it."""
         if self.is_own and self._lock >= 0:
             _remove(self._above, self.name)
             os.close(self._lock)
@@ -52,7 +52,7 @@ class ProcessFolder:
 
 
 def left_behind(above: Path) -> Iterator[tuple[str, int]]:
-    """Name the folders whose processes are dead, with their sizes in bytes."""
+    """List the folders whose processes are dead, with their sizes in bytes."""
     for name in _names(above):
         lock = _try_lock(above / f"{name}{_LOCK}")
         if lock is not None:
@@ -78,7 +78,7 @@ def _names(above: Path) -> list[str]:
 
 
 def _locked(path: Path) -> int:
-    """Make a file and lock it; again, if somebody took it for left behind in between."""
+    """Make a file and lock it; retry if somebody removed it as left behind in between."""
     while True:
         handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
         fcntl.flock(handle, fcntl.LOCK_EX)
@@ -89,7 +89,7 @@ def _locked(path: Path) -> int:
 
 
 def _try_lock(path: Path) -> int | None:
-    """Lock a file that nobody has locked; where there is no telling, somebody has."""
+    """Lock a file unless somebody holds it; if in doubt, somebody does."""
     try:
         handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
     except OSError:
@@ -103,7 +103,7 @@ def _try_lock(path: Path) -> int | None:
 
 
 def _remove(above: Path, name: str) -> None:
-    """The lock goes last: whoever finds the folder half removed finds who removes it, too."""
+    """Remove a folder, and its lock last: a half-removed folder still has an owner."""
     shutil.rmtree(above / name, ignore_errors=True)
     with suppress(OSError):
         (above / f"{name}{_LOCK}").unlink(missing_ok=True)

@@ -1,4 +1,4 @@
-"""A file that is read in parts from afar."""
+"""A remote file that is read in ranges."""
 
 from __future__ import annotations
 
@@ -9,34 +9,34 @@ from typing import BinaryIO, cast
 
 
 class RangedFile(io.RawIOBase):
-    """Reads what is asked for, and no more."""
+    """Reads exactly what is asked for."""
 
     def __init__(self, read: Callable[[int, int], bytes], size_bytes: int) -> None:
         self._read, self._size, self._at = read, size_bytes, 0
 
     def buffered(self, size: int) -> BinaryIO:
-        """Read ahead, so that small reads of neighbours are one."""
+        """Read ahead, so that nearby small reads become one."""
         return cast(BinaryIO, io.BufferedReader(self, size))
 
     def readable(self) -> bool:
-        """It is for reading."""
+        """Always true."""
         return True
 
     def seekable(self) -> bool:
-        """It can be read from anywhere."""
+        """Always true."""
         return True
 
     def tell(self) -> int:
-        """Where the next read begins."""
+        """The offset of the next read."""
         return self._at
 
     def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
-        """Go elsewhere."""
+        """Move to an offset."""
         self._at = {os.SEEK_SET: 0, os.SEEK_CUR: self._at, os.SEEK_END: self._size}[whence] + offset
         return self._at
 
     def readinto(self, buffer: bytearray | memoryview) -> int:  # type: ignore[override]
-        """Read what fits."""
+        """Read what fits into the buffer."""
         wanted = max(0, min(len(buffer), self._size - self._at))
         found = self._read(self._at, wanted) if wanted else b""
         buffer[: len(found)] = found

@@ -1,6 +1,7 @@
-"""An object root on S3 or HDFS: the same promises as a folder's, by a few verbs on blobs and a cache on this machine.
+"""An object root on S3 or HDFS: promises the same as a folder, by a few operations on blobs and a local cache.
 
-Nothing rests on conditional puts: names are random, and the catalogue alone says what counts."""
+Nothing relies on conditional puts: names are random, and the catalogue alone says what counts.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +25,7 @@ from anabranch.objects.workplaces import Workplace
 from anabranch.settings import RANGE_BYTES
 
 MARKER = "anabranch-root.json"
-"""Says which store writes here; others only read."""
+"""Names the store that writes here; others only read."""
 _STORES, _ASIDE = "stores", "aside"
 _RESTORE = "restore the object from a backup; other tables are not affected"
 
@@ -42,14 +43,14 @@ class RemoteRoot:
         self._process_folder = FarProcessFolder(blobs, _ASIDE)
 
     def put(self, content: bytes, suffix: str = ".parquet") -> SealedFile:
-        """Upload under a name that nobody has; a copy stays in the cache, since who writes often reads."""
+        """Upload under a new name; keep a copy in the cache, since writers often read."""
         path = self._new_path(suffix)
         self._blobs.put(path, content)
         self.cache.keep(self._cached(path), content)
         return SealedFile(path, len(content), hashlib.sha256(content).hexdigest())
 
     def put_stream(self, chunks: Iterable[bytes], suffix: str) -> SealedFile:
-        """Upload what comes in pieces; if it fails half-way, there is nothing under the name."""
+        """Upload pieces; if that fails half-way, nothing exists under the name."""
         path, described = self._new_path(suffix), _Measured(chunks)
         self._blobs.put(path, described)
         return SealedFile(path, described.size, described.digest.hexdigest())
@@ -60,25 +61,25 @@ class RemoteRoot:
         self._blobs.put(_checked(path), chunks)
 
     def put_temporary(self, content: bytes, suffix: str = ".parquet") -> str:
-        """Upload below a folder of this process."""
+        """Upload into this process's folder."""
         self.claim()
         return self._blobs.address(self._process_folder.put(content, suffix))
 
     def new_prefix(self) -> str:
-        """Name a prefix that nobody else writes to; a blob beside it says that it is wanted."""
+        """Name a prefix that nobody else writes to; a blob beside it marks it as wanted."""
         prefix = self._new_path("")
         self._blobs.put(f"{prefix}{found_files.BEGUN}", b"")
         return prefix
 
     def written(self, prefix: str) -> list[WrittenFile]:
-        """List the data files that an engine wrote, in the order of names; all else there goes."""
+        """List the data files that an engine wrote, by name; remove everything else there."""
         found = {blob.name.removeprefix(f"{prefix}/"): blob for blob in self._blobs.below(prefix)}
         kept = parquet_names([name for name in found if "/" not in name])
         self._blobs.delete(blob.name for name, blob in found.items() if name not in kept)
         return [WrittenFile(found[name].name, found[name].size_bytes) for name in kept]
 
     def settle(self, prefix: str) -> None:
-        """Take the mark away that says that the files are wanted; Unavailable if gc took it before."""
+        """Remove the mark that says that the files are wanted; Unavailable if gc removed it first."""
         mark = f"{prefix}{found_files.BEGUN}"
         try:
             self._blobs.size(mark)
@@ -89,42 +90,43 @@ class RemoteRoot:
         self._blobs.delete([mark])
 
     def workplace(self, name: str) -> Workplace:
-        """Below a prefix that has no objects."""
+        """A place below a prefix without objects."""
         self.claim()
         return self._blobs.workplace(f"{WORK}/{name}")
 
     def discard(self, path: str) -> None:
-        """Remove a blob or prefix; a remnant does no harm, an error here would hide a real one."""
+        """Remove a blob or prefix. A remnant does no harm; an error here would hide a real one."""
         with suppress(Unavailable):
             below = [blob.name for blob in self._blobs.below(path)]
             self._blobs.delete([f"{path}{found_files.BEGUN}", path, *below])
             self.cache.evict([self._cached(path)])
 
     def uri(self, path: str) -> str:
-        """Spark finds blobs by this address."""
+        """The address at which Spark finds a blob."""
         return self._blobs.address(_checked(path))
 
     def here(self, paths: Sequence[str]) -> set[str]:
-        """Those that the cache has."""
+        """Those in the cache."""
         return {path for path in paths if self.cache.has(self._cached(path))}
 
     def evict(self, paths: Sequence[str]) -> list[int]:
-        """Remove them from the cache, unless somebody reads them just now."""
+        """Remove files from the cache, unless somebody is reading them."""
         return self.cache.evict(map(self._cached, paths))
 
     def spark_options(self) -> Mapping[str, str]:
-        """What Spark needs to know with each read and write."""
+        """Options that Spark needs for each read and write."""
         return self._blobs.spark_options()
 
     @contextmanager
     def at_hand(self, addresses: Sequence[str]) -> Iterator[Mapping[str, str]]:
-        """Fetch files into the cache, compared with what was written, where they stay as long as the block lasts."""
+        """Fetch files into the cache, compared with what was written, and keep them there while the block lasts."""
         ours = list(dict.fromkeys(a for a in addresses if isinstance(a, FileAddress) or self._is_own(a)))
         with self.cache.holding([self._wanted(a) for a in ours]) as places:
             yield dict(zip(ours, map(str, places), strict=True))
 
     def open(self, path: str) -> BinaryIO:
-        """Open the copy in the cache, if there is one; else a pack is fetched, and all else is read in parts."""
+        """Open a file: a small pack from the cache, fetched if need be; others from the cache if there, else in
+        ranges."""
         name = self._cached(_checked(path))
         if path.partition(".")[2].startswith("pack") and self._size(path) <= _WHOLE_BYTES:
             with self.cache.holding([self._wanted(self.uri(path))]) as places:
@@ -135,11 +137,11 @@ class RemoteRoot:
         return RangedFile(lambda start, size: self._range(path, start, size), self._size(path)).buffered(RANGE_BYTES)
 
     def open_uri(self, uri: str) -> BinaryIO:
-        """Open a blob by the address that Spark knows it by."""
+        """Open a blob by its Spark address."""
         return self.open(self._path(uri))
 
     def check(self, path: str, size_bytes: int, sha256: str | None) -> Hashable | None:
-        """Compare the size that the server tells and, if a hash is given, all bytes."""
+        """Compare the size that the server reports and, if a hash is given, all bytes."""
         size, digest = (self._size(path), None) if sha256 is None else self._digest(path)
         if size != size_bytes:
             raise Corrupt(f"object {self.uri(path)} has {size} bytes, {size_bytes} were written", hint=_RESTORE)
@@ -149,7 +151,7 @@ class RemoteRoot:
         return None
 
     def files(self) -> Iterator[FoundFile]:
-        """List what has names that we give; files of one name are listed together."""
+        """List the blobs whose names we gave; those of one name are listed together."""
         groups: dict[str, list[Blob]] = {}
         for blob in self._blobs.below(""):
             name = found_files.own_name(blob.name)
@@ -160,7 +162,7 @@ class RemoteRoot:
             yield from (FoundFile(blob.name, blob.size_bytes, newest) for blob in blobs)
 
     def collect(self, paths: Iterable[str]) -> None:
-        """Remove blobs, the marks of prefixes first; nothing where another store writes."""
+        """Remove blobs, marks of prefixes first; Unavailable if the place belongs to another store."""
         wanted = list(paths)
         if wanted:
             self._check_owner()
@@ -173,13 +175,13 @@ class RemoteRoot:
         self.cache.evict(map(self._cached, wanted))
 
     def other_stores(self) -> list[str]:
-        """Each store that puts something here leaves a blob of its name."""
+        """The other stores that left a blob of their name here."""
         names = {blob.name.rpartition("/")[2] for blob in self._blobs.below(_STORES)}
         owner = self._owner()
         return sorted(names.union({owner} if owner else ()) - {self._store})
 
     def left_behind(self) -> list[tuple[str, int]]:
-        """List the folders of processes that have not been heard of for long."""
+        """List the folders of processes that were not reported alive for long."""
         return self._process_folder.left_behind()
 
     def remove_left_behind(self, name: str) -> None:
@@ -187,7 +189,7 @@ class RemoteRoot:
         self._process_folder.remove(name)
 
     def claim(self) -> None:
-        """Say that our store writes here, once; Unavailable if another one does."""
+        """Register our store as the writer here, once; Unavailable if another one is."""
         with self._lock:
             if self._is_claimed:
                 return
@@ -268,7 +270,7 @@ _WHOLE_BYTES = 64 * 1024 * 1024
 
 
 class _Measured:
-    """Pieces that pass, with their size and hash."""
+    """Passes pieces through, and computes their size and hash."""
 
     def __init__(self, chunks: Iterable[bytes]) -> None:
         self._chunks, self.size, self.digest = chunks, 0, hashlib.sha256()
@@ -281,7 +283,7 @@ class _Measured:
 
 
 def _checked(path: str) -> str:
-    """A path that leads nowhere but to an object, whoever wrote the catalogue."""
+    """The path, refused unless it is an object's, whoever wrote the catalogue."""
     if not is_object_path(path):
         hint = "the catalogue is damaged, or was made to harm; restore it from a backup"
         raise Corrupt(f"{path!r} is no place of an object", hint=hint)

@@ -1,4 +1,4 @@
-"""Files are compared with what was written before an engine reads them, so that damage is reported and never read."""
+"""Compares files with what was written before an engine reads them, so that damage is reported and never read."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from anabranch.objects.root import ObjectRoot, SealedFile
 from anabranch.settings import HASHING_THREADS, DamageSettings
 
 _sound: dict[tuple[str, str], Hashable] = {}
-"""The files, by address and hash, that this process has hashed and found as they were written, with their stamps."""
+"""The files, by address and hash, that this process has hashed and found sound, with their stamps."""
 
 
 class Soundness:
-    """Compares the size of a file each time, its hash once for a process, and again if the file was touched since.
+    """Compares a file's size each time, its hash once per process, and again if the file was written to since.
 
-    A file that was touched just now is not remembered: the next touch might leave the same time behind.
+    A file written a moment ago is not remembered: the next write might leave the same timestamp.
     """
 
     def __init__(self, root: ObjectRoot, settings: DamageSettings) -> None:
@@ -25,14 +25,14 @@ class Soundness:
         self._others: list[ObjectRoot] = []
 
     def include(self, root: ObjectRoot) -> None:
-        """Have files of another root at hand, too; they are compared where they are found (`ObjectFiles`)."""
+        """Also make files of another root available; they are compared where they are found (`ObjectFiles`)."""
         self._others.append(root)
 
     @contextmanager
     def at_hand(self, uris: Sequence[str]) -> Iterator[Mapping[str, str]]:
-        """Files for DuckDB, which reads this machine's alone and compares no checksums: so they are hashed.
+        """Make files available to DuckDB, which reads local files only and verifies no checksums: so hash them here.
 
-        Gives where they lie, if that is not where their addresses say; such were compared as they were fetched.
+        Yields the paths of files that are not at their addresses; those were compared when fetched.
         """
         with self._root.at_hand(uris) as own, ExitStack() as stack:
             unknown = self._unknown(uri for uri in uris if uri not in own)
@@ -45,12 +45,13 @@ class Soundness:
             yield places
 
     def wrote(self, uri: str, file: SealedFile) -> None:
-        """Remember a file that this process has just written, and hashed on the way: it is not read again for that."""
+        """Remember a file that this process has just written and hashed, so that it isn't read again for that."""
         if file.stamp is not None:
             _sound[uri, file.sha256] = file.stamp
 
     def before_spark(self, uris: Iterable[str]) -> None:
-        """Spark compares the checksums of pages: enough where hashing would take long, as it does from afar."""
+        """Check files before Spark reads them; its page checksums suffice where hashing would take long, or the root
+        is far."""
         if self._root.is_far:
             return
         unknown = self._unknown(uris)
@@ -58,12 +59,13 @@ class Soundness:
             self._hash(unknown)
 
     def before_rewrite(self, uris: Collection[str]) -> None:
-        """What is written anew gets a new hash, under which damage is never found: the old one is compared first."""
+        """Check the hashes of files to be rewritten: a new file gets a new hash, under which old damage would never
+        show."""
         with self._root.at_hand(list(uris)) as places:
             self._hash([file for file in _files(uris) if file not in places])
 
     def _unknown(self, uris: Iterable[str]) -> list[FileAddress]:
-        """The files that were not hashed as they are now; their sizes are compared."""
+        """The files that were not hashed in their present state; compares the sizes of all."""
         found = []
         for file in _files(uris):
             stamp = self._root.check(file.path, file.size_bytes, None)

@@ -1,4 +1,4 @@
-"""A file's stamp: another one when the file is written to."""
+"""A file's stamp, which changes when the file is written to."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ _TICK_NS = 100_000_000
 
 
 def stamp(found: os.stat_result) -> Hashable | None:
-    """Tell a file from what it will be once it is written to; clocks of file systems tick slowly, so not too early."""
+    """A value that changes when the file is written to; None for a file so young that its timestamp might not."""
     if time.time_ns() - found.st_mtime_ns < _TICK_NS:
         return None
     return own_stamp(found)
 
 
 def own_stamp(found: os.stat_result) -> Hashable:
-    """The same for a file that was put here just now under a name that nobody else knows yet."""
+    """The same for a file just made under a name that nobody else knows yet."""
     return (found.st_mtime_ns, found.st_ctime_ns, found.st_ino, found.st_dev)

@@ -27,7 +27,7 @@ except ImportError as error:
 
 _HTTP_PORT = 9870
 _ONCE = urllib3.Retry(0, redirect=False, raise_on_status=False)
-"""urllib3 would log each try with its address; we try again ourselves."""
+"""urllib3 would log each attempt with its address; we retry ourselves."""
 
 
 class WebHdfs:
@@ -41,9 +41,10 @@ class WebHdfs:
         self._pool = urllib3.PoolManager(timeout=HDFS_TIMEOUT_SECONDS, retries=_ONCE, maxsize=16)
 
     def put(self, name: str, content: bytes | Iterable[bytes]) -> None:
-        """Write under another name, then rename: a file that is being written can be seen.
+        """Write under another name, then rename: files are visible while they are written.
 
-        A rename never overwrites; what is put again, as a note is, is gone for a moment."""
+        A rename never overwrites, so a file that is put again is missing for a moment.
+        """
         with self._written(name, content) as temporary:
             if not self._renamed(temporary, name):
                 self._delete(name, recursive=False)
@@ -51,7 +52,7 @@ class WebHdfs:
                     raise Unavailable(f"{self.where} can't be written: a rename was refused", hint=_HINT)
 
     def create(self, name: str, content: bytes) -> None:
-        """Write under another name, and rename it if there is nothing yet, which the name node decides."""
+        """Write under another name, and rename if there is nothing yet, which the name node decides."""
         with self._written(name, content) as temporary:
             self._renamed(temporary, name)
 
@@ -66,7 +67,7 @@ class WebHdfs:
             found.release_conn()
 
     def read_range(self, name: str, start: int, size: int) -> bytes:
-        """Read a part."""
+        """Read a range."""
         if not size:
             return b""
         place = self._at_data_node("GET", name, "OPEN", offset=start, length=size)
@@ -77,13 +78,13 @@ class WebHdfs:
         return int(self._ask("GET", name, "GETFILESTATUS")["FileStatus"]["length"])
 
     def below(self, folder: str) -> Iterator[Blob]:
-        """List a folder, and those in it; none if it is not there."""
+        """List a folder and those in it; empty if it is missing."""
         try:
             described = self._ask("GET", folder, "LISTSTATUS")["FileStatuses"]["FileStatus"]
         except FileNotFoundError:
             return
         for found in described:
-            if not found["pathSuffix"]:  # it is a file itself
+            if not found["pathSuffix"]:  # the folder is a file
                 return
             name = f"{folder}/{found['pathSuffix']}" if folder else found["pathSuffix"]
             if found["type"] == "DIRECTORY":
@@ -92,7 +93,7 @@ class WebHdfs:
                 yield Blob(name, found["length"], found["modificationTime"] * 1000)
 
     def delete(self, names: Iterable[str]) -> None:
-        """Remove files, and the folder of a prefix that is empty then."""
+        """Remove files, and then-empty folders of prefixes."""
         above = set()
         for name in names:
             self._delete(name, recursive=True)
@@ -102,21 +103,21 @@ class WebHdfs:
                 self._delete(folder, recursive=False)
 
     def address(self, name: str) -> str:
-        """Spark has a client of HDFS of its own."""
+        """The address for Spark's own HDFS client."""
         return f"hdfs://{self._url.host}/{self._url.path and f'{self._url.path}/'}{name}"
 
     def spark_options(self) -> Mapping[str, str]:
-        """The address says all."""
+        """None needed: the address says all."""
         return {}
 
     def workplace(self, folder: str) -> Workplace:
-        """Python on executors has no client of HDFS that needs nothing but pyarrow."""
+        """Refuse: there is no HDFS client for executors that needs only pyarrow."""
         hint = "keep the objects of this repository in a folder that executors see, or on S3"
         raise InvalidRequest(f"jobs can't work below {self.where}: executors need a folder or S3", hint=hint)
 
     @contextmanager
     def _written(self, name: str, content: bytes | Iterable[bytes]) -> Iterator[str]:
-        """A file under another name, gone afterwards; gc knows that of an object by the object's own."""
+        """Write a file under another name, removed afterwards; for an object, gc recognises it by the object's name."""
         own = found_files.own_name(name)
         temporary = f"{name.partition('.')[0]}.tmp" if own else f"{name}.{new_id('o')}.tmp"
         try:
@@ -142,7 +143,7 @@ class WebHdfs:
             self._check(reply, "removed")
 
     def _at_data_node(self, method: str, name: str, op: str, **more: Any) -> str:
-        """Where the name node sends us for the bytes."""
+        """The data node's address that the name node sends us to."""
         described = self._ask(method, name, op, noredirect="true", **more)
         return str(described["Location"])
 
@@ -167,13 +168,13 @@ class WebHdfs:
                 time.sleep(_PAUSE_SECONDS * attempt)
 
     def _check(self, reply: Any, what: str) -> Any:
-        """Tell errors by their status."""
+        """Turn error statuses into exceptions."""
         if reply.status < 300:
             return reply
         if reply.status == _MISSING:
             raise FileNotFoundError(self.where)
         kind = _exception(reply)
-        # The server answers 403 to much else, too: where no data node is there yet, or a file is being written.
+        # The server also answers 403 if no data node is up yet, or a file is being written.
         is_denied = reply.status == 401 or kind in _DENIALS
         reason = "access denied" if is_denied else f"the server answered {reply.status}"
         raise Unavailable(f"{self.where} can't be {what}: {reason} ({kind})", hint=_HINT)
@@ -196,7 +197,7 @@ _HINT = "check the address (http= names the port of WebHDFS, usually 9870), the 
 
 
 def _exception(reply: Any) -> str:
-    """The class of what went wrong, as Hadoop names it."""
+    """Hadoop's class name of the error."""
     try:
         return str(json.loads(reply.data)["RemoteException"]["exception"])
     except (ValueError, KeyError, TypeError):

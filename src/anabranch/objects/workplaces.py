@@ -1,7 +1,8 @@
-"""Where the shards of a job work, and their driver with them: a folder that all of them see, or a place in a bucket.
+"""Where a job's shards and their driver work: a folder that all of them see, or a place in a bucket.
 
-This module is sent to Spark's executors by value and imports nothing of ours there. Keys are not sent along: a bucket
-is opened with those that each machine finds by itself (its environment, a profile, its role)."""
+This module is sent to Spark's executors by value and imports nothing of ours there. Keys are not sent along: each
+machine opens a bucket with those that it finds itself (environment, profile, role).
+"""
 
 from __future__ import annotations
 
@@ -19,21 +20,21 @@ _READERS = 16
 
 
 class Workplace(Protocol):
-    """Names and bytes that one job has for itself. Of several attempts at a shard, all ask here which one counts."""
+    """Files of one job. Also decides which of several attempts at a shard counts."""
 
     path: str
-    """Where it is, as messages and Spark's paths know it."""
+    """Where it is, for messages and for Spark."""
     spark_options: Mapping[str, str]
-    """What Spark has to be told to write here; never a secret."""
+    """Options that Spark needs to write here; never a secret."""
 
     def make(self) -> None:
-        """Make the place, unless it is there."""
+        """Make the place, unless it exists."""
 
     def why_unseen(self) -> str | None:
-        """Say why who asks can't work here; None if it can."""
+        """Say why the caller can't work here; None if it can."""
 
     def names(self, folder: str = "") -> list[str]:
-        """List what is in a folder, sorted; nothing if there is no such folder."""
+        """List a folder, sorted; empty if there is no such folder."""
 
     def read(self, names: Sequence[str]) -> list[bytes]:
         """Read files, each whole."""
@@ -42,29 +43,29 @@ class Workplace(Protocol):
         """Open a file for Arrow to read from, in any order."""
 
     def open_object(self, address: str) -> Any:
-        """Open an object of the store by the address that engines know it by."""
+        """Open an object of the store by its address for engines."""
 
     def write(self, name: str, content: bytes) -> None:
-        """Write a file: it lasts when this returns, whole or not at all where others look for it."""
+        """Write a file: durable on return, and never seen incomplete where others look for it."""
 
     def sink(self, name: str) -> AbstractContextManager[Any]:
-        """A block in which Arrow writes to a file; it is there, and lasts, after the block."""
+        """A block in which Arrow writes to a file; the file exists and is durable after the block."""
 
     def offer(self, number: int, content: bytes) -> bool:
-        """Offer the manifest of an attempt at a shard; False if it is certain that another one counts."""
+        """Offer the manifest of an attempt at a shard; False if it is certain that another attempt counts."""
 
     def winners(self, number: int | None = None) -> dict[int, str]:
-        """By shard, the name of the manifest that counts now; of one shard, or of all that are finished."""
+        """The name of the manifest that counts now, by shard: of one shard, or of all finished ones."""
 
     def remove(self, name: str = "") -> None:
         """Remove a folder in it, or all of it; a remnant does no harm."""
 
     def remove_older(self, seconds: float) -> None:
-        """Remove places beside this one in which nothing was done for so long."""
+        """Remove neighbouring places that were idle for this long."""
 
 
 class FolderPlace:
-    """A folder at the same path everywhere. A manifest is made by a hard link, which succeeds once, also on NFS."""
+    """A folder at the same path everywhere. A manifest is a hard link: making it succeeds only once, even on NFS."""
 
     spark_options: Mapping[str, str] = {}
 
@@ -109,7 +110,7 @@ class FolderPlace:
         _sync(path)
 
     def offer(self, number: int, content: bytes) -> bool:
-        """Make the manifest whole or not at all; all that the attempt wrote lasts before it is there."""
+        """Make the manifest, whole or not at all, after all that the attempt wrote is durable."""
         draft = f"draft-{uuid.uuid4().hex}"
         self.write(draft, content)
         try:
@@ -145,10 +146,11 @@ class FolderPlace:
 
 
 class BucketPlace:
-    """A prefix of a bucket, by Arrow's own client, which executors have. Nothing rests on conditions of the server:
+    """A prefix of a bucket, by Arrow's own client, which executors have. Relies on no conditional writes.
 
-    every attempt has a manifest of its own, and of those of a shard the first one by name counts for whoever lists
-    them. A driver lists once, when all shards are finished, and publishes what it saw then."""
+    Every attempt has its own manifest, and of those of a shard the first by name counts for whoever lists them. A
+    driver lists once, when all shards are finished, and publishes what it saw then.
+    """
 
     def __init__(self, path: str, endpoint: str | None, region: str | None, spark_options: Mapping[str, str]) -> None:
         self.path = f"s3a://{path}"
@@ -163,7 +165,7 @@ class BucketPlace:
         self.write(_MARK, b"")
 
     def why_unseen(self) -> str | None:
-        """An error is told by its class: what servers answer may repeat parts of a request."""
+        """Say why; names an error's class only, since a server's answer may repeat parts of the request."""
         try:
             return None if self._info(_MARK).is_file else "it is not there"
         except OSError as error:
