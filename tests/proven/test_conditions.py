@@ -153,3 +153,20 @@ def test_a_day_written_out_and_moved_can_not_fail() -> None:
     moved = "SELECT d FROM a WHERE d < DATE '1994-01-01' + INTERVAL '99999' YEAR"
     assert not prove_query(moved, columns, {}).may_fail
     assert prove_query("SELECT d FROM a WHERE d + INTERVAL '1' YEAR > DATE '1994-01-01'", columns, {}).may_fail
+
+
+@pytest.mark.parametrize(
+    ("text", "may_fail"),
+    [
+        ("n < 1 + 10", False),
+        ("n < 2147483646 + 1", False),
+        ("n < 2147483647 + 1", True),
+        ("n < -2147483647 - 2", True),
+        ("n < 46341 * 46341", True),
+        ("n < 2147483648 + 1", False),
+        ("n < n + 1", True),
+    ],
+)
+def test_arithmetic_of_literals_fails_only_where_it_overflows(text: str, may_fail: bool) -> None:
+    columns = {"a": [("n", DataType("int"))]}
+    assert prove_query(f"SELECT n FROM a WHERE {text}", columns, {}).may_fail is may_fail

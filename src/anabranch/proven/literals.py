@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 import re
 from calendar import monthrange
 from collections.abc import Sequence
@@ -39,6 +40,18 @@ def literal_value(node: exp.Expr, sign: str = "") -> Value:
     if re.fullmatch(r"(\d+\.?\d*|\.\d+)[eE][+-]?\d{1,2}", text):
         return Value(cast_to(exp.Literal.string(sign + text), DOUBLE), DOUBLE)
     raise Unproven(f"the number {shortened(text)}")
+
+
+_ARITHMETIC = {"+": operator.add, "-": operator.sub, "*": operator.mul}
+
+
+def fits_by_literals(name: str, values: Sequence[Value], type_: DataType) -> bool:
+    """Tell whether the result of integer arithmetic is known not to overflow, because all operands are literals."""
+    literals = [int(v.literal) for v in values if v.type and v.type.is_integer and v.literal is not None]
+    if name not in _ARITHMETIC or len(literals) != 2 or len(values) != 2:
+        return False
+    bits = {"int": 31, "bigint": 63}.get(type_.name, 0)
+    return -(1 << bits) <= _ARITHMETIC[name](*literals) < 1 << bits
 
 
 def is_plain_time(node: exp.Expr, target: DataType) -> bool:

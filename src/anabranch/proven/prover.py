@@ -10,7 +10,7 @@ from sqlglot import exp
 
 from anabranch.model.types import FLOATS, INTEGERS, VOID, DataType
 from anabranch.proven.by_literal import SPECIAL, bytes_of, local_time, matched, split_part_of
-from anabranch.proven.literals import is_plain_time, literal_value, typed_literals
+from anabranch.proven.literals import fits_by_literals, is_plain_time, literal_value, typed_literals
 from anabranch.proven.rewrites import NULL_TESTS, computed
 from anabranch.proven.table.decimals import decimal_arithmetic
 from anabranch.proven.table.row import (
@@ -135,7 +135,10 @@ class Prover:
             DataType(k) if k in ("int", "bigint", "double") else v.type for k, v in zip(kinds, given, strict=True)
         ]
         values = [self.convert(v, t) if t else v for v, t in zip(given, wanted, strict=True)]
-        return built(row, values, row.result([v.type or STRING for v in values]))
+        result = row.result([v.type or STRING for v in values])
+        if row.may_fail and fits_by_literals(row.names[0], values, result):
+            row = replace(row, may_fail=False)
+        return built(row, values, result)
 
     def _brought_together(self, values: Sequence[Value]) -> list[Value]:
         """Bring values to their common type."""
