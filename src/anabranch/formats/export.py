@@ -1,4 +1,4 @@
-"""export: rows into a file, batch by batch; the file appears complete or not at all."""
+"""export: write rows into a file, batch by batch; the file appears complete or not at all."""
 
 from __future__ import annotations
 
@@ -25,17 +25,17 @@ class ExportRequest:
     """Where rows go, and how they are written."""
 
     target: str | BinaryIO
-    """A path, or a stream that is open for writing."""
+    """A path, or a stream open for writing."""
     format: str | None = None
     array: bool = False
-    """JSON: one array in place of one object per line."""
+    """For JSON: one array instead of one object per line."""
     force: bool = False
-    """Whether a file that is there is replaced."""
+    """Whether to replace an existing file."""
     style: CsvStyle = field(default_factory=CsvStyle)
 
 
 def export(rows: AbstractContextManager[tuple[pa.Schema, Iterable[pa.RecordBatch]]], request: ExportRequest) -> int:
-    """Write rows batch by batch, in their order, once the target is open; returns how many there were."""
+    """Write rows in their order, batch by batch, once the target is open; return their number."""
     format = _format(request)
     write = {"csv": _write_csv, "json": _write_json, "parquet": _write_parquet}[format]
     with _target(request, format) as sink, rows as (schema, batches):
@@ -43,7 +43,7 @@ def export(rows: AbstractContextManager[tuple[pa.Schema, Iterable[pa.RecordBatch
 
 
 def _format(request: ExportRequest) -> str:
-    """The format that was asked for, else by the file's name; a folder's would tell none."""
+    """The requested format, or the one the file's name implies; a folder is refused."""
     if not isinstance(request.target, str):
         return request.format or "csv"
     path = Path(request.target)
@@ -56,7 +56,7 @@ def _format(request: ExportRequest) -> str:
 
 
 def csv_style(delimiter: str, header: bool, quote: str, null: str, quote_all: bool) -> CsvStyle:
-    """Check how CSV is to be written."""
+    """Check the options for writing CSV."""
     checked = check_options(TextOptions(delimiter=delimiter, quote=quote))
     if not checked.quote:
         raise InvalidRequest("CSV can't be written without a quote", hint="fields that hold the delimiter need it")
@@ -99,7 +99,7 @@ def _write_parquet(sink: Any, schema: pa.Schema, batches: Iterable[pa.RecordBatc
 
 @contextmanager
 def _target(request: ExportRequest, format: str) -> Iterator[Any]:
-    """Open the target: a stream as it is; a file under another name, which becomes its own when all is written."""
+    """Open the target: a stream as it is; a file under a temporary name, renamed once all is written."""
     if not isinstance(request.target, str):
         yield request.target
         return
@@ -118,7 +118,7 @@ def _target(request: ExportRequest, format: str) -> Iterator[Any]:
 
 
 def _opened(partial: Path, ending: str) -> Any:
-    """Open a new file; what is written is compressed as the ending of its name to be says."""
+    """Open a new file, compressed according to the ending of its final name."""
     return lzma.open(partial, "wb") if ending == XZ else pa.output_stream(str(partial), compression=CODECS.get(ending))
 
 

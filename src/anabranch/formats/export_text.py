@@ -1,4 +1,4 @@
-"""Values to the text of CSV and JSON, in a form that reading them gives the same values back."""
+"""Values as text of CSV and JSON, in a form that reads back as the same values."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ class CsvStyle:
 
 
 def csv_header(names: list[str], style: CsvStyle) -> bytes:
-    """The line that names the columns."""
+    """The line with the column names."""
     fields = [_quoted(pa.array([name], pa.string()), style)[0].as_py() for name in names]
     return (style.delimiter.join(fields) + "\n").encode()
 
 
 def csv_lines(batch: pa.RecordBatch, style: CsvStyle) -> bytes:
-    """Rows as lines; a null is the null text without quotes, and a text that looks like it has quotes."""
+    """Rows as lines. A null is the null text without quotes; a text that equals it is quoted."""
     if not batch.num_rows:
         return b""
     columns = [_column(batch.column(i), style) for i in range(batch.num_columns)]
@@ -44,7 +44,7 @@ def csv_lines(batch: pa.RecordBatch, style: CsvStyle) -> bytes:
 
 
 def json_lines(batch: pa.RecordBatch) -> list[str]:
-    """Rows as objects, each in a line; put together by column, for speed."""
+    """Rows as objects, one per line; assembled by column, for speed."""
     if not batch.num_rows:
         return []
     pieces: list[Any] = []
@@ -56,7 +56,7 @@ def json_lines(batch: pa.RecordBatch) -> list[str]:
 
 
 def _json_values(values: pa.Array) -> pa.Array:
-    """Values as JSON writes them; what it has no form for is text."""
+    """Values as JSON writes them; as text where JSON has no form for them."""
     kind = values.type
     if pa.types.is_integer(kind) or pa.types.is_boolean(kind):
         return values.cast(pa.string())
@@ -78,7 +78,7 @@ def _column(values: pa.Array, style: CsvStyle) -> pa.Array:
 
 
 def _quoted(texts: pa.Array, style: CsvStyle) -> pa.Array:
-    """Put quotes around what could be taken for something else."""
+    """Quote texts that could be taken for something else."""
     quote = style.quote
     special = pc.match_substring_regex(
         texts, f"[\\r\\n{_escaped(quote)}{_escaped(style.delimiter)}]|^[ \\t]|[ \\t]$|^$"
@@ -105,7 +105,7 @@ def _texts(values: pa.Array) -> pa.Array:
 
 
 def _times(values: pa.Array) -> pa.Array:
-    """ISO 8601, with Z for an instant; no fraction where it is nothing."""
+    """ISO 8601, with Z for an instant, and without a zero fraction."""
     texts = values.cast(pa.timestamp("us", values.type.tz)).cast(pa.string())
     return pc.replace_substring(pc.replace_substring(texts, " ", "T"), ".000000", "")
 
@@ -119,7 +119,7 @@ def _one(value: Any) -> str | None:
 
 
 def _plain(value: Any) -> Any:
-    """A value in JSON's forms: decimals and times as text, bytes as hexadecimal digits, NaN and infinities as text."""
+    """A value in JSON's terms: decimals, times, NaN and infinities as text, bytes as hexadecimal digits."""
     if isinstance(value, Mapping):
         return {str(name): _plain(inner) for name, inner in value.items()}
     if isinstance(value, (list, tuple)):

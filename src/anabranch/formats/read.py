@@ -1,4 +1,4 @@
-"""Files that users bring: found, and read in the process or on Spark, by the same readers."""
+"""Reads the files that users bring, in the process or on Spark, with the same readers."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from anabranch.formats.rules.text import TextOptions, check_options
 from anabranch.plan.engine import Work
 
 Progress = Callable[[str], None]
-"""Takes a line about what comes next."""
+"""Is told what comes next, in one line."""
 
 
 @dataclass(frozen=True)
@@ -37,12 +37,12 @@ class FileRows:
     row_count: int
     bad_count: int
     notes: tuple[str, ...] = ()
-    """What may surprise: columns that are text because of a few values, or that got another name."""
+    """What may surprise: columns that are text because of a few values, or that were renamed."""
     places: RowPlaces | None = field(default=None, repr=False)
-    """Where each row stands; None where they were read on Spark."""
+    """Where each row comes from; None if read on Spark."""
 
     def naming_places(self) -> AbstractContextManager[None]:
-        """Let errors of a write of these rows name their files and lines, as far as they are known."""
+        """Make errors in writing these rows name their files and lines, as far as known."""
         return self.places.naming_places() if self.places else nullcontext()
 
 
@@ -62,7 +62,7 @@ def read_files(engines: Engines, request: FilesRequest, progress: Progress = lam
 
 
 def _options_for(files: Sequence[DataFile], request: FilesRequest) -> TextOptions:
-    """How the text of these files is written: with tabs between fields if they are called so."""
+    """The options for the text of these files; the delimiter is a tab if their names say so."""
     of_text = [f.path for f in files if f.format == "csv"]
     tabs = [path for path in of_text if is_tabbed(path)]
     if request.has_delimiter or not tabs:
@@ -81,7 +81,7 @@ def read_in_process(
     bad: BadRows,
     progress: Progress = lambda _: None,
 ) -> tuple[RowPlaces, tuple[str, ...]]:
-    """Read files into one Arrow table, which knows where its rows stand; and say what may surprise in it."""
+    """Read files into one Arrow table with the places of its rows, and note what may surprise."""
     parts = []
     for number, file in enumerate(files, 1):
         progress(f"reading file {number:,} of {len(files):,}")
@@ -93,7 +93,7 @@ def read_in_process(
     check_columns({p.file.path: p.rows.column_names for p in parts}, request)
     rows = with_types(parts, reading)
     if not rows.num_columns:
-        rows = empty_rows(reading.columns)  # an empty array names no columns
+        rows = empty_rows(reading.columns)  # An empty array names no columns.
     places = RowPlaces(rows, tuple((part.file, part.rows.num_rows) for part in parts), reading)
     described = tuple(notes(places, names))
     wrong = rows_with_bad_keys(places, request.key) if bad.are_set_aside else {}
@@ -101,7 +101,7 @@ def read_in_process(
 
 
 def _needs_spark(engines: Engines, files: Sequence[DataFile]) -> bool:
-    """Ask for the engine; some Parquet can only be read in the process."""
+    """Pick the engine; some Parquet can only be read in the process."""
     size = 0
     for file in files:
         with translated(file.path, file.format):
@@ -115,7 +115,7 @@ def _needs_spark(engines: Engines, files: Sequence[DataFile]) -> bool:
 
 
 def _beyond_spark(files: Sequence[DataFile]) -> str | None:
-    """What Spark can't do with these files of Parquet, which it reads itself."""
+    """What Spark, which reads Parquet itself, cannot do with these files; None if nothing."""
     packed = [f.path for f in files if is_in_zip(f.path)]
     if packed:
         return f"Spark can't unpack {packed[0]!r}"
@@ -123,7 +123,7 @@ def _beyond_spark(files: Sequence[DataFile]) -> str | None:
 
 
 def _foreign_types(files: Sequence[DataFile]) -> Iterator[tuple[str, str]]:
-    """Types of Parquet that the process reads and Spark does not."""
+    """Parquet types that the process can read and Spark cannot."""
     for file in files:
         with translated(file.path, file.format):
             schema = pyarrow.parquet.ParquetFile(file.path).schema
@@ -134,4 +134,4 @@ def _foreign_types(files: Sequence[DataFile]) -> Iterator[tuple[str, str]]:
 
 
 _FOREIGN = {'"nanoseconds"': "times in nanoseconds", '"Float16"': "float16"}
-"""What the description of a type has in it, and what it is called."""
+"""What marks a type's description, and what the type is called."""

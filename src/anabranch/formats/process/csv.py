@@ -1,4 +1,4 @@
-"""CSV in the process: fast where all is well; record by record, with line numbers, where it is not."""
+"""CSV in the process: fast if all is well; otherwise record by record, with line numbers."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _AFTER_QUOTE = "text follows a quote that closes a field"
 
 @dataclass(frozen=True)
 class Head:
-    """What the first lines of a file tell: its columns, and where the rows begin."""
+    """What the first lines of a file tell: its columns, and where its rows begin."""
 
     names: tuple[str, ...]
     line_count: int
@@ -36,7 +36,7 @@ class Head:
 
 @dataclass(frozen=True)
 class Chunk:
-    """Some records of a file: their columns as text, where each began, its own text; and those that can't be read."""
+    """Some records of a file: their columns as text, where each began, its own text; and those that cannot be read."""
 
     columns: pa.Table
     lines: Sequence[int]
@@ -45,7 +45,7 @@ class Chunk:
 
 
 class Record(NamedTuple):
-    """One record: where it begins, its text, and whether its quotes are closed; only the last one's may be open."""
+    """One record: where it begins, its text, and whether its quotes are closed, which only the last's may not be."""
 
     line: int
     text: str
@@ -53,7 +53,7 @@ class Record(NamedTuple):
 
 
 def read_head(path: str, options: TextOptions) -> Head:
-    """Read the names of the columns: from the header, or c0, c1 … where there is none."""
+    """Read the names of the columns: from the header, or c0, c1 … without one."""
     with lines_of(path, options.encoding) as lines:
         records = records_of(lines, options)
         first = next(records, None)
@@ -73,10 +73,10 @@ def read_head(path: str, options: TextOptions) -> Head:
 
 
 def read_quickly(path: str, names: Sequence[str], line_count: int, options: TextOptions) -> pa.Table | None:
-    """Read all rows as text; None if some can't be read, so that they have to be looked for."""
+    """Read all rows as text; None if some cannot be read, and must be searched for."""
     if not is_plain(path, options):
         return None
-    # A row with a field too many at the end is noticed, unless a quote that is not closed swallows it.
+    # A sentinel row with one field too many is reported as invalid, unless an unclosed quote swallows it.
     last = options.delimiter * len(names)
     odd: list[str] = []
 
@@ -94,14 +94,14 @@ def read_quickly(path: str, names: Sequence[str], line_count: int, options: Text
                 found = pyarrow.csv.read_csv(followed, read, parse, _as_bytes(names))
             return _null_texts(_decoded(found), options) if odd == [last] else None
         except pa.ArrowInvalid:
-            # A record may be larger than a block; text that is not UTF-8 is not, and is looked for.
+            # A record may exceed the block, so retry with a larger one; other faults are searched for.
             if odd or size >= _LARGEST_BLOCK_BYTES:
                 return None
             size = min(size * 16, _LARGEST_BLOCK_BYTES)
 
 
 def read_carefully(path: str, names: Sequence[str], line_count: int, options: TextOptions) -> Iterator[Chunk]:
-    """Read record by record; each chunk tells the lines of its rows."""
+    """Read record by record; each chunk knows the lines of its rows."""
     with lines_of(path, options.encoding) as lines:
         records = (record for record in records_of(lines, options) if record.line > line_count)
         while some := _take(records, _CHUNK_BYTES):
@@ -141,7 +141,7 @@ def _chunk(path: str, taken: Sequence[Record], names: Sequence[str], options: Te
 
 
 def without(rows: pa.Table, places: Collection[int]) -> pa.Table:
-    """The rows that are not at these places."""
+    """The rows other than those at these places."""
     kept = [i for i in range(rows.num_rows) if i not in places]
     return rows.take(pa.array(kept, pa.int64())) if places else rows
 
@@ -155,12 +155,12 @@ def _undecodable(found: pa.Table) -> dict[int, str]:
 
 
 def _shown(text: str) -> str:
-    """A record's text, decoded; bytes that are no text are kept."""
+    """A record's text, decoded; bytes that are not text are kept."""
     return text.encode("latin-1").decode("utf-8", "surrogateescape").rstrip("\r\n")
 
 
 def records_of(lines: Iterable[str], options: TextOptions) -> Iterator[Record]:
-    """Put lines together to records: a quoted field may hold line ends. Empty lines are no records."""
+    """Join lines into records, since a quoted field may contain line ends. Empty lines are skipped."""
     numbered = enumerate(lines, 1)
     for number, line in itertools.islice(numbered, options.skip, None):
         quoted, parts = _ends_quoted(line, options), [line]
@@ -176,7 +176,7 @@ def records_of(lines: Iterable[str], options: TextOptions) -> Iterator[Record]:
 
 
 def _ends_quoted(line: str, options: TextOptions, quoted: bool = False) -> bool:
-    """Tell whether a quoted field is still open at the end of a line."""
+    """Whether a quoted field is still open at the end of a line."""
     quote, delimiter, escape = options.quote, options.delimiter, options.escape
     if not quote or (not quoted and quote not in line):
         return False

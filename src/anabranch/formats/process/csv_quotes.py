@@ -1,4 +1,4 @@
-"""Quotes in CSV: whether those of each field are where they should be, and escapes written as doubled quotes."""
+"""Quotes in CSV: whether they are where they should be, and escaped quotes rewritten as doubled ones."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ _BLOCK_LINES = 20_000
 
 
 def is_plain(path: str, options: TextOptions) -> bool:
-    """Tell whether each quote of a file begins a field, ends one, or is doubled in one; and nothing is escaped.
+    """Whether each quote of a file begins a field, ends one, or is doubled inside one, and nothing is escaped.
 
-    A file that is not plain may be well quoted all the same: fields that are not quoted may have quotes in them.
+    A file that is not plain may still be well-formed, since unquoted fields may contain quotes.
     """
     if not options.quote:
         return True
@@ -33,14 +33,14 @@ def is_plain(path: str, options: TextOptions) -> bool:
 
 @cache
 def _misplaced(options: TextOptions) -> re.Pattern[str]:
-    """A quote with something else beside it than what ends a field, or another quote."""
+    """Matches a quote next to anything but a field boundary or another quote."""
     other = f"[^{re.escape(options.delimiter)}{re.escape(options.quote)}\r\n]"
     quote = re.escape(options.quote)
     return re.compile(f"{quote}(?:{other}|(?<={other}{quote}))")
 
 
 def is_line_by_line(path: str, options: TextOptions) -> bool:
-    """Tell whether a file is plain, its quotes are closed, and none of them holds the end of a line."""
+    """Whether a file is plain, its quotes are closed, and none of them contains a line end."""
     if not options.quote:
         return True
     is_outside = True
@@ -53,7 +53,7 @@ def is_line_by_line(path: str, options: TextOptions) -> bool:
 
 
 def _between(path: str, options: TextOptions) -> Iterator[list[str]]:
-    """What stands between quoted fields, nothing for a doubled quote; the file has a delimiter at either end."""
+    """The pieces between quoted fields, empty for a doubled quote; as if the file began and ended with a delimiter."""
     is_outside, left = True, options.delimiter
     for block in _blocks(path, options):
         pieces = (left + block).split(options.quote)
@@ -65,7 +65,7 @@ def _between(path: str, options: TextOptions) -> Iterator[list[str]]:
 
 
 def _blocks(path: str, options: TextOptions) -> Iterator[str]:
-    """The text of a file after the lines to skip, with escapes taken out; each byte as one character."""
+    """The text of a file after the lines to skip, escapes masked, each byte as one character."""
     if not options.skip and not options.escape:
         with open_utf8(path, options.encoding) as stream:
             yield stream.read(_BLOCK_BYTES).removeprefix(codecs.BOM_UTF8).decode("latin-1")
@@ -84,7 +84,7 @@ def _has(path: str, options: TextOptions, character: str) -> bool:
 
 
 def doubled(record: str, options: TextOptions) -> str | None:
-    """A record with quotes doubled instead of escaped; None if text follows a quote that closes a field."""
+    """A record with quotes doubled instead of escaped; None if text follows a closing quote."""
     if not options.quote or options.quote not in record:
         return record
     fields = list(_field(options).finditer(record))
@@ -103,14 +103,14 @@ def _doubled_field(field: re.Match[str], options: TextOptions) -> str:
 
 @cache
 def _escapes(options: TextOptions) -> re.Pattern[str]:
-    """An escape stands before a quote or before itself; elsewhere it is just text."""
+    """Matches an escape before a quote or before itself; elsewhere it is plain text."""
     quote, escape = re.escape(options.quote), re.escape(options.escape or "")
     return re.compile(f"{escape}([{quote}{escape}])")
 
 
 @cache
 def _field(options: TextOptions) -> re.Pattern[str]:
-    """A field, and what ends it."""
+    """Matches a field and what ends it."""
     quote, delimiter = re.escape(options.quote), re.escape(options.delimiter)
     escape = re.escape(options.escape or options.quote)
     alone = f"|{escape}" if options.escape else ""

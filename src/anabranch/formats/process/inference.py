@@ -1,6 +1,6 @@
-"""Types for the columns of files that declare none: one for all files, so that they fit together.
+"""Chooses types for undeclared columns: the same for all files, so that they fit together.
 
-The parts need not be at hand: where they are read elsewhere, parts without rows and what was reported of them do."""
+Works on parts without rows, too, if facts about their text were collected where they were read."""
 
 from __future__ import annotations
 
@@ -27,23 +27,23 @@ _APART = "import them one by one, or give the types"
 
 @dataclass(frozen=True)
 class Shapes:
-    """What all parts of JSON together have in the columns that are not declared."""
+    """What all parts of JSON together contain in undeclared columns."""
 
     by_name: Mapping[str, JsonShape]
     written: frozenset[str]
-    """Columns that are taken as they are written: Arrow read them as different types in different parts."""
+    """Columns to be taken as written, because Arrow read different types in different parts."""
 
 
 @dataclass(frozen=True)
 class Types:
-    """The types that text gets, and those of all columns in the end."""
+    """The types that text columns get, and the final schema of all columns."""
 
     texts: Mapping[str, DataType]
     columns: pa.Schema
 
 
 def renamed(part: FilePart, reading: Reading) -> FilePart:
-    """A part whose columns have the names that they are to have."""
+    """A part under the new names of its columns."""
     names = reading.new_names(part.file.path, part.rows.column_names)
     texts = {names[name]: tried for name, tried in part.texts.items()}
     kinds = {((names[str(place[0])], *place[1:]), kind) for place, kind in part.kinds}
@@ -51,7 +51,7 @@ def renamed(part: FilePart, reading: Reading) -> FilePart:
 
 
 def with_types(parts: Sequence[FilePart], reading: Reading) -> pa.Table:
-    """Unite parts that are at hand, and give a type to what is not declared."""
+    """Combine parts in memory, and choose types for undeclared columns."""
     shapes = find_shapes(parts, reading.options)
     shaped = [shape(part, shapes, reading, again_of(part, reading)) for part in parts]
     facts = [{n: TextFacts(part.rows.column(n), reading.options) for n in part.texts} for part in shaped]
@@ -61,7 +61,7 @@ def with_types(parts: Sequence[FilePart], reading: Reading) -> pa.Table:
 
 
 def find_shapes(parts: Sequence[FilePart], options: TextOptions) -> Shapes:
-    """Put together what the parts of JSON have where."""
+    """Combine what the parts of JSON contain."""
     times = inferred(options, times_only=True)
     found = shapes_of({pair for part in parts for pair in part.kinds})
     tried = [name for name, shape_ in found.items() if shape_.tried(times)]
@@ -69,12 +69,12 @@ def find_shapes(parts: Sequence[FilePart], options: TextOptions) -> Shapes:
 
 
 def again_of(part: FilePart, reading: Reading) -> Callable[[], FilePart]:
-    """How a part is read again, with its undeclared columns as they are written: once, if at all."""
+    """How to read a part again with undeclared columns as written; done at most once."""
     return cache(lambda: renamed(as_written(part, reading), reading))
 
 
 def shape(part: FilePart, shapes: Shapes, reading: Reading, again: Callable[[], FilePart]) -> FilePart:
-    """A part whose columns of JSON have the types that the shape of all values tells, or are text to be tried."""
+    """Give the JSON columns of a part the types that the shape of all values implies, or leave text to be tried."""
     times = inferred(reading.options, times_only=True)
     described = {str(place[0]) for place, _ in part.kinds if len(place) == 1}
     for name in [name for name in shapes.by_name if name in described]:
@@ -86,7 +86,7 @@ def shape(part: FilePart, shapes: Shapes, reading: Reading, again: Callable[[], 
 
 
 def _have_one_type(parts: Sequence[FilePart], name: str, shape_: JsonShape) -> bool:
-    """Whether all numbers are of one type already; what has no type but text always is."""
+    """Whether all parts already read one type: for numbers any, otherwise text."""
     with_kinds = [part for part in parts if any(place == (name,) for place, _ in part.kinds)]
     types = {part.rows.schema.field(name).type for part in with_kinds} - {pa.null()}
     return len(types) == 1 and (shape_.is_number or types == {pa.string()})
@@ -110,7 +110,7 @@ def _with_column(part: FilePart, name: str, column: pa.ChunkedArray) -> FilePart
 
 
 def _long_decimals(parts: Sequence[FilePart]) -> set[str]:
-    """Columns of decimals with so many digits that a double would round them."""
+    """Columns of decimals with more digits than a double keeps."""
     found = [(f.name, part.rows.column(f.name)) for part in parts for f in part.rows.schema if is_decimal(f.type)]
     return {name for name, column in found if (pc.max(pc.abs(column)).as_py() or 0) >= LONG_FROM}
 
@@ -118,7 +118,7 @@ def _long_decimals(parts: Sequence[FilePart]) -> set[str]:
 def find_types(
     parts: Sequence[FilePart], facts: Sequence[Mapping[str, ColumnFacts]], long_decimals: Collection[str] = ()
 ) -> Types:
-    """Choose a type for every column that is still text, by the facts of each part; then unite the parts' types."""
+    """Choose a type for every column that is still text, by the facts of each part; then unite the parts' schemas."""
     texts: dict[str, DataType] = {}
     unknown: dict[str, tuple[DataType, ...]] = {}
     long = set(long_decimals)
@@ -150,27 +150,27 @@ def _typed_schema(part: FilePart, texts: Mapping[str, DataType]) -> pa.Schema:
 
 
 def typed(part: FilePart, texts: Mapping[str, DataType], options: TextOptions) -> pa.Table:
-    """The rows of a part, its text given types."""
+    """The rows of a part, with its text converted."""
     for name in part.texts:
         part = _with_column(part, name, convert(part.rows.column(name), texts[name], options))
     return part.rows
 
 
 def _with_values(part: FilePart, types: Types, facts: Mapping[str, TextFacts]) -> pa.Table:
-    """The rows of a part, whose text may have been converted already when it was looked at."""
+    """The rows of a part, with its text converted; reuses conversions made while looking at it."""
     for name, known in facts.items():
         part = _with_column(part, name, known.values(types.texts[name]))
     return part.rows
 
 
 def fit_part(rows: pa.Table, types: Types) -> pa.Table:
-    """The rows of a part with the columns that all parts have together: in their order, null where it has none."""
+    """Give a part the columns of all parts, in order, with nulls where it has none."""
     whole = pa.concat_tables([types.columns.empty_table(), rows], promote_options="permissive")
     return whole.cast(types.columns).replace_schema_metadata(None)
 
 
 def _united(schemas: Iterable[pa.Schema], long: Collection[str]) -> pa.Schema:
-    """One schema for all; `long` are decimals with so many digits that a double would round them."""
+    """Unite schemas; `long` are decimals with more digits than a double keeps."""
     every = list(schemas)
     doubles = {f.name for schema in every for f in schema if pa.types.is_floating(f.type)}
     for name in doubles.intersection(long):

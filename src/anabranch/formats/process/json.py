@@ -1,4 +1,4 @@
-"""JSON in the process: an object per line, one array of them or one alone: fast where all is well, else row by row."""
+"""JSON in the process: an object per line, an array of objects, or one object; fast if all is well, else row by row."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ _BLOCK_BYTES = 16 * 1024 * 1024
 _LARGEST_BLOCK_BYTES = 2**31 - 1
 _CHUNK_ROWS = 50_000
 _LARGEST_OBJECT_BYTES = 16 * 1024 * 1024
-"""A file that is one object over several lines has no more."""
+"""The size limit for a file that is one object over several lines."""
 _OPEN, _CLOSE = b"{}"
 _BLANKS = " \t\r\n"
 _AS_TEXT = ("date", "timestamp", "timestamp_ntz", "binary")
-"""Types that JSON holds as text; they are converted as the text of CSV is."""
+"""Types that are text in JSON; converted like the text of CSV."""
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class JsonRow:
 
     @cached_property
     def written(self) -> Mapping[str, str]:
-        """The values as they are written."""
+        """The values as written."""
         found: dict[str, str] = {}
         place = _blank(self.text, 1)
         while self.text[place] != "}":
@@ -56,7 +56,7 @@ class JsonRow:
         return found
 
     def text_of(self, name: str) -> str | None:
-        """The value of a key as text: what is no text as it is written."""
+        """The value of a key as text: a string's content, anything else as written."""
         value = (self.values or {}).get(name)
         return value if value is None or isinstance(value, str) else self.written[name]
 
@@ -65,7 +65,7 @@ _DECODER = json.JSONDecoder()
 
 
 def read_quickly(path: str, types: Mapping[str, DataType], encoding: str) -> pa.Table | None:
-    """Read objects on lines of their own; None where that does not do. Times are left as text."""
+    """Read objects on lines of their own; None if that does not work. Times stay text."""
     with open_utf8(path, encoding) as stream:
         content = stream.read().removeprefix(b"\xef\xbb\xbf")
     if content.lstrip()[:1] in (b"[", b"") or len(content) > _LARGEST_BLOCK_BYTES:
@@ -76,7 +76,7 @@ def read_quickly(path: str, types: Mapping[str, DataType], encoding: str) -> pa.
         texts = {f.name: _without_times(f.type) for f in found.schema}
         times = {f.name: texts[f.name] for f in found.schema if texts[f.name] != f.type}
         found = _parse(content, known | times).select(found.column_names) if times else found
-        found.validate(full=True)  # text is UTF-8
+        found.validate(full=True)  # Checks that text is UTF-8.
     except pa.ArrowException:
         return None
     if not _are_on_lines(content, found.num_rows) or any(found.schema.field(n).type != t for n, t in known.items()):
@@ -88,7 +88,7 @@ def read_quickly(path: str, types: Mapping[str, DataType], encoding: str) -> pa.
 
 
 def _without_times(type_: pa.DataType) -> pa.DataType:
-    """A type with text where Arrow took it for times, be it inside."""
+    """Replace times by text in a type, nested ones too: Arrow took text for times."""
     if pa.types.is_struct(type_):
         return pa.struct([f.with_type(_without_times(f.type)) for f in type_])
     if pa.types.is_list(type_):
@@ -103,7 +103,7 @@ def _parse(content: bytes, types: Mapping[str, pa.DataType]) -> pa.Table:
 
 
 def _are_on_lines(content: bytes, count: int) -> bool:
-    """Tell whether so many objects are on a line each; Arrow also takes several on a line, or one over several."""
+    """Whether so many objects are on one line each; Arrow also accepts several per line, or one over several."""
     found = 0
     for line in map(bytes.strip, io.BytesIO(content)):
         if line:
@@ -114,7 +114,7 @@ def _are_on_lines(content: bytes, count: int) -> bool:
 
 
 def _is_long(column: pa.ChunkedArray) -> bool:
-    """Tell whether a column has doubles, be it inside, so large that digits may be lost."""
+    """Whether a column has doubles, nested ones too, so large that digits may be lost."""
     type_ = column.type
     if pa.types.is_struct(type_):
         return any(_is_long(pc.struct_field(column, [i])) for i in range(type_.num_fields))
@@ -124,12 +124,12 @@ def _is_long(column: pa.ChunkedArray) -> bool:
 
 
 def _keys(content: bytes) -> set[str]:
-    """The keys that occur: a declared column that no row names was not given, rather than given as null."""
+    """The keys that occur: a declared column that no row names is absent, not null."""
     return {key for line in content.splitlines() if line.strip() for key in json.loads(line)}
 
 
 def is_whole(path: str, encoding: str) -> bool:
-    """Tell whether a file is one value, an array or an object, and not one on each line."""
+    """Whether a file is one value, an array or an object, rather than one per line."""
     with lines_of(path, encoding) as lines:
         first = next((line for line in lines if line.strip()), "").strip()
     return first.startswith("[") or (first.startswith("{") and not _is_object(first) and _is_one_object(path, encoding))
@@ -149,7 +149,7 @@ def _is_object(text: str) -> bool:
 
 
 def read_carefully(path: str, encoding: str) -> Iterator[list[JsonRow]]:
-    """Read row by row; a row that can't be read says why."""
+    """Read row by row; a row that cannot be read says why."""
     rows = _elements(path, encoding) if is_whole(path, encoding) else _lines(path, encoding)
     some: list[JsonRow] = []
     for row in rows:
@@ -162,7 +162,7 @@ def read_carefully(path: str, encoding: str) -> Iterator[list[JsonRow]]:
 
 
 def bad_rows_of(path: str, rows: Iterable[JsonRow]) -> list[BadRow]:
-    """The rows that can't be read."""
+    """The rows that cannot be read."""
     return [BadRow(path, row.line, row.error, row.text) for row in rows if row.values is None]
 
 
@@ -174,7 +174,7 @@ def _lines(path: str, encoding: str) -> Iterator[JsonRow]:
 
 
 class Scientific(Decimal):
-    """A number that is written with an exponent."""
+    """A number written with an exponent."""
 
 
 def _fraction(text: str) -> Decimal:
@@ -182,7 +182,7 @@ def _fraction(text: str) -> Decimal:
 
 
 class _Objects:
-    """Makes objects of pairs, and remembers a key that is twice in one of them."""
+    """Makes objects of pairs, and remembers a repeated key."""
 
     def __init__(self) -> None:
         self.repeated_key: str | None = None
@@ -218,7 +218,7 @@ def _checked(number: int, shown: str, value: Any, duplicate: str | None) -> Json
 
 
 def _has_half(value: Any) -> bool:
-    """Tell whether a text in a value has one half of a pair of escapes, which is no text."""
+    """Whether a text in a value has a lone surrogate: half of a pair of escapes."""
     try:
         json.dumps(value, ensure_ascii=False, default=str).encode("utf-8")
     except UnicodeEncodeError:
@@ -230,7 +230,7 @@ _KINDS: dict[type, str] = {list: "an array", str: "a text", int: "a number", Dec
 
 
 def _elements(path: str, encoding: str) -> Iterator[JsonRow]:
-    """The elements of one array; after a mistake in it no element can be found, so the file is refused."""
+    """The elements of one array. A mistake hides the elements after it, so the file is refused."""
     with open_utf8(path, encoding) as stream:
         content = stream.read().removeprefix(b"\xef\xbb\xbf").decode("utf-8")
     start = _blank(content, 0)
@@ -265,7 +265,7 @@ def _elements(path: str, encoding: str) -> Iterator[JsonRow]:
 
 
 def _blank(content: str, place: int) -> int:
-    """The place after blanks."""
+    """Skip blanks, and return the place after them."""
     while place < len(content) and content[place] in _BLANKS:
         place += 1
     return place

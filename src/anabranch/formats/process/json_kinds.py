@@ -1,4 +1,4 @@
-"""Which kinds of values JSON has where, in the process: from values as Python has them, and from Arrow's columns."""
+"""Which kinds of values JSON has where: from Python values, and from Arrow columns."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _BIGINT = range(-(2**63), 2**63)
 
 
 def kinds_of(value: Any, place: JsonPath) -> Iterator[tuple[JsonPath, str]]:
-    """The kinds of a value and of what is in it."""
+    """The kinds of a value and of everything in it."""
     yield place, _kind(value)
     if isinstance(value, dict):
         for name, inner in value.items():
@@ -38,7 +38,7 @@ def _kind(value: Any) -> str:
 
 
 def _is_exact(value: Decimal) -> bool:
-    """Whether Spark's variants, which tell the kinds there, have a number as a decimal."""
+    """Whether Spark's variants, which tell the kinds there, would hold a number as a decimal."""
     _, digits, exponent = value.as_tuple()
     return not isinstance(value, Scientific) and len(digits) <= _MOST_DIGITS and -int(exponent) <= _MOST_DIGITS
 
@@ -47,7 +47,7 @@ _KINDS: dict[type, str] = {str: TEXT, dict: OBJECT, list: ARRAY}
 
 
 def column_kinds(column: pa.ChunkedArray, place: JsonPath) -> Kinds:
-    """The kinds of values in a column as Arrow reads JSON."""
+    """The kinds of values in a column that Arrow read from JSON."""
     type_ = column.type
     if pa.types.is_struct(type_):
         found: Kinds = {(place, OBJECT)}

@@ -1,4 +1,4 @@
-"""Rows of files that no table takes because of their keys: null in one of its columns, or the same as before."""
+"""Rows of files that no table takes because of their keys: null in a key column, or repeated."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from anabranch.formats.process.row_places import RowPlaces
 
 
 def rows_with_bad_keys(places: RowPlaces, key: Sequence[str]) -> dict[int, str]:
-    """Find rows whose key is null, or came before; the first row of a key is a good one."""
+    """Find rows whose key is null or repeated; the first row with a key is good."""
     names = {name.lower(): name for name in places.rows.column_names}
     columns = [names[name.lower()] for name in key if name.lower() in names]
     if not columns or len(columns) < len(key):

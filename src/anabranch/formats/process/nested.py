@@ -1,4 +1,4 @@
-"""Nested values from JSON held to their declared types, as strictly as Spark holds them."""
+"""Nested values from JSON, held to their declared types as strictly as Spark does."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _NOT_FINITE = ("NaN", "INF", "+INF", "-INF", "Infinity", "+Infinity", "-Infinity
 
 
 def conformed(value: Any, type_: DataType) -> Any:
-    """A value with nothing in it that its type does not have; raises a ValueError if there is."""
+    """Return a value in the form of its type; raise a ValueError if something in it does not fit."""
     if value is None:
         return value
     if type_.name == "variant":
@@ -27,7 +27,7 @@ def conformed(value: Any, type_: DataType) -> Any:
     if type_.name == "array":
         return [conformed(element, type_.parts[0]) for element in _demanded(value, list, type_)]
     if type_.name == "map" and isinstance(value, list):
-        return [_pair(pair, type_) for pair in value]  # which keys that are no text need
+        return [_pair(pair, type_) for pair in value]  # The form for keys that are not text.
     if type_.name == "map":
         return {_key(k, type_): conformed(v, type_.parts[1]) for k, v in _demanded(value, dict, type_).items()}
     return _plain(value, type_)
@@ -41,7 +41,7 @@ def _pair(pair: Any, type_: DataType) -> list[Any]:
 
 
 def _key(text: str, type_: DataType) -> Any:
-    """The key of an object, which is text whatever the type."""
+    """The key of an object, which is text whatever its type."""
     return conformed(text, type_.parts[0]) if type_.parts[0].name in _TEXTS else text
 
 
@@ -71,7 +71,7 @@ def _plain(value: Any, type_: DataType) -> Any:
 
 
 def _time(text: str, type_: DataType) -> str:
-    """A date or time in the form that Arrow reads: a date is the time at which it begins, no zone is UTC."""
+    """A date or time in the form that Arrow reads: a date means its midnight, a missing zone UTC."""
     text = text.strip(" \t")
     if type_.name != "date" and re.search(DATE, text):
         text = f"{text} 00:00:00"
@@ -87,7 +87,7 @@ def _formed(text: str, type_: DataType) -> str:
 
 
 def _exact(value: Decimal) -> float:
-    """A number of JSON as a float; one that would be rounded is refused."""
+    """A JSON number as a float; refused if it would be rounded."""
     if Decimal(repr(float(value))) != value:
         raise ValueError(f"{value} would be rounded")
     return float(value)

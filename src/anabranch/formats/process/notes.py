@@ -1,4 +1,4 @@
-"""What a reader of files would tell who looked over one's shoulder: why a column is text, and how it need not be."""
+"""Notes on what was read: why a column is text, and how to change that."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ _TYPES = tuple(map(DataType, ("bigint", "double", "date", "timestamp_ntz", "time
 _GLANCE_ROWS = 1000
 _ODD_SHARE = 0.2
 _ODD_TEXTS = 3
-"""So many different texts at most are named as the odd ones out."""
+"""How many different texts may be named as the odd ones out."""
 
 
 def notes(places: RowPlaces, names: Sequence[str]) -> list[str]:
-    """Say what may surprise in rows that were read; `names` are those that the files have for columns."""
+    """Note what may surprise in rows that were read; `names` are the columns' names in the files."""
     return [*_of_names(names, places), *_of_texts(places)]
 
 
@@ -39,7 +39,7 @@ def _of_names(names: Sequence[str], places: RowPlaces) -> Iterator[str]:
 def _of_texts(places: RowPlaces) -> Iterator[str]:
     known = places.reading.declared(places.rows.column_names)
     if not all(file.format == "csv" for file, _ in places.files):
-        return  # in JSON, text has quotes
+        return  # In JSON, text is quoted, and so is meant as text.
     for name in places.rows.column_names:
         column = places.rows.column(name)
         found = None if name in known or not pa.types.is_string(column.type) else _odd_ones(column)
@@ -52,7 +52,7 @@ def _of_texts(places: RowPlaces) -> Iterator[str]:
 
 
 def _odd_ones(column: pa.ChunkedArray) -> tuple[DataType, list[str], int] | None:
-    """The type that almost all text of a column has, with the text that has not, and where the first of it is."""
+    """The type that almost all text of a column fits, the texts that do not, and where the first of them is."""
     for type_ in _TYPES:
         pattern = value_pattern(type_, inferring=True) or ""
         if _share(column.slice(0, _GLANCE_ROWS), pattern) > 1 - _ODD_SHARE and _share(column, pattern) > 1 - _ODD_SHARE:
@@ -63,5 +63,5 @@ def _odd_ones(column: pa.ChunkedArray) -> tuple[DataType, list[str], int] | None
 
 
 def _share(column: pa.ChunkedArray, pattern: str) -> float:
-    """How much of the text has a form."""
+    """The share of texts that match a pattern."""
     return pc.mean(pc.match_substring_regex(pc.ascii_trim(column, " \t"), pattern)).as_py() or 0.0

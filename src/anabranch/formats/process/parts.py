@@ -1,4 +1,4 @@
-"""Reading one file in the process: its rows with their types, and what in it can't be taken."""
+"""Reads one file in the process: its rows with their types, and the rows that cannot be taken."""
 
 from __future__ import annotations
 
@@ -29,40 +29,40 @@ from anabranch.model.types import DataType
 
 @dataclass(frozen=True)
 class Reading:
-    """How files are read: the columns that are known, and how text is written."""
+    """How to read files: the declared columns, and how text is written."""
 
     columns: tuple[Column, ...]
     options: TextOptions
     rename: Mapping[str, str] = field(default_factory=dict)
-    """Names that columns have in files, and those that they are to have."""
+    """New names for columns, by their names in files."""
     block_head: Head | None = None
-    """The head of the file, where what is read is a block from its midst."""
+    """The head of the file, if what is read is a block from its middle."""
 
     @cached_property
     def _renames(self) -> dict[str, str]:
         return {old.lower(): new for old, new in self.rename.items()}
 
     def renamed(self, name: str) -> str:
-        """The name that a file's column is to have."""
+        """The new name of a file's column."""
         return self._renames.get(name.lower()) or plain_name(name)
 
     def known(self, names: Sequence[str]) -> dict[str, DataType]:
-        """The declared types of a file's columns, whatever the case of their names."""
+        """The declared types of a file's columns, names in any case."""
         types = self.declared([self.renamed(name) for name in names])
         return {name: types[self.renamed(name)] for name in names if self.renamed(name) in types}
 
     def declared(self, names: Sequence[str]) -> dict[str, DataType]:
-        """The declared types of columns under the names that they are to have."""
+        """The declared types of columns, by their new names."""
         types = {c.name.lower(): c.type for c in self.columns}
         return {name: types[name.lower()] for name in names if name.lower() in types}
 
     def column(self, name: str) -> Column:
-        """A declared column under the name that a file gives it."""
+        """A declared column, under the name that a file gives it."""
         wanted = self.renamed(name).lower()
         return replace(next(c for c in self.columns if c.name.lower() == wanted), name=name)
 
     def new_names(self, path: str, names: Sequence[str]) -> dict[str, str]:
-        """The names that the columns of a file are to have; no two may have the same."""
+        """The new names of a file's columns; refused if two are the same."""
         new = {name: self.renamed(name) for name in names}
         taken: dict[str, str] = {}
         for name in names:
@@ -73,7 +73,7 @@ class Reading:
         return new
 
     def head(self, path: str) -> Head:
-        """The columns of a CSV file; without a header they are the declared ones."""
+        """The columns of a CSV file; without a header, the declared ones."""
         if self.block_head:
             return self.block_head
         head = csv_files.read_head(path, self.options)
@@ -89,23 +89,23 @@ class Reading:
 
 @dataclass(frozen=True)
 class FilePart:
-    """The rows of a file; some columns may still be text that has to be given a type."""
+    """The rows of a file; some columns may still be text without a type."""
 
     file: DataFile
     rows: pa.Table
     texts: Mapping[str, tuple[DataType, ...]] = field(default_factory=dict)
     """By column, the types that its text is tried as."""
     kinds: Kinds = field(default_factory=set)
-    """Of JSON: what stands where in the columns that are not declared. They have Arrow's types, or are as written."""
+    """For JSON: the kinds of values in undeclared columns, which have Arrow's types, or are as written."""
 
 
 def is_whole(type_: DataType) -> bool:
-    """Tell whether JSON holds a value of this type as an object or an array, not as text that could be converted."""
+    """Whether JSON holds values of this type as objects or arrays, rather than text to be converted."""
     return type_.is_nested or type_.name == "variant"
 
 
 def _is_quoted(type_: DataType) -> bool:
-    """Tell whether what JSON has for a type is not what Arrow makes of it: maps and variants, and text inside."""
+    """Whether JSON's form of a type is not what Arrow reads: maps, variants, and nested types that are text in JSON."""
     inside = [t for part in type_.parts for t in part.walk()]
     return any(t.name in ("map", "variant") for t in type_.walk()) or any(t.name in _WRITTEN for t in inside)
 
@@ -115,7 +115,7 @@ _WRITTEN = ("binary", "date", "timestamp", "timestamp_ntz")
 
 
 def read_part(file: DataFile, reading: Reading, bad: BadRows) -> FilePart:
-    """Read a file; rows that can't be taken go to `bad`."""
+    """Read a file; rows that cannot be taken go to `bad`."""
     with translated(file.path, file.format):
         if file.format == "parquet":
             part = FilePart(file, _parquet(file))
@@ -127,13 +127,13 @@ def read_part(file: DataFile, reading: Reading, bad: BadRows) -> FilePart:
 
 
 def as_written(part: FilePart, reading: Reading) -> FilePart:
-    """Read a JSON file again, its undeclared columns as they are written."""
+    """Read a JSON file again, with its undeclared columns as written."""
     with translated(part.file.path, part.file.format):
         return with_folder_values(_json_as_written(part.file, reading, BadRows()), reading)
 
 
 def refuse_folder_columns(file: DataFile, names: Sequence[str]) -> None:
-    """Refuse a column that both the text of a file and the name of a folder give: they need not agree."""
+    """Refuse a column that both a file's text and a folder's name give: they might disagree."""
     own = {name.lower() for name in names}
     for name in file.values:
         if name.lower() in own:
@@ -142,7 +142,7 @@ def refuse_folder_columns(file: DataFile, names: Sequence[str]) -> None:
 
 
 def row_texts(file: DataFile, reading: Reading) -> Iterator[tuple[int, str]]:
-    """The line and the text of each row of a text file that can be taken, in order."""
+    """The line and text of each good row of a text file, in order."""
     with translated(file.path, file.format):
         yield from _csv_lines(file.path, reading) if file.format == "csv" else _json_lines(file.path, reading)
 
@@ -199,7 +199,7 @@ def _json(file: DataFile, reading: Reading, bad: BadRows) -> FilePart:
 
 
 def _json_as_written(file: DataFile, reading: Reading, bad: BadRows) -> FilePart:
-    """Read row by row; columns that are not declared are text, with the kinds of what is in them."""
+    """Read row by row; undeclared columns are text, with the kinds of what is in them."""
     taken: list[json_files.JsonRow] = []
     for rows in json_files.read_carefully(file.path, reading.options.encoding):
         good, faults = _json_sorted_out(file.path, rows, reading)
@@ -217,14 +217,14 @@ def _json_as_written(file: DataFile, reading: Reading, bad: BadRows) -> FilePart
 
 
 def no_columns(path: str) -> InvalidRequest:
-    """Say that rows have no columns: a table has no place for them."""
+    """The error for rows without columns, for which a table has no place."""
     return InvalidRequest(f"{path!r}: its rows are objects without keys", hint="check the file", file=path)
 
 
 def _json_column(
     rows: Sequence[json_files.JsonRow], name: str, type_: DataType | None, options: TextOptions
 ) -> pa.ChunkedArray:
-    """A column with its declared type, or as it is written."""
+    """A column of its declared type, or as written."""
     if type_ is None or not is_whole(type_):
         texts = _text_column([row.text_of(name) for row in rows])
         return texts if type_ is None else convert(texts, type_, options)
@@ -236,7 +236,7 @@ def _json_column(
 def _json_sorted_out(
     path: str, rows: Sequence[json_files.JsonRow], reading: Reading
 ) -> tuple[list[json_files.JsonRow], list[BadRow]]:
-    """Part the objects that can be taken from those that can't."""
+    """Separate good objects from bad ones."""
     whole = [row for row in rows if row.values is not None]
     wrong = _json_misfitting(whole, reading)
     faults = [BadRow(path, whole[i].line, str(error), whole[i].text, error.value) for i, error in wrong.items()]
@@ -265,7 +265,7 @@ def _sorted_out(
     types: Mapping[str, DataType],
     options: TextOptions,
 ) -> tuple[pa.Table, list[BadRow]]:
-    """Part the rows whose text fits the declared types from those whose does not."""
+    """Separate rows whose text fits the declared types from those whose text does not."""
     wrong = _misfitting(rows, types, options)
     faults = [BadRow(path, lines[i], str(error), texts[i], error.value) for i, error in wrong.items()]
     return csv_files.without(rows, wrong), faults
@@ -312,7 +312,7 @@ def _converted(rows: pa.Table, types: Mapping[str, DataType], options: TextOptio
 
 
 def with_folder_values(part: FilePart, reading: Reading) -> FilePart:
-    """Add the columns that the names of folders give, where the file itself does not have them."""
+    """Add the columns given by folder names, unless the file itself has them."""
     rows, texts = part.rows, dict(part.texts)
     types = reading.known(list(part.file.values))
     for name, value in part.file.values.items():
@@ -331,7 +331,7 @@ def with_folder_values(part: FilePart, reading: Reading) -> FilePart:
 
 
 def _parquet(found: DataFile) -> pa.Table:
-    """Read Parquet; times in the form that Spark and Impala used to write are instants."""
+    """Read Parquet; times in the old INT96 form of Spark and Impala are instants."""
     file = pyarrow.parquet.ParquetFile(_seekable(found), coerce_int96_timestamp_unit="us")
     rows = file.read()
     for i in range(len(file.schema)):
@@ -343,7 +343,7 @@ def _parquet(found: DataFile) -> pa.Table:
 
 
 def _seekable(file: DataFile) -> str | pa.BufferReader:
-    """What Parquet is read from, which begins at the end; a file in a zip can only be read from its start."""
+    """A seekable source for Parquet, which is read from its end; a file in a zip is read into memory."""
     if file.unpacked_bytes is None:
         return file.path
     with open_file(file.path) as stream:
@@ -351,7 +351,7 @@ def _seekable(file: DataFile) -> str | pa.BufferReader:
 
 
 def empty_rows(columns: Sequence[Column]) -> pa.Table:
-    """No rows of declared columns."""
+    """An empty table of declared columns."""
     return _empty([c.name for c in columns], {c.name: c.type for c in columns})
 
 

@@ -1,6 +1,6 @@
-"""Files cut into pieces that can be read apart from each other, and large pieces into blocks that memory holds.
+"""Cuts files into pieces that can be read independently, and large pieces into blocks that fit into memory.
 
-A piece is a file, or the lines of one that begin in a range of its bytes. Wherever text is cut, a record ends."""
+A piece is a file, or the lines of one that begin in a range of its bytes. Text is cut only where a record ends."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ from anabranch.formats.rules.packed import is_in_zip
 from anabranch.formats.rules.text import TextOptions
 
 PIECE_BYTES = 64 * 1024 * 1024
-"""How large pieces and blocks are."""
+"""The size of pieces and blocks."""
 _LEAST_WORK_BYTES = 4 * 1024 * 1024
 _WORK_SHARES = 64
 _CUT_ANYWHERE = ("utf-8", "latin-1", "cp1252")
-"""Encodings in which a byte that looks like the end of a line is one."""
+"""Encodings in which a byte that looks like a line end is one."""
 
 
 class NotSeparable(Exception):
-    """Lines of a file are not records, or something is wrong with it: it has to be read as a whole."""
+    """A file's lines are not records, or something is wrong with it; it must be read as a whole."""
 
 
 @dataclass(frozen=True)
@@ -45,39 +45,39 @@ class FilePiece:
 
     @property
     def place(self) -> tuple[str, int, int | None]:
-        """What tells it from other pieces."""
+        """What identifies the piece."""
         return self.file.path, self.start, self.end
 
     @property
     def size_bytes(self) -> int:
-        """How much there is to read, roughly."""
+        """Roughly how much there is to read."""
         return self.file.size_bytes if self.end is None else self.end - self.start
 
 
 @dataclass(frozen=True)
 class TextBlock:
-    """Part of a file's text that ends where a record does: its bytes, and how many lines of the piece are before it."""
+    """A part of a file's text that ends with a record: its bytes, and how many lines of the piece precede it."""
 
     content: bytes
     lines_before: int
     is_first: bool
-    """Whether it begins where the file does."""
+    """Whether it begins at the start of the file."""
     encoding: str
-    """Of the bytes."""
+    """The encoding of the bytes."""
 
 
 @dataclass(frozen=True)
 class PiecePart:
-    """Rows of a piece, and how they are read again with all columns as they are written."""
+    """Rows of a piece, and how to read them again with all columns as written."""
 
     part: FilePart
     own_names: tuple[str, ...]
-    """Its columns as the file calls them."""
+    """Its columns under the file's names."""
     again: Callable[[], FilePart]
 
 
 def cut(files: Sequence[DataFile], options: TextOptions, size: int = PIECE_BYTES) -> list[FilePiece]:
-    """Cut files of text into pieces: large ones by ranges, where their format allows it."""
+    """Cut text files into pieces: large ones by ranges of bytes, if their format allows it."""
     pieces = []
     for file in files:
         whole = file.size_bytes
@@ -99,7 +99,7 @@ def _can_be_cut(file: DataFile, options: TextOptions) -> bool:
 
 
 def dealt(pieces: Sequence[FilePiece]) -> list[list[FilePiece]]:
-    """Put neighbouring pieces together to works of about one size."""
+    """Group neighbouring pieces into works of similar size."""
     sizes = [piece.size_bytes for piece in pieces]
     wanted = min(max(_LEAST_WORK_BYTES, sum(sizes) // _WORK_SHARES), PIECE_BYTES)
     works: list[list[FilePiece]] = []
@@ -114,7 +114,7 @@ def dealt(pieces: Sequence[FilePiece]) -> list[list[FilePiece]]:
 
 
 def read_piece(piece: FilePiece, reading: Reading, bad: BadRows) -> Iterator[PiecePart]:
-    """Read a piece part by part, under the names that columns are to have; a part is gone when the next one comes.
+    """Read a piece part by part, under the new column names. A part is valid only until the next.
 
     Lines of bad rows are counted from the start of the piece.
     """
@@ -138,7 +138,7 @@ def read_piece(piece: FilePiece, reading: Reading, bad: BadRows) -> Iterator[Pie
 
 
 def _within(reading: Reading, block: TextBlock, head: Head | None) -> Reading:
-    """How a block is read: only the first one has lines to skip, and a header."""
+    """How to read a block: only the first one has lines to skip, and a header."""
     skip = reading.options.skip if block.is_first else 0
     known = head if head is None or block.is_first else replace(head, line_count=0)
     return replace(reading, options=replace(reading.options, encoding=block.encoding, skip=skip), block_head=known)
@@ -146,7 +146,7 @@ def _within(reading: Reading, block: TextBlock, head: Head | None) -> Reading:
 
 @contextmanager
 def _called(file: DataFile, kept: DataFile) -> Iterator[None]:
-    """Let errors name the file, not what was kept of it."""
+    """Make errors name the file, not the temporary copy of a block."""
     try:
         yield
     except AnabranchError as error:
@@ -164,7 +164,7 @@ def _is_one_value(file: DataFile, options: TextOptions) -> bool:
 
 @contextmanager
 def _kept(block: TextBlock, file: DataFile) -> Iterator[DataFile]:
-    """A block as a file of its own, for as long as it is read."""
+    """Write a block to a temporary file while it is read."""
     with tempfile.NamedTemporaryFile(prefix="anabranch-", suffix=f".{file.format}") as made:
         made.write(block.content)
         made.flush()
@@ -177,7 +177,7 @@ def count_lines(content: bytes) -> int:
 
 
 def _range(piece: FilePiece, options: TextOptions, head: Head | None) -> Iterator[TextBlock]:
-    """The lines that begin in a range, if lines are records; the first range has all lines of the head."""
+    """The lines that begin in a range, if lines are records; the first range must contain the whole head."""
     block = TextBlock(range_content(piece), 0, piece.start == 0, options.encoding)
     if head:
         skip = options.skip if block.is_first else 0
@@ -226,7 +226,7 @@ def _read_fully(stream: Any, size: int) -> bytes:
 
 
 def _last_end(content: bytes, file: DataFile, options: TextOptions) -> int:
-    """Where the last record of a content ends that is certainly whole; 0 if there is none."""
+    """The end of the last record that is certainly complete; 0 if there is none."""
     end, quote = content.rfind(b"\n") + 1, options.quote.encode()
     if file.format == "json" or not quote or quote not in content:
         return end
@@ -242,7 +242,7 @@ def _last_end(content: bytes, file: DataFile, options: TextOptions) -> int:
 
 
 def _end_of_records(content: bytes, options: TextOptions) -> int:
-    """The same, record by record, which takes longer; the last record may go on."""
+    """The same, record by record, which is slower; the last record may be incomplete."""
     lines = list(io.TextIOWrapper(io.BytesIO(content), encoding="latin-1", newline=""))
     last = 0
     for record in records_of(lines, options):

@@ -1,4 +1,4 @@
-"""Where the rows stand in their files that a table refuses; known of what was read in the process."""
+"""Where rows that a table refuses are in their files; known only for rows read in the process."""
 
 from __future__ import annotations
 
@@ -18,25 +18,25 @@ from anabranch.formats.rules.bad_rows import BadRow, BadRows
 from anabranch.formats.rules.found_files import DataFile
 
 _PLACES_OF_A_ROW = 2
-"""How many places of one row are named: a key that comes twice has two."""
+"""How many places of one row are named: a repeated key has two."""
 _SEARCHED_BYTES = 64 * 1024 * 1024
-"""Lines of larger files are not counted, which goes row by row."""
+"""In larger files, lines are not counted, since that goes row by row."""
 
 
 @dataclass(frozen=True)
 class RowPlaces:
-    """Rows that were read, one file after the other."""
+    """Rows that were read, file after file."""
 
     rows: pa.Table
     files: tuple[tuple[DataFile, int], ...]
-    """Each with the number of its rows."""
+    """Each file, with the number of its rows."""
     reading: Reading
     kept: pa.Array | None = None
-    """Which of the rows of the files these are, if not all."""
+    """The positions of these rows among all rows of the files, if some were set aside."""
 
     @contextmanager
     def naming_places(self) -> Iterator[None]:
-        """Let an error that names rows or keys say where in the files they are."""
+        """Add places in the files to an error that names rows or keys."""
         try:
             yield
         except InvalidRequest as error:
@@ -49,17 +49,17 @@ class RowPlaces:
             raise
 
     def find(self, refused: Sequence[Mapping[str, Any]]) -> list[str]:
-        """The places of rows that are given by some of their values: `t.csv:7`, or the row's number in the file."""
+        """The places of rows given by some of their values: `t.csv:7`, or the row's number in the file."""
         return self.named([place for row in refused for place in self._positions(row)[:_PLACES_OF_A_ROW]])
 
     def named(self, positions: Sequence[int]) -> list[str]:
-        """The places of rows that are given by their positions."""
+        """The places of rows given by their positions."""
         found = [p if self.kept is None else self.kept[p].as_py() for p in positions]
         names = self._names(sorted(set(found)))
         return [names[position] for position in dict.fromkeys(found)]
 
     def without(self, rows: Mapping[int, str], bad: BadRows) -> RowPlaces:
-        """Set rows aside, given by their positions, each with what is wrong with it."""
+        """Set aside rows given by position, each with what is wrong with it."""
         start = 0
         for file, count in self.files:
             places = [p - start for p in sorted(rows) if start <= p < start + count]
@@ -81,7 +81,7 @@ class RowPlaces:
         return positions
 
     def _names(self, positions: Sequence[int]) -> dict[int, str]:
-        """Name the places of positions in all rows, which rise."""
+        """Name the places of ascending positions among all rows."""
         names: dict[int, str] = {}
         start = 0
         for file, count in self.files:
@@ -105,7 +105,7 @@ class RowPlaces:
 
 
 def _texts_in(file: DataFile, places: Sequence[int], reading: Reading, rows: pa.Table) -> dict[int, tuple[int, str]]:
-    """The lines and texts of rows of a file; in Parquet their numbers and values."""
+    """The lines and texts of rows of a file; for Parquet, their numbers and values."""
     if file.format == "parquet" or not places:
         return {place: (place + 1, json.dumps(rows.slice(place, 1).to_pylist()[0], default=str)) for place in places}
     wanted = set(places)
@@ -114,7 +114,7 @@ def _texts_in(file: DataFile, places: Sequence[int], reading: Reading, rows: pa.
 
 
 def _equal(column: pa.ChunkedArray, value: Any) -> pa.ChunkedArray:
-    """Tell of each row whether it has this value; where the two can't be compared, it has not."""
+    """Whether each row has this value; False where the two cannot be compared."""
     if value is None:
         return pc.is_null(column)
     try:

@@ -1,6 +1,6 @@
-"""What has to be known of pieces of files before they are read as one table, and their rows, once it is.
+"""What must be known of pieces of files before they are read as one table; then, their rows.
 
-These functions run wherever the pieces are read; what they give is small, or rows."""
+These functions run wherever the pieces are read; what they return is small, or rows."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from anabranch.model.types import DataType
 
 _BATCH_ROWS = 50_000
 Asked = Mapping[str, tuple[DataType, ...]]
-"""Columns of which everything has to be reported, with the types that they are tried as."""
+"""Columns that need all facts reported, with the types they are tried as."""
 
 
 @dataclass(frozen=True)
 class PartSurvey:
-    """What is known of some rows: they themselves are left out."""
+    """What is known of some rows, without the rows."""
 
     part: FilePart
     facts: Mapping[str, KnownFacts]
@@ -40,32 +40,32 @@ class PieceSurvey:
 
     parts: tuple[PartSurvey, ...] = ()
     bad: tuple[BadRow, ...] = ()
-    """Those that can't be taken: all, if they are set aside, else the first. Lines are counted within the piece."""
+    """The bad rows: all of them, if they are set aside, otherwise the first. Lines are counted within the piece."""
     bad_count: int = 0
     line_count: int = 0
-    """Of a range."""
+    """Only counted for a range."""
     is_separable: bool = True
-    """Whether lines are records; else the file has to be read as a whole."""
+    """Whether lines are records; if not, the file must be read as a whole."""
     failure: tuple[str, str, str | None, Mapping[str, Any]] | None = None
     """An error: its class, message, hint and facts."""
     own_names: tuple[str, ...] = ()
-    """The columns as the file calls them."""
+    """The columns under the file's names."""
 
     @property
     def is_whole(self) -> bool:
-        """Whether all is known that there is to know."""
+        """Whether the survey is complete."""
         return self.is_separable and self.failure is None
 
 
 def survey_work(
     number: int, works: Sequence[Sequence[FilePiece]], reading: Reading, keeps_bad: bool, asked: Asked
 ) -> list[PieceSurvey]:
-    """Look through the pieces of one work."""
+    """Survey the pieces of one work."""
     return [survey(piece, reading, keeps_bad, asked) for piece in works[number]]
 
 
 def survey(piece: FilePiece, reading: Reading, keeps_bad: bool, asked: Asked) -> PieceSurvey:
-    """Look through a piece."""
+    """Survey a piece."""
     bad = BadRows(kept=None) if keeps_bad else BadRows()
     try:
         parts = tuple(_survey_part(found, reading, asked) for found in read_piece(piece, reading, bad))
@@ -102,7 +102,7 @@ def _survey_part(found: PiecePart, reading: Reading, asked: Asked) -> _Surveyed:
 def rows_of_work(
     number: int, works: Sequence[Sequence[FilePiece]], reading: Reading, shapes: Shapes, types: Types
 ) -> Iterator[pa.RecordBatch]:
-    """Read the rows of one work, in the form that all of them have together."""
+    """Read the rows of one work, in the form common to all."""
     for piece in works[number]:
         for found in read_piece(piece, reading, BadRows()):
             shaped = shape(found.part, shapes, reading, found.again)

@@ -1,4 +1,4 @@
-"""Files of text that are read piece by piece elsewhere: what is reported of the pieces, put together to one plan."""
+"""Text files that are read piece by piece elsewhere: combines the surveys of the pieces into one plan."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from anabranch.formats.rules.found_files import DataFile
 
 Works = Sequence[Sequence[FilePiece]]
 Ask = Callable[[Works, Asked], Sequence[Sequence[PieceSurvey]]]
-"""Has pieces looked through, wherever that is."""
+"""Has pieces surveyed, wherever that happens."""
 _SHARE = "put it where they see it at the same path, such as a shared mount, or read with engine='duck'"
 
 
 @dataclass(frozen=True)
 class ReadPlan:
-    """What is to be made of columns that are not declared, and the columns that all rows have in the end."""
+    """What to do with undeclared columns, and the columns that all rows have in the end."""
 
     shapes: Shapes
     types: Types
@@ -34,19 +34,19 @@ class ReadPlan:
 
 @dataclass
 class SurveyedFiles:
-    """Pieces of files, dealt to works, with what was reported of them."""
+    """Pieces of files, grouped into works, with their surveys."""
 
     ask: Ask
     reading: Reading
     works: list[list[FilePiece]]
     names: dict[str, str]
-    """What users call the files, whose paths are absolute here: who reads them may be in another folder."""
+    """The users' names for the files. Paths are absolute here, since readers may be in another folder."""
     surveys: dict[tuple[str, int, int | None], PieceSurvey] = field(default_factory=dict)
-    """By the places of pieces."""
+    """By the place of the piece."""
 
     @classmethod
     def of(cls, files: Sequence[DataFile], reading: Reading, ask: Ask, size: int = PIECE_BYTES) -> SurveyedFiles:
-        """Have files looked through; those that can't be cut after all are looked through again, as one piece each."""
+        """Have files surveyed; those that turn out not to be separable are surveyed again, each as one piece."""
         names = {os.path.abspath(file.path): file.path for file in files}
         there = [replace(file, path=path) for path, file in zip(names, files, strict=True)]
         made = cls(ask, reading, dealt(cut(there, reading.options, size)), names)
@@ -66,12 +66,12 @@ class SurveyedFiles:
 
     @property
     def pieces(self) -> list[FilePiece]:
-        """All of them, in the order of the files."""
+        """All pieces, in file order."""
         return [piece for work in self.works for piece in work]
 
     @property
     def parts(self) -> list[PartSurvey]:
-        """What is known of the rows."""
+        """The surveys of all parts."""
         return [part for piece in self.pieces for part in self._of(piece).parts]
 
     def _of(self, piece: FilePiece) -> PieceSurvey:
@@ -90,7 +90,7 @@ class SurveyedFiles:
                 raise getattr(errors, kind)(described, hint=hint, **{**facts, "file": path})
 
     def report_bad_rows(self, bad: BadRows) -> None:
-        """Hand on the bad rows of all pieces, with the lines of their files, and refuse them if they are not wanted."""
+        """Pass on the bad rows of all pieces, with their lines in the files; refuse them unless they are set aside."""
         before: dict[str, int] = {}
         for piece in self.pieces:
             described, lines = self._of(piece), before.get(piece.file.path, 0)
@@ -101,7 +101,7 @@ class SurveyedFiles:
 
     @property
     def columns(self) -> dict[str, list[str]]:
-        """The columns of each file, as it calls them."""
+        """The columns of each file, under its own names."""
         found: dict[str, dict[str, None]] = {}
         for piece in self.pieces:
             names = found.setdefault(self.names[piece.file.path], {})
@@ -109,7 +109,7 @@ class SurveyedFiles:
         return {path: list(some) for path, some in found.items()}
 
     def plan(self, others: Sequence[PartSurvey] = ()) -> ReadPlan:
-        """Choose types for all columns; where what was reported does not do, it is asked for again."""
+        """Choose types for all columns, surveying again if the facts reported do not suffice."""
         while True:
             every = [*self.parts, *others]
             shapes = find_shapes([s.part for s in every], self.reading.options)
@@ -121,12 +121,12 @@ class SurveyedFiles:
                 continue
             own = {name for part in self.parts for name in part.part.rows.column_names}
             columns = pa.schema([f for f in types.columns if f.name in own])
-            if not own:  # an empty array names no columns
+            if not own:  # An empty array names no columns.
                 columns = empty_rows(self.reading.columns).schema
             return ReadPlan(shapes, Types(types.texts, columns))
 
 
 def _as_text(part: FilePart) -> Callable[[], FilePart]:
-    """A part without rows, as if it was read as written."""
+    """How to get a part without rows, as if read as written."""
     columns = {name: pa.array([], pa.string()) for name in part.rows.column_names}
     return lambda: replace(part, rows=pa.table(columns))

@@ -1,4 +1,4 @@
-"""Which types the text of a column fits, looked at where the text is; and the type that follows for all of it."""
+"""Which types the text of a column fits, found where the text is; and the type that follows for all of it."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ from anabranch.model.types import DataType
 _SAMPLE_ROWS = 1000
 _BIGINT, _DOUBLE, _TEXT = DataType("bigint"), DataType("double"), DataType("string")
 Digits = tuple[int, int]
-"""How many digits numbers have before the point, and after it."""
+"""How many digits numbers have before and after the point."""
 
 
 class UnknownFacts(Exception):
-    """What was reported does not say whether columns fit the types that they are tried as: look again."""
+    """What was reported does not tell whether columns fit the types they are tried as: survey again."""
 
     def __init__(self, columns: Mapping[str, tuple[DataType, ...]]) -> None:
         super().__init__(", ".join(columns))
@@ -40,25 +40,25 @@ class UnknownFacts(Exception):
 
 
 class ColumnFacts(Protocol):
-    """What is known of the text of a column in one part of the files."""
+    """What is known of a column's text in one part of the files."""
 
     @property
     def has_values(self) -> bool:
-        """Whether there is any."""
+        """Whether there is any text."""
 
     @property
     def digits(self) -> Digits:
-        """How many digits there are, of text that fits a decimal."""
+        """The number of digits, for text that fits a decimal."""
 
     def seems(self, type_: DataType) -> bool:
-        """Tell whether it may fit a type, at little cost."""
+        """Whether it may fit a type, by a cheap test."""
 
     def fits(self, type_: DataType) -> bool:
-        """Tell whether all of it fits a type."""
+        """Whether all of it fits a type."""
 
 
 def choose_type(facts: Sequence[ColumnFacts], candidates: Sequence[DataType]) -> DataType:
-    """Find the first type that the text of a column fits in all parts; text itself fits always."""
+    """Find the first type that a column's text fits in all parts; text itself always fits."""
     if not any(part.has_values for part in facts):
         return _TEXT
     for type_ in candidates:
@@ -70,13 +70,13 @@ def choose_type(facts: Sequence[ColumnFacts], candidates: Sequence[DataType]) ->
 
 
 def _with_digits(type_: DataType, facts: Sequence[ColumnFacts]) -> DataType | None:
-    """The decimal that has room for all digits of all texts, if there is one."""
+    """The decimal with room for all digits of all texts, if there is one."""
     before, after = (max(part.digits[i] for part in facts) for i in (0, 1))
     return decimal_of(before, 0 if type_.precision else after)
 
 
 class TextFacts:
-    """The text of a column at hand: looked at when it is asked."""
+    """Text of a column in memory, examined on demand."""
 
     def __init__(self, texts: pa.ChunkedArray, options: TextOptions) -> None:
         self.texts, self.options = texts, options
@@ -85,13 +85,13 @@ class TextFacts:
         self._newest: tuple[DataType, pa.ChunkedArray] | None = None
 
     def values(self, type_: DataType) -> pa.ChunkedArray:
-        """The text as values of a type, which it fits."""
+        """The text as values of a type that it fits."""
         if self._newest and self._newest[0] == type_:
             return self._newest[1]
         return convert(self.texts, type_, self.options)
 
     def seems(self, type_: DataType) -> bool:
-        """Look at the first values only, to spare whole columns a conversion that must fail."""
+        """Look only at the first values, to spare whole columns conversions that must fail."""
         if self.options.decimal_comma or self.options.date_format or self.options.timestamp_format:
             return True
         return all(looks_like(text, type_) for text in self._sample)
@@ -106,7 +106,7 @@ class TextFacts:
         return list({text for text in self.texts.slice(0, _SAMPLE_ROWS).to_pylist() if text is not None})
 
     def _converts(self, type_: DataType) -> bool:
-        """Convert for inference: only the plain words are booleans, and a time without a zone is not one with."""
+        """Convert for inference: only plain words are booleans, and a time without a zone never counts as one with."""
         pattern = value_pattern(type_, inferring=True)
         given = self.options.timestamp_format if type_.name.startswith("timestamp") else None
         try:
@@ -133,7 +133,7 @@ class TextFacts:
 
     @cached_property
     def digits(self) -> Digits:
-        """How many digits there are, of text that fits a decimal."""
+        """The number of digits, for text that fits a decimal."""
         if self._known.get(_BIGINT):
             return _whole_digits(self.values(_BIGINT)), 0
         numbers = self._numbers
@@ -141,7 +141,7 @@ class TextFacts:
 
 
 def _longest(texts: pa.ChunkedArray, pattern: str) -> int:
-    """The greatest length of what a pattern takes out of texts."""
+    """The greatest length of what a pattern extracts from texts."""
     return pc.max(pc.binary_length(pc.replace_substring_regex(texts, pattern, r"\1"))).as_py() or 0
 
 
@@ -166,7 +166,7 @@ def _is_kept(text: str) -> bool:
 
 @dataclass(frozen=True)
 class KnownFacts:
-    """What was found out about a column somewhere else."""
+    """Facts about a column that were found elsewhere."""
 
     has_values: bool
     known: Mapping[DataType, bool] = field(default_factory=dict)
@@ -184,9 +184,9 @@ class KnownFacts:
 def find_facts(
     column: pa.ChunkedArray, candidates: Collection[DataType], options: TextOptions, *, all_: bool = False
 ) -> KnownFacts:
-    """Say which types a column fits: its text or, in JSON, its numbers.
+    """Find which types a column fits: its text or, for JSON, its numbers.
 
-    Without `all_`, what takes long and is seldom asked for is left out.
+    Without `all_`, facts that are slow to find and rarely needed are left out.
     """
     if not pa.types.is_string(column.type):
         return _number_facts(column, options)
@@ -201,10 +201,10 @@ def find_facts(
 
 
 def _number_facts(column: pa.ChunkedArray, options: TextOptions) -> KnownFacts:
-    """What the text of numbers would tell that Arrow read from JSON; of other values nothing."""
+    """The facts that the text of JSON numbers would give, which Arrow has read; none for other values."""
     if column.null_count == len(column):
         return KnownFacts(False)
-    if pa.types.is_floating(column.type):  # some have a point or an exponent, and none is long
+    if pa.types.is_floating(column.type):  # Some have a point or an exponent, and none is long.
         return KnownFacts(True, {_BIGINT: False, WHOLE: False, _DOUBLE: True})
     if not pa.types.is_integer(column.type):
         return KnownFacts(True)

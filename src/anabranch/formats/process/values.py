@@ -1,4 +1,4 @@
-"""Text to values: conversion to a type, and search for what does not fit."""
+"""From text to values: converts to a type, and searches for what does not fit."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ from anabranch.formats.rules.text import (
 from anabranch.model.types import DataType
 
 Misfit = (pa.ArrowException, ValueError, OverflowError)
-"""What a conversion raises when a text is not a value of the type."""
+"""What a conversion raises if a text is not a value of the type."""
 
 
 def convert(texts: pa.ChunkedArray, type_: DataType, options: TextOptions) -> pa.ChunkedArray:
-    """Turn text into values of a type; raises a Misfit if one does not fit."""
+    """Convert text to values of a type; raise a Misfit if one does not fit."""
     if type_.name == "string":
         return texts
     found = _CONVERSIONS.get("integer" if type_.is_integer else type_.name, _nested)
@@ -38,7 +38,7 @@ def convert(texts: pa.ChunkedArray, type_: DataType, options: TextOptions) -> pa
 
 
 def misfits(values: pa.ChunkedArray, fits: Callable[[pa.ChunkedArray], object]) -> list[int]:
-    """Find the places of values that raise a Misfit, by halving what does not fit."""
+    """Find the places of values that raise a Misfit, by bisection."""
     found: list[int] = []
     pending = [(0, len(values))]
     while pending:
@@ -55,14 +55,14 @@ def misfits(values: pa.ChunkedArray, fits: Callable[[pa.ChunkedArray], object]) 
 
 
 def demand(texts: pa.ChunkedArray, pattern: str) -> None:
-    """Refuse texts that do not have a form."""
+    """Refuse texts that do not match a pattern."""
     if pc.all(pc.match_substring_regex(texts, pattern), min_count=0).as_py() is False:
         raise ValueError("a text does not have the form of the type")
 
 
 def _integers(texts: pa.ChunkedArray, type_: DataType, _options: TextOptions) -> pa.ChunkedArray:
     if pc.any(pc.match_substring(texts, "x", ignore_case=True)).as_py():
-        raise ValueError("hexadecimal digits")  # which Arrow would take
+        raise ValueError("hexadecimal digits")  # Arrow would accept them.
     try:
         return texts.cast(arrow_type(type_))
     except pa.ArrowException:
@@ -81,13 +81,13 @@ def _decimals(texts: pa.ChunkedArray, type_: DataType, options: TextOptions) -> 
     try:
         return texts.cast(arrow_type(type_))
     except pa.ArrowException:
-        # Zeros at the end ask for no more places, those at the start for no more digits.
+        # Leading and trailing zeros need no room in the type.
         short = pc.replace_substring_regex(texts, r"(\.[0-9]*?)0+$", r"\1")
         return pc.replace_substring_regex(short, r"^([+-]?)0+([0-9])", r"\1\2").cast(arrow_type(type_))
 
 
 def with_point(texts: pa.ChunkedArray, options: TextOptions) -> pa.ChunkedArray:
-    """Numbers with a point, however they are written."""
+    """Numbers with a decimal point, however they were written."""
     if not options.decimal_comma:
         return texts
     if pc.any(pc.match_substring(texts, ".")).as_py():
@@ -119,7 +119,7 @@ def _local_times(texts: pa.ChunkedArray, type_: DataType, options: TextOptions) 
 
 
 def _times(texts: pa.ChunkedArray, type_: DataType, options: TextOptions) -> pa.ChunkedArray:
-    """Times with a zone; where the text has none, it is UTC."""
+    """Times with a zone; UTC where the text has none."""
     if options.timestamp_format:
         return _parsed(texts, arrow_type(type_), lambda text: _with_zone(_strptime(text, options.timestamp_format)))
     texts = _at_midnight(texts)
@@ -131,7 +131,7 @@ def _times(texts: pa.ChunkedArray, type_: DataType, options: TextOptions) -> pa.
 
 
 def _at_midnight(texts: pa.ChunkedArray) -> pa.ChunkedArray:
-    """A date is the time at which it begins."""
+    """Turn dates into times at midnight."""
     dates = pc.match_substring_regex(texts, DATE)
     return pc.if_else(dates, pc.binary_join_element_wise(texts, "00:00:00", " "), texts)
 
@@ -156,7 +156,7 @@ def _binaries(texts: pa.ChunkedArray, type_: DataType, _options: TextOptions) ->
 
 
 def _nested(texts: pa.ChunkedArray, type_: DataType, _options: TextOptions) -> pa.ChunkedArray:
-    """Arrays, maps and structs are written as JSON."""
+    """Read arrays, maps and structs, which are written as JSON."""
     return fitted([None if text is None else _from_json(text) for text in texts.to_pylist()], type_)
 
 
@@ -172,12 +172,12 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def variants(texts: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Make a column of variants of their JSON text; raises a Misfit if one is none."""
+    """Make a column of variants from JSON text; raise a Misfit if one is not JSON."""
     return _fit(texts, DataType("variant"))
 
 
 def fitted(values: Sequence[Any], type_: DataType) -> pa.ChunkedArray:
-    """Make a column of nested values that come from JSON; raises a Misfit if one does not fit."""
+    """Make a column of nested values from JSON; raise a Misfit if one does not fit."""
     conform = [with_entries(conformed(value, type_), type_) for value in values]
     return _fit(pa.chunked_array([pa.array(conform)]), type_)
 
@@ -190,7 +190,7 @@ def _fit(values: pa.ChunkedArray, type_: DataType) -> pa.ChunkedArray:
 
 
 def _parsed(texts: pa.ChunkedArray, target: pa.DataType, parse: Callable[[str], object]) -> pa.ChunkedArray:
-    """Parse in Python, each different text once."""
+    """Parse in Python, each distinct text once."""
     coded = texts.combine_chunks().dictionary_encode() if len(texts) else None
     if coded is None:
         return pa.chunked_array([], target)

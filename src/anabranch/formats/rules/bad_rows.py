@@ -1,4 +1,4 @@
-"""Rows of files that can't be taken: named and refused, or set aside in a file of their own."""
+"""Rows of files that cannot be taken: refused by name, or set aside in a file of their own."""
 
 from __future__ import annotations
 
@@ -20,21 +20,21 @@ _NAMED = 5
 
 @dataclass(frozen=True)
 class BadRow:
-    """A row that can't be taken: where it begins, why, and its text."""
+    """A row that cannot be taken: where it begins, why, and its text."""
 
     file: str
     line: int
     error: str
     text: str
     value: str | None = None
-    """What does not fit its column."""
+    """The value that does not fit its column."""
 
     def __str__(self) -> str:
         return f"{self.file}:{self.line}: {self.error}"
 
 
 class BadRows:
-    """Takes bad rows in: counts them, remembers some, and writes them aside if there is a place for them."""
+    """Collects bad rows: counts them, remembers some, and writes them to the file for them, if there is one."""
 
     def __init__(self, writer: Any = None, kept: int | None = _NAMED) -> None:
         self._writer, self._kept = writer, kept
@@ -46,7 +46,7 @@ class BadRows:
         return self._writer is not None
 
     def add(self, rows: Sequence[BadRow], more: int = 0) -> None:
-        """Take rows in, and the number of others; what is written aside is the text as it came."""
+        """Add rows, and the number of further ones; what is set aside is the original text."""
         self.first += rows[: None if self._kept is None else self._kept - len(self.first)]
         self.count += len(rows) + more
         if self._writer is not None:
@@ -65,7 +65,7 @@ _HINT = "correct the file, or set such rows aside (--bad-rows FILE, bad_rows=)"
 
 
 def _hint(rows: Sequence[BadRow]) -> str:
-    """What may be wrong with all of them, and what can be done in any case."""
+    """What may be wrong with all of them, then what always helps."""
     null = null_guess([row.value for row in rows if row.value is not None])
     guesses = [f"{null} takes it as null"] if null else []
     if any(row.error.endswith(NO_TEXT) for row in rows):
@@ -74,7 +74,7 @@ def _hint(rows: Sequence[BadRow]) -> str:
 
 
 def _rows_text(first: Sequence[BadRow], total: int) -> str:
-    """Name rows, each on a line of its own."""
+    """Name rows, one per line."""
     if total == 1:
         return f"1 bad row: {first[0]}"
     more = [f"and {total - len(first):,} more"] if total > len(first) else []
@@ -83,7 +83,7 @@ def _rows_text(first: Sequence[BadRow], total: int) -> str:
 
 @contextmanager
 def bad_rows(path: str | None) -> Iterator[BadRows]:
-    """Open a place for bad rows: a CSV file that appears, complete, if the block ends well and there are some."""
+    """Open a place for bad rows: a CSV file that appears, complete, if the block succeeds and there are any."""
     if path is None:
         yield BadRows()
         return

@@ -1,4 +1,4 @@
-"""Opening files of text: compressed or not by their names, in one of the known encodings; always handed on as UTF-8."""
+"""Opens text files, compressed or not by their names, in one of the known encodings, as streams of UTF-8."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def open_utf8(path: str, encoding: str) -> Iterator[Any]:
 
 
 def refuse_utf16(path: str, encoding: str) -> None:
-    """Refuse a file whose first bytes say that it is in another encoding than the one that was expected."""
+    """Refuse a file that starts with a UTF-16 mark, unless that encoding was expected."""
     with open_file(path) as stream:
         if encoding != "utf-16" and stream.read(2) in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
             message = f"{path!r} is in utf-16, {encoding} was expected"
@@ -35,7 +35,7 @@ def refuse_utf16(path: str, encoding: str) -> None:
 
 @contextmanager
 def lines_of(path: str, encoding: str) -> Iterator[Iterator[str]]:
-    """Give the lines of a file with their ends, each byte of its UTF-8 as one character."""
+    """Yield the lines of a file with their ends, each byte of its UTF-8 as one character."""
     with open_utf8(path, encoding) as stream:
         raw = stream if encoding != "utf-8" else io.BufferedReader(_PythonStream(stream), _BLOCK_BYTES)
         yield _without_mark(io.TextIOWrapper(raw, encoding="latin-1", newline=""))
@@ -48,7 +48,7 @@ def _without_mark(lines: Iterator[str]) -> Iterator[str]:
 
 
 class _PythonStream(io.RawIOBase):
-    """A stream of Arrow's as Python reads them."""
+    """Makes a stream of Arrow's readable for Python."""
 
     def __init__(self, stream: Any) -> None:
         self._stream = stream
@@ -63,7 +63,7 @@ class _PythonStream(io.RawIOBase):
 
 
 class ExtendedStream(io.RawIOBase):
-    """A stream with some more bytes after its end."""
+    """A stream with more bytes after its end."""
 
     def __init__(self, stream: Any, more: bytes) -> None:
         self._stream, self._more = stream, more
@@ -79,7 +79,7 @@ class ExtendedStream(io.RawIOBase):
 
 
 class _Transcoded(io.RawIOBase):
-    """A stream in another encoding, as UTF-8; bytes that the encoding does not have come through as they are."""
+    """A stream in another encoding, as UTF-8; bytes invalid in that encoding pass unchanged."""
 
     def __init__(self, stream: Any, encoding: str) -> None:
         self._stream, self._left = stream, b""
@@ -102,7 +102,7 @@ class _Transcoded(io.RawIOBase):
 
 @contextmanager
 def translated(path: str, format: str) -> Iterator[None]:
-    """Tell what went wrong with a file in our words."""
+    """Translate errors about a file into ours."""
     try:
         yield
     except FileNotFoundError as error:
@@ -116,5 +116,5 @@ def translated(path: str, format: str) -> Iterator[None]:
 
 
 def first_line(error: Exception) -> str:
-    """What an error says, in a line."""
+    """An error's message, cut to one line."""
     return str(error).strip().split("\n", 1)[0]

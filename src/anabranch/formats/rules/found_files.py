@@ -1,4 +1,4 @@
-"""Finding the files that a user means: files, folders, globs; their formats, and the values in their folders' names."""
+"""Finds the files a user means: files, folders, globs; their formats, and the values in their folders' names."""
 
 from __future__ import annotations
 
@@ -25,21 +25,21 @@ FORMATS = {
 }
 COMPRESSED = (*CODECS, XZ)
 _INFLATION = 5
-"""How much larger than its file the content of a compressed file is taken to be."""
+"""How much larger than its file the content of a compressed file is assumed to be."""
 _NULL_FOLDER = "__HIVE_DEFAULT_PARTITION__"
 
 
 @dataclass(frozen=True)
 class DataFile:
-    """A file to read: where it is, what it is, and what the folders above it say."""
+    """A file to read: its path, its format, and the values in the names of its folders."""
 
     path: str
     format: str
     base: str | None = None
-    """The folder that was named, where folders below it are called `name=value`."""
+    """The folder that was named, if folders below it are called `name=value`."""
     values: Mapping[str, str | None] = field(default_factory=dict)
     unpacked_bytes: int | None = None
-    """How large a file in a zip is."""
+    """The size of a file in a zip."""
 
     @property
     def is_compressed(self) -> bool:
@@ -47,7 +47,7 @@ class DataFile:
 
     @property
     def size_bytes(self) -> int:
-        """How much there is to read, roughly."""
+        """Roughly how much there is to read."""
         if self.unpacked_bytes is not None:
             return self.unpacked_bytes
         size = Path(self.path).stat().st_size
@@ -55,7 +55,7 @@ class DataFile:
 
 
 def find_files(paths: Sequence[str], format: str | None) -> list[DataFile]:
-    """Find every file that is meant, each once, in the order of the arguments and of their names."""
+    """Find every file that is meant, each once, in the order of the arguments, then by name."""
     if not paths:
         raise InvalidRequest("no file was named", hint="name files, folders or patterns such as 'data/*.csv'")
     found: dict[str, DataFile] = {}
@@ -82,7 +82,7 @@ def _format_to_read(path: str) -> str:
 
 
 def is_tabbed(path: str) -> bool:
-    """Tell whether a file's name says that its fields have tabs between them."""
+    """Whether a file's name says that its fields are separated by tabs."""
     return _ending(path) == _TABBED
 
 
@@ -91,7 +91,7 @@ def _known_format(path: str) -> str | None:
 
 
 def _ending(path: str) -> str:
-    """The end of a file's name that tells what is in it."""
+    """The ending of a file's name that tells its format."""
     suffixes = [suffix.lower() for suffix in Path(path).suffixes]
     plain = suffixes[:-1] if suffixes and suffixes[-1] in COMPRESSED else suffixes
     return plain[-1] if plain else ""
@@ -114,7 +114,7 @@ def _matching(path: str, format: str | None) -> list[DataFile]:
 
 
 def _of_match(match: str, pattern: str, format: str | None) -> list[DataFile]:
-    """What a pattern matched: a file of any format that is known, or a folder of them."""
+    """What a pattern matched: a file of a known format, or a folder of such files."""
     base = _fixed_part(pattern)
     if os.path.isdir(match):
         return [] if "**" in pattern else list(_walk(match, base, format))
@@ -140,7 +140,7 @@ def _of_zip(path: str, format: str | None) -> list[DataFile]:
 
 
 def _in_zip(path: str, base: str, format: str | None) -> Iterator[DataFile]:
-    """The files in a zip, as if it was a folder."""
+    """The files in a zip, as if it were a folder."""
     with translated(path, "zip"):
         found: list[Member] = members(path)
     for member in found:
@@ -151,7 +151,7 @@ def _in_zip(path: str, base: str, format: str | None) -> Iterator[DataFile]:
 
 
 def _walk(folder: str, base: str, format: str | None) -> Iterator[DataFile]:
-    """Files below a folder, in the order of their names; what Spark and others keep for themselves is left out."""
+    """The files below a folder, by name, without those that Spark and others keep for themselves."""
     for path, folders, names in os.walk(folder):
         folders[:] = sorted(name for name in folders if not _hidden(name))
         for name in sorted(names):
@@ -165,7 +165,7 @@ def _walk(folder: str, base: str, format: str | None) -> Iterator[DataFile]:
 
 
 def _is_empty(path: str) -> bool:
-    """Tell whether there is nothing in a file; a link to nowhere is left to whoever reads it."""
+    """Whether a file is empty; a dangling link is left for the reader to report."""
     return os.path.exists(path) and not os.path.getsize(path)
 
 
@@ -175,14 +175,14 @@ def _file(path: str, base: str, format: str) -> DataFile:
 
 
 def _folder_values(path: str, base: str) -> dict[str, str | None]:
-    """Read `year=2026/month=7/` above a file as values of columns, as Hive and Spark write them."""
+    """Read `year=2026/month=7/` above a file as column values, the way Hive and Spark write them."""
     parts = Path(os.path.relpath(path, base)).parts[:-1]
     pairs = [part.partition("=") for part in parts if "=" in part.strip("=")]
     return {unquote(name): None if value == _NULL_FOLDER else unquote(value) for name, _, value in pairs}
 
 
 def _fixed_part(pattern: str) -> str:
-    """The folder above the first part of a pattern that has a wildcard."""
+    """The folder above the first part of a pattern with a wildcard."""
     parts = Path(pattern).parts
     fixed = parts[: next(i for i, part in enumerate(parts) if glob.has_magic(part))]
     return os.path.join(*fixed) if fixed else "."

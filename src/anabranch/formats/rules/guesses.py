@@ -1,4 +1,4 @@
-"""Guesses at what is wrong with a file, or with how it is read: each names the option that would help."""
+"""Guesses at what is wrong with a file or its options; each names an option that would help."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from anabranch.formats.rules.text import TextOptions
 
 _EMPTY = ("-", "--", "?", ".", "\\N")
 NULL_WORDS = ("NA", "N/A", "n/a", "#N/A", "NULL", "null", "(null)", "None", "none", "nil", "NaN", *_EMPTY)
-"""What people write where they know nothing."""
+"""What people write for missing values."""
 _DELIMITERS = {";": "';'", "\t": "tab", "|": "'|'"}
 
 
 def null_guess(texts: Sequence[str]) -> str | None:
-    """Which options take texts as null, if all of them look like it."""
+    """The options that make texts null, if they all look like it."""
     words = list(dict.fromkeys(text.strip() for text in texts))
     if not words or not all(word in NULL_WORDS for word in words):
         return None
@@ -22,7 +22,7 @@ def null_guess(texts: Sequence[str]) -> str | None:
 
 
 def delimiter_guess(line: str, options: TextOptions) -> str | None:
-    """Which delimiter a line seems to have, where the one that was expected is not in it."""
+    """The delimiter that a line seems to use, if the expected one is not in it."""
     if options.delimiter in line:
         return None
     found = max(_DELIMITERS, key=line.count)

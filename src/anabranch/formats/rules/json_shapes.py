@@ -1,4 +1,4 @@
-"""What values of JSON look like, and the types that follow from it."""
+"""What JSON values look like, and the types that follow."""
 
 from __future__ import annotations
 
@@ -10,27 +10,27 @@ from anabranch.model.types import DataType, array_of, struct_of
 
 NULL, TEXT, TRUTH, OBJECT, ARRAY = "null", "text", "truth", "object", "array"
 WHOLE, LONG, FRACTION, BEYOND = "whole", "long", "fraction", "beyond"
-"""Numbers: whole ones, those that a double may round but a bigint does not; others, and those that both may round."""
+"""Numbers: whole ones; those that fit a bigint but a double may round; others; and those that both may round."""
 BEYOND_FROM = 1e38
-"""Such numbers are taken for whole ones with more digits than a decimal has, be they written with an exponent."""
+"""Numbers from here on count as whole ones with more digits than a decimal holds, even with an exponent."""
 _NUMERIC = {WHOLE, LONG, FRACTION, BEYOND}
 
 JsonPath = tuple[str | None, ...]
-"""Where a value stands: a column, the names of fields below it, and None for the elements of an array."""
+"""Where a value is: a column, the names of fields below it, and None for the elements of an array."""
 Kinds = set[tuple[JsonPath, str]]
-"""Which kinds of values stand where."""
+"""Which kinds of values occur where."""
 
 
 @dataclass
 class JsonShape:
-    """What stands in one place, and below it."""
+    """What occurs in one place, and below it."""
 
     kinds: set[str] = field(default_factory=set)
     inside: dict[str | None, JsonShape] = field(default_factory=dict)
 
     @property
     def something(self) -> set[str]:
-        """The kinds of what is not null."""
+        """The kinds other than null."""
         return self.kinds - {NULL}
 
     @property
@@ -39,9 +39,9 @@ class JsonShape:
 
     @property
     def type(self) -> DataType | None:
-        """The type that has all of it as it is; None where only text has.
+        """The type that holds all of it unchanged; None if only text does.
 
-        Fields come in the order of their names: it does not depend on which row is read first.
+        Fields are in order of name, so that the type does not depend on which row is read first.
         """
         if self.something == {OBJECT}:
             return _struct([(str(name), self.inside[name].type) for name in sorted(map(str, self.inside))])
@@ -51,14 +51,14 @@ class JsonShape:
         return _plain_type(self.something)
 
     def tried(self, times: Sequence[DataType]) -> tuple[DataType, ...]:
-        """What the text of a column is tried as; nothing where its type is known already."""
+        """The types that the text of a column is tried as; none if its type is known already."""
         if self.is_number:
             return NUMBERS
         return () if not self.something or self.column_type else tuple(times)
 
     @property
     def column_type(self) -> DataType | None:
-        """The type of a column that its text does not have to tell: booleans, arrays and structs."""
+        """The type of a column that does not depend on its text: booleans, arrays and structs."""
         return self.type if self.something in ({TRUTH}, {OBJECT}, {ARRAY}) else None
 
 
@@ -74,9 +74,9 @@ def shapes_of(kinds: Iterable[tuple[JsonPath, str]]) -> dict[str, JsonShape]:
 
 
 def number_kind(value: float, *, is_whole: bool = False, is_exact: bool = True) -> str:
-    """The kind of a number; one that is whole is a bigint.
+    """The kind of a number; `is_whole` means that it fits a bigint.
 
-    A number that is not exact is written with an exponent, or with more digits than a decimal has.
+    A number that is not exact has an exponent, or more digits than a decimal holds.
     """
     if is_whole:
         return LONG if abs(value) >= LONG_FROM else WHOLE
@@ -94,6 +94,6 @@ def _plain_type(kinds: set[str]) -> DataType | None:
 
 
 def _struct(fields: Sequence[tuple[str, DataType | None]]) -> DataType | None:
-    """A struct; there is none without fields, nor with one that has no type."""
+    """A struct; None without fields, or if a field has no type."""
     known = [(name, type_) for name, type_ in fields if type_ is not None]
     return struct_of(known) if known and len(known) == len(fields) else None

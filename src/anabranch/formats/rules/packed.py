@@ -1,4 +1,4 @@
-"""Files that are packed: compressed by themselves, or in a zip, where one is called `data.zip/part.csv`."""
+"""Packed files: compressed ones, and those in a zip, named like `data.zip/part.csv`."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from typing import IO, Any
 import pyarrow as pa
 
 CODECS = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd"}
-"""What Arrow compresses."""
+"""The compressions that Arrow supports."""
 XZ = ".xz"
 ZIP = ".zip"
 _ENCRYPTED = 1
 UNPACKING_ERRORS = (zipfile.BadZipFile, lzma.LZMAError, zlib.error, NotImplementedError)
-"""What says that a file can't be unpacked: it is damaged, or packed in a way of its own."""
+"""Errors that mean a file cannot be unpacked: it is damaged, or packed in an unknown way."""
 
 
 @dataclass(frozen=True)
@@ -31,12 +31,12 @@ class Member:
 
 
 def is_zip(path: str) -> bool:
-    """Tell whether a file is a zip, by its name."""
+    """Whether a file is a zip, by its name."""
     return path.lower().endswith(ZIP) and os.path.isfile(path)
 
 
 def members(path: str) -> list[Member]:
-    """The files in a zip that are not empty, in the order of their names."""
+    """The non-empty files in a zip, by name."""
     found = [info for info in _zip(path).infolist() if not info.is_dir() and info.file_size]
     if any(info.flag_bits & _ENCRYPTED for info in found):
         raise ValueError("it needs a password")
@@ -54,12 +54,12 @@ def open_file(path: str) -> Any:
 
 
 def is_in_zip(path: str) -> bool:
-    """Tell whether this is a file in a zip."""
+    """Whether a path is that of a file in a zip."""
     return _place_in_zip(path) is not None
 
 
 def _place_in_zip(path: str) -> tuple[str, str] | None:
-    """Part `data.zip/part.csv` into the zip and the name within; None for a file in a folder."""
+    """Split `data.zip/part.csv` into the zip and the name within; None for a file in a folder."""
     lower, end = path.lower(), 0
     while (at := lower.find(f"{ZIP}/", end)) >= 0:
         end = at + len(ZIP)
@@ -79,5 +79,5 @@ def _zip(path: str) -> zipfile.ZipFile:
 
 @lru_cache(maxsize=1)
 def _opened(path: str, _mtime_ns: int, _size_bytes: int) -> zipfile.ZipFile:
-    """Keep the newest zip open: one of many files would have its list of them read for each."""
+    """Keep the last zip open, so that its directory is not read again for each of its files."""
     return zipfile.ZipFile(path)

@@ -1,4 +1,4 @@
-"""What is asked of files, checked before they are read, and of their columns, once these are known."""
+"""A request to read files: checked before they are read, and again once their columns are known."""
 
 from __future__ import annotations
 
@@ -15,25 +15,25 @@ from anabranch.model.schema import Column
 
 @dataclass(frozen=True)
 class FilesRequest:
-    """What is to be read, and how."""
+    """What to read, and how."""
 
     paths: tuple[str, ...]
     format: str | None = None
     columns: tuple[Column, ...] = ()
-    """Columns whose types are known; the others are inferred."""
+    """Columns with known types; the others are inferred."""
     options: TextOptions = field(default_factory=TextOptions)
     has_delimiter: bool = False
-    """Whether the delimiter was given; else the names of files tell it."""
+    """Whether the delimiter was given; otherwise the names of files decide."""
     bad_rows: str | None = None
-    """Where rows that can't be taken are set aside; without it they are refused."""
+    """The file to set bad rows aside in; without it they are refused."""
     equal_columns: bool = False
-    """Whether every file must have the same columns, as where a lack would be taken for null."""
+    """Whether all files must have the same columns, because a missing one would be taken for null."""
     needed: tuple[str, ...] = ()
-    """Columns that no file may lack."""
+    """Columns that every file must have."""
     rename: Mapping[str, str] = field(default_factory=dict)
-    """Names of columns in the files, and those that they are to have."""
+    """New names for columns, by their names in the files."""
     key: tuple[str, ...] = ()
-    """Columns that tell rows apart: those with a null there, or with values that came before, are bad rows, too."""
+    """Columns that identify rows: rows with a null there, or with repeated values, are bad rows, too."""
 
 
 def make_request(
@@ -47,7 +47,7 @@ def make_request(
     key: tuple[str, ...],
     options: Mapping[str, Any],
 ) -> FilesRequest:
-    """Check what is asked for."""
+    """Check the arguments, and make a request of them."""
     known = [f.name for f in fields(TextOptions)]
     for name in options:
         if name not in known:
@@ -78,7 +78,7 @@ def _checked(rename: Mapping[str, str]) -> Mapping[str, str]:
 
 
 def check_renames(columns: Mapping[str, Sequence[str]], request: FilesRequest) -> None:
-    """Refuse to rename what no file has."""
+    """Refuse to rename a column that no file has."""
     there = list(dict.fromkeys(name for names in columns.values() for name in names))
     for old in request.rename:
         if old.lower() not in (name.lower() for name in there):
@@ -87,7 +87,7 @@ def check_renames(columns: Mapping[str, Sequence[str]], request: FilesRequest) -
 
 
 def check_columns(columns: Mapping[str, Sequence[str]], request: FilesRequest) -> None:
-    """Refuse files that lack what others have, where that would not be the same as null."""
+    """Refuse files that lack columns which others have, where null would not do."""
     refuse_other_case(columns)
     everything = {name.lower(): name for names in columns.values() for name in names}
     needed = [c.name for c in request.columns if not c.nullable and c.default is None and c.name.lower() in everything]
@@ -102,7 +102,7 @@ def check_columns(columns: Mapping[str, Sequence[str]], request: FilesRequest) -
 
 
 def refuse_other_case(columns: Mapping[str, Sequence[str]]) -> None:
-    """Refuse names that differ in case only: Spark would take them for one column, the process for two."""
+    """Refuse names that differ only in case: Spark would take them for one column, the process for two."""
     seen: dict[str, tuple[str, str]] = {}
     for path, names in columns.items():
         for name in names:

@@ -9,9 +9,9 @@ from anabranch.errors import InvalidRequest
 from anabranch.model.types import DataType
 
 WHOLE = DataType("decimal", 38)
-"""Tried for whole numbers beyond bigint: a decimal of as many digits as they have."""
+"""Tried for whole numbers beyond bigint: a decimal with as many digits as they have."""
 EXACT = DataType("decimal")
-"""Tried for numbers that a double would round: a decimal of as many digits and places as they have."""
+"""Tried for numbers that a double would round: a decimal with as many digits and places as they have."""
 NUMBERS = (DataType("bigint"), WHOLE, DataType("double"), EXACT)
 """What numbers are tried as, in this order."""
 _MOST_DIGITS = 38
@@ -21,7 +21,7 @@ TRUE_WORDS = ("true", "t", "yes", "y", "1")
 FALSE_WORDS = ("false", "f", "no", "n", "0")
 _NUMBER = r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)"
 LONG = r"^[+-]?0*[1-9][0-9]{15,}(\.[0-9]*)?$"
-"""Numbers with more digits before the point than a double always keeps."""
+"""Numbers with more digits before the point than a double is sure to keep."""
 LONG_FROM = 10**15
 """The least of them."""
 LONG_DIGITS = 16
@@ -58,17 +58,17 @@ class TextOptions:
     quote: str = '"'
     escape: str | None = None
     nulls: tuple[str, ...] = ()
-    """Texts that stand for null; an empty field that is not quoted always does."""
+    """Texts that stand for null; an empty unquoted field always does."""
     encoding: str = "utf-8"
     skip: int = 0
-    """Lines before the header that are not read."""
+    """How many lines to skip before the header."""
     decimal_comma: bool = False
     date_format: str | None = None
     timestamp_format: str | None = None
 
 
 def check_options(options: TextOptions) -> TextOptions:
-    """Read the names of options as people write them, and refuse what no reader takes."""
+    """Normalize the values of options, and refuse those that no reader supports."""
     delimiter = {"tab": "\t", "\\t": "\t"}.get(options.delimiter, options.delimiter)
     quote = "" if options.quote == "none" else options.quote
     _single(delimiter, "delimiter", "such as ';', '|' or tab")
@@ -81,16 +81,16 @@ def check_options(options: TextOptions) -> TextOptions:
     for pattern in (options.date_format, options.timestamp_format):
         if pattern is not None:
             _check_format(pattern)
-    # A quote before a quote is a doubled one.
+    # A quote as the escape is the same as doubling quotes.
     escape = None if options.escape == quote or not quote else options.escape
     changed = {"delimiter": delimiter, "quote": quote, "escape": escape, "encoding": _encoding(options.encoding)}
     return TextOptions(**{**vars(options), **changed})
 
 
 def inferred(options: TextOptions, *, times_only: bool = False) -> tuple[DataType, ...]:
-    """What the text of a column without a declared type is tried as, in this order; what fits none is text.
+    """The types that the text of an undeclared column is tried as, in order; what fits none stays text.
 
-    Where numbers have a form of their own, as in JSON, text is tried as times only. A format that was given goes first.
+    With `times_only`, as for JSON, whose numbers are not text, only times. Types with a given format go first.
     """
     given = {
         "date": options.date_format,
@@ -102,7 +102,7 @@ def inferred(options: TextOptions, *, times_only: bool = False) -> tuple[DataTyp
 
 
 def value_pattern(type_: DataType, *, inferring: bool = False) -> str | None:
-    """The texts that are values of a type, as a regular expression; None where any text is one."""
+    """A regular expression for the texts that are values of a type; None if any text is."""
     if type_.is_integer:
         return "^[+-]?[0-9]{1,19}$"
     if type_.name == "boolean" and not inferring:
@@ -115,19 +115,19 @@ def value_pattern(type_: DataType, *, inferring: bool = False) -> str | None:
 
 
 def decimal_of(digits: int, places: int) -> DataType | None:
-    """The decimal for so many digits before and after the point, if there is one."""
+    """The decimal with so many digits before and after the point, if there is one."""
     precision = max(digits + places, 1)
     return DataType("decimal", precision, places) if precision <= _MOST_DIGITS else None
 
 
 def looks_like(text: str, type_: DataType) -> bool:
-    """Tell whether a text could be a value of an inferred type; the cast has the last word."""
+    """Whether a text could be a value of an inferred type; the cast has the last word."""
     pattern = value_pattern(type_, inferring=True)
     return pattern is None or re.search(pattern, text.strip(" \t"), re.ASCII) is not None
 
 
 _LETTERS = tuple("YmdHIMSfpbBz")
-"""Those of strptime's that a format may have."""
+"""The directives of strptime that a format may use."""
 
 
 def _check_format(pattern: str) -> None:

@@ -1,4 +1,4 @@
-"""Parquet, which Spark reads itself; columns from the names of folders are added to it."""
+"""Parquet, which Spark reads itself, plus columns from the names of folders."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ _HADOOP = "*?[]{}\\:"
 
 
 def survey_parquet(files: Sequence[DataFile], reading: Reading) -> list[PartSurvey]:
-    """Look at footers, and at the values that the names of folders give."""
+    """Survey footers, and the values in folder names."""
     _refuse_names(files)
     found = []
     for file in files:
         with translated(file.path, file.format):
             footer = pyarrow.parquet.read_metadata(file.path)
             names = footer.schema.to_arrow_schema().names
-        # A row of nulls under the file's names: only what comes from folders is looked at.
+        # A row of nulls under the file's names: only columns from folders are examined.
         part = with_folder_values(FilePart(file, pa.table({name: pa.nulls(1) for name in names})), reading)
         facts = {name: find_facts(part.rows.column(name), types, reading.options) for name, types in part.texts.items()}
         found.append(PartSurvey(part, facts, footer.num_rows))
@@ -47,7 +47,7 @@ def survey_parquet(files: Sequence[DataFile], reading: Reading) -> list[PartSurv
 def read_parquet(
     session: SparkSession, surveys: Sequence[PartSurvey], reading: Reading, types: Mapping[str, DataType]
 ) -> DataFrame:
-    """Read files as one DataFrame, which has them under the names that columns are to have."""
+    """Read files as one DataFrame, under the new column names."""
     grouped: dict[tuple[str, ...], list[PartSurvey]] = defaultdict(list)
     for survey in surveys:
         schema = pyarrow.parquet.read_schema(survey.part.file.path)
@@ -85,7 +85,7 @@ def _group(
 def _values(
     session: SparkSession, parts: Sequence[FilePart], name: str, alias: str, type_: DataType, reading: Reading
 ) -> DataFrame:
-    """What the texts in the names of folders stand for."""
+    """Map the texts in folder names to their values."""
     texts = pa.chunked_array([pa.array(sorted({part.file.values[name] or "" for part in parts}), pa.string())])
     texts = texts.filter(pa.compute.not_equal(texts, "")) if None in {p.file.values[name] for p in parts} else texts
     rows = pa.table({alias: texts, name: convert(texts, type_, reading.options)})
@@ -93,16 +93,16 @@ def _values(
 
 
 def _folder_text(session: SparkSession, name: str) -> Column:
-    """The value of a column in the path of a file."""
+    """A column's text in the path of a file."""
     f = functions_of(session)
     raw = f.regexp_extract(f.col("_metadata.file_path"), f"/{re.escape(name)}=([^/]*)/", 1)
-    # A path is escaped once as an address, and once more by whoever wrote the folder.
+    # A path is escaped once as a URI, and once by whoever wrote the folder.
     found: Column = f.url_decode(f.regexp_replace(f.url_decode(f.regexp_replace(raw, r"\+", "%2B")), r"\+", "%2B"))
     return found
 
 
 def check_types(frames: Sequence[DataFrame], declared: Sequence[str]) -> None:
-    """Refuse what the process refuses too: a column with types that have nothing in common, or would be rounded."""
+    """Refuse what the process refuses too: a column whose types have nothing in common, or would be rounded."""
     seen: dict[str, DataType] = {}
     for name, type_ in (pair for frame in frames for pair in frame_types(frame).items()):
         other = seen.setdefault(name, type_)
@@ -114,12 +114,12 @@ def check_types(frames: Sequence[DataFrame], declared: Sequence[str]) -> None:
 
 
 def united(frames: Sequence[DataFrame]) -> DataFrame:
-    """All rows of all frames; what one lacks is null in its rows."""
+    """All rows of all frames, with nulls for missing columns."""
     return reduce(lambda one, other: one.unionByName(other, allowMissingColumns=True), frames)
 
 
 def _refuse_names(files: Sequence[DataFile]) -> None:
-    """Refuse names that Hadoop has a meaning of its own for: it would read other files, or none."""
+    """Refuse names with a special meaning to Hadoop, which would read other files, or none."""
     for file in files:
         hidden = os.path.basename(file.path).startswith(("_", "."))
         if hidden or any(ch in _HADOOP for ch in os.path.abspath(file.path)):

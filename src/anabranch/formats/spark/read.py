@@ -1,6 +1,6 @@
-"""Files read on Spark: executors look through pieces of text, types are chosen here, rows are read over there.
+"""Files read on Spark: executors survey pieces of text, types are chosen here, executors read the rows.
 
-Executors run the readers of the process, so the rows are the same; Parquet is Spark's own to read."""
+Executors run the readers of the process, so the rows are the same; Parquet is left to Spark itself."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from anabranch.queries.rendering import spark_from_memory
 
 @dataclass(frozen=True)
 class SparkRows:
-    """What was read: a DataFrame, and how many rows it has."""
+    """What was read: a DataFrame, and its number of rows."""
 
     frame: DataFrame
     row_count: int
@@ -41,7 +41,7 @@ def read_on_spark(
     bad: BadRows,
     progress: Callable[[str], None],
 ) -> SparkRows:
-    """Read files as one DataFrame; bad rows are named as in the process."""
+    """Read files as one DataFrame; bad rows are reported as in the process."""
 
     def ask(works: Works, asked: Asked) -> list[list[PieceSurvey]]:
         return ask_executors(session, survey_work, (works, reading, bad.are_set_aside, asked), len(works))
@@ -67,7 +67,7 @@ def read_on_spark(
 def _names(
     files: Sequence[DataFile], columns: dict[str, list[str]], request: FilesRequest, reading: Reading
 ) -> list[str]:
-    """The columns of all files, in the order in which they are named; checked as in the process."""
+    """The columns of all files in order of appearance, checked as in the process."""
     in_order = {file.path: columns[file.path] for file in files}
     check_renames(in_order, request)
     new = {path: list(reading.new_names(path, names).values()) for path, names in in_order.items()}
@@ -76,7 +76,7 @@ def _names(
 
 
 def _frame(session: SparkSession, works: Works, reading: Reading, plan: ReadPlan) -> DataFrame:
-    """The rows of all works; executors read them whenever they are asked for."""
+    """The rows of all works; executors read them on demand."""
     types = {f.name: spark_type(f.type, f"column {f.name!r}") for f in plan.types.columns}
     schema = ", ".join(f"{quoted(name)} {type_}" for name, type_ in types.items())
     frame = frame_of(session, rows_of_work, (works, reading, plan.shapes, plan.types), len(works), schema)
