@@ -1,1 +1,1 @@
-"""Versioned files: putting, reading and comparing them; the tree that they are in is a table."""
+"""Versioned files: writes, reads and compares them; the tree that they are in is a table."""

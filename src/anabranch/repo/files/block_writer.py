@@ -1,4 +1,4 @@
-"""Content into blocks: cut, hashed, shared with what is known, and put into packs that nobody sees yet."""
+"""Turns content into blocks: cut, hashed, shared with known ones, and put into packs that nobody sees yet."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from anabranch.repo.context.context import Context
 
 Refs = tuple[BlockRef, ...]
 Place = tuple[str, int, int]
-"""A pack, where in it, and how many bytes."""
+"""A pack, an offset in it, and a size."""
 _NOWHERE = ("", 0, 0)
 _SHARED_AT_MOST = 100_000
 
@@ -38,9 +38,9 @@ class BlockWriter:
     def write(
         self, stream: BinaryIO, verb: str, name: str, chunking: Chunking | None, old: Sequence[BlockRef] = ()
     ) -> tuple[Refs, bytes]:
-        """Store what a stream gives; returns references, and the hash of all of it.
+        """Store a stream's content; returns its references and the hash of all of it.
 
-        `verb` is `p` for a put, `a` for an append; `old` are blocks of the last version, which are shared.
+        `verb` is `p` for a put, `a` for an append; `old` are the blocks of the last version, to be shared.
         """
         if chunking == "whole" or (chunking is None and verb == "p" and is_packed(name)):
             head = _read(stream, WHOLE_BYTES)
@@ -54,7 +54,7 @@ class BlockWriter:
                 raise InvalidRequest("a stream gave text", hint="open the file in binary mode")
             total.update(block)
             refs.append(self._ref(block, verb, known))
-        # An empty write leaves a trace, too: it says that the file was made, or replaced.
+        # An empty write leaves a trace, too: it says that the file was made or replaced.
         return tuple(refs) or (self._empty(verb),), total.digest()
 
     def write_bytes(self, content: bytes, name: str) -> tuple[Refs, bytes]:
@@ -62,7 +62,8 @@ class BlockWriter:
         return self.write(io.BytesIO(content), "p", name, None)
 
     def place_small(self, content: bytes) -> tuple[str, int, int, bytes, int]:
-        """Store bytes that are one block, as most files are: the pack, where, how many, their hash, the number."""
+        """Store bytes as one block, as most files are: returns the pack, the offset, the size, the hash and the
+        number."""
         digest = hashlib.sha256(content).digest()
         self._number += 1
         place = self._known.get(digest) if content else _NOWHERE
@@ -74,7 +75,7 @@ class BlockWriter:
 
     @property
     def put_write(self) -> str:
-        """What references of a put carry."""
+        """The write id that references of a put carry."""
         return self._writes["p"]
 
     def _ref(self, block: bytes, verb: str, known: Mapping[bytes, Place]) -> BlockRef:
@@ -91,7 +92,7 @@ class BlockWriter:
         return BlockRef(0, verb + self._write, self._next(), "", 0, 0, hashlib.sha256().digest())
 
     def _whole(self, chunks: Iterator[bytes], verb: str, name: str) -> tuple[Refs, bytes]:
-        """Keep a file as an object of its own, with its suffix, so that others can read it where it lies."""
+        """Keep a file as its own object, with its suffix, so that others can read it in place."""
         suffix = PurePosixPath(name).suffix.lower()
         is_plain = suffix[1:].isascii() and suffix[1:].isalnum() and len(suffix) <= 13
         id_, size, digest = self.packs.add_whole(chunks, suffix if is_plain else "")
@@ -102,7 +103,7 @@ class BlockWriter:
         return self._number
 
     def fold(self, refs: Sequence[BlockRef]) -> Refs:
-        """Put references into lists where they are many."""
+        """Fold references into lists if there are many."""
         return folded(refs, self._put_list) if len(refs) >= WIDTH else tuple(refs)
 
     def _put_list(self, content: bytes, level: int) -> BlockRef:
@@ -112,14 +113,14 @@ class BlockWriter:
         return BlockRef(level, f"l{self._write}", self._next(), object_id, start, len(content), digest)
 
     def taken(self) -> tuple[NewObject, ...]:
-        """Complete the packs that were begun, and hand all new ones over."""
+        """Finish the current packs, and hand over all new ones."""
         self.packs.finish()
         made, self.packs.made = tuple(self.packs.made), []
         return made
 
 
 def _read(stream: BinaryIO, size: int) -> bytes:
-    """Read so many bytes, or all that there are."""
+    """Read this many bytes, or as many as there are."""
     parts: list[bytes] = []
     left = size
     while left and (more := stream.read(left)):

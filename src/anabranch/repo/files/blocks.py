@@ -1,4 +1,4 @@
-"""Reading blocks out of packs, wherever they lie; what is read is compared with its hash."""
+"""Reads blocks from packs, wherever they are, and compares them with their hashes."""
 
 from __future__ import annotations
 
@@ -33,18 +33,18 @@ class BlockReader:
         self._inline: OrderedDict[ObjectId, bytes] = OrderedDict()
 
     def leaves(self, refs: Sequence[BlockRef], path: str) -> tuple[BlockRef, ...]:
-        """The references to bytes, with all lists taken apart."""
+        """The references to bytes, with all lists expanded."""
         return tuple(leaves(refs, lambda ref: self.read(ref, f"a list of {path!r}")))
 
     def read(self, ref: BlockRef, path: str) -> bytes:
-        """Read one block whole, compared with its hash."""
+        """Read one whole block, and compare it with its hash."""
         if not ref.size:
             return b""
         where = f"{path}: block {ref.number} in pack {ref.object}"
         return check_block(self._bytes(ref, 0, ref.size), ref.size, ref.sha256, where)
 
     def stream(self, refs: Sequence[BlockRef], path: str, start: int = 0, end: int | None = None) -> Iterator[bytes]:
-        """Give the bytes of a file from a place to another; blocks are read as they are wanted."""
+        """Yield the bytes of a file from `start` to `end`; reads blocks only as needed."""
         at = 0
         for ref in self.leaves(refs, path):
             low, high = max(start - at, 0), min(ref.size, (end if end is not None else at + ref.size) - at)
@@ -55,7 +55,7 @@ class BlockReader:
                 return
 
     def _part(self, ref: BlockRef, path: str, low: int, high: int) -> Iterator[bytes]:
-        """A part of a block. A large one (a file that was kept whole) is not read whole for it."""
+        """A part of a block; a large one (a file kept whole) is not read whole for it."""
         if ref.size <= _READ:
             yield self.read(ref, path)[low:high]
             return
@@ -64,7 +64,7 @@ class BlockReader:
             yield self._bytes(ref, at, min(_READ, high - at))
 
     def _check_file(self, ref: BlockRef) -> None:
-        """Compare a file that is one block with its hash, once in a process."""
+        """Compare a file that is one block with its hash, once per process."""
         stored = self.find(ref)
         if stored.place != "inline":
             self._ctx.files.locate(stored).check(stored, deep=False)
@@ -81,11 +81,11 @@ class BlockReader:
             return file.read(size)
 
     def last_byte(self, ref: BlockRef) -> bytes:
-        """The last byte of a block: tells whether it ends a line, without reading it whole."""
+        """The last byte of a block, which tells whether it ends a line."""
         return self._bytes(ref, ref.size - 1, 1)
 
     def place(self, ref: BlockRef, path: str) -> dict[str, Any]:
-        """Where a block lies: a file and a place in it, or its bytes, if the catalogue holds them."""
+        """Where a block is: a file and an offset, or its bytes if the catalogue holds them."""
         stored = self.find(ref)
         if stored.place == "inline":
             return {"content": self.read(ref, path)}

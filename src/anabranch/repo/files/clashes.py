@@ -1,4 +1,4 @@
-"""Files in the place of folders: found among the paths that two writers brought, each without the other's."""
+"""Finds files where folders are, among paths that two writers brought without knowing of each other."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Clash = tuple[str, str]
 
 
 def find_clashes(tree: FileTree, new: Iterable[str]) -> list[Clash]:
-    """Find files that are folders, too, where some paths are new in a tree that has them already."""
+    """Find files that are folders, too, among paths that are new in a tree and already contained in it."""
     paths = sorted(set(new))
     if not paths:
         return []
@@ -35,7 +35,7 @@ def find_clashes(tree: FileTree, new: Iterable[str]) -> list[Clash]:
 def keys_of(
     ctx: Context, made: Sequence[NewObject], schema: Schema, pending: Mapping[ObjectId, bytes]
 ) -> list[tuple[str, str]]:
-    """The folders and names that some objects of a tree touch."""
+    """The folders and names that objects of a tree touch."""
     if not made:
         return []
     pairs = column_types(schema.key_columns)
@@ -50,6 +50,6 @@ def keys_of(
 def inserted_paths(
     ctx: Context, made: Iterable[NewObject], schema: Schema, pending: Mapping[ObjectId, bytes]
 ) -> list[str]:
-    """The paths of files among whole rows that objects bring."""
+    """The paths of files among the whole rows in objects."""
     rows = [o for o in made if o.stored.kind in ("rows", "exceptions")]
     return [join_path(*key) for key in keys_of(ctx, rows, schema, pending) if key[1]]

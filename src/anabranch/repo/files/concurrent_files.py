@@ -1,4 +1,4 @@
-"""Publishing beside others who wrote to the same files: appends go through in the order of publishing."""
+"""Publishes beside others who wrote to the same files: appends are applied in the order of publishing."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ from anabranch.repo.files.tree import FileTree
 
 
 def files_on_top(ctx: Context, thing: ThingDraft, head: TableState, *, met: bool) -> ThingDraft | None:
-    """The changes of a commit made again on a head where others changed files, too; None if some don't go together.
+    """Redo a commit's changes on a head where others changed files, too; None if some of them conflict.
 
-    Without rows that `met`, only files in the place of folders are looked for.
+    Unless rows `met`, only check for files where folders are.
     """
     made = objects_of(thing)
     pending = contents_of((*made, *packs_of(thing)))

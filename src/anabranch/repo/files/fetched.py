@@ -1,6 +1,7 @@
-"""Bytes from a URL: only from places that the settings name, never from addresses of a private network.
+"""Fetches URLs: only from origins that the settings name, never from a private network.
 
-Each redirect is looked at anew, and the connection goes to the address that was looked at, not to the name again."""
+Every redirect is checked again, and the connection goes to the very address that was checked, not to the name.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +24,7 @@ _REDIRECTS = 5
 
 @dataclass(frozen=True)
 class Fetched:
-    """What a server gives: the bytes as a stream, and what it calls them."""
+    """A server's response: the bytes as a stream, and their media type."""
 
     stream: _Bounded
     media_type: str | None
@@ -31,7 +32,7 @@ class Fetched:
 
 @contextmanager
 def fetching(url: str, settings: Settings) -> Iterator[Fetched]:
-    """Open what a URL names; refused before anything is sent if the settings do not name its place."""
+    """Open a URL; refused before anything is sent unless the settings name its origin."""
     at = url
     for _ in range(_REDIRECTS + 1):
         with closing(_connected(_checked(at, settings), settings)) as connection:
@@ -44,7 +45,7 @@ def fetching(url: str, settings: Settings) -> Iterator[Fetched]:
 
 
 def _checked(url: str, settings: Settings) -> SplitResult:
-    """Refuse a scheme or host that the settings do not name."""
+    """Refuse a scheme or host that the settings don't name."""
     try:
         found = urlsplit(url)
         place = f"{found.scheme}://{found.hostname}:{found.port or _PORTS.get(found.scheme)}"
@@ -69,7 +70,7 @@ def _place(text: str) -> str:
 
 
 def _connected(url: SplitResult, settings: Settings) -> http.client.HTTPConnection:
-    """Connect to an address that is no private one; one that is named by its number was named on purpose."""
+    """Connect to an address, unless it is private; a private one is fine if the URL gives it by number."""
     assert url.hostname is not None
     port = url.port or _PORTS[url.scheme]
     connection = http.client.HTTPConnection(url.hostname, port, timeout=FETCH_TIMEOUT_SECONDS)
@@ -121,7 +122,7 @@ def _too_large(at: str, limit: int) -> InvalidRequest:
 
 
 class _Bounded:
-    """A stream that ends with an error where it gives more bytes than allowed, or fewer than it said."""
+    """A stream that raises an error if it returns more bytes than allowed, or fewer than announced."""
 
     def __init__(self, answer: http.client.HTTPResponse, at: str, limit: int) -> None:
         self._answer, self._at, self._limit, self._left = answer, at, limit, limit

@@ -1,4 +1,4 @@
-"""Files as rows: for Spark, read by its executors where the objects lie; for Arrow, in the process; and in place."""
+"""Files as rows: read by Spark's executors from the objects, or in the process for Arrow; and files in place."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 FileForm = Literal["content", "lines", "blocks", "stat"]
 _TASK_BYTES, _TASK_FILES = 32 * 1024 * 1024, 10_000
 _SENT_BYTES = 32 * 1024 * 1024
-"""Bytes that the catalogue holds are sent to executors up to here; more are put where they find them."""
+"""Bytes in the catalogue are sent to executors up to this size; the rest is put where they can read it."""
 _FORMS = {"content": file_reading.CONTENT, "lines": file_reading.LINES, "blocks": file_reading.BLOCKS}
 _STAT = pa.schema(
     [
@@ -39,7 +39,7 @@ _STAT = pa.schema(
 
 
 def check_form(form: str) -> None:
-    """Refuse a word that is no form of files."""
+    """Refuse an unknown form."""
     if form not in get_args(FileForm):
         raise InvalidRequest(f"as_={form!r} is unknown", hint=f"choose {', '.join(get_args(FileForm))}")
 
@@ -51,20 +51,20 @@ def stat_table(found: Sequence[FileStat]) -> pa.Table:
 
 
 class FileFrames:
-    """The files that were chosen, as rows of one form."""
+    """The selected files, as rows of one form."""
 
     def __init__(self, ctx: Context, blocks: BlockReader, rows: Sequence[FileRow]) -> None:
         self._ctx, self._blocks, self._rows = ctx, blocks, rows
         self._sent = 0
 
     def arrow(self, form: str) -> pa.Table:
-        """Read all of them in the process."""
+        """Read all files in the process."""
         described = [(row.path, 0, 0, row.mode, self._leaves(row)) for row in self._rows]
         found = file_reading.read_task(described, form, lambda path, ref: self._blocks.read(ref, path))  # type: ignore[arg-type]
         return pa.Table.from_batches(found, file_reading.arrow_schema(_FORMS[form]))
 
     def spark(self, form: str) -> DataFrame:
-        """Let Spark read them: nothing runs yet."""
+        """Read the files as a DataFrame; runs nothing yet."""
         from anabranch.engines.spark_file_frames import files_frame, text_frame
 
         engine = self._ctx.engines.spark()
@@ -76,20 +76,21 @@ class FileFrames:
         if places:
             engine.look(places[0])
         frames = [text_frame(engine.session, whole, self._ctx.root.spark_options())] if whole else []
-        if any("://" in place for place in places):  # executors have no keys to a bucket: the rows are sent to them
+        if any("://" in place for place in places):  # executors have no keys to a bucket, so send the rows
             frames.append(_as_frame(self._ctx, rest.arrow(form)))
         elif tasks or not whole:
             frames.append(files_frame(engine.session, [file_reading.packed(task) for task in tasks], form))
         return frames[0] if len(frames) == 1 else frames[0].unionAll(frames[1])
 
     def places(self) -> list[str]:
-        """An address for each file: of its object, where that is the file, else of a copy that lasts as the process."""
+        """An address for each file: of its object, if that is the file, else of a copy that lasts as long as the
+        process."""
         return [self._whole_at(row) or self._copied(row) for row in self._rows]
 
     # --- files that are objects of their own ---
 
     def _by_spark_itself(self) -> dict[str, list[str]]:
-        """Large files that lie whole in an object with their suffix: Spark splits and unpacks them by itself."""
+        """Large files that are whole objects with their suffix: Spark splits and decompresses them itself."""
         found: dict[str, list[str]] = {}
         for row in self._rows:
             place = self._whole_at(row) if row.size >= WHOLE_BYTES else None
@@ -103,7 +104,7 @@ class FileFrames:
         if stored is None or not stored.path or stored.size_bytes != row.size:
             return None
         if PurePosixPath(stored.path).suffix != (_suffix(row.path) or PACK_SUFFIX):
-            return None  # it was moved: readers go by suffixes
+            return None  # moved to another suffix, which readers rely on
         self._ctx.root.check(stored.path, stored.size_bytes, None)
         return self._ctx.root.uri(stored.path)
 
@@ -119,7 +120,7 @@ class FileFrames:
         return tuple(ref for ref in self._blocks.leaves(row.blocks, row.path) if ref.size)
 
     def _tasks(self, form: str) -> list[list[FileStretches]]:
-        """Files in parts of about as many bytes; large ones are cut between blocks, for lines at their ends."""
+        """Group files into tasks of similar size; large ones are cut between blocks, for `lines` only at line ends."""
         tasks: list[list[FileStretches]] = []
         size = 0
         for row in self._rows:
@@ -160,7 +161,7 @@ class FileFrames:
         return held, 0, ref.size, b"", ref.sha256
 
     def stat(self, found: Sequence[FileStat]) -> DataFrame:
-        """The properties of files, as rows of Spark."""
+        """The properties of files, as a DataFrame."""
         return _as_frame(self._ctx, stat_table(found))
 
 

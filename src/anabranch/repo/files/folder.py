@@ -1,7 +1,8 @@
-"""A folder of the user's own: all files of a commit written into it, what was changed there, and taken in again.
+"""A user's own folder: writes all files of a commit into it, finds what was changed there, and takes that in again.
 
-A manifest tells size, time and hash of each file, so that only what moved is read. Nothing is written or read outside
-of the folder: links are neither made nor followed."""
+A manifest keeps size, time and hash of each file, so that only touched files are read. Nothing is written or read
+outside the folder: links are neither made nor followed.
+"""
 
 from __future__ import annotations
 
@@ -23,12 +24,12 @@ from anabranch.model.paths import check_path, folders_above, pattern_of
 
 MANIFEST, IGNORE = ".ana-manifest", ".anaignore"
 _OURS = re.compile(r"\.ana-(?:manifest\.)?t[0-9a-z]{16}")
-"""What a file is called while it is written; one that is left was of a process that died."""
+"""Names of files being written; one that is left over is from a process that died."""
 
 
 @dataclass(frozen=True)
 class KnownFile:
-    """A file as it was when it was last written or taken in."""
+    """A file as it was last written or taken in."""
 
     size: int
     mtime_ns: int
@@ -49,7 +50,7 @@ class Manifest:
     written_ns: int = 0
 
     def is_sure(self, path: str, found: os.stat_result) -> bool:
-        """Whether a file is for certain as it was; one that is as young as the manifest may have changed since."""
+        """Whether a file is certainly unchanged; one as young as the manifest may have changed since."""
         known = self.files.get(path)
         same = known and (known.size, known.mtime_ns, known.inode) == (found.st_size, found.st_mtime_ns, found.st_ino)
         return bool(same) and found.st_mtime_ns < self.written_ns
@@ -68,11 +69,11 @@ class FolderStatus:
 
 
 Progress = Callable[[int, int], None]
-"""Hears how many files are done, of how many."""
+"""Called with the number of files done, and of all."""
 
 
 class _TreeToWrite(Protocol):
-    """What is asked of a tree of files that is written into a folder."""
+    """What a checkout needs of a tree of files."""
 
     def walk(self) -> Iterator[FileStat]: ...
     def stream(self, path: str) -> Iterator[bytes]: ...
@@ -84,14 +85,14 @@ class _FolderChanges(Protocol):
 
 
 class _Takes(Protocol):
-    """What is asked of a commit that a folder is taken into."""
+    """What `add` needs of a commit."""
 
     @property
     def files(self) -> _FolderChanges: ...
 
 
 class LocalFolder:
-    """A folder that files were checked out into, or are to be taken in from."""
+    """A folder that files are checked out into, or taken in from."""
 
     def __init__(self, place: str | os.PathLike[str]) -> None:
         self._place = Path(place)
@@ -101,18 +102,18 @@ class LocalFolder:
 
     @property
     def ref(self) -> str | None:
-        """The commit whose files were last written here, where it was named."""
+        """The commit whose files were last written here, if it was named."""
         return self._manifest().ref
 
     def status(self) -> FolderStatus:
-        """Say what was added, changed and removed since; only what moved is read."""
+        """Find what was added, changed and removed since; reads only touched files."""
         manifest, found = self._manifest(), dict(self._walk())
         added = [p for p in found if p not in manifest.files]
         changed = [p for p, s in found.items() if p in manifest.files and self._differs(manifest, p, s)]
         return FolderStatus(tuple(added), tuple(changed), tuple(sorted(manifest.files.keys() - found.keys())))
 
     def add(self, tx: _Takes) -> FolderStatus:
-        """Take into a commit what was added, changed and removed."""
+        """Take what was added, changed and removed into a commit."""
         found = self.status()
         for path in (*found.added, *found.changed):
             tx.files.put(path, self._place / path)
@@ -127,9 +128,10 @@ class LocalFolder:
     def checkout(
         self, tree: _TreeToWrite, ref: str | None, *, force: bool = False, progress: Progress | None = None
     ) -> int:
-        """Write all files of a tree, remove those that it has not; what was changed here is lost only by `force`.
+        """Write all files of a tree, and remove others; overwrites local changes only with `force`.
 
-        `tell` hears after each file how many are there, of how many. One that broke off is gone on with.
+        `progress` is called after each file with the number of files done, and of all. An interrupted checkout can be
+        resumed.
         """
         wanted = {_checked(s): s for s in tree.walk() if not s.is_folder}
         _refuse_same_paths(self._place, wanted)
@@ -147,7 +149,7 @@ class LocalFolder:
         return len(wanted)
 
     def _remove_remnants(self) -> None:
-        """Remove what a process left that died while it wrote."""
+        """Remove files that were left by a process that died while writing."""
         for folder, _, names in os.walk(self._place):
             for name in filter(_OURS.fullmatch, names):
                 Path(folder, name).unlink(missing_ok=True)
@@ -155,7 +157,7 @@ class LocalFolder:
     # --- looking ---
 
     def _walk(self) -> Iterator[tuple[str, os.stat_result]]:
-        """Every regular file that is not ignored, by path; links are left alone."""
+        """Every regular file that is not ignored, by path; skips links."""
         if not self._place.is_dir():
             raise NotFound(f"there is no folder {str(self._place)!r}", hint="`ana checkout DIR` makes one")
         ignored = self._ignored()
@@ -202,14 +204,14 @@ class LocalFolder:
         described = {p: [k.size, k.mtime_ns, k.inode, k.sha256] for p, k in sorted(files.items())}
         place, temporary = self._place / MANIFEST, self._place / f"{MANIFEST}.{new_id('t')}"
         temporary.touch()
-        now = temporary.stat().st_mtime_ns  # of the clock that the files' times are of
+        now = temporary.stat().st_mtime_ns  # by the same clock as the files' times
         temporary.write_text(json.dumps({"ref": ref, "written_ns": now, "files": described}), "utf-8")
         temporary.replace(place)
 
     # --- writing ---
 
     def _refuse_lost(self, tree: _TreeToWrite, wanted: Mapping[str, FileStat], force: bool) -> None:
-        """Refuse to write over what nobody has taken in; what is there as it is to be was written before."""
+        """Refuse to overwrite what nobody has taken in, unless it already is what would be written."""
         if force or not self._place.is_dir():
             return
         found = self.status()
@@ -225,7 +227,7 @@ class LocalFolder:
         return self._hash(path) == (stat.sha256 or _hashed(tree, path))
 
     def _unmoved(self, manifest: Manifest, path: str, stat: FileStat) -> KnownFile | None:
-        """A file that is there already, as it is to be."""
+        """A file that already is what would be written."""
         known = manifest.files.get(path)
         with suppress(OSError):
             found = os.lstat(self._place / path)
@@ -234,7 +236,7 @@ class LocalFolder:
         return None
 
     def _write(self, tree: _TreeToWrite, path: str, stat: FileStat) -> KnownFile:
-        """Write one file under another name and rename it, so that it is there whole or not at all."""
+        """Write one file under another name and rename it, so that it is never seen incomplete."""
         target = self._place / path
         self._make_folders(path)
         temporary, digest = target.parent / f".ana-{new_id('t')}", hashlib.sha256()
@@ -254,7 +256,7 @@ class LocalFolder:
         return KnownFile.of(os.lstat(target), digest.hexdigest())
 
     def _make_folders(self, path: str) -> None:
-        """Make the folders above a path; one that is a link would lead out, and is refused."""
+        """Make the folders above a path; refuse a link, which might lead out."""
         for folder in reversed(list(folders_above(path))):
             place = self._place / folder
             if place.is_symlink():
@@ -263,7 +265,7 @@ class LocalFolder:
             place.mkdir(exist_ok=True)
 
     def _remove(self, path: str) -> None:
-        """Remove a file that was written before, and folders that are empty then."""
+        """Remove a file that was written before, and then-empty folders."""
         if any((self._place / folder).is_symlink() for folder in folders_above(path)):
             return
         (self._place / path).unlink(missing_ok=True)
@@ -274,7 +276,8 @@ class LocalFolder:
 
 @dataclass(frozen=True)
 class _Ignore:
-    """The lines of an ignore file: globs, those without a slash for every folder; a slash at the end means folders."""
+    """The lines of an ignore file: globs; without a slash they apply in every folder, with one at the end to
+    folders."""
 
     lines: tuple[str, ...]
 
@@ -295,7 +298,7 @@ def _no_links(path: str, flags: int) -> int:
 
 
 def _checked(stat: FileStat) -> str:
-    """The path of a file, if it is one that could have been put: whoever wrote the tree."""
+    """The path of a file, refused unless it could have been put, whoever wrote the tree."""
     try:
         path = check_path(stat.path)
     except InvalidRequest as error:
@@ -306,7 +309,7 @@ def _checked(stat: FileStat) -> str:
 
 
 def _refuse_same_paths(place: Path, wanted: Mapping[str, FileStat]) -> None:
-    """Refuse paths that differ in case only, where the folder can't tell them apart."""
+    """Refuse paths that differ in case only, if the folder can't tell them apart."""
     seen: dict[str, str] = {}
     for path in wanted:
         for part in (path, *folders_above(path)):

@@ -1,4 +1,4 @@
-"""Rows as files: a frame with `path` and `content`, or `path` and `line`, taken apart into what is to be written."""
+"""Turns rows into files: a frame with `path` and `content`, or `path` and `line`."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from anabranch.queries.query import Frame, Rows
 _ROWS = 10_000
 _KNOWN = {"path": ("string",), "content": ("binary", "string"), "line": ("string",), "mode": ("int", "bigint")}
 _PASSED_OVER = ("size",)
-"""Told by `arrow` and `spark`, so that what these give can be written again."""
+"""Ignored columns; `arrow` and `spark` return them, and their results can be written again."""
 
 
 class Piece(NamedTuple):
-    """Bytes for a path; those of lines end with a line end."""
+    """Bytes for a path; lines include their line ends."""
 
     path: str
     content: bytes
@@ -25,7 +25,7 @@ class Piece(NamedTuple):
 
 
 def pieces_of(frame: Any) -> Iterator[Piece]:
-    """Read a frame in the order of its rows; neighbouring lines of one path come together."""
+    """Read a frame in row order; lines of one path are gathered."""
     given = read_input(frame, ())
     for name, type_ in given.types.items():
         _check_column(name, type_.name if type_ else None)

@@ -1,4 +1,4 @@
-"""Files of the user's own disk that are put: found by a pattern, and noticed if they change while they are read."""
+"""Local files to be put: finds them by a pattern, and notices if they change while being read."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from anabranch.model.paths import fixed_folder, has_wildcard, pattern_of
 
 
 def local_files(source: str | os.PathLike[str]) -> Iterator[tuple[str, Path]]:
-    """Find local files by a pattern or in a folder: each with its path below the part that has no wildcard."""
+    """Find local files by a pattern or in a folder, each with its path below the part without wildcards."""
     text = os.fspath(source)
     base = Path(fixed_folder(text.replace(os.sep, "/")) or ("/" if text.startswith("/") else "."))
     if not has_wildcard(text):
@@ -33,7 +33,7 @@ def local_files(source: str | os.PathLike[str]) -> Iterator[tuple[str, Path]]:
 
 
 def walk_local(base: Path) -> Iterator[Path]:
-    """Give every regular file below a folder, in order; links are not followed."""
+    """Yield every regular file below a folder, in order; doesn't follow links."""
     for folder, below, names in os.walk(base):
         below.sort()
         for name in sorted(names):
@@ -44,7 +44,7 @@ def walk_local(base: Path) -> Iterator[Path]:
 
 @contextmanager
 def reading_local(place: Path) -> Iterator[BinaryIO]:
-    """Open a local file; refuse it if it was another at the end than at the start."""
+    """Open a local file; refuse it if it changed while being read."""
     try:
         with place.open("rb") as stream:
             before = os.fstat(stream.fileno())

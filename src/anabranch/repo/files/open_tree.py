@@ -13,12 +13,12 @@ from anabranch.repo.files.tree import FileTree
 
 
 def open_tree(ctx: Context, at: str | None) -> FileTree:
-    """Find the tree at the commit; from here on it is fixed, whatever the branch does."""
+    """Find the tree at a commit; it stays fixed, whatever the branch does."""
     with ctx.catalog.read() as cx:
         return tree_at(ctx, cx, history.clock(cx, resolve(ctx, cx, at)))
 
 
 def tree_at(ctx: Context, cx: Connection, at: Clock) -> FileTree:
-    """The tree at a commit that was found."""
+    """The tree at a known commit."""
     state = files_state(ctx, cx, at)
     return FileTree(ctx, lambda: state, BlockReader(ctx), lambda ref: open_tree(ctx, ref))

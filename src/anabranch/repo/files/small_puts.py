@@ -1,4 +1,4 @@
-"""Puts of small files, gathered as columns: a million of them leave no objects behind that Python looks through."""
+"""Puts of small files, gathered in columns: a million of them leave no objects for Python's GC to traverse."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ _ERA = datetime(1970, 1, 1, tzinfo=UTC)
 _BLOCKS = arrow_type(BLOCKS.type)
 T = TypeVar("T")
 SmallBlock = tuple[str, int, int, bytes, int]
-"""The pack, where in it, how many bytes, their sha256, the number of the write."""
+"""The pack, the offset in it, the size, the sha256, and the number of the write."""
 
 
 class SmallPuts:
-    """Puts of one write: a row for each, in columns, and the row that counts for a path."""
+    """Puts of one write, as rows in columns, and the row that counts for each path."""
 
     def __init__(self, write: str, place: Callable[[bytes], SmallBlock]) -> None:
         self.write, self._place = write, place
@@ -43,7 +43,7 @@ class SmallPuts:
         return self._rows.keys()
 
     def put(self, path: str, content: bytes, mode: int | None) -> None:
-        """Store the bytes of a file, in the place of what was put there before."""
+        """Store the bytes of a file, replacing an earlier put."""
         stored, start, size, digest, number = self._place(content)
         self._rows[path] = len(self._objects)
         self._objects.append(stored)
@@ -55,11 +55,11 @@ class SmallPuts:
         self._modes.append(mode)
 
     def emptied(self) -> SmallPuts:
-        """The next ones of the same write."""
+        """A new, empty one for the same write."""
         return SmallPuts(self.write, self._place)
 
     def change(self, path: str) -> FileChange | None:
-        """Take one out, as any other change."""
+        """Take a put out, as a `FileChange`."""
         n = self._rows.pop(path, None)
         if n is None:
             return None
@@ -68,11 +68,11 @@ class SmallPuts:
         return FileChange(True, (ref,), digest, written_at, self._modes[n])
 
     def taken_out(self, there: Iterable[str]) -> dict[str, FileChange]:
-        """Give the changes of some paths up to be compared."""
+        """Take out the changes of some paths, to be compared with the tree."""
         return {path: change for path in there if (change := self.change(path))}
 
     def compared(self, schema: Schema) -> pa.Table:
-        """The rest as rows that were compared with nothing: the same as rows of the tree give, column by column."""
+        """The rest, as rows that were compared with nothing; same columns as `compared_table`."""
         folders, names = key_arrays(self._rows)
         described = {**self._described(), "parent": folders, "name": names}
         count = len(self._rows)
@@ -81,7 +81,7 @@ class SmallPuts:
         return pa.table({**columns, **before, OP: _same(INSERT, pa.string(), count)})
 
     def _described(self) -> dict[str, pa.Array]:
-        """Values of the rows that count."""
+        """The columns of the rows that count."""
         count = len(self._rows)
         size, numbers, starts, micros = map(self._counted, (self._sizes, self._numbers, self._starts, self._micros))
         refs = [_same(0, pa.int32(), count), _same(self.write, pa.string(), count), numbers]
@@ -97,7 +97,7 @@ class SmallPuts:
         }
 
     def _of(self, values: Sequence[T]) -> Sequence[T]:
-        """Those of the rows that count; all, unless a path was put twice or taken out."""
+        """The values of the rows that count: all, unless a path was put twice or taken out."""
         return values if len(values) == len(self._rows) else [values[n] for n in self._rows.values()]
 
     def _counted(self, numbers: array[int]) -> pa.Array:

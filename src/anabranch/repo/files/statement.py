@@ -1,4 +1,4 @@
-"""Changes of files as one statement on the tree: compared with what is there, stored as any change of rows."""
+"""Changes of files as one statement on the tree: compared with what is there, stored like any change of rows."""
 
 from __future__ import annotations
 
@@ -25,26 +25,26 @@ from anabranch.repo.write.netting import counts_of, store_difference
 from anabranch.repo.write.scratch import Kept
 
 Change = tuple[str, FileRow | None, FileRow | None]
-"""What happens to a row, before, after."""
+"""The operation, the row before, the row after."""
 
 
 class FileChange(NamedTuple):
-    """What is to become of one path; one with a slash at its end is a folder's own row."""
+    """What becomes of one path; a path that ends in a slash is a folder's own row."""
 
     fresh: bool
-    """Whether what was there goes."""
+    """Whether the old content is dropped."""
     refs: tuple[BlockRef, ...] | None
-    """None: nothing is there after."""
+    """None deletes the file."""
     sha256: bytes | None
     written_at: datetime
     mode: int | None = None
     media_type: str | None = None
     properties: str | None = None
     size: int | None = None
-    """Where references are lists: how many bytes all of them are."""
+    """The total number of bytes, if the references are lists."""
 
     def followed_by(self, later: FileChange) -> FileChange:
-        """This change, and an append after it."""
+        """This change, followed by an append."""
         assert later.refs is not None
         size = None if self.size is None else self.size + sum(r.size for r in later.refs)
         refs = (*(self.refs or ()), *later.refs)
@@ -79,7 +79,7 @@ def _has_same_bytes(row: FileRow, made: FileRow, digest_of: Callable[[FileRow], 
 
 
 def _redescribed(row: FileRow, made: FileRow) -> FileRow:
-    """A file that was put with the bytes that it has: its writes stay its own; what was not said stays as it is."""
+    """A file that was put with the same bytes: keeps its writes, and whatever attributes were not given."""
     said = {c: value for c in ("mode", "media_type", "properties") if (value := getattr(made, c)) is not None}
     after = row._replace(**said)
     return row if after == row else after._replace(written_at=made.written_at)
@@ -88,9 +88,9 @@ def _redescribed(row: FileRow, made: FileRow) -> FileRow:
 def files_statement(
     ctx: Context, tree: FileTree, changes: Mapping[str, FileChange], blocks: BlockWriter, small: NewFiles | None = None
 ) -> Statement:
-    """Compare changes with the tree, refuse files in the place of folders, and store what differs.
+    """Compare changes with the tree, refuse files where folders are, and store what differs.
 
-    `small` are put where nothing was, unless the tree says otherwise.
+    `small` are new files, unless the tree has something at their paths.
     """
     fresh = small.paths if small else ()
     above = all_folders(chain((path for path, c in changes.items() if c.refs is not None), fresh))
@@ -111,16 +111,16 @@ class NewFiles(Protocol):
     @property
     def paths(self) -> Collection[str]: ...
     def taken_out(self, there: Iterable[str]) -> dict[str, FileChange]:
-        """Give the changes of some paths up to be compared."""
+        """Take out the changes of some paths, to be compared with the tree."""
 
     def compared(self, schema: Schema) -> pa.Table:
-        """The rest as rows that were compared."""
+        """The rest, as compared rows."""
 
 
 def statement_of(
     ctx: Context, schema: Schema, found: Sequence[Change], blocks: BlockWriter, small: NewFiles | None = None
 ) -> Statement:
-    """Store compared rows, and hand over the packs that they speak of."""
+    """Store compared rows, and hand over the packs that they refer to."""
     tables = [compared_table(found, schema)] if found else []
     tables += [small.compared(schema)] if small and small.paths else []
     made = store_compared(ctx, tables, schema) if tables else ()
@@ -139,7 +139,7 @@ def changed(before: FileRow | None, after: FileRow | None) -> Change | None:
 
 
 def compared_table(found: Sequence[Change], schema: Schema) -> pa.Table:
-    """Rows that were inserted, updated and deleted, before and after."""
+    """Inserted, updated and deleted rows, before and after."""
     ops, befores, afters = zip(*found, strict=True)
     keys = [after or before for before, after in zip(befores, afters, strict=True)]
     columns = schema.plain_columns
@@ -149,7 +149,7 @@ def compared_table(found: Sequence[Change], schema: Schema) -> pa.Table:
 
 
 def store_compared(ctx: Context, tables: Sequence[pa.Table], schema: Schema) -> tuple[NewObject, ...]:
-    """Store rows that were inserted, updated and deleted."""
+    """Store inserted, updated and deleted rows."""
     table = pa.concat_tables([t.select(tables[0].column_names) for t in tables])
     kept = Kept(Rows(table), table.num_rows, table_range(table, schema.key_columns))
     return store_difference(ctx, ctx.engines.duck(), kept, schema, schema.columns)
@@ -158,7 +158,7 @@ def store_compared(ctx: Context, tables: Sequence[pa.Table], schema: Schema) -> 
 def _refuse_clashes(
     tree: FileTree, changes: Mapping[str, FileChange], there: Mapping[str, FileRow], new: Sequence[str]
 ) -> None:
-    """Refuse a file in the place of a folder, and a folder in the place of a file."""
+    """Refuse a file where a folder is, and a folder where a file is."""
     if not new:
         return
     gone = {path for path, change in changes.items() if change.refs is None}
@@ -171,7 +171,7 @@ def _refuse_clashes(
 
 
 def _refuse_folders(tree: FileTree, paths: Sequence[str], gone: set[str]) -> None:
-    """Refuse new files where folders are; what is in these may go in the same statement."""
+    """Refuse new files where folders are, unless the same statement empties the folder."""
     for path in sorted(tree.folders(paths[0], paths[-1]).intersection(paths)):
         inside = [r.path for r in tree.rows_below(path) if r.address not in gone]
         if inside:

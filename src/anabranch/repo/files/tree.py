@@ -48,7 +48,7 @@ _STAT_COLUMNS = ("parent", "name", "size", "sha256", "mode", "written_at", "medi
 Stats: TypeAlias = list[FileStat]
 TreeRows: TypeAlias = list[FileRow]
 Find = Callable[[str], "FileTree"]
-"""How a tree finds that of another commit."""
+"""Finds the tree of another commit."""
 
 
 class FileTree:
@@ -80,23 +80,23 @@ class FileTree:
     def read(self, path: str, start: int = 0, size: int | None = None, since: str | None = None) -> bytes:
         """Read a file, or a part of it; with `since`, only what was appended after that commit.
 
-        Where it was replaced since, or made anew, all of it is new.
+        If it was replaced or made anew since, all of it is new.
         """
         return b"".join(self._stream(path, start, size, since))
 
     def open(self, path: str, since: str | None = None) -> BinaryIO:
-        """Open a file to read it from any place, block by block."""
+        """Open a file for random access, block by block."""
         refs, size, _ = self._new_refs(self._need(path), since)
         return io.BufferedReader(_BlockFile(self._blocks, refs, size, path), 256 * 1024)
 
     def lines(self, path: str, since: str | None = None) -> Iterator[str]:
-        """Read a text file line by line, as UTF-8, without the line ends."""
+        """Read a text file line by line, as UTF-8, without line ends."""
         with io.TextIOWrapper(self.open(path, since), "utf-8") as text:
             for line in text:
                 yield line.removesuffix("\n").removesuffix("\r")
 
     def stat(self, path: str, since: str | None = None) -> FileStat:
-        """Tell size, hash and time of a file or folder; with `since`, how many bytes came after that commit."""
+        """Return size, hash and time of a file or folder; with `since`, the number of bytes added after that commit."""
         row = self._get(check_path(path))
         if row is not None:
             _, size, whole = self._new_refs(row, since)
@@ -116,7 +116,7 @@ class FileTree:
         return self._blocks.stream(refs, path, start, None if size is None else start + size)
 
     def _new_refs(self, row: FileRow, since: str | None) -> tuple[Sequence[BlockRef], int, bool]:
-        """The references that came after a commit, their size, and whether they are the whole file."""
+        """The references added after a commit, their size, and whether they are the whole file."""
         then = self._find(since)._get(row.path) if since is not None and self._find else None
         if then is None:
             return row.blocks, row.size, True
@@ -127,21 +127,21 @@ class FileTree:
         return added, sum(r.size for r in added), False
 
     def added_bytes(self, row: FileRow, before: FileRow) -> int | None:
-        """How many bytes came after an earlier version of a file; None if it was replaced."""
+        """How many bytes were added after an earlier version of a file; None if it was replaced."""
         added = added_since(*(self._blocks.leaves(r.blocks, r.path) for r in (row, before)))
         return None if added is None else sum(r.size for r in added)
 
     def digest(self, row: FileRow) -> bytes:
-        """Hash the content of a file that was appended to since it was hashed."""
+        """Hash a file that was appended to since it was last hashed."""
         found = hashlib.sha256()
         for chunk in self._blocks.stream(row.blocks, row.path):
             found.update(chunk)
         return found.digest()
 
     def parts(self, row: FileRow) -> list[dict[str, Any]]:
-        """Where the bytes of a file lie, for processes that see the objects but not the catalogue.
+        """Where the bytes of a file are, for processes that see the objects but not the catalogue.
 
-        Each part is `file`, `start` and `size`, or `content` where the catalogue holds the bytes.
+        Each part is `file`, `start` and `size`, or `content` if the catalogue holds the bytes.
         """
         return [self._blocks.place(ref, row.path) for ref in self._blocks.leaves(row.blocks, row.path) if ref.size]
 
@@ -165,7 +165,7 @@ class FileTree:
         return self.rows_at([path]).get(path)
 
     def rows_at(self, paths: Sequence[str]) -> dict[str, FileRow]:
-        """Find rows by their addresses in one query; those that are not there are left out."""
+        """Find rows by address in one query; missing ones are left out."""
         state = self._state
         if not state.layers:
             return {}
@@ -191,9 +191,9 @@ class FileTree:
     # --- many ---
 
     def spark(self, pattern: str = "**", as_: FileForm = "content") -> DataFrame:
-        """Read files that a pattern finds as a Spark DataFrame; executors read the objects themselves.
+        """Read the files that match a pattern as a Spark DataFrame; executors read the objects themselves.
 
-        `content` has a row for each file, `lines` for each line, `blocks` for each stored block, `stat` no bytes.
+        `content` has a row per file, `lines` per line, `blocks` per stored block; `stat` has no bytes.
         """
         check_form(as_)
         if as_ == "stat":
@@ -201,19 +201,19 @@ class FileTree:
         return self._frames(pattern).spark(as_)
 
     def arrow(self, pattern: str = "**", as_: FileForm = "content") -> pa.Table:
-        """Read files that a pattern finds as an Arrow table, in the same forms."""
+        """Read the files that match a pattern as an Arrow table, in the same forms."""
         check_form(as_)
         return stat_table(self.glob(pattern)) if as_ == "stat" else self._frames(pattern).arrow(as_)
 
     def paths(self, pattern: str = "**") -> builtins.list[str]:
-        """Tell where the files that a pattern finds can be read in place, by any reader that sees the objects.
+        """Where the files that match a pattern can be read in place, by any reader that sees the objects.
 
-        Packed formats of 8 MB and more lie there as they are; others are copied, for as long as the process lives.
+        Compressed formats of 8 MB and more are there as they are; others are copied, for as long as the process lives.
         """
         return self._frames(pattern).places()
 
     def checkout(self, place: str | PathLike[str], *, force: bool = False) -> int:
-        """Write all files into a local folder; what was changed there is lost only by `force`."""
+        """Write all files into a local folder; overwrites local changes only with `force`."""
         from anabranch.repo.files.folder import LocalFolder
 
         return LocalFolder(place).checkout(self, None, force=force)
@@ -224,7 +224,7 @@ class FileTree:
         return FileFrames(self._ctx, self._blocks, sorted(rows, key=lambda r: r.path))
 
     def list(self, folder: str = "", *, missing_ok: bool = False) -> Stats:
-        """List what is in a folder: files, and folders below it, by name."""
+        """List a folder: its files and folders, by name."""
         folder = check_folder(folder)
         files = [stat_of(row) for row in self._rows_where("parent = :p", {"p": folder})]
         inside = [s for s in files if not s.is_folder]
@@ -235,7 +235,7 @@ class FileTree:
         return sorted(found, key=lambda s: s.path)
 
     def walk(self, folder: str = "") -> Iterator[FileStat]:
-        """Give every file below a folder, and folders that are empty, by path."""
+        """Yield every file below a folder, and empty folders, by path."""
         yield from sorted((stat_of(row) for row in self._below(check_folder(folder))), key=lambda s: s.path)
 
     def glob(self, pattern: str) -> Stats:
@@ -244,7 +244,7 @@ class FileTree:
         return [s for s in self.walk(fixed_folder(pattern)) if not s.is_folder and wanted.fullmatch(s.path)]
 
     def size(self, folder: str = "") -> int:
-        """Add up the bytes of all files below a folder."""
+        """The total size of all files below a folder."""
         return sum(row.size for row in self._below(check_folder(folder)))
 
     def count(self) -> int:
@@ -265,13 +265,13 @@ class FileTree:
         return rows_of(table)
 
     def _folders(self, folder: str) -> set[str]:
-        """Every folder below a folder that something is in."""
+        """Every non-empty folder below a folder."""
         where, args = _range(folder, inside=False)
         parents = pc.unique(self._select(("parent",), where, args).arrow().column(0)).to_pylist()
         return {p for p in parents if p and is_below(p, folder)}
 
     def folders(self, low: str, high: str) -> set[str]:
-        """Every folder from one path to another, with those above them."""
+        """Every folder from one path to another, and the folders above them."""
         where = "parent >= :low AND parent <= :high"
         found = self._select(("parent",), where, {"low": low, "high": f"{high}0"}).arrow().column(0)
         parents = [p for p in pc.unique(found).to_pylist() if p]
@@ -289,7 +289,7 @@ class FileTree:
 
 
 def _range(folder: str, *, inside: bool = True) -> tuple[str | None, dict[str, str]]:
-    """A condition for what lies below a folder; every path that begins with it and a slash sorts before `folder0`."""
+    """A condition for what is below a folder; all paths that begin with `folder/` sort before `folder0`."""
     if not folder:
         return None, {}
     below = "parent >= :low AND parent < :high"
@@ -298,7 +298,7 @@ def _range(folder: str, *, inside: bool = True) -> tuple[str | None, dict[str, s
 
 
 def stat_of(row: FileRow) -> FileStat:
-    """What users see of a row."""
+    """A row as users see it."""
     if not row.name:
         return FileStat(row.parent, 0, is_folder=True, written_at=row.written_at)
     digest = row.digest
@@ -309,7 +309,7 @@ def stat_of(row: FileRow) -> FileStat:
 
 
 class _BlockFile(io.RawIOBase):
-    """A file that is read out of blocks."""
+    """A file that is read from blocks."""
 
     def __init__(self, blocks: BlockReader, refs: Sequence[BlockRef], size: int, path: str) -> None:
         super().__init__()

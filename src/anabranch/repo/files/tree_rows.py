@@ -1,4 +1,4 @@
-"""Rows of the file tree in Arrow and back: many at once, column by column."""
+"""Rows of the file tree to Arrow and back, many at once, column by column."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _BLOCKS = arrow_type(BLOCKS.type)
 
 
 def column_arrays(rows: Sequence[FileRow | None], columns: Sequence[Column]) -> list[pa.Array]:
-    """The values of rows, one array for each column; a row that is None has nulls."""
+    """The values of rows, one array per column; nulls for a row that is None."""
     if not any(rows):
         return [pa.nulls(len(rows), arrow_type(c.type)) for c in columns]
     values = dict(zip(FileRow._fields, zip(*(row or _NOTHING for row in rows), strict=True), strict=True))
@@ -47,25 +47,25 @@ def _block_lists(lists: Sequence[tuple[BlockRef, ...] | None]) -> pa.Array:
 
 
 def key_table(paths: Iterable[str], schema: Schema) -> pa.Table:
-    """Paths as keys to look up, each once."""
+    """Distinct paths as keys to look up."""
     parent, name = schema.key_columns
     return pa.table(key_arrays(dict.fromkeys(paths)), names=[str(parent.id), str(name.id)])
 
 
 def key_arrays(paths: Collection[str]) -> list[pa.Array]:
-    """The folders of paths, and their names there; a path with a slash at its end is a folder's own row."""
+    """The folders and names of paths; a path that ends in a slash is a folder's own row."""
     folders, names = [p.rpartition("/")[0] for p in paths], [p.rpartition("/")[2] for p in paths]
     return [pa.array(folders, pa.string()), pa.array(names, pa.string())]
 
 
 def rows_of(table: pa.Table) -> list[FileRow]:
-    """Rows that were read, as values; the columns in the order of the tree's."""
+    """A table that was read, as rows; its columns are in the order of the tree's."""
     found = table.to_pylist()
     names = table.column_names
     return [row_of({f: record[n] for f, n in zip(FileRow._fields, names, strict=True)}) for record in found]
 
 
 def row_of(record: dict[str, Any]) -> FileRow:
-    """One row that was read, as a value."""
+    """A record that was read, as a row."""
     blocks = tuple(BlockRef(**ref) for ref in record["blocks"] or ())
     return FileRow(**{**record, "blocks": blocks})

@@ -1,4 +1,4 @@
-"""Files inside a commit: put, append, delete, copy, move. Small writes are gathered and become one statement."""
+"""Files inside a commit: put, append, delete, copy, move. Small writes are gathered into one statement."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ from anabranch.repo.files.tree import FileTree
 
 Content = bytes | bytearray | memoryview | str | os.PathLike[str] | BinaryIO
 _GATHERED = 100_000
-"""Changes that are kept in memory before they become a statement."""
+"""Changes kept in memory before they become a statement."""
 SMALL_BYTES = MIN_BYTES // 4
-"""Files up to this size are one block, and nobody looks for another place to cut."""
+"""Files up to this size are one block, without looking for a cut."""
 
 
 class FilesDraft(Protocol):
-    """What a writer of files asks of its transaction."""
+    """What a writer of files needs of its transaction."""
 
     def files_thing(self) -> ThingId: ...
     def state_of(self, thing: ThingId) -> TableState: ...
@@ -46,7 +46,7 @@ class FilesDraft(Protocol):
 
 
 class FilesWriter(FileTree):
-    """The files of an unfinished commit: everything that a tree reads, and what changes them."""
+    """The files of an unfinished commit: reads all that a tree does, and changes it."""
 
     def __init__(self, ctx: Context, draft: FilesDraft, find: Callable[[str], FileTree], *, at_once: bool) -> None:
         self._draft, self._at_once = draft, at_once
@@ -80,7 +80,7 @@ class FilesWriter(FileTree):
         properties: Mapping[str, str] | None = None,
         chunking: Chunking | None = None,
     ) -> None:
-        """Write a file whole, in the place of one that may be there: bytes, text, a stream, or a local file by Path."""
+        """Write a whole file, replacing an existing one: bytes, text, a stream, or a local file by Path."""
         path = check_path(path)
         if media_type is None and properties is None and chunking is None:
             small = content.encode() if isinstance(content, str) and len(content) <= SMALL_BYTES else content
@@ -98,7 +98,7 @@ class FilesWriter(FileTree):
         self._change(path, FileChange(True, refs, digest, now(), bits, media_type, described))
 
     def append(self, path: str, content: Content) -> None:
-        """Write at the end of a file, which is made if it is not there."""
+        """Append to a file; makes it if it doesn't exist."""
         path = check_path(path)
         with _opened(content) as stream:
             refs, _ = self._blocks_out.write(stream, "a", split_path(path)[1], None)
@@ -107,9 +107,9 @@ class FilesWriter(FileTree):
     def put_all(
         self, folder: str, source: str | os.PathLike[str], *, progress: Callable[[int], None] | None = None
     ) -> int:
-        """Put local files below a folder: those that a pattern finds, or all of a local folder; tells how many.
+        """Put local files below a folder: those that match a pattern, or all of a local folder; returns how many.
 
-        `tell` hears after each file how many there are.
+        `progress` is called after each file with the number of files so far.
         """
         target, count = check_folder(folder), 0
         for relative, place in local_files(source):
@@ -130,9 +130,9 @@ class FilesWriter(FileTree):
         return count
 
     def fetch(self, path: str, url: str) -> None:
-        """Put what a URL gives; its scheme and host must be among `FileSettings.url_allow`, which names none by itself.
+        """Put the content of a URL; its scheme and host must be in `FileSettings.url_allow`, which is empty by default.
 
-        Redirects are checked again, private addresses and more than `url_limit_bytes` are refused.
+        Redirects are checked again; private addresses and more than `url_limit_bytes` are refused.
         """
         from anabranch.repo.files.fetched import fetching
 
@@ -141,9 +141,9 @@ class FilesWriter(FileTree):
             self.put(path, found.stream, media_type=found.media_type)  # type: ignore[arg-type]
 
     def write(self, frame: Any, *, append: bool = False) -> int:
-        """Write the rows of a frame: columns `path` and `content`, or `path` and `line`, and `mode` if you like.
+        """Write the rows of a frame: columns `path` and `content`, or `path` and `line`; optionally `mode`.
 
-        Rows of one path follow one another in its file, which is new, or with `append` goes on; tells how many files.
+        Rows of one path are joined in one file, new or, with `append`, continued; returns the number of files.
         """
         from anabranch.repo.files.frame_content import pieces_of
 
@@ -158,7 +158,8 @@ class FilesWriter(FileTree):
 
     @contextmanager
     def open(self, path: str, mode: str = "rb", since: str | None = None) -> Iterator[BinaryIO]:  # type: ignore[override]
-        """Open a file to read (`rb`), write anew (`wb`) or append (`ab`); it is taken in when the block ends well."""
+        """Open a file to read (`rb`), replace (`wb`) or append (`ab`); it is stored when the block ends without an
+        error."""
         from tempfile import SpooledTemporaryFile
 
         if mode not in ("rb", "wb", "ab"):
@@ -173,7 +174,7 @@ class FilesWriter(FileTree):
             (self.put if mode == "wb" else self.append)(path, spool)  # type: ignore[arg-type]
 
     def delete(self, path: str, *, recursive: bool = False) -> int:
-        """Delete a file, or with `recursive` a folder and all that is in it; tells how many files went."""
+        """Delete a file, or with `recursive` a folder and all in it; returns the number of files deleted."""
         folder = check_folder(path)
         row = self._get(folder) if folder and not path.endswith("/") else None
         if row is not None:
@@ -190,27 +191,27 @@ class FilesWriter(FileTree):
         return len([row for row in found if row.name])
 
     def copy(self, source: str, target: str) -> None:
-        """Let a file, or a folder with all that is in it, be there a second time; no bytes are written."""
+        """Copy a file, or a folder with all in it; writes no bytes."""
         for row, path in self._pairs(source, target):
             self._change(path, FileChange(True, row.blocks, row.sha256, now(), *_described(row), size=row.size))
         self._flush_if_due()
 
     def move(self, source: str, target: str) -> None:
-        """Give a file or a folder another path; its writes stay its own."""
+        """Move a file or folder to another path; files keep their writes."""
         for row, path in list(self._pairs(source, target)):
             kept = FileChange(True, row.blocks, row.sha256, row.written_at, *_described(row), size=row.size)
             self._change(row.address, _GONE)
             self._change(path, kept)
 
     def make_folder(self, path: str) -> None:
-        """Make a folder that is there with nothing in it."""
+        """Make an empty folder."""
         folder = check_path(path.removesuffix("/"))
         if self._get(folder) is not None:
             raise AlreadyExists(f"{folder!r} is a file", hint="choose another name, or delete it first", path=folder)
         self._change(f"{folder}/", FileChange(True, (), None, now()))
 
     def _pairs(self, source: str, target: str) -> Iterable[tuple[FileRow, str]]:
-        """What is at a path or below it, each with its place at another."""
+        """The rows at or below a path, each with its new path below another."""
         old, new = check_folder(source), check_path(target.removesuffix("/"))
         row = self._get(old) if old else None
         if row is not None:
@@ -246,7 +247,7 @@ class FilesWriter(FileTree):
             self.flush()
 
     def flush(self) -> None:
-        """Make one statement of what was gathered."""
+        """Make one statement of the gathered changes."""
         if not self._changes and not self._small:
             return
         changes, small = self._changes, self._small
@@ -261,12 +262,12 @@ class FilesWriter(FileTree):
         self._blocks = self._reader()
 
     def forget(self) -> None:
-        """Give up what was gathered, with the packs that nothing speaks of."""
+        """Drop the gathered changes, and packs that nothing refers to."""
         self._changes, self._small = {}, self._small.emptied()
         self._ctx.discard(self._blocks_out.taken())
 
     def _before(self, path: str) -> tuple[Any, ...]:
-        """The blocks of the last version of a file, to share."""
+        """The blocks of a file's last version, to share."""
         row = self._get(path)
         return self._blocks.leaves(row.blocks, path) if row else ()
 
@@ -284,14 +285,14 @@ def now() -> datetime:
 
 
 def check_mode(mode: int | None) -> int | None:
-    """Refuse what are no permission bits."""
+    """Refuse anything but permission bits."""
     if mode is not None and not 0 <= mode <= 0o777:
         raise InvalidRequest(f"mode={mode!r} are no permission bits", hint="give a number such as 0o644")
     return mode
 
 
 def properties_text(properties: Mapping[str, str] | None) -> str | None:
-    """Properties as they are stored."""
+    """Properties as stored."""
     if not properties:
         return None
     if not all(isinstance(text, str) for pair in properties.items() for text in pair):
@@ -300,7 +301,7 @@ def properties_text(properties: Mapping[str, str] | None) -> str | None:
 
 
 def _is_large(content: Content) -> bool:
-    """Whether it may be worth it to look for blocks that the last version has."""
+    """Whether it is worth looking for blocks shared with the last version."""
     return not isinstance(content, (bytes, bytearray, memoryview, str)) or len(content) > 64 * 1024
 
 
